@@ -1,0 +1,266 @@
+"""Writes and reads `.tensorbin`, the real ttnn package's tensor file, without the shim.
+
+Layout of a file: u64 header size H, a flatbuffer (root table `Tensor`) zero padded so that 8 + H is a multiple of 64, then the
+data of the one shard. Row-major data is the logical shape in C order; tile data is 32x32 tiles of four 16x16 faces with the
+last two dimensions padded. The C++ core has its own writer; a test holds the two against each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import flatbuffers
+import ml_dtypes
+import numpy as np
+
+from alchemist.errors import TensorFileError
+
+TILE_EDGE = 32
+FACE_EDGE = 16
+_ALIGNMENT_BYTES = 64
+_BUFFER_INLINE_FILE_STORAGE = 1
+_PAGE_ROW_MAJOR, _PAGE_TILE = 1, 2
+
+# ttnn DataType code -> numpy dtype. Block formats (3 bfloat8_b, 4 bfloat4_b) are written by the core only.
+DTYPE_CODES: dict[str, int] = {
+    "bfloat16": 0,
+    "float32": 1,
+    "uint32": 2,
+    "uint8": 5,
+    "uint16": 6,
+    "int32": 7,
+}
+_NUMPY_DTYPES: dict[int, np.dtype[Any]] = {
+    code: np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name) for name, code in DTYPE_CODES.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTensor:
+    """What was written: file size and SHA-256 of the whole file, for the manifest."""
+
+    size_bytes: int
+    sha256: str
+
+
+def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = False) -> WrittenTensor:
+    """Writes `values` (any shape; bfloat16, float32, uint32, int32, uint16 or uint8) as a host tensor.
+
+    Raises:
+        TensorFileError: the dtype has no TTNN form.
+    """
+    code = DTYPE_CODES.get(values.dtype.name)
+    if code is None:
+        raise TensorFileError(
+            f"dtype {values.dtype.name} cannot be stored", expected=", ".join(DTYPE_CODES), got=values.dtype.name
+        )
+    data = np.ascontiguousarray(_to_tiles(values) if tiled else values)
+    header = _header(values.shape, code, tiled, data.nbytes)
+    payload = memoryview(data.reshape(-1).view(np.uint8)) if data.size else memoryview(b"")
+    digest = hashlib.sha256()
+    with open(path, "wb") as file:
+        for chunk in (header, payload):
+            file.write(chunk)
+            digest.update(chunk)
+    return WrittenTensor(len(header) + data.nbytes, digest.hexdigest())
+
+
+def read_tensor(path: Path) -> np.ndarray[Any, Any]:
+    """Reads a file that `write_tensor` can write back.
+
+    Raises:
+        TensorFileError: truncated or malformed file, or a dtype outside `DTYPE_CODES`.
+    """
+    size_bytes = os.path.getsize(path)
+    with open(path, "rb") as file:
+        head = file.read(8)
+        header_bytes = int.from_bytes(head, "little")
+        if len(head) < 8 or header_bytes > size_bytes - 8 or header_bytes < 8:
+            raise TensorFileError("header is longer than the file", location=str(path), got=f"{size_bytes} bytes")
+        header = file.read(header_bytes)
+        try:
+            shape, code, tiled, offset, nbytes = _parse_header(header)
+        except (IndexError, ValueError, OverflowError, TypeError, AttributeError) as error:
+            raise TensorFileError("malformed header", location=str(path)) from error
+        dtype = _NUMPY_DTYPES.get(code)
+        if dtype is None:
+            raise TensorFileError(f"data type code {code} is not readable here", location=str(path))
+        stored = _tiled_shape(shape) if tiled else shape
+        count = 1
+        for extent in stored:
+            count *= extent
+        if nbytes != count * dtype.itemsize or 8 + header_bytes + offset + nbytes > size_bytes:
+            raise TensorFileError(
+                "data region does not fit the file",
+                location=str(path),
+                expected=f"{count * dtype.itemsize} bytes",
+                got=f"{size_bytes - 8 - header_bytes} bytes",
+            )
+        file.seek(8 + header_bytes + offset)
+        flat = np.frombuffer(file.read(nbytes), dtype=dtype)
+    return _from_tiles(flat.reshape(stored), shape) if tiled else flat.reshape(shape)
+
+
+def _tiled_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    full = (1,) * (2 - len(shape)) + tuple(shape)
+    rows, columns = (-(-extent // TILE_EDGE) * TILE_EDGE for extent in full[-2:])
+    return (*full[:-2], rows, columns)
+
+
+def _to_tiles(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    padded_shape = _tiled_shape(values.shape)
+    full = values.reshape((1,) * (2 - values.ndim) + values.shape)
+    widths = [(0, to - have) for have, to in zip(full.shape, padded_shape, strict=True)]
+    padded = np.pad(full, widths)
+    *lead, rows, columns = padded_shape
+    split = padded.reshape(*lead, rows // 32, 2, FACE_EDGE, columns // 32, 2, FACE_EDGE)
+    n = len(lead)
+    return split.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2, n + 5)
+
+
+def _from_tiles(stored: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    *lead, rows, columns = stored.shape
+    n = len(lead)
+    tiles = stored.reshape(*lead, rows // 32, columns // 32, 2, 2, FACE_EDGE, FACE_EDGE)
+    padded = tiles.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3, n + 5).reshape(stored.shape)
+    full = (1,) * (2 - len(shape)) + tuple(shape)
+    return np.ascontiguousarray(padded[tuple(slice(0, extent) for extent in full)]).reshape(shape)
+
+
+def _u32_vector(builder: Any, values: tuple[int, ...]) -> int:
+    return int(builder.CreateNumpyVector(np.asarray(values, dtype=np.uint32)))
+
+
+def _header(shape: tuple[int, ...], code: int, tiled: bool, nbytes: int) -> bytes:
+    """The u64 size and the padded flatbuffer. Slot numbers are the schema's field ids."""
+    b = flatbuffers.Builder(512)
+
+    mesh_dimensions = _u32_vector(b, (1, 1))
+    b.StartObject(1)
+    b.PrependUOffsetTRelativeSlot(0, mesh_dimensions, 0)
+    mesh_shape = b.EndObject()
+
+    coordinate_values = _u32_vector(b, (0, 0))
+    b.StartObject(1)
+    b.PrependUOffsetTRelativeSlot(0, coordinate_values, 0)
+    coordinate = b.EndObject()
+
+    b.Prep(8, 16)  # InlineFileStorage is a bare struct {u64 offset, u64 size}, pointed at by the union
+    b.PrependUint64(nbytes)
+    b.PrependUint64(0)
+    storage = b.Offset()
+
+    b.StartObject(3)
+    b.PrependUOffsetTRelativeSlot(2, coordinate, 0)
+    b.PrependUOffsetTRelativeSlot(1, storage, 0)
+    b.PrependUint8Slot(0, _BUFFER_INLINE_FILE_STORAGE, 0)
+    shard = b.EndObject()
+    b.StartVector(4, 1, 4)
+    b.PrependUOffsetTRelative(shard)
+    shards = b.EndVector()
+
+    alignment = _u32_vector(b, (TILE_EDGE, TILE_EDGE) if tiled else (1,))
+    b.StartObject(4)  # MemoryConfig: interleaved, DRAM (both the schema's defaults)
+    memory_config = b.EndObject()
+    if tiled:
+        b.StartObject(3)
+        b.PrependUint32Slot(1, TILE_EDGE, 0)
+        b.PrependUint32Slot(0, TILE_EDGE, 0)
+        tile = b.EndObject()
+        b.StartObject(1)
+        b.PrependUOffsetTRelativeSlot(0, tile, 0)
+    else:
+        b.StartObject(0)
+    page_config = b.EndObject()
+    b.StartObject(5)
+    b.PrependUOffsetTRelativeSlot(4, alignment, 0)
+    b.PrependUOffsetTRelativeSlot(3, memory_config, 0)
+    b.PrependUOffsetTRelativeSlot(2, page_config, 0)
+    b.PrependUint8Slot(1, _PAGE_TILE if tiled else _PAGE_ROW_MAJOR, 0)
+    b.PrependUint8Slot(0, code, 0)
+    layout = b.EndObject()
+    dimensions = _u32_vector(b, shape)
+    b.StartObject(2)
+    b.PrependUOffsetTRelativeSlot(1, layout, 0)
+    b.PrependUOffsetTRelativeSlot(0, dimensions, 0)
+    spec = b.EndObject()
+
+    b.StartObject(4)
+    b.PrependUOffsetTRelativeSlot(2, shards, 0)
+    b.PrependUOffsetTRelativeSlot(1, mesh_shape, 0)
+    b.PrependUOffsetTRelativeSlot(0, spec, 0)
+    b.Finish(b.EndObject())
+
+    buffer = bytes(b.Output())
+    padded_bytes = -(-(8 + len(buffer)) // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES - 8
+    return padded_bytes.to_bytes(8, "little") + buffer.ljust(padded_bytes, b"\0")
+
+
+def _parse_header(buffer: bytes) -> tuple[tuple[int, ...], int, bool, int, int]:
+    """(shape, data type code, tiled, data offset, data size in bytes); raises IndexError & co. on malformed input."""
+    root = _Table(buffer, int.from_bytes(buffer[0:4], "little"))
+    spec = root.table(0)
+    layout = spec.table(1)
+    shards = root.vector_start(2)
+    if shards is None or shards[1] != 1:
+        raise ValueError("expected one shard")
+    shard = _Table(buffer, shards[0] + int.from_bytes(buffer[shards[0] : shards[0] + 4], "little"))
+    at = shard.field(1)
+    if at is None or shard.u8(0) != _BUFFER_INLINE_FILE_STORAGE:
+        raise ValueError("shard without inline storage")
+    at += int.from_bytes(buffer[at : at + 4], "little")
+    if at + 16 > len(buffer):
+        raise IndexError(at)
+    offset, nbytes = (int.from_bytes(buffer[at + i : at + i + 8], "little") for i in (0, 8))
+    return spec.u32_vector(0), layout.u8(0), layout.u8(1) == _PAGE_TILE, offset, nbytes
+
+
+class _Table:
+    """A flatbuffer table read with every access checked (the package's own reader trusts its input)."""
+
+    def __init__(self, buffer: bytes, position: int) -> None:
+        self.buffer, self.position = buffer, position
+        self.vtable = position - int.from_bytes(self._bytes(position, 4), "little", signed=True)
+
+    def _bytes(self, at: int, count: int) -> bytes:
+        if at < 0 or at + count > len(self.buffer):
+            raise IndexError(at)
+        return self.buffer[at : at + count]
+
+    def field(self, slot: int) -> int | None:
+        vtable_bytes = int.from_bytes(self._bytes(self.vtable, 2), "little")
+        entry = 4 + 2 * slot
+        if entry + 2 > vtable_bytes:
+            return None
+        offset = int.from_bytes(self._bytes(self.vtable + entry, 2), "little")
+        return self.position + offset if offset else None
+
+    def u8(self, slot: int) -> int:
+        at = self.field(slot)
+        return 0 if at is None else self._bytes(at, 1)[0]
+
+    def table(self, slot: int) -> _Table:
+        at = self.field(slot)
+        if at is None:
+            raise ValueError(f"missing field {slot}")
+        return _Table(self.buffer, at + int.from_bytes(self._bytes(at, 4), "little"))
+
+    def vector_start(self, slot: int) -> tuple[int, int] | None:
+        at = self.field(slot)
+        if at is None:
+            return None
+        start = at + int.from_bytes(self._bytes(at, 4), "little")
+        return start + 4, int.from_bytes(self._bytes(start, 4), "little")
+
+    def u32_vector(self, slot: int) -> tuple[int, ...]:
+        found = self.vector_start(slot)
+        if found is None:
+            return ()
+        start, count = found
+        if count > 64:
+            raise ValueError("rank over 64")
+        return tuple(int.from_bytes(self._bytes(start + 4 * i, 4), "little") for i in range(count))

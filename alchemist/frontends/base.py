@@ -1,0 +1,72 @@
+"""What every front end returns: one TTIR module plus everything the exporter needs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+ArgumentKind = Literal["input", "parameter", "constant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of the TTIR function `@forward`, in order.
+
+    name: exact source name: forward()'s parameter name for inputs (pytree path joined with "." when nested),
+        `encoder.layer.0.attention.self.query.weight` for parameters and buffers, a source-derived name for lifted constants.
+    kind: input = given at each call; parameter = trained weight or buffer; constant = tensor found in the graph.
+    value: returns the value as a C-contiguous numpy array (`ml_dtypes.bfloat16` for bfloat16) without keeping a copy;
+        called once at export, so that weights need not be in memory together.
+    shape, dtype: as the framework has them (dtype a numpy dtype name: "float32", "bfloat16", "int64", "bool" ...).
+    """
+
+    name: str
+    kind: ArgumentKind
+    shape: tuple[int, ...]
+    dtype: str
+    value: Callable[[], np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One result of `@forward`: name from the output pytree ("last_hidden_state"), `output` or `output_0` without one.
+
+    mutates: name of the buffer argument that this output is the new value of (static KV cache), or "".
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    mutates: str = ""
+
+
+@dataclass(slots=True)
+class FrontendResult:
+    """A captured model.
+
+    module: `builtin.module` with one public `func.func @forward` in the ttir dialect. Each function argument carries
+        `ttcore.argument_type = #ttcore.argument_type<input|parameter|constant>` and `ttir.name = "..."` argument attributes.
+        Types are the framework's own (f32, bf16, i64, i1 ...): normalising to device types is a pass.
+    stages: name -> text of earlier stages for `irs/` ("fx" or "shlo"), made lazily.
+    source_files: file (as in `Frame.file`) -> full text, for live Python models only; used for comments and names.
+    class_sources: class qualified name -> (file, first line) of its `forward`/`__call__` definition.
+    model_name: class name of the model or function name. made_from: e.g. {"torch": "2.13.0", "transformers": "5.23.0"}.
+    golden: runs the framework itself on the given inputs; one array per output (float32 or integer).
+    golden_ops: the same with every op's value by SourceInfo.name, for export_golden="ops"; None where not offered.
+    """
+
+    module: ModuleOp
+    framework: Literal["torch", "jax", "mlir"]
+    model_name: str
+    arguments: Sequence[Argument]
+    outputs: Sequence[Output]
+    golden: Callable[[], list[np.ndarray[Any, Any]]] | None
+    stages: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    source_files: Mapping[str, str] = field(default_factory=dict)
+    class_sources: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    made_from: Mapping[str, str] = field(default_factory=dict)
+    golden_ops: Callable[[], dict[str, np.ndarray[Any, Any]]] | None = None

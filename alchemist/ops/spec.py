@@ -1,0 +1,168 @@
+"""The op description: one record per op, from which IR checks, lowering, both emitters, docs and tests derive.
+
+Two records exist. A `TtirSpec` says what a TTIR op means (`reference`, float32 numpy) and how it becomes TTNN (`lower`).
+An `OpSpec` says how a TTNN op is called: the ordered arguments in Python and in C++, where each comes from in the IR,
+and what must hold (samples, tolerance). `alchemist/ops/<family>.py` registers both; nothing else lists ops.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Kind(enum.Enum):
+    """How an argument's value is written. Both emitters have exactly one renderer per kind."""
+
+    TENSOR = enum.auto()
+    TENSOR_LIST = enum.auto()
+    DEVICE = enum.auto()
+    BOOL = enum.auto()
+    INT = enum.auto()
+    FLOAT = enum.auto()
+    STR = enum.auto()
+    INT_LIST = enum.auto()
+    FLOAT_LIST = enum.auto()
+    SHAPE = enum.auto()  # ttnn.Shape in C++, a plain list in Python
+    DTYPE = enum.auto()
+    LAYOUT = enum.auto()
+    MEMORY_CONFIG = enum.auto()
+    COMPUTE_CONFIG = enum.auto()
+    CONV2D_CONFIG = enum.auto()
+    PROGRAM_CONFIG = enum.auto()
+    UNARY_LIST = enum.auto()  # fused activations: ttnn.UnaryWithParam
+    ENUM = enum.auto()  # value is an `EnumRef`
+    SCALAR = enum.auto()  # int or float, as given
+
+
+@dataclass(frozen=True, slots=True)
+class EnumRef:
+    """An enumerator of the TTNN library: EnumRef("ttnn.UnaryOpType", "RELU")."""
+
+    enum: str
+    member: str
+
+
+class Required(enum.Enum):
+    """Marks a parameter without default."""
+
+    REQUIRED = enum.auto()
+
+
+REQUIRED = Required.REQUIRED
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """One parameter of the TTNN call.
+
+    name: Python parameter name, exactly as in the real package.
+    source: where its value is in the IR op:
+        "operand:<name>"  an SSA operand (several for TENSOR_LIST; absent optional operand = argument left out)
+        "attr:<name>"     an attribute or property (absent = left out)
+        "dtype" | "layout" | "memory_config" | "shape"   derived from the first result's type
+        "device"          the device of the program
+        "const:<python literal>"   always this value
+    keyword: True if it must be or reads better as keyword in Python; tensors are positional where the API allows.
+    default: value of the real package's default; an argument equal to it is not written. REQUIRED: always written.
+    cpp: C++ parameter name if it differs ("" = same). cpp_type: spelled type for literals that need one, e.g.
+        "std::array<uint32_t, 2>", "std::string".
+    """
+
+    name: str
+    source: str
+    kind: Kind
+    keyword: bool = True
+    default: Any = REQUIRED
+    cpp: str = ""
+    cpp_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CppParam:
+    """One parameter of the C++ overload, in order. `arg` names the `Arg` that fills it, "" = always the default.
+
+    default: C++ text when there is no value ("std::nullopt", "false"); "" = required. Trailing defaults are not written.
+    """
+
+    name: str
+    arg: str
+    default: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A small call for tests: input shapes and dtypes, attribute values of the IR op, expected output shapes."""
+
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    outputs: tuple[tuple[int, ...], ...] = ()
+    layout: str = "tile"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorSample:
+    """A call that must be refused; `match` is a fragment of the message."""
+
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    match: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpSpec:
+    """A TTNN op.
+
+    name: IR name ("ttnn.softmax"). target: the callee with dots, valid in Python and, with `::`, in C++ ("ttnn.softmax");
+        cpp_target where C++ differs. header: C++ include path. args: Python order. cpp: C++ parameter order of the overload
+        that the emitter calls (every `Arg` the overload lacks must be left at its default).
+    reference: numpy function (inputs in float32 or integer, attributes by IR name) -> outputs; used by tests only.
+    tolerance: max relative L2 error in units of the result dtype's epsilon.
+    memory_config: whether the call takes one (its value is derived from the result layout).
+    """
+
+    name: str
+    target: str
+    args: tuple[Arg, ...]
+    header: str
+    cpp: tuple[CppParam, ...] = ()
+    cpp_target: str = ""
+    reference: Callable[..., Sequence[Any]] | None = None
+    samples: tuple[Sample, ...] = ()
+    error_samples: tuple[ErrorSample, ...] = ()
+    tolerance: float = 4.0
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TtirSpec:
+    """A TTIR op: meaning and lowering.
+
+    reference(inputs, attributes, result_shapes) -> outputs: numpy, float32 (integers stay integers); shares no code with
+        the shim's kernels. It is what `.mlir` inputs are checked against.
+    lower(op, context) -> None: rewrites the op into TTNN ops through the lowering context (alchemist/passes/lower).
+        None when the op is a plain one-to-one (`target` names the TTNN op).
+    """
+
+    name: str
+    reference: Callable[..., Sequence[Any]] | None = None
+    lower: Callable[..., Any] | None = None
+    target: str = ""
+
+
+TTNN_OPS: dict[str, OpSpec] = {}
+TTIR_OPS: dict[str, TtirSpec] = {}
+
+
+def register(*specs: OpSpec | TtirSpec) -> None:
+    """Adds records; a second record of one name is our bug and raises InternalError."""
+    from alchemist.errors import InternalError
+
+    for spec in specs:
+        table: dict[str, Any] = TTNN_OPS if isinstance(spec, OpSpec) else TTIR_OPS
+        if spec.name in table:
+            raise InternalError(f"{spec.name} is registered twice", op=spec.name)
+        table[spec.name] = spec
