@@ -60,8 +60,10 @@ class Arg:
 
     name: Python parameter name, exactly as in the real package.
     source: where its value is in the IR op:
-        "operand:<name>"  an SSA operand (several for TENSOR_LIST; absent optional operand = argument left out)
-        "attr:<name>"     an attribute or property (absent = left out)
+        "operand:<name>"  an SSA operand (several for TENSOR_LIST; absent optional operand = argument left out). When the
+            operand is an inline scalar (`inline_scalar(value)` is not None) its literal is written instead of a name.
+        "attr:<name>"     an attribute or property (absent = left out); discardable ones have dotted names
+            ("attr:alchemist.core_grid")
         "dtype" | "layout" | "memory_config" | "shape"   derived from the first result's type
         "device"          the device of the program
         "const:<python literal>"   always this value
@@ -151,6 +153,25 @@ class TtirSpec:
     reference: Callable[..., Sequence[Any]] | None = None
     lower: Callable[..., Any] | None = None
     target: str = ""
+
+
+INLINE = "alchemist.inline"
+"""Unit attribute on a `ttnn.full` of rank 0: it is no tensor but a literal argument of its users (scale, fill value,
+mask value). It makes no statement, no device program and is never deallocated. Set by the pass `inline-scalars`."""
+
+NOTE = "alchemist.note"
+"""String attribute on any TTNN op: a remark for the emitted comment ("bfloat16: ttnn.embedding refuses float32")."""
+
+
+def inline_scalar(value: Any) -> int | float | None:
+    """The literal that stands for an SSA value whose defining op is marked INLINE, else None."""
+    owner = getattr(value, "op", None)
+    if owner is None or owner.name != "ttnn.full" or INLINE not in owner.attributes:
+        return None
+    from alchemist.ir.access import attr
+
+    literal: int | float = attr(owner, "fill_value")
+    return literal
 
 
 TTNN_OPS: dict[str, OpSpec] = {}
