@@ -1,0 +1,4 @@
+// Mesh names of namespace ttnn.
+#pragma once
+
+#include "ttnn/types.hpp"

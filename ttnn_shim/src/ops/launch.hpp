@@ -1,0 +1,127 @@
+// The one path of every device program: outputs -> strategy -> clock -> kernel.
+//
+// An op function validates, makes output specs, and calls launch() once per device program of the real op:
+//
+//     return launch(
+//         {.op = "softmax", .attrs = {{"dim", int64_t{-1}}}, .compute = config},
+//         {input}, {output_spec},
+//         [&](std::span<const Tensor> outputs) { ... fill outputs[0] ... })[0];
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "strategy/op_config.hpp"
+#include "tensor/access.hpp"
+#include "tensor/check.hpp"
+#include "ttnn/operations/core/compute_kernel/compute_kernel_config.hpp"
+#include "ttnn/types.hpp"
+
+namespace ttnn_shim {
+
+using strategy::AttrValue;
+using OptionalTensor = std::optional<Tensor>;
+
+/// Values of attributes are those of strategy::AttrValue: bool, int64_t, double, string, vectors. See strategy/op_config.hpp for the
+/// names that the planner understands per op.
+struct Program {
+    const char* op;  ///< device operation as the strategy knows it: "binary", "matmul", "softmax", ...
+    std::map<std::string, AttrValue, std::less<>> attrs = {};
+    std::optional<ttnn::ComputeKernelConfig> compute = std::nullopt;
+    const char* name = nullptr;  ///< device operation as the profiler prints it ("BinaryNgDeviceOperation"); default from `op`
+};
+
+using Kernel = std::function<void(std::span<const Tensor> outputs)>;
+
+/// Runs one device program. `inputs` are device tensors (at least one; all on the same device). An entry of `preallocated` that holds a
+/// tensor is used as that output, without allocation; its dtype and logical shape must match the spec. The kernel is not called in
+/// estimate mode; block float outputs are block-rounded after it.
+std::vector<Tensor> launch(
+    const Program& program,
+    const std::vector<Tensor>& inputs,
+    const std::vector<TensorSpec>& output_specs,
+    const Kernel& kernel,
+    const std::vector<OptionalTensor>& preallocated = {});
+
+/// A program without input tensors (full, arange): the device is named.
+std::vector<Tensor> launch_on(
+    MeshDevice* device,
+    const Program& program,
+    const std::vector<Tensor>& inputs,
+    const std::vector<TensorSpec>& output_specs,
+    const Kernel& kernel,
+    const std::vector<OptionalTensor>& preallocated = {});
+
+/// One executed device program, for reports.
+struct Event {
+    uint64_t index = 0;
+    uint64_t call_id = 0;      ///< of the host call that caused it (set by the language door), 0 when none
+    std::string call_op;       ///< "ttnn.linear"
+    std::string op;            ///< strategy name "matmul"
+    std::string name;          ///< "MatmulDeviceOperation"
+    std::string factory;
+    int cores = 0;
+    int grid_x = 0;
+    int grid_y = 0;
+    int64_t cycles = 0;
+    double ns = 0;
+    double gap_ns = 0;         ///< idle time before the program starts (dispatch)
+    double start_ns = 0;       ///< device time at which it starts
+    bool modelled = false;     ///< false: a roofline of the bytes, no model of this op
+    uint64_t l1_bytes = 0;     ///< circular buffers per core
+    uint64_t l1_peak_bytes = 0;  ///< tensors and circular buffers per bank while it ran
+    uint64_t dram_bytes = 0;     ///< DRAM tensors allocated per bank while it ran
+    sim::Stats stats;
+    std::vector<TensorSpec> inputs;
+    std::vector<TensorSpec> outputs;
+    std::vector<uint64_t> input_ids;
+    std::vector<uint64_t> output_ids;
+    std::vector<uint64_t> input_addresses;
+    std::vector<uint64_t> output_addresses;
+    std::string attributes;    ///< "dim=-1;numeric_stable=true"
+    std::string fidelity;      ///< "HiFi4"
+};
+
+class EventLog {
+public:
+    const std::vector<Event>& events() const { return events_; }
+    void push(Event event);
+    void clear();
+    void set_enabled(bool enabled) { enabled_ = enabled; }
+    bool enabled() const { return enabled_; }
+    double now_ns() const { return now_ns_; }
+    int64_t cycles() const { return cycles_; }  ///< kernel cycles of all programs since clear()
+    uint64_t count() const { return count_; }
+    double advance(double gap_ns, double ns, int64_t cycles);
+
+private:
+    std::vector<Event> events_;
+    bool enabled_ = true;
+    double now_ns_ = 0;
+    int64_t cycles_ = 0;
+    uint64_t count_ = 0;
+};
+
+EventLog& event_log(Device& device);
+/// Host call that the next programs of this thread belong to.
+void set_call(uint64_t call_id);
+/// The strategy's view of a tensor spec.
+strategy::TensorDesc describe(const TensorSpec& spec);
+
+/// Output spec like `input`'s with another dtype and/or memory config. A sharded memory config without shard spec takes the input's.
+TensorSpec spec_like(
+    const Tensor& input,
+    const std::optional<DataType>& dtype = std::nullopt,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt);
+TensorSpec make_spec(const Shape& shape, DataType dtype, Layout layout, const MemoryConfig& memory_config = {});
+
+/// Throws Error(InvalidArgument) unless `tensor` is allocated on a device (and of `layout` when given).
+void check_device_tensor(const Tensor& tensor, const char* what, std::optional<Layout> layout = std::nullopt);
+
+}  // namespace ttnn_shim

@@ -1,0 +1,213 @@
+// How an op is reached by name with named attributes (the Python door). Each op registers itself in its own .cpp:
+//
+//     SHIM_OP("ttnn.softmax", [](const Call& c) {
+//         return ttnn::softmax(c.tensor("input_tensor"), c.i32("dim", -1), c.memory_config("memory_config"),
+//                              c.compute_config("compute_kernel_config"), c.boolean("numeric_stable", true));
+//     });
+//
+// Attribute names are the parameter names of the Python API. An absent attribute means "not given".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tensor/check.hpp"
+#include "tensor/dtype.hpp"
+#include "ttnn/operations/core/compute_kernel/compute_kernel_config.hpp"
+#include "ttnn/types.hpp"
+
+namespace ttnn_shim {
+
+using ttnn::Tensor;
+
+struct TensorIndex {
+    uint32_t index = 0;
+};
+struct Attr;
+/// Named values, in the order in which they were given: a MemoryConfig, a program config, or a call's attributes.
+struct Record {
+    std::string type;
+    std::vector<std::pair<std::string, Attr>> fields;
+
+    const Attr* find(std::string_view name) const;
+    bool has(std::string_view name) const { return find(name) != nullptr; }
+    bool boolean(std::string_view name, bool otherwise) const;
+    int64_t integer(std::string_view name, int64_t otherwise) const;
+    double number(std::string_view name, double otherwise) const;
+    std::string text(std::string_view name, std::string_view otherwise = "") const;
+    std::vector<int64_t> integers(std::string_view name) const;
+    std::optional<bool> optional_boolean(std::string_view name) const;
+    std::optional<int64_t> optional_integer(std::string_view name) const;
+    std::optional<double> optional_number(std::string_view name) const;
+    std::shared_ptr<const Record> record(std::string_view name) const;  ///< null when absent
+    std::optional<CoreCoord> core_coord(std::string_view name) const;
+    std::optional<CoreRangeSet> core_range_set(std::string_view name) const;
+};
+
+struct Attr {
+    using List = std::vector<Attr>;
+    std::variant<
+        std::monostate,
+        bool,
+        int64_t,
+        double,
+        std::string,
+        std::vector<int64_t>,
+        std::vector<double>,
+        TensorIndex,
+        std::vector<TensorIndex>,
+        std::shared_ptr<const Record>,
+        std::shared_ptr<const List>>
+        value;
+};
+
+// Decoders of the records that every op knows. Each throws Error(InvalidArgument) that names the attribute.
+DataType parse_dtype(std::string_view name);
+Layout parse_layout(std::string_view name);
+MemoryConfig parse_memory_config(const Record& record);
+ttnn::ComputeKernelConfig parse_compute_config(const Record& record);
+ttnn::MathFidelity parse_math_fidelity(std::string_view name);
+CoreRangeSet parse_core_range_set(std::span<const int64_t> corners);
+
+/// One call from the Python door.
+class Call {
+public:
+    Call(const Record& attrs, std::span<const Tensor> inputs, ttnn::MeshDevice* device)
+        : attrs_(attrs), inputs_(inputs), device_(device) {}
+
+    bool has(std::string_view name) const { return attrs_.has(name); }
+    const Attr* find(std::string_view name) const { return attrs_.find(name); }
+
+    // Required: throws when absent.
+    const Tensor& tensor(std::string_view name) const;
+    std::vector<Tensor> tensors(std::string_view name) const;
+    int32_t i32(std::string_view name) const;
+    std::vector<int32_t> i32s(std::string_view name) const;  ///< an int counts as a list of one
+    std::vector<uint32_t> u32s(std::string_view name) const;
+
+    // With a default, or optional.
+    std::optional<Tensor> optional_tensor(std::string_view name) const;
+    bool is_tensor(std::string_view name) const;  ///< tensor rather than number: binary ops take both
+    bool boolean(std::string_view name, bool otherwise) const { return attrs_.boolean(name, otherwise); }
+    int32_t i32(std::string_view name, int32_t otherwise) const;
+    uint32_t u32(std::string_view name, uint32_t otherwise) const;
+    float f32(std::string_view name, float otherwise) const;
+    std::string text(std::string_view name, std::string_view otherwise = "") const;
+    std::optional<bool> optional_boolean(std::string_view name) const { return attrs_.optional_boolean(name); }
+    std::optional<int32_t> optional_i32(std::string_view name) const;
+    std::optional<uint32_t> optional_u32(std::string_view name) const;
+    std::optional<float> optional_f32(std::string_view name) const;
+    std::optional<std::string> optional_text(std::string_view name) const;
+    std::optional<std::vector<int32_t>> optional_i32s(std::string_view name) const;
+    std::vector<float> f32s(std::string_view name) const;
+    bool is_integer(std::string_view name) const;  ///< given as int, not float
+    bool is_list(std::string_view name) const;     ///< given as a list of numbers
+    bool is_text(std::string_view name) const;
+    template <size_t N>
+    std::array<uint32_t, N> u32_array(std::string_view name, std::array<uint32_t, N> otherwise) const {
+        if (!has(name)) {
+            return otherwise;
+        }
+        const auto values = u32s(name);
+        SHIM_CHECK(values.size() == N, "{}: expected {} integers, got {}", name, N, values.size());
+        std::copy(values.begin(), values.end(), otherwise.begin());
+        return otherwise;
+    }
+
+    std::optional<DataType> dtype(std::string_view name) const;
+    std::optional<Layout> layout(std::string_view name) const;
+    std::optional<MemoryConfig> memory_config(std::string_view name) const;
+    std::optional<ttnn::ComputeKernelConfig> compute_config(std::string_view name) const;
+    std::optional<ttnn::CoreGrid> core_grid(std::string_view name) const;
+    std::optional<CoreRangeSet> core_range_set(std::string_view name) const;
+    std::optional<Shape> shape(std::string_view name) const;
+    std::shared_ptr<const Record> record(std::string_view name) const { return attrs_.record(name); }
+    /// A list attribute's items (records, strings ...); empty when absent. A single value counts as a list of one.
+    std::vector<Attr> items(std::string_view name) const;
+    /// The device named by the call, else that of the first device tensor; throws when there is none.
+    ttnn::MeshDevice* device() const;
+    std::span<const Tensor> inputs() const { return inputs_; }
+
+private:
+    const Attr& required(std::string_view name) const;
+    const Tensor& at(TensorIndex index, std::string_view name) const;
+    const Record& attrs_;
+    std::span<const Tensor> inputs_;
+    ttnn::MeshDevice* device_;
+};
+
+/// What an op gives back: tensors (absent optional outputs are empty) and numbers.
+struct Result {
+    std::vector<std::optional<Tensor>> tensors;
+    std::vector<int64_t> ints;
+};
+
+// An op's lambda may return void, Tensor, optional<Tensor>, vector / array / tuple of Tensor or optional<Tensor>, or Result.
+inline void append(Result& result, Tensor tensor) { result.tensors.emplace_back(std::move(tensor)); }
+inline void append(Result& result, std::optional<Tensor> tensor) { result.tensors.push_back(std::move(tensor)); }
+inline Result to_result(Result result) { return result; }
+template <typename T>
+    requires std::is_same_v<T, Tensor> || std::is_same_v<T, std::optional<Tensor>>
+Result to_result(T tensor) {
+    Result result;
+    append(result, std::move(tensor));
+    return result;
+}
+template <typename Range>
+    requires requires(Range& range) { range.begin(); range.end(); }
+Result to_result(Range range) {
+    Result result;
+    for (auto& item : range) {
+        append(result, std::move(item));
+    }
+    return result;
+}
+template <typename... Items>
+Result to_result(std::tuple<Items...> items) {
+    Result result;
+    std::apply([&](auto&... item) { (append(result, std::move(item)), ...); }, items);
+    return result;
+}
+
+struct OpEntry {
+    const char* name;
+    std::function<Result(const Call&)> invoke;
+};
+
+/// Registers one op; called before main by SHIM_OP. Two ops of one name are an Internal error at look-up.
+bool register_op(OpEntry entry);
+/// All ops, in registration order.
+const std::vector<OpEntry>& registered_ops();
+/// Index into registered_ops, or throws Error(NotSupported) that names close matches.
+int find_op(std::string_view name);
+
+template <typename Function>
+bool register_function(const char* name, Function function) {
+    return register_op({name, [function](const Call& call) -> Result {
+                            if constexpr (std::is_void_v<decltype(function(call))>) {
+                                function(call);
+                                return {};
+                            } else {
+                                return to_result(function(call));
+                            }
+                        }});
+}
+
+}  // namespace ttnn_shim
+
+#define SHIM_CONCAT_(a, b) a##b
+#define SHIM_CONCAT(a, b) SHIM_CONCAT_(a, b)
+/// SHIM_OP("ttnn.name", [](const Call& c) { ... }); at namespace scope (inside namespace ttnn_shim or with `using ttnn_shim::Call`).
+#define SHIM_OP(name, ...)                                       \
+    [[maybe_unused]] static const bool SHIM_CONCAT(shim_op_, __COUNTER__) = \
+        ::ttnn_shim::register_function(name, __VA_ARGS__)

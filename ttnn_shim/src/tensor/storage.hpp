@@ -1,0 +1,94 @@
+// Values and buffers behind ttnn::Tensor.
+//
+// Values are dense, logical, row-major: no padding and no tile order. Layout, padding, sharding and address are metadata.
+// Several buffers may share one Values block until one of them is written (copy on write), so to_layout, reshape and
+// to_device cost nothing. Tensors that share a Buffer (copies, views) see each other's writes, as on the device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "tensor/device.hpp"
+#include "tensor/dtype.hpp"
+#include "ttnn/tensor/tensor.hpp"
+
+namespace ttnn_shim {
+
+using ttnn::Tensor;
+using tt::tt_metal::TensorSpec;
+using tt::tt_metal::distributed::MeshDevice;
+
+/// A block of values, 64-byte aligned. Owns its memory, or keeps the owner of borrowed memory alive.
+class Values {
+public:
+    static std::shared_ptr<Values> allocate(size_t bytes);
+    static std::shared_ptr<Values> borrow(void* data, size_t bytes, std::shared_ptr<void> owner);
+    ~Values();
+    Values(const Values&) = delete;
+    Values& operator=(const Values&) = delete;
+
+    std::byte* data() const { return data_; }
+    size_t bytes() const { return bytes_; }
+
+private:
+    Values(std::byte* data, size_t bytes, std::shared_ptr<void> owner)
+        : data_(data), bytes_(bytes), owner_(std::move(owner)) {}
+    std::byte* data_;
+    size_t bytes_;
+    std::shared_ptr<void> owner_;
+};
+
+/// Memory of one tensor: on the host, or an allocation on a device that is given back with the last reference.
+class Buffer {
+public:
+    explicit Buffer(std::shared_ptr<Values> values) : values_(std::move(values)) {}
+    Buffer(std::shared_ptr<MeshDevice> device, const TensorSpec& spec, std::shared_ptr<Values> values);
+    ~Buffer();
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    bool is_allocated() const { return allocated_; }
+    void release();
+    const std::shared_ptr<MeshDevice>& device() const { return device_; }
+    uint64_t address() const { return address_; }
+    uint64_t bytes_per_bank() const { return bytes_per_bank_; }
+
+    const std::shared_ptr<Values>& values() const { return values_; }
+    void set_values(std::shared_ptr<Values> values) { values_ = std::move(values); }
+    /// Bytes for writing; copies first when another buffer shares them. Null in estimate mode.
+    std::byte* writable();
+
+private:
+    std::shared_ptr<MeshDevice> device_;
+    std::shared_ptr<Values> values_;
+    BufferType buffer_type_ = BufferType::DRAM;
+    uint64_t address_ = 0;
+    uint64_t bytes_per_bank_ = 0;
+    bool allocated_ = true;
+};
+
+struct TensorAttributes {
+    TensorSpec spec;
+    std::shared_ptr<Buffer> buffer;
+    uint64_t id;  ///< unique, for reports
+};
+
+/// A host tensor; `values` may be null (no data).
+Tensor make_host_tensor(const TensorSpec& spec, std::shared_ptr<Values> values);
+/// A device tensor: allocates device memory. `values` null means "to be filled" (or no data in estimate mode).
+Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::shared_ptr<Values> values = nullptr);
+/// Another spec of the same memory (a view). Volumes must agree.
+Tensor make_view(const Tensor& tensor, const TensorSpec& spec);
+/// New uninitialised values for `spec`.
+std::shared_ptr<Values> new_values(const TensorSpec& spec);
+
+bool is_on_device(const Tensor& tensor);
+/// The device of a device tensor; throws Error(InvalidArgument) for a host or deallocated tensor.
+MeshDevice* device_of(const Tensor& tensor);
+inline Device& shim_device(const Tensor& tensor) { return device_of(tensor)->shim(); }
+/// False in estimate mode.
+bool has_values(const Tensor& tensor);
+
+}  // namespace ttnn_shim
