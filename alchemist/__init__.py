@@ -1,0 +1,20 @@
+"""alchemist: a PyTorch or JAX model becomes readable Python or C++ source on Tenstorrent's TT-NN library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["CodegenResult", "__version__", "codegen_cpp", "codegen_py"]
+
+if TYPE_CHECKING:
+    from alchemist.codegen import CodegenResult, codegen_cpp, codegen_py
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the compiler on first use, so that `import alchemist` costs nothing."""
+    if name in ("CodegenResult", "codegen_cpp", "codegen_py"):
+        from alchemist import codegen
+
+        return getattr(codegen, name)
+    raise AttributeError(f"module 'alchemist' has no attribute {name!r}")

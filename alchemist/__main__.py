@@ -1,0 +1,7 @@
+"""`python -m alchemist`."""
+
+import sys
+
+from alchemist.cli import main
+
+sys.exit(main())

@@ -1,0 +1,271 @@
+"""Writes an export directory: sources, tensors, golden outputs, manifest, README and the `run` script."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import sys
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+import alchemist
+from alchemist.errors import InputError, InternalError
+from alchemist.export.directory import MANIFEST, file_sha256
+from alchemist.export.tensorbin import WrittenTensor, write_tensor
+from alchemist.frontends.base import Argument, Output
+from alchemist.ir.access import forward_arguments
+from alchemist.options import CompilerOptions
+from alchemist.pipeline import Compiled, Language
+from alchemist.progress import Progress
+from alchemist.resources import render, template_text
+
+Golden = Literal["none", "outputs", "ops"]
+
+# Bounds of `--check`: PCC from the project's contract, relative L2 error the largest that PCC allows for a zero-mean output.
+LIMITS = {"bfloat16": {"pcc": 0.99, "rel_l2": 0.15}, "float32": {"pcc": 0.999, "rel_l2": 0.05}}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedArgument:
+    """A tensor that the emitted program loads. dtype: TT-NN's name ("bfloat16"); file: "" without exported tensors."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    kind: str
+    file: str
+
+
+def write_export(
+    directory: Path,
+    compiled: Compiled,
+    *,
+    language: Language,
+    options: CompilerOptions,
+    export_tensors: bool,
+    export_golden: Golden,
+    progress: Progress,
+) -> list[ExportedArgument]:
+    """Fills the (empty) staging `directory`.
+
+    Raises:
+        InputError: an integer input or constant that does not fit its 32-bit device type.
+    """
+    written: dict[str, WrittenTensor] = {}
+    names = _FileNames()
+    with progress.stage("write tensors"):
+        arguments, entries = _write_arguments(directory, compiled, names, written, export_tensors, progress)
+    outputs = _write_golden(directory, compiled, names, written, export_golden, progress)
+
+    for name, text in compiled.sources.items():
+        _write_text(directory / name, text)
+    if language == "python":
+        _write_text(directory / "utils.py", template_text("py/utils.py"))
+    for number, (stage, text) in enumerate(compiled.irs.items()):
+        _write_text(directory / "irs" / f"{number:02}_{stage}.mlir", text)
+    _write_text(directory / "README.md", _readme(compiled, language, options, arguments, outputs))
+    run = directory / "run"
+    _write_text(run, _run_script(language, options))
+    os.chmod(run, run.stat().st_mode | 0o111)
+
+    captured = compiled.captured
+    manifest: dict[str, Any] = {
+        "format": 1,
+        "model": captured.model_name,
+        "language": language,
+        "alchemist": alchemist.__version__,
+        "source": {"framework": captured.framework, "versions": dict(captured.made_from)},
+        "options": options.changed(),
+        "device": {
+            "arch": options.architecture,
+            "card": options.card,
+            "mesh_shape": [1, 1],
+            "l1_small_size": compiled.l1_small_bytes,
+        },
+        "inputs": [argument.name for argument in arguments if argument.kind == "input"],
+        "tensors": entries,
+        "outputs": outputs,
+        "functions": compiled.functions,
+    }
+    manifest["files"] = {
+        file: {"size_bytes": size_bytes, "sha256": sha256} for file, size_bytes, sha256 in _hashes(directory, written)
+    }
+    _write_text(directory / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+    return arguments
+
+
+class _FileNames:
+    """Turns source names into file stems: readable, contained in one directory, unique without regard to case."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def stem(self, name: str) -> str:
+        stem = re.sub(r"[^A-Za-z0-9_.\-]", "_", name).strip(".") or "tensor"
+        if len(stem) > 150:
+            stem = f"{stem[:130]}_{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+        unique, count = stem, 1
+        while unique.lower() in self._taken:
+            count += 1
+            unique = f"{stem}_{count}"
+        self._taken.add(unique.lower())
+        return unique
+
+
+def _write_arguments(
+    directory: Path,
+    compiled: Compiled,
+    names: _FileNames,
+    written: dict[str, WrittenTensor],
+    export_tensors: bool,
+    progress: Progress,
+) -> tuple[list[ExportedArgument], dict[str, dict[str, Any]]]:
+    given: dict[str, Argument] = {argument.name: argument for argument in compiled.captured.arguments}
+    arguments: list[ExportedArgument] = []
+    entries: dict[str, dict[str, Any]] = {}
+    (directory / "tensors").mkdir()
+    declared = forward_arguments(compiled.ttnn)
+    for count, argument in enumerate(declared):
+        entry: dict[str, Any] = {
+            "kind": argument.kind,
+            "shape": list(argument.shape),
+            "dtype": argument.dtype,
+            "layout": "TILE_LAYOUT" if argument.tiled else "ROW_MAJOR_LAYOUT",
+        }
+        if export_tensors or argument.kind == "constant":
+            stem = names.stem(argument.name)
+            file = f"tensors/{stem}.tensorbin"
+            if argument.name in compiled.constants:
+                value = compiled.constants[argument.name]
+            elif argument.name in given:
+                value = given[argument.name].value()
+            else:
+                raise InternalError(f"argument {argument.name!r} of @forward has no value")
+            written[file] = write_tensor(
+                directory / file, to_stored(value, argument.dtype, argument.name), tiled=argument.tiled
+            )
+            entry["file"] = file
+            if count % 50 == 49:
+                progress.say(f"write tensors: {count + 1} of {len(declared)}")
+        entries[argument.name] = entry
+        arguments.append(
+            ExportedArgument(argument.name, argument.shape, argument.dtype, argument.kind, entry.get("file", ""))
+        )
+    return arguments, entries
+
+
+def to_stored(value: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[Any, Any]:
+    """`value` in the TT-NN dtype `dtype`; integers are checked against its range.
+
+    Raises:
+        InputError: a value out of range.
+    """
+    import ml_dtypes
+
+    target = np.dtype(ml_dtypes.bfloat16) if dtype == "bfloat16" else np.dtype(dtype)
+    if value.dtype == target:
+        return value
+    if target.kind in "iu" and value.size and value.dtype.kind != "b":
+        limits = np.iinfo(target)
+        low, high = value.min(), value.max()
+        if low < limits.min or high > limits.max:
+            raise InputError(
+                f"{name}: values do not fit the device's {dtype}",
+                expected=f"{limits.min} to {limits.max}",
+                got=f"{low} to {high}",
+            )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # float32 values beyond bfloat16's range become inf, as on the device
+        return value.astype(target)
+
+
+def _write_golden(
+    directory: Path,
+    compiled: Compiled,
+    names: _FileNames,
+    written: dict[str, WrittenTensor],
+    export_golden: Golden,
+    progress: Progress,
+) -> dict[str, dict[str, Any]]:
+    outputs: dict[str, dict[str, Any]] = {}
+    stems = _FileNames()
+    for output in compiled.captured.outputs:
+        limits = LIMITS["float32" if output.dtype in ("float32", "float64") else "bfloat16"]
+        outputs[output.name] = {
+            "shape": list(output.shape),
+            "dtype": output.dtype,
+            "stem": stems.stem(output.name),
+            **limits,
+        }
+    if export_golden == "none" or compiled.captured.golden is None:
+        return outputs
+    with progress.stage("golden outputs"):
+        (directory / "golden").mkdir()
+        values = compiled.captured.golden()
+        for output, value in zip(compiled.captured.outputs, values, strict=True):
+            _write_one_golden(directory, output, value, outputs[output.name], written)
+    return outputs
+
+
+def _write_one_golden(
+    directory: Path,
+    output: Output,
+    value: np.ndarray[Any, Any],
+    entry: dict[str, Any],
+    written: dict[str, WrittenTensor],
+) -> None:
+    file = f"golden/{entry['stem']}.tensorbin"
+    dtype = "int32" if value.dtype.kind in "iub" else "float32"
+    if dtype == "int32" and value.size and value.max() > np.iinfo(np.int32).max:
+        dtype = "uint32"
+    written[file] = write_tensor(directory / file, to_stored(value, dtype, output.name))
+    entry["golden"] = file
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _hashes(directory: Path, written: dict[str, WrittenTensor]) -> Iterable[tuple[str, int, str]]:
+    for path in sorted(directory.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(directory).as_posix()
+            known = written.get(name)
+            yield (name, known.size_bytes, known.sha256) if known else (name, path.stat().st_size, file_sha256(path))
+
+
+def _run_script(language: Language, options: CompilerOptions) -> str:
+    template = "project/run_py.j2" if language == "python" else "project/run_cpp.j2"
+    return render(template, arch=options.arch, interpreter=shlex.quote(sys.executable), bundled=False)
+
+
+def _readme(
+    compiled: Compiled,
+    language: Language,
+    options: CompilerOptions,
+    arguments: list[ExportedArgument],
+    outputs: dict[str, dict[str, Any]],
+) -> str:
+    captured = compiled.captured
+    return render(
+        "project/README.md.j2",
+        model=captured.model_name,
+        language=language,
+        versions=", ".join(f"{name} {version}" for name, version in captured.made_from.items()),
+        version=alchemist.__version__,
+        options=options.changed(),
+        arch=options.arch,
+        inputs=[argument for argument in arguments if argument.kind == "input"],
+        weights=sum(argument.kind != "input" for argument in arguments),
+        outputs=outputs,
+        sources=sorted(compiled.sources),
+    )

@@ -1,0 +1,138 @@
+"""The stages from a model to source text, in order: capture -> TTIR -> TTNN -> program -> files in memory.
+
+Nothing here touches the disk; `alchemist.export` writes what this returns.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from xdsl.dialects.builtin import ModuleOp
+
+from alchemist.errors import FrontendError
+from alchemist.frontends.base import FrontendResult
+from alchemist.options import CompilerOptions
+from alchemist.progress import Progress
+
+Framework = Literal["torch", "jax"]
+Language = Literal["python", "cpp"]
+
+
+@dataclass(slots=True)
+class Compiled:
+    """Everything the exporter writes.
+
+    sources: file name -> text ("main.py", "consteval.py" | "main.cpp", ...). irs: stage -> MLIR text.
+    ttnn: the lowered module; its `@forward` arguments say which tensors the program loads and in which layout.
+    constants: values of the `@forward` arguments that lowering added, by name.
+    """
+
+    captured: FrontendResult
+    ttnn: ModuleOp
+    sources: dict[str, str]
+    irs: dict[str, str]
+    functions: dict[str, dict[str, str]]
+    constants: Mapping[str, Any]
+    l1_small_bytes: int
+
+
+def detect_framework(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Framework:
+    """Says whether torch or jax is to capture `model`, without importing either.
+
+    Raises:
+        FrontendError: the model and its arguments belong to neither.
+    """
+    if _derives_from(model, "torch.nn.modules.module", "Module"):
+        return "torch"
+    if _derives_from(model, "flax.nnx.module", "Module") or _derives_from(model, "flax.linen.module", "Module"):
+        return "jax"
+    for leaf in _leaves((args, dict(kwargs))):
+        package = type(leaf).__module__.split(".")[0]
+        if package == "torch":
+            return "torch"
+        if package in ("jax", "jaxlib", "flax"):
+            return "jax"
+    for framework in ("torch", "jax"):
+        # A plain function on numpy arrays or numbers: its module decides.
+        names = getattr(model, "__globals__", {})
+        if framework in sys.modules and any(
+            getattr(value, "__name__", "").split(".")[0] == framework for value in list(names.values())
+        ):
+            return framework
+    raise FrontendError(
+        f"cannot tell the framework of {model!r}",
+        expected="a torch.nn.Module, or a function called with torch tensors or JAX arrays",
+        got=", ".join(sorted({type(leaf).__name__ for leaf in _leaves((args, dict(kwargs)))})) or "no arguments",
+    )
+
+
+def _derives_from(value: Any, module: str, name: str) -> bool:
+    return any(base.__module__ == module and base.__name__ == name for base in type(value).__mro__)
+
+
+def _leaves(tree: Any, depth: int = 0) -> list[Any]:
+    if depth > 8:
+        return []
+    if isinstance(tree, Mapping):
+        tree = list(tree.values())
+    if isinstance(tree, (list, tuple)):
+        return [leaf for item in tree for leaf in _leaves(item, depth + 1)]
+    return [tree]
+
+
+def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], framework: Framework) -> FrontendResult:
+    """Runs the front end of `framework`; the other framework is not imported."""
+    if framework == "torch":
+        from alchemist.frontends.torch import capture as capture_torch
+
+        return capture_torch(model, args, kwargs)
+    from alchemist.frontends.jax import capture as capture_jax
+
+    return capture_jax(model, args, kwargs)
+
+
+def compile_captured(
+    captured: FrontendResult, language: Language, options: CompilerOptions, progress: Progress
+) -> Compiled:
+    """TTIR -> TTNN -> program -> source text.
+
+    Raises:
+        LoweringError, EmitError: an op without a TTNN form, or without a rendering.
+    """
+    from alchemist.ir.text import print_module
+    from alchemist.passes import lower_to_ttnn
+    from alchemist.program import build_program
+
+    irs: dict[str, str] = {}
+    if options.dump_irs:
+        with progress.stage("dump irs"):
+            irs.update({name: text() for name, text in captured.stages.items()})
+            irs["ttir"] = print_module(captured.module)
+    with progress.stage("lower"):
+        lowered = lower_to_ttnn(captured.module, options)
+    if options.dump_irs:
+        with progress.stage("dump irs"):
+            irs["ttnn"] = print_module(lowered.module)
+    with progress.stage("structure"):
+        program = build_program(lowered.module, captured, options)
+    with progress.stage("emit"):
+        if language == "python":
+            import emit_py
+
+            sources = emit_py.emit(program)
+        else:
+            import emit_cpp
+
+            sources = emit_cpp.emit(program)
+    return Compiled(
+        captured=captured,
+        ttnn=lowered.module,
+        sources=sources,
+        irs=irs,
+        functions={function.name: function.origin() for function in program.functions},
+        constants=lowered.constants,
+        l1_small_bytes=lowered.l1_small_bytes,
+    )

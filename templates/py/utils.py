@@ -1,0 +1,241 @@
+"""Device, tensor files, options and the report: the same file in every emitted program."""
+
+import argparse
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, MutableMapping
+from pathlib import Path
+
+import numpy as np
+import ttnn
+
+HERE = Path(__file__).resolve().parent
+MANIFEST = json.loads((HERE / "manifest.json").read_text())
+
+# The simulator's clock and op recorder; absent on a Tenstorrent card.
+SIMULATOR = sys.modules.get("ttnn_shim.session")
+
+# Options of this run and what the last forward call took.
+options = argparse.Namespace(inputs=None, estimate=False, loops=1)
+measured: dict[str, float | int | str | None] = {"device_ns": None, "cycles": None, "ops": None, "host_s": None}
+
+
+class Weights:
+    """Tensors by parameter name. `scope("encoder.layer.0")` is the same collection seen from that module."""
+
+    def __init__(self, tensors: MutableMapping[str, ttnn.Tensor] | Mapping[str, ttnn.Tensor], prefix: str = ""):
+        self._tensors = tensors
+        self._prefix = prefix
+
+    def __getitem__(self, name: str) -> ttnn.Tensor:
+        return self._tensors[self._prefix + name]
+
+    def __setitem__(self, name: str, tensor: ttnn.Tensor) -> None:
+        self._tensors[self._prefix + name] = tensor
+
+    def scope(self, name: str) -> "Weights":
+        return Weights(self._tensors, f"{self._prefix}{name}." if name else self._prefix)
+
+
+class StoredTensors(Mapping):
+    """tensors/<name>.tensorbin; each look-up reads the file, so the host never holds all of them."""
+
+    def __init__(self, device: ttnn.MeshDevice):
+        self._device = device
+
+    def __getitem__(self, name: str) -> ttnn.Tensor:
+        return load(name, self._device)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MANIFEST["tensors"])
+
+    def __len__(self) -> int:
+        return len(MANIFEST["tensors"])
+
+
+def stored_weights(device: ttnn.MeshDevice) -> Weights:
+    return Weights(StoredTensors(device))
+
+
+def load(name: str, device: ttnn.MeshDevice | None) -> ttnn.Tensor:
+    """The tensor `name` on the device (on the host if device is None): own input of --inputs, or the exported file."""
+    if name not in MANIFEST["tensors"]:
+        raise KeyError(f"no tensor {name!r} in manifest.json; it has {', '.join(MANIFEST['tensors'])}")
+    entry = MANIFEST["tensors"][name]
+    own = own_input(name, entry) if entry["kind"] == "input" else None
+    if own is not None:
+        return own if device is None else ttnn.to_device(own, device)
+    if "file" not in entry:  # exported with export_tensors=False
+        dtype, layout = getattr(ttnn, entry["dtype"]), getattr(ttnn, entry["layout"])
+        return ttnn.ones(entry["shape"], dtype=dtype, layout=layout, device=device)
+    return ttnn.load_tensor(str(HERE / entry["file"]), device=device)
+
+
+def own_input(name: str, entry: dict) -> ttnn.Tensor | None:
+    """`name`.tensorbin or `name`.npy of the directory given with --inputs, on the host."""
+    if options.inputs is None:
+        return None
+    stem = Path(entry.get("file", f"{name}.tensorbin")).stem
+    stored = options.inputs / f"{stem}.tensorbin"
+    if stored.exists():
+        tensor = ttnn.load_tensor(str(stored))
+    elif (options.inputs / f"{stem}.npy").exists():
+        array = np.load(options.inputs / f"{stem}.npy")
+        if entry["dtype"] in ("bfloat16", "float32"):
+            array = array.astype(np.float32)
+        else:
+            limits = np.iinfo(entry["dtype"])
+            if array.size and not (limits.min <= array.min() and array.max() <= limits.max):
+                sys.exit(f"run: input {name}: values do not fit {entry['dtype']}")
+            array = array.astype(entry["dtype"])
+        tensor = ttnn.Tensor(np.ascontiguousarray(array), getattr(ttnn, entry["dtype"]))
+    else:
+        return None
+    if list(tensor.shape) != entry["shape"]:
+        sys.exit(f"run: input {name}: expected shape {entry['shape']}, got {list(tensor.shape)}")
+    return ttnn.to_layout(tensor, getattr(ttnn, entry["layout"]))
+
+
+@contextlib.contextmanager
+def open_device(args: argparse.Namespace) -> Iterator[ttnn.MeshDevice]:
+    device = ttnn.open_device(device_id=0, l1_small_size=MANIFEST["device"]["l1_small_size"])
+    try:
+        yield device
+    finally:
+        ttnn.close_device(device)
+
+
+def parse_args() -> argparse.Namespace:
+    """Options of ./run that the program itself handles; ./run --help lists all of them."""
+    parser = argparse.ArgumentParser(prog="./run", description=f"Run {MANIFEST['model']}.")
+    parser.add_argument("--check", action="store_true", help="exit 1 unless every output agrees with golden/")
+    parser.add_argument("--check-ops", action="store_true", help="compare every op with golden/ops/, name the first bad one")
+    parser.add_argument("--inputs", type=Path, metavar="DIR", help="own inputs by name, .tensorbin or .npy")
+    parser.add_argument("--outputs", type=Path, metavar="DIR", help="write the outputs as .npy")
+    parser.add_argument("--loops", type=int, default=1, metavar="N", help="run the forward function N times")
+    parser.add_argument("--estimate", action="store_true", help="clock only: no tensor is loaded, no value computed")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
+    # A host of main.py (a notebook, a test runner) may have options of its own; ./run checks them itself.
+    parser.parse_known_args(namespace=options)
+    if options.loops < 1:
+        sys.exit("run: --loops takes a whole number from 1")
+    if options.inputs is not None and not options.inputs.is_dir():
+        sys.exit(f"run: --inputs: no directory {options.inputs}")
+    return options
+
+
+def loops(args: argparse.Namespace) -> Iterator[int]:
+    """Counts the forward calls and measures the last one."""
+    for loop in range(args.loops):
+        if SIMULATOR:
+            SIMULATOR.begin_forward()
+        start = time.perf_counter()
+        yield loop
+        measured["host_s"] = round(time.perf_counter() - start, 6)
+        if SIMULATOR:
+            measured.update(SIMULATOR.end_forward())
+
+
+def to_numpy(tensor: ttnn.Tensor) -> np.ndarray:
+    """Values on the host: float32 for float dtypes, the integer type otherwise."""
+    host = ttnn.from_device(tensor)
+    if tensor.dtype in (ttnn.bfloat16, ttnn.bfloat8_b, ttnn.bfloat4_b):
+        host = ttnn.to_dtype(host, ttnn.float32)
+    return np.asarray(host.to_numpy()).reshape(tuple(tensor.shape))
+
+
+def compare(actual: np.ndarray, expected: np.ndarray, limits: dict) -> dict:
+    """PCC and relative L2 error for floats (allclose where constant or of size 1), equality for integers."""
+    row = {"pcc": None, "rel_l2": None, "max_abs_err": None, "passed": False}
+    if actual.shape != expected.shape:
+        return row
+    if expected.dtype.kind in "iub":
+        difference = np.abs(actual.astype(np.int64) - expected.astype(np.int64))
+        row["max_abs_err"] = int(difference.max(initial=0))
+        row["passed"] = row["max_abs_err"] == 0
+        return row
+    a, e = actual.astype(np.float64).ravel(), expected.astype(np.float64).ravel()
+    finite = np.isfinite(e)
+    same_specials = np.array_equal(np.where(finite, 0.0, a), np.where(finite, 0.0, e), equal_nan=True)
+    a, e = a[finite], e[finite]
+    if not e.size:
+        row["passed"] = bool(same_specials)
+        return row
+    if not np.isfinite(a).all():
+        return row
+    row["max_abs_err"] = float(np.abs(a - e).max())
+    norm = float(np.linalg.norm(e))
+    row["rel_l2"] = float(np.linalg.norm(a - e)) / norm if norm else float(np.linalg.norm(a))
+    if e.size == 1 or e.std() <= 1e-12 * max(1.0, float(np.abs(e).max())):
+        row["passed"] = bool(same_specials and np.allclose(a, e, rtol=limits["rel_l2"], atol=limits["rel_l2"]))
+        return row
+    with np.errstate(invalid="ignore", divide="ignore"):
+        row["pcc"] = 1.0 if np.array_equal(a, e) else float(np.nan_to_num(np.corrcoef(a, e)[0, 1]))
+    row["passed"] = bool(same_specials and row["pcc"] >= limits["pcc"] and row["rel_l2"] <= limits["rel_l2"])
+    return row
+
+
+def report(args: argparse.Namespace, **outputs: ttnn.Tensor) -> int:
+    """Prints one line per output, next to the framework's own in golden/. Returns the exit code."""
+    rows = []
+    custom = args.inputs is not None  # golden/ belongs to the exported inputs
+    for name, tensor in outputs.items():
+        entry = MANIFEST["outputs"][name]
+        row = {"name": name, "shape": list(tensor.shape), "pcc": None, "rel_l2": None, "max_abs_err": None}
+        row["passed"] = None
+        if not args.estimate:
+            actual = to_numpy(tensor)
+            if args.outputs is not None:
+                args.outputs.mkdir(parents=True, exist_ok=True)
+                np.save(args.outputs / f"{entry['stem']}.npy", actual)
+            if "golden" in entry and not custom:
+                row.update(compare(actual, read_golden(entry["golden"]), entry))
+        rows.append(row)
+        print(describe(row))
+
+    simulator = f"simulated {SIMULATOR.card()}" if SIMULATOR else "device"
+    print(f"{MANIFEST['model']} on {ttnn.get_arch_name()} ({simulator}): {timing()}")
+    if args.json is not None:
+        result = {"outputs": rows, **measured, "arch": ttnn.get_arch_name()}
+        result["card"] = SIMULATOR.card() if SIMULATOR else None
+        args.json.write_text(json.dumps(result, indent=2) + "\n")
+
+    failed = [row["name"] for row in rows if row["passed"] is False]
+    unchecked = [row["name"] for row in rows if row["passed"] is None]
+    if args.check and (failed or unchecked):
+        print(f"check: FAILED: {', '.join(failed + unchecked)}" + (" (nothing to compare with)" if unchecked else ""))
+        return 1
+    if args.check:
+        print(f"check: passed, {len(rows)} output{'s' if len(rows) != 1 else ''}")
+    if args.check_ops:
+        return SIMULATOR.check_ops(MANIFEST, HERE) if SIMULATOR else sys.exit("run: --check-ops needs the simulator")
+    return 0
+
+
+def read_golden(file: str) -> np.ndarray:
+    return np.asarray(ttnn.load_tensor(str(HERE / file)).to_numpy())
+
+
+def describe(row: dict) -> str:
+    text = f"{row['name']:24} {row['shape']!s:18}"
+    if row["pcc"] is not None:
+        text += f" pcc {row['pcc']:.6f}"
+    if row["rel_l2"] is not None:
+        text += f"  relative error {row['rel_l2']:.2e}"
+    if row["max_abs_err"] is not None:
+        text += f"  max error {row['max_abs_err']:.3g}"
+    if row["passed"] is not None:
+        text += "  ok" if row["passed"] else "  FAILED"
+    return text
+
+
+def timing() -> str:
+    parts = []
+    if measured["device_ns"] is not None:
+        note = " (estimate: uncalibrated)" if measured.get("uncalibrated") else ""
+        parts.append(f"device {measured['device_ns'] / 1e6:.3f} ms{note}, {measured['ops']} ops")
+    if measured["host_s"] is not None:
+        parts.append(f"host {measured['host_s']:.3f} s")
+    return ", ".join(parts)

@@ -1,0 +1,35 @@
+"""`python -m ttnn_shim`: run programs, find the CMake package."""
+
+from __future__ import annotations
+
+import sys
+
+USAGE = """\
+usage: python -m ttnn_shim run [--arch NAME] [--estimate] [--profile DIR] main.py [arguments]
+       python -m ttnn_shim --cmake-dir      directory for CMake's -DTT-NN_DIR=
+       python -m ttnn_shim --python-path    directory that holds the simulator's ttnn package
+       python -m ttnn_shim --version
+"""
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["run"]:
+        from ttnn_shim.run import main as run
+
+        return run(arguments[1:])
+    import ttnn_shim
+
+    if arguments == ["--cmake-dir"]:
+        print(ttnn_shim.cmake_dir())
+    elif arguments == ["--python-path"]:
+        print(ttnn_shim.python_path())
+    elif arguments == ["--version"]:
+        print(ttnn_shim.native_version())
+    else:
+        print(USAGE, end="", file=sys.stdout if arguments in (["-h"], ["--help"]) else sys.stderr)
+        return 0 if arguments in (["-h"], ["--help"]) else 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""`python -m ttnn_shim run [options] main.py [arguments]`: runs a TT-NN program on the simulator."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from pathlib import Path
+
+CARDS = ("wormhole_b0", "wormhole", "blackhole", "n150", "n300", "p100", "p150")
+
+
+def main(arguments: list[str]) -> int:
+    """Activates the shim's `ttnn`, then runs the program as `__main__`. Returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m ttnn_shim run", description="Run a Python program that uses ttnn on the simulator."
+    )
+    parser.add_argument("--arch", default="n150", metavar="NAME", help="card or architecture: " + ", ".join(CARDS))
+    parser.add_argument("--estimate", action="store_true", help="clock only: tensors have no values, kernels do not run")
+    parser.add_argument("--profile", type=Path, metavar="DIR", help="write performance reports to DIR")
+    parser.add_argument("program", type=Path, metavar="main.py")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
+    options = parser.parse_args(arguments)
+    if options.arch not in CARDS:
+        print(f"run: unknown card or architecture {options.arch!r}; known: {', '.join(CARDS)}", file=sys.stderr)
+        return 2
+    if not options.program.is_file():
+        print(f"run: no file {options.program}", file=sys.stderr)
+        return 2
+
+    import ttnn_shim
+    from ttnn_shim import session
+    from ttnn_shim.errors import ShimError
+
+    session.settings.card = {"wormhole_b0": "n150", "wormhole": "n150", "blackhole": "p150"}.get(options.arch, options.arch)
+    session.settings.estimate = options.estimate
+    ttnn_shim.activate(explicit=True)
+    if options.profile is not None:
+        from ttnn_shim import reports
+
+        session.settings.profile_dir = options.profile
+        reports.start(options.profile, options.program)
+
+    program = options.program.resolve()
+    sys.argv = [str(program), *options.arguments]
+    sys.path.insert(0, str(program.parent))
+    try:
+        runpy.run_path(str(program), run_name="__main__")
+    except SystemExit as exit_:
+        return _exit_code(exit_)
+    except ShimError as error:
+        print(f"{error}\n  at {program_location(error, program.parent)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _exit_code(exit_: SystemExit) -> int:
+    if exit_.code is None or isinstance(exit_.code, int):
+        return exit_.code or 0
+    print(exit_.code, file=sys.stderr)
+    return 1
+
+
+def program_location(error: BaseException, root: Path) -> str:
+    """`file:line in function` of the innermost frame that lies in the program's directory."""
+    place = "?"
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if Path(code.co_filename).is_relative_to(root):
+            place = f"{Path(code.co_filename).relative_to(root)}:{traceback.tb_lineno} in {code.co_name}"
+        traceback = traceback.tb_next
+    return place
