@@ -48,9 +48,13 @@ struct Workload {
   std::vector<CoreClass> classes;
   int cores = 0;              ///< cores in use (start skew grows with it)
   bool has_compute = false;   ///< a compute kernel is launched
+  bool sharded = false;       ///< works on resident shards: fewer run-time arguments, shorter launch
   double extra_cycles = 0;    ///< serial cycles of the program outside any phase
+  bool traced = true;         ///< replayed from a trace (larger start skew on Wormhole)
   double math_cycles = 0;     ///< ideal FPU cycles of the busiest core (utilisation)
   double total_math_cycles = 0; ///< the same, all cores together
+  double math_window_cycles = 0; ///< duration of the math thread, 0 = same as the kernel
+  double tail_cycles = 0;     ///< output written after the math thread ended
 };
 
 }  // namespace ttnn_shim::sim

@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "sim/arch.hpp"
+#include "sim/engine.hpp"
 #include "sim/stats.hpp"
 #include "sim/workload.hpp"
 

@@ -1,0 +1,77 @@
+// Helpers that the strategy families share: core split, page latencies, DRAM bank alignment, the tile stream.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "strategy/op_config.hpp"
+
+namespace ttnn_shim::strategy {
+
+using sim::Arch;
+using sim::Constants;
+using sim::CoreClass;
+using sim::Phase;
+using sim::Shared;
+using sim::Stage;
+using sim::Unit;
+
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
+inline std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+/// (sum of x^p)^(1/p) of two terms.
+double soft_max(double a, double b, double p);
+
+inline bool in_dram(const TensorDesc& t) { return t.buffer == BufferKind::Dram; }
+inline bool in_l1(const TensorDesc& t) { return !in_dram(t); }
+/// A sharded L1 tensor is resident: its circular buffer is the tensor itself.
+inline bool resident(const TensorDesc& t) { return in_l1(t) && t.sharded(); }
+bool same_tiles(const TensorDesc& a, const TensorDesc& b);
+int phases(const OpConfig& config);  ///< FPU phases of the fidelity
+
+/// Cycles of one page read followed by its barrier.
+double page_read(const Arch& arch, const TensorDesc& t, double bytes);
+double page_read(const Arch& arch, bool dram, double bytes);
+/// Cycles of one page written, buffer flushed (not acknowledged).
+double page_write(const Arch& arch, double bytes);
+
+/// Cores for `units` equal units of work: min(units, grid), or what a profile recorded.
+int split_cores(const Arch& arch, const OpConfig& config, std::int64_t units);
+/// Blocks of rows: all cores get the same number, fewer cores when it does not divide.
+int split_blocks(const Arch& arch, const OpConfig& config, std::int64_t blocks, std::int64_t& per_core);
+int shard_cores(const Arch& arch, const TensorDesc& t);  ///< cores that hold the tensor's shards
+Shard shard_of(const Arch& arch, const TensorDesc& t);   ///< the shard spec, or an even one over the grid
+
+/// How contiguous runs of `per_core` pages fall on the banks: most cores that start on one bank, effective number of banks.
+struct BankSpread { double most = 0, effective = 0; };
+BankSpread bank_spread(int cores, std::int64_t per_core, int banks);
+
+/// Extra start-up cycles when many cores begin on the same DRAM bank.
+double bank_start(const Arch& arch, const BankSpread& spread, int cores, double page_bytes, bool reads, bool writes);
+
+void add_dram(Shared& shared, const TensorDesc& t, double bytes, bool write);
+
+/// A program of one phase of identical cores.
+DeviceProgram one_phase(std::string factory, const Arch& arch, int cores, Phase phase, bool compute, bool sharded);
+void set_grid(DeviceProgram& program, const Arch& arch);
+
+/// Double-buffered circular buffer of `pages` pages.
+CircularBuffer buffer(std::string name, std::int64_t page_bytes, std::int64_t pages = 2);
+
+/// Pages flow through reader -> [compute] -> writer, the commonest shape of a data-movement or eltwise program.
+struct Stream {
+  std::string factory;
+  std::int64_t units = 0;      ///< pages written in all
+  double page_bytes = 2048;
+  double reader = 0, compute = 0, writer = 0;  ///< cycles per page
+  Shared shared;
+  int cores = 0;               ///< 0 = min(units, grid)
+  std::int64_t per_core = 0;   ///< 0 = ceil(units / cores)
+  bool reads_dram = false, writes_dram = false;
+};
+DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s);
+
+// Families (one file each); plan.cpp maps op names to them.
+using PlanFn = DeviceProgram (*)(const Arch&, const OpConfig&);
+struct PlanRow { const char* op; PlanFn plan; };
+extern const std::vector<PlanRow> kEltwisePlans, kMatmulPlans, kConvPlans, kMovePlans, kLayoutPlans, kShardPlans, kNormPlans, kTransformerPlans;
+
+}  // namespace ttnn_shim::strategy

@@ -1,0 +1,148 @@
+// Matmul time: sender cores read a block and multicast it (in series), all cores multiply, the output is written at the end of each output block.
+#include "strategy/matmul_config.hpp"
+
+namespace ttnn_shim::strategy {
+namespace {
+
+struct BlockTimes {
+  double data = 0;   ///< sender of one K block: read, multicast, handshake
+  double math = 0;   ///< matrix engine on one K block
+  double ideal = 0;  ///< FPU cycles of the block at one MVMUL per cycle
+};
+
+/// Matrix engine on a block of h x w output tiles, depth kb. `overlap`: NoC traffic lands in L1 meanwhile and slows the SrcA unpacker.
+double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, bool overlap, double& ideal) {
+  const Constants& k = arch.k;
+  const double sh = static_cast<double>(p.sub_h), sw = static_cast<double>(p.sub_w), kb = static_cast<double>(p.block_k);
+  const double n_a = sw >= sh ? sh * sw : sw, n_b = sw >= sh ? sh : sh * sw;
+  const double rate_a = k.unpack_a_rate * (overlap ? k.unpack_overlap : 1);
+  const double unpack = n_a * static_cast<double>(c.inputs[1].tile_bytes()) / rate_a + n_b * static_cast<double>(c.inputs[0].tile_bytes()) / k.unpack_b_rate;
+  const double fpu = sh * sw * (16.0 * phases(c) * k.fpu_overhead + k.mac_overhead);
+  const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
+  ideal = static_cast<double>(p.block_h * p.block_w) * kb * 16.0 * phases(c);
+  const double pack = k.subblock_min + k.subblock_pack * (sh * sw - 1);
+  return subblocks * std::max(kb * std::max(unpack, fpu) + k.subblock_sync + k.subblock_tile * (sh * sw - 1), pack) + k.mm_block_end;
+}
+
+/// One core fetches `tiles` tiles of an operand from interleaved memory.
+double fetch(const Arch& arch, double tiles, double bytes) { return tiles * std::max(arch.k.mm_issue, bytes / arch.k.mm_read_rate); }
+double multicast(const Arch& arch, double tiles, double bytes, bool one_d) {
+  return tiles * bytes / (arch.k.mm_mcast_rate * (one_d ? arch.k.mm_mcast_1d : 1));
+}
+
+/// DRAM-side time per K block of the whole program's reads.
+double sender_time(const Arch& arch, const OpConfig& c, const MatmulProgram& p) {
+  const Constants& k = arch.k;
+  const double t0 = static_cast<double>(c.inputs[0].tile_bytes()), t1 = static_cast<double>(c.inputs[1].tile_bytes());
+  const double n0 = static_cast<double>(p.block_h * p.block_k), n1 = static_cast<double>(p.block_w * p.block_k);
+  const bool local0 = resident(c.inputs[0]);
+  double in0 = 0, in1 = 0;
+  switch (p.kind) {
+    case MatmulKind::Mcast2D:
+      in1 = fetch(arch, n1, t1) + multicast(arch, n1, t1, false) + k.mm_handshake;
+      in0 = local0 ? multicast(arch, n0, t0, false) + k.mm_handshake_local : fetch(arch, n0, t0) + multicast(arch, n0, t0, false) + k.mm_handshake;
+      break;
+    case MatmulKind::Mcast1DIn0:
+      in1 = fetch(arch, n1, t1) + k.mm_handshake / 2;
+      in0 = local0 ? multicast(arch, n0, t0, true) + k.mm_handshake_local : fetch(arch, n0, t0) + multicast(arch, n0, t0, true) + k.mm_handshake;
+      break;
+    case MatmulKind::Mcast1DIn1:
+      in1 = fetch(arch, n1, t1) + multicast(arch, n1, t1, p.cores > 64) + k.mm_handshake;
+      in0 = local0 ? 0 : fetch(arch, n0, t0) + k.mm_handshake / 2;
+      break;
+    case MatmulKind::DramSharded:
+      in1 = n1 * t1 * p.cores / (arch.dram_banks * k.dram_peak_bank * k.dram_sharded_efficiency) * arch.clock_ghz;
+      in0 = multicast(arch, n0, t0, true) + k.mm_handshake_local;
+      break;
+    default:
+      in1 = fetch(arch, n1, t1) + k.mm_handshake / 2;
+      in0 = fetch(arch, n0, t0) + k.mm_handshake / 2;
+  }
+  return std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1));
+}
+
+DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, const MatmulProgram& p) {
+  const Constants& k = arch.k;
+  const TensorDesc& out = c.outputs[0];
+  const std::int64_t k_blocks = ceil_div(s.k, p.block_k);
+  const std::int64_t out_blocks = std::max<std::int64_t>(1, (p.m / std::max<std::int64_t>(1, p.block_h)) * (p.n / std::max<std::int64_t>(1, p.block_w)));
+  const std::int64_t rounds = out_blocks * p.batch;
+  BlockTimes t;
+  t.data = sender_time(arch, c, p);
+  const bool single_block = k_blocks == 1;
+  t.math = math_block(arch, c, p, !single_block, t.ideal);
+
+  DeviceProgram program;
+  program.factory = factory_name(p.kind);
+  program.cores = p.cores;
+  program.grid_x = p.grid_x;
+  program.grid_y = p.grid_y;
+  if (!p.grid_x) set_grid(program, arch);
+  program.circular_buffers = matmul_buffers(c, s, p);
+
+  Phase phase;
+  phase.items = k_blocks;
+  phase.repeat = rounds;
+  phase.coupling = k.mm_coupling;
+  phase.stages = {{Unit::Sender, t.data, 0, 2}, {Unit::Compute, t.math, 0, 2}};
+  if (!resident(c.inputs[0])) add_dram(phase.shared, c.inputs[0], static_cast<double>(s.m * s.k * s.batch * c.inputs[0].tile_bytes()), false);
+  // Bytes that leave DRAM: multicast operands once, operands that each core reads for itself once per core.
+  add_dram(phase.shared, c.inputs[1], static_cast<double>(s.k * s.n * (s.b_batched ? s.batch : 1) * c.inputs[1].tile_bytes()), false);
+
+  // Un-overlapped output write: what is left of a block's output when its last K block ends.
+  double tail = 0;
+  if (!resident(out)) {
+    const double one_d = p.kind == MatmulKind::Mcast2D ? 1 : k.mm_write_1d;
+    const double block_bytes = static_cast<double>(p.block_h * p.block_w * out.tile_bytes());
+    const double all = block_bytes * std::min<double>(p.cores, static_cast<double>(s.m * s.n) * static_cast<double>(s.batch));
+    const double write = std::max(all / (k.mm_write_rate * one_d), block_bytes / k.write_core_rate);
+    const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
+    tail = std::max(write - t.math * (1 - 1 / subblocks), write / subblocks);
+    if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
+  }
+  phase.extra_cycles = k.mm_fill + static_cast<double>(rounds) * tail;
+  program.work.cores = p.cores;
+  program.work.has_compute = true;
+  program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.ideal;
+  program.work.total_math_cycles = static_cast<double>(s.batch * s.m * s.n * s.k) * 16.0 * phases(c);
+  sim::Engine engine(arch);
+  program.work.math_window_cycles = static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill + static_cast<double>(rounds - 1) * tail;
+  program.work.tail_cycles = tail;
+  program.work.classes.push_back({p.cores, {std::move(phase)}});
+  return program;
+}
+
+DeviceProgram plan_matmul(const Arch& arch, const OpConfig& c) {
+  const MatmulShape s = matmul_shape(c);
+  return build(arch, c, s, select_matmul(arch, c, s));
+}
+
+/// minimal_matmul: blocks are handed from core to core instead of being multicast; M blocks over rows, N blocks over columns.
+DeviceProgram plan_minimal(const Arch& arch, const OpConfig& c) {
+  MatmulShape s = matmul_shape(c);
+  MatmulProgram p;
+  p.kind = MatmulKind::Mcast2D;
+  const std::int64_t bm = c.integer("M_block_size", 8), bn = c.integer("N_block_size", 8), bk = c.integer("K_block_size", 8);
+  p.m = ceil_div(s.m, arch.grid_y);
+  p.n = ceil_div(s.n, arch.grid_x);
+  p.block_h = std::min(p.m, bm);
+  p.block_w = std::min(p.n, bn);
+  p.block_k = std::min(bk, s.k);
+  pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, false, p.sub_h, p.sub_w);
+  p.cores = arch.cores();
+  p.grid_x = arch.grid_x;
+  p.grid_y = arch.grid_y;
+  DeviceProgram program = build(arch, c, s, p);
+  program.factory = "MinimalMatmulProgramFactory";
+  // Store and forward along the line of cores: the last core starts a whole chain later, and each block pays two more handshakes.
+  const double hops = arch.grid_x + arch.grid_y - 2;
+  program.work.classes[0].phases[0].stages[0].cycles += 2 * arch.k.mm_handshake;
+  program.work.extra_cycles += hops * arch.k.mm_handshake_local;
+  return program;
+}
+
+}  // namespace
+
+const std::vector<PlanRow> kMatmulPlans = {{"matmul", plan_matmul}, {"linear", plan_matmul}, {"minimal_matmul", plan_minimal}};
+
+}  // namespace ttnn_shim::strategy
