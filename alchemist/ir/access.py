@@ -1,0 +1,325 @@
+"""Reading and changing ops in plain Python values.
+
+`from_python` turns a value into the attribute that the table declares; `attrs` is the inverse with the table's defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+    f32,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from alchemist.errors import InternalError
+from alchemist.ir.attributes import (
+    CoreCoordAttr,
+    CoreRangeSetAttr,
+    DenseElements,
+    EnumAttr,
+    MemoryConfigAttr,
+    OpaqueAttr,
+    ShapeAttr,
+    ShardSpecAttr,
+    StructAttr,
+    attribute_classes,
+    element_name,
+    element_name_of,
+    table,
+    tensor,
+    to_python,
+)
+from alchemist.ir.dialects import AttributeInfo, OpInfo, TTOp
+
+Value = Any
+
+_INTEGERS: dict[str, IntegerType] = {
+    "I32Attr": i32,
+    "I64Attr": i64,
+    "SI8Attr": IntegerType(8, Signedness.SIGNED),
+    "SI32Attr": IntegerType(32, Signedness.SIGNED),
+    "SI64Attr": IntegerType(64, Signedness.SIGNED),
+    "UI32Attr": IntegerType(32, Signedness.UNSIGNED),
+}
+_STRINGS = ("StrAttr", "Builtin_StringAttr", "SymbolNameAttr")
+
+
+def _info(op: Operation) -> OpInfo | None:
+    return op.info if isinstance(op, TTOp) else None
+
+
+# --- plain value -> attribute -------------------------------------------------------------------------------------------
+
+
+def from_python(value: Value, declared: str = "") -> Attribute:
+    """Attribute of the declared table type; without one the natural type of the value (int -> i64, float -> f32)."""
+    if isinstance(value, Attribute):
+        return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if declared in _INTEGERS:
+        return IntegerAttr(int(value), _INTEGERS[declared])
+    if declared == "BoolAttr":
+        return IntegerAttr(int(bool(value)), i1)
+    if declared == "F32Attr":
+        return FloatAttr(float(value), f32)
+    if declared in _STRINGS:
+        return StringAttr(value)
+    if declared in ("DenseI32ArrayAttr", "DenseI64ArrayAttr"):
+        return DenseArrayBase.from_list(i64 if "64" in declared else i32, [int(part) for part in value])
+    if declared == "I32ArrayAttr":
+        return ArrayAttr([IntegerAttr(int(part), i32) for part in value])
+    if declared in ("ElementsAttr", "I64ElementsAttr"):
+        return elements(np.asarray(value, dtype=np.int64) if declared.startswith("I64") else np.asarray(value))
+    if declared in ("FlatSymbolRefAttr", "SymbolRefAttr"):
+        root, *rest = str(value).split("::")
+        return SymbolRefAttr(root, [StringAttr(part) for part in rest])
+    if declared.startswith("AnyAttrOf<"):
+        return _from_choice(value, declared)
+    if declared == "AffineMapAttr" and isinstance(value, AffineMap):
+        return AffineMapAttr(value)
+    record = table("attributes")["attrs"].get(declared)
+    if record is not None:
+        return _dialect_attribute(value, record["name"], declared)
+    return _natural(value)
+
+
+def _from_choice(value: Value, declared: str) -> Attribute:
+    if isinstance(value, Sequence) and not isinstance(value, str) and "i32 dense array" in declared:
+        return from_python(value, "DenseI32ArrayAttr")
+    if isinstance(value, float) and "32-bit float" in declared:
+        return from_python(value, "F32Attr")
+    if isinstance(value, int) and "signed integer" in declared.replace("signless", ""):
+        return from_python(value, "SI32Attr")
+    if isinstance(value, int) and "index attribute" in declared:
+        return IntegerAttr.from_index_int_value(value)
+    if isinstance(value, int):
+        return from_python(value, "I32Attr")
+    return _natural(value)
+
+
+def _dialect_attribute(value: Value, name: str, declared: str) -> Attribute:
+    cls = attribute_classes().get(name)
+    if cls is None:
+        if isinstance(value, str):
+            return OpaqueAttr((f"#{name}", value))
+        raise InternalError(f"#{name} is built from its text only", got=repr(value))
+    if issubclass(cls, EnumAttr):
+        if value not in cls.cases:
+            raise InternalError(f"#{name} has no case {value!r}", expected=", ".join(cls.cases))
+        return cls(value)
+    if issubclass(cls, StructAttr):
+        return struct(name, value)
+    if cls is MemoryConfigAttr:
+        return memory_config(**value)
+    if cls is CoreRangeSetAttr:
+        return cls(tuple(tuple(tuple(corner) for corner in cores) for cores in value))
+    if cls in (ShapeAttr, CoreCoordAttr):
+        return cls(tuple(int(part) for part in value))
+    raise InternalError(f"#{name} ({declared}) needs an attribute object", got=repr(value))
+
+
+def struct(name: str, values: Mapping[str, Value]) -> StructAttr:
+    """Struct attribute with `values` in declaration order; None leaves a field out, an unknown field is an InternalError."""
+    cls = attribute_classes()[name]
+    if not issubclass(cls, StructAttr):
+        raise InternalError(f"#{name} is not a struct")
+    unknown = set(values) - {field for field, _ in cls.fields}
+    if unknown:
+        raise InternalError(f"#{name} has no field {', '.join(sorted(unknown))}")
+    return cls(tuple((field, _field(values[field], cpp)) for field, cpp in cls.fields if values.get(field) is not None))
+
+
+def _field(value: Value, cpp: str) -> Any:
+    if "CoreCoordAttr" in cpp and not isinstance(value, Attribute):
+        return CoreCoordAttr(tuple(value))
+    if "CoreRangeSetAttr" in cpp and not isinstance(value, Attribute):
+        return _dialect_attribute(value, "ttnn.core_range_set", cpp)
+    if "UnaryWithParamAttr" in cpp and not isinstance(value, Attribute):
+        spec = {"op_type": value} if isinstance(value, str) else dict(value)
+        params = spec.get("params")
+        if params is not None:
+            spec["params"] = tuple(FloatAttr(float(part), f32) for part in params) or None
+        return struct("ttnn.unary_with_param", spec)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def memory_config(buffer: str, memory: str = "interleaved", shard: Value = None) -> MemoryConfigAttr:
+    """`#ttnn.memory_config`; shard: None, an attribute or {"ranges", "shape", "orientation"}."""
+    if isinstance(shard, Mapping):
+        shard = ShardSpecAttr((tuple(shard["ranges"]), tuple(shard["shape"]), shard["orientation"]))
+    return MemoryConfigAttr((buffer, memory, shard))
+
+
+def elements(array: np.ndarray[Any, Any], of: str = "") -> DenseElements:
+    """Dense elements of a numpy array; `of` overrides the element type ("si32", "ui32", "bf16")."""
+    return DenseElements(array, tensor(array.shape, of or element_name_of(array.dtype)))
+
+
+def splat(value: bool | float, shape: Sequence[int], of: str) -> DenseElements:
+    """One value for a whole tensor of element type `of`, O(1) in memory."""
+    return DenseElements(value, tensor(tuple(shape), of))
+
+
+def _natural(value: Value) -> Attribute:
+    match value:
+        case bool():
+            return IntegerAttr(int(value), i1)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f32)
+        case str():
+            return StringAttr(value)
+        case np.ndarray():
+            return elements(value)
+        case Mapping():
+            return DictionaryAttr({key: _natural(part) for key, part in value.items()})
+        case Sequence():
+            return ArrayAttr([_natural(part) for part in value])
+        case Attribute():
+            return value
+        case AffineMap():
+            return AffineMapAttr(value)
+        case None:
+            return UnitAttr()
+        case _:
+            raise InternalError("no attribute for this value", got=repr(value))
+
+
+# --- defaults -----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def default_value(info: AttributeInfo) -> Value:
+    """The table's default as a plain value; None when it has none (or means "absent")."""
+    text = info.default
+    if text is None or text == "nullptr":
+        return None
+    if info.type in _INTEGERS:
+        return int(text)
+    if info.type == "BoolAttr":
+        return text == "true"
+    if info.type == "F32Attr":
+        return float(text.rstrip("f"))
+    if info.type in _STRINGS:
+        return text.strip('"')
+    if text.startswith("{"):
+        return tuple(int(part) for part in text.strip("{}").split(",") if part.strip())
+    record = table("attributes")["attrs"].get(info.type, {})
+    if "enum" in record:
+        return text.rpartition("::")[2].lower()
+    raise InternalError(f"cannot read the default {text!r} of {info.name}")
+
+
+# --- reading ------------------------------------------------------------------------------------------------------------
+
+
+def attrs(op: Operation) -> dict[str, Value]:
+    """All attributes as plain values, defaults of the table filled in; discardable ones are included under their name."""
+    info = _info(op)
+    found: dict[str, Value] = {}
+    if info is not None:
+        for name, declared in info.attributes.items():
+            given = op.properties.get(name)
+            value = to_python(given) if given is not None else default_value(declared)
+            if value is not None:
+                found[name] = value
+    else:
+        found.update((name, to_python(part)) for name, part in op.properties.items())
+    found.update((name, to_python(part)) for name, part in op.attributes.items())
+    return found
+
+
+def attr(op: Operation, name: str, default: Value = None) -> Value:
+    """One attribute as a plain value; the table's default, then `default`, when absent."""
+    given = op.properties.get(name)
+    if given is None:
+        given = op.attributes.get(name)
+    if given is not None:
+        return to_python(given)
+    info = _info(op)
+    if info is not None and name in info.attributes:
+        declared = default_value(info.attributes[name])
+        return default if declared is None else declared
+    return default
+
+
+def set_attr(op: Operation, name: str, value: Value) -> None:
+    """Sets (None: removes) an attribute; declared ones are converted to their table type."""
+    info = _info(op)
+    declared = info.attributes.get(name) if info is not None else None
+    where = op.properties if declared is not None else op.attributes
+    if value is None:
+        where.pop(name, None)
+    else:
+        where[name] = from_python(value, declared.type if declared is not None else "")
+
+
+def operands(op: Operation, name: str) -> tuple[SSAValue, ...]:
+    """The values of operand group `name` (empty for an absent optional one)."""
+    info = _info(op)
+    if info is None or not isinstance(op, TTOp):
+        raise InternalError(f"{op.name} has no table row", op=op.name)
+    start = 0
+    for group, size in zip(info.operands, op.operand_sizes(), strict=True):
+        if group.name == name:
+            return tuple(op.operands[start : start + size])
+        start += size
+    raise InternalError(f"no operand {name!r}", op=op.name, expected=", ".join(group.name for group in info.operands))
+
+
+def operand(op: Operation, name: str) -> SSAValue | None:
+    """The single value of operand group `name`, None when absent."""
+    values = operands(op, name)
+    return values[0] if values else None
+
+
+def shape(value: SSAValue | Attribute) -> tuple[int, ...]:
+    """Shape of a value or tensor type."""
+    type_ = value.type if isinstance(value, SSAValue) else value
+    if not isinstance(type_, TensorType):
+        raise InternalError("a tensor was expected", got=str(type_))
+    return tuple(type_.get_shape())
+
+
+def element_type(value: SSAValue | Attribute) -> str:
+    """Element type name of a value or tensor type: "f32", "bf16", "i1", "si32", "ui32", "bfp_bf8" ..."""
+    type_ = value.type if isinstance(value, SSAValue) else value
+    return element_name(type_.get_element_type() if isinstance(type_, TensorType) else type_)
+
+
+def argument_attrs(func: Operation) -> list[dict[str, Value]]:
+    """`func.func` argument attributes as plain dicts, one per argument (`ttir.name`, `ttcore.argument_type` ...)."""
+    declared = func.properties.get("arg_attrs")
+    if isinstance(declared, ArrayAttr):
+        return [dict(to_python(part)) for part in declared.data]
+    return [{} for _ in func.regions[0].blocks[0].args] if func.regions and func.regions[0].blocks else []
+
+
+def result_attrs(func: Operation) -> list[dict[str, Value]]:
+    """`func.func` result attributes as plain dicts (empty list when there are none)."""
+    declared = func.properties.get("res_attrs")
+    return [dict(to_python(part)) for part in declared.data] if isinstance(declared, ArrayAttr) else []
+
+
