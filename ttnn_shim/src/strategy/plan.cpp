@@ -38,7 +38,9 @@ DeviceProgram plan(const sim::Arch& arch, const OpConfig& config) {
   const auto it = table().find(config.op);
   if (it == table().end()) return roofline(arch, config);
   if (config.inputs.empty() && config.op != "fill") throw std::invalid_argument("op '" + config.op + "': no input tensor");
-  return it->second(arch, config);
+  DeviceProgram program = it->second(arch, config);
+  program.work.traced = config.flag("traced", true);
+  return program;
 }
 
 }  // namespace ttnn_shim::strategy

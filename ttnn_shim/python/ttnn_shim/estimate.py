@@ -1,0 +1,289 @@
+"""Price rows of the measurement tables (ops, gemm, eltwise_exp, matmul_height_sharded) from their configuration columns only."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ttnn_shim.row_attrs import op_attributes
+from ttnn_shim.simlib import Simulator, SimulatorError, simulator
+
+Row = Mapping[str, str]
+GRIDS = {20: (5, 4), 56: (8, 7), 64: (8, 8), 72: (8, 9), 110: (11, 10), 120: (12, 10), 130: (13, 10), 140: (14, 10)}
+DTYPES = {"bfloat16", "float32", "bfloat8_b", "bfloat4_b", "uint32", "int32", "uint16", "uint8"}
+FIDELITIES = {"LoFi", "HiFi2", "HiFi3", "HiFi4"}
+MEASURED = re.compile(r"^(kernel_ns.*|fw_ns|pm_.*|brisc_ns|ncrisc_ns|trisc.*|n|tflops|.*_util_pct|inference_time_avg_ns|wall_trace_ns)$")
+
+
+class EstimateError(ValueError):
+    """A table that cannot be priced: names the row (1 = first data row, 0 = header) and the column."""
+
+    def __init__(self, row: int, column: str, what: str) -> None:
+        where = f"row {row}, " if row else ""
+        super().__init__(f"{where}column {column!r}: {what}")
+        self.row, self.column = row, column
+
+
+@dataclass(frozen=True)
+class Configured:
+    """What one row asks for: the machine and the op configuration."""
+
+    card: str
+    grid: tuple[int, int]
+    dram_banks: int
+    config: dict[str, Any]
+    table: str
+
+
+class Cells:
+    """Typed access to one row; every error names row and column."""
+
+    def __init__(self, row: Row, index: int) -> None:
+        self.row, self.index = row, index
+
+    def fail(self, column: str, what: str) -> EstimateError:
+        return EstimateError(self.index, column, what)
+
+    def text(self, column: str) -> str:
+        value = (self.row.get(column) or "").strip()
+        if not value:
+            raise self.fail(column, "is empty")
+        return value
+
+    def integer(self, column: str, low: int = 1) -> int:
+        value = self.text(column)
+        try:
+            number = float(value)
+        except ValueError:
+            raise self.fail(column, f"expected an integer, got {value!r}") from None
+        if not number.is_integer() or number < low or number > 1e12:
+            raise self.fail(column, f"expected an integer of at least {low}, got {value!r}")
+        return int(number)
+
+    def choice(self, column: str, known: set[str]) -> str:
+        value = self.text(column)
+        if value not in known:
+            raise self.fail(column, f"unknown value {value!r}; known: {', '.join(sorted(known))}")
+        return value
+
+    def json(self, column: str) -> Any:
+        value = (self.row.get(column) or "").strip()
+        if not value:
+            return None
+        try:
+            return json.loads(value)
+        except json.JSONDecodeError as error:
+            raise self.fail(column, f"not JSON ({error.msg})") from None
+
+    def shape(self, column: str) -> list[int]:
+        value = self.text(column)
+        try:
+            dims = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            raise self.fail(column, f"expected a list of integers, got {value!r}") from None
+        if not isinstance(dims, (list, tuple)) or not dims or not all(isinstance(d, int) and d > 0 for d in dims):
+            raise self.fail(column, f"expected a list of positive integers, got {value!r}")
+        return [int(d) for d in dims]
+
+
+def tensor(shape: list[int], dtype: str, mem: str = "dram_interleaved", layout: str = "tile", shard: dict[str, Any] | None = None,
+           logical: list[int] | None = None) -> dict[str, Any]:
+    """A tensor of an op configuration; `mem` as in the tables: dram_interleaved, l1_height_sharded ..."""
+    buffer, _, memory = mem.partition("_")
+    out: dict[str, Any] = {"logical": logical or shape, "padded": shape, "dtype": dtype, "layout": layout, "buffer": buffer, "memory": memory}
+    if shard:
+        out["shard"] = shard
+    return out
+
+
+def grid_box(text: str) -> tuple[int, int]:
+    """Bounding box of a core range set such as {[(x=0;y=0) - (x=4;y=3)]}."""
+    points = [(int(x), int(y)) for x, y in re.findall(r"x=(\d+)[;,]\s*y=(\d+)", text)]
+    if not points:
+        return (0, 0)
+    return (max(x for x, _ in points) + 1, max(y for _, y in points) + 1)
+
+
+def shard_spec(spec: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Shard of the tables {grid, n, orient, shape} -> shard of an op configuration."""
+    if not spec or "shape" not in spec:
+        return None
+    return {"shape": spec["shape"], "cores": int(spec.get("n") or 0), "grid": list(grid_box(str(spec.get("grid", "")))), "orient": spec.get("orient", "ROW_MAJOR")}
+
+
+def exp_row(cells: Cells) -> Configured:
+    """eltwise_exp: `final` was measured on 8x7 cores, `big` on 8x8 (cycle_findings, section 3)."""
+    shape = cells.shape("padded_shape") if cells.row.get("padded_shape") else cells.shape("shape")
+    dtype = cells.choice("dtype", DTYPES)
+    source = tensor(shape, dtype, cells.text("in_mem"))
+    config = {"op": "unary", "inputs": [source], "outputs": [tensor(shape, dtype, cells.text("out_mem_inferred"))], "attrs": {"ops": ["EXP"], "traced": False}}
+    return Configured("n150", (8, 7) if cells.text("dataset") == "final" else (8, 8), 0, config, "eltwise_exp")
+
+
+def height_sharded_row(cells: Cells) -> Configured:
+    """matmul_height_sharded: A and output in L1 shards, B in DRAM, bf16 on n150."""
+    m, k, n, cores = (cells.integer(c) for c in ("M", "K", "N", "num_cores"))
+    per_core = -(-(-(-m // 32)) // cores)
+    k32, n32 = -(-k // 32) * 32, -(-n // 32) * 32
+    rows = per_core * 32 * cores
+    a = tensor([1, 1, rows, k32], "bfloat16", "l1_height_sharded", shard={"shape": [per_core * 32, k32], "cores": cores})
+    out = tensor([1, 1, rows, n32], "bfloat16", "l1_height_sharded", shard={"shape": [per_core * 32, n32], "cores": cores})
+    config = {"op": "matmul", "inputs": [a, tensor([1, 1, k32, n32], "bfloat16")], "outputs": [out], "compute": {"fidelity": "HiFi2"},
+              "attrs": {"selector": "table", "traced": False, "core_count": cores}}
+    return Configured("n150", (8, 8), 0, config, "matmul_height_sharded")
+
+
+def gemm_row(cells: Cells) -> Configured:
+    """gemm: 2-D multicast sweep; manual rows carry their program config, the others were chosen by the older selector."""
+    m, k, n = (cells.integer(c) for c in ("M", "K", "N"))
+    dtype = cells.text("dtype").lower()
+    if dtype not in DTYPES:
+        raise cells.fail("dtype", f"unknown value {dtype!r}; known: {', '.join(sorted(DTYPES))}")
+    try:
+        gx, gy = (int(v) for v in ast.literal_eval(cells.text("grid_size")))
+    except (ValueError, SyntaxError, TypeError):
+        raise cells.fail("grid_size", "expected (x, y)") from None
+    card = cells.choice("card", {"n150", "n300", "p100", "p150"})
+    attrs: dict[str, Any] = {"selector": "table", "traced": False}
+    program = cells.json("program_config")
+    if program:
+        attrs |= {key: value for key, value in program.items() if key != "type"}
+        attrs["program_config"] = str(program.get("type", "")) + "ProgramConfig"
+    in0_l1, out_l1 = cells.text("in0_storage") == "L1", cells.text("out_storage") == "L1"
+
+    def operand(rows: int, cols: int, l1: bool) -> dict[str, Any]:
+        if not l1:
+            return tensor([1, 1, rows, cols], dtype)
+        shard = {"shape": [-(-rows // 32 // gy) * 32, -(-cols // 32 // gx) * 32], "cores": gx * gy, "grid": [gx, gy]}
+        return tensor([1, 1, rows, cols], dtype, "l1_block_sharded", shard=shard)
+
+    config = {"op": "matmul", "inputs": [operand(m, k, in0_l1), tensor([1, 1, k, n], dtype)], "outputs": [operand(m, n, out_l1)],
+              "compute": {"fidelity": cells.choice("math_fidelity", FIDELITIES)}, "attrs": attrs}
+    return Configured(card, (gx, gy), 0, config, "gemm")
+
+
+def ops_row(cells: Cells) -> Configured:
+    """ops: one profiled device operation with its attributes."""
+    arch = cells.choice("arch", {"wormhole_b0", "blackhole"})
+    cores = cells.integer("available_cores")
+    card = "n150" if arch == "wormhole_b0" else "p150"
+    banks = 7 if "p100" in (cells.row.get("system") or "") else 0
+    attrs = cells.json("attrs") or {}
+    if not isinstance(attrs, dict):
+        raise cells.fail("attrs", "expected a JSON object")
+    shards = cells.json("in_shards_inferred") or []
+
+    def tensors(column: str) -> list[dict[str, Any]]:
+        listed = cells.json(column) or []
+        out = []
+        for i, t in enumerate(listed):
+            try:
+                shard = attrs.get("out_shard") if column == "outputs" else (shards[i] if i < len(shards) else None)
+                if t["dtype"] not in DTYPES:
+                    raise cells.fail(column, f"unknown dtype {t['dtype']!r}")
+                out.append(tensor(t["padded"], t["dtype"], t["mem"], t["layout"], shard_spec(shard), t.get("logical")))
+            except (KeyError, TypeError):
+                raise cells.fail(column, f"tensor {i}: needs padded, dtype, mem, layout") from None
+        return out
+
+    inputs, outputs = tensors("inputs"), tensors("outputs")
+    if not outputs:
+        raise cells.fail("outputs", "is empty")
+    op = cells.text("op")
+    mapped = op_attributes(op, attrs, cells.row)
+    if cells.row.get("core_count"):
+        mapped["core_count"] = cells.integer("core_count")
+    kernel_config = attrs.get("ckc") or {}
+    fidelity = (kernel_config.get("fidelity") or cells.row.get("fidelity") or "HiFi4").strip()
+    config = {"op": op, "inputs": inputs, "outputs": outputs, "attrs": mapped,
+              "compute": {"fidelity": fidelity if fidelity in FIDELITIES else "HiFi4", "fp32_dest_acc": bool(kernel_config.get("fp32_dest_acc")),
+                          "math_approx": bool(kernel_config.get("approx")), "packer_l1_acc": bool(kernel_config.get("packer_l1_acc"))}}
+    return Configured(card, GRIDS.get(cores, (cores, 1)), banks, config, "ops")
+
+
+@dataclass(frozen=True)
+class Table:
+    """How to recognise a table and read its rows."""
+
+    name: str
+    columns: tuple[str, ...]
+    convert: Callable[[Cells], Configured]
+
+
+TABLES = (
+    Table("eltwise_exp", ("id", "dataset", "shape", "dtype", "in_mem", "out_mem_inferred"), exp_row),
+    Table("matmul_height_sharded", ("id", "M", "K", "N", "num_cores", "m_tiles_per_core"), height_sharded_row),
+    Table("gemm", ("id", "card", "M", "K", "N", "grid_size", "in0_storage", "out_storage", "dtype", "math_fidelity", "program_config"), gemm_row),
+    Table("ops", ("id", "arch", "op", "attrs", "inputs", "outputs", "available_cores"), ops_row),
+)
+MARKS = {"eltwise_exp": "dataset", "matmul_height_sharded": "m_tiles_per_core", "gemm": "grid_size", "ops": "attrs"}
+
+
+def recognise(columns: list[str]) -> Table:
+    """The table that these columns belong to; EstimateError naming what is missing."""
+    best = max(TABLES, key=lambda t: (MARKS[t.name] in columns, sum(c in columns for c in t.columns)))
+    missing = [c for c in best.columns if c not in columns]
+    if missing:
+        raise EstimateError(0, missing[0], f"missing (needed for a row of {best.name}: {', '.join(best.columns)})")
+    return best
+
+
+def configure(row: Row, index: int, table: Table | None = None) -> Configured:
+    """Machine and op configuration of one row."""
+    return (table or recognise(list(row))).convert(Cells(row, index))
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """All rows of a CSV file; the measured columns are dropped so that nothing can depend on them."""
+    csv.field_size_limit(1 << 30)
+    with open(path, newline="", encoding="utf-8") as handle:
+        reader = csv.DictReader(handle)
+        if not reader.fieldnames:
+            raise EstimateError(0, "id", "the file has no header")
+        rows = list(reader)
+    for i, row in enumerate(rows, 1):
+        if None in row:
+            raise EstimateError(i, "", "more cells than columns")
+    return [{k: v or "" for k, v in row.items() if not MEASURED.match(k)} for row in rows]
+
+
+def estimate_rows(rows: list[dict[str, str]], sim: Simulator | None = None) -> list[tuple[str, float | None, float | None]]:
+    """(id, predicted_ns, predicted_wall_ns) per row; None where the op has no model or no wall time applies."""
+    sim = sim or simulator()
+    out: list[tuple[str, float | None, float | None]] = []
+    table = recognise(list(rows[0])) if rows else None
+    for i, row in enumerate(rows, 1):
+        cells = Cells(row, i)
+        done = configure(row, i, table)
+        try:
+            price = sim.price(sim.arch(done.card, done.grid, done.dram_banks), sim.config(done.config))
+        except SimulatorError as error:
+            raise cells.fail("op" if "op" in row else "id", str(error)) from None
+        if not price.modelled or not math.isfinite(price.ns):
+            out.append((cells.text("id"), None, None))
+        elif done.table == "gemm":
+            out.append((cells.text("id"), price.math_ns, price.wall_ns))
+        else:
+            out.append((cells.text("id"), price.ns, None))
+    return out
+
+
+def estimate_csv(source: Path, target: Path) -> list[str]:
+    """Price every row of `source` into `target` (id,predicted_ns,predicted_wall_ns); returns the ids of rows without a model."""
+    priced = estimate_rows(read_rows(Path(source)))
+    target = Path(target)
+    scratch = target.with_name(target.name + ".part")
+    with open(scratch, "w", newline="", encoding="utf-8") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(("id", "predicted_ns", "predicted_wall_ns"))
+        for row_id, ns, wall in priced:
+            writer.writerow((row_id, "" if ns is None else f"{ns:.1f}", "" if wall is None else f"{wall:.1f}"))
+    scratch.replace(target)
+    return [row_id for row_id, ns, _ in priced if ns is None]

@@ -1,0 +1,143 @@
+"""The tile simulator's C door through cffi: price op configurations, read and set machine constants."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cffi
+
+HERE = Path(__file__).resolve().parent
+BOUNDS = ("latency", "compute", "reader", "writer", "dram", "noc")
+
+
+class SimulatorError(RuntimeError):
+    """The simulator refused a card, a configuration or a constant; the text says which and why."""
+
+
+@dataclass(frozen=True)
+class Priced:
+    """Prediction for one op configuration (times in ns)."""
+
+    ns: float
+    math_ns: float
+    wall_ns: float
+    cycles: int
+    cores: int
+    grid: tuple[int, int]
+    factory: str
+    l1_bytes: int
+    modelled: bool
+    bound: str
+    busy_ns: dict[str, float]
+    dram_ns: float
+    noc_ns: float
+    fpu_utilisation: float
+    dram_utilisation: float
+    noc_utilisation: float
+
+
+def header_text() -> str:
+    """The cdef region of sim_abi.h, from the installed package or the source tree."""
+    for root in (HERE, *HERE.parents):
+        path = root / "include" / "ttnn_shim" / "sim_abi.h"
+        if path.exists():
+            return path.read_text(encoding="utf-8").split("/* cffi-begin */")[1].split("/* cffi-end */")[0]
+    raise SimulatorError("ttnn_shim/sim_abi.h not found beside the package")
+
+
+def library_path() -> Path:
+    """The shared library: $TTSIM_LIBRARY, one beside the package, or one in a build tree above it."""
+    if given := os.environ.get("TTSIM_LIBRARY"):
+        return Path(given)
+    for root in (HERE, HERE / "lib", HERE.parent / "lib", *HERE.parents):
+        for pattern in ("libttnn_shim*.so*", "libttsim*.so*", "build/*/libttsim*.so", "build/*/libttnn_shim*.so", "build/*/*/libttnn_shim*.so"):
+            for path in sorted(root.glob(pattern)):
+                return path
+    raise SimulatorError("the simulator library is not built (libttnn_shim.so or libttsim.so); set TTSIM_LIBRARY to its path")
+
+
+class Simulator:
+    """One loaded library with its handles. Archs are shared by key, configurations by their text."""
+
+    def __init__(self, library: Path | None = None) -> None:
+        self.ffi: Any = cffi.FFI()
+        self.ffi.cdef(header_text())
+        self.lib: Any = self.ffi.dlopen(str(library or library_path()))
+        self.archs: dict[tuple[str, int, int, int], int] = {}
+        self.configs: dict[str, int] = {}
+
+    def _fail(self) -> SimulatorError:
+        return SimulatorError(self.ffi.string(self.lib.ttsim_error()).decode())
+
+    def arch(self, card: str, grid: tuple[int, int] = (0, 0), dram_banks: int = 0) -> int:
+        """Handle of a machine; grid (0, 0) and 0 banks mean the card's own."""
+        key = (card, *grid, dram_banks)
+        if key not in self.archs:
+            handle = int(self.lib.ttsim_arch_new(card.encode(), *grid, dram_banks))
+            if handle < 0:
+                raise self._fail()
+            self.archs[key] = handle
+        return self.archs[key]
+
+    def config(self, config: Mapping[str, Any]) -> int:
+        """Handle of an op configuration."""
+        text = json.dumps(config, separators=(",", ":"))
+        if text not in self.configs:
+            handle = int(self.lib.ttsim_config_new(text.encode()))
+            if handle < 0:
+                raise self._fail()
+            self.configs[text] = handle
+        return self.configs[text]
+
+    def price(self, arch: int, config: int) -> Priced:
+        """Plan and price one configuration; SimulatorError when no program fits."""
+        out = self.ffi.new("ttsim_result*")
+        if self.lib.ttsim_price(arch, config, out) != 0:
+            raise self._fail()
+        names = ("reader", "compute", "writer", "sender")
+        return Priced(
+            ns=out.ns, math_ns=out.math_ns, wall_ns=out.wall_ns, cycles=out.cycles, cores=out.cores, grid=(out.grid_x, out.grid_y),
+            factory=self.ffi.string(out.factory).decode(), l1_bytes=out.l1_bytes, modelled=bool(out.modelled), bound=BOUNDS[out.bound],
+            busy_ns=dict(zip(names, list(out.busy_ns), strict=True)), dram_ns=out.dram_ns, noc_ns=out.noc_ns,
+            fpu_utilisation=out.fpu_utilisation, dram_utilisation=out.dram_utilisation, noc_utilisation=out.noc_utilisation)
+
+    def price_many(self, archs: Sequence[int], configs: Sequence[int]) -> list[tuple[float, float, float]]:
+        """(ns, math_ns, wall_ns) per pair; NaN where no program fits."""
+        n = len(archs)
+        out = self.ffi.new("double[]", 3 * n)
+        if self.lib.ttsim_price_many(n, self.ffi.new("int[]", list(archs)), self.ffi.new("int[]", list(configs)), out) != 0:
+            raise self._fail()
+        flat = self.ffi.unpack(out, 3 * n) if n else []
+        return [(flat[3 * i], flat[3 * i + 1], flat[3 * i + 2]) for i in range(n)]
+
+    def constant_names(self) -> list[str]:
+        """All machine constants."""
+        return str(self.ffi.string(self.lib.ttsim_constant_names()).decode()).split("\n")
+
+    def get(self, arch: int, name: str) -> float:
+        """A machine constant."""
+        value = self.ffi.new("double*")
+        if self.lib.ttsim_get_constant(arch, name.encode(), value) != 0:
+            raise self._fail()
+        return float(value[0])
+
+    def set(self, archs: Iterable[int], name: str, value: float) -> None:
+        """Set a machine constant on the given archs."""
+        if not math.isfinite(value):
+            raise SimulatorError(f"constant {name}: {value} is not finite")
+        for arch in archs:
+            if self.lib.ttsim_set_constant(arch, name.encode(), value) != 0:
+                raise self._fail()
+
+
+@cache
+def simulator() -> Simulator:
+    """The process-wide simulator."""
+    return Simulator()
