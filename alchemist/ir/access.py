@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    ModuleOp,
     Signedness,
     StringAttr,
     SymbolRefAttr,
@@ -28,10 +30,11 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from alchemist.errors import InternalError
+from alchemist.errors import InputError, InternalError
 from alchemist.ir.attributes import (
     CoreCoordAttr,
     CoreRangeSetAttr,
@@ -45,11 +48,13 @@ from alchemist.ir.attributes import (
     attribute_classes,
     element_name,
     element_name_of,
+    numpy_dtype,
     table,
     tensor,
     to_python,
 )
 from alchemist.ir.dialects import AttributeInfo, OpInfo, TTOp
+from alchemist.ir.layout import layout_of
 
 Value = Any
 
@@ -323,3 +328,46 @@ def result_attrs(func: Operation) -> list[dict[str, Value]]:
     return [dict(to_python(part)) for part in declared.data] if isinstance(declared, ArrayAttr) else []
 
 
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardArgument:
+    """One argument of the entry function. dtype: numpy spelling ("bfloat16", "int32"); tiled: page layout of its TTNN type."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    dtype: str
+    tiled: bool
+
+
+def entry_function(module: ModuleOp) -> FuncOp:
+    """The public function of a module (inside `ttcore.device_module` too); InputError unless there is exactly one."""
+    found = [
+        op
+        for op in module.walk()
+        if isinstance(op, FuncOp) and (op.sym_visibility is None or op.sym_visibility.data == "public") and not op.is_declaration
+    ]
+    if len(found) != 1:
+        names = ", ".join(f"@{op.sym_name.data}" for op in found) or "none"
+        raise InputError("the module needs exactly one public function with a body", expected="one", got=names)
+    return found[0]
+
+
+def forward_arguments(module: ModuleOp) -> list[ForwardArgument]:
+    """Arguments of the entry function in order; unnamed ones are called `arg<n>`, those without a kind are inputs."""
+    func = entry_function(module)
+    found: list[ForwardArgument] = []
+    for index, (arg, described) in enumerate(zip(func.args, argument_attrs(func), strict=True)):
+        layout = layout_of(arg.type)
+        of = element_type(arg)
+        found.append(
+            ForwardArgument(
+                str(described.get("ttir.name") or f"arg{index}"),
+                str(described.get("ttcore.argument_type", "input")),
+                shape(arg),
+                numpy_dtype(of).name,
+                layout is not None and layout.page == "tile",
+            )
+        )
+    return found

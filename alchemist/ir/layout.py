@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 
 from alchemist.errors import InternalError
 from alchemist.ir.attributes import DTYPE_ELEMENTS, Range, TTAttr, range_set_body, tensor
@@ -120,7 +120,7 @@ class TTNNLayout(TTAttr):
     def body_with(self, space: str) -> str:
         """Text with `space` (an alias or the full attribute) as memory space."""
         data = self.data
-        parts = [str(data.linear), f"<{'x'.join(str(dim) for dim in data.grid)}>"]
+        parts = [affine_map_text(data.linear), f"<{'x'.join(str(dim) for dim in data.grid)}>"]
         parts += [f'mesh = <"{data.mesh}">'] if data.mesh else []
         parts.append(f"memref<{self.memref_body()}, {space}>")
         parts += [f"<{data.memory}>"] if data.memory else []
@@ -130,6 +130,23 @@ class TTNNLayout(TTAttr):
 
     def python(self) -> Any:
         return self
+
+
+def affine_map_text(map_: AffineMap) -> str:
+    """`(d0, d1) -> (d0 * 32 + d1, 0)` with MLIR's parentheses."""
+    dims = ", ".join(f"d{index}" for index in range(map_.num_dims))
+    symbols = f"[{', '.join(f's{index}' for index in range(map_.num_symbols))}]" if map_.num_symbols else ""
+    return f"({dims}){symbols} -> ({', '.join(_expr_text(expr) for expr in map_.results)})"
+
+
+def _expr_text(expr: AffineExpr, tight: bool = False) -> str:
+    if isinstance(expr, AffineBinaryOpExpr):
+        if expr.kind is AffineBinaryOpKind.Add:
+            text = f"{_expr_text(expr.lhs)} + {_expr_text(expr.rhs)}"
+            return f"({text})" if tight else text
+        sign = {AffineBinaryOpKind.Mul: "*"}.get(expr.kind, expr.kind.value)
+        return f"{_expr_text(expr.lhs, True)} {sign} {_expr_text(expr.rhs, True)}"
+    return str(expr)
 
 
 def layout_of(type_: Attribute) -> TTNNLayout | None:
