@@ -35,6 +35,7 @@ class Kind(enum.Enum):
     UNARY_LIST = enum.auto()  # fused activations: ttnn.UnaryWithParam
     ENUM = enum.auto()  # value is an `EnumRef`
     SCALAR = enum.auto()  # int or float, as given
+    CORE_GRID = enum.auto()  # [x, y]: ttnn.CoreGrid(x=.., y=..)
 
 
 @dataclass(frozen=True, slots=True)
