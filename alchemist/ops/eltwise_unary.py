@@ -1,0 +1,207 @@
+"""Elementwise ops of one tensor: a row per op.
+
+Columns of UNARY: name, form of the call, numpy function. Forms: "plain" (memory_config only), "fast" (a
+fast_and_approximate_mode flag that we leave off), "fast_last" (the flag comes after the output in C++).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from alchemist.ops.describe import EDGE_SIZES, MEMORY, Array, Reference, attribute, op, same_shape, tensor, ttir
+from alchemist.ops.spec import ErrorSample, Kind, Sample
+
+HEADER = "eltwise/unary/unary.hpp"
+Function = Callable[[Array], Array]
+
+_erf = np.vectorize(math.erf, otypes=[np.float32])
+
+
+def erf(x: Array) -> Array:
+    """Exact error function in float32 (numpy has none)."""
+    return np.asarray(_erf(x), dtype=np.float32) if x.size else x
+
+
+def sigmoid(x: Array) -> Array:
+    return np.asarray(0.5 * (np.tanh(0.5 * x) + 1.0))
+
+
+def gelu(x: Array) -> Array:
+    return np.asarray(0.5 * x * (1.0 + erf(x / math.sqrt(2.0))))
+
+
+def softplus(x: Array) -> Array:
+    return np.asarray(np.logaddexp(x, 0.0))
+
+
+UNARY: tuple[tuple[str, str, Function], ...] = (
+    ("abs", "plain", np.abs),
+    ("acos", "plain", np.arccos),
+    ("asin", "plain", np.arcsin),
+    ("asinh", "plain", np.arcsinh),
+    ("atan", "plain", np.arctan),
+    ("bitwise_not", "plain", np.invert),
+    ("cbrt", "plain", np.cbrt),
+    ("ceil", "plain", np.ceil),
+    ("cos", "plain", np.cos),
+    ("erf", "fast", erf),
+    ("erfc", "plain", lambda x: np.asarray(1.0 - erf(x))),
+    ("exp", "fast", np.exp),
+    ("expm1", "plain", np.expm1),
+    ("floor", "plain", np.floor),
+    ("hardsigmoid", "plain", lambda x: np.clip(x / 6.0 + 0.5, 0.0, 1.0)),
+    ("isfinite", "plain", np.isfinite),
+    ("log", "fast", np.log),
+    ("log1p", "fast", np.log1p),
+    ("logical_not", "plain", np.logical_not),
+    ("mish", "fast", lambda x: np.asarray(x * np.tanh(softplus(x)))),
+    ("neg", "plain", np.negative),
+    ("reciprocal", "plain", np.reciprocal),
+    ("relu", "plain", lambda x: np.maximum(x, 0)),
+    ("relu6", "plain", lambda x: np.clip(x, 0, 6)),
+    ("rsqrt", "fast", lambda x: np.asarray(1.0 / np.sqrt(x))),
+    ("sign", "plain", np.sign),
+    ("silu", "plain", lambda x: np.asarray(x * sigmoid(x))),
+    ("sin", "plain", np.sin),
+    ("sqrt", "fast", np.sqrt),
+    ("tan", "plain", np.tan),
+    ("tanh", "fast_last", np.tanh),
+)
+
+CPP_FORMS = {
+    "plain": "input_tensor memory_config? output_tensor? sub_core_grids?",
+    "fast": "input_tensor fast_and_approximate_mode=false memory_config? output_tensor? sub_core_grids?",
+    "fast_last": "input_tensor memory_config? output_tensor? fast_and_approximate_mode=false sub_core_grids?",
+}
+"""C++ parameters of each form."""
+
+_POSITIVE = {"log", "log1p", "sqrt", "rsqrt", "reciprocal"}
+_INTEGER = {"bitwise_not"}
+_PREDICATES = {"isfinite", "logical_not"}
+
+
+def elementwise(function: Function) -> Reference:
+    """Wraps a one-array function; predicates give booleans, which callers read as 0 and 1."""
+
+    def reference(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+        with np.errstate(all="ignore"):
+            return [np.asarray(function(inputs[0]))]
+
+    return reference
+
+
+def _leaky_relu(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    return [np.where(inputs[0] >= 0, inputs[0], inputs[0] * attributes["parameter"])]
+
+
+def _selu(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    x = inputs[0]
+    scale, alpha = attributes.get("scale", 1.0507009873390197), attributes.get("alpha", 1.6732635498046875)
+    return [np.asarray(scale * np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0))))]
+
+
+def _clamp(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    return [np.clip(inputs[0], attributes["min"], attributes["max"])]
+
+
+def _dropout(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    return [inputs[0]]  # inference: a front end that wants random zeros does not use TTIR's dropout
+
+
+for _name, _form, _function in UNARY:
+    _dtype = "int32" if _name in _INTEGER else "bfloat16"
+    op(
+        _name,
+        [tensor("input_tensor", "input"), MEMORY],
+        CPP_FORMS[_form],
+        HEADER,
+        samples=same_shape(1, _dtype),
+        error_samples=(ErrorSample((), match="incompatible function arguments"),),
+        reference=elementwise(_function),
+        doc="positive inputs" if _name in _POSITIVE else "0 or 1" if _name in _PREDICATES else "",
+    )
+    ttir(_name, elementwise(_function), target=_name)
+
+op(
+    "gelu",
+    [tensor("input_tensor", "input"), MEMORY],
+    "input_tensor fast_and_approximate_mode=false memory_config? output_tensor? sub_core_grids?",
+    HEADER,
+    samples=same_shape(1),
+    reference=elementwise(gelu),
+)
+ttir("gelu", elementwise(gelu), target="gelu")
+op(
+    "sigmoid",
+    [tensor("input_tensor", "input"), MEMORY],
+    "input_tensor vector_mode=4 mode=ttnn::operations::unary::SigmoidMode::ACCURATE memory_config? output_tensor? "
+    "sub_core_grids?",
+    HEADER,
+    samples=same_shape(1),
+    reference=elementwise(sigmoid),
+)
+ttir("sigmoid", elementwise(sigmoid), target="sigmoid")
+op(
+    "leaky_relu",
+    [
+        tensor("input_tensor", "input"),
+        attribute("negative_slope", Kind.FLOAT, "parameter", keyword=True),
+        MEMORY,
+    ],
+    "input_tensor negative_slope memory_config? output_tensor? sub_core_grids?",
+    HEADER,
+    samples=tuple(Sample(((s, "bfloat16"),), {"parameter": 0.125}, (s,)) for s in EDGE_SIZES),
+    reference=_leaky_relu,
+)
+ttir("leaky_relu", _leaky_relu, target="leaky_relu")
+op(
+    "clamp_scalar",
+    [
+        tensor("input_tensor", "input"),
+        attribute("min", Kind.SCALAR, default=None),
+        attribute("max", Kind.SCALAR, default=None),
+        MEMORY,
+    ],
+    "input_tensor min? max? memory_config? output_tensor?",
+    HEADER,
+    target="ttnn.clamp",
+    samples=tuple(Sample(((s, "bfloat16"),), {"min": -0.5, "max": 0.75}, (s,)) for s in EDGE_SIZES),
+    reference=_clamp,
+)
+ttir("clamp_scalar", _clamp, target="clamp_scalar")
+op(
+    "dropout",
+    [
+        tensor("input_tensor", "input"),
+        attribute("probability", Kind.FLOAT, "prob"),
+        attribute("scale", Kind.FLOAT),
+        attribute("seed", Kind.INT),
+        attribute("use_per_device_seed", Kind.BOOL, default=True),
+        MEMORY,
+    ],
+    "input_tensor probability scale seed use_per_device_seed=true memory_config? output_tensor?",
+    "experimental/dropout/dropout.hpp",
+    target="ttnn.experimental.dropout",
+    samples=tuple(
+        Sample(((s, "bfloat16"),), {"prob": 0.0, "scale": 1.0, "seed": 1, "use_per_device_seed": True}, (s,))
+        for s in EDGE_SIZES
+    ),
+    reference=_dropout,
+)
+ttir("dropout", _dropout)
+
+# TTIR ops without a TTNN twin: the lowering composes them (alchemist/passes/lower/eltwise.py).
+for _name, _function in (
+    ("exp2", np.exp2),
+    ("frac", lambda x: np.asarray(x - np.trunc(x))),
+    ("signbit", np.signbit),
+    ("softsign", lambda x: np.asarray(x / (1.0 + np.abs(x)))),
+    ("square", np.square),
+    ("trunc", np.trunc),
+):
+    ttir(_name, elementwise(_function))
+ttir("selu", _selu)

@@ -1,0 +1,148 @@
+"""Moves between host and device, layouts, memory configs and dtypes; quantisation; copies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from alchemist.ops.describe import EDGE_SIZES, MEMORY, Array, attribute, op, tensor, ttir
+from alchemist.ops.spec import Arg, Kind, Sample
+
+
+def _same(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    return [inputs[0]]
+
+
+def _scaled(value: Array, axis: int | None, like: Array) -> Array:
+    if axis is None or value.size == 1:
+        return value.reshape(-1)[0] if value.size == 1 else value
+    shape = [1] * like.ndim
+    shape[axis] = -1
+    return value.reshape(shape)
+
+
+def _quantize(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    x, axis = inputs[0], attributes.get("axis")
+    scale, zero = _scaled(inputs[1], axis, x), _scaled(inputs[2], axis, x)
+    return [np.rint(x / scale + zero).astype(np.int32)]
+
+
+def _dequantize(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    x, axis = inputs[0], attributes.get("axis")
+    scale, zero = _scaled(inputs[1], axis, x), _scaled(inputs[2], axis, x)
+    return [((x.astype(np.float32) - zero) * scale).astype(np.float32)]
+
+
+def _requantize(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    real = _dequantize(inputs[:3], attributes, _shapes)[0]
+    return _quantize([real, *inputs[3:5]], attributes, _shapes)
+
+
+ttir("typecast", _same)
+ttir("to_layout", _same)
+ttir("quantize_unrolled", _quantize, target="quantize")
+ttir("dequantize_unrolled", _dequantize, target="dequantize")
+ttir("requantize_unrolled", _requantize, target="requantize")
+
+op(
+    "to_layout",
+    [tensor("tensor", "input"), Arg("layout", "layout", Kind.LAYOUT, keyword=False)],
+    "tensor layout dtype? memory_config? sub_core_grids? pad_value=0.0f",
+    "core/to_layout/to_layout_op.hpp",
+    samples=tuple(Sample(((s, "bfloat16"),), outputs=(s,), layout="row_major") for s in EDGE_SIZES),
+    reference=_same,
+    tolerance=0.0,
+)
+op(
+    "to_memory_config",
+    [tensor("tensor", "input"), Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, keyword=False)],
+    "tensor memory_config dtype? output_tensor?",
+    "core/to_memory_config/to_memory_config_op.hpp",
+    reference=_same,
+    tolerance=0.0,
+)
+op(
+    "to_device",
+    [
+        tensor("tensor", "input"),
+        Arg("device", "device", Kind.DEVICE, keyword=False),
+        Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, default=None),
+    ],
+    "tensor device memory_config? queue_id?",
+    "core/core.hpp",
+    cpp_target="ttnn.operations.core.to_device",
+    reference=_same,
+    tolerance=0.0,
+)
+op(
+    "from_device",
+    [tensor("tensor", "input")],
+    "tensor blocking=true queue_id?",
+    "core/core.hpp",
+    cpp_target="ttnn.operations.core.from_device",
+    reference=_same,
+    tolerance=0.0,
+)
+op(
+    "typecast",
+    [tensor("input_tensor", "input"), Arg("dtype", "dtype", Kind.DTYPE, keyword=False), MEMORY],
+    "input_tensor dtype memory_config? output_tensor? sub_core_grids?",
+    "copy/typecast/typecast.hpp",
+    samples=tuple(Sample(((s, "bfloat16"),), outputs=(s,), note="to float32") for s in EDGE_SIZES),
+    reference=_same,
+    tolerance=1.0,
+)
+op(
+    "deallocate",
+    [tensor("tensor", "input"), attribute("force", Kind.BOOL, default=True)],
+    "tensor force=true",
+    "core/core.hpp",
+    cpp_target="ttnn.operations.core.deallocate",
+)
+op(
+    "assign",
+    [tensor("input_tensor", "input"), Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG)],
+    "input_tensor memory_config dtype? output_tensor?",
+    "data_movement/copy/copy.hpp",
+    reference=_same,
+    tolerance=0.0,
+)
+op(
+    "copy",
+    [tensor("input_a", "src"), tensor("input_b", "dst")],
+    "input_a input_b",
+    "data_movement/copy/copy.hpp",
+    doc="in place",
+)
+for _name, _reference, _parameters in (
+    ("quantize", _quantize, ("scale", "zero_point")),
+    ("dequantize", _dequantize, ("scale", "zero_point")),
+    ("requantize", _requantize, ("in_scale", "in_zero_point", "out_scale", "out_zero_point")),
+):
+    op(
+        _name,
+        [
+            tensor("input_tensor", "input"),
+            *(tensor(name, keyword=True) for name in _parameters),
+            attribute("axis", Kind.INT, default=None),
+            attribute("dtype", Kind.DTYPE, "output_dtype", default=None),
+            MEMORY,
+        ],
+        f"input_tensor {' '.join(_parameters)} axis? dtype? memory_config? output_tensor?",
+        "eltwise/quantization/quantization.hpp",
+        reference=_reference,
+        tolerance=1.0,
+    )
+for _name, _args in (
+    ("load_tensor", [attribute("file_name", Kind.STR, "file_path", keyword=False), Arg("device", "device", Kind.DEVICE, default=None)]),
+    ("dump_tensor", [attribute("file_name", Kind.STR, "file_path", keyword=False), tensor("tensor", "input")]),
+):
+    op(
+        _name,
+        _args,
+        "file_name device" if _name == "load_tensor" else "file_name tensor mode=DumpTensorMode::DISTRIBUTED_GATHER",
+        "../tensor/serialization.hpp",
+        cpp_target="ttnn.load_tensor_flatbuffer" if _name == "load_tensor" else "ttnn.dump_tensor_flatbuffer",
+    )

@@ -1,0 +1,226 @@
+"""softmax, layer/rms/group/batch norm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from alchemist.ops.describe import COMPUTE, EDGE_SIZES, MEMORY, Array, Reference, attribute, op, optional_tensor, tensor, ttir
+from alchemist.ops.spec import Arg, ErrorSample, Kind, Sample
+
+
+def _optional(inputs: Sequence[Array], index: int) -> Array | None:
+    return inputs[index] if index < len(inputs) else None
+
+
+def softmax(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    x, dim = inputs[0], attributes["dimension"]
+    top = np.max(x, axis=dim, keepdims=True)
+    exponent = np.exp(x - np.where(np.isfinite(top), top, 0))
+    return [exponent / np.sum(exponent, axis=dim, keepdims=True)]
+
+
+def _axes(x: Array, attributes: Mapping[str, Any]) -> tuple[int, ...]:
+    count = len(attributes.get("normalized_shape", (0,)))
+    return tuple(range(x.ndim - count, x.ndim))
+
+
+def _affine(x: Array, weight: Array | None, bias: Array | None) -> Array:
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def layer_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    x = inputs[0]
+    axes = _axes(x, attributes)
+    mean = np.mean(x, axis=axes, keepdims=True)
+    variance = np.mean(np.square(x - mean), axis=axes, keepdims=True)
+    normal = (x - mean) / np.sqrt(variance + attributes.get("epsilon", 1e-5))
+    return [_affine(normal, _optional(inputs, 1), _optional(inputs, 2))]
+
+
+def rms_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    x = inputs[0]
+    power = np.mean(np.square(x), axis=_axes(x, attributes), keepdims=True)
+    normal = x / np.sqrt(power + attributes.get("epsilon", 1e-5))
+    return [_affine(normal, _optional(inputs, 1), _optional(inputs, 2))]
+
+
+def batch_norm_inference(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    """Operands: x, scale, offset, mean, variance, each 1-D of the channel size."""
+    x, channel = inputs[0], attributes["dimension"]
+    shape = [1] * x.ndim
+    shape[channel] = x.shape[channel]
+    scale, offset, mean, variance = (value.reshape(shape) for value in inputs[1:5])
+    return [(x - mean) / np.sqrt(variance + attributes["epsilon"]) * scale + offset]
+
+
+def group_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    """TTIR operands: x, mask, weight, bias; the channel is `channel_dim`."""
+    x, groups = inputs[0], attributes["num_groups"]
+    channel = attributes.get("channel_dim", 3) % x.ndim
+    moved = np.moveaxis(x, channel, 1)
+    flat = moved.reshape(moved.shape[0], groups, -1)
+    mean = flat.mean(axis=2, keepdims=True)
+    variance = flat.var(axis=2, keepdims=True)
+    normal = ((flat - mean) / np.sqrt(variance + attributes.get("epsilon", 1e-12))).reshape(moved.shape)
+    shape = [1, -1] + [1] * (x.ndim - 2)
+    weight, bias = _optional(inputs, 2), _optional(inputs, 3)
+    weight = None if weight is None else weight.reshape(shape)
+    bias = None if bias is None else bias.reshape(shape)
+    return [np.moveaxis(_affine(normal, weight, bias), 1, channel)]
+
+
+def _with_residual(norm: Reference) -> Reference:
+    def reference(inputs: Sequence[Array], attributes: Mapping[str, Any], shapes: Sequence[tuple[int, ...]]) -> Sequence[Array]:
+        return norm([inputs[0] + inputs[1], *inputs[2:]], attributes, shapes)
+
+    return reference
+
+
+op(
+    "softmax",
+    [
+        tensor("input_tensor", "input"),
+        attribute("dim", Kind.INT, "dimension", default=-1),
+        MEMORY,
+        COMPUTE,
+        attribute("numeric_stable", Kind.BOOL, "numericStable", default=True),
+    ],
+    "input_tensor dim memory_config? compute_kernel_config? numeric_stable=true",
+    "normalization/softmax/softmax.hpp",
+    samples=tuple(Sample(((s, "bfloat16"),), {"dimension": -1, "numericStable": True}, (s,)) for s in EDGE_SIZES),
+    error_samples=(ErrorSample((((32, 32), "bfloat16"),), {"dimension": 4}, "dim"),),
+    reference=softmax,
+    tolerance=8.0,
+)
+ttir("softmax", softmax)
+
+_PROGRAM_TAIL = "memory_config? program_config? compute_kernel_config?"
+
+
+def _norm_args() -> list[Arg]:
+    return [
+        tensor("input_tensor", "input"),
+        attribute("epsilon", Kind.FLOAT, default=1e-12),
+        optional_tensor("weight"),
+        optional_tensor("bias"),
+        MEMORY,
+        COMPUTE,
+    ]
+
+
+for _name, _reference, _extra in (("layer_norm", layer_norm, " recip_tensor?"), ("rms_norm", rms_norm, "")):
+    op(
+        _name,
+        _norm_args(),
+        f"input_tensor epsilon=1e-12 weight? bias? residual_input_tensor? {_PROGRAM_TAIL}{_extra}",
+        f"normalization/{_name.replace('_', '')}/{_name.replace('_', '')}.hpp",
+        samples=tuple(
+            Sample(((s, "bfloat16"), (s[-1:], "bfloat16"), (s[-1:], "bfloat16")), {"epsilon": 1e-5}, (s,))
+            for s in EDGE_SIZES
+        ),
+        reference=_reference,
+        tolerance=8.0,
+    )
+    ttir(_name, _reference)
+    op(
+        f"add_{_name}",
+        [
+            *_norm_args()[:4],
+            optional_tensor("residual_input_tensor", "residual"),
+            MEMORY,
+            COMPUTE,
+        ],
+        f"input_tensor epsilon=1e-12 weight? bias? residual_input_tensor? {_PROGRAM_TAIL}{_extra}",
+        f"normalization/{_name.replace('_', '')}/{_name.replace('_', '')}.hpp",
+        target=f"ttnn.{_name}",
+        samples=tuple(
+            Sample((*(((s, "bfloat16"),) * 2), *(((s[-1:], "bfloat16"),) * 2)), {"epsilon": 1e-5}, (s,))
+            for s in EDGE_SIZES
+        ),
+        reference=_with_residual(_reference),
+        tolerance=8.0,
+        doc="ours, not tt-mlir's: operands input, residual, weight, bias; the sum is normalised in one device program",
+    )
+
+for _suffix in ("inference", "training"):
+    op(
+        f"batch_norm_{_suffix}",
+        [
+            tensor("input"),
+            optional_tensor("running_mean"),
+            optional_tensor("running_var"),
+            Arg("training", f"const:{_suffix == 'training'}", Kind.BOOL, default=False),
+            attribute("eps", Kind.FLOAT, "epsilon", default=1e-5),
+            *([attribute("momentum", Kind.FLOAT, default=0.1)] if _suffix == "training" else []),
+            optional_tensor("weight"),
+            optional_tensor("bias"),
+            MEMORY,
+            COMPUTE,
+        ],
+        "input running_mean? running_var? training=false eps=1e-05 momentum=0.1 weight? bias? output? memory_config? "
+        "compute_kernel_config?",
+        "normalization/batch_norm/batch_norm.hpp",
+        target="ttnn.batch_norm",
+        samples=()
+        if _suffix == "training"
+        else tuple(
+            Sample((((n, c, h, w), "bfloat16"), *((((1, c, 1, 1), "bfloat16"),) * 4)), {"epsilon": 1e-5}, ((n, c, h, w),))
+            for n, c, h, w in ((1, 32, 32, 32), (2, 3, 31, 33))
+        ),
+        doc="NCHW, statistics [1, C, 1, 1]",
+    )
+ttir("batch_norm_inference", batch_norm_inference)
+op(
+    "group_norm",
+    [
+        tensor("input_tensor", "input"),
+        attribute("num_groups", Kind.INT),
+        attribute("epsilon", Kind.FLOAT, default=1e-12),
+        optional_tensor("input_mask"),
+        optional_tensor("weight"),
+        optional_tensor("bias"),
+        MEMORY,
+        attribute("core_grid", Kind.CORE_GRID, "alchemist.core_grid", default=None),
+        attribute("inplace", Kind.BOOL, "alchemist.inplace", default=True),
+    ],
+    "input_tensor num_groups epsilon=1e-12 input_mask? weight? bias? memory_config? dtype? core_grid? inplace=true "
+    "output_layout? num_out_blocks? compute_kernel_config? negative_mask? use_welford=false",
+    "normalization/groupnorm/groupnorm.hpp",
+    doc="[N, 1, H*W, C], row-major or sharded; lowered from TTIR by composition",
+)
+ttir("group_norm", group_norm)
+for _name, _args, _cpp, _folder in (
+    (
+        "layer_norm_pre_all_gather",
+        [tensor("input_tensor", "input"), optional_tensor("residual_input_tensor", "residual_input"), COMPUTE, MEMORY],
+        "input_tensor dtype=DataType::BFLOAT16 residual_input_tensor? compute_kernel_config? program_config? "
+        "memory_config? recip_tensor? fast_and_approximate_mode=false",
+        "layernorm_distributed/layernorm_pre_all_gather.hpp",
+    ),
+    (
+        "layer_norm_post_all_gather",
+        [
+            tensor("input_tensor", "input"),
+            tensor("stats"),
+            attribute("epsilon", Kind.FLOAT, default=1e-12),
+            optional_tensor("weight"),
+            optional_tensor("bias"),
+            MEMORY,
+            COMPUTE,
+        ],
+        "input_tensor stats epsilon=1e-12 weight? bias? memory_config? compute_kernel_config? program_config? dtype?",
+        "layernorm_distributed/layernorm_post_all_gather.hpp",
+    ),
+    (
+        "rms_norm_pre_all_gather",
+        [tensor("input_tensor", "input"), optional_tensor("residual_input_tensor", "residual"), COMPUTE, MEMORY],
+        "input_tensor dtype=DataType::BFLOAT16 residual_input_tensor? compute_kernel_config? program_config? "
+        "memory_config? use_2d_core_grid? fast_and_approximate_mode=false",
+        "rmsnorm_distributed/rmsnorm_pre_all_gather.hpp",
+    ),
+):
+    op(_name, _args, _cpp, f"normalization/{_folder}", doc="from TTNN text only")

@@ -1,0 +1,295 @@
+"""Attention, head splitting and rotary embedding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from alchemist.ops.describe import MEMORY, Array, attribute, op, optional_tensor, tensor, ttir
+from alchemist.ops.spec import Kind, Sample
+
+Attributes = Mapping[str, Any]
+COMPUTE = attribute("compute_kernel_config", Kind.COMPUTE_CONFIG, "alchemist.compute_config", default=None)
+PROGRAM = attribute("program_config", Kind.PROGRAM_CONFIG, default=None)
+
+
+def attention(
+    query: Array, key: Array, value: Array, mask: Array | None, causal: bool, scale: float | None, window: int | None = None
+) -> Array:
+    """query [B, H, S, D], key and value [B, KV, T, D] (KV divides H), mask additive, broadcast to [B, H, S, T]."""
+    groups = query.shape[1] // key.shape[1]
+    key, value = np.repeat(key, groups, axis=1), np.repeat(value, groups, axis=1)
+    scores = query @ np.swapaxes(key, -1, -2) * (1.0 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    rows, columns = scores.shape[-2:]
+    position = np.arange(columns)[None, :] - np.arange(rows)[:, None] - (columns - rows if causal else 0)
+    if causal:
+        scores = np.where(position > 0, -np.inf, scores)
+    if window:
+        scores = np.where(position <= -window, -np.inf, scores)
+    if mask is not None:
+        scores = scores + mask
+    top = scores.max(axis=-1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isfinite(top), top, 0))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True) @ value)
+
+
+def _optional(inputs: Sequence[Array], index: int) -> Array | None:
+    return inputs[index] if index < len(inputs) else None
+
+
+def _sdpa(inputs: Sequence[Array], attributes: Attributes, _shapes: object) -> Sequence[Array]:
+    query, key, value = inputs[:3]
+    causal = bool(attributes.get("is_causal", True))
+    window = attributes.get("sliding_window_size")
+    return [attention(query, key, value, _optional(inputs, 3), causal, attributes.get("scale"), window)]
+
+
+def _sdpa_decode(inputs: Sequence[Array], attributes: Attributes, _shapes: object) -> Sequence[Array]:
+    """query [1, B, H, D], caches [B, KV, S, D], current positions [B]."""
+    query, key, value = inputs[:3]
+    mask, positions = _optional(inputs, 3), _optional(inputs, 4)
+    out = np.zeros_like(query)
+    for user in range(query.shape[1]):
+        last = int(positions.reshape(-1)[user]) + 1 if positions is not None else key.shape[2]
+        part = None if mask is None else mask.reshape(-1, mask.shape[-2], mask.shape[-1])[user][None, :, None, :last]
+        row = query[:, user][:, :, None, :]
+        keys, values = key[user : user + 1, :, :last], value[user : user + 1, :, :last]
+        out[:, user] = attention(row, keys, values, part, False, attributes.get("scale"))[:, :, 0]
+    return [out]
+
+
+def _concatenate_heads(inputs: Sequence[Array], _attributes: Attributes, _shapes: object) -> Sequence[Array]:
+    b, h, s, d = inputs[0].shape
+    return [inputs[0].transpose(0, 2, 1, 3).reshape(b, s, h * d)]
+
+
+def _split_heads(inputs: Sequence[Array], attributes: Attributes, _shapes: object) -> Sequence[Array]:
+    """[B, S, (H + 2 KV) * D] -> query, key, value [B, heads, S, D]; key transposed on request."""
+    heads = attributes["num_heads"]
+    kv_heads = attributes.get("num_kv_heads") or heads
+    other = _optional(inputs, 1)
+    if other is None:
+        size = inputs[0].shape[-1] // (heads + 2 * kv_heads)
+        parts = np.split(inputs[0], [heads * size, (heads + kv_heads) * size], axis=-1)
+    else:
+        parts = [inputs[0], *np.split(other, 2, axis=-1)]
+    counts = (heads, kv_heads, kv_heads)
+    out = [p.reshape(*p.shape[:2], n, -1).transpose(0, 2, 1, 3) for p, n in zip(parts, counts, strict=True)]
+    if attributes.get("transpose_key", True):
+        out[1] = np.swapaxes(out[1], -1, -2)
+    return out
+
+
+def rotate(inputs: Sequence[Array], _attributes: Attributes, _shapes: object) -> Sequence[Array]:
+    """x * cos + rotate_half(x) * sin, tables [1, 1, S, D]."""
+    x, cos, sin = inputs[:3]
+    half = x.shape[-1] // 2
+    turned = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
+    rows = x.shape[-2]
+    return [x * cos[..., :rows, :] + turned * sin[..., :rows, :]]
+
+
+ttir("scaled_dot_product_attention", _sdpa)
+ttir("scaled_dot_product_attention_decode", _sdpa_decode)
+ttir("paged_scaled_dot_product_attention_decode")
+ttir("chunked_scaled_dot_product_attention")
+ttir("concatenate_heads", _concatenate_heads, target="concatenate_heads")
+ttir("split_query_key_value_and_split_heads", _split_heads, target="split_query_key_value_and_split_heads")
+
+_QKV = (tensor("input_tensor_q", "query"), tensor("input_tensor_k", "key"), tensor("input_tensor_v", "value"))
+_CAUSAL = attribute("is_causal", Kind.BOOL, default=True)
+_SCALE = attribute("scale", Kind.FLOAT, default=None)
+_WINDOW = attribute("sliding_window_size", Kind.INT, default=None)
+_HEADER = "transformer/sdpa/sdpa.hpp"
+_DECODE_HEADER = "transformer/sdpa_decode/sdpa_decode.hpp"
+
+op(
+    "scaled_dot_product_attention",
+    [
+        *_QKV,
+        optional_tensor("attn_mask", "attention_mask"),
+        _CAUSAL,
+        _SCALE,
+        _WINDOW,
+        MEMORY,
+        COMPUTE,
+        optional_tensor("attention_sink"),
+    ],
+    "input_tensor_q input_tensor_k input_tensor_v attn_mask? is_causal=true scale? sliding_window_size? memory_config? "
+    "program_config? compute_kernel_config? attention_sink? cu_window_seqlens? windowed_q_token_offset=0 "
+    "windowed_q_token_offset_tensor? output_concat_heads=false attn_mask_block_map?",
+    _HEADER,
+    target="ttnn.transformer.scaled_dot_product_attention",
+    samples=tuple(
+        Sample((((b, h, s, d), "bfloat16"),) * 3, {"is_causal": causal, "scale": 0.125}, ((b, h, s, d),))
+        for b, h, s, d, causal in ((1, 4, 64, 64, True), (1, 12, 128, 64, False), (2, 2, 33, 32, True))
+    ),
+    reference=_sdpa,
+    tolerance=16.0,
+    doc="bfloat16 only; a mask has full rows [B or 1, 1 or H, S, T] and lies in DRAM",
+)
+op(
+    "scaled_dot_product_attention_decode",
+    [
+        *_QKV,
+        _CAUSAL,
+        optional_tensor("attn_mask", "attention_mask"),
+        optional_tensor("cur_pos_tensor"),
+        optional_tensor("attention_sink"),
+        _SCALE,
+        _WINDOW,
+        MEMORY,
+        PROGRAM,
+        COMPUTE,
+    ],
+    "input_tensor_q input_tensor_k input_tensor_v is_causal=true attn_mask? cur_pos={} cur_pos_tensor? attention_sink? "
+    "scale? sliding_window_size? memory_config? program_config? compute_kernel_config? share_cache?",
+    _DECODE_HEADER,
+    target="ttnn.transformer.scaled_dot_product_attention_decode",
+)
+op(
+    "paged_scaled_dot_product_attention_decode",
+    [
+        *_QKV,
+        tensor("page_table_tensor", "page_table"),
+        _CAUSAL,
+        optional_tensor("attn_mask", "attention_mask"),
+        optional_tensor("cur_pos_tensor"),
+        optional_tensor("attention_sink"),
+        _SCALE,
+        _WINDOW,
+        MEMORY,
+        PROGRAM,
+        COMPUTE,
+    ],
+    "input_tensor_q input_tensor_k input_tensor_v page_table_tensor is_causal=true attn_mask? cur_pos_tensor? "
+    "attention_sink? scale? sliding_window_size? memory_config? program_config? compute_kernel_config? "
+    "paged_cache_geometry? cache_position_modulo? spec_multi_pos_tiles=0",
+    _DECODE_HEADER,
+    target="ttnn.transformer.paged_scaled_dot_product_attention_decode",
+)
+op(
+    "chunked_scaled_dot_product_attention",
+    [
+        *_QKV,
+        tensor("page_table_tensor", "page_table"),
+        optional_tensor("chunk_start_idx_tensor", "chunk_start_idx"),
+        _SCALE,
+        MEMORY,
+        PROGRAM,
+        COMPUTE,
+    ],
+    "input_tensor_q input_tensor_k input_tensor_v page_table_tensor chunk_start_idx_tensor scale? memory_config? "
+    "program_config? compute_kernel_config? paged_cache_geometry? sliding_window_size? attention_sink?",
+    _HEADER,
+    target="ttnn.transformer.chunked_scaled_dot_product_attention",
+)
+op(
+    "concatenate_heads",
+    [tensor("input_tensor", "input"), MEMORY],
+    "input_tensor memory_config?",
+    "transformer/concatenate_heads/concatenate_heads.hpp",
+    target="ttnn.transformer.concatenate_heads",
+    samples=tuple(
+        Sample((((b, h, s, d), "bfloat16"),), outputs=((b, s, h * d),)) for b, h, s, d in ((1, 12, 128, 64), (2, 4, 32, 32))
+    ),
+    reference=_concatenate_heads,
+    tolerance=0.0,
+)
+op(
+    "split_query_key_value_and_split_heads",
+    [
+        tensor("input_tensor"),
+        optional_tensor("kv_input_tensor"),
+        attribute("num_heads", Kind.INT),
+        attribute("num_kv_heads", Kind.INT, default=None),
+        attribute("transpose_key", Kind.BOOL, default=True),
+        MEMORY,
+    ],
+    "input_tensor kv_input_tensor? num_heads num_kv_heads? transpose_key=true memory_config? use_falcon7b_backend=false",
+    "transformer/split_query_key_value_and_split_heads/split_query_key_value_and_split_heads.hpp",
+    target="ttnn.transformer.split_query_key_value_and_split_heads",
+    samples=(
+        Sample((((1, 128, 2304), "bfloat16"),), {"num_heads": 12, "transpose_key": False}, ((1, 12, 128, 64),) * 3),
+        Sample(
+            (((1, 32, 384), "bfloat16"),),
+            {"num_heads": 4, "transpose_key": True},
+            ((1, 4, 32, 32), (1, 4, 32, 32), (1, 4, 32, 32)),
+        ),
+    ),
+    reference=_split_heads,
+    tolerance=0.0,
+)
+_NLP = "experimental/transformer"
+op(
+    "nlp_concat_heads",
+    [tensor("input_tensor", "input"), MEMORY],
+    "input_tensor memory_config?",
+    f"{_NLP}/nlp_concat_heads/nlp_concat_heads.hpp",
+    target="ttnn.experimental.nlp_concat_heads",
+    samples=(Sample((((1, 12, 128, 64), "bfloat16"),), outputs=((1, 1, 128, 768),)),),
+    reference=lambda inputs, a, s: [_concatenate_heads(inputs, a, s)[0][:, None]],
+    tolerance=0.0,
+)
+op(
+    "nlp_concat_heads_decode",
+    [tensor("input_tensor", "input"), attribute("num_heads", Kind.INT), MEMORY],
+    "input_tensor num_heads memory_config? output_tensor? sub_core_grids?",
+    f"{_NLP}/nlp_concat_heads_decode/nlp_concat_heads_decode.hpp",
+    target="ttnn.experimental.nlp_concat_heads_decode",
+)
+op(
+    "nlp_create_qkv_heads_decode",
+    [
+        tensor("input_tensor", "input"),
+        attribute("num_heads", Kind.INT),
+        attribute("num_kv_heads", Kind.INT, default=None),
+        attribute("overlap_qk_coregrid", Kind.BOOL, default=True),
+        optional_tensor("batch_offset"),
+        attribute("slice_size", Kind.INT, default=None),
+        MEMORY,
+    ],
+    "input_tensor num_heads num_kv_heads? output_tensors? overlap_qk_coregrid batch_offset? slice_size? memory_config?",
+    f"{_NLP}/nlp_create_qkv_heads_decode/nlp_create_qkv_heads_decode.hpp",
+    target="ttnn.experimental.nlp_create_qkv_heads_decode",
+)
+_CONFIG = attribute("compute_kernel_config", Kind.COMPUTE_CONFIG, "compute_config", default=None)
+op(
+    "rotary_embedding",
+    [
+        tensor("input_tensor", "input"),
+        tensor("cos_cache"),
+        tensor("sin_cache"),
+        attribute("token_index", Kind.INT, default=None),
+        MEMORY,
+        _CONFIG,
+    ],
+    "input_tensor cos_cache sin_cache token_index? memory_config? compute_kernel_config?",
+    f"{_NLP}/rotary_embedding/rotary_embedding.hpp",
+    target="ttnn.experimental.rotary_embedding",
+    samples=(
+        Sample(
+            (((1, 4, 64, 64), "bfloat16"), ((1, 1, 64, 64), "bfloat16"), ((1, 1, 64, 64), "bfloat16")),
+            outputs=((1, 4, 64, 64),),
+        ),
+    ),
+    reference=rotate,
+)
+op(
+    "rotary_embedding_llama",
+    [
+        tensor("input_tensor", "input"),
+        tensor("cos_cache"),
+        tensor("sin_cache"),
+        tensor("trans_mat"),
+        attribute("is_decode_mode", Kind.BOOL, default=False),
+        MEMORY,
+        _CONFIG,
+    ],
+    "input_tensor cos_cache sin_cache trans_mat is_decode_mode=false memory_config? compute_kernel_config?",
+    f"{_NLP}/rotary_embedding_llama/rotary_embedding_llama.hpp",
+    target="ttnn.experimental.rotary_embedding_llama",
+)

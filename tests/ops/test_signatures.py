@@ -1,0 +1,114 @@
+"""Every argument that the tables write exists in the real package: name, position, keyword-only-ness, default."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from alchemist.ops import TTNN_OPS
+from alchemist.ops.spec import REQUIRED, Arg, Kind, OpSpec
+
+ENUM_DEFAULTS = {
+    "DataType.BFLOAT16": "bf16",
+    "Layout.ROW_MAJOR": "row_major",
+    "Layout.TILE": "tile",
+}
+
+
+def _default(text: Any) -> Any:
+    """A default of the extract in the tables' spelling."""
+    if isinstance(text, str) and text in ENUM_DEFAULTS:
+        return ENUM_DEFAULTS[text]
+    if isinstance(text, str) and text.startswith("MemoryConfig("):
+        return None  # interleaved DRAM: what leaving the argument out means
+    if isinstance(text, str) and re.fullmatch(r"\[[\d, ]*\]", text):
+        return tuple(int(part) for part in text.strip("[]").split(",") if part.strip())
+    return tuple(text) if isinstance(text, list) else text
+
+
+def _mismatch(args: tuple[Arg, ...], overload: list[list[Any]]) -> str:
+    """Why `args` do not fit the overload, "" when they do."""
+    names = [parameter[0] for parameter in overload]
+    if names == ["args", "kwargs"]:  # a Python wrapper that hands everything on: the referee probes check the names
+        return "" if all(arg.keyword for arg in args) else "positional argument to a wrapper"
+    position = -1
+    for arg in args:
+        if arg.name not in names:
+            return f"{arg.name} is not among {names}"
+        at = names.index(arg.name)
+        if at < position:
+            return f"{arg.name} is out of order"
+        position = at
+        parameter = overload[at]
+        if parameter[1] == "K" and not arg.keyword:
+            return f"{arg.name} is keyword-only"
+        if len(parameter) == 3 and arg.default is not REQUIRED:
+            return f"{arg.name} has no default"
+        if len(parameter) > 3 and arg.default is not REQUIRED:
+            real, ours = _default(parameter[3]), arg.default
+            same = real == ours or (isinstance(real, float) and real == pytest.approx(ours, rel=1e-6))
+            if not same:
+                return f"{arg.name} defaults to {real!r}, not {ours!r}"
+    missing = [p[0] for p in overload if len(p) == 3 and p[0] not in {arg.name for arg in args}]
+    return f"required {missing} are missing" if missing else ""
+
+
+@pytest.mark.parametrize("spec", TTNN_OPS.values(), ids=lambda spec: spec.name)
+def test_python_arguments(spec: OpSpec, api: dict[str, Any]) -> None:
+    overloads = api["python"][spec.target]
+    reasons = [_mismatch(spec.args, overload) for overload in overloads]
+    assert "" in reasons, "\n".join(reasons)
+
+
+KINDS = {
+    Kind.TENSOR: "Tensor|variant",
+    Kind.TENSOR_LIST: "vector<ttnn::Tensor",
+    Kind.BOOL: "bool",
+    Kind.INT: r"int|char|long|ttsl::SmallVector",
+    Kind.FLOAT: "float",
+    Kind.STR: "basic_string",
+    Kind.INT_LIST: "SmallVector|array|span|variant",
+    Kind.SHAPE: "Shape|span",
+    Kind.DTYPE: "DataType",
+    Kind.LAYOUT: "Layout",
+    Kind.MEMORY_CONFIG: "MemoryConfig",
+    Kind.COMPUTE_CONFIG: "ComputeKernelConfig",
+    Kind.CONV2D_CONFIG: "Conv2dConfig",
+    Kind.PROGRAM_CONFIG: "ProgramConfig",
+    Kind.UNARY_LIST: "span|vector",
+    Kind.CORE_GRID: "CoreGrid",
+    Kind.DEVICE: "MeshDevice",
+    Kind.ENUM: "TensorMemoryLayout",
+    Kind.SCALAR: "variant|float|int",
+}
+NO_SYMBOL = {"ttnn.full", "ttnn.constant", "ttnn.global_avg_pool2d"}
+"""Templates, constructors: the library exports no such symbol, or not under the header's name."""
+TEMPLATES = {"ttnn.slice_static", "ttnn.slice_dynamic"}
+
+
+def _cpp_mismatch(spec: OpSpec, types: list[str]) -> str:
+    if len(types) != len(spec.cpp):
+        return f"{len(types)} parameters, not {len(spec.cpp)}"
+    kinds = {arg.name: arg.kind for arg in spec.args}
+    for parameter, type_ in zip(spec.cpp, types, strict=True):
+        if parameter.arg and not re.search(KINDS[kinds[parameter.arg]], type_):
+            return f"{parameter.name} is {type_}"
+        if parameter.default == "std::nullopt" and not type_.startswith(("std::optional", "ttsl::OptionalReference")):
+            return f"{parameter.name} is {type_}, not optional"
+    return ""
+
+
+@pytest.mark.parametrize("spec", TTNN_OPS.values(), ids=lambda spec: spec.name)
+def test_cpp_parameters(spec: OpSpec, api: dict[str, Any]) -> None:
+    """The C++ parameter list has the length and types of an exported overload."""
+    candidates = api["cpp"][spec.name]
+    if not candidates:
+        assert spec.name in NO_SYMBOL | TEMPLATES
+        return
+    reasons = [_cpp_mismatch(spec, types) for types in candidates]
+    assert "" in reasons, "\n".join(sorted(set(reasons)))
+    filled = {parameter.arg for parameter in spec.cpp if parameter.arg}
+    unfilled = [arg.name for arg in spec.args if arg.default is REQUIRED and arg.name not in filled]
+    assert not unfilled
