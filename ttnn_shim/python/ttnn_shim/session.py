@@ -7,10 +7,13 @@ so that the same program runs on a card without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+
+from ttnn_shim.records import Block, CallRecord, Frame, Profile
 
 
 class ClockedDevice(Protocol):
@@ -22,20 +25,36 @@ class ClockedDevice(Protocol):
     def clock_read(self) -> dict[str, Any]:
         """{"device_ns", "cycles", "ops", "uncalibrated"} since `clock_reset`."""
 
+    def profile(self, calls: Mapping[int, CallRecord], root: Path) -> Profile:
+        """Everything recorded since `clock_reset`."""
+
+    def memory_blocks(self) -> tuple[Block, ...]:
+        """Allocated blocks of a bank, L1 and DRAM."""
+
 
 @dataclass(slots=True)
 class Settings:
-    """card: n150, n300, p100, p150 (or an architecture); estimate: clock only, no values; profile_dir: where reports go."""
+    """card: n150, n300, p100, p150; estimate: clock only, no values; profile_dir: where reports go."""
 
     card: str = "n150"
     estimate: bool = False
     profile_dir: Path | None = None
 
 
+@dataclass(slots=True)
+class _Recording:
+    """State of a profiled run. root: directory of the program, whose frames are kept; active: inside a forward call."""
+
+    root: Path
+    calls: dict[int, CallRecord] = field(default_factory=dict)
+    active: bool = False
+    profile: Profile | None = None
+
+
 settings = Settings()
 _devices: list[ClockedDevice] = []
-_closing: list[Callable[[ClockedDevice], None]] = []
-_card_seen = ""
+_on_profile: list[Callable[[Profile], None]] = []
+_recording: _Recording | None = None
 
 
 def device_opened(device: ClockedDevice) -> None:
@@ -43,16 +62,45 @@ def device_opened(device: ClockedDevice) -> None:
 
 
 def device_closed(device: ClockedDevice) -> None:
-    """Runs the hooks of `on_close` (reports) and forgets the device."""
-    for hook in _closing:
-        hook(device)
+    """Forgets the device and hands the profile of the last forward call to the hooks of `on_profile`."""
     if device in _devices:
         _devices.remove(device)
+    if _recording is not None and _recording.profile is not None:
+        profile, _recording.profile = _recording.profile, None
+        for hook in _on_profile:
+            hook(profile)
 
 
-def on_close(hook: Callable[[ClockedDevice], None]) -> None:
-    """Calls `hook(device)` before a device closes, while its records can still be read."""
-    _closing.append(hook)
+def on_profile(hook: Callable[[Profile], None]) -> None:
+    """Calls `hook(profile)` once the device closes."""
+    _on_profile.append(hook)
+
+
+def record_calls(root: Path) -> None:
+    """Records every `ttnn` call of the forward calls, with the frames that lie under `root`."""
+    global _recording
+    _recording = _Recording(root)
+
+
+def recording() -> bool:
+    """True while calls are to be reported with `record_call`."""
+    return _recording is not None and _recording.active
+
+
+def record_call(call_id: int, op: str, arguments: tuple[tuple[str, str], ...], host_s: float) -> None:
+    """Stores a call that has just returned; `ttnn` calls this when `recording()`."""
+    if _recording is None:
+        return
+    frames = []
+    frame = sys._getframe(1)
+    while frame is not None:
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(_recording.root):
+            name = path.relative_to(_recording.root).as_posix()
+            frames.append(Frame(name, frame.f_lineno, frame.f_code.co_name))
+        frame = frame.f_back  # type: ignore[assignment]
+    blocks = tuple(block for device in _devices for block in device.memory_blocks())
+    _recording.calls[call_id] = CallRecord(call_id, op, tuple(reversed(frames)), arguments, blocks, host_s)
 
 
 def card() -> str:
@@ -64,6 +112,9 @@ def begin_forward() -> None:
     """Starts the clock of one forward call."""
     for device in _devices:
         device.clock_reset()
+    if _recording is not None:
+        _recording.calls.clear()
+        _recording.active = True
 
 
 def end_forward() -> dict[str, Any]:
@@ -78,4 +129,7 @@ def end_forward() -> dict[str, Any]:
     total["device_ns"] = round(total["device_ns"])
     if uncalibrated:
         total["uncalibrated"] = True
+    if _recording is not None and _devices:
+        _recording.active = False
+        _recording.profile = _devices[0].profile(dict(_recording.calls), _recording.root)
     return total

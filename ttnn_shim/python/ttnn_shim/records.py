@@ -1,0 +1,192 @@
+"""What a profiled forward call leaves behind: device programs, the calls that caused them, memory snapshots.
+
+The core's event log (JSON) becomes `ProgramRecord`s; `ttnn` adds a `CallRecord` per call. All reports read only these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+BOUNDS = ("latency", "compute", "reader", "writer", "dram", "noc")
+UNITS = ("reader", "compute", "writer", "sender")
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRecord:
+    """A tensor as an op saw it. dtype, layout, buffer_type, memory_layout by the library's enumerator names."""
+
+    id: int
+    address: int
+    shape: tuple[int, ...]
+    padded_shape: tuple[int, ...]
+    dtype: str
+    layout: str
+    buffer_type: str
+    memory_layout: str
+    shard: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A line of the user's program on the way to a call."""
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One allocated block of every bank: address and size in bytes."""
+
+    address: int
+    size_bytes: int
+    buffer_type: str
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """One `ttnn` call of the program. frames: outermost first. blocks: device memory after the call."""
+
+    id: int
+    op: str
+    frames: tuple[Frame, ...]
+    arguments: tuple[tuple[str, str], ...] = ()
+    blocks: tuple[Block, ...] = ()
+    host_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRecord:
+    """One device program.
+
+    start_ns: device time since the first program of the forward call, gaps included; gap_ns: idle time before it.
+    busy_cycles: busiest core by unit (reader, compute, writer, sender). l1_cb_bytes: circular buffers per core.
+    l1_peak_bytes, dram_bytes: per bank while it ran. modelled False: a roofline stands in for a model.
+    """
+
+    index: int
+    call_id: int
+    call_op: str
+    op_code: str
+    factory: str
+    cores: int
+    cycles: int
+    kernel_ns: float
+    gap_ns: float
+    start_ns: float
+    modelled: bool
+    bound: str
+    busy_cycles: tuple[int, ...]
+    dram_cycles: int
+    noc_cycles: int
+    fpu_utilisation: float
+    dram_utilisation: float
+    noc_utilisation: float
+    l1_cb_bytes: int
+    l1_peak_bytes: int
+    dram_bytes: int
+    fidelity: str
+    attributes: str
+    inputs: tuple[TensorRecord, ...] = ()
+    outputs: tuple[TensorRecord, ...] = ()
+
+
+@dataclass(slots=True)
+class Profile:
+    """A profiled run. programs: of the last forward call, in order. sources: program files by name."""
+
+    card: str
+    arch: str
+    clock_ghz: float
+    grid: tuple[int, int]
+    l1_bank_bytes: int
+    dram_bank_bytes: int
+    dram_banks: int
+    dram_peak_gb_s: float
+    fpu_peak_tflops: Mapping[str, float]
+    programs: Sequence[ProgramRecord]
+    calls: Mapping[int, CallRecord]
+    root: Path
+    sources: Mapping[str, str] = field(default_factory=dict)
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def device_ns(self) -> float:
+        """Kernels and the gaps before them; every report's rows add up to this."""
+        return sum(program.kernel_ns + program.gap_ns for program in self.programs)
+
+    def call_of(self, program: ProgramRecord) -> CallRecord | None:
+        return self.calls.get(program.call_id)
+
+    def line_of(self, program: ProgramRecord) -> str:
+        """"main.py:123" of the innermost program line, or ""."""
+        call = self.call_of(program)
+        if call is None or not call.frames:
+            return ""
+        return f"{call.frames[-1].file}:{call.frames[-1].line}"
+
+    def module_of(self, program: ProgramRecord) -> tuple[str, ...]:
+        """Names of the program's functions on the way to the call, outermost first, `main` left out."""
+        call = self.call_of(program)
+        names = [frame.function for frame in call.frames] if call is not None else []
+        return tuple(name for name in names if name not in ("main", "<module>"))
+
+
+def tensor_record(data: Mapping[str, Any], id_: int, address: int) -> TensorRecord:
+    """From the core's JSON of a tensor spec."""
+    return TensorRecord(
+        id=id_,
+        address=address,
+        shape=tuple(data["shape"]),
+        padded_shape=tuple(data["padded_shape"]),
+        dtype=data["dtype"],
+        layout=data["layout"],
+        buffer_type=data["buffer_type"],
+        memory_layout=data["memory_layout"],
+        shard=data.get("shard", ""),
+    )
+
+
+def program_record(data: Mapping[str, Any], origin_ns: float) -> ProgramRecord:
+    """From the core's JSON of an event; `origin_ns` is the device time at which the forward call began."""
+
+    def tensors(kind: str) -> tuple[TensorRecord, ...]:
+        return tuple(
+            tensor_record(spec, id_, address)
+            for spec, id_, address in zip(
+                data[f"{kind}s"], data[f"{kind}_ids"], data[f"{kind}_addresses"], strict=True
+            )
+        )
+
+    stats = data["stats"]
+    return ProgramRecord(
+        index=data["index"],
+        call_id=data["call_id"],
+        call_op=data["call_op"],
+        op_code=data["name"],
+        factory=data["factory"],
+        cores=data["cores"],
+        cycles=data["cycles"],
+        kernel_ns=data["ns"],
+        gap_ns=data["gap_ns"],
+        start_ns=data["start_ns"] - origin_ns,
+        modelled=data["modelled"],
+        bound=str(stats["bound"]).lower(),
+        busy_cycles=tuple(stats["busy"]),
+        dram_cycles=stats["dram_cycles"],
+        noc_cycles=stats["noc_cycles"],
+        fpu_utilisation=stats["fpu_utilisation"],
+        dram_utilisation=stats["dram_utilisation"],
+        noc_utilisation=stats["noc_utilisation"],
+        l1_cb_bytes=data["l1_bytes"],
+        l1_peak_bytes=data["l1_peak_bytes"],
+        dram_bytes=data["dram_bytes"],
+        fidelity=data["fidelity"],
+        attributes=data["attributes"],
+        inputs=tensors("input"),
+        outputs=tensors("output"),
+    )

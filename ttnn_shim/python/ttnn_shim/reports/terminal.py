@@ -1,0 +1,41 @@
+"""The profile as a table on the terminal."""
+
+from __future__ import annotations
+
+from ttnn_shim.records import Profile
+from ttnn_shim.reports.summary import Group, by_line, by_op
+
+_ROWS = 15
+
+
+def table(profile: Profile) -> str:
+    """Device time by op and the slowest lines; the rows of each table add up to the total."""
+    total_ns = profile.device_ns or 1.0
+    lines = [
+        f"device time {total_ns / 1e6:.3f} ms on {profile.card}, {len(profile.programs)} device programs",
+        "",
+        *_groups("op", by_op(profile), total_ns),
+        "",
+        *_groups("line", by_line(profile), total_ns),
+    ]
+    unmodelled = sum(not program.modelled for program in profile.programs)
+    if unmodelled:
+        lines += ["", f"{unmodelled} programs have no timing model; a roofline stands in for them"]
+    return "\n".join(lines)
+
+
+def _groups(title: str, groups: list[Group], total_ns: float) -> list[str]:
+    lines = [f"{title:58} {'count':>6} {'kernel us':>11} {'gaps us':>9} {'share':>7}  bound"]
+    for group in groups[:_ROWS]:
+        lines.append(
+            f"{group.key[:58]:58} {group.count:6} {group.kernel_ns / 1e3:11.1f} {group.gap_ns / 1e3:9.1f}"
+            f" {group.total_ns / total_ns:7.1%}  {group.bound}"
+        )
+    rest = groups[_ROWS:]
+    if rest:
+        kernel_ns, gap_ns = sum(group.kernel_ns for group in rest), sum(group.gap_ns for group in rest)
+        lines.append(
+            f"{f'({len(rest)} more)':58} {sum(group.count for group in rest):6} {kernel_ns / 1e3:11.1f} {gap_ns / 1e3:9.1f}"
+            f" {(kernel_ns + gap_ns) / total_ns:7.1%}"
+        )
+    return lines
