@@ -54,11 +54,34 @@ def table(name: str) -> dict[str, Any]:
 
 # --- element types ------------------------------------------------------------------------------------------------------
 
-_FLOATS: dict[str, Attribute] = {"f16": Float16Type(), "bf16": BFloat16Type(), "f32": Float32Type(), "f64": Float64Type()}
+_FLOATS: dict[str, Attribute] = {
+    "f16": Float16Type(),
+    "bf16": BFloat16Type(),
+    "f32": Float32Type(),
+    "f64": Float64Type(),
+}
 _SIGNS = {"i": Signedness.SIGNLESS, "si": Signedness.SIGNED, "ui": Signedness.UNSIGNED}
-_NUMPY_FLOATS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
-DTYPE_ELEMENTS = {"f32": "f32", "f16": "f16", "bf16": "bf16", "si32": "si32", "u32": "ui32", "u16": "ui16", "u8": "ui8", "i1": "i1"}
-ELEMENT_DTYPES = {name: dtype for dtype, name in DTYPE_ELEMENTS.items()} | {"i32": "si32", "i16": "u16", "i8": "u8"}
+_NUMPY_FLOATS: dict[str, Any] = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
+DTYPE_ELEMENTS = {
+    "f32": "f32",
+    "f16": "f16",
+    "bf16": "bf16",
+    "si32": "si32",
+    "u32": "ui32",
+    "u16": "ui16",
+    "u8": "ui8",
+    "i1": "i1",
+}
+ELEMENT_DTYPES = {name: dtype for dtype, name in DTYPE_ELEMENTS.items()} | {
+    "i32": "si32",
+    "i16": "u16",
+    "i8": "u8",
+}
 
 
 @cache
@@ -79,7 +102,9 @@ def element(name: str) -> Attribute:
 def element_name(type_: Attribute) -> str:
     """Inverse of `element`; tile types give their data type spelled as an element ("bf16", "ui32", "bfp_bf8")."""
     if isinstance(type_, IntegerType):
-        prefix = {Signedness.SIGNLESS: "i", Signedness.SIGNED: "si", Signedness.UNSIGNED: "ui"}[type_.signedness.data]
+        prefix = {Signedness.SIGNLESS: "i", Signedness.SIGNED: "si", Signedness.UNSIGNED: "ui"}[
+            type_.signedness.data
+        ]
         return f"{prefix}{type_.width.data}"
     if isinstance(type_, TileType):
         return DTYPE_ELEMENTS.get(type_.dtype, type_.dtype)
@@ -117,9 +142,13 @@ def element_name_of(dtype: np.dtype[Any]) -> str:
     return {"f": "f", "i": "i", "u": "ui"}[dtype.kind] + str(dtype.itemsize * 8)
 
 
-def tensor(shape: tuple[int, ...] | list[int], of: str | Attribute, layout: Attribute | None = None) -> TensorType[Attribute]:
+def tensor(
+    shape: tuple[int, ...] | list[int], of: str | Attribute, layout: Attribute | None = None
+) -> TensorType[Attribute]:
     """Ranked tensor type; `of` is an element name or type."""
-    return TensorType(element(of) if isinstance(of, str) else of, tuple(int(dim) for dim in shape), layout or NoneAttr())
+    return TensorType(
+        element(of) if isinstance(of, str) else of, tuple(int(dim) for dim in shape), layout or NoneAttr()
+    )
 
 
 # --- dialect attributes -------------------------------------------------------------------------------------------------
@@ -295,6 +324,9 @@ class OpaqueAttr(TTAttr):
     def body(self) -> str:
         return str(self.data[1])
 
+    def python(self) -> str:
+        return nested_text(self)
+
 
 class OpaqueType(OpaqueAttr, TypeAttribute):
     name = "tt.opaque_type"
@@ -320,7 +352,9 @@ class DenseElements(Data[Any], BuiltinAttribute):
             first = array.reshape(-1)[:1]
             if (array == first).all() and (first.any() or array.tobytes() == first.tobytes() * array.size):
                 array = first  # the second test keeps -0.0 apart from 0.0
-        array = np.ascontiguousarray(array).reshape(() if array.size == 1 and math.prod(shape) != 0 else shape)
+        array = np.ascontiguousarray(array).reshape(
+            () if array.size == 1 and math.prod(shape) != 0 else shape
+        )
         array.setflags(write=False)
         super().__init__(array)
         object.__setattr__(self, "type", type_)
@@ -373,7 +407,15 @@ def attribute_classes() -> Mapping[str, type[TTAttr]]:
 
     known: dict[str, type[TTAttr]] = {
         cls.name: cls
-        for cls in (ShapeAttr, CoreCoordAttr, CoreRangeAttr, CoreRangeSetAttr, ShardSpecAttr, MemoryConfigAttr, TTNNLayout)
+        for cls in (
+            ShapeAttr,
+            CoreCoordAttr,
+            CoreRangeAttr,
+            CoreRangeSetAttr,
+            ShardSpecAttr,
+            MemoryConfigAttr,
+            TTNNLayout,
+        )
     }
     data = table("attributes")
     for record in data["attrs"].values():
@@ -387,7 +429,9 @@ def attribute_classes() -> Mapping[str, type[TTAttr]]:
             namespace = {"name": name, "fields": tuple((field[0], field[1]) for field in record["fields"])}
             known[name] = type(_camel(name) + "Attr", (StructAttr,), namespace)
     fields = (("op_type", "UnaryOpType"), ("params", "ArrayRef<FloatAttr>"))
-    known["ttnn.unary_with_param"] = type("TtnnUnaryWithParamAttr", (StructAttr,), {"name": "ttnn.unary_with_param", "fields": fields})
+    known["ttnn.unary_with_param"] = type(
+        "TtnnUnaryWithParamAttr", (StructAttr,), {"name": "ttnn.unary_with_param", "fields": fields}
+    )
     return known
 
 
@@ -417,9 +461,13 @@ def float_text(value: float, of: str = "f32") -> str:
         dtype = numpy_dtype(of)
         bits = np.asarray(value, dtype=dtype).view(f"u{dtype.itemsize}")
         return f"0x{int(bits):0{2 * dtype.itemsize}X}"
-    text = np.format_float_scientific(numpy_dtype(of).type(value) if of != "bf16" else np.float32(value), trim="0", exp_digits=2)
+    text = np.format_float_scientific(
+        numpy_dtype(of).type(value) if of != "bf16" else np.float32(value), trim="0", exp_digits=2
+    )
     if -5 < int(text.partition("e")[2]) < 16:
-        return np.format_float_positional(numpy_dtype(of).type(value) if of != "bf16" else np.float32(value), trim="0")
+        return np.format_float_positional(
+            numpy_dtype(of).type(value) if of != "bf16" else np.float32(value), trim="0"
+        )
     return text
 
 
@@ -461,7 +509,9 @@ def to_python(attribute: Any) -> Any:
         case StringAttr():
             return attribute.data
         case SymbolRefAttr():
-            return "::".join([attribute.root_reference.data, *(part.data for part in attribute.nested_references.data)])
+            return "::".join(
+                [attribute.root_reference.data, *(part.data for part in attribute.nested_references.data)]
+            )
         case DenseArrayBase():
             return tuple(attribute.get_values())
         case ArrayAttr():

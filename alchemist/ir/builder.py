@@ -154,9 +154,15 @@ class Builder:
         if info.segmented:
             properties[SEGMENTS] = DenseArrayBase.from_list(i32, sizes)
         origin = source if source is not None else self.source
-        location = None if origin is None else to_location([origin] if isinstance(origin, SourceInfo) else origin)
+        location = (
+            None if origin is None else to_location([origin] if isinstance(origin, SourceInfo) else origin)
+        )
         op = cls.create(
-            operands=flat, result_types=result_types, properties=properties, attributes=extra, location=location
+            operands=flat,
+            result_types=result_types,
+            properties=properties,
+            attributes=extra,
+            location=location,
         )
         return self.insert(op)
 
@@ -173,11 +179,17 @@ class Builder:
         operands: positional in table order; None = absent optional, a list for a variadic group; trailing ones may be left out.
         attributes: plain values, converted to the table's types; None = absent. Names with a dot are discardable attributes.
         """
-        results: tuple[OpResult, ...] = tuple(self.make(name, operands, attributes, result_types, source).results)
+        results: tuple[OpResult, ...] = tuple(
+            self.make(name, operands, attributes, result_types, source).results
+        )
         return results[0] if len(results) == 1 else results
 
     def call(
-        self, callee: str, operands: Sequence[SSAValue], result_types: Sequence[Attribute], source: Sources = None
+        self,
+        callee: str,
+        operands: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        source: Sources = None,
     ) -> tuple[OpResult, ...]:
         """`func.call`."""
         op = CallOp(callee, list(operands), list(result_types))

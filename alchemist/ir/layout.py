@@ -53,7 +53,15 @@ class TTNNLayout(TTAttr):
         ranges: tuple[Range, ...] | None = None,
     ) -> TTNNLayout:
         """Layout of a tensor of logical `shape`, leading dims collapsed into rows (padded to the tile for tiled pages)."""
-        return _make(tuple(shape), dtype, page, buffer, "" if buffer == "system_memory" else memory, tuple(grid), ranges)
+        return _make(
+            tuple(shape),
+            dtype,
+            page,
+            buffer,
+            "" if buffer == "system_memory" else memory,
+            tuple(grid),
+            ranges,
+        )
 
     @property
     def dtype(self) -> str:
@@ -144,8 +152,7 @@ def _expr_text(expr: AffineExpr, tight: bool = False) -> str:
         if expr.kind is AffineBinaryOpKind.Add:
             text = f"{_expr_text(expr.lhs)} + {_expr_text(expr.rhs)}"
             return f"({text})" if tight else text
-        sign = {AffineBinaryOpKind.Mul: "*"}.get(expr.kind, expr.kind.value)
-        return f"{_expr_text(expr.lhs, True)} {sign} {_expr_text(expr.rhs, True)}"
+        return f"{_expr_text(expr.lhs, True)} {expr.kind.get_token()} {_expr_text(expr.rhs, True)}"
     return str(expr)
 
 
@@ -161,7 +168,13 @@ def _ceil_div(value: int, by: int) -> int:
 
 @lru_cache(maxsize=65536)
 def _make(
-    shape: tuple[int, ...], dtype: str, page: str, buffer: str, memory: str, grid: tuple[int, int], ranges: tuple[Range, ...] | None
+    shape: tuple[int, ...],
+    dtype: str,
+    page: str,
+    buffer: str,
+    memory: str,
+    grid: tuple[int, int],
+    ranges: tuple[Range, ...] | None,
 ) -> TTNNLayout:
     if page not in ("tile", "row_major"):
         raise InternalError(f"unknown page layout {page!r}")

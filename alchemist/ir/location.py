@@ -78,7 +78,10 @@ def _unquote(text: str) -> str:
 @lru_cache(maxsize=65536)
 def encode(info: SourceInfo) -> str:
     """The text of one source: `name|Class[path]...|file:line|function|line ...|op`."""
-    parts = [_quote(info.name), *(f"{_quote(scope.class_name)}[{_quote(scope.path)}]" for scope in info.scopes)]
+    parts = [
+        _quote(info.name),
+        *(f"{_quote(scope.class_name)}[{_quote(scope.path)}]" for scope in info.scopes),
+    ]
     for frame in info.frames:
         parts += [f"{_quote(frame.file)}:{frame.line}", _quote(frame.function), str(frame.line)]
     return "|".join([*parts, _quote(info.op)])
@@ -131,7 +134,9 @@ def from_location(location: Attribute) -> tuple[SourceInfo, ...]:
             if not callee or not caller:
                 return callee or caller
             first, outer = callee[0], caller[0]
-            return (SourceInfo(outer.scopes + first.scopes, outer.frames + first.frames, first.op, first.name),)
+            return (
+                SourceInfo(outer.scopes + first.scopes, outer.frames + first.frames, first.op, first.name),
+            )
         case FusedLoc():
             parts = location.locations.data if isinstance(location.locations, ArrayAttr) else ()
             return tuple(dict.fromkeys(info for part in parts for info in from_location(part)))

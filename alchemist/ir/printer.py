@@ -56,7 +56,9 @@ def quoted(text: str) -> str:
         return f'"{text}"'
     out = []
     for byte in text.encode("utf-8", "surrogateescape"):
-        out.append("\\\\" if byte == 0x5C else chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}")
+        out.append(
+            "\\\\" if byte == 0x5C else chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}"
+        )
     return f'"{"".join(out)}"'
 
 
@@ -90,7 +92,9 @@ class Renderer:
         match attribute:
             case TensorType():
                 dims = "".join(f"{dim}x" if dim >= 0 else "?x" for dim in attribute.get_shape())
-                encoding = "" if isinstance(attribute.encoding, NoneAttr) else f", {self.text(attribute.encoding)}"
+                encoding = (
+                    "" if isinstance(attribute.encoding, NoneAttr) else f", {self.text(attribute.encoding)}"
+                )
                 return f"tensor<{dims}{self.text(attribute.element_type)}{encoding}>"
             case TTNNLayout() if self._alias:
                 return "#" + attribute.name + attribute.body_with(self._space(attribute.buffer))
@@ -133,7 +137,11 @@ class Renderer:
                 return "unit"
             case MemRefType():
                 dims = "".join(f"{dim}x" for dim in attribute.get_shape())
-                rest = [self.text(part) for part in (attribute.layout, attribute.memory_space) if not isinstance(part, NoneAttr)]
+                rest = [
+                    self.text(part)
+                    for part in (attribute.layout, attribute.memory_space)
+                    if not isinstance(part, NoneAttr)
+                ]
                 return f"memref<{', '.join([dims + self.text(attribute.element_type), *rest])}>"
             case _:
                 return str(attribute)
@@ -149,7 +157,9 @@ class Renderer:
 
     def function_type(self, inputs: Iterable[Attribute], outputs: Iterable[Attribute]) -> str:
         given = list(outputs)
-        right = self.text(given[0]) if len(given) == 1 else f"({', '.join(self.text(part) for part in given)})"
+        right = (
+            self.text(given[0]) if len(given) == 1 else f"({', '.join(self.text(part) for part in given)})"
+        )
         if len(given) == 1 and isinstance(given[0], FunctionType):
             right = f"({right})"
         return f"({', '.join(self.text(part) for part in inputs)}) -> {right}"
@@ -305,13 +315,17 @@ class _ModulePrinter:
             parts.append("})")
         if op.attributes:
             parts.append(f" {self._render.dictionary(op.attributes)}")
-        parts.append(f" : {self._render.function_type(op.operand_types, op.result_types)}{self._loc(op.location)}")
+        parts.append(
+            f" : {self._render.function_type(op.operand_types, op.result_types)}{self._loc(op.location)}"
+        )
         self._lines.append("".join(parts))
 
     def _body(self, region: Region, indent: str, labels: bool = False) -> None:
         for index, block in enumerate(region.blocks):
             if index or (labels and block.args):
-                self._lines.append(f"{indent}^bb{index}({', '.join(self._argument(arg) for arg in block.args)}):")
+                self._lines.append(
+                    f"{indent}^bb{index}({', '.join(self._argument(arg) for arg in block.args)}):"
+                )
             for op in block.ops:
                 self.op(op, indent + "  ")
 
@@ -341,7 +355,11 @@ class _ModulePrinter:
             ]
         outputs = [
             self._text(type_)
-            + (f" {self._render.dictionary(res_attrs[i].data)}" if i < len(res_attrs) and res_attrs[i].data else "")
+            + (
+                f" {self._render.dictionary(res_attrs[i].data)}"
+                if i < len(res_attrs) and res_attrs[i].data
+                else ""
+            )
             for i, type_ in enumerate(op.function_type.outputs.data)
         ]
         arrow = ""
@@ -349,7 +367,9 @@ class _ModulePrinter:
             bare = len(outputs) == 1 and not (res_attrs and res_attrs[0].data)
             arrow = f" -> {outputs[0]}" if bare else f" -> ({', '.join(outputs)})"
         attributes = f" attributes {self._render.dictionary(op.attributes)}" if op.attributes else ""
-        head = f"{indent}func.func {visibility}{symbol(op.sym_name.data)}({', '.join(args)}){arrow}{attributes}"
+        head = (
+            f"{indent}func.func {visibility}{symbol(op.sym_name.data)}({', '.join(args)}){arrow}{attributes}"
+        )
         if block is None:
             self._lines.append(head + self._loc(op.location))
         else:
@@ -362,5 +382,3 @@ class _ModulePrinter:
 def print_module(module: ModuleOp, *, locations: bool = True) -> str:
     """The module as MLIR text that `alchemist.ir.text.parse` and tt-mlir read; without `locations` for golden files."""
     return _ModulePrinter(locations).print(module)
-
-

@@ -1,13 +1,249 @@
-"""Checks beyond the table: attribute classes and shapes where they are cheap. Raises xDSL's VerifyException."""
+"""Checks beyond the table: attribute kinds, shapes where they are cheap, calls, dominance.
+
+Op-level checks raise xDSL's VerifyException (so `op.verify()` works); `verify_module` raises VerifyError with a location.
+"""
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+import math
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from alchemist.errors import VerifyError
+from alchemist.ir.attributes import DenseElements, table, to_python
+
+Shape = tuple[int, ...]
+_KINDS: dict[str, tuple[tuple[type[Attribute], ...], str]] = {
+    "BoolAttr": ((IntegerAttr,), "true or false"),
+    "F32Attr": ((FloatAttr,), "a float"),
+    "StrAttr": ((StringAttr,), "a string"),
+    "SymbolNameAttr": ((StringAttr,), "a symbol name"),
+    "FlatSymbolRefAttr": ((SymbolRefAttr,), "a symbol"),
+    "SymbolRefAttr": ((SymbolRefAttr,), "a symbol"),
+    "ElementsAttr": ((DenseElements,), "dense elements"),
+    "I64ElementsAttr": ((DenseElements,), "dense elements"),
+    "I32ArrayAttr": ((ArrayAttr,), "an array [..]"),
+    "DenseI32ArrayAttr": ((DenseArrayBase,), "array<i32: ..>"),
+    "DenseI64ArrayAttr": ((DenseArrayBase,), "array<i64: ..>"),
+}
+_KINDS.update(
+    (name, ((IntegerAttr,), "an integer"))
+    for name in ("I32Attr", "I64Attr", "SI8Attr", "SI32Attr", "SI64Attr", "UI32Attr")
+)
 
 
 def verify_attributes(op: Operation) -> None:
-    del op
+    """Every declared attribute has the kind of attribute that the table declares."""
+    declared = op.info.attributes  # type: ignore[attr-defined]
+    enums = table("attributes")["attrs"]
+    for name, value in op.properties.items():
+        info = declared.get(name)
+        if info is None:
+            continue
+        kind = _KINDS.get(info.type)
+        if kind is not None and not isinstance(value, kind[0]):
+            raise VerifyException(
+                f"attribute {name} must be {kind[1]} ({info.type}), got {type(value).__name__}"
+            )
+        record = enums.get(info.type)
+        if record is not None and value.name != record["name"] and value.name != "tt.opaque":
+            raise VerifyException(f"attribute {name} must be #{record['name']}, got #{value.name}")
+
+
+# --- shapes -------------------------------------------------------------------------------------------------------------
+
+
+def broadcast_shapes(shapes: Sequence[Shape]) -> Shape | None:
+    """numpy's broadcast of static shapes, None if they do not fit."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    out = []
+    for index in range(-rank, 0):
+        sizes = {shape[index] for shape in shapes if -index <= len(shape)} - {1}
+        if len(sizes) > 1:
+            return None
+        out.append(sizes.pop() if sizes else 1)
+    return tuple(out)
+
+
+def _shapes(values: Sequence[SSAValue]) -> list[Shape] | None:
+    found = [value.type.get_shape() for value in values if isinstance(value.type, TensorType)]
+    return found if len(found) == len(values) else None
+
+
+def _attribute(op: Operation, name: str) -> object:
+    value = op.properties.get(name)
+    return to_python(value) if value is not None else None
+
+
+def _expect(actual: Shape, expected: Shape, what: str) -> None:
+    if actual != expected:
+        raise VerifyException(f"{what}: expected result shape {list(expected)}, got {list(actual)}")
+
+
+def _same_count(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    if math.prod(inputs[0]) != math.prod(outputs[0]):
+        raise VerifyException(f"cannot reshape {list(inputs[0])} to {list(outputs[0])}")
+
+
+def _permute(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    order = _attribute(op, "permutation")
+    if isinstance(order, tuple):
+        if sorted(order) != list(range(len(inputs[0]))):
+            raise VerifyException(f"{list(order)} is no permutation of {len(inputs[0])} dimensions")
+        _expect(outputs[0], tuple(inputs[0][axis] for axis in order), "permute")
+
+
+def _matmul(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    left, right = inputs[0], inputs[1]
+    if _attribute(op, "transpose_a") and len(left) > 1:
+        left = (*left[:-2], left[-1], left[-2])
+    if _attribute(op, "transpose_b") and len(right) > 1:
+        right = (*right[:-2], right[-1], right[-2])
+    if not left or not right:
+        raise VerifyException("operands of a matmul have at least one dimension")
+    inner = right[-2] if len(right) > 1 else right[0]
+    if left[-1] != inner:
+        raise VerifyException(f"inner dimensions differ: {list(left)} times {list(right)}")
+    batch = broadcast_shapes([left[:-2], right[:-2]])
+    if batch is None:
+        raise VerifyException(f"batch dimensions differ: {list(left)} times {list(right)}")
+    expected = batch + (left[-2:-1] if len(left) > 1 else ()) + (right[-1:] if len(right) > 1 else ())
+    if op.name.endswith(".linear") and len(inputs) > 2:
+        expected = broadcast_shapes([expected, inputs[2]]) or expected
+    _expect(outputs[0], expected, "matmul")
+
+
+def _concat(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    axis = _attribute(op, "dim")
+    rank = len(inputs[0])
+    if not isinstance(axis, int) or not -rank <= axis < rank:
+        raise VerifyException(f"dimension {axis} is out of range for rank {rank}")
+    axis %= rank
+    if any(shape[:axis] + shape[axis + 1 :] != inputs[0][:axis] + inputs[0][axis + 1 :] for shape in inputs):
+        raise VerifyException(f"shapes differ outside dimension {axis}: {[list(shape) for shape in inputs]}")
+    total = sum(shape[axis] for shape in inputs)
+    _expect(outputs[0], (*inputs[0][:axis], total, *inputs[0][axis + 1 :]), "concat")
+
+
+def _same_shape(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    _expect(outputs[0], inputs[0], op.name)
+
+
+def _slice(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    begins, ends, steps = (_attribute(op, name) for name in ("begins", "ends", "step"))
+    if not (isinstance(begins, tuple) and isinstance(ends, tuple) and isinstance(steps, tuple)):
+        return
+    if not len(begins) == len(ends) == len(steps) == len(inputs[0]):
+        raise VerifyException(f"begins, ends and step need {len(inputs[0])} entries")
+    expected = tuple(
+        len(range(size)[slice(b, e, s)]) for size, b, e, s in zip(inputs[0], begins, ends, steps, strict=True)
+    )
+    _expect(outputs[0], expected, "slice")
+
+
+_SHAPE_RULES: dict[str, Callable[[Operation, list[Shape], list[Shape]], None]] = {
+    "reshape": _same_count,
+    "permute": _permute,
+    "matmul": _matmul,
+    "linear": _matmul,
+    "concat": _concat,
+    "softmax": _same_shape,
+    "layer_norm": _same_shape,
+    "rms_norm": _same_shape,
+    "typecast": _same_shape,
+    "slice_static": _slice,
+}
 
 
 def verify_shapes(op: Operation) -> None:
-    del op
+    """Result shapes of elementwise ops and of the ops in `_SHAPE_RULES`."""
+    inputs, outputs = _shapes(op.operands), _shapes(op.results)
+    if inputs is None or not outputs:
+        return
+    traits = op.info.traits  # type: ignore[attr-defined]
+    if "elementwise_binary" in traits or "elementwise_ternary" in traits or op.name.endswith(".where"):
+        expected = broadcast_shapes(inputs)
+        if expected is None:
+            raise VerifyException(f"operands cannot be broadcast: {[list(shape) for shape in inputs]}")
+        _expect(outputs[0], expected, "broadcast")
+    elif "elementwise_unary" in traits and len(inputs) == 1:
+        _expect(outputs[0], inputs[0], "elementwise")
+    elif (rule := _SHAPE_RULES.get(op.name.partition(".")[2])) is not None and inputs:
+        rule(op, inputs, outputs)
+
+
+# --- modules ------------------------------------------------------------------------------------------------------------
+
+
+def verify_module(module: ModuleOp, locate: Callable[[Operation], str] | None = None) -> None:
+    """Verifies every op, function signatures, calls and the order of definitions and uses.
+
+    locate: gives an op's place for the message; its source location is used without.
+
+    Raises:
+        VerifyError: first op that is wrong.
+    """
+    functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)}
+    for op in module.walk():
+        try:
+            op.verify_()
+            _verify_structure(op, functions)
+        except VerifyException as error:
+            raise VerifyError(
+                str(error), op=op.name, location=locate(op) if locate else _source(op)
+            ) from None
+
+
+def _source(op: Operation) -> str:
+    from alchemist.ir.location import sources_of
+
+    for info in sources_of(op):
+        if info.frames:
+            return f"{info.frames[-1].file}:{info.frames[-1].line}"
+        if info.name:
+            return info.name
+    return ""
+
+
+def _verify_structure(op: Operation, functions: dict[str, FuncOp]) -> None:
+    if isinstance(op, FuncOp):
+        block = op.body.blocks.first
+        if block is not None:
+            if not isinstance(block.last_op, ReturnOp):
+                raise VerifyException(f"@{op.sym_name.data} does not end in a return")
+            _verify_order(block)
+    elif isinstance(op, ReturnOp):
+        func = op.parent_op()
+        if isinstance(func, FuncOp) and tuple(op.operand_types) != func.function_type.outputs.data:
+            raise VerifyException(f"returned types differ from the signature of @{func.sym_name.data}")
+    elif isinstance(op, CallOp) or op.name == "ttcore.load_cached":
+        callee = op.properties["callee"]
+        name = callee.root_reference.data if isinstance(callee, SymbolRefAttr) else ""
+        target = functions.get(name)
+        if target is None:
+            raise VerifyException(f"@{name} is not defined")
+        signature = (target.function_type.inputs.data, target.function_type.outputs.data)
+        if signature != (tuple(op.operand_types), tuple(op.result_types)):
+            raise VerifyException(f"the call's types differ from the signature of @{name}")
+
+
+def _verify_order(block: Block) -> None:
+    seen: set[SSAValue] = set(block.args)
+    for op in block.ops:
+        for index, value in enumerate(op.operands):
+            if value not in seen:
+                raise VerifyException(f"operand {index} of {op.name} is used before it is defined")
+        seen.update(op.results)

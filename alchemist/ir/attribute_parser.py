@@ -1,0 +1,487 @@
+"""Builtin attributes, types, affine maps and locations of MLIR text; dialects' own ones are in `dialect_parser.py`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    CallSiteLoc,
+    ComplexType,
+    DenseArrayBase,
+    DictionaryAttr,
+    FileLineColLoc,
+    FloatAttr,
+    FunctionType,
+    FusedLoc,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    MemRefType,
+    NameLoc,
+    NoneAttr,
+    NoneType,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    TupleType,
+    UnitAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.utils.exceptions import VerifyException
+
+from alchemist.ir.attributes import (
+    DenseElements,
+    element,
+    element_name,
+    numpy_dtype,
+    tensor,
+)
+from alchemist.ir.lexer import BARE, NUMBER, STRING, SUFFIX, Cursor, decode_string
+
+_T = TypeVar("_T")
+_ALIAS = re.compile(r"(?m)^[ \t]*([#!][A-Za-z_$][\w$-]*)[ \t]*=[ \t]*")
+_ALIAS_USE = re.compile(r'"(?:[^"\\\n]|\\.)*"|([#!][A-Za-z_$][\w$-]*)(?![\w$.<-])')
+_ELEMENT = re.compile(r"(?:[su]?i\d+|f16|bf16|f32|f64|index|none)\b")
+_SIMPLE_TENSOR = re.compile(r"tensor<[^<>]*>")
+_DIMENSION = re.compile(r"(\d+|\?)x")
+_DIMENSIONS = re.compile(r"(?:-?\d+x)*-?\d+|")
+_WORD = re.compile(r"[\w.]+")
+
+
+class BuiltinParser(Cursor):
+    """Everything below operations. Aliases are found before parsing and parsed when first used, wherever they are defined."""
+
+    def __init__(self, text: str, filename: str) -> None:
+        super().__init__(text, filename)
+        self._alias_at: dict[str, int] = {}
+        for match in _ALIAS.finditer(text):
+            if match[1] in self._alias_at:
+                self.fail(f"alias {match[1]} is defined twice", match.start(1))
+            self._alias_at[match[1]] = match.end()
+        self._aliases: dict[str, tuple[Attribute, int]] = {}
+        self._open: set[str] = set()
+        self._tensors: dict[str, TensorType[Attribute]] = {}
+
+    # --- aliases ---
+
+    def alias(self, name: str, at: int) -> Attribute:
+        """Value of an alias; its definition may come later in the file."""
+        if name not in self._alias_at:
+            self.fail(f"undefined alias {name}", at)
+        return self._alias(name)[0]
+
+    def _alias(self, name: str) -> tuple[Attribute, int]:
+        found = self._aliases.get(name)
+        if found is None:
+            if name in self._open:
+                self.fail(f"alias {name} refers to itself", self._alias_at[name])
+            back, self.at = self.at, self._alias_at[name]
+            self._open.add(name)
+            value: Attribute = self.location() if self.keyword("loc") else self.attribute()
+            self._open.discard(name)
+            found = self._aliases[name] = (value, self.at)
+            self.at = back
+        return found
+
+    def skip_alias_definition(self) -> bool:
+        """At a line `#name = ...`: moves behind it."""
+        found = SUFFIX.match(self.source, self.skip())
+        if found is None or found[0][0] not in "#!" or found[0] not in self._alias_at:
+            return False
+        if not self.source[found.end() :].lstrip(" \t").startswith("="):
+            return False
+        self.at = self._alias(found[0])[1]
+        return True
+
+    def expand_aliases(self, body: str) -> str:
+        """Raw attribute text with alias uses replaced by what they stand for."""
+        if "#" not in body and "!" not in body:
+            return body
+
+        def expand(match: re.Match[str]) -> str:
+            from alchemist.ir.printer import attribute_text
+
+            name = match[1]
+            return attribute_text(self._alias(name)[0]) if name in self._alias_at else match[0]
+
+        return _ALIAS_USE.sub(expand, body)
+
+    # --- helpers ---
+
+    def comma_list(self, parse: Callable[[], _T], closing: str) -> list[_T]:
+        """Elements up to and including `closing`."""
+        found: list[_T] = []
+        if self.accept(closing):
+            return found
+        while True:
+            found.append(parse())
+            if self.accept(closing):
+                return found
+            self.expect(",")
+
+    # --- types ---
+
+    def is_type(self) -> bool:
+        at = self.skip()
+        if self.source.startswith(("tensor<", "!", "memref<", "tuple<", "complex<", "vector<", "("), at):
+            return True
+        return _ELEMENT.match(self.source, at) is not None
+
+    def parse_type(self) -> Any:
+        at = self.skip()
+        if simple := _SIMPLE_TENSOR.match(self.source, at):
+            text = simple[0]
+            known = self._tensors.get(text)
+            if known is None:
+                self.at += len("tensor<")
+                known = self._tensors[text] = self._tensor()
+            self.at = simple.end()
+            return known
+        if word := _ELEMENT.match(self.source, at):
+            self.at = word.end()
+            return NoneType() if word[0] == "none" else element(word[0])
+        if self.accept("tensor<"):
+            return self._tensor()
+        if self.accept("memref<"):
+            return self._memref()
+        if self.peek("("):
+            return self.function_type()
+        if self.accept("tuple<"):
+            return TupleType(ArrayAttr(self.comma_list(self.parse_type, ">")))
+        if self.accept("complex<"):
+            inner = self.parse_type()
+            self.expect(">")
+            return ComplexType(inner)
+        if self.peek("!"):
+            return self._dialect_type()
+        self.fail("expected a type", expected="a type")
+
+    def _dimensions(self) -> tuple[int, ...]:
+        dims: list[int] = []
+        while match := _DIMENSION.match(self.source, self.skip()):
+            if match[1] == "?":
+                self.fail("dynamic dimensions are not supported", hint="give the model static shapes")
+            dims.append(int(match[1]))
+            self.at = match.end()
+        return tuple(dims)
+
+    def _tensor(self) -> TensorType[Attribute]:
+        shape = self._dimensions()
+        if self.peek("*"):
+            self.fail("unranked tensors are not supported")
+        of = self.parse_type()
+        encoding = self.attribute() if self.accept(",") else None
+        self.expect(">")
+        return tensor(shape, of, encoding)
+
+    def _memref(self) -> Attribute:
+        shape = self._dimensions()
+        of = self.parse_type()
+        rest: list[Attribute] = []
+        while self.accept(","):
+            rest.append(self.attribute())
+        self.expect(">")
+        space = rest.pop() if rest and not isinstance(rest[-1], AffineMapAttr) else NoneAttr()
+        layout: Any = rest[0] if rest else NoneAttr()
+        return MemRefType(of, shape, layout, space)
+
+    def function_type(self) -> FunctionType:
+        self.expect("(")
+        inputs = self.comma_list(self.parse_type, ")")
+        self.expect("->")
+        return FunctionType.from_lists(inputs, self.result_types())
+
+    def result_types(self) -> list[Attribute]:
+        return self.comma_list(self.parse_type, ")") if self.accept("(") else [self.parse_type()]
+
+    def _dialect_type(self) -> Attribute:
+        """`!alias` or `!dialect.name<...>`."""
+        raise NotImplementedError
+
+    def _dialect_attribute(self) -> Attribute:
+        """`#alias` or `#dialect.name<...>`."""
+        raise NotImplementedError
+
+    # --- attributes ---
+
+    def attribute(self) -> Attribute:
+        at = self.skip()
+        first = self.source[at : at + 1]
+        if first == '"':
+            text = self.string()
+            if self.accept(":"):
+                self.parse_type()
+            return StringAttr(text)
+        if first == "[":
+            self.at += 1
+            return ArrayAttr(self.comma_list(self.attribute, "]"))
+        if first == "{":
+            return DictionaryAttr(self.dictionary())
+        if first == "@":
+            return self.symbol_ref()
+        if first == "#":
+            return self._dialect_attribute()
+        if first.isdigit() or first == "-":
+            number: Attribute = self._number()
+            return number
+        if first == "(" and (map_ := self._optional_affine_map()) is not None:
+            return AffineMapAttr(map_)
+        if self.is_type():
+            found: Attribute = self.parse_type()
+            return found
+        word = BARE.match(self.source, at)
+        match word[0] if word else "":
+            case "true" | "false" as value:
+                self.at += len(value)
+                return IntegerAttr(int(value == "true"), IntegerType(1))
+            case "unit":
+                self.at += 4
+                return UnitAttr()
+            case "array":
+                self.at += 5
+                return self._dense_array()
+            case "dense":
+                self.at += 5
+                return self._dense()
+            case "dense_resource":
+                self.fail(
+                    "dense_resource is not supported", hint="print the module with its constants inline"
+                )
+            case "affine_map":
+                self.at += len("affine_map")
+                self.expect("<")
+                affine = self.affine_map()
+                self.expect(">")
+                return AffineMapAttr(affine)
+            case "loc":
+                self.at += 3
+                return self.location()
+            case _:
+                self.fail("expected an attribute", expected="an attribute")
+
+    def symbol_name(self) -> str:
+        self.expect("@")
+        return self.string() if self.peek('"') else self.need(re.compile(r"[\w$.-]+"), "a symbol name")
+
+    def symbol_ref(self) -> SymbolRefAttr:
+        root = self.symbol_name()
+        nested: list[StringAttr] = []
+        while self.accept("::"):
+            nested.append(StringAttr(self.symbol_name()))
+        return SymbolRefAttr(root, nested)
+
+    def dictionary(self) -> dict[str, Attribute]:
+        self.expect("{")
+        entries: dict[str, Attribute] = {}
+
+        def entry() -> None:
+            at = self.skip()
+            key = self.string() if self.peek('"') else self.need(BARE, "an attribute name")
+            if key in entries:
+                self.fail(f"{key} is given twice", at)
+            entries[key] = self.attribute() if self.accept("=") else UnitAttr()
+
+        self.comma_list(entry, "}")
+        return entries
+
+    def _number(self) -> Attribute:
+        at = self.skip()
+        text = self.need(NUMBER, "a number")
+        is_float = "x" not in text and any(c in text for c in ".eE")
+        type_: Any = element("f64" if is_float else "i64")
+        if self.accept(":"):
+            type_ = self.parse_type()
+        name = element_name(type_)
+        if name in ("f16", "bf16", "f32", "f64"):
+            return FloatAttr(self._float(text, name), type_)
+        if is_float:
+            self.fail(f"{text} is not an integer", at)
+        try:
+            return IntegerAttr(int(text, 0), type_)
+        except VerifyException:
+            self.fail(f"{text} does not fit {name}", at)
+
+    @staticmethod
+    def _float(text: str, of: str) -> float:
+        if "0x" not in text:
+            return float(text)
+        dtype = numpy_dtype(of)
+        bits = np.asarray(int(text.lstrip("-"), 16), dtype=f"u{dtype.itemsize}").view(dtype)
+        return float(bits) * (-1.0 if text.startswith("-") else 1.0)
+
+    def _dense_array(self) -> Attribute:
+        self.expect("<")
+        of = self.parse_type()
+        if self.accept(">"):
+            return DenseArrayBase.from_list(of, [])
+        self.expect(":")
+        name = element_name(of)
+        words = self.comma_list(lambda: self.need(re.compile(r"-?[\w.+-]+"), "a number"), ">")
+        if name == "i1":
+            return DenseArrayBase.from_list(of, [int(word == "true") for word in words])
+        if name.startswith(("f", "bf")):
+            return DenseArrayBase.from_list(of, [self._float(word, name) for word in words])
+        return DenseArrayBase.from_list(of, [int(word, 0) for word in words])
+
+    def _dense(self) -> Attribute:
+        """`dense<...> : tensor<...>`: splats stay splats, hexadecimal blobs become numpy without a Python loop."""
+        at = self.skip()
+        body = self.body()[1:-1].strip()
+        self.expect(":")
+        type_ = self.parse_type()
+        if not isinstance(type_, TensorType):
+            self.fail("dense elements need a tensor type", at)
+        of = element_name(type_.get_element_type())
+        dtype, shape = numpy_dtype(of), type_.get_shape()
+        count = math.prod(shape)
+        if body.startswith('"'):
+            raw = bytes.fromhex(decode_string(body[1:-1]).removeprefix("0x"))
+            if of == "i1":
+                bits = np.frombuffer(raw, dtype=np.uint8)
+                values = np.unpackbits(bits, bitorder="little")[:count].astype(np.bool_)
+            elif len(raw) == dtype.itemsize or len(raw) == count * dtype.itemsize:
+                values = np.frombuffer(raw, dtype=dtype)
+            else:
+                self.fail(f"{len(raw)} bytes do not fill {type_}", at)
+            return DenseElements(values.reshape(shape) if values.size == count else values, type_)
+        if not body:
+            return DenseElements(np.zeros(shape, dtype), type_)
+        words = [word.strip() for word in body.replace("[", " ").replace("]", " ").split(",")]
+        try:
+            if of == "i1":
+                values = np.array([{"true": True, "false": False}[word] for word in words])
+            elif of.startswith(("f", "bf")):
+                values = np.array([self._float(word, of) for word in words], dtype=np.float64).astype(dtype)
+            else:
+                values = np.array([int(word, 0) for word in words], dtype=dtype)
+        except (KeyError, ValueError, OverflowError):
+            self.fail(f"malformed elements of {type_}", at)
+        if values.size not in (1, count) or (values.size == 1 and count != 1 and "[" in body):
+            self.fail(f"{values.size} elements do not fill {type_}", at)
+        return DenseElements(values.reshape(shape) if values.size == count else values, type_)
+
+    # --- affine maps ---
+
+    def _optional_affine_map(self) -> AffineMap | None:
+        if re.compile(r"\((?:\s*d\d+\s*,?)*\)\s*(?:\[(?:\s*s\d+\s*,?)*\])?\s*->\s*\(").match(
+            self.source, self.at
+        ):
+            return self.affine_map()
+        return None
+
+    def affine_map(self) -> AffineMap:
+        """`(d0, d1)[s0] -> (d0 * 32 + d1, 0)`."""
+        self.expect("(")
+        dims = self.comma_list(lambda: self.need(BARE, "a dimension"), ")")
+        symbols = self.comma_list(lambda: self.need(BARE, "a symbol"), "]") if self.accept("[") else []
+        self.expect("->")
+        self.expect("(")
+        names: dict[str, AffineExpr] = {name: AffineExpr.dimension(i) for i, name in enumerate(dims)}
+        names |= {name: AffineExpr.symbol(i) for i, name in enumerate(symbols)}
+        results = self.comma_list(lambda: self._sum(names), ")")
+        return AffineMap(len(dims), len(symbols), tuple(results))
+
+    def _sum(self, names: dict[str, AffineExpr]) -> AffineExpr:
+        total = self._product(names)
+        while True:
+            if self.accept("+"):
+                total = total + self._product(names)
+            elif not self.peek("->") and self.accept("-"):
+                total = total - self._product(names)
+            else:
+                return total
+
+    def _product(self, names: dict[str, AffineExpr]) -> AffineExpr:
+        value = self._atom(names)
+        while True:
+            if self.accept("*"):
+                value = value * self._atom(names)
+            elif self.keyword("floordiv"):
+                value = value // self._atom(names)
+            elif self.keyword("ceildiv"):
+                value = value.ceil_div(self._atom(names))
+            elif self.keyword("mod"):
+                value = value % self._atom(names)
+            else:
+                return value
+
+    def _atom(self, names: dict[str, AffineExpr]) -> AffineExpr:
+        if self.accept("("):
+            value = self._sum(names)
+            self.expect(")")
+            return value
+        at = self.skip()
+        if word := self.match(BARE):
+            if word not in names:
+                self.fail(f"undefined affine name {word}", at)
+            return names[word]
+        return AffineExpr.constant(self.integer())
+
+    # --- locations ---
+
+    def optional_location(self) -> LocationAttr | None:
+        if not self.source.startswith("loc", self.skip()):
+            return None
+        return self.location() if self.keyword("loc") else None
+
+    def location(self) -> LocationAttr:
+        """After the word `loc`: `(...)`."""
+        self.expect("(")
+        found = self._location_body()
+        self.expect(")")
+        return found
+
+    def _location_body(self) -> LocationAttr:
+        at = self.skip()
+        if self.peek("#"):
+            name = self.need(SUFFIX, "an alias")
+            value = self.alias(name, at)
+            if not isinstance(value, UnknownLoc | FileLineColLoc | CallSiteLoc | NameLoc | FusedLoc):
+                self.fail(f"{name} is not a location", at)
+            return value
+        if STRING.match(self.source, at):
+            text = self.string()
+            if self.accept(":"):
+                line = self.integer()
+                self.expect(":")
+                column = self.integer()
+                if self.keyword("to"):  # a range; its end is not kept
+                    if not self.peek(":"):
+                        self.integer()
+                    self.expect(":")
+                    self.integer()
+                return FileLineColLoc(StringAttr(text), IntAttr(line), IntAttr(column))
+            if self.accept("("):
+                inner = self._location_body()
+                self.expect(")")
+                return NameLoc(StringAttr(text), inner)
+            return NameLoc(StringAttr(text), NoneAttr())
+        if self.keyword("unknown"):
+            return UnknownLoc()
+        if self.keyword("callsite"):
+            self.expect("(")
+            callee = self._location_body()
+            if not self.keyword("at"):
+                self.fail("expected `at`")
+            caller = self._location_body()
+            self.expect(")")
+            return CallSiteLoc(callee, caller)
+        if self.keyword("fused"):
+            metadata: Attribute = NoneAttr()
+            if self.accept("<"):
+                metadata = self.attribute()
+                self.expect(">")
+            self.expect("[")
+            return FusedLoc(ArrayAttr(self.comma_list(self._location_body, "]")), metadata)
+        if self.keyword("loc"):
+            return self.location()
+        self.fail("expected a location", at)

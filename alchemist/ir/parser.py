@@ -1,0 +1,494 @@
+"""MLIR text to modules: generic ops of ttir, ttnn, ttcore, func and builtin, their custom forms, and foreign dialects.
+
+Own parser rather than xDSL's because aliases may be defined after use, locations may be fused with metadata, splats must
+not be expanded and every error needs file:line:column; about ten times as fast.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, ClassVar, NoReturn
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+    i32,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, OpTraits, Region, SSAValue
+
+from alchemist.ir.attributes import OpaqueAttr
+from alchemist.ir.dialect_parser import AttributeParser
+from alchemist.ir.dialects import TTOp, op_classes
+from alchemist.ir.lexer import BARE, BLOCK, INTEGER, STRING, VALUE
+from alchemist.ir.verify import verify_module
+
+FOREIGN = ("stablehlo", "chlo")
+_KNOWN: dict[str, type[Operation]] = {
+    "builtin.module": ModuleOp,
+    "func.func": FuncOp,
+    "func.return": ReturnOp,
+    "func.call": CallOp,
+}
+_PROPERTIES = {
+    "func.func": ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs"),
+    "func.call": ("callee",),
+    "builtin.module": ("sym_name",),
+}
+
+
+class ForeignOp(Operation):
+    """An op of a dialect without a table (stablehlo, chlo): attributes in `properties`, no verifier."""
+
+    name = "foreign.op"
+    traits = OpTraits(lambda: ())
+    dialects: ClassVar[tuple[str, ...]] = FOREIGN
+
+
+@cache
+def _foreign(name: str) -> type[ForeignOp]:
+    return type("".join(part.title() for part in name.split(".")), (ForeignOp,), {"name": name})
+
+
+class ModuleParser(AttributeParser):
+    """Operations, blocks and regions."""
+
+    def __init__(self, text: str, filename: str, foreign: Sequence[str] = FOREIGN) -> None:
+        super().__init__(text, filename)
+        self._foreign = tuple(foreign)
+        self._scopes: list[dict[str, tuple[SSAValue, ...]]] = [{}]
+        self.positions: dict[Operation, int] = {}
+
+    def module(self) -> ModuleOp:
+        """The whole file; ops outside a module are put into one."""
+        found: list[Operation] = []
+        while True:
+            while self.skip_alias_definition():
+                pass
+            if self.skip() == len(self.source):
+                break
+            if self.peek("{-#"):
+                self.fail(
+                    "resource sections are not supported", hint="print the module with its constants inline"
+                )
+            found.append(self.operation())
+        if not found:
+            self.fail("the file holds no operation")
+        if len(found) == 1 and isinstance(found[0], ModuleOp):
+            return found[0]
+        return ModuleOp(found)
+
+    # --- values ---
+
+    def _lookup(self, name: str, index: int, type_: Attribute, at: int) -> SSAValue:
+        values = self._scopes[-1].get(name)
+        if values is None:
+            self.fail(f"{name} is used but not defined", at)
+        if index >= len(values):
+            self.fail(f"{name} has {len(values)} results", at)
+        value = values[index]
+        if value.type != type_:
+            from alchemist.ir.printer import attribute_text
+
+            self.fail(f"{name} has another type", at, expected=attribute_text(value.type))
+        return value
+
+    def _define(self, name: str, values: tuple[SSAValue, ...], at: int) -> None:
+        if name in self._scopes[-1]:
+            self.fail(f"{name} is defined twice", at)
+        self._scopes[-1][name] = values
+
+    def _operand_ref(self) -> tuple[str, int, int]:
+        at = self.skip()
+        name = self.need(VALUE, "a value")
+        index = 0
+        if self.source.startswith("#", self.at):
+            self.at += 1
+            index = self.integer()
+        return name, index, at
+
+    def _resolve(
+        self, refs: Sequence[tuple[str, int, int]], types: Sequence[Attribute], at: int
+    ) -> list[SSAValue]:
+        if len(refs) != len(types):
+            self.fail(f"{len(refs)} operands for {len(types)} types", at)
+        return [
+            self._lookup(name, index, type_, where)
+            for (name, index, where), type_ in zip(refs, types, strict=True)
+        ]
+
+    # --- operations ---
+
+    def operation(self) -> Operation:
+        at = self.skip()
+        results: list[tuple[str, int, int]] = []
+        if self.peek("%"):
+            results = self._results()
+        head = self.skip()
+        if STRING.match(self.source, head):
+            op = self._generic(self.string(), head)
+        else:
+            name = self.need(BARE, "an operation")
+            custom = _CUSTOM.get(name)
+            if custom is None:
+                self._unknown(name, head, "has no custom form here; the generic form is read")
+            op = custom(self, name)
+            location = self.optional_location()
+            if location is not None:
+                op.location = location
+        self.positions[op] = head
+        if results:
+            if sum(count for _, count, _ in results) != len(op.results):
+                self.fail(f"{op.name} has {len(op.results)} results", at)
+            start = 0
+            for name, count, where in results:
+                self._define(name, tuple(op.results[start : start + count]), where)
+                start += count
+        return op
+
+    def _results(self) -> list[tuple[str, int, int]]:
+        found: list[tuple[str, int, int]] = []
+        while True:
+            at = self.skip()
+            name = self.need(VALUE, "a result name")
+            found.append((name, self.integer() if self.accept(":") else 1, at))
+            if not self.accept(","):
+                self.expect("=")
+                return found
+
+    def _unknown(self, name: str, at: int, why: str) -> NoReturn:
+        near = difflib.get_close_matches(name, [*op_classes(), *_KNOWN, *_CUSTOM], n=3)
+        self.fail(f"operation {name} {why}", at, hint=f"did you mean {', '.join(near)}?" if near else "")
+
+    def _class(self, name: str, at: int) -> type[Operation]:
+        cls = op_classes().get(name) or _KNOWN.get(name)
+        if cls is not None:
+            return cls
+        if name.split(".")[0] in self._foreign:
+            return _foreign(name)
+        self._unknown(name, at, "is not known")
+
+    def _generic(self, name: str, at: int) -> Operation:
+        cls = self._class(name, at)
+        self.expect("(")
+        refs = self.comma_list(self._operand_ref, ")")
+        if self.peek("["):
+            self.fail(f"{name}: successors are not supported")
+        properties: dict[str, Attribute] = {}
+        if self.accept("<"):
+            properties = self.dictionary()
+            self.expect(">")
+        regions: list[Region] = []
+        if self.peek("("):
+            self.expect("(")
+            isolated = name in ("func.func", "builtin.module") or name.startswith("ttcore.")
+            regions = self.comma_list(lambda: self._region(isolated=isolated), ")")
+        attributes = self.dictionary() if self.peek("{") else {}
+        self.expect(":")
+        types_at = self.skip()
+        self.expect("(")
+        inputs = self.comma_list(self.parse_type, ")")
+        self.expect("->")
+        outputs = self.result_types()
+        location = self.optional_location()
+        operands = self._resolve(refs, inputs, types_at)
+        if issubclass(cls, TTOp):
+            declared: Any = cls.info.attributes
+        elif issubclass(cls, ForeignOp):
+            declared, properties, attributes = (), properties | attributes, {}
+        else:
+            declared = _PROPERTIES.get(name, ())
+        for key in [key for key in attributes if key in declared or key == "operandSegmentSizes"]:
+            properties.setdefault(key, attributes.pop(key))
+        return cls.create(
+            operands=operands,
+            result_types=outputs,
+            properties=properties,
+            attributes=attributes,
+            location=location,
+            regions=regions,
+        )
+
+    # --- regions ---
+
+    def _region(
+        self,
+        arguments: Sequence[tuple[str, Attribute, LocationAttr | None, int]] = (),
+        isolated: bool = False,
+    ) -> Region:
+        """`{ ... }`; `arguments` name the entry block's values when the op's own syntax gave them."""
+        self.expect("{")
+        self._scopes.append({} if isolated else dict(self._scopes[-1]))
+        blocks: list[Block] = []
+        if arguments or not self.peek("^"):
+            blocks.append(self._block(arguments))
+        while self.peek("^"):
+            self.need(BLOCK, "a block")
+            declared = self.comma_list(self._block_argument, ")") if self.accept("(") else []
+            self.expect(":")
+            blocks.append(self._block(declared))
+        self.expect("}")
+        self._scopes.pop()
+        if len(blocks) > 1:
+            self.fail("control flow between blocks is not supported")
+        return Region(blocks)
+
+    def _block_argument(self) -> tuple[str, Attribute, LocationAttr | None, int]:
+        at = self.skip()
+        name = self.need(VALUE, "a block argument")
+        self.expect(":")
+        return name, self.parse_type(), self.optional_location(), at
+
+    def _block(self, arguments: Sequence[tuple[str, Attribute, LocationAttr | None, int]]) -> Block:
+        block = Block(arg_types=[type_ for _, type_, _, _ in arguments])
+        for (name, _, location, at), arg in zip(arguments, block.args, strict=True):
+            if location is not None:
+                arg.location = location
+            self._define(name, (arg,), at)
+        while not self.peek("}") and not self.peek("^"):
+            block.add_op(self.operation())
+        return block
+
+    # --- custom forms ---
+
+    def parse_module_op(self, name: str) -> Operation:
+        sym_name = self.symbol_name() if self.peek("@") else None
+        attributes = self.dictionary() if self.keyword("attributes") else {}
+        region = self._region(isolated=True)
+        op = ModuleOp(region, attributes)
+        if sym_name is not None:
+            op.properties["sym_name"] = StringAttr(sym_name)
+        return op
+
+    def parse_func(self, name: str) -> Operation:
+        visibility = None
+        for word in ("private", "public", "nested"):
+            if self.keyword(word):
+                visibility = word
+        label = self.symbol_name()
+        arguments: list[tuple[str, Attribute, LocationAttr | None, int]] = []
+        described: list[dict[str, Attribute]] = []
+
+        def argument() -> None:
+            at = self.skip()
+            given = self.need(VALUE, "an argument") if self.peek("%") else ""
+            if given:
+                self.expect(":")
+            type_ = self.parse_type()
+            described.append(self.dictionary() if self.peek("{") else {})
+            arguments.append((given, type_, self.optional_location(), at))
+
+        self.expect("(")
+        self.comma_list(argument, ")")
+        outputs: list[Attribute] = []
+        out_attrs: list[dict[str, Attribute]] = []
+
+        def output() -> None:
+            outputs.append(self.parse_type())
+            out_attrs.append(self.dictionary() if self.peek("{") else {})
+
+        if self.accept("->"):
+            if self.accept("("):
+                self.comma_list(output, ")")
+            else:
+                outputs.append(self.parse_type())
+        attributes = self.dictionary() if self.keyword("attributes") else {}
+        region = self._region(arguments, isolated=True) if self.peek("{") else Region()
+        op = FuncOp(
+            label,
+            ([type_ for _, type_, _, _ in arguments], outputs),
+            region,
+            visibility,
+            arg_attrs=ArrayAttr([DictionaryAttr(part) for part in described]) if any(described) else None,
+            res_attrs=ArrayAttr([DictionaryAttr(part) for part in out_attrs]) if any(out_attrs) else None,
+        )
+        op.attributes.update(attributes)
+        return op
+
+    def parse_return(self, name: str) -> Operation:
+        at = self.skip()
+        if not self.peek("%"):
+            return ReturnOp()
+        refs = [self._operand_ref()]
+        while self.accept(","):
+            refs.append(self._operand_ref())
+        self.expect(":")
+        types = [self.parse_type()]
+        while self.accept(","):
+            types.append(self.parse_type())
+        return ReturnOp(*self._resolve(refs, types, at))
+
+    def _typed_call(
+        self, refs: Sequence[tuple[str, int, int]], at: int
+    ) -> tuple[list[SSAValue], list[Attribute]]:
+        self.expect(":")
+        signature: FunctionType = self.function_type()
+        return self._resolve(refs, signature.inputs.data, at), list(signature.outputs.data)
+
+    def parse_call(self, name: str) -> Operation:
+        callee = self.symbol_ref()
+        self.expect("(")
+        at = self.skip()
+        refs = self.comma_list(self._operand_ref, ")")
+        operands, outputs = self._typed_call(refs, at)
+        return CallOp(callee, operands, outputs)
+
+    def _make(
+        self,
+        name: str,
+        operands: Sequence[SSAValue] = (),
+        results: Sequence[Attribute] = (),
+        properties: dict[str, Attribute] | None = None,
+        attributes: dict[str, Attribute] | None = None,
+        regions: Sequence[Region] = (),
+    ) -> Operation:
+        return op_classes()[name].create(
+            operands=operands,
+            result_types=results,
+            properties=properties or {},
+            attributes=attributes or {},
+            regions=regions,
+        )
+
+    def parse_load_cached(self, name: str) -> Operation:
+        self.expect("(")
+        callee: Attribute = self.symbol_ref()
+        self.expect(",")
+        self.expect("[")
+        at = self.skip()
+        refs = self.comma_list(self._operand_ref, "]")
+        self.expect(")")
+        attributes = self.dictionary() if self.peek("{") else {}
+        operands, outputs = self._typed_call(refs, at)
+        return self._make(name, operands, outputs, {"callee": callee}, attributes)
+
+    def parse_wrapper(self, name: str) -> Operation:
+        attributes = self.dictionary() if self.keyword("attributes") else {}
+        return self._make(name, regions=[self._region(isolated=True)], attributes=attributes)
+
+    def parse_device(self, name: str) -> Operation:
+        label = self.symbol_name()
+        self.expect("=")
+        stripped = (
+            OpaqueAttr(("#ttcore.device", self.expand_aliases(self.body()))) if self.peek("<") else None
+        )
+        value = stripped or self.attribute()
+        return self._make(name, properties={"sym_name": StringAttr(label), "device_attr": value})
+
+    def parse_global(self, name: str) -> Operation:
+        label = self.symbol_name()
+        self.expect("=")
+        properties: dict[str, Attribute] = {"sym_name": StringAttr(label), "type": self.parse_type()}
+        if self.accept("["):
+            properties["index"] = IntegerAttr(self.integer(), i32)
+            self.expect("]")
+        return self._make(name, properties=properties)
+
+    def parse_get_global(self, name: str) -> Operation:
+        label = self.symbol_name()
+        self.expect(":")
+        return self._make(name, results=[self.parse_type()], properties={"sym_name": StringAttr(label)})
+
+    def parse_tuple(self, name: str) -> Operation:
+        at = self.skip()
+        refs = [self._operand_ref()] if self.peek("%") else []
+        while self.accept(","):
+            refs.append(self._operand_ref())
+        self.expect(":")
+        type_ = self.parse_type()
+        members: Sequence[Attribute] = type_.types.data
+        return self._make(name, self._resolve(refs, members, at), [type_])
+
+    def parse_get_tuple_element(self, name: str) -> Operation:
+        at = self.skip()
+        refs = [self._operand_ref()]
+        self.expect("[")
+        index = int(self.need(INTEGER, "an index"))
+        self.expect("]")
+        operands, outputs = self._typed_call(refs, at)
+        return self._make(name, operands, outputs, {"index": IntegerAttr(index, i32)})
+
+    def parse_get_key_value(self, name: str) -> Operation:
+        at = self.skip()
+        refs = [self._operand_ref()]
+        self.expect("[")
+        key = self.attribute()
+        self.expect("]")
+        operands, outputs = self._typed_call(refs, at)
+        return self._make(name, operands, outputs, {"key": key})
+
+    def parse_empty(self, name: str) -> Operation:
+        self.expect("(")
+        self.expect(")")
+        self.expect(":")
+        return self._make(name, results=[self.parse_type()])
+
+    def parse_to_layout(self, name: str) -> Operation:
+        at = self.skip()
+        refs = [self._operand_ref()]
+        self.expect(",")
+        refs.append(self._operand_ref())
+        self.expect(":")
+        types = [self.parse_type()]
+        if not self.keyword("into"):
+            self.fail("expected `into`")
+        types.append(self.parse_type())
+        properties: dict[str, Attribute] = {}
+        if self.keyword("hostInfo"):
+            self.expect("=")
+            properties["layout"] = self.attribute()
+        outputs = [self.parse_type()] if self.accept("->") else []
+        return self._make(name, self._resolve(refs, types, at), outputs, properties)
+
+
+_Custom = Callable[[ModuleParser, str], Operation]
+_CUSTOM: dict[str, _Custom] = {
+    "module": ModuleParser.parse_module_op,
+    "builtin.module": ModuleParser.parse_module_op,
+    "func.func": ModuleParser.parse_func,
+    "return": ModuleParser.parse_return,
+    "func.return": ModuleParser.parse_return,
+    "call": ModuleParser.parse_call,
+    "func.call": ModuleParser.parse_call,
+    "ttcore.load_cached": ModuleParser.parse_load_cached,
+    "ttcore.device_module": ModuleParser.parse_wrapper,
+    "ttcore.cpu_module": ModuleParser.parse_wrapper,
+    "ttcore.device": ModuleParser.parse_device,
+    "ttcore.global": ModuleParser.parse_global,
+    "ttcore.get_global": ModuleParser.parse_get_global,
+    "ttcore.tuple": ModuleParser.parse_tuple,
+    "ttcore.get_tuple_element": ModuleParser.parse_get_tuple_element,
+    "ttcore.get_key_value": ModuleParser.parse_get_key_value,
+    "ttir.empty": ModuleParser.parse_empty,
+    "ttir.to_layout": ModuleParser.parse_to_layout,
+}
+
+
+def parse(
+    text: str, filename: str = "<text>", *, verify: bool = True, foreign: Sequence[str] = FOREIGN
+) -> ModuleOp:
+    """Module of MLIR text.
+
+    foreign: dialects whose ops are kept without a table. verify: run `verify_module` afterwards.
+
+    Raises:
+        ParseError: malformed or unsupported text, with file:line:column.
+        VerifyError: well-formed text whose ops are wrong, same location.
+    """
+    parser = ModuleParser(text, filename, foreign)
+    module = parser.module()
+    if verify:
+        verify_module(
+            module, lambda op: parser.position(parser.positions[op]) if op in parser.positions else ""
+        )
+    return module
+
+
+__all__ = ["FOREIGN", "ForeignOp", "ModuleParser", "parse"]
