@@ -18,10 +18,10 @@ import numpy as np
 
 import alchemist
 from alchemist.errors import InputError, InternalError
-from alchemist.export.arguments import forward_arguments
 from alchemist.export.directory import MANIFEST, file_sha256
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
 from alchemist.frontends.base import Argument, Output
+from alchemist.ir.access import forward_arguments
 from alchemist.options import CompilerOptions
 from alchemist.pipeline import Compiled, Language
 from alchemist.progress import Progress
@@ -132,7 +132,8 @@ def _write_arguments(
     arguments: list[ExportedArgument] = []
     entries: dict[str, dict[str, Any]] = {}
     (directory / "tensors").mkdir()
-    declared = forward_arguments(compiled.ttnn)
+    # A weight that no op reads any more (batch counters, folded masks) is not exported; an unused input still is.
+    declared = [argument for argument in forward_arguments(compiled.ttnn) if argument.used or argument.kind == "input"]
     for count, argument in enumerate(declared):
         entry: dict[str, Any] = {
             "kind": argument.kind,

@@ -338,13 +338,17 @@ def result_attrs(func: Operation) -> list[dict[str, Value]]:
 
 @dataclass(frozen=True, slots=True)
 class ForwardArgument:
-    """One argument of the entry function. dtype: numpy spelling ("bfloat16", "int32"); tiled: page layout of its TTNN type."""
+    """One argument of the entry function.
+
+    dtype: numpy spelling ("bfloat16", "int32"); tiled: page layout of its TTNN type; used: some op reads it.
+    """
 
     name: str
     kind: str
     shape: tuple[int, ...]
     dtype: str
     tiled: bool
+    used: bool
 
 
 def entry_function(module: ModuleOp) -> FuncOp:
@@ -378,6 +382,7 @@ def forward_arguments(module: ModuleOp) -> list[ForwardArgument]:
                 shape(arg),
                 numpy_dtype(of).name,
                 layout is not None and layout.page == "tile",
+                bool(arg.uses),
             )
         )
     return found

@@ -1,0 +1,243 @@
+"""From a model to a checked `./run`, in both languages, and what happens when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from alchemist import codegen_cpp, codegen_py
+from alchemist.errors import AlchemistError, ExportDirectoryError, FrontendError, OptionError, UnsupportedOpError
+from tests.e2e.models import LARGE, SMALL, torch_mlp
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+def run(directory: Path, *options: str, timeout_s: int = 900) -> subprocess.CompletedProcess[str]:
+    """`./run` from another working directory, with a clean environment."""
+    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
+    command = [str(directory / "run"), *options]
+    return subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False, timeout=timeout_s)
+
+
+def check(directory: Path, *options: str) -> dict[str, Any]:
+    result = run(directory, "--check", "--json", str(directory.parent / "result.json"), *options)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return json.loads((directory.parent / "result.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def mlp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An exported MLP that tests copy before they change it."""
+    path = tmp_path_factory.mktemp("mlp") / "out"
+    model, args, kwargs = torch_mlp()
+    codegen_py(model, *args, export_path=path, **kwargs)
+    return path
+
+
+def copy_of(directory: Path, target: Path) -> Path:
+    shutil.copytree(directory, target)
+    return target
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_model_python(name: str, tmp_path: Path) -> None:
+    model, args, kwargs = SMALL[name]()
+    result = codegen_py(model, *args, export_path=tmp_path / "out", **kwargs)
+    assert {"main.py", "utils.py", "run", "README.md", "manifest.json"} <= set(result.files)
+    report = check(result.path)
+    assert report["outputs"][0]["passed"] is True
+    assert report["ops"] > 0
+    assert report["device_ns"] > 0
+    assert report["cycles"] > 0
+    assert (report["arch"], report["card"]) == ("wormhole_b0", "n150")
+
+
+@pytest.mark.parametrize("name", ["torch_mlp", "torch_attention", "torch_cnn", "jax_mlp"])
+def test_python_and_cpp_are_bit_equal(name: str, tmp_path: Path) -> None:
+    model, args, kwargs = SMALL[name]()
+    outputs = {}
+    for language, codegen in (("py", codegen_py), ("cpp", codegen_cpp)):
+        result = codegen(model, *args, export_path=tmp_path / language / "out", **kwargs)
+        report = check(result.path, "--outputs", str(tmp_path / language / "values"))
+        outputs[language] = {
+            row["name"]: np.load(tmp_path / language / "values" / f"{row['name']}.npy") for row in report["outputs"]
+        }
+    assert outputs["py"].keys() == outputs["cpp"].keys()
+    for key, value in outputs["py"].items():
+        np.testing.assert_array_equal(value, outputs["cpp"][key])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["py", "cpp"])
+@pytest.mark.parametrize("name", LARGE)
+def test_large_model(name: str, language: str, tmp_path: Path) -> None:
+    model, args, kwargs = LARGE[name]()
+    codegen = codegen_py if language == "py" else codegen_cpp
+    result = codegen(model, *args, export_path=tmp_path / "out", **kwargs)
+    report = check(result.path)
+    assert all(row["pcc"] >= 0.99 for row in report["outputs"])
+
+
+def test_run_options(mlp: Path, tmp_path: Path) -> None:
+    """--estimate needs no values, --inputs takes own ones, --loops repeats, --arch changes the chip."""
+    estimate = run(mlp, "--estimate", "--json", str(tmp_path / "estimate.json"))
+    assert estimate.returncode == 0, estimate.stderr
+    own = tmp_path / "own"
+    own.mkdir()
+    np.save(own / "input.npy", np.zeros((3, 40), np.float32))
+    report = check(mlp, "--loops", "3")
+    assert json.loads((tmp_path / "estimate.json").read_text())["device_ns"] == report["device_ns"]
+    blackhole = check(mlp, "--arch", "p150")
+    assert (blackhole["arch"], blackhole["card"]) == ("blackhole", "p150")
+    assert blackhole["device_ns"] != report["device_ns"]
+    with_own = run(mlp, "--inputs", str(own), "--outputs", str(tmp_path / "values"))
+    assert with_own.returncode == 0, with_own.stderr
+    (value,) = [np.load(path) for path in (tmp_path / "values").glob("*.npy")]
+    assert np.allclose(value[0], value[1])
+
+
+def test_wrong_weight_fails_the_check(mlp: Path, tmp_path: Path) -> None:
+    out = copy_of(mlp, tmp_path / "out")
+    weight = next((out / "tensors").glob("0.weight*"))
+    data = bytearray(weight.read_bytes())
+    data[-4000:] = bytes(4000)
+    weight.write_bytes(data)
+    result = run(out, "--check")
+    assert result.returncode == 1
+    assert "FAILED" in result.stdout
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbage"])
+def test_damaged_tensor_file(mlp: Path, tmp_path: Path, damage: str) -> None:
+    out = copy_of(mlp, tmp_path / "out")
+    weight = next((out / "tensors").glob("0.weight*"))
+    weight.write_bytes(weight.read_bytes()[:300] if damage == "truncated" else b"\xff" * 5000)
+    result = run(out)
+    assert result.returncode == 1
+    assert "error[" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert weight.name in result.stderr
+
+
+def test_edit_with_wrong_shapes_points_to_the_line(mlp: Path, tmp_path: Path) -> None:
+    out = copy_of(mlp, tmp_path / "out")
+    text = (out / "main.py").read_text()
+    lines = text.splitlines()
+    number = next(i for i, line in enumerate(lines) if "ttnn.linear(" in line)
+    name = lines[number].split("ttnn.linear(")[1].split(",")[0].strip() or lines[number + 1].strip(" ,")
+    indent = lines[number][: len(lines[number]) - len(lines[number].lstrip())]
+    lines.insert(number, f"{indent}ttnn.matmul({name}, {name})")
+    (out / "main.py").write_text("\n".join(lines) + "\n")
+    result = run(out)
+    assert result.returncode == 1
+    assert f"main.py:{number + 1}" in result.stderr
+    assert "matmul" in result.stderr
+
+
+def test_missing_compiler_says_what_to_install(tmp_path: Path) -> None:
+    model, args, kwargs = torch_mlp()
+    result = codegen_cpp(model, *args, export_path=tmp_path / "out", **kwargs)
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    for program in ("bash", "dirname", "env"):
+        (bare / program).symlink_to(shutil.which(program) or program)
+    done = subprocess.run(
+        [str(bare / "bash"), str(result.path / "run")], env={"PATH": str(bare)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "install" in done.stderr
+
+
+def test_unsupported_ops_are_listed_at_once(tmp_path: Path) -> None:
+    import torch
+
+    class Odd(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = torch.linalg.eigvalsh(x @ x.T)
+            return torch.special.bessel_j0(y)
+
+    with pytest.raises(UnsupportedOpError) as caught:
+        codegen_py(Odd(), torch.randn(4, 4), export_path=tmp_path / "out")
+    text = str(caught.value)
+    assert "linalg_eigh" in text or "eigvalsh" in text
+    assert "bessel_j0" in text
+    assert "test_codegen.py" in text
+    assert not (tmp_path / "out").exists()
+
+
+def test_data_dependent_control_flow(tmp_path: Path) -> None:
+    import torch
+
+    class Branch(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * 2 if x.sum() > 0 else x
+
+    with pytest.raises(FrontendError) as caught:
+        codegen_py(Branch(), torch.randn(4), export_path=tmp_path / "out")
+    assert caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "error"),
+    [
+        ("file/out", {}, ExportDirectoryError),
+        ("file", {}, ExportDirectoryError),
+        ("out", {"compiler_options": {"mathfidelity": "lofi"}}, OptionError),
+        ("out", {"compiler_options": {"optimization_level": 1}}, OptionError),
+        ("out", {"export_golden": "all"}, OptionError),
+    ],
+)
+def test_bad_calls_leave_nothing(path: str, options: dict[str, Any], error: type[AlchemistError], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
+    model, args, _ = torch_mlp()
+    with pytest.raises(error):
+        codegen_py(model, *args, export_path=tmp_path / path, **options)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_wrong_arguments(tmp_path: Path) -> None:
+    import torch
+
+    model, _, _ = torch_mlp()
+    for args in ((torch.randn(3, 41),), (), (torch.randn(3, 40), torch.randn(3, 40)), ("text",)):
+        with pytest.raises(AlchemistError) as caught:
+            codegen_py(model, *args, export_path=tmp_path / "out")
+        assert caught.value.code.startswith("ALC-01")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_tensors(tmp_path: Path) -> None:
+    model, args, _ = torch_mlp()
+    result = codegen_py(model, *args, export_path=tmp_path / "out", export_tensors=False, export_golden="none")
+    assert not [file for file in result.files if file.startswith(("tensors/", "golden/"))]
+    assert run(result.path).returncode == 0
+
+
+def test_both_languages_in_one_process_and_no_shared_directory(tmp_path: Path) -> None:
+    model, args, _ = torch_mlp()
+    codegen_py(model, *args, export_path=tmp_path / "out")
+    codegen_cpp(model, *args, export_path=tmp_path / "out")
+    assert (tmp_path / "out" / "main.cpp").exists()
+    assert not (tmp_path / "out" / "main.py").exists()
+
+
+def test_profile_reports_add_up(mlp: Path, tmp_path: Path) -> None:
+    import csv
+
+    report = check(mlp, "--profile", str(tmp_path / "profile"))
+    with open(tmp_path / "profile" / "performance" / "ops_perf_results.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == report["ops"]
+    total_ns = sum(float(row["DEVICE KERNEL DURATION [ns]"]) + float(row["OP TO OP LATENCY [ns]"]) for row in rows)
+    assert total_ns == pytest.approx(report["device_ns"], abs=len(rows))
+    assert all(row["SOURCE LINE"].startswith("main.py:") for row in rows)
+    assert "<svg" in (tmp_path / "profile" / "report.html").read_text()
+    json.loads((tmp_path / "profile" / "trace.json").read_text())
