@@ -78,6 +78,72 @@ constexpr ConstantRow kConstants[] = {
   {"mm_write_rate", 86, 191},  // B/cycle
   {"mm_write_1d", 0.59, 0.59},  // 1
   {"mm_fill", 860, 500},  // cycles
+  {"tilize_block", 12, 12},  // cycles
+  {"tilize_tile", 65, 65},  // cycles
+  {"tilize_start", 222, 222},  // cycles
+  {"stick_issue", 74, 74},  // cycles
+  {"stick_byte", 0.081, 0.081},  // cycles/B
+  {"stick_loop", 40, 40},  // cycles
+  {"pad_word", 2.8, 2.8},  // cycles
+  {"untilize_block", 378, 378},  // cycles
+  {"untilize_tile", 55, 55},  // cycles
+  {"untilize_start", 660, 660},  // cycles
+  {"stick_write", 77, 77},  // cycles
+  {"stick_write_byte", 0.034, 0.034},  // cycles/B
+  {"write_stick", 46, 46},  // cycles
+  {"write_stick_byte", 0.0135, 0.0135},  // cycles/B
+  {"s2i_start", 400, 400},  // cycles
+  {"i2s_tile", 57, 57},  // cycles
+  {"i2s_tile_byte", 0.049, 0.049},  // cycles/B
+  {"reshard_start", 1000, 1000},  // cycles
+  {"slice_stick", 113, 113},  // cycles
+  {"slice_stick_byte", 0.053, 0.053},  // cycles/B
+  {"slice_read_share", 0.6, 0.6},  // 1
+  {"slice_tile", 142, 142},  // cycles
+  {"slice_copy_block", 82, 82},  // cycles
+  {"slice_copy_row", 24, 24},  // cycles
+  {"put_stick", 127, 127},  // cycles
+  {"put_stick_byte", 0.1, 0.1},  // cycles/B
+  {"face_line", 72, 72},  // cycles
+  {"permute_block", 2268, 2268},  // cycles
+  {"permute_line", 37, 37},  // cycles
+  {"reshape_row", 391, 391},  // cycles
+  {"reshape_stick", 277, 277},  // cycles
+  {"reshape_tile", 1323, 1323},  // cycles
+  {"reshape_segment", 58, 58},  // cycles
+  {"reshape_page", 713, 713},  // cycles
+  {"row_stick", 62, 62},  // cycles
+  {"row_stick_byte", 0.15, 0.15},  // cycles/B
+  {"row_unaligned", 85, 85},  // cycles
+  {"concat_tile", 313, 313},  // cycles
+  {"sample_point", 140, 140},  // cycles
+  {"halo_local_rate", 32.4, 32.4},  // B/cycle
+  {"halo_run", 26, 26},  // cycles
+  {"halo_pad_rate", 38, 38},  // B/cycle
+  {"halo_block", 31, 31},  // cycles
+  {"conv_start", 810, 810},  // cycles
+  {"conv_mac", 20.4, 20.4},  // cycles
+  {"conv_mac_phase", 16, 16},  // cycles
+  {"conv_subblock", 38, 38},  // cycles
+  {"conv_accumulate", 33, 33},  // cycles
+  {"conv_block", 307, 307},  // cycles
+  {"conv_weight_tile", 76, 76},  // cycles
+  {"conv_weight_byte", 0.0169, 0.0169},  // cycles/B
+  {"conv_stick", 13.2, 13.2},  // cycles
+  {"conv_stick_byte", 0.021, 0.021},  // cycles/B
+  {"conv_coupling", 2.5, 2.5},  // 1
+  {"conv_untilize", 214, 214},  // cycles
+  {"conv_mcast_block", 600, 600},  // cycles
+  {"conv_mcast_tile", 18, 18},  // cycles
+  {"pool_stick", 34.4, 34.4},  // cycles
+  {"norm_core", 713, 713},  // cycles
+  {"norm_row", 4970, 4522},  // cycles
+  {"norm_tile", 1260, 1525},  // cycles
+  {"softmax_row", 17000, 8900},  // cycles
+  {"softmax_tile", 1800, 1525},  // cycles
+  {"groupnorm_start", 12900, 12900},  // cycles
+  {"groupnorm_tile", 729, 729},  // cycles
+  {"groupnorm_group_tile", 765, 765},  // cycles
 };
 
 }  // namespace
