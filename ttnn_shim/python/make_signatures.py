@@ -1,0 +1,155 @@
+"""Writes ttnn/_signatures.json: the part of the real package's public surface that the simulator offers.
+
+    python ttnn_shim/python/make_signatures.py tests/data/ttnn_api.json.gz
+
+The input holds names, parameters, enums and classes of ttnn 0.81.1. The output keeps what inference on one chip can touch, with equal
+type strings, parameters and overload sets stored once, and the names of the rest, so that their use gives a precise error.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+OUTPUT = Path(__file__).resolve().parent / "ttnn" / "_signatures.json"
+
+# Not offered: training, several chips, tools of the real runtime, vendor specials.
+ABSENT = re.compile(
+    r"_bw$|moreh|quasar|deepseek|\.kda\.|moe|all_gather|all_reduce|reduce_scatter|all_to_all|all_broadcast|point_to_point|mesh_partition|"
+    r"fabric|[pP]refetch|test_|reduce_to_root|ring_|_async|wan_|_direct|dit_|llama_rs|llama_reduce|neighbor_pad|halo|msda|golden|sparse_|"
+    r"indexer|topk_router|fft|_msa|matmul_1d|generic_op|composite_example|^ttnn\.tools\.|graph_report|operation_tracer|"
+    r"stack_trace_source|config_serialization|\.reload\.|layer_completion|comparison|experimental_loader|reflection|profiler|"
+    r"gated_delta|mla|adamw|l1_loss|mse_loss|dram_prefetcher|apply_twiddles|gdn|GDN|[sS]ocket|D2D|D2H|H2D|Mcast|Gdn|ComplexTensor|"
+    r"complex|conj$|ttnn\.(real|imag|is_real|is_imag|angle|polar|broadcast|from_buffer|normalize_global|manual_seed|ema|bernoulli)$|"
+    r"distributed_context|Distributed|Replay|light_metal|shard_tensor|mesh_composer|mesh_mapper|distribute|attach_|register_|program_desc|"
+    r"DeviceOperation|ProgramFactory|Inputs$|Params$|Descriptor|ttnn\.(operations\.ccl|graph)\.|decorators\.|fused_rms_minimal|hc_sum|"
+    r"selective_reduce|pearson|device_delay|mgd|Fabric|prefix_scan|attn_matmul|yuv|YUV|rgb|RGB|SemaphoreDesc|semaphore|"
+    r"_w0_|_w2_|expert|EXPERT|Expert|get_weight|quantize_weights|SparseKV|MMSignal|Dispatch[A]|WorkerMode|IndexerScore|"
+    r"MeshTrace|trace_capture|execute_trace|release_trace|_SQL|SCHEMA|SIDECAR|REPORT|MOE|TRACE_ALLOC|UNGATED|RECORDS|InterProcess|LayerAck|Overlapped|RuntimeArgs|TensorAccessor|CounterChannel"
+)
+CLASSES_ABSENT = re.compile(r"distributed\.|graph\.|device\.Program|Cpp|Replicate|Placement|MeshMapper|MeshComposer|MeshSocket|MeshId|"
+                            r"SubcontextId|Rank|Size$|MeshCoreCoord|FaceGeometry|Paged|Qkv")
+FUNCTIONS = """CreateDevice CreateDevices CloseDevice CloseDevices GetDefaultDevice SetDefaultDevice GetNumAvailableDevices GetNumPCIeDevices
+ReadDeviceProfiler close_device close_mesh_device create_mesh_device device.open_device device.manage_device device.synchronize_device
+device.get_memory_view device.dump_device_memory_state device.get_l1_alignment device.get_dram_alignment
+device.get_max_worker_l1_unreserved_size device.init_device_compute_kernel_config device.is_wormhole_b0 device.is_blackhole
+device.get_allocator_base_address
+distributed.open_mesh_device distributed.get_num_devices distributed.get_device_ids manage_config core.set_printoptions get_arch_name
+core.create_sharded_memory_config core.create_sharded_memory_config_ core.num_cores_to_corerangeset core.grid_to_cores core.split_work_to_cores
+core.get_memory_config core.is_sharded core.has_tile_padding core.is_tensor_storage_on_device core.has_storage_type_of core.divup core.roundup
+core.ttnn_dtype_to_torch_dtype corerange_to_cores element_size tile_size get_conv_output_dim global_avg_pool2d
+operations.conv2d.prepare_conv_weights operations.conv2d.prepare_conv_bias operations.conv2d.prepare_conv_transpose2d_weights
+operations.conv2d.prepare_conv_transpose2d_bias operations.pool.prepare_grid_sample_grid get_device_tensors
+layernorm_default_compute_config operations.normalization.rmsnorm_default_compute_config create_layernorm_program_config
+create_group_norm_input_mask create_group_norm_input_negative_mask create_group_norm_weight_bias_rm get_group_norm_cores_across_channel
+record_event wait_for_event event_synchronize""".split()
+# C++ functions behind the real package's `*args, **kwargs` wrappers: their own signatures.
+_CONV = """input_memory_config: MemoryConfig, input_layout: Layout, {weights}in_channels: int, out_channels: int, batch_size: int, input_height: int,
+input_width: int, kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int] | Sequence[int], {extra}dilation: Sequence[int],
+{bias}groups: int, device: MeshDevice, input_dtype: DataType, output_dtype: DataType | None = None, conv_config: Conv2dConfig | None = None,
+compute_config: WormholeComputeKernelConfig | None = None, {slice}: Op2DSliceConfig | None = None"""
+WRAPPED = {
+    "ttnn.operations.conv2d.prepare_conv_weights": "weight_tensor: Tensor, "
+    + _CONV.format(weights="weights_format: str, ", extra="", bias="has_bias: bool, ", slice="slice_config"),
+    "ttnn.operations.conv2d.prepare_conv_bias": "bias_tensor: Tensor, " + _CONV.format(weights="", extra="", bias="", slice="slice_config"),
+    "ttnn.operations.conv2d.prepare_conv_transpose2d_weights": "weight_tensor: Tensor, "
+    + _CONV.format(weights="weights_format: str, ", extra="output_padding: Sequence[int] = [0, 0], ", bias="has_bias: bool, ",
+                   slice="dram_slice_config") + ", mirror_kernel: bool = True",
+    "ttnn.operations.conv2d.prepare_conv_transpose2d_bias": "bias_tensor: Tensor, "
+    + _CONV.format(weights="", extra="", bias="", slice="dram_slice_config"),
+}
+
+
+class Table:
+    """Values stored once, by index."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self._index: dict[str, int] = {}
+
+    def add(self, item: Any) -> int:
+        key = json.dumps(item)
+        if key not in self._index:
+            self._index[key] = len(self.items)
+            self.items.append(item)
+        return self._index[key]
+
+
+def wrapped_signature(text: str) -> dict[str, Any]:
+    params: list[list[Any]] = []
+    for part in re.split(r",\s+(?=\w+:)", " ".join(text.split())):
+        name, rest = part.split(": ", 1)
+        kind, _, default = rest.partition(" = ")
+        value: Any = {"None": None, "True": True}.get(default, default)
+        params.append([name, "K", kind] + ([value] if default else []))
+    return {"p": params, "r": "Tensor"}
+
+
+def main(source: Path) -> None:
+    raw = gzip.decompress(source.read_bytes()) if source.suffix == ".gz" else source.read_bytes()
+    entries: dict[str, dict[str, Any]] = json.loads(raw)["entries"]
+    types, params, sets = Table(), Table(), Table()
+
+    def overload_set(overloads: list[dict[str, Any]]) -> int:
+        rows = []
+        for one in overloads:
+            if "raw" not in one:
+                indices = [params.add([p[0], p[1], types.add(p[2]), *p[3:]]) for p in one["p"]]
+                rows.append([types.add(one.get("r")), *indices])
+        return sets.add(rows)
+
+    out: dict[str, dict[str, Any]] = {"functions": {}, "wrapped": {}, "classes": {}, "enums": {}, "values": {}, "aliases": {}}
+    absent: list[str] = []
+    wanted = {"ttnn." + name for name in FUNCTIONS}
+    for name, entry in entries.items():
+        kind = entry["k"]
+        if kind in ("op", "func"):
+            if (kind == "op" and not ABSENT.search(name)) or name in wanted:
+                out["functions"][name] = [overload_set(entry["ov"]), "op" if kind == "op" else "func"]
+                if name in WRAPPED:
+                    out["wrapped"][name] = overload_set([wrapped_signature(WRAPPED[name])])
+            else:
+                absent.append(name)
+        elif kind == "enum":
+            if ABSENT.search(name):
+                absent.append(name)
+            else:
+                out["enums"][name] = [entry["of"], entry["m"]]
+        elif kind == "class":
+            if ABSENT.search(name) or CLASSES_ABSENT.search(name):
+                absent.append(name)
+                continue
+            methods = {m: overload_set(d["ov"]) for m, d in entry.get("methods", {}).items() if d["ov"]}
+            row: dict[str, Any] = {"of": entry["of"], "props": entry.get("props", {}), "methods": methods}
+            if "init" in entry:
+                row["init"] = overload_set(entry["init"])
+            out["classes"][name] = row
+        elif kind == "value":
+            if name.count(".") == 1 and not ABSENT.search(name) and name not in ("ttnn.name", "ttnn.ispkg"):
+                out["values"][name] = [entry["type"], entry["v"]]
+    offered = set(out["functions"]) | set(out["classes"]) | set(out["enums"]) | set(out["values"])
+    for name, entry in entries.items():
+        if entry["k"] == "alias":
+            if entry["to"] in offered:
+                out["aliases"][name] = entry["to"]
+            elif name.count(".") == 1 or "transformer" in name or "experimental" in name:
+                absent.append(name)
+        elif entry["k"] == "value" and name.count(".") == 2 and name.split(".")[1] in ("types", "device", "core"):
+            short = "ttnn." + name.rsplit(".", 1)[1]
+            if short in offered:
+                out["aliases"][name] = short
+            elif not ABSENT.search(name):
+                out["values"][name] = [entry["type"], entry["v"]]
+    document = {"version": "0.81.1", "types": types.items, "params": params.items, "sets": sets.items, **out,
+                "absent": sorted(a.removeprefix("ttnn.") for a in absent)}
+    lines = ",\n".join(f"{json.dumps(key)}:{json.dumps(value, separators=(',', ':'))}" for key, value in document.items())
+    OUTPUT.write_text("{" + lines + "}\n", encoding="utf-8")
+    print(OUTPUT, OUTPUT.stat().st_size, {key: len(value) for key, value in document.items()})
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,88 @@
+"""The simulator's launcher side: `activate()` makes `import ttnn` resolve to the simulator, on request only."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import sys
+from pathlib import Path
+
+from ttnn_shim.errors import ActivationError
+
+_HERE = Path(__file__).resolve().parent
+
+
+def python_path() -> Path:
+    """The folder that holds the simulator's `ttnn` package: `_python` of an installation, the parent folder of a source tree."""
+    for folder in (_HERE / "_python", _HERE.parent):
+        if (folder / "ttnn" / "_signatures.json").is_file():
+            return folder
+    raise ActivationError(f"the simulator's ttnn package is not beside {_HERE}; reinstall ttnn_shim")
+
+
+def activate(*, explicit: bool = False) -> Path:
+    """Puts the simulator's `ttnn` first on `sys.path` and returns its folder.
+
+    A real `ttnn` that is installed is never shadowed silently: then `explicit=True` must be given. A `ttnn` that is imported
+    already cannot be replaced.
+
+    Raises:
+        ActivationError: another `ttnn` is imported, or installed and `explicit` is False.
+    """
+    folder = python_path()
+    loaded = sys.modules.get("ttnn")
+    if loaded is not None:
+        if _is_ours(getattr(loaded, "__file__", None), folder):
+            return folder
+        raise ActivationError(f"ttnn is imported already from {getattr(loaded, '__file__', '?')}; call ttnn_shim.activate() before `import ttnn`")
+    if not explicit:
+        other = _find_other(folder)
+        if other is not None:
+            raise ActivationError(f"a real ttnn is installed ({other}); call ttnn_shim.activate(explicit=True) to use the simulator instead")
+    sys.path[:] = [str(folder), *(entry for entry in sys.path if entry != str(folder))]
+    return folder
+
+
+def is_active() -> bool:
+    """Whether `import ttnn` gives (or has given) the simulator."""
+    loaded = sys.modules.get("ttnn")
+    if loaded is not None:
+        return _is_ours(getattr(loaded, "__file__", None), python_path())
+    spec = importlib.util.find_spec("ttnn")
+    return spec is not None and _is_ours(spec.origin, python_path())
+
+
+def native_version() -> str:
+    """Version of the loaded core library."""
+    from ttnn_shim.native import load
+
+    ffi, lib, _ = load()
+    text = ffi.string(lib.shim_version())
+    return text.decode() if isinstance(text, bytes) else str(text)
+
+
+def cmake_dir() -> Path:
+    """The folder with `TT-NNConfig.cmake`, for `-DTT-NN_DIR=`."""
+    names = ("tt-nn-config.cmake", "TT-NNConfig.cmake")
+    for folder in (_HERE, *_HERE.parents[:3]):
+        for name in names:
+            for path in sorted(folder.glob(f"lib*/cmake/*/{name}")) + sorted(folder.glob(f"cmake/{name}")):
+                return path.parent
+    raise FileNotFoundError("the CMake package of ttnn_shim is not installed beside " + str(_HERE))
+
+
+def _is_ours(file: str | None, folder: Path) -> bool:
+    return file is not None and Path(file).resolve().is_relative_to(folder / "ttnn")
+
+
+def _find_other(folder: Path) -> str | None:
+    """Where another ttnn is installed, or None."""
+    for entry in sys.path:
+        root = Path(entry or ".").resolve()
+        if root != folder and (root / "ttnn" / "__init__.py").is_file():
+            return str(root / "ttnn")
+    try:
+        distribution = importlib.metadata.distribution("ttnn")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return f"distribution ttnn {distribution.version}"

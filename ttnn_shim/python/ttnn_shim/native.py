@@ -1,0 +1,55 @@
+"""Loads the core: the compiled cffi extension of an installation, or `libttnn_shim.so` of a build tree through cffi's ABI mode."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+MARKS = ("/* cffi:begin */", "/* cffi:end */")
+# The compiled extension (API mode), then what a build tree may hold. TTNN_SHIM_LIBRARY names a library and wins.
+EXTENSION = "ttnn_shim._native"
+PATTERNS = ("libttnn_shim.so", "lib*/libttnn_shim.so", "build/dev/libttnn_shim.so", "build/dev/*/libttnn_shim.so", "build/*/libttnn_shim.so")
+
+
+def cdef_text() -> str:
+    """The marked region of abi.h."""
+    for root in (HERE, *HERE.parents[:4]):
+        for path in (root / "include" / "ttnn_shim" / "abi.h", root / "ttnn_shim" / "include" / "ttnn_shim" / "abi.h"):
+            if path.is_file():
+                return path.read_text(encoding="utf-8").split(MARKS[0])[1].split(MARKS[1])[0]
+    raise ImportError("ttnn_shim/abi.h is not beside the package; reinstall ttnn_shim")
+
+
+def library_path() -> Path | None:
+    """The shared library of an installation or build tree, newest first, or None."""
+    found = [path for root in (HERE, *HERE.parents[:4]) for pattern in PATTERNS for path in root.glob(pattern)]
+    return max(found, key=lambda path: path.stat().st_mtime) if found else None
+
+
+@cache
+def load() -> tuple[Any, Any, str]:
+    """(ffi, lib, where it came from).
+
+    Raises:
+        ImportError: neither the extension nor the library is there; the text says how to build it.
+    """
+    given = os.environ.get("TTNN_SHIM_LIBRARY")
+    if not given:
+        try:
+            module = importlib.import_module(EXTENSION)
+        except ModuleNotFoundError:
+            pass
+        else:
+            return module.ffi, module.lib, str(module.__file__)
+    path = Path(given) if given else library_path()
+    if path is None:
+        raise ImportError("the core of ttnn_shim is not built: install the package, or build ttnn_shim/CMakeLists.txt, or set TTNN_SHIM_LIBRARY")
+    import cffi
+
+    ffi: Any = cffi.FFI()
+    ffi.cdef(cdef_text())
+    return ffi, ffi.dlopen(str(path)), str(path)
