@@ -35,7 +35,7 @@ private:
 
 namespace distributed {
 
-class MeshDevice {
+class MeshDevice : public std::enable_shared_from_this<MeshDevice> {
 public:
     explicit MeshDevice(std::unique_ptr<ttnn_shim::Device> device);
     ~MeshDevice();

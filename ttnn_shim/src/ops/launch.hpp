@@ -96,14 +96,17 @@ public:
     void set_enabled(bool enabled) { enabled_ = enabled; }
     bool enabled() const { return enabled_; }
     double now_ns() const { return now_ns_; }
+    double kernel_ns() const { return kernel_ns_; }
     int64_t cycles() const { return cycles_; }  ///< kernel cycles of all programs since clear()
     uint64_t count() const { return count_; }
+    /// Counts one program; returns the device time at which it starts.
     double advance(double gap_ns, double ns, int64_t cycles);
 
 private:
     std::vector<Event> events_;
     bool enabled_ = true;
     double now_ns_ = 0;
+    double kernel_ns_ = 0;
     int64_t cycles_ = 0;
     uint64_t count_ = 0;
 };

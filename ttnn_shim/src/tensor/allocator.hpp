@@ -75,7 +75,7 @@ public:
 
     MemoryView view(BufferType buffer_type) const;
     void reset_peaks();
-    uint64_t l1_peak() const { return l1_.peak(); }
+    uint64_t allocated(BufferType buffer_type) const { return arena(buffer_type).allocated(); }  ///< per bank
     uint32_t banks(BufferType buffer_type) const;
 
 private:

@@ -43,7 +43,7 @@ private:
 /// Memory of one tensor: on the host, or an allocation on a device that is given back with the last reference.
 class Buffer {
 public:
-    explicit Buffer(std::shared_ptr<Values> values) : values_(std::move(values)) {}
+    Buffer(const TensorSpec& spec, std::shared_ptr<Values> values);
     Buffer(std::shared_ptr<MeshDevice> device, const TensorSpec& spec, std::shared_ptr<Values> values);
     ~Buffer();
     Buffer(const Buffer&) = delete;
@@ -57,7 +57,7 @@ public:
 
     const std::shared_ptr<Values>& values() const { return values_; }
     void set_values(std::shared_ptr<Values> values) { values_ = std::move(values); }
-    /// Bytes for writing; copies first when another buffer shares them. Null in estimate mode.
+    /// Bytes for writing: made at the first call, copied first when another buffer shares them. Null in estimate mode.
     std::byte* writable();
 
 private:
@@ -66,6 +66,7 @@ private:
     BufferType buffer_type_ = BufferType::DRAM;
     uint64_t address_ = 0;
     uint64_t bytes_per_bank_ = 0;
+    size_t value_bytes_ = 0;
     bool allocated_ = true;
 };
 
@@ -77,10 +78,14 @@ struct TensorAttributes {
 
 /// A host tensor; `values` may be null (no data).
 Tensor make_host_tensor(const TensorSpec& spec, std::shared_ptr<Values> values);
-/// A device tensor: allocates device memory. `values` null means "to be filled" (or no data in estimate mode).
+/// A device tensor: allocates device memory. `values` null: made when first written (never in estimate mode).
 Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::shared_ptr<Values> values = nullptr);
+/// Gives a device tensor without values zeros (not in estimate mode).
+void ensure_values(const Tensor& tensor);
 /// Another spec of the same memory (a view). Volumes must agree.
 Tensor make_view(const Tensor& tensor, const TensorSpec& spec);
+/// A tensor of host values (dense, row-major, of `dtype`), rounded as the host rounds; on `device` when one is given.
+Tensor from_host_values(const void* values, DataType dtype, const TensorSpec& spec, MeshDevice* device);
 /// New uninitialised values for `spec`.
 std::shared_ptr<Values> new_values(const TensorSpec& spec);
 

@@ -1,0 +1,178 @@
+#include "abi/reports.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+#include <omp.h>
+
+#include "tensor/gemm.hpp"
+
+namespace ttnn_shim {
+
+namespace {
+
+/// Writes JSON with commas where they belong.
+class Json {
+public:
+    Json& open(char bracket) {
+        comma();
+        text_ += bracket;
+        first_ = true;
+        return *this;
+    }
+    Json& close(char bracket) {
+        text_ += bracket;
+        first_ = false;
+        return *this;
+    }
+    Json& key(std::string_view name) {
+        comma();
+        quote(name);
+        text_ += ':';
+        first_ = true;  // no comma before the value
+        return *this;
+    }
+    Json& value(std::string_view text) {
+        comma();
+        quote(text);
+        return *this;
+    }
+    Json& value(const char* text) { return value(std::string_view(text)); }
+    Json& value(bool flag) { return raw(flag ? "true" : "false"); }
+    template <typename T>
+        requires std::is_integral_v<T>
+    Json& value(T number) {
+        return raw(std::to_string(number));
+    }
+    Json& value(double number) {
+        if (!std::isfinite(number)) {
+            return raw("null");
+        }
+        char text[32];
+        std::snprintf(text, sizeof(text), "%.9g", number);
+        return raw(text);
+    }
+    template <typename Range>
+    Json& list(const Range& range) {
+        open('[');
+        for (const auto& item : range) {
+            value(item);
+        }
+        return close(']');
+    }
+    template <typename T>
+    Json& field(std::string_view name, const T& item) {
+        return key(name).value(item);
+    }
+    std::string take() { return std::move(text_); }
+
+private:
+    Json& raw(std::string_view text) {
+        comma();
+        text_ += text;
+        return *this;
+    }
+    void comma() {
+        if (!first_) {
+            text_ += ',';
+        }
+        first_ = false;
+    }
+    void quote(std::string_view text) {
+        text_ += '"';
+        for (const char c : text) {
+            if (c == '"' || c == '\\') {
+                text_ += '\\';
+                text_ += c;
+            } else if (static_cast<unsigned char>(c) < 0x20) {
+                char escaped[8];
+                std::snprintf(escaped, sizeof(escaped), "\\u%04x", static_cast<unsigned>(c));
+                text_ += escaped;
+            } else {
+                text_ += c;
+            }
+        }
+        text_ += '"';
+    }
+    std::string text_;
+    bool first_ = true;
+};
+
+void write_tensor(Json& json, const TensorSpec& spec, uint64_t id, uint64_t address) {
+    const MemoryConfig& config = spec.memory_config();
+    json.open('{');
+    json.field("id", id).field("address", address);
+    json.key("shape").list(spec.logical_shape());
+    json.key("padded_shape").list(spec.padded_shape());
+    json.field("dtype", to_string(spec.data_type())).field("layout", to_string(spec.layout()));
+    json.field("memory_layout", to_string(config.memory_layout())).field("buffer_type", to_string(config.buffer_type()));
+    if (const auto& shard = config.shard_spec()) {
+        json.key("shard_shape").list(shard->shape);
+        json.field("shard_cores", shard->num_cores()).field("shard_grid", std::string_view(shard->grid.str()));
+        json.field("shard_orientation", to_string(shard->orientation));
+    }
+    json.close('}');
+}
+
+}  // namespace
+
+std::string events_json(const EventLog& log, uint64_t from, uint64_t to) {
+    Json json;
+    json.open('[');
+    for (const Event& event : log.events()) {
+        if (event.index < from || (to != 0 && event.index >= to)) {
+            continue;
+        }
+        const sim::Stats& stats = event.stats;
+        json.open('{');
+        json.field("index", event.index).field("call_id", event.call_id).field("call_op", std::string_view(event.call_op));
+        json.field("op", std::string_view(event.op)).field("name", std::string_view(event.name));
+        json.field("factory", std::string_view(event.factory));
+        json.field("cores", event.cores).field("grid_x", event.grid_x).field("grid_y", event.grid_y);
+        json.field("cycles", event.cycles).field("ns", event.ns).field("gap_ns", event.gap_ns);
+        json.field("start_ns", event.start_ns).field("modelled", event.modelled);
+        json.field("l1_bytes", event.l1_bytes).field("l1_peak_bytes", event.l1_peak_bytes);
+        json.field("dram_bytes", event.dram_bytes);
+        json.field("bound", sim::to_string(stats.bound)).key("busy_cycles").list(stats.busy);
+        json.field("dram_cycles", stats.dram_cycles).field("noc_cycles", stats.noc_cycles);
+        json.field("fpu_utilisation", stats.fpu_utilisation).field("dram_utilisation", stats.dram_utilisation);
+        json.field("noc_utilisation", stats.noc_utilisation);
+        json.field("attributes", std::string_view(event.attributes)).field("fidelity", std::string_view(event.fidelity));
+        json.key("inputs").open('[');
+        for (size_t i = 0; i < event.inputs.size(); ++i) {
+            write_tensor(json, event.inputs[i], event.input_ids[i], event.input_addresses[i]);
+        }
+        json.close(']').key("outputs").open('[');
+        for (size_t i = 0; i < event.outputs.size(); ++i) {
+            write_tensor(json, event.outputs[i], event.output_ids[i], event.output_addresses[i]);
+        }
+        json.close(']').close('}');
+    }
+    json.close(']');
+    return json.take();
+}
+
+std::string memory_blocks_json(const MemoryView& view) {
+    Json json;
+    json.open('[');
+    for (const MemoryBlock& block : view.blocks) {
+        json.open('{');
+        json.field("address", block.address).field("bytes", block.bytes).field("allocated", block.allocated);
+        json.close('}');
+    }
+    json.close(']');
+    return json.take();
+}
+
+std::string build_info_json() {
+    Json json;
+    json.open('{');
+    json.field("version", TTNN_SHIM_VERSION).field("gemm", gemm_library());
+    json.field("gemm_bf16", gemm_has_bf16()).field("threads", omp_get_max_threads());
+    json.field("avx512", static_cast<bool>(__builtin_cpu_supports("avx512f")));
+    json.field("compiler", __VERSION__);
+    json.close('}');
+    return json.take();
+}
+
+}  // namespace ttnn_shim

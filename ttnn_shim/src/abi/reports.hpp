@@ -1,0 +1,16 @@
+// JSON for the language door: the event log, memory blocks, facts about the build.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ops/launch.hpp"
+
+namespace ttnn_shim {
+
+/// Events [from, to) as a JSON list; to 0 means all.
+std::string events_json(const EventLog& log, uint64_t from, uint64_t to);
+std::string memory_blocks_json(const MemoryView& view);
+std::string build_info_json();
+
+}  // namespace ttnn_shim

@@ -1,0 +1,50 @@
+#include "ops/core/core_programs.hpp"
+
+#include <cstring>
+
+namespace ttnn_shim {
+
+namespace {
+
+/// Rows of the leading corner, converted.
+void copy_corner(const Tensor& input, const Tensor& output) {
+    const Shape& from = input.logical_shape();
+    const Shape& to = output.logical_shape();
+    SHIM_ASSERT(from.rank() == to.rank() && to.rank() > 0);
+    const auto strides = strides_of(from);
+    const size_t width = to[-1];
+    const size_t rows = width == 0 ? 0 : to.volume() / width;
+    const auto* source = raw_data(input);
+    auto* target = mutable_raw_data(output);
+    const size_t from_bytes = stored_bytes(input.dtype());
+    const size_t to_bytes = stored_bytes(output.dtype());
+    for (size_t row = 0; row < rows; ++row) {
+        size_t rest = row;
+        size_t offset = 0;
+        for (size_t dim = to.rank() - 1; dim-- > 0;) {
+            offset += rest % to.view()[dim] * strides[dim];
+            rest /= to.view()[dim];
+        }
+        convert(input.dtype(), source + offset * from_bytes, output.dtype(), target + row * width * to_bytes, width);
+    }
+}
+
+}  // namespace
+
+void copy_values(const Tensor& input, const Tensor& output) {
+    const DataType from = input.dtype();
+    const DataType to = output.dtype();
+    if (input.logical_volume() != output.logical_volume()) {
+        copy_corner(input, output);
+        return;
+    }
+    // A block float is kept as bfloat16, so widening it to bfloat16 changes nothing.
+    if (from == to || (is_block_float(from) && to == DataType::BFLOAT16)) {
+        output.shim().buffer->set_values(input.shim().buffer->values());
+        return;
+    }
+    const Tensor converted = from_host_values(raw_data(input), from, output.tensor_spec().with_memory_config({}), nullptr);
+    output.shim().buffer->set_values(converted.shim().buffer->values());
+}
+
+}  // namespace ttnn_shim

@@ -1,0 +1,13 @@
+// Shared by the ops that move values without computing.
+#pragma once
+
+#include "tensor/access.hpp"
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+
+namespace ttnn_shim {
+
+/// The values of `input` become those of `output`, converted to its dtype with one rounding; shared when nothing changes.
+/// An output of smaller extents (same rank) takes the leading corner.
+void copy_values(const Tensor& input, const Tensor& output);
+
+}  // namespace ttnn_shim

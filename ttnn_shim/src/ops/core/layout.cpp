@@ -1,0 +1,283 @@
+// ttnn::to_layout and the programs behind it: tilize, untilize and their padding variants.
+// Values do not depend on the page layout, so outputs share them; only specs, addresses and time differ.
+#include "ops/core/core_programs.hpp"
+#include "ops/launch.hpp"
+#include "ops/registry.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/data_movement/tilize/tilize.hpp"
+#include "ttnn/operations/data_movement/tilize_with_val_padding/tilize_with_val_padding.hpp"
+#include "ttnn/operations/data_movement/untilize/untilize.hpp"
+#include "ttnn/operations/data_movement/untilize_with_unpadding/untilize_with_unpadding.hpp"
+
+using namespace ttnn_shim;
+
+namespace ttnn {
+
+namespace {
+
+struct Relayout {
+    const char* op;
+    const char* name;
+    Layout layout;
+    Shape logical;
+    std::optional<Shape> padded;  ///< when larger than the layout asks for
+    DataType dtype;
+    MemoryConfig memory_config;
+};
+
+Tensor run(const Tensor& input, const Relayout& to) {
+    check_device_tensor(input, "input_tensor");
+    TensorSpec spec = make_spec(to.logical, to.dtype, to.layout, to.memory_config);
+    if (to.padded) {
+        spec = spec.with_padded_shape(*to.padded);
+    }
+    return launch({.op = to.op, .name = to.name}, {input}, {spec}, [&](std::span<const Tensor> outputs) {
+        copy_values(input, outputs[0]);
+    })[0];
+}
+
+void check_tilize_dtypes(DataType from, DataType to) {
+    const auto is_integer = [](DataType dtype) { return !is_floating_point(dtype); };
+    SHIM_CHECK(from != DataType::UINT8, "tilize supports BFLOAT16, FLOAT32, UINT32, INT32 and UINT16, got {}", from);
+    SHIM_CHECK(
+        from == to || (!is_integer(from) && !is_integer(to)), "tilize cannot convert {} to {}; use ttnn.typecast", from, to);
+}
+
+bool is_aligned(const Tensor& tensor) {
+    const Shape& shape = tensor.logical_shape();
+    return shape.rank() >= 2 && shape[-1] % constants::TILE_WIDTH == 0 && shape[-2] % constants::TILE_HEIGHT == 0;
+}
+
+}  // namespace
+
+Tensor tilize(
+    const Tensor& input_tensor,
+    const std::optional<MemoryConfig>& memory_config,
+    std::optional<DataType> output_dtype,
+    bool use_multicore,
+    bool use_low_perf,
+    tt::tt_metal::Tile tile,
+    const std::optional<CoreRangeSet>& sub_core_grids) {
+    OpScope scope("ttnn.tilize");
+    (void)use_multicore, (void)use_low_perf, (void)sub_core_grids;
+    SHIM_SUPPORTED(tile == tt::tt_metal::Tile(), "tilize supports 32x32 tiles");
+    check_device_tensor(input_tensor, "input_tensor", Layout::ROW_MAJOR);
+    SHIM_CHECK(
+        is_aligned(input_tensor),
+        "tilize needs the last two dims to be multiples of 32, got {}; use tilize_with_val_padding",
+        input_tensor.logical_shape());
+    const DataType dtype = output_dtype.value_or(input_tensor.dtype());
+    check_tilize_dtypes(input_tensor.dtype(), dtype);
+    return run(
+        input_tensor,
+        {"tilize",
+         "TilizeDeviceOperation",
+         Layout::TILE,
+         input_tensor.logical_shape(),
+         std::nullopt,
+         dtype,
+         memory_config.value_or(input_tensor.memory_config())});
+}
+
+Tensor tilize_with_val_padding(
+    const Tensor& input_tensor,
+    const tt::tt_metal::Shape& output_padded_shape,
+    std::variant<uint32_t, float> pad_value,
+    const std::optional<MemoryConfig>& memory_config,
+    std::optional<DataType> output_dtype,
+    bool use_multicore,
+    const std::optional<CoreRangeSet>& sub_core_grids) {
+    OpScope scope("ttnn.tilize_with_val_padding");
+    (void)pad_value, (void)use_multicore, (void)sub_core_grids;
+    check_device_tensor(input_tensor, "input_tensor", Layout::ROW_MAJOR);
+    const DataType dtype = output_dtype.value_or(input_tensor.dtype());
+    check_tilize_dtypes(input_tensor.dtype(), dtype);
+    SHIM_CHECK(
+        output_padded_shape.rank() >= 2 && output_padded_shape[-1] % constants::TILE_WIDTH == 0 &&
+            output_padded_shape[-2] % constants::TILE_HEIGHT == 0,
+        "output_tensor_shape {} must be tile aligned",
+        output_padded_shape);
+    const Shape input_shape = input_tensor.logical_shape().to_rank(output_padded_shape.rank());
+    for (size_t dim = 0; dim < input_shape.rank(); ++dim) {
+        SHIM_CHECK(
+            output_padded_shape.view()[dim] >= input_shape.view()[dim],
+            "output_tensor_shape {} is smaller than the input {}",
+            output_padded_shape,
+            input_tensor.logical_shape());
+    }
+    return run(
+        input_tensor,
+        {"tilize_with_val_padding",
+         "TilizeWithValPaddingDeviceOperation",
+         Layout::TILE,
+         input_tensor.logical_shape(),
+         output_padded_shape,
+         dtype,
+         memory_config.value_or(input_tensor.memory_config())});
+}
+
+Tensor tilize_with_val_padding(
+    const Tensor& input_tensor,
+    const SmallVector<uint32_t>& output_padded_shape,
+    std::variant<uint32_t, float> pad_value,
+    const std::optional<MemoryConfig>& memory_config,
+    std::optional<DataType> output_dtype,
+    bool use_multicore,
+    const std::optional<CoreRangeSet>& sub_core_grids) {
+    return tilize_with_val_padding(
+        input_tensor, Shape(output_padded_shape), pad_value, memory_config, output_dtype, use_multicore, sub_core_grids);
+}
+
+Tensor tilize_with_zero_padding(
+    const Tensor& input_tensor,
+    const std::optional<MemoryConfig>& memory_config,
+    std::optional<DataType> output_dtype,
+    bool use_multicore,
+    const std::optional<CoreRangeSet>& sub_core_grids) {
+    OpScope scope("ttnn.tilize_with_zero_padding");
+    const Shape padded = make_spec(input_tensor.logical_shape(), input_tensor.dtype(), Layout::TILE).padded_shape();
+    return tilize_with_val_padding(
+        input_tensor, padded, 0.0F, memory_config, output_dtype, use_multicore, sub_core_grids);
+}
+
+Tensor untilize(
+    const Tensor& input_tensor,
+    const std::optional<MemoryConfig>& memory_config,
+    bool use_multicore,
+    const std::optional<CoreRangeSet>& sub_core_grids) {
+    OpScope scope("ttnn.untilize");
+    (void)use_multicore, (void)sub_core_grids;
+    check_device_tensor(input_tensor, "input_tensor", Layout::TILE);
+    // Block floats have no row-major form: the program unpacks them to bfloat16.
+    const DataType dtype = is_block_float(input_tensor.dtype()) ? DataType::BFLOAT16 : input_tensor.dtype();
+    return run(
+        input_tensor,
+        {"untilize",
+         "UntilizeDeviceOperation",
+         Layout::ROW_MAJOR,
+         input_tensor.logical_shape(),
+         std::nullopt,
+         dtype,
+         memory_config.value_or(input_tensor.memory_config())});
+}
+
+Tensor untilize_with_unpadding(
+    const Tensor& input_tensor,
+    const Shape& output_tensor_end,
+    const std::optional<MemoryConfig>& memory_config,
+    bool use_multicore,
+    const std::optional<CoreRangeSet>& sub_core_grids) {
+    OpScope scope("ttnn.untilize_with_unpadding");
+    (void)use_multicore, (void)sub_core_grids;
+    check_device_tensor(input_tensor, "input_tensor", Layout::TILE);
+    Shape logical = output_tensor_end;
+    SHIM_CHECK(
+        logical.rank() == input_tensor.logical_shape().rank(),
+        "output_tensor_end {} must have the rank of the input {}",
+        output_tensor_end,
+        input_tensor.logical_shape());
+    for (size_t dim = 0; dim < logical.rank(); ++dim) {
+        const auto index = static_cast<int32_t>(dim);
+        logical[index] += 1;
+        SHIM_CHECK(
+            logical[index] <= input_tensor.logical_shape()[index],
+            "output_tensor_end {} is outside the input {}",
+            output_tensor_end,
+            input_tensor.logical_shape());
+    }
+    const DataType dtype = is_block_float(input_tensor.dtype()) ? DataType::BFLOAT16 : input_tensor.dtype();
+    return run(
+        input_tensor,
+        {"untilize_with_unpadding",
+         "UntilizeWithUnpaddingDeviceOperation",
+         Layout::ROW_MAJOR,
+         logical,
+         std::nullopt,
+         dtype,
+         memory_config.value_or(input_tensor.memory_config())});
+}
+
+Tensor to_layout(
+    const Tensor& tensor,
+    Layout layout,
+    const std::optional<DataType>& dtype,
+    const std::optional<MemoryConfig>& memory_config,
+    const std::optional<CoreRangeSet>& sub_core_grids,
+    float pad_value) {
+    OpScope scope("ttnn.to_layout");
+    SHIM_CHECK(layout != Layout::INVALID, "expected layout TILE or ROW_MAJOR");
+    if (!is_on_device(tensor)) {
+        SHIM_CHECK(tensor.is_allocated(), "the tensor was deallocated");
+        SHIM_CHECK(!dtype || *dtype == tensor.dtype(), "dtype cannot be changed by to_layout on a host tensor; use to_dtype");
+        return tensor.layout() == layout ? tensor : tensor.to_layout(layout);
+    }
+    if (tensor.layout() == layout) {
+        SHIM_CHECK(
+            !dtype || *dtype == tensor.dtype(),
+            "dtype cannot be specified different from the tensor's when the layout is already {}",
+            layout);
+        return memory_config ? to_memory_config(tensor, *memory_config) : tensor;
+    }
+    if (layout == Layout::ROW_MAJOR) {
+        SHIM_CHECK(!dtype, "dtype cannot be specified when converting to ROW_MAJOR_LAYOUT");
+        if (tensor.logical_shape() == tensor.padded_shape()) {
+            return untilize(tensor, memory_config, true, sub_core_grids);
+        }
+        Shape end = tensor.logical_shape();
+        for (size_t dim = 0; dim < end.rank(); ++dim) {
+            const auto index = static_cast<int32_t>(dim);
+            SHIM_SUPPORTED(end[index] > 0, "to_layout of an empty tensor");
+            end[index] -= 1;
+        }
+        return untilize_with_unpadding(tensor, end, memory_config, true, sub_core_grids);
+    }
+    if (is_aligned(tensor)) {
+        return tilize(tensor, memory_config, dtype, true, false, tt::tt_metal::Tile(), sub_core_grids);
+    }
+    const Shape padded = make_spec(tensor.logical_shape(), tensor.dtype(), Layout::TILE).padded_shape();
+    return tilize_with_val_padding(tensor, padded, pad_value, memory_config, dtype, true, sub_core_grids);
+}
+
+}  // namespace ttnn
+
+namespace {
+
+std::variant<uint32_t, float> pad_value_of(const Call& c) {
+    if (c.is_integer("pad_value")) {
+        return static_cast<uint32_t>(c.i32("pad_value"));
+    }
+    return c.f32("pad_value", 0.0F);
+}
+
+}  // namespace
+
+SHIM_OP("ttnn.to_layout", [](const Call& c) {
+    return ttnn::to_layout(
+        c.tensor("tensor"),
+        c.layout("layout").value_or(Layout::INVALID),
+        c.dtype("dtype"),
+        c.memory_config("memory_config"),
+        c.core_range_set("sub_core_grids"),
+        c.f32("pad_value", 0.0F));
+});
+SHIM_OP("ttnn.tilize", [](const Call& c) {
+    return ttnn::tilize(c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("dtype"));
+});
+SHIM_OP("ttnn.tilize_with_val_padding", [](const Call& c) {
+    return ttnn::tilize_with_val_padding(
+        c.tensor("input_tensor"),
+        c.shape("output_tensor_shape").value_or(Shape()),
+        pad_value_of(c),
+        c.memory_config("memory_config"),
+        c.dtype("dtype"));
+});
+SHIM_OP("ttnn.tilize_with_zero_padding", [](const Call& c) {
+    return ttnn::tilize_with_zero_padding(c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("output_dtype"));
+});
+SHIM_OP("ttnn.untilize", [](const Call& c) {
+    return ttnn::untilize(c.tensor("input_tensor"), c.memory_config("memory_config"));
+});
+SHIM_OP("ttnn.untilize_with_unpadding", [](const Call& c) {
+    return ttnn::untilize_with_unpadding(
+        c.tensor("input_tensor"), c.shape("output_tensor_end").value_or(Shape()), c.memory_config("memory_config"));
+});

@@ -1,0 +1,368 @@
+// Moving tensors: host <-> device, DRAM <-> L1, shardings, and giving memory back.
+#include "ops/core/core_programs.hpp"
+#include "ops/launch.hpp"
+#include "ops/registry.hpp"
+#include "ttnn/core.hpp"
+#include "ttnn/operations/core/core.hpp"
+#include "ttnn/operations/data_movement/clone/clone.hpp"
+#include "ttnn/operations/data_movement/copy/copy.hpp"
+#include "ttnn/operations/data_movement/move/move.hpp"
+#include "ttnn/operations/data_movement/sharded/interleaved_to_sharded/interleaved_to_sharded.hpp"
+#include "ttnn/operations/data_movement/sharded/reshard/reshard.hpp"
+#include "ttnn/operations/data_movement/sharded/sharded_to_interleaved/sharded_to_interleaved.hpp"
+
+using namespace ttnn_shim;
+
+namespace ttnn {
+
+namespace {
+
+/// One program that copies `input` into `memory_config` (and dtype).
+Tensor move_program(
+    const char* op,
+    const char* name,
+    const Tensor& input,
+    const MemoryConfig& memory_config,
+    std::optional<DataType> dtype,
+    const std::optional<Tensor>& output) {
+    return launch(
+        {.op = op, .name = name},
+        {input},
+        {spec_like(input, dtype, memory_config)},
+        [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); },
+        {output})[0];
+}
+
+void check_sharded(const MemoryConfig& config, const char* what) {
+    SHIM_CHECK(config.is_sharded(), "{} must be sharded, got {}", what, config);
+    SHIM_CHECK(config.shard_spec() || config.nd_shard_spec(), "{} has no shard spec: {}", what, config);
+}
+
+}  // namespace
+
+Tensor interleaved_to_sharded(
+    const Tensor& input_tensor,
+    const MemoryConfig& sharded_memory_config,
+    const std::optional<DataType>& data_type_arg,
+    const std::optional<bool>& keep_l1_aligned,
+    const std::optional<Tensor>& preallocated_output) {
+    OpScope scope("ttnn.interleaved_to_sharded");
+    (void)keep_l1_aligned;
+    check_device_tensor(input_tensor, "input_tensor");
+    SHIM_CHECK(!input_tensor.memory_config().is_sharded(), "the input must be interleaved, got {}", input_tensor.memory_config());
+    check_sharded(sharded_memory_config, "the output memory config");
+    SHIM_CHECK(
+        !data_type_arg || *data_type_arg == input_tensor.dtype() || input_tensor.layout() == Layout::TILE,
+        "dtype can only change in TILE layout");
+    return move_program(
+        "interleaved_to_sharded",
+        "InterleavedToShardedDeviceOperation",
+        input_tensor,
+        sharded_memory_config,
+        data_type_arg,
+        preallocated_output);
+}
+
+Tensor interleaved_to_sharded(
+    const Tensor& input_tensor,
+    const std::variant<CoreCoord, CoreRangeSet>& grid,
+    std::array<uint32_t, 2> shard_shape,
+    TensorMemoryLayout shard_scheme,
+    ShardOrientation shard_orientation,
+    const std::optional<DataType>& data_type_arg,
+    const std::optional<bool>& keep_l1_aligned) {
+    OpScope scope("ttnn.interleaved_to_sharded");
+    CoreRangeSet cores;
+    if (const auto* size = std::get_if<CoreCoord>(&grid)) {
+        const size_t rows = input_tensor.physical_volume() / std::max<uint32_t>(input_tensor.padded_shape()[-1], 1);
+        const size_t columns = input_tensor.padded_shape()[-1];
+        const auto parts = [](size_t extent, size_t shard) { return static_cast<uint32_t>((extent + shard - 1) / shard); };
+        SHIM_CHECK(shard_shape[0] > 0 && shard_shape[1] > 0, "shard shape must not be zero");
+        switch (shard_scheme) {
+            case TensorMemoryLayout::HEIGHT_SHARDED:
+                cores = tt::tt_metal::num_cores_to_corerangeset(parts(rows, shard_shape[0]), *size, true);
+                break;
+            case TensorMemoryLayout::WIDTH_SHARDED:
+                cores = tt::tt_metal::num_cores_to_corerangeset(parts(columns, shard_shape[1]), *size, true);
+                break;
+            default: cores = CoreRangeSet(CoreRange({0, 0}, {size->x - 1, size->y - 1})); break;
+        }
+    } else {
+        cores = std::get<CoreRangeSet>(grid);
+    }
+    return interleaved_to_sharded(
+        input_tensor,
+        MemoryConfig(shard_scheme, BufferType::L1, tt::tt_metal::ShardSpec(cores, shard_shape, shard_orientation)),
+        data_type_arg,
+        keep_l1_aligned);
+}
+
+Tensor sharded_to_interleaved(
+    const Tensor& input_tensor, const MemoryConfig& memory_config, const std::optional<DataType>& output_dtype) {
+    OpScope scope("ttnn.sharded_to_interleaved");
+    check_device_tensor(input_tensor, "input_tensor");
+    SHIM_CHECK(input_tensor.is_sharded(), "the input must be sharded, got {}", input_tensor.memory_config());
+    SHIM_CHECK(!memory_config.is_sharded(), "the output memory config must be interleaved, got {}", memory_config);
+    return move_program(
+        "sharded_to_interleaved",
+        "ShardedToInterleavedDeviceOperation",
+        input_tensor,
+        memory_config,
+        output_dtype,
+        std::nullopt);
+}
+
+Tensor reshard(
+    const Tensor& input_tensor, const MemoryConfig& memory_config, const std::optional<Tensor>& optional_output_tensor) {
+    OpScope scope("ttnn.reshard");
+    check_device_tensor(input_tensor, "input_tensor");
+    SHIM_CHECK(input_tensor.is_sharded(), "the input must be sharded, got {}", input_tensor.memory_config());
+    check_sharded(memory_config, "the output memory config");
+    return move_program(
+        "reshard", "ReshardDeviceOperation", input_tensor, memory_config, std::nullopt, optional_output_tensor);
+}
+
+Tensor to_memory_config(
+    const Tensor& tensor,
+    const MemoryConfig& memory_config,
+    std::optional<DataType> dtype,
+    const std::optional<Tensor>& output_tensor) {
+    OpScope scope("ttnn.to_memory_config");
+    check_device_tensor(tensor, "tensor");
+    const bool same_dtype = !dtype || *dtype == tensor.dtype();
+    if (tensor.memory_config() == memory_config && same_dtype && !output_tensor) {
+        return tensor;
+    }
+    const bool from_sharded = tensor.memory_config().is_sharded();
+    if (memory_config.is_sharded()) {
+        check_sharded(memory_config, "memory_config");
+        const bool legacy = memory_config.shard_spec().has_value() &&
+                            (!from_sharded || tensor.memory_config().shard_spec().has_value());
+        if (!legacy) {
+            return move_program("copy", "CopyDeviceOperation", tensor, memory_config, dtype, output_tensor);
+        }
+        if (from_sharded) {
+            SHIM_CHECK(same_dtype, "dtype conversion is not supported when resharding");
+            return reshard(tensor, memory_config, output_tensor);
+        }
+        return interleaved_to_sharded(tensor, memory_config, dtype, std::nullopt, output_tensor);
+    }
+    if (from_sharded && !output_tensor && tensor.memory_config().shard_spec()) {
+        return sharded_to_interleaved(tensor, memory_config, dtype);
+    }
+    return move_program("copy", "CopyDeviceOperation", tensor, memory_config, dtype, output_tensor);
+}
+
+Tensor clone(
+    const Tensor& input,
+    const std::optional<DataType>& dtype,
+    const std::optional<MemoryConfig>& memory_config,
+    const std::optional<ComputeKernelConfig>& compute_kernel_config) {
+    OpScope scope("ttnn.clone");
+    check_device_tensor(input, "input");
+    SHIM_CHECK(
+        !dtype || *dtype == input.dtype() || input.layout() == Layout::TILE, "clone changes the dtype only in TILE layout");
+    return launch(
+        {.op = "clone", .compute = compute_kernel_config, .name = "CloneOperation"},
+        {input},
+        {spec_like(input, dtype, memory_config)},
+        [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
+}
+
+Tensor copy(const Tensor& src_tensor, const Tensor& dst_tensor) {
+    OpScope scope("ttnn.copy");
+    check_device_tensor(src_tensor, "input_a");
+    check_device_tensor(dst_tensor, "input_b");
+    SHIM_CHECK(
+        src_tensor.logical_shape() == dst_tensor.logical_shape() && src_tensor.layout() == dst_tensor.layout(),
+        "expected equal shapes and layouts, got {} and {}",
+        src_tensor.tensor_spec(),
+        dst_tensor.tensor_spec());
+    return move_program(
+        "copy", "CopyDeviceOperation", src_tensor, dst_tensor.memory_config(), dst_tensor.dtype(), dst_tensor);
+}
+
+Tensor assign(
+    const Tensor& input,
+    const MemoryConfig& output_mem_config,
+    std::optional<const DataType> output_dtype,
+    const std::optional<Tensor>& optional_output_tensor) {
+    OpScope scope("ttnn.assign");
+    check_device_tensor(input, "input_tensor");
+    const auto dtype = output_dtype ? std::optional<DataType>(*output_dtype) : std::nullopt;
+    return move_program("copy", "CopyDeviceOperation", input, output_mem_config, dtype, optional_output_tensor);
+}
+
+Tensor assign(const Tensor& input_a, const Tensor& input_b) {
+    OpScope scope("ttnn.assign");
+    return copy(input_a, input_b);
+}
+
+Tensor move(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config) {
+    OpScope scope("ttnn.move");
+    check_device_tensor(input_tensor, "input_tensor");
+    // The values survive the buffer: it is freed first, so that the result may take its place.
+    const TensorSpec spec = spec_like(input_tensor, std::nullopt, memory_config);
+    const auto values = input_tensor.shim().buffer->values();
+    MeshDevice* device = device_of(input_tensor);
+    input_tensor.shim().buffer->release();
+    return launch_on(device, {.op = "move", .name = "MoveDeviceOperation"}, {}, {spec}, [&](std::span<const Tensor> outputs) {
+        outputs[0].shim().buffer->set_values(values);
+    })[0];
+}
+
+namespace core {
+
+bool has_storage_type_of(const Tensor& tensor, const StorageType& storage_type) {
+    return tensor.storage_type() == storage_type;
+}
+
+std::optional<MemoryConfig> get_memory_config(const Tensor& tensor) {
+    return is_on_device(tensor) ? std::optional(tensor.memory_config()) : std::nullopt;
+}
+
+}  // namespace core
+
+namespace operations::core {
+
+Tensor unsqueeze_to_4D(const Tensor& tensor) {
+    OpScope scope("ttnn.unsqueeze_to_4D");
+    SHIM_CHECK(tensor.logical_shape().rank() <= 4, "expected rank <= 4, got {}", tensor.logical_shape().rank());
+    return tensor.reshape(tensor.logical_shape().to_rank(4));
+}
+
+Tensor squeeze_from_4D(const Tensor& tensor, int rank) {
+    OpScope scope("ttnn.squeeze_from_4D");
+    SHIM_CHECK(
+        tensor.logical_shape().rank() == 4 && rank >= 1 && rank <= 4,
+        "expected a rank 4 tensor and a rank from 1 to 4, got {} and {}",
+        tensor.logical_shape().rank(),
+        rank);
+    return tensor.reshape(tensor.logical_shape().to_rank(static_cast<size_t>(rank)));
+}
+
+Tensor to_device(
+    const Tensor& tensor,
+    MeshDevice* mesh_device,
+    const std::optional<MemoryConfig>& memory_config,
+    std::optional<QueueId> cq_id) {
+    OpScope scope("ttnn.to_device");
+    return tensor.to_device(mesh_device, memory_config, cq_id);
+}
+
+Tensor from_device(const Tensor& tensor, bool blocking, std::optional<QueueId> cq_id) {
+    OpScope scope("ttnn.from_device");
+    return tensor.cpu(blocking, cq_id);
+}
+
+void deallocate(Tensor& tensor, bool force) {
+    OpScope scope("ttnn.deallocate");
+    tensor.deallocate(force);
+}
+
+Tensor reallocate(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config) {
+    OpScope scope("ttnn.reallocate");
+    return move(input_tensor, memory_config);
+}
+
+}  // namespace operations::core
+}  // namespace ttnn
+
+SHIM_OP("ttnn.to_memory_config", [](const Call& c) {
+    return ttnn::to_memory_config(
+        c.tensor("tensor"),
+        c.memory_config("memory_config").value_or(MemoryConfig()),
+        c.dtype("dtype"),
+        c.optional_tensor("output_tensor"));
+});
+SHIM_OP("ttnn.interleaved_to_sharded", [](const Call& c) {
+    if (const auto config = c.memory_config("sharded_memory_config")) {
+        return ttnn::interleaved_to_sharded(
+            c.tensor("input_tensor"),
+            *config,
+            c.dtype("output_dtype"),
+            c.optional_boolean("keep_l1_aligned"),
+            c.optional_tensor("preallocated_output"));
+    }
+    std::variant<CoreCoord, CoreRangeSet> grid;
+    const auto corners = c.u32s("grid");
+    if (corners.size() == 2) {
+        grid = CoreCoord(corners[0], corners[1]);
+    } else {
+        grid = c.core_range_set("grid").value_or(CoreRangeSet());
+    }
+    const Record scheme{"", {{"memory_layout", {c.text("shard_scheme")}}}};
+    return ttnn::interleaved_to_sharded(
+        c.tensor("input_tensor"),
+        grid,
+        c.u32_array<2>("shard_shape", {0, 0}),
+        parse_memory_config(scheme).memory_layout(),
+        c.text("shard_orientation", "ROW_MAJOR") == "COL_MAJOR" ? ShardOrientation::COL_MAJOR : ShardOrientation::ROW_MAJOR,
+        c.dtype("output_dtype"),
+        c.optional_boolean("keep_l1_aligned"));
+});
+SHIM_OP("ttnn.sharded_to_interleaved", [](const Call& c) {
+    return ttnn::sharded_to_interleaved(
+        c.tensor("input_tensor"), c.memory_config("memory_config").value_or(MemoryConfig()), c.dtype("output_dtype"));
+});
+SHIM_OP("ttnn.reshard", [](const Call& c) {
+    return ttnn::reshard(
+        c.tensor("input_tensor"),
+        c.memory_config("output_memory_config").value_or(MemoryConfig()),
+        c.optional_tensor("output_tensor"));
+});
+SHIM_OP("ttnn.to_device", [](const Call& c) {
+    return ttnn::to_device(c.tensor("tensor"), c.device(), c.memory_config("memory_config"));
+});
+SHIM_OP("ttnn.from_device", [](const Call& c) { return ttnn::from_device(c.tensor("tensor")); });
+SHIM_OP("ttnn.deallocate", [](const Call& c) {
+    // The caller's handle is one reference, the call's input list another: only force can decide here.
+    Tensor tensor = c.tensor("tensor");
+    if (c.boolean("force", true)) {
+        tensor.deallocate(true);
+    }
+});
+SHIM_OP("ttnn.clone", [](const Call& c) {
+    return ttnn::clone(
+        c.tensor("input"), c.dtype("dtype"), c.memory_config("memory_config"), c.compute_config("compute_kernel_config"));
+});
+SHIM_OP("ttnn.copy", [](const Call& c) { return ttnn::copy(c.tensor("input_a"), c.tensor("input_b")); });
+SHIM_OP("ttnn.assign", [](const Call& c) {
+    if (c.has("input_b")) {
+        return ttnn::assign(c.tensor("input_a"), c.tensor("input_b"));
+    }
+    const auto dtype = c.dtype("dtype");
+    return ttnn::assign(
+        c.tensor("input_tensor"),
+        c.memory_config("memory_config").value_or(MemoryConfig()),
+        dtype ? std::optional<const DataType>(*dtype) : std::nullopt,
+        c.optional_tensor("output_tensor"));
+});
+SHIM_OP("ttnn.move", [](const Call& c) { return ttnn::move(c.tensor("input_tensor"), c.memory_config("memory_config")); });
+SHIM_OP("ttnn.reallocate", [](const Call& c) {
+    return ttnn::reallocate(c.tensor("tensor"), c.memory_config("memory_config"));
+});
+SHIM_OP("ttnn.copy_host_to_device_tensor", [](const Call& c) {
+    const Tensor& host = c.tensor("host_tensor");
+    const Tensor& device = c.tensor("device_tensor");
+    SHIM_CHECK(!is_on_device(host), "host_tensor must be on the host");
+    check_device_tensor(device, "device_tensor");
+    SHIM_CHECK(
+        host.logical_shape() == device.logical_shape() && host.dtype() == device.dtype() && host.layout() == device.layout(),
+        "expected equal shape, dtype and layout, got {} and {}",
+        host.tensor_spec(),
+        device.tensor_spec());
+    device.shim().buffer->set_values(host.shim().buffer->values());
+});
+SHIM_OP("ttnn.copy_device_to_host_tensor", [](const Call& c) {
+    const Tensor& device = c.tensor("device_tensor");
+    const Tensor& host = c.tensor("host_tensor");
+    SHIM_CHECK(!is_on_device(host), "host_tensor must be on the host");
+    check_device_tensor(device, "device_tensor");
+    SHIM_CHECK(
+        host.logical_shape() == device.logical_shape() && host.dtype() == device.dtype(),
+        "expected equal shape and dtype, got {} and {}",
+        host.tensor_spec(),
+        device.tensor_spec());
+    host.shim().buffer->set_values(device.shim().buffer->values());
+});

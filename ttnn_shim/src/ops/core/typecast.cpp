@@ -1,0 +1,86 @@
+// ttnn::typecast (device) and ttnn::to_dtype (host).
+#include "ops/core/core_programs.hpp"
+#include "ops/launch.hpp"
+#include "ops/registry.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
+#include "ttnn/operations/core/to_dtype/to_dtype_op.hpp"
+
+using namespace ttnn_shim;
+
+namespace ttnn {
+
+Tensor typecast(
+    const Tensor& input,
+    const DataType& output_dtype,
+    const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& optional_output_tensor,
+    const std::optional<CoreRangeSet>& sub_core_grids) {
+    OpScope scope("ttnn.typecast");
+    (void)sub_core_grids;
+    check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(
+        input.layout() == Layout::TILE || !is_block_float(output_dtype), "{} needs TILE layout", output_dtype);
+    if (optional_output_tensor) {
+        SHIM_CHECK(
+            optional_output_tensor->dtype() == output_dtype,
+            "output_tensor has dtype {}, expected {}",
+            optional_output_tensor->dtype(),
+            output_dtype);
+    }
+    return launch(
+        {.op = "typecast", .name = "TypecastDeviceOperation"},
+        {input},
+        {spec_like(input, output_dtype, memory_config)},
+        [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); },
+        {optional_output_tensor})[0];
+}
+
+Tensor typecast(
+    const Tensor& input,
+    const DataType& input_dtype,
+    const DataType& output_dtype,
+    const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& optional_output_tensor,
+    const std::optional<CoreRangeSet>& sub_core_grids) {
+    OpScope scope("ttnn.typecast");
+    SHIM_CHECK(input_dtype == input.dtype(), "input_dtype is {}, but the tensor has {}", input_dtype, input.dtype());
+    return typecast(input, output_dtype, memory_config, optional_output_tensor, sub_core_grids);
+}
+
+Tensor to_dtype(const Tensor& input_tensor, const DataType& dtype) {
+    OpScope scope("ttnn.to_dtype");
+    SHIM_CHECK(!is_on_device(input_tensor), "to_dtype works on host tensors; use ttnn.typecast on the device");
+    if (input_tensor.dtype() == dtype) {
+        return input_tensor;
+    }
+    const TensorSpec& spec = input_tensor.tensor_spec();
+    const Layout layout = is_block_float(dtype) ? Layout::TILE : spec.layout();
+    const TensorSpec result(spec.logical_shape(), dtype, layout, spec.memory_config());
+    if (!has_values(input_tensor)) {
+        return make_host_tensor(result, nullptr);
+    }
+    return from_host_values(raw_data(input_tensor), input_tensor.dtype(), result, nullptr);
+}
+
+}  // namespace ttnn
+
+SHIM_OP("ttnn.typecast", [](const Call& c) {
+    if (const auto input_dtype = c.dtype("input_dtype")) {
+        return ttnn::typecast(
+            c.tensor("input_tensor"),
+            *input_dtype,
+            c.dtype("output_dtype").value_or(DataType::INVALID),
+            c.memory_config("memory_config"),
+            c.optional_tensor("output_tensor"),
+            c.core_range_set("sub_core_grids"));
+    }
+    return ttnn::typecast(
+        c.tensor("input_tensor"),
+        c.dtype("dtype").value_or(DataType::INVALID),
+        c.memory_config("memory_config"),
+        c.optional_tensor("output_tensor"),
+        c.core_range_set("sub_core_grids"));
+});
+SHIM_OP("ttnn.to_dtype", [](const Call& c) {
+    return ttnn::to_dtype(c.tensor("tensor"), c.dtype("dtype").value_or(DataType::INVALID));
+});

@@ -1,0 +1,491 @@
+#include "ops/launch.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <unordered_map>
+
+namespace ttnn_shim {
+
+namespace {
+
+/// What the strategy and the engine say about one configuration: computed once, then looked up.
+struct Priced {
+    std::string factory;
+    int cores = 0;
+    int grid_x = 0;
+    int grid_y = 0;
+    uint64_t cb_bytes = 0;
+    bool modelled = false;
+    sim::Stats stats;
+    std::string attributes;
+    std::string fidelity;
+};
+
+/// The clock of one device.
+struct ClockState final : DeviceState {
+    explicit ClockState(const MachineMemory& machine) : arch(sim::make_arch(machine.card)), engine(arch) {}
+    sim::Arch arch;
+    sim::Engine engine;
+    std::unordered_map<std::string, Priced> memo;
+    EventLog log;
+};
+
+ClockState& clock_of(Device& device) {
+    if (!device.state) {
+        device.state = std::make_unique<ClockState>(device.machine());
+    }
+    return static_cast<ClockState&>(*device.state);
+}
+
+thread_local uint64_t running_call = 0;
+
+/// Idle time from the end of one kernel to the start of the next in a traced model: 0.61-0.66 us (Wormhole) and 0.54-0.59 us
+/// (Blackhole) from firmware end to firmware start, and 0.5-0.6 us of firmware around each kernel. Measured medians of profiler tables.
+double program_gap_ns(const sim::Arch& arch) { return arch.family == sim::Family::Wormhole ? 1180.0 : 1110.0; }
+
+// --- the configuration key: every fact that the plan depends on, as bytes ---
+
+template <typename T>
+void put(std::string& key, const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+void put_shape(std::string& key, const Shape& shape) {
+    put(key, static_cast<uint8_t>(shape.rank()));
+    key.append(reinterpret_cast<const char*>(shape.view().data()), shape.rank() * sizeof(uint32_t));
+}
+
+void put_grid(std::string& key, const CoreRangeSet& grid) {
+    put(key, static_cast<uint32_t>(grid.size()));
+    for (const CoreRange& range : grid.ranges()) {
+        put(key, range.start_coord);
+        put(key, range.end_coord);
+    }
+}
+
+void put_spec(std::string& key, const TensorSpec& spec) {
+    const MemoryConfig& config = spec.memory_config();
+    put(key, static_cast<uint8_t>(spec.data_type()));
+    put(key, static_cast<uint8_t>(spec.layout()));
+    put(key, static_cast<uint8_t>(config.memory_layout()));
+    put(key, static_cast<uint8_t>(config.buffer_type()));
+    put_shape(key, spec.logical_shape());
+    put_shape(key, spec.padded_shape());
+    if (const auto& shard = config.shard_spec()) {
+        put(key, shard->shape);
+        put(key, static_cast<uint8_t>(shard->orientation));
+        put_grid(key, shard->grid);
+    }
+    if (const auto& shard = config.nd_shard_spec()) {
+        put_shape(key, shard->shard_shape);
+        put(key, static_cast<uint8_t>(shard->orientation));
+        put_grid(key, shard->grid);
+    }
+}
+
+void put_attr(std::string& key, const AttrValue& value) {
+    put(key, static_cast<uint8_t>(value.index()));
+    std::visit(
+        [&]<typename T>(const T& item) {
+            if constexpr (std::is_arithmetic_v<T>) {
+                put(key, item);
+            } else if constexpr (std::is_same_v<T, std::string>) {
+                put(key, static_cast<uint32_t>(item.size()));
+                key += item;
+            } else {
+                put(key, static_cast<uint32_t>(item.size()));
+                for (const auto& element : item) {
+                    if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+                        put(key, static_cast<uint32_t>(element.size()));
+                        key += element;
+                    } else {
+                        put(key, element);
+                    }
+                }
+            }
+        },
+        value);
+}
+
+void make_key(
+    std::string& key, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
+    key.assign(program.op);
+    put(key, static_cast<uint8_t>(inputs.size()));
+    for (const Tensor& input : inputs) {
+        put_spec(key, input.tensor_spec());
+    }
+    for (const TensorSpec& output : outputs) {
+        put_spec(key, output);
+    }
+    for (const auto& [name, value] : program.attrs) {
+        key += name;
+        put_attr(key, value);
+    }
+    if (program.compute) {
+        const auto& compute = *program.compute;
+        put(key, static_cast<uint8_t>(compute.math_fidelity));
+        put(key, static_cast<uint8_t>(
+                     compute.math_approx_mode | compute.fp32_dest_acc_en << 1 | compute.packer_l1_acc << 2));
+    }
+}
+
+std::string attributes_text(const std::map<std::string, AttrValue, std::less<>>& attrs) {
+    std::ostringstream out;
+    for (const auto& [name, value] : attrs) {
+        out << (out.tellp() > 0 ? ";" : "") << name << "=";
+        std::visit(
+            [&]<typename T>(const T& item) {
+                if constexpr (std::is_same_v<T, bool>) {
+                    out << (item ? "true" : "false");
+                } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+                    out << item;
+                } else {
+                    out << "[";
+                    for (size_t i = 0; i < item.size(); ++i) {
+                        out << (i == 0 ? "" : ",") << item[i];
+                    }
+                    out << "]";
+                }
+            },
+            value);
+    }
+    return out.str();
+}
+
+const char* fidelity_name(MathFidelity fidelity) {
+    switch (fidelity) {
+        case MathFidelity::LoFi: return "LoFi";
+        case MathFidelity::HiFi2: return "HiFi2";
+        case MathFidelity::HiFi3: return "HiFi3";
+        case MathFidelity::HiFi4: return "HiFi4";
+        default: return "";
+    }
+}
+
+strategy::ComputeConfig describe(const std::optional<ttnn::ComputeKernelConfig>& config) {
+    strategy::ComputeConfig result;
+    if (!config) {
+        return result;
+    }
+    switch (config->math_fidelity) {
+        case MathFidelity::LoFi: result.fidelity = strategy::Fidelity::LoFi; break;
+        case MathFidelity::HiFi2: result.fidelity = strategy::Fidelity::HiFi2; break;
+        case MathFidelity::HiFi3: result.fidelity = strategy::Fidelity::HiFi3; break;
+        default: result.fidelity = strategy::Fidelity::HiFi4; break;
+    }
+    result.fp32_dest_acc = config->fp32_dest_acc_en;
+    result.math_approx = config->math_approx_mode;
+    result.packer_l1_acc = config->packer_l1_acc;
+    return result;
+}
+
+Priced price(
+    const ClockState& clock,
+    const Program& program,
+    const std::vector<Tensor>& inputs,
+    const std::vector<TensorSpec>& outputs) {
+    strategy::OpConfig config;
+    config.op = program.op;
+    for (const Tensor& input : inputs) {
+        config.inputs.push_back(describe(input.tensor_spec()));
+    }
+    for (const TensorSpec& output : outputs) {
+        config.outputs.push_back(describe(output));
+    }
+    config.attrs = program.attrs;
+    config.compute = describe(program.compute);
+    Priced priced;
+    try {
+        const strategy::DeviceProgram plan = strategy::plan(clock.arch, config);
+        priced.factory = plan.factory;
+        priced.cores = plan.cores;
+        priced.grid_x = plan.grid_x;
+        priced.grid_y = plan.grid_y;
+        priced.cb_bytes = static_cast<uint64_t>(std::max<int64_t>(plan.cb_bytes(), 0));
+        priced.modelled = plan.modelled;
+        priced.stats = clock.engine.run(plan.work);
+    } catch (const std::invalid_argument& error) {
+        fail(ErrorCode::InvalidArgument, error.what());
+    }
+    priced.attributes = attributes_text(program.attrs);
+    if (program.compute) {
+        priced.fidelity = fidelity_name(program.compute->math_fidelity);
+    }
+    return priced;
+}
+
+/// "binary" -> "BinaryDeviceOperation", when the op gives no name of its own.
+std::string operation_name(const Program& program) {
+    if (program.name != nullptr) {
+        return program.name;
+    }
+    std::string name;
+    bool upper = true;
+    for (const char* at = program.op; *at != '\0'; ++at) {
+        if (*at == '_') {
+            upper = true;
+        } else {
+            name += upper ? static_cast<char>(std::toupper(*at)) : *at;
+            upper = false;
+        }
+    }
+    return name + "DeviceOperation";
+}
+
+Tensor output_tensor(MeshDevice* device, const TensorSpec& spec, const OptionalTensor& given) {
+    if (!given) {
+        return make_device_tensor(device, spec);
+    }
+    SHIM_CHECK(
+        is_on_device(*given) && given->is_allocated() && given->device() == device,
+        "the preallocated output must be allocated on the inputs' device");
+    SHIM_CHECK(
+        given->dtype() == spec.data_type() && given->logical_shape() == spec.logical_shape(),
+        "preallocated output has {}, expected shape {} and dtype {}",
+        given->tensor_spec(),
+        spec.logical_shape(),
+        spec.data_type());
+    return *given;
+}
+
+void block_round(const Tensor& tensor) {
+    const Shape& shape = tensor.logical_shape();
+    const size_t width = shape.rank() == 0 ? 1 : shape[-1];
+    if (tensor.logical_volume() == 0) {
+        return;
+    }
+    auto values = mutable_data<bfloat16>(tensor);
+    parallel_for(values.size() / width, 16384 / width + 1, [&](size_t begin, size_t end) {
+        round_blocks(tensor.dtype(), values.data() + begin * width, end - begin, width);
+    });
+}
+
+}  // namespace
+
+strategy::TensorDesc describe(const TensorSpec& spec) {
+    strategy::TensorDesc desc;
+    desc.logical.assign(spec.logical_shape().begin(), spec.logical_shape().end());
+    desc.padded.assign(spec.padded_shape().begin(), spec.padded_shape().end());
+    switch (spec.data_type()) {
+        case DataType::FLOAT32: desc.dtype = strategy::DType::Float32; break;
+        case DataType::BFLOAT8_B: desc.dtype = strategy::DType::BFloat8B; break;
+        case DataType::BFLOAT4_B: desc.dtype = strategy::DType::BFloat4B; break;
+        case DataType::UINT32: desc.dtype = strategy::DType::UInt32; break;
+        case DataType::INT32: desc.dtype = strategy::DType::Int32; break;
+        case DataType::UINT16: desc.dtype = strategy::DType::UInt16; break;
+        case DataType::UINT8: desc.dtype = strategy::DType::UInt8; break;
+        default: desc.dtype = strategy::DType::BFloat16; break;
+    }
+    desc.layout = spec.layout() == Layout::TILE ? strategy::PageLayout::Tile : strategy::PageLayout::RowMajor;
+    const MemoryConfig& config = spec.memory_config();
+    desc.buffer = config.buffer_type() == BufferType::L1         ? strategy::BufferKind::L1
+                  : config.buffer_type() == BufferType::L1_SMALL ? strategy::BufferKind::L1Small
+                                                                 : strategy::BufferKind::Dram;
+    switch (config.memory_layout()) {
+        case TensorMemoryLayout::HEIGHT_SHARDED: desc.memory = strategy::MemoryLayout::HeightSharded; break;
+        case TensorMemoryLayout::WIDTH_SHARDED: desc.memory = strategy::MemoryLayout::WidthSharded; break;
+        case TensorMemoryLayout::BLOCK_SHARDED: desc.memory = strategy::MemoryLayout::BlockSharded; break;
+        case TensorMemoryLayout::ND_SHARDED: desc.memory = strategy::MemoryLayout::NdSharded; break;
+        default: desc.memory = strategy::MemoryLayout::Interleaved; break;
+    }
+    const auto describe_shard = [&](int64_t h, int64_t w, const CoreRangeSet& grid, ShardOrientation orientation) {
+        strategy::Shard shard;
+        shard.h = h;
+        shard.w = w;
+        shard.cores = static_cast<int>(grid.num_cores());
+        if (!grid.empty()) {
+            const CoreCoord box = grid.bounding_box().grid_size();
+            shard.grid_x = static_cast<int>(box.x);
+            shard.grid_y = static_cast<int>(box.y);
+        }
+        shard.col_major = orientation == ShardOrientation::COL_MAJOR;
+        desc.shard = shard;
+    };
+    if (const auto& shard = config.shard_spec()) {
+        describe_shard(shard->shape[0], shard->shape[1], shard->grid, shard->orientation);
+    } else if (const auto& nd_shard = config.nd_shard_spec()) {
+        const int64_t width = nd_shard->shard_shape[-1];
+        describe_shard(
+            static_cast<int64_t>(nd_shard->shard_shape.volume()) / std::max<int64_t>(width, 1),
+            width,
+            nd_shard->grid,
+            nd_shard->orientation);
+    }
+    return desc;
+}
+
+void EventLog::push(Event event) {
+    event.index = count_ - 1;
+    if (enabled_) {
+        events_.push_back(std::move(event));
+    }
+}
+
+double EventLog::advance(double gap_ns, double ns, int64_t cycles) {
+    const double start = now_ns_ + (count_ == 0 ? 0 : gap_ns);
+    now_ns_ = start + ns;
+    kernel_ns_ += ns;
+    cycles_ += cycles;
+    ++count_;
+    return start;
+}
+
+void EventLog::clear() {
+    events_.clear();
+    now_ns_ = 0;
+    kernel_ns_ = 0;
+    cycles_ = 0;
+    count_ = 0;
+}
+
+EventLog& event_log(Device& device) { return clock_of(device).log; }
+
+void set_call(uint64_t call_id) { running_call = call_id; }
+
+std::vector<Tensor> launch(
+    const Program& program,
+    const std::vector<Tensor>& inputs,
+    const std::vector<TensorSpec>& output_specs,
+    const Kernel& kernel,
+    const std::vector<OptionalTensor>& preallocated) {
+    SHIM_ASSERT(!inputs.empty());
+    return launch_on(device_of(inputs[0]), program, inputs, output_specs, kernel, preallocated);
+}
+
+std::vector<Tensor> launch_on(
+    MeshDevice* device,
+    const Program& program,
+    const std::vector<Tensor>& inputs,
+    const std::vector<TensorSpec>& output_specs,
+    const Kernel& kernel,
+    const std::vector<OptionalTensor>& preallocated) {
+    SHIM_CHECK(device != nullptr, "the op needs a device");
+    Device& machine = device->shim();
+    for (const Tensor& input : inputs) {
+        SHIM_CHECK(device_of(input) == device, "all tensors of an op must be on the same device");
+    }
+
+    std::vector<Tensor> outputs;
+    outputs.reserve(output_specs.size());
+    for (size_t i = 0; i < output_specs.size(); ++i) {
+        outputs.push_back(output_tensor(device, output_specs[i], i < preallocated.size() ? preallocated[i] : OptionalTensor()));
+    }
+
+    ClockState& clock = clock_of(machine);
+    thread_local std::string key;
+    make_key(key, program, inputs, output_specs);
+    auto found = clock.memo.find(key);
+    if (found == clock.memo.end()) {
+        found = clock.memo.emplace(key, price(clock, program, inputs, output_specs)).first;
+    }
+    const Priced& priced = found->second;
+    machine.allocator().check_circular_buffers(priced.cb_bytes);
+
+    const double gap_ns = program_gap_ns(clock.arch);
+    const double start_ns = clock.log.advance(gap_ns, priced.stats.ns, priced.stats.cycles);
+    if (clock.log.enabled()) {
+        Event event;
+        event.call_id = running_call;
+        event.call_op = current_op();
+        event.op = program.op;
+        event.name = operation_name(program);
+        event.factory = priced.factory;
+        event.cores = priced.cores;
+        event.grid_x = priced.grid_x;
+        event.grid_y = priced.grid_y;
+        event.cycles = priced.stats.cycles;
+        event.ns = priced.stats.ns;
+        event.gap_ns = gap_ns;
+        event.start_ns = start_ns;
+        event.modelled = priced.modelled;
+        event.l1_bytes = priced.cb_bytes;
+        event.l1_peak_bytes = machine.allocator().allocated(BufferType::L1) + priced.cb_bytes;
+        event.dram_bytes = machine.allocator().allocated(BufferType::DRAM);
+        event.stats = priced.stats;
+        event.attributes = priced.attributes;
+        event.fidelity = priced.fidelity;
+        for (const Tensor& input : inputs) {
+            event.inputs.push_back(input.tensor_spec());
+            event.input_ids.push_back(input.shim().id);
+            event.input_addresses.push_back(input.buffer_address());
+        }
+        for (const Tensor& output : outputs) {
+            event.outputs.push_back(output.tensor_spec());
+            event.output_ids.push_back(output.shim().id);
+            event.output_addresses.push_back(output.buffer_address());
+        }
+        clock.log.push(std::move(event));
+    }
+
+    if (!machine.estimate()) {
+        for (const Tensor& input : inputs) {
+            SHIM_CHECK(has_values(input), "input {} has no values: it was made in estimate mode", input.tensor_spec());
+        }
+        if (kernel) {
+            kernel(outputs);
+        }
+        for (const Tensor& output : outputs) {
+            ensure_values(output);
+            if (is_block_float(output.dtype())) {
+                block_round(output);
+            }
+        }
+    }
+    return outputs;
+}
+
+TensorSpec make_spec(const Shape& shape, DataType dtype, Layout layout, const MemoryConfig& memory_config) {
+    return TensorSpec(shape, tt::tt_metal::TensorLayout(dtype, tt::tt_metal::PageConfig(layout), memory_config));
+}
+
+TensorSpec spec_like(
+    const Tensor& input, const std::optional<DataType>& dtype, const std::optional<MemoryConfig>& memory_config) {
+    MemoryConfig config = memory_config.value_or(input.memory_config());
+    if (config.is_sharded() && !config.shard_spec() && !config.nd_shard_spec() &&
+        config.memory_layout() == input.memory_config().memory_layout()) {
+        config = config.with_shard_spec(input.memory_config().shard_spec());
+    }
+    return make_spec(input.logical_shape(), dtype.value_or(input.dtype()), input.layout(), config);
+}
+
+void check_device_tensor(const Tensor& tensor, const char* what, std::optional<Layout> layout) {
+    SHIM_CHECK(
+        is_on_device(tensor), "{} must be on a device, got a host tensor {}; use ttnn.to_device", what, tensor.tensor_spec());
+    SHIM_CHECK(tensor.is_allocated(), "{} was deallocated", what);
+    SHIM_CHECK(
+        !layout || tensor.layout() == *layout, "{} must have layout {}, got {}", what, layout.value_or(Layout::TILE), tensor.layout());
+}
+
+}  // namespace ttnn_shim
+
+namespace ttnn {
+
+ComputeKernelConfig init_device_compute_kernel_config(
+    tt::ARCH arch,
+    const std::optional<const ComputeKernelConfig>& config,
+    MathFidelity default_fidelity,
+    bool default_approx_mode,
+    bool default_fp32_acc,
+    bool default_l1_acc,
+    bool default_dst_full_sync_en,
+    operations::compute_throttle_utils::ThrottleLevel default_throttle_level) {
+    (void)arch;
+    if (!config) {
+        return {
+            default_fidelity,
+            default_approx_mode,
+            default_fp32_acc,
+            default_l1_acc,
+            default_dst_full_sync_en,
+            default_throttle_level};
+    }
+    ComputeKernelConfig result = *config;
+    if (result.math_fidelity == MathFidelity::Invalid) {
+        result.math_fidelity = default_fidelity;
+    }
+    return result;
+}
+
+}  // namespace ttnn

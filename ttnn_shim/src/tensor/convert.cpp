@@ -1,0 +1,189 @@
+#include "tensor/convert.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+// Leaf loops are cloned: AVX2 for any machine that runs the wheel, AVX-512 where the CPU has it.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define SHIM_CLONES __attribute__((target_clones("arch=x86-64-v4", "default")))
+#else
+#define SHIM_CLONES
+#endif
+
+namespace ttnn_shim {
+
+static_assert(std::endian::native == std::endian::little, "values are stored little-endian");
+
+SHIM_CLONES void f32_to_bf16(const float* source, bfloat16* target, size_t count) {
+    const auto* bits = reinterpret_cast<const uint32_t*>(source);
+    auto* out = reinterpret_cast<uint16_t*>(target);
+    for (size_t i = 0; i < count; ++i) {
+        const uint32_t value = bits[i];
+        const uint32_t rounded = (value + 0x7fffU + ((value >> 16) & 1U)) >> 16;
+        const uint32_t quiet = (value >> 16) | 0x40U;
+        out[i] = static_cast<uint16_t>((value & 0x7fffffffU) > 0x7f800000U ? quiet : rounded);
+    }
+}
+
+SHIM_CLONES void bf16_to_f32(const bfloat16* source, float* target, size_t count) {
+    const auto* in = reinterpret_cast<const uint16_t*>(source);
+    auto* out = reinterpret_cast<uint32_t*>(target);
+    for (size_t i = 0; i < count; ++i) {
+        out[i] = static_cast<uint32_t>(in[i]) << 16;
+    }
+}
+
+namespace {
+
+template <typename Integer>
+Integer saturate(float value) {
+    if (std::isnan(value)) {
+        return 0;
+    }
+    constexpr auto low = static_cast<double>(std::numeric_limits<Integer>::min());
+    constexpr auto high = static_cast<double>(std::numeric_limits<Integer>::max());
+    return static_cast<Integer>(std::clamp(std::trunc(static_cast<double>(value)), low, high));
+}
+
+template <typename From, typename To>
+void convert_loop(const From* source, To* target, size_t count) {
+    if constexpr (std::is_same_v<From, To>) {
+        std::memcpy(target, source, count * sizeof(To));
+    } else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, bfloat16>) {
+        f32_to_bf16(source, target, count);
+    } else if constexpr (std::is_same_v<From, bfloat16> && std::is_same_v<To, float>) {
+        bf16_to_f32(source, target, count);
+    } else {
+        for (size_t i = 0; i < count; ++i) {
+            if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
+                target[i] = static_cast<To>(source[i]);
+            } else if constexpr (std::is_integral_v<To>) {
+                target[i] = saturate<To>(static_cast<float>(source[i]));
+            } else {
+                target[i] = static_cast<To>(static_cast<float>(source[i]));
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void load_f32(DataType dtype, const void* source, float* target, size_t count) {
+    visit_dtype(dtype, [&]<typename T>(T) { convert_loop(static_cast<const T*>(source), target, count); });
+}
+
+void store_f32(DataType dtype, const float* source, void* target, size_t count) {
+    visit_dtype(dtype, [&]<typename T>(T) { convert_loop(source, static_cast<T*>(target), count); });
+}
+
+void convert(DataType from, const void* source, DataType to, void* target, size_t count) {
+    visit_dtype(from, [&]<typename From>(From) {
+        visit_dtype(to, [&]<typename To>(To) {
+            convert_loop(static_cast<const From*>(source), static_cast<To*>(target), count);
+        });
+    });
+}
+
+namespace {
+
+constexpr uint32_t exponent_of(uint32_t bits) { return (bits >> 23) & 0xffU; }
+
+/// Sign-magnitude mantissa of one value under a shared exponent; the sign is bit `mantissa_bits`.
+inline uint32_t quantize(uint32_t bits, uint32_t shared_exponent, uint32_t mantissa_bits) {
+    const uint32_t exponent = exponent_of(bits);
+    const uint32_t significand = exponent == 0 ? 0 : (bits & 0x7fffffU) | 0x800000U;
+    const uint32_t shift = std::min<uint32_t>(shared_exponent - exponent, 24);
+    const uint32_t aligned = exponent == 0 ? 0 : significand >> shift;  // dropped bits are not sticky
+    const uint32_t drop = 24 - mantissa_bits;
+    const uint32_t rounded = (aligned + (1U << (drop - 1)) - 1 + ((aligned >> drop) & 1U)) >> drop;
+    const uint32_t magnitude = std::min(rounded, (1U << mantissa_bits) - 1);
+    return magnitude == 0 ? 0 : magnitude | ((bits >> 31) << mantissa_bits);
+}
+
+/// Exact value of a mantissa: magnitude * 2^(exponent - 127 - (mantissa_bits - 1)). Built from bits, no rounding.
+inline float dequantize(uint32_t mantissa, uint32_t exponent, uint32_t mantissa_bits) {
+    const uint32_t magnitude = mantissa & ((1U << mantissa_bits) - 1);
+    const auto sign = (mantissa >> mantissa_bits) << 31;
+    const auto scaled = static_cast<float>(magnitude);
+    // 2^(exponent - 127 - (m - 1)) in two factors, so that neither leaves the float32 range.
+    const int power = static_cast<int>(exponent) - 127 - static_cast<int>(mantissa_bits - 1);
+    const int half = power / 2;
+    const auto factor = [](int p) { return std::bit_cast<float>(static_cast<uint32_t>(p + 127) << 23); };
+    const float value = scaled * factor(half) * factor(power - half);
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(value) | sign);
+}
+
+constexpr size_t BLOCK = 16;
+
+template <uint32_t MantissaBits>
+inline void round_block(const uint32_t* bits, bfloat16* target, size_t count) {
+    uint32_t shared = 0;
+    for (size_t i = 0; i < count; ++i) {
+        shared = std::max(shared, exponent_of(bits[i]));
+    }
+    for (size_t i = 0; i < count; ++i) {
+        target[i] = bfloat16(dequantize(quantize(bits[i], shared, MantissaBits), shared, MantissaBits));
+    }
+}
+
+template <uint32_t MantissaBits>
+void round_rows(const float* source, bfloat16* target, size_t rows, size_t width) {
+    for (size_t row = 0; row < rows; ++row) {
+        for (size_t at = 0; at < width; at += BLOCK) {
+            std::array<uint32_t, BLOCK> bits;
+            const size_t count = std::min(BLOCK, width - at);
+            std::memcpy(bits.data(), source + row * width + at, count * sizeof(float));
+            if (count == BLOCK) {
+                round_block<MantissaBits>(bits.data(), target + row * width + at, BLOCK);
+            } else {
+                round_block<MantissaBits>(bits.data(), target + row * width + at, count);
+            }
+        }
+    }
+}
+
+// Clones of the two instantiations: the templates above are inlined into them.
+__attribute__((flatten)) SHIM_CLONES void round_rows_7(const float* s, bfloat16* t, size_t rows, size_t width) {
+    round_rows<7>(s, t, rows, width);
+}
+__attribute__((flatten)) SHIM_CLONES void round_rows_3(const float* s, bfloat16* t, size_t rows, size_t width) {
+    round_rows<3>(s, t, rows, width);
+}
+
+}  // namespace
+
+void round_blocks_f32(DataType dtype, const float* source, bfloat16* target, size_t rows, size_t width) {
+    SHIM_ASSERT(is_block_float(dtype));
+    (dtype == DataType::BFLOAT8_B ? round_rows_7 : round_rows_3)(source, target, rows, width);
+}
+
+void round_blocks(DataType dtype, bfloat16* values, size_t rows, size_t width) {
+    std::vector<float> row(width);
+    for (size_t i = 0; i < rows; ++i) {
+        bf16_to_f32(values + i * width, row.data(), width);
+        round_blocks_f32(dtype, row.data(), values + i * width, 1, width);
+    }
+}
+
+uint8_t encode_block(const float* values, size_t count, int mantissa_bits, uint8_t* mantissas) {
+    uint32_t shared = 0;
+    for (size_t i = 0; i < count; ++i) {
+        shared = std::max(shared, exponent_of(std::bit_cast<uint32_t>(values[i])));
+    }
+    for (size_t i = 0; i < count; ++i) {
+        mantissas[i] = static_cast<uint8_t>(
+            quantize(std::bit_cast<uint32_t>(values[i]), shared, static_cast<uint32_t>(mantissa_bits)));
+    }
+    return static_cast<uint8_t>(shared);
+}
+
+float decode_block_value(uint8_t exponent, uint8_t mantissa, int mantissa_bits) {
+    return dequantize(mantissa, exponent, static_cast<uint32_t>(mantissa_bits));
+}
+
+}  // namespace ttnn_shim

@@ -1,0 +1,33 @@
+#include "tensor/device.hpp"
+
+namespace ttnn_shim {
+
+Device::Device(const DeviceOptions& options)
+    : machine_(machine_memory(options.card)),
+      allocator_(machine_, options.l1_small_bytes, options.trace_region_bytes),
+      estimate_(options.estimate) {}
+
+std::shared_ptr<tt::tt_metal::distributed::MeshDevice> open_device(const DeviceOptions& options) {
+    auto handle = std::make_shared<tt::tt_metal::distributed::MeshDevice>(std::make_unique<Device>(options));
+    handle->shim().set_handle(handle.get());
+    return handle;
+}
+
+}  // namespace ttnn_shim
+
+namespace tt::tt_metal::distributed {
+
+MeshDevice::MeshDevice(std::unique_ptr<ttnn_shim::Device> device) : device_(std::move(device)) {}
+MeshDevice::~MeshDevice() = default;
+
+tt::ARCH MeshDevice::arch() const { return device_->arch(); }
+CoreCoord MeshDevice::compute_with_storage_grid_size() const { return device_->grid(); }
+CoreCoord MeshDevice::dram_grid_size() const { return {device_->machine().dram_banks, 1}; }
+uint32_t MeshDevice::num_dram_channels() const { return device_->machine().dram_banks; }
+uint32_t MeshDevice::l1_size_per_core() const { return static_cast<uint32_t>(device_->machine().l1_end); }
+bool MeshDevice::close() {
+    device_->close();
+    return true;
+}
+
+}  // namespace tt::tt_metal::distributed

@@ -1,0 +1,71 @@
+// Matrix multiplication and convolution for kernels: oneDNN behind a plain C++ face, plain threaded loops where there is none.
+//
+// Values are bfloat16 or float32; accumulation is float32; one rounding at the store. Primitives and packed weights are cached
+// per process, keyed by shape (and, for weights, by the values block they came from).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tensor/storage.hpp"
+
+namespace ttnn_shim {
+
+enum class Activation : uint8_t { None, Relu, Gelu, GeluTanh, Silu, Sigmoid, Tanh };
+
+/// A row-major matrix operand, or a stack of them. `values` may be null; when it names the block that `data` points into and
+/// the operand is a constant (weights), the packed form is kept as long as the block lives.
+struct Matrix {
+    const void* data = nullptr;
+    DataType dtype = DataType::FLOAT32;  ///< FLOAT32, BFLOAT16 or a block float (stored as bfloat16)
+    std::shared_ptr<Values> values = nullptr;
+};
+
+struct MatmulCall {
+    // C[batch, m, n] = act(alpha * A[batch, m, k] x B[batch, k, n] + bias)
+    std::vector<int64_t> batch;    ///< batch extents of C; empty for one matrix
+    std::vector<int64_t> batch_a;  ///< same rank as `batch`, extents equal or 1
+    std::vector<int64_t> batch_b;
+    int64_t m = 1, k = 1, n = 1;
+    bool transpose_a = false;  ///< A is stored [k, m]
+    bool transpose_b = false;  ///< B is stored [n, k]
+    Matrix a, b;
+    const float* bias = nullptr;  ///< n values, or null
+    float alpha = 1.0F;
+    Activation activation = Activation::None;
+    void* c = nullptr;
+    DataType c_dtype = DataType::FLOAT32;  ///< FLOAT32 or BFLOAT16 (block floats: give BFLOAT16)
+    bool constant_b = false;               ///< pack B once and keep it
+};
+
+void matmul(const MatmulCall& call);
+
+struct ConvCall {
+    // NHWC activations, OIHW weights (I = in_channels / groups). out[n, oh, ow, o]
+    int64_t batch = 1, in_h = 1, in_w = 1, in_channels = 1;
+    int64_t out_h = 1, out_w = 1, out_channels = 1;
+    int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+    int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
+    int64_t groups = 1;
+    bool transposed = false;  ///< transposed convolution; weights are [in, out / groups, kh, kw]
+    Matrix input, weight;
+    const float* bias = nullptr;  ///< out_channels values, or null
+    Activation activation = Activation::None;
+    void* output = nullptr;
+    DataType output_dtype = DataType::FLOAT32;
+    bool constant_weight = true;
+};
+
+void convolution(const ConvCall& call);
+
+/// "oneDNN 3.2.0" or "plain loops".
+const char* gemm_library();
+/// True when bfloat16 operands are multiplied as bfloat16 (AVX-512); else they are widened to float32 first.
+bool gemm_has_bf16();
+/// Drops cached primitives and packed weights.
+void clear_gemm_cache();
+
+}  // namespace ttnn_shim

@@ -1,0 +1,197 @@
+#include "tensor/storage.hpp"
+
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <sys/mman.h>
+
+namespace ttnn_shim {
+
+namespace {
+
+// Freed blocks of at least this size are kept for reuse: fresh pages cost a fault per 4 KiB, more than many ops themselves.
+constexpr size_t POOLED_BYTES = 64 * 1024;
+constexpr size_t HUGE_PAGE_BYTES = 2 * 1024 * 1024;
+constexpr size_t POOL_LIMIT_BYTES = size_t{1} << 30;
+
+/// Sizes are rounded up to an eighth of their power of two, so that similar requests share blocks.
+size_t rounded(size_t bytes) {
+    bytes = std::max<size_t>(bytes, 64);
+    const size_t step = std::max<size_t>(std::bit_floor(bytes) / 8, 64);
+    return (bytes + step - 1) / step * step;
+}
+
+class Pool {
+public:
+    std::byte* take(size_t bytes) {
+        if (bytes >= POOLED_BYTES) {
+            const std::lock_guard lock(mutex_);
+            auto& list = free_[bytes];
+            if (!list.empty()) {
+                std::byte* block = list.back();
+                list.pop_back();
+                kept_bytes_ -= bytes;
+                return block;
+            }
+        }
+        const size_t alignment = bytes >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : 64;
+        void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+        if (block == nullptr) {
+            fail(ErrorCode::OutOfMemory, text("the host has no {} bytes of memory left", bytes));
+        }
+        if (bytes >= HUGE_PAGE_BYTES) {
+            madvise(block, bytes, MADV_HUGEPAGE);
+        }
+        return static_cast<std::byte*>(block);
+    }
+
+    void give(std::byte* block, size_t bytes) {
+        if (bytes >= POOLED_BYTES) {
+            const std::lock_guard lock(mutex_);
+            if (kept_bytes_ + bytes <= POOL_LIMIT_BYTES) {
+                free_[bytes].push_back(block);
+                kept_bytes_ += bytes;
+                return;
+            }
+        }
+        std::free(block);
+    }
+
+    ~Pool() {
+        for (auto& [bytes, list] : free_) {
+            for (std::byte* block : list) {
+                std::free(block);
+            }
+        }
+    }
+
+private:
+    std::mutex mutex_;
+    std::unordered_map<size_t, std::vector<std::byte*>> free_;
+    size_t kept_bytes_ = 0;
+};
+
+Pool& pool() {
+    static Pool* instance = new Pool;  // never destroyed: tensors may outlive static destruction
+    return *instance;
+}
+
+uint64_t next_tensor_id() {
+    static std::atomic<uint64_t> counter{0};
+    return ++counter;
+}
+
+}  // namespace
+
+std::shared_ptr<Values> Values::allocate(size_t bytes) {
+    return std::shared_ptr<Values>(new Values(pool().take(rounded(bytes)), bytes, nullptr));
+}
+
+std::shared_ptr<Values> Values::borrow(void* data, size_t bytes, std::shared_ptr<void> owner) {
+    return std::shared_ptr<Values>(new Values(static_cast<std::byte*>(data), bytes, std::move(owner)));
+}
+
+Values::~Values() {
+    if (!owner_) {
+        pool().give(data_, rounded(bytes_));
+    }
+}
+
+namespace {
+
+size_t value_bytes_of(const TensorSpec& spec) { return spec.logical_shape().volume() * stored_bytes(spec.data_type()); }
+
+}  // namespace
+
+Buffer::Buffer(const TensorSpec& spec, std::shared_ptr<Values> values)
+    : values_(std::move(values)), value_bytes_(value_bytes_of(spec)) {}
+
+Buffer::Buffer(std::shared_ptr<MeshDevice> device, const TensorSpec& spec, std::shared_ptr<Values> values)
+    : device_(std::move(device)), values_(std::move(values)), buffer_type_(spec.memory_config().buffer_type()), value_bytes_(value_bytes_of(spec)) {
+    Allocator& allocator = device_->shim().allocator();
+    bytes_per_bank_ = allocator.bytes_per_bank(spec);
+    address_ = allocator.allocate(spec, buffer_type_, bytes_per_bank_);
+}
+
+Buffer::~Buffer() { release(); }
+
+void Buffer::release() {
+    if (!allocated_) {
+        return;
+    }
+    allocated_ = false;
+    values_.reset();
+    if (device_) {
+        device_->shim().allocator().free(buffer_type_, address_);
+    }
+}
+
+std::byte* Buffer::writable() {
+    if (!values_) {
+        if (device_ && device_->shim().estimate()) {
+            return nullptr;
+        }
+        values_ = Values::allocate(value_bytes_);
+    } else if (values_.use_count() > 1) {
+        auto copy = Values::allocate(values_->bytes());
+        std::memcpy(copy->data(), values_->data(), values_->bytes());
+        values_ = std::move(copy);
+    }
+    return values_->data();
+}
+
+std::shared_ptr<Values> new_values(const TensorSpec& spec) { return Values::allocate(value_bytes_of(spec)); }
+
+void ensure_values(const Tensor& tensor) {
+    if (!has_values(tensor)) {
+        if (std::byte* target = tensor.shim().buffer->writable()) {
+            std::memset(target, 0, value_bytes_of(tensor.tensor_spec()));
+        }
+    }
+}
+
+Tensor make_host_tensor(const TensorSpec& spec, std::shared_ptr<Values> values) {
+    return Tensor(std::make_shared<TensorAttributes>(
+        TensorAttributes{spec, std::make_shared<Buffer>(spec, std::move(values)), next_tensor_id()}));
+}
+
+Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::shared_ptr<Values> values) {
+    SHIM_CHECK(device != nullptr, "expected a device, got none");
+    auto owner = device->weak_from_this().lock();
+    SHIM_CHECK(owner && device->shim().is_open(), "the device is closed");
+    const MemoryConfig& config = spec.memory_config();
+    SHIM_CHECK(
+        !config.is_sharded() || config.shard_spec() || config.nd_shard_spec(),
+        "a tensor cannot be allocated with a sharded memory config that has no shard spec: {}",
+        config);
+    return Tensor(std::make_shared<TensorAttributes>(TensorAttributes{
+        spec, std::make_shared<Buffer>(std::move(owner), spec, std::move(values)), next_tensor_id()}));
+}
+
+Tensor make_view(const Tensor& tensor, const TensorSpec& spec) {
+    SHIM_CHECK(
+        spec.logical_shape().volume() == tensor.logical_volume(),
+        "cannot view shape {} as {}: the volumes differ",
+        tensor.logical_shape(),
+        spec.logical_shape());
+    return Tensor(std::make_shared<TensorAttributes>(
+        TensorAttributes{spec, tensor.shim().buffer, next_tensor_id()}));
+}
+
+bool is_on_device(const Tensor& tensor) { return tensor.shim().buffer->device() != nullptr; }
+
+MeshDevice* device_of(const Tensor& tensor) {
+    const auto& buffer = tensor.shim().buffer;
+    SHIM_CHECK(buffer->device() != nullptr, "expected a tensor on a device, got a host tensor {}", tensor.tensor_spec());
+    SHIM_CHECK(buffer->is_allocated(), "the tensor {} was deallocated", tensor.tensor_spec());
+    return buffer->device().get();
+}
+
+bool has_values(const Tensor& tensor) { return tensor.shim().buffer->values() != nullptr; }
+
+}  // namespace ttnn_shim

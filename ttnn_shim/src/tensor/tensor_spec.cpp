@@ -1,0 +1,101 @@
+#include "ttnn/tensor/tensor_spec.hpp"
+
+#include "tensor/check.hpp"
+#include "tensor/dtype.hpp"
+
+namespace tt::tt_metal {
+
+namespace {
+
+constexpr uint32_t round_up(uint32_t value, uint32_t step) { return (value + step - 1) / step * step; }
+
+Shape pad_shape(const Shape& logical, const TensorLayout& layout) {
+    if (layout.get_layout() != Layout::TILE) {
+        return logical.rank() == 0 ? Shape{1} : logical;
+    }
+    Shape padded = logical.rank() < 2 ? logical.to_rank(2) : logical;
+    const Tile tile = layout.get_tile();
+    padded[-2] = round_up(padded[-2], tile.get_height());
+    padded[-1] = round_up(padded[-1], tile.get_width());
+    return padded;
+}
+
+void validate(const Shape& logical, const TensorLayout& layout) {
+    SHIM_CHECK(
+        ttnn_shim::stored_bytes(layout.get_data_type()) != 0 && layout.get_data_type() != DataType::FP8_E4M3 &&
+            layout.get_data_type() != DataType::INT8,
+        "data type {} is not supported",
+        layout.get_data_type());
+    SHIM_CHECK(layout.get_layout() != Layout::INVALID, "expected layout TILE or ROW_MAJOR");
+    SHIM_CHECK(
+        layout.get_layout() == Layout::TILE || !is_block_float(layout.get_data_type()),
+        "{} tensors must have TILE layout",
+        layout.get_data_type());
+    const auto& shard = layout.get_memory_config().shard_spec();
+    if (shard && layout.get_layout() == Layout::TILE) {
+        const Tile tile = layout.get_tile();
+        SHIM_CHECK(
+            shard->shape[0] % tile.get_height() == 0 && shard->shape[1] % tile.get_width() == 0,
+            "physical shard shape ({}, {}) must be tile {} sized",
+            shard->shape[0],
+            shard->shape[1],
+            to_string(Shape{tile.get_height(), tile.get_width()}));
+    }
+    SHIM_CHECK(!shard || (shard->shape[0] > 0 && shard->shape[1] > 0), "shard shape must not be zero");
+    (void)logical;
+}
+
+}  // namespace
+
+TensorSpec::TensorSpec(Shape logical_shape, TensorLayout tensor_layout)
+    : logical_shape_(std::move(logical_shape)), tensor_layout_(std::move(tensor_layout)) {
+    validate(logical_shape_, tensor_layout_);
+    padded_shape_ = pad_shape(logical_shape_, tensor_layout_);
+}
+
+TensorSpec::TensorSpec(Shape logical_shape, DataType dtype, Layout layout, MemoryConfig memory_config)
+    : TensorSpec(std::move(logical_shape), TensorLayout(dtype, PageConfig(layout), std::move(memory_config))) {}
+
+TensorSpec TensorSpec::with_memory_config(MemoryConfig memory_config) const {
+    TensorSpec result(logical_shape_, tensor_layout_.with_memory_config(std::move(memory_config)));
+    result.padded_shape_ = padded_shape_;
+    return result;
+}
+
+TensorSpec TensorSpec::with_padded_shape(Shape padded_shape) const {
+    TensorSpec result = *this;
+    result.padded_shape_ = std::move(padded_shape);
+    return result;
+}
+
+size_t TensorSpec::compute_page_size_bytes() const {
+    if (layout() == Layout::TILE) {
+        return ttnn_shim::tile_bytes(data_type(), tile().get_tile_hw());
+    }
+    const auto& config = memory_config();
+    const size_t width = config.shard_spec()      ? config.shard_spec()->shape[1]
+                         : config.nd_shard_spec() ? config.nd_shard_spec()->shard_shape[-1]
+                                                  : padded_shape_[-1];
+    return width * ttnn_shim::stored_bytes(data_type());
+}
+
+size_t TensorSpec::num_pages() const {
+    if (layout() == Layout::TILE) {
+        return padded_shape_.volume() / tile().get_tile_hw();
+    }
+    const size_t row_bytes = size_t{padded_shape_[-1]} * ttnn_shim::stored_bytes(data_type());
+    const size_t page_bytes = compute_page_size_bytes();
+    if (row_bytes == 0 || page_bytes == 0) {
+        return 0;
+    }
+    return padded_shape_.volume() / padded_shape_[-1] * ((row_bytes + page_bytes - 1) / page_bytes);
+}
+
+size_t TensorSpec::compute_packed_buffer_size_bytes() const { return num_pages() * compute_page_size_bytes(); }
+
+std::string to_string(const TensorSpec& spec) {
+    return ttnn_shim::text(
+        "{} {} {} {}", spec.logical_shape(), spec.data_type(), spec.layout(), to_string(spec.memory_config()));
+}
+
+}  // namespace tt::tt_metal
