@@ -29,13 +29,13 @@ constexpr ConstantRow kConstants[] = {
   {"second_operand", 130, 125},  // cycles
   {"bcast_fill", 300, 200},  // cycles
   {"write_issue", 60, 60},  // cycles
-  {"write_core_rate", 30, 9.3},  // B/cycle
+  {"write_core_rate", 15, 15},  // B/cycle
   {"write_barrier", 300, 385},  // cycles
   {"local_copy_rate", 30, 57},  // B/cycle
   {"dram_read_bank", 21.7, 51.4},  // GB/s
   {"dram_write_bank", 12.8, 40.4},  // GB/s
   {"dram_turnaround", 0.03, 0},  // ns/B
-  {"dram_write_aligned", 0.5, 1},  // 1
+  {"dram_write_aligned", 0.5, 0.77},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
@@ -57,7 +57,7 @@ constexpr ConstantRow kConstants[] = {
   {"binary_tile", 20, 9.2},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.7, 64},  // B/cycle
+  {"unpack_a_rate", 57.7, 90},  // B/cycle
   {"unpack_b_rate", 68.5, 80},  // B/cycle
   {"unpack_overlap", 0.86, 1},  // 1
   {"fpu_overhead", 1.04, 1.045},  // 1
@@ -77,6 +77,7 @@ constexpr ConstantRow kConstants[] = {
   {"mm_coupling", 9, 10},  // 1
   {"mm_write_rate", 86, 191},  // B/cycle
   {"mm_write_1d", 0.59, 0.59},  // 1
+  {"mm_lockstep", 0.7, 0.7},  // 1
   {"mm_fill", 860, 500},  // cycles
   {"tilize_block", 12, 12},  // cycles
   {"tilize_tile", 65, 65},  // cycles
@@ -92,7 +93,7 @@ constexpr ConstantRow kConstants[] = {
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
   {"write_stick", 46, 46},  // cycles
   {"write_stick_byte", 0.0135, 0.0135},  // cycles/B
-  {"s2i_start", 400, 400},  // cycles
+  {"s2i_start", 300, 300},  // cycles
   {"i2s_tile", 57, 57},  // cycles
   {"i2s_tile_byte", 0.049, 0.049},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
@@ -137,12 +138,12 @@ constexpr ConstantRow kConstants[] = {
   {"conv_mcast_tile", 18, 18},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
   {"norm_core", 713, 713},  // cycles
-  {"norm_row", 4970, 4522},  // cycles
-  {"norm_tile", 1260, 1525},  // cycles
+  {"norm_row", 2500, 2500},  // cycles
+  {"norm_tile", 1150, 1150},  // cycles
   {"softmax_row", 17000, 8900},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
   {"groupnorm_start", 12900, 12900},  // cycles
-  {"groupnorm_tile", 729, 729},  // cycles
+  {"groupnorm_tile", 1150, 1150},  // cycles
   {"groupnorm_group_tile", 765, 765},  // cycles
 };
 

@@ -102,7 +102,7 @@ Stats Engine::run(const Workload& work) const {
     Ticks total = 0;
     std::array<double, 4> mine{};
     for (const Phase& phase : cls.phases) {
-      const Ticks pipe = pipeline(phase);
+      const Ticks pipe = pipeline(phase) + ticks(phase.round_cycles * static_cast<double>(phase.repeat));
       const SharedTime st = shared_time(arch_, phase.shared);
       const double p = static_cast<double>(pipe) / kTicksPerCycle;
       total += ticks(soft_max({p, st.dram, st.link, st.floor}, k.contention_exponent) + phase.extra_cycles);

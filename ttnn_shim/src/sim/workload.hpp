@@ -34,6 +34,7 @@ struct Phase {
   std::vector<Stage> stages;
   Shared shared;          ///< for all repeats together
   double coupling = 0;    ///< exponent of the soft maximum between stages (0 = exact pipeline, no interference)
+  double round_cycles = 0; ///< serial cycles after each repeat (un-overlapped output write)
   double extra_cycles = 0; ///< serial cycles, once per phase (synchronisation, un-overlapped tail)
 };
 

@@ -126,6 +126,9 @@ DeviceProgram plan_halo(const Arch& arch, const OpConfig& c) {
   return p;
 }
 
+/// Stages hand over parts of a block (rows of tiles), not whole blocks.
+constexpr int kParts = 8;
+
 DeviceProgram plan_conv(const Arch& arch, const OpConfig& c) {
   const Constants& k = arch.k;
   if (c.inputs.size() < 2) throw std::invalid_argument("op 'conv2d': needs activations and weights");
@@ -152,21 +155,21 @@ DeviceProgram plan_conv(const Arch& arch, const OpConfig& c) {
     const double row_bytes = kw * static_cast<double>(a.width()) * a.element_bytes();
     const double read = bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) * (c.flag("split_reader") ? 0.55 : 1.0);
     Phase first;
-    first.items = static_cast<std::int64_t>(kb);
+    first.items = static_cast<std::int64_t>(kb) * kParts;
     first.coupling = k.conv_coupling;
-    first.stages = {{Unit::Reader, read, 0, 2}, {Unit::Compute, comp, 0, 2}, {Unit::Sender, fetch, 0, 2}};
+    first.stages = {{Unit::Reader, read / kParts, 0, 2}, {Unit::Sender, fetch / kParts, 0, 2}, {Unit::Compute, comp / kParts, 0, 2}};
     first.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) : 0;
     Phase rest;  // the weights stay in L1 for further rows
-    rest.items = static_cast<std::int64_t>((hb - 1) * kb);
+    rest.items = static_cast<std::int64_t>((hb - 1) * kb) * kParts;
     rest.coupling = k.stage_exponent;
-    rest.stages = {{Unit::Reader, read, 0, 2}, {Unit::Compute, comp, 0, 2}};
+    rest.stages = {{Unit::Reader, read / kParts, 0, 2}, {Unit::Compute, comp / kParts, 0, 2}};
     rest.extra_cycles = c.flag("untilize_out") ? m * n * k.conv_untilize : 0;
     phases_list = {std::move(first), std::move(rest)};
   } else {
     Phase blocks;
-    blocks.items = static_cast<std::int64_t>(hb * kb);
+    blocks.items = static_cast<std::int64_t>(hb * kb) * kParts;
     blocks.coupling = k.conv_coupling;
-    blocks.stages = {{Unit::Compute, mac + fill, 0, 2}, {Unit::Sender, fetch, 0, 2}};
+    blocks.stages = {{Unit::Sender, fetch / kParts, 0, 2}, {Unit::Compute, (mac + fill) / kParts, 0, 2}};
     // Activations of each column are tilized and multicast before the block can start.
     blocks.extra_cycles = hb * kb * (k.conv_mcast_block + k.conv_mcast_tile * bh * bw) + (c.flag("untilize_out") ? m * n * k.conv_untilize : 0);
     blocks.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) * hb : 0;

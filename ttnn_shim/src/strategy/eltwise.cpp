@@ -123,8 +123,8 @@ DeviceProgram plan_binary(const Arch& arch, const OpConfig& c) {
   if (c.flag("is_sfpu") || wide) compute = 2 * copy_tile(arch, a) + (op == "DIV" || op == "POWER" ? k.sfpu_scale * 1400 : k.sfpu_scale * 180);
   int passes = static_cast<int>(c.texts("post_ops").size());
   for (const std::string& post : c.texts("post_ops")) {
-    compute += sfpu(arch, post, false);
     if (post == "RELU") --passes;  // the packer applies it
+    else compute += sfpu(arch, post, false);
   }
   if (logical_op(op)) passes += 2;  // both operands go through a not-equal-zero pass first
   const double streaming = copy_tile(arch, a) + passes * (copy_tile(arch, a) + k.cb_pass);
@@ -169,7 +169,7 @@ DeviceProgram plan_ternary(const Arch& arch, const OpConfig& c) {
     if (i) reader += arch.k.second_operand;
     reads.push_back(&c.inputs[i]);
   }
-  const double compute = static_cast<double>(reads.size()) * copy_tile(arch, a) + arch.k.sfpu_scale * 100;
+  const double compute = copy_tile(arch, a) + arch.k.sfpu_scale * 100 + static_cast<double>(reads.size() - 1) * static_cast<double>(a.tile_bytes()) / arch.k.unpack_two_rate;
   return tile_stream(arch, c, "TernaryProgramFactory", reader, compute, reads);
 }
 

@@ -87,6 +87,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
   phase.stages = {{Unit::Sender, t.data, 0, 2}, {Unit::Compute, t.math, 0, 2}};
   if (!resident(c.inputs[0])) add_dram(phase.shared, c.inputs[0], static_cast<double>(s.m * s.k * s.batch * c.inputs[0].tile_bytes()), false);
   // Bytes that leave DRAM: multicast operands once, operands that each core reads for itself once per core.
+  if (p.kind == MatmulKind::Mcast1DIn1) phase.shared.dram_read_bytes /= k.mm_lockstep;  // every core walks its own rows of A, in step with the others
   add_dram(phase.shared, c.inputs[1], static_cast<double>(s.k * s.n * (s.b_batched ? s.batch : 1) * c.inputs[1].tile_bytes()), false);
 
   // Un-overlapped output write: what is left of a block's output when its last K block ends.
@@ -95,12 +96,14 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
     const double one_d = p.kind == MatmulKind::Mcast2D ? 1 : k.mm_write_1d;
     const double block_bytes = static_cast<double>(p.block_h * p.block_w * out.tile_bytes());
     const double all = block_bytes * std::min<double>(p.cores, static_cast<double>(s.m * s.n) * static_cast<double>(s.batch));
-    const double write = std::max(all / (k.mm_write_rate * one_d), block_bytes / k.write_core_rate);
+    // DRAM: all cores together walk the banks in step; L1: each core for itself.
+    const double write = std::max(in_dram(out) ? all / (k.mm_write_rate * one_d) : 0.0, block_bytes / k.write_core_rate);
     const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
     tail = std::max(write - t.math * (1 - 1 / subblocks), write / subblocks);
     if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
   }
-  phase.extra_cycles = k.mm_fill + static_cast<double>(rounds) * tail;
+  phase.extra_cycles = k.mm_fill;
+  phase.round_cycles = tail;
   program.work.cores = p.cores;
   program.work.has_compute = true;
   program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.ideal;

@@ -17,7 +17,9 @@ std::int64_t fit_bytes(const OpConfig& c, std::int64_t h, std::int64_t w, std::i
   return 2 * h * k * t0 + 2 * w * k * t1 + h * w * to + h * w * interm;
 }
 
-bool fits(const Arch& arch, const OpConfig& c, std::int64_t h, std::int64_t w, std::int64_t k) { return fit_bytes(c, h, w, k) < arch.l1_bytes; }
+/// L1 that the selector counts on: the older one looked at the core less its reserved start, 0.81.1 at what the allocator hands out.
+std::int64_t l1_limit(const Arch& arch, const OpConfig& c) { return c.text("selector") == "table" ? arch.l1_core_bytes - arch.l1_reserved_bytes : arch.l1_bytes; }
+bool fits(const Arch& arch, const OpConfig& c, std::int64_t h, std::int64_t w, std::int64_t k) { return fit_bytes(c, h, w, k) < l1_limit(arch, c); }
 
 /// Shrink the program until its buffers fit: the measured tables split the output block, 0.81.1 cuts in0_block_w.
 void fit_l1(const Arch& arch, const OpConfig& c, bool table_era, MatmulProgram& p) {
@@ -115,6 +117,14 @@ MatmulProgram select_sharded(const Arch& arch, const OpConfig& c, const MatmulSh
   p.block_k = std::max<std::int64_t>(1, p.block_k);
   p.block_h = p.m;
   p.block_w = p.n;
+  if (a.memory == MemoryLayout::HeightSharded) {
+    // The shards of A and of the output occupy L1 too; B is multicast again for every output block.
+    const std::int64_t taken = p.m * p.block_k * a.tile_bytes() + (resident(c.outputs[0]) ? p.m * p.n * c.outputs[0].tile_bytes() : 0);
+    while (p.block_h > 1 && fit_bytes(c, p.block_h, p.n, p.block_k) >= l1_limit(arch, c) - taken) {
+      --p.block_h;
+      while (p.m % p.block_h) --p.block_h;
+    }
+  }
   return p;
 }
 
@@ -143,7 +153,7 @@ MatmulProgram select_interleaved(const Arch& arch, const OpConfig& c, const Matm
   const bool in_range = !(ny == 1 && nx == 1) && ny <= arch.grid_y && nx <= arch.grid_x;
   // The older selector settles 1-D from the blocks of the square factor; 0.81.1 looks at the spread over the grid first.
   if (table_era || s.batch > 1 || !in_dram(a) || !in_dram(b)) {
-    if (ny == 1 && nx == 1) return mcast_1d(arch, s, s.n >= s.m, block_k);
+    if (ny == 1 && nx == 1 && s.batch > 1) return mcast_1d(arch, s, s.n >= s.m, block_k);
     if (in_range && ny == 1) return mcast_1d(arch, s, true, block_k);
     if (in_range && nx == 1) return mcast_1d(arch, s, false, block_k);
   }

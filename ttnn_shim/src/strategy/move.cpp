@@ -66,8 +66,7 @@ DeviceProgram plan_transpose(const Arch& arch, const OpConfig& c) {
   if (dim == "WH") return page_stream(arch, c, "TransposeWHProgramFactory", static_cast<double>(in.bytes()), k.unary_tile);
   if (dim != "HC" || in.layout == PageLayout::RowMajor) return page_stream(arch, c, dim == "CN" ? "TransposeCNProgramFactory" : "TransposeHCRMProgramFactory", static_cast<double>(in.bytes()));
   // HC: each face line of 16 elements goes to another tile.
-  const std::int64_t units = std::max(in.tiles(), out.tiles());
-  const int cores = split_cores(arch, c, units);
+  const int cores = static_cast<int>(c.integer("core_count", std::min<std::int64_t>(arch.cores(), std::max(in.tiles(), out.tiles()))));
   const double valid_lines = 2.0 * static_cast<double>(in.tiles()) * 32.0 * static_cast<double>(height(in, true)) / static_cast<double>(std::max<std::int64_t>(1, height(in, false)));
   const std::int64_t channels = in.padded.size() > 2 ? in.padded[in.padded.size() - 3] : 1;
   const double pad_lines = out.padded.size() > 1 && height(out, false) > channels
@@ -76,7 +75,8 @@ DeviceProgram plan_transpose(const Arch& arch, const OpConfig& c) {
   phase.items = ceil_div(in.tiles(), cores);
   phase.coupling = 2;
   phase.stages = {{Unit::Reader, page_read(arch, in, page_bytes(in)), 0, 2},
-                  {Unit::Writer, (valid_lines + pad_lines) / static_cast<double>(std::max<std::int64_t>(1, in.tiles())) * k.face_line, 0, 2}};
+                  {Unit::Writer, valid_lines / static_cast<double>(std::max<std::int64_t>(1, in.tiles())) * k.face_line, 0, 2}};
+  phase.extra_cycles = pad_lines / cores * k.face_line;
   add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
   add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
   return one_phase("TransposeHCTiledInterleavedProgramFactory", arch, cores, std::move(phase), false, false);

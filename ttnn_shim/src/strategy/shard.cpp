@@ -17,6 +17,13 @@ int cores_of(const Arch& arch, const OpConfig& c, const TensorDesc& t) {
   return static_cast<int>(c.integer("core_count", std::max<std::int64_t>(1, needed)));
 }
 
+/// Bytes of shards written to interleaved DRAM; whole-width shards start at multiples of their page count, which may be the same bank.
+void write_back(const Arch& arch, Phase& phase, const TensorDesc& in, const TensorDesc& out, double pages, int cores) {
+  if (!in_dram(out)) return;
+  phase.shared.dram_write_bytes = static_cast<double>(in.bytes());
+  phase.shared.dram_banks_hit = in.memory == MemoryLayout::HeightSharded ? bank_spread(cores, static_cast<std::int64_t>(pages), arch.dram_banks).effective : 0;
+}
+
 DeviceProgram plan_to_interleaved(const Arch& arch, const OpConfig& c) {
   const Constants& k = arch.k;
   const TensorDesc& in = c.inputs[0];
@@ -25,11 +32,11 @@ DeviceProgram plan_to_interleaved(const Arch& arch, const OpConfig& c) {
   Phase phase;
   phase.items = static_cast<std::int64_t>(sp.pages);
   phase.stages.push_back({Unit::Writer, k.write_stick + sp.bytes * k.write_stick_byte, 0, 2});
-  if (in.layout == PageLayout::Tile) phase.stages.back().cycles = std::max(phase.stages.back().cycles, sp.bytes / k.write_core_rate);
-  if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(in.bytes());
+  const int cores = cores_of(arch, c, in);
+  write_back(arch, phase, in, out, sp.pages, cores);
   phase.extra_cycles = k.s2i_start;
-  return one_phase(c.has("num_slices") && c.integer("num_slices") > 1 ? "ShardedToInterleavedPartialProgramFactory" : "ShardedToInterleavedProgramFactory", arch, cores_of(arch, c, in),
-                   std::move(phase), in.dtype != out.dtype, false);
+  return one_phase(c.has("num_slices") && c.integer("num_slices") > 1 ? "ShardedToInterleavedPartialProgramFactory" : "ShardedToInterleavedProgramFactory", arch, cores,
+                   std::move(phase), in.dtype != out.dtype, true);
 }
 
 DeviceProgram plan_to_sharded(const Arch& arch, const OpConfig& c) {
@@ -152,8 +159,10 @@ DeviceProgram plan_slice_write(const Arch& arch, const OpConfig& c) {
     phase.stages.push_back({Unit::Writer, k.write_barrier + k.stick_loop, 0, 2});
     bytes = static_cast<double>(in.bytes());
   }
+  const int cores = cores_of(arch, c, in);
+  write_back(arch, phase, in, out, static_cast<double>(phase.items), cores);
   if (in_dram(out)) phase.shared.dram_write_bytes = bytes;
-  return one_phase(in.layout == PageLayout::RowMajor ? "SliceWriteRMShardedInputProgramFactory" : "SliceWriteTiledShardedInputProgramFactory", arch, cores_of(arch, c, in), std::move(phase), false, false);
+  return one_phase(in.layout == PageLayout::RowMajor ? "SliceWriteRMShardedInputProgramFactory" : "SliceWriteTiledShardedInputProgramFactory", arch, cores, std::move(phase), false, false);
 }
 
 }  // namespace
