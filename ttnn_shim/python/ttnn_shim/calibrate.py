@@ -1,0 +1,404 @@
+"""Fit the machine constants marked as fitted in arch/constants.csv to the measured training tables, and report how well that generalises.
+
+Maximum a posteriori fit: robust squared log error of the predictions plus a log-normal prior around each constant's starting value (its
+published or first-principles value). Folds are taken by `split_group`, so near-duplicates never straddle. Needs numpy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import hashlib
+import io
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttnn_shim.estimate import configure, recognise
+from ttnn_shim.simlib import Simulator, simulator
+
+Vector = NDArray[np.float64]
+FAMILIES = ("wormhole_b0", "blackhole")
+TABLES = ("ops", "gemm", "eltwise_exp", "matmul_height_sharded")
+# Expected log error of a row (repeat noise and what the equations leave out), and how much a table counts beside the others.
+NOISE = {"ops": 0.07, "gemm": 0.02, "gemm_wall": 0.02, "eltwise_exp": 0.006, "matmul_height_sharded": 0.01}
+SHARE = {"ops": 1.0, "gemm": 1.0, "gemm_wall": 1.0, "eltwise_exp": 0.08, "matmul_height_sharded": 0.2}
+STEP = 0.02
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One fitted number: a constant on one chip family, or on both at once (tied)."""
+
+    name: str
+    families: tuple[str, ...]
+    start: float
+    sigma: float
+
+    @property
+    def label(self) -> str:
+        return self.name if len(self.families) == 2 else f"{self.name} [{self.families[0]}]"
+
+
+@dataclass
+class Observation:
+    """One measured number and the handles that price it."""
+
+    row_id: str
+    table: str
+    op: str
+    family: str
+    trace: str
+    group: str
+    truth: float
+    size: float
+    arch: int
+    config: int
+    column: int
+
+
+@dataclass
+class Problem:
+    """All observations with the simulator that prices them."""
+
+    sim: Simulator
+    observations: list[Observation]
+    archs: dict[str, list[int]]
+    jobs: list[tuple[int, int]] = field(default_factory=list)
+    job_of: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    column: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    truth: Vector = field(default_factory=lambda: np.zeros(0))
+    noise: Vector = field(default_factory=lambda: np.zeros(0))
+    share: Vector = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        index: dict[tuple[int, int], int] = {}
+        self.job_of = np.array([index.setdefault((o.arch, o.config), len(index)) for o in self.observations])
+        self.jobs = list(index)
+        self.column = np.array([o.column for o in self.observations])
+        self.truth = np.array([o.truth for o in self.observations])
+        self.noise = np.array([NOISE[o.table] for o in self.observations])
+        self.share = np.array([SHARE[o.table] for o in self.observations])
+
+    def set(self, parameters: Sequence[Parameter], values: Vector) -> None:
+        """Put fitted values into the simulator."""
+        for parameter, value in zip(parameters, values, strict=True):
+            for family in parameter.families:
+                self.sim.set(self.archs[family], parameter.name, float(value))
+
+    def predict(self, only: NDArray[np.bool_] | None = None) -> Vector:
+        """Predicted ns per observation (NaN outside `only`, a mask over jobs)."""
+        chosen = np.arange(len(self.jobs)) if only is None else np.flatnonzero(only)
+        priced = self.sim.price_many([self.jobs[i][0] for i in chosen], [self.jobs[i][1] for i in chosen])
+        table = np.full((len(self.jobs), 3), np.nan)
+        if len(chosen):
+            table[chosen] = np.array(priced)
+        result: Vector = table[self.job_of, self.column]
+        return result
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """Rows of a CSV file, gzipped or not."""
+    csv.field_size_limit(1 << 30)
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8"))))
+
+
+def load(data: Path, sim: Simulator) -> Problem:
+    """Observations of all four training tables."""
+    observations: list[Observation] = []
+    archs: dict[str, set[int]] = {family: set() for family in FAMILIES}
+    for table in TABLES:
+        path = next((p for p in (data / f"{table}.train.csv", data / f"{table}.train.csv.gz") if p.exists()), None)
+        if path is None:
+            raise FileNotFoundError(f"{data}: no {table}.train.csv[.gz]")
+        rows = read_table(path)
+        kind = recognise(list(rows[0]))
+        for index, row in enumerate(rows, 1):
+            done = configure(row, index, kind)
+            arch = sim.arch(done.card, done.grid, done.dram_banks)
+            config = sim.config(done.config)
+            archs[row["arch"]].add(arch)
+            size = float(row.get("total_bytes") or 0) + float(row.get("flops") or 0) / 1000
+
+            def add(name: str, truth: str, column: int, row: dict[str, str] = row, arch: int = arch, config: int = config, size: float = size) -> None:
+                observations.append(Observation(row["id"], name, row["op"], row["arch"], row.get("source_file", ""), row["split_group"], float(truth), size, arch, config, column))
+
+            add(table, row.get("kernel_ns") or row["trisc1_avg_ns"], 1 if table == "gemm" else 0)
+            if row.get("wall_trace_ns"):
+                add("gemm_wall", row["wall_trace_ns"], 2)
+    return Problem(sim, observations, {family: sorted(handles) for family, handles in archs.items()})
+
+
+def read_constants(arch_dir: Path) -> list[dict[str, str]]:
+    """Rows of constants.csv."""
+    with open(arch_dir / "constants.csv", newline="", encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
+
+
+def parameters_of(constants: Sequence[dict[str, str]]) -> list[Parameter]:
+    """The fitted numbers behind the constants table."""
+    out: list[Parameter] = []
+    for row in constants:
+        sigma = float(row["sigma"])
+        match row["fitted"]:
+            case "no":
+                continue
+            case "both":
+                out += [Parameter(row["name"], (family,), float(row[f"start_{family}"]), sigma) for family in FAMILIES]
+            case "shared":
+                out.append(Parameter(row["name"], FAMILIES, float(row["start_blackhole"]), sigma))
+            case ("wormhole_b0" | "blackhole") as family:
+                out.append(Parameter(row["name"], (family,), float(row[f"start_{family}"]), sigma))
+            case other:
+                raise ValueError(f"constants.csv: {row['name']}: fitted must be no, both, shared or a family, not {other!r}")
+    return out
+
+
+@dataclass
+class Fit:
+    """Outcome of one fit."""
+
+    values: Vector
+    predictions: Vector
+    jacobian: Vector
+    cost: float
+
+
+def fit(problem: Problem, parameters: Sequence[Parameter], train: NDArray[np.bool_], iterations: int = 12, verbose: bool = False) -> Fit:
+    """Levenberg-Marquardt on log constants over the observations in `train`; predictions are for all observations."""
+    start = np.log([p.start for p in parameters])
+    sigma = np.array([p.sigma for p in parameters])
+    theta = start.copy()
+    job_mask = np.zeros(len(problem.jobs), bool)
+    job_mask[problem.job_of[train]] = True
+    index = np.flatnonzero(train)
+    truth, noise, share = problem.truth[index], problem.noise[index], problem.share[index]
+
+    def residuals(at: Vector) -> Vector:
+        problem.set(parameters, np.exp(at))
+        error = np.log(problem.predict(job_mask)[index] / truth)
+        return np.asarray(np.where(np.isfinite(error), error, 3.0) / noise)
+
+    def cost_of(res: Vector, at: Vector) -> float:
+        # Robust: quadratic near zero, linear in the tail (median and 90th percentile count, not the worst row).
+        return float(np.sum(share * 2 * (np.sqrt(1 + res * res) - 1)) + np.sum(((at - start) / sigma) ** 2))
+
+    res = residuals(theta)
+    cost = cost_of(res, theta)
+    damping = 1e-2
+    jacobian = np.zeros((len(index), len(parameters)))
+    for iteration in range(iterations):
+        for j, parameter in enumerate(parameters):
+            moved = theta.copy()
+            moved[j] += STEP
+            problem.set([parameter], np.exp(moved[j : j + 1]))
+            predicted = problem.predict(job_mask)[index]
+            error = np.log(predicted / truth) / noise
+            jacobian[:, j] = np.where(np.isfinite(error), error - res, 0) / STEP
+            problem.set([parameter], np.exp(theta[j : j + 1]))
+        weight = share / np.sqrt(1 + res * res)
+        normal = jacobian.T @ (jacobian * weight[:, None]) + np.diag(1 / sigma**2)
+        gradient = jacobian.T @ (weight * res) + (theta - start) / sigma**2
+        improved = False
+        for _ in range(6):
+            step = -np.linalg.solve(normal + damping * np.diag(np.diag(normal)), gradient)
+            trial = theta + np.clip(step, -0.4, 0.4)
+            trial_res = residuals(trial)
+            trial_cost = cost_of(trial_res, trial)
+            if trial_cost < cost:
+                improved = cost - trial_cost > 1e-4 * cost
+                theta, res, cost = trial, trial_res, trial_cost
+                damping = max(damping / 4, 1e-6)
+                break
+            damping *= 5
+        if verbose:
+            print(f"  iteration {iteration}: cost {cost:.1f}", file=sys.stderr, flush=True)
+        if not improved:
+            break
+    problem.set(parameters, np.exp(theta))
+    return Fit(np.exp(theta), problem.predict(), jacobian * noise[:, None], cost)
+
+
+def fold_of(group: str) -> int:
+    """Fold of a configuration group, the same in every table and run."""
+    return int(hashlib.sha1(group.encode()).hexdigest(), 16) % FOLDS
+
+
+def cross_validate(problem: Problem, parameters: Sequence[Parameter], verbose: bool = False) -> tuple[Vector, list[Vector]]:
+    """Out-of-fold predictions of every observation, and the constants of each fold."""
+    folds = np.array([fold_of(o.group) for o in problem.observations])
+    out = np.full(len(folds), np.nan)
+    values = []
+    for k in range(FOLDS):
+        done = fit(problem, parameters, folds != k)
+        out[folds == k] = done.predictions[folds == k]
+        values.append(done.values)
+        if verbose:
+            print(f"fold {k}: cost {done.cost:.0f}", file=sys.stderr, flush=True)
+    return out, values
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """Linear-interpolated quantile."""
+    return float(np.quantile(np.array(values), q)) if len(values) else math.nan
+
+
+def spearman(a: Vector, b: Vector) -> float:
+    """Rank correlation (ties get mean ranks)."""
+
+    def ranks(x: Vector) -> Vector:
+        order = np.argsort(x, kind="stable")
+        out = np.empty(len(x))
+        values = x[order]
+        i = 0
+        while i < len(x):
+            j = i
+            while j + 1 < len(x) and values[j + 1] == values[i]:
+                j += 1
+            out[order[i : j + 1]] = (i + j) / 2
+            i = j + 1
+        return out
+
+    if len(a) < 3:
+        return math.nan
+    return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
+
+
+@dataclass(frozen=True)
+class Score:
+    """Error of a set of predictions: percent, rank correlation."""
+
+    n: int
+    median: float
+    p90: float
+    rho: float
+
+    def __str__(self) -> str:
+        return f"{self.n} | {self.median:.1f} | {self.p90:.1f} | {self.rho:.3f}"
+
+
+def score(problem: Problem, predictions: Vector, mask: NDArray[np.bool_]) -> Score:
+    """Score of the predictions where `mask` holds."""
+    truth, made = problem.truth[mask], predictions[mask]
+    ape = list(100 * np.abs(made / truth - 1))
+    return Score(len(ape), quantile(ape, 0.5), quantile(ape, 0.9), spearman(truth, made))
+
+
+def mask_of(problem: Problem, **want: str) -> NDArray[np.bool_]:
+    """Observations whose fields equal the given values."""
+    return np.array([all(getattr(o, key) == value for key, value in want.items()) for o in problem.observations])
+
+
+def thin(problem: Problem, every: int = 12) -> NDArray[np.bool_]:
+    """All ops and gemm rows, a sample of the two big sweeps: enough where only ops are judged."""
+    return np.array([o.table in ("ops", "gemm", "gemm_wall") or i % every == 0 for i, o in enumerate(problem.observations)])
+
+
+def leave_trace_out(problem: Problem, parameters: Sequence[Parameter]) -> dict[str, Score]:
+    """Ops rows of one trace file predicted from all other files: a new model, card or software version."""
+    out: dict[str, Score] = {}
+    merged = np.full(len(problem.observations), np.nan)
+    keep = thin(problem)
+    for trace in sorted({o.trace for o in problem.observations if o.trace}):
+        held = mask_of(problem, trace=trace)
+        done = fit(problem, parameters, keep & ~held, iterations=6)
+        out[trace] = score(problem, done.predictions, held)
+        merged[held] = done.predictions[held]
+    out["all"] = score(problem, merged, ~np.isnan(merged))
+    return out
+
+
+def leave_sizes_out(problem: Problem, parameters: Sequence[Parameter], minimum: int = 8) -> dict[str, Score]:
+    """The larger half of one op family's rows predicted from its smaller half and everything else."""
+    out: dict[str, Score] = {}
+    merged = np.full(len(problem.observations), np.nan)
+    keep = thin(problem)
+    for op in sorted({o.op for o in problem.observations if o.table == "ops"}):
+        rows = mask_of(problem, op=op, table="ops")
+        if rows.sum() < minimum:
+            continue
+        middle = float(np.median([o.size for o, m in zip(problem.observations, rows, strict=True) if m]))
+        held = rows & np.array([o.size > middle for o in problem.observations])
+        done = fit(problem, parameters, keep & ~held, iterations=6)
+        out[op] = score(problem, done.predictions, held)
+        merged[held] = done.predictions[held]
+    out["all"] = score(problem, merged, ~np.isnan(merged))
+    return out
+
+
+def write_constants(arch_dir: Path, constants: Sequence[dict[str, str]], parameters: Sequence[Parameter], values: Vector) -> None:
+    """Fitted values back into constants.csv."""
+    by_name = {row["name"]: row for row in constants}
+    for parameter, value in zip(parameters, values, strict=True):
+        for family in parameter.families:
+            by_name[parameter.name][family] = f"{value:.5g}"
+    with open(arch_dir / "constants.csv", "w", newline="", encoding="utf-8") as handle:
+        writer = csv.DictWriter(handle, fieldnames=list(constants[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(constants)
+
+
+def write_predictions(path: Path, problem: Problem, predictions: Vector) -> None:
+    """id,predicted_ns,predicted_wall_ns as the scorer reads it."""
+    wall = {o.row_id: p for o, p in zip(problem.observations, predictions, strict=True) if o.table == "gemm_wall"}
+    with open(path, "w", newline="", encoding="utf-8") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(("id", "predicted_ns", "predicted_wall_ns"))
+        for o, p in zip(problem.observations, predictions, strict=True):
+            if o.table != "gemm_wall":
+                writer.writerow((o.row_id, f"{p:.1f}", f"{wall[o.row_id]:.1f}" if o.row_id in wall else ""))
+
+
+def reset(problem: Problem, constants: Sequence[dict[str, str]]) -> None:
+    """Constants that are not fitted, as the table has them."""
+    for row in constants:
+        for family in FAMILIES:
+            problem.sim.set(problem.archs[family], row["name"], float(row[family]))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line."""
+    root = Path(__file__).resolve().parents[3]
+    parser = argparse.ArgumentParser(prog="python -m ttnn_shim.calibrate", description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--data", type=Path, default=root / "tests" / "data" / "hardware", help="folder of the *.train.csv[.gz] tables")
+    parser.add_argument("--arch", type=Path, default=root / "ttnn_shim" / "arch", help="folder of constants.csv")
+    parser.add_argument("--write", action="store_true", help="write the fitted constants back (then run arch/generate.py and rebuild)")
+    parser.add_argument("--predictions", type=Path, help="write out-of-fold predictions of the training rows here")
+    parser.add_argument("--docs", type=Path, help="write the accuracy page here (takes some minutes)")
+    parser.add_argument("--quick", action="store_true", help="full fit only, no cross-validation")
+    args = parser.parse_args(argv)
+    sim = simulator()
+    problem = load(args.data, sim)
+    constants = read_constants(args.arch)
+    reset(problem, constants)
+    parameters = parameters_of(constants)
+    print(f"{len(problem.observations)} observations, {len(problem.jobs)} configurations, {len(parameters)} fitted numbers", file=sys.stderr)
+    everything = np.ones(len(problem.observations), bool)
+    full = fit(problem, parameters, everything, verbose=True)
+    for table in NOISE:
+        print(f"in sample  {table:24s} {score(problem, full.predictions, mask_of(problem, table=table))}")
+    if not args.quick:
+        out_of_fold, folds = cross_validate(problem, parameters, verbose=True)
+        for table in NOISE:
+            print(f"out of fold {table:23s} {score(problem, out_of_fold, mask_of(problem, table=table))}")
+        if args.predictions:
+            write_predictions(args.predictions, problem, out_of_fold)
+        if args.docs:
+            from ttnn_shim.accuracy import accuracy_page
+
+            args.docs.write_text(accuracy_page(problem, constants, parameters, full, out_of_fold, folds), encoding="utf-8")
+    if args.write:
+        write_constants(args.arch, constants, parameters, full.values)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
