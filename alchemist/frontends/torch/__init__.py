@@ -1,0 +1,324 @@
+"""PyTorch front end: `capture` exports a module or function and lowers the ATen graph to TTIR."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
+from torch.utils import _pytree as pytree
+
+from alchemist.errors import FrontendError, UnsupportedOpError
+from alchemist.frontends.base import Argument, FrontendResult, Output
+from alchemist.frontends.torch import rules as _rules
+from alchemist.frontends.torch.dtypes import numpy_name, to_numpy
+from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.export import (
+    FunctionModule,
+    export,
+    input_names,
+    output_names,
+    unique,
+    warn_of_training,
+)
+from alchemist.frontends.torch.lowering import INLINE_LIMIT, Lowering, Tensor, flatten, mutated_argument
+from alchemist.frontends.torch.source import Sources
+
+__all__ = ["capture"]
+_ = _rules
+_KINDS = {InputKind.PARAMETER: "parameter", InputKind.BUFFER: "parameter", InputKind.CONSTANT_TENSOR: "constant"}
+
+
+@dataclass(slots=True)
+class _Place:
+    """A placeholder of the exported graph."""
+
+    node: fx.Node
+    name: str
+    kind: str  # "input" | "parameter" | "constant" | "static"
+    value: Any  # tensor, or the number of a static input
+    target: str = ""
+    buffer: bool = False
+
+
+def capture(
+    model: torch.nn.Module | Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+) -> FrontendResult:
+    """Exports `model(*args, **kwargs)` and lowers it to TTIR.
+
+    Errors: FrontendError (control flow on values, shapes that depend on data), UnsupportedOpError (all ops without a rule),
+    InputError (arguments that do not fit).
+    """
+    wrapped = not isinstance(model, torch.nn.Module)
+    root = FunctionModule(model) if wrapped else model
+    if not isinstance(root, torch.nn.Module):
+        raise FrontendError("neither a torch.nn.Module nor a function", got=type(model).__name__)
+    function = model if wrapped else root.forward
+    name = getattr(model, "__name__", type(model).__name__) if wrapped else type(model).__name__
+    warn_of_training(root)
+    program = export(root, tuple(args), dict(kwargs or {}))
+    sources = Sources(root, str(getattr(model, "__qualname__", name)), wrapped)
+    places = _placeholders(program, root, function)
+    lowering, env, declared = _prepare(program, places, sources)
+    values, mutations = _lower(program, lowering, env, places)
+    names = output_names(program)
+    users = [(label, value) for label, value in zip(names, values, strict=True) if isinstance(value, Tensor)]
+    labels = unique([*(label for label, _ in users), *(place.name for place, _ in mutations)])
+    tensors = [value for _, value in users] + [value for _, value in mutations]
+    _check_supported(lowering)
+    inputs = sum(place.kind == "input" for place in declared)
+    module, kept = lowering.finish(tensors, labels, inputs)
+    arguments = [_argument(place) for place in declared] + [
+        Argument(c.name, "constant", tuple(c.value.shape), numpy_name(c.value.dtype), partial(to_numpy, c.value))
+        for c in lowering.lifted
+    ]
+    mutated = [""] * len(users) + [place.name for place, _ in mutations]
+    outputs = [
+        Output(label, value.shape, numpy_name(value.dtype), mutates)
+        for label, value, mutates in zip(labels, tensors, mutated, strict=True)
+    ]
+    runner = _Golden(root, tuple(args), dict(kwargs or {}), program, [place for place, _ in mutations], places)
+    class_sources = sources.class_sources()
+    return FrontendResult(
+        module=module,
+        framework="torch",
+        model_name=str(name).replace("<lambda>", "function"),
+        arguments=[arguments[i] for i in kept],
+        outputs=outputs,
+        golden=runner.outputs,
+        stages={"fx": lambda: program.graph_module.print_readable(print_output=False)},
+        source_files=sources.source_files(),
+        class_sources=class_sources,
+        made_from=_made_from(root),
+        golden_ops=runner.ops,
+    )
+
+
+def _made_from(root: torch.nn.Module) -> dict[str, str]:
+    """Versions of torch and of the packages that the model's classes come from."""
+    out = {"torch": str(torch.__version__)}
+    for package in sorted({type(module).__module__.partition(".")[0] for module in root.modules()}):
+        if package in ("torch", "__main__", "alchemist", "builtins"):
+            continue
+        try:
+            version = getattr(importlib.import_module(package), "__version__", None)
+        except ImportError:
+            continue
+        if isinstance(version, str):
+            out[package] = version
+    return out
+
+
+# --- arguments ------------------------------------------------------------------------------------------------------------
+
+
+def _placeholders(program: ExportedProgram, root: torch.nn.Module, function: Callable[..., Any]) -> list[_Place]:
+    nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+    user_names = iter(input_names(program, function))
+    example_args, example_kwargs = program.example_inputs or ((), {})
+    user_values = iter(pytree.tree_leaves((example_args, example_kwargs)))
+    tied = _first_names(root)
+    out = []
+    for spec in program.graph_signature.input_specs:
+        node = nodes[spec.arg.name]
+        if spec.kind is InputKind.USER_INPUT:
+            value, name = next(user_values), next(user_names)
+            out.append(_Place(node, name, "input" if isinstance(value, torch.Tensor) else "static", value))
+            continue
+        if spec.kind not in _KINDS:
+            raise FrontendError(f"{spec.kind.name.lower()} arguments are not supported", got=str(spec.target))
+        target = str(spec.target)
+        value = program.state_dict.get(target)
+        if value is None:
+            value = program.constants.get(target)
+        if not isinstance(value, torch.Tensor):
+            raise FrontendError("a captured object is no tensor", got=f"{target}: {type(value).__name__}")
+        name = tied.get(id(value), target)
+        out.append(_Place(node, name, _KINDS[spec.kind], value, target, spec.kind is InputKind.BUFFER))
+    return out
+
+
+def _first_names(root: torch.nn.Module) -> dict[int, str]:
+    """id of a tied parameter -> its first name."""
+    return {id(value): name for name, value in root.named_parameters()}
+
+
+def _mutated_places(program: ExportedProgram) -> set[str]:
+    """Names of placeholders that the graph writes to."""
+    same: dict[fx.Node, fx.Node] = {}
+    out: set[str] = set()
+    for node in program.graph.nodes:
+        mutated = mutated_argument(node) if node.op == "call_function" else None
+        if mutated is not None:
+            origin = same.get(mutated, mutated)
+            same[node] = origin
+            if origin.op == "placeholder":
+                out.add(origin.name)
+    written = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
+    targets = {str(spec.target) for spec in program.graph_signature.output_specs if spec.kind in written}
+    for spec in program.graph_signature.input_specs:
+        if (spec.target if spec.target is not None else spec.arg.name) in targets:
+            out.add(spec.arg.name)
+    return out
+
+
+def _is_constant(place: _Place, mutated: set[str]) -> bool:
+    """Whether the value may be used while lowering: integer buffers and small tensors found in the graph, if never written."""
+    if place.kind not in ("parameter", "constant") or place.node.name in mutated:
+        return False
+    if place.kind == "constant" and place.value.numel() <= INLINE_LIMIT:
+        return True
+    whole = place.value.dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
+    return whole and (place.buffer or place.kind == "constant")
+
+
+def _prepare(
+    program: ExportedProgram, places: Sequence[_Place], sources: Sources
+) -> tuple[Lowering, dict[fx.Node, Any], list[_Place]]:
+    """The lowering with its declared arguments (inputs first), and the values of the placeholders."""
+    mutated = _mutated_places(program)
+    by_name: dict[str, _Place] = {}
+    declared: list[_Place] = []
+    for wanted in ("input", "parameter", "constant"):
+        for place in places:
+            if place.kind != wanted or (place.kind != "input" and place.name in by_name):
+                continue
+            if place.kind == "constant" and place.target.startswith("lifted_tensor"):
+                user = next(iter(place.node.users), None)
+                place.name = sources.variable(user) or place.target
+                if place.name in by_name:
+                    place.name = f"{place.name}_{place.target.removeprefix('lifted_tensor_')}"
+            by_name[place.name] = place
+            declared.append(place)
+    try:
+        lowering = Lowering(
+            sources, [(p.name, tuple(p.value.shape), p.value.dtype, p.kind, None) for p in declared]
+        )
+    except Unsupported as error:
+        raise FrontendError(f"unsupported argument: {error}", hint="real floating point, integer or boolean tensors") from error
+    ssa = dict(zip((place.name for place in declared), lowering.builder.args, strict=True))
+    env: dict[fx.Node, Any] = {}
+    for place in places:
+        if place.kind == "static":
+            env[place.node] = place.value
+            continue
+        constant = place.value.detach() if _is_constant(place, mutated) else None
+        inline = constant is not None and place.kind == "constant" and constant.numel() <= INLINE_LIMIT
+        env[place.node] = Tensor(
+            lowering, place.value.shape, place.value.dtype, None if inline else ssa[place.name], constant
+        )
+    return lowering, env, declared
+
+
+def _argument(place: _Place) -> Argument:
+    kind: Any = place.kind
+    value: torch.Tensor = place.value
+    return Argument(place.name, kind, tuple(value.shape), numpy_name(value.dtype), partial(to_numpy, value))
+
+
+# --- lowering -------------------------------------------------------------------------------------------------------------
+
+
+def _lower(
+    program: ExportedProgram, lowering: Lowering, env: dict[fx.Node, Any], places: Sequence[_Place]
+) -> tuple[list[Any], list[tuple[_Place, Tensor]]]:
+    """Values of the user outputs in order (numbers and None included) and the new values of written placeholders."""
+    before = {place.node: env[place.node] for place in places}
+    try:
+        results = flatten(lowering.run(program.graph, env, program.graph_module))
+    except Unsupported as error:
+        raise FrontendError(str(error), location=lowering.location()) from error
+    by_target = {place.target or place.node.name: place for place in places} | {p.node.name: p for p in places}
+    values: list[Any] = []
+    mutations: list[tuple[_Place, Tensor]] = []
+    for spec, result in zip(program.graph_signature.output_specs, results, strict=True):
+        if spec.kind is OutputKind.USER_OUTPUT:
+            values.append(result if isinstance(spec.arg, TensorArgument) else None)
+        elif spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION):
+            mutations.append((by_target[str(spec.target)], result))
+        else:
+            raise FrontendError(f"{spec.kind.name.lower()} outputs are not supported")
+    for place in places:
+        after = env[place.node]
+        if after is not before[place.node] and isinstance(after, Tensor):
+            mutations.append((place, after))
+    return values, mutations
+
+
+def _check_supported(lowering: Lowering) -> None:
+    if not lowering.unsupported:
+        return
+    rows = tuple((op, count, where, reason) for (op, reason), (count, where) in lowering.unsupported.items())
+    raise UnsupportedOpError(
+        f"{len(rows)} ATen op{'s have' if len(rows) > 1 else ' has'} no rule",
+        ops=rows,
+        hint="rewrite these lines with supported ops, or add a rule in alchemist/frontends/torch/rules",
+    )
+
+
+# --- golden ---------------------------------------------------------------------------------------------------------------
+
+
+def _array(value: torch.Tensor) -> np.ndarray[Any, Any]:
+    """A copy as float32 or an integer array (booleans as uint8)."""
+    if value.dtype.is_floating_point:
+        value = value.to(torch.float32)
+    elif value.dtype == torch.bool:
+        value = value.to(torch.uint8)
+    return np.array(to_numpy(value), copy=True)
+
+
+@dataclass(slots=True)
+class _Golden:
+    """Runs the model itself on the captured inputs. Buffers and inputs that the model writes are restored afterwards."""
+
+    model: torch.nn.Module
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    program: ExportedProgram
+    mutated: list[_Place]
+    places: list[_Place]
+
+    def outputs(self) -> list[np.ndarray[Any, Any]]:
+        saved = [(place.value, place.value.detach().clone()) for place in self.mutated]
+        try:
+            with torch.no_grad():
+                result = self.model(*self.args, **self.kwargs)
+                specs = [s for s in self.program.graph_signature.output_specs if s.kind is OutputKind.USER_OUTPUT]
+                leaves = pytree.tree_leaves(result)
+                arrays = [
+                    _array(leaf)
+                    for leaf, spec in zip(leaves, specs, strict=True)
+                    if isinstance(spec.arg, TensorArgument)
+                ]
+                return arrays + [_array(place.value) for place in self.mutated]
+        finally:
+            with torch.no_grad():
+                for value, old in saved:
+                    value.detach().copy_(old)
+
+    def ops(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Value of every FX node that is one tensor, by node name."""
+        seen: dict[str, np.ndarray[Any, Any]] = {}
+
+        class Recorder(fx.Interpreter):
+            def run_node(self, n: fx.Node) -> Any:
+                value = super().run_node(n)
+                if n.op == "call_function" and isinstance(value, torch.Tensor):
+                    seen[n.name] = _array(value)
+                return value
+
+        values = [
+            place.value.detach().clone() if isinstance(place.value, torch.Tensor) else place.value for place in self.places
+        ]
+        with torch.no_grad():
+            Recorder(self.program.graph_module).run(*values)
+        return seen
+

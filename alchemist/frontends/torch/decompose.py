@@ -1,0 +1,101 @@
+"""Small graphs for ops without a rule: recipes and torch's decompositions, traced on fake tensors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from torch import fx
+from torch._decomp import core_aten_decompositions, decomposition_table
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from alchemist.frontends.torch.errors import Unsupported
+
+
+@cache
+def _core() -> dict[Any, Callable[..., Any]]:
+    return dict(core_aten_decompositions())
+
+
+@cache
+def _overload(target: str) -> Any:
+    """`aten.relu.default` -> the overload, None when there is no such op."""
+    try:
+        found: Any = torch.ops
+        for part in target.split("."):
+            found = getattr(found, part)
+        return found
+    except AttributeError:
+        return None
+
+
+def decomposition(op: Any, functional: str) -> Callable[..., Any]:
+    """torch's decomposition of an op (its functional form for in-place ops); Unsupported when it has none."""
+    for candidate in (op, _overload(functional)):
+        if not isinstance(candidate, torch._ops.OpOverload):
+            continue
+        known = _core().get(candidate) or decomposition_table.get(candidate)
+        if known is not None:
+            return known
+        if candidate._can_decompose():
+            return candidate.decompose
+        if candidate is not op:
+            return candidate
+    raise Unsupported("no rule and no decomposition")
+
+
+def fake_mode() -> FakeTensorMode:
+    return FakeTensorMode(allow_non_fake_inputs=True)
+
+
+def trace(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    mode: FakeTensorMode,
+    is_tensor: Callable[[Any], bool],
+) -> fx.GraphModule:
+    """Graph of `function(*args, **kwargs)` whose placeholders are the tensor leaves in order.
+
+    `is_tensor` tells the leaves that stand for tensors: they have `.shape` and `.dtype`.
+    """
+
+    def fill(part: Any, given: Any) -> Any:
+        if is_tensor(part):
+            return next(given)
+        if isinstance(part, (tuple, list)) and not isinstance(part, torch.Size):
+            return type(part)([fill(child, given) for child in part])
+        if isinstance(part, dict):
+            return {key: fill(child, given) for key, child in part.items()}
+        return part
+
+    def call(*tensors: torch.Tensor) -> Any:
+        given = iter(tensors)
+        filled_args, filled_kwargs = fill(args, given), fill(kwargs, given)
+        return function(*filled_args, **filled_kwargs)
+
+    leaves: list[Any] = []
+
+    def collect(part: Any) -> None:
+        if is_tensor(part):
+            leaves.append(part)
+        elif isinstance(part, (tuple, list)):
+            for child in part:
+                collect(child)
+        elif isinstance(part, dict):
+            for child in part.values():
+                collect(child)
+
+    collect((args, kwargs))
+    with torch.no_grad(), mode, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fakes = [torch.empty(leaf.shape, dtype=leaf.dtype) for leaf in leaves]
+        try:
+            traced: fx.GraphModule = make_fx(call, decomposition_table={}, tracing_mode="real")(*fakes)
+        except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
+            raise Unsupported(f"its decomposition failed: {str(error).splitlines()[0] if str(error) else error!r}") from error
+    return traced

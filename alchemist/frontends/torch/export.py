@@ -1,0 +1,231 @@
+"""torch.export with errors that name the model's own line, and the names of inputs and outputs."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
+
+from alchemist.errors import FrontendError, InputError
+from alchemist.frontends.torch.lowering import is_view, mutated_argument
+from alchemist.frontends.torch.source import relative_file
+
+_FILE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_STATIC = "every shape and branch must be known at export: use torch.where, fixed loop counts and Python numbers"
+_DATA_DEPENDENT = ("GuardOnDataDependentSymNode", "DataDependentOutputException", "DynamicOutputShapeException")
+
+
+class FunctionModule(torch.nn.Module):
+    """A function as a module, so that torch.export takes it. Modules that the function closes over keep their names."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self._function = function
+        for name, module in _closed_over(function).items():
+            self.add_module(name, module)
+        self.forward = self._call
+        self.train(any(module.training for module in self.children()))
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        return self._function
+
+
+def _closed_over(function: Callable[..., Any]) -> dict[str, torch.nn.Module]:
+    """Modules that a function reaches: its bound object, its closure, and globals that it names."""
+    found: dict[str, torch.nn.Module] = {}
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, torch.nn.Module):
+        found["model"] = owner
+    plain = inspect.unwrap(getattr(function, "__func__", function))
+    code = getattr(plain, "__code__", None)
+    if code is not None:
+        cells = zip(code.co_freevars, plain.__closure__ or (), strict=False)
+        values = {name: cell.cell_contents for name, cell in cells}
+        values |= {name: plain.__globals__[name] for name in code.co_names if name in plain.__globals__}
+        found |= {name: value for name, value in values.items() if isinstance(value, torch.nn.Module)}
+    return {name: module for name, module in found.items() if not hasattr(torch.nn.Module, name)}
+
+
+def warn_of_training(model: torch.nn.Module) -> None:
+    """The model is exported in the mode it is in; say so where that mode changes results."""
+    active = sorted(
+        {
+            type(module).__name__
+            for module in model.modules()
+            if module.training and (getattr(module, "p", 0) or isinstance(module, torch.nn.modules.batchnorm._BatchNorm))
+        }
+    )
+    if active:
+        warnings.warn(
+            f"the model is in training mode and has {', '.join(active)}: call model.eval() to export for inference",
+            stacklevel=3,
+        )
+
+
+def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
+    """torch.export of the model as it is; FrontendError with the model's line where it cannot be captured."""
+    try:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program = torch.export.export(model, args, kwargs, strict=False)
+            if needs_functionalisation(program.graph_module.graph):
+                program = program.run_decompositions({})
+    except Exception as error:  # torch.export raises whatever the model's own code raises
+        raise _translated(error) from error
+    return program
+
+
+def _translated(error: Exception) -> FrontendError | InputError:
+    text = str(error)
+    kinds = {cls.__name__ for cls in type(error).__mro__}
+    location = _location(error, text)
+    first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+    if kinds & set(_DATA_DEPENDENT) or "data-dependent" in text:
+        return FrontendError("the model branches on tensor values", location=location, got=first, hint=_STATIC)
+    if isinstance(error, TypeError) and ("argument" in text or "parameter" in text) and not location:
+        return InputError("the arguments do not fit the model", got=first)
+    hint = "run the model on these arguments without alchemist first: the same line fails there, or torch.export cannot trace it"
+    return FrontendError(f"torch.export failed: {type(error).__name__}", location=location, got=first, hint=hint)
+
+
+def _location(error: Exception, text: str) -> str:
+    """The innermost frame of the model's own code, from the message or the traceback."""
+    frames = [(path, int(line)) for path, line, _ in _FILE.findall(text)]
+    trace = error.__traceback__
+    walked = []
+    while trace is not None:
+        walked.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    for path, line in [*reversed(frames), *reversed(walked)]:
+        file = relative_file(path)
+        if not path.startswith("<") and not file.startswith(("torch/", "alchemist/", "contextlib", "copyreg", "inspect")):
+            return f"{file}:{line}"
+    return ""
+
+
+def needs_functionalisation(graph: fx.Graph) -> bool:
+    """Whether an in-place op changes memory that another live value shares through a view.
+
+    Without views, an in-place op only renames its argument from there on, which the lowering does itself.
+    """
+    order = {node: position for position, node in enumerate(graph.nodes)}
+    base: dict[fx.Node, fx.Node] = {}
+    members: dict[fx.Node, list[fx.Node]] = {}
+    same: dict[fx.Node, fx.Node] = {}  # results of in-place ops: the very same storage and shape
+
+    def last_use(node: fx.Node) -> int:
+        return max((order[user] for user in node.users), default=-1)
+
+    for node in graph.nodes:
+        if node.op != "call_function":
+            continue
+        if not isinstance(node.target, torch._ops.OpOverload):
+            sources = [part for part in node.args if isinstance(part, fx.Node)]
+            if getattr(node.target, "__name__", "") == "getitem" and sources and sources[0] in base:
+                _join(base, members, node, base[sources[0]])
+            continue
+        mutated = mutated_argument(node)
+        if mutated is not None:
+            identity = same.get(mutated, mutated)
+            root = base.get(mutated, mutated)
+            group = [one for one in members.get(root, [root]) if same.get(one, one) is not identity]
+            if any(last_use(one) > order[node] or one.op == "placeholder" for one in group):
+                return True
+            same[node] = identity
+            _join(base, members, node, root)
+        elif is_view(node.target):
+            source = next((part for part in node.args if isinstance(part, fx.Node)), None)
+            if source is not None:
+                _join(base, members, node, base.get(source, source))
+    return False
+
+
+def _join(base: dict[fx.Node, fx.Node], members: dict[fx.Node, list[fx.Node]], node: fx.Node, root: fx.Node) -> None:
+    base[node] = root
+    members.setdefault(root, [root]).append(node)
+
+
+# --- names ----------------------------------------------------------------------------------------------------------------
+
+
+def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
+    """Names of the first `count` positional parameters; those of `*args` are numbered."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return [f"arg_{i}" for i in range(count)]
+    names: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}_{i}" for i in range(count - len(names))]
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(parameter.name)
+    return names[:count]
+
+
+def spec_paths(spec: pytree.TreeSpec, prefix: str = "") -> list[str]:
+    """A dotted path per leaf: dict keys and field names, positions in sequences."""
+    if spec.is_leaf():
+        return [prefix]
+    out: list[str] = []
+    for key, child in zip(_child_keys(spec), spec.children(), strict=True):
+        out += spec_paths(child, f"{prefix}.{key}" if prefix else str(key))
+    return out
+
+
+def _child_keys(spec: pytree.TreeSpec) -> list[str]:
+    context: Any = spec.context
+    count = spec.num_children
+    if isinstance(context, (list, tuple)) and len(context) == count and all(isinstance(key, (str, int)) for key in context):
+        return [str(key) for key in context]
+    if isinstance(context, (list, tuple)) and context and isinstance(context[0], (list, tuple)) and len(context[0]) == count:
+        return [str(key) for key in context[0]]
+    fields = getattr(spec.type, "_fields", None) or getattr(context, "_fields", None)
+    if fields and len(fields) == count:
+        return [str(field) for field in fields]
+    return [str(position) for position in range(count)]
+
+
+def input_names(program: ExportedProgram, function: Callable[..., Any]) -> list[str]:
+    """One name per user input, in the order of the signature."""
+    spec = program.call_spec.in_spec
+    if spec is None:
+        return []
+    positional, keyword = spec.children()
+    names: list[str] = []
+    for name, child in zip(parameter_names(function, positional.num_children), positional.children(), strict=True):
+        names += spec_paths(child, name)
+    for key, child in zip(_child_keys(keyword), keyword.children(), strict=True):
+        names += spec_paths(child, key)
+    return unique(names)
+
+
+def output_names(program: ExportedProgram) -> list[str]:
+    """One name per user output: pytree keys, `output` for a single tensor, `output_0` ... for a sequence."""
+    spec = program.call_spec.out_spec
+    if spec is None or spec.is_leaf():
+        return ["output"]
+    paths = spec_paths(spec)
+    if len(paths) == 1 and paths[0].isdigit():
+        return ["output"]
+    return unique([f"output_{path.replace('.', '_')}" if path[:1].isdigit() else path for path in paths])
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    seen: dict[str, int] = {}
+    out = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return out

@@ -1,0 +1,234 @@
+"""Attention and recurrent layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.lowering import Lowering, Tensor, recipe, rule
+
+MASKED = -1e9
+"""Additive value of a masked position: exp gives 0 in every format, and a row without any key stays finite."""
+
+
+@rule("aten.scaled_dot_product_attention.default")
+def scaled_dot_product_attention(
+    c: Lowering,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    if dropout_p:
+        raise Unsupported("attention dropout in training mode is random: call model.eval() first")
+    if q.rank < 3:
+        raise Unsupported("attention on rank 2 tensors")
+    shape = c.out_shape
+    length, keys = q.shape[-2], k.shape[-2]
+    q, k, v = (_four(c, part) for part in (q, k, v))
+    if is_causal and length != keys:  # TTIR's causal flag is for equal lengths
+        mask, is_causal = c.constant(torch.ones(length, keys, dtype=torch.bool).tril()), False
+    if mask is not None and mask.const is not None:
+        mask, is_causal = _known_mask(mask, is_causal)
+    if mask is not None:
+        mask = _additive(c, mask, q, keys)
+    attributes = {"is_causal": is_causal, "scale": scale if scale is not None else 1.0 / math.sqrt(q.shape[-1])}
+    out = c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes, shape=[*q.shape[:-1], v.shape[-1]], dtype=q.dtype)
+    return c.reshape(out, shape)
+
+
+def _four(c: Lowering, x: Tensor) -> Tensor:
+    """[batch, heads, length, size]; missing dimensions are added in front of the length, extra ones join the batch."""
+    if x.rank == 3:
+        return c.reshape(x, [x.shape[0], 1, *x.shape[1:]])
+    if x.rank > 4:
+        return c.reshape(x, [math.prod(x.shape[:-3]), *x.shape[-3:]])
+    return x
+
+
+def _known_mask(mask: Tensor, is_causal: bool) -> tuple[Tensor | None, bool]:
+    """A mask known at export that lets everything through, or exactly the causal triangle, needs no tensor."""
+    values: torch.Tensor = mask.const  # type: ignore[assignment]
+    allowed = values if values.dtype == torch.bool else values == 0
+    hidden = ~values if values.dtype == torch.bool else values <= -1e4
+    if bool(allowed.all()):
+        return None, is_causal
+    length, keys = (values.shape[-2], values.shape[-1]) if values.dim() >= 2 else (1, values.shape[-1])
+    triangle = torch.ones(length, keys, dtype=torch.bool).tril()
+    if length == keys and bool((allowed == triangle).all()) and bool((hidden == ~triangle).all()):
+        return None, True
+    return mask, is_causal
+
+
+def _additive(c: Lowering, mask: Tensor, q: Tensor, keys: int) -> Tensor:
+    """[batch or 1, heads or 1, length, keys] in the query's dtype."""
+    if mask.rank < 4:
+        lead = [1] * (4 - mask.rank) if mask.rank != 3 or mask.shape[0] == 1 or q.shape[1] != 1 else []
+        mask = c.reshape(mask, [*lead, *mask.shape] if lead else [mask.shape[0], 1, *mask.shape[1:]])
+    elif mask.rank > 4:
+        mask = c.reshape(mask, [math.prod(mask.shape[:-3]), *mask.shape[-3:]])
+    if mask.dtype == torch.bool:
+        # the small mask becomes numbers before it is repeated per query
+        ones = (1,) * 4
+        mask = c.where(mask, c.full(ones, 0.0, q.dtype), c.full(ones, MASKED, q.dtype))
+    mask = c.cast(mask, q.dtype)
+    return c.expand(mask, [*mask.shape[:2], q.shape[2], keys])
+
+
+@rule("aten._scaled_dot_product_flash_attention_for_cpu.default")
+def flash_attention(
+    c: Lowering,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> list[Tensor]:
+    attributes = {"is_causal": is_causal, "scale": scale if scale is not None else 1.0 / math.sqrt(q.shape[-1])}
+    if dropout_p:
+        raise Unsupported("attention dropout in training mode is random: call model.eval() first")
+    mask = _additive(c, attn_mask, q, k.shape[-2]) if attn_mask is not None else None
+    shape = [*q.shape[:-1], v.shape[-1]]
+    return [c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes, shape=shape, dtype=q.dtype)]
+
+
+# --- recurrent layers, unrolled -------------------------------------------------------------------------------------------
+
+Torch = torch.Tensor
+
+
+def _linear(x: Torch, weight: Torch, bias: Torch | None) -> Torch:
+    return torch.nn.functional.linear(x, weight, bias)
+
+
+def _stack(
+    x: Torch, states: Sequence[Sequence[Torch]], params: Sequence[Torch], has_biases: bool, layers: int, bidirectional: bool,
+    cell: object,
+) -> tuple[Torch, list[list[Torch]]]:  # fmt: skip
+    """x [time, batch, size]; states[i] = initial values of state i per layer and direction. Gives outputs and final states."""
+    per = 4 if has_biases else 2
+    directions = 2 if bidirectional else 1
+    proj = len(params) // (layers * directions) - per
+    finals: list[list[Torch]] = [[] for _ in states]
+    for layer in range(layers):
+        outputs = []
+        for direction in range(directions):
+            at = layer * directions + direction
+            weights = list(params[at * (per + proj) : (at + 1) * (per + proj)])
+            w_ih, w_hh = weights[:2]
+            b_ih, b_hh = (weights[2], weights[3]) if has_biases else (None, None)
+            w_hr = weights[per] if proj else None
+            state = [part[at] for part in states]
+            projected = _linear(x, w_ih, b_ih)
+            steps: list[Torch] = []
+            order = range(x.shape[0] - 1, -1, -1) if direction else range(x.shape[0])
+            for step in order:
+                state = cell(projected[step], state, w_hh, b_hh, w_hr)  # type: ignore[operator]
+                steps.append(state[0])
+            outputs.append(torch.stack(steps[::-1] if direction else steps))
+            for kept, value in zip(finals, state, strict=True):
+                kept.append(value)
+        x = outputs[0] if directions == 1 else torch.cat(outputs, -1)
+    return x, finals
+
+
+def _lstm_cell(gates: Torch, state: Sequence[Torch], w_hh: Torch, b_hh: Torch | None, w_hr: Torch | None) -> list[Torch]:
+    h, memory = state
+    i, f, g, o = (gates + _linear(h, w_hh, b_hh)).chunk(4, -1)
+    memory = torch.sigmoid(f) * memory + torch.sigmoid(i) * torch.tanh(g)
+    h = torch.sigmoid(o) * torch.tanh(memory)
+    return [h if w_hr is None else _linear(h, w_hr, None), memory]
+
+
+def _gru_cell(gates: Torch, state: Sequence[Torch], w_hh: Torch, b_hh: Torch | None, _w_hr: Torch | None) -> list[Torch]:
+    (h,) = state
+    reset_x, update_x, new_x = gates.chunk(3, -1)
+    reset_h, update_h, new_h = _linear(h, w_hh, b_hh).chunk(3, -1)
+    update = torch.sigmoid(update_x + update_h)
+    new = torch.tanh(new_x + torch.sigmoid(reset_x + reset_h) * new_h)
+    return [new + update * (h - new)]
+
+
+def _check(dropout: float, train: bool, layers: int) -> None:
+    if train and dropout > 0 and layers > 1:
+        raise NotImplementedError("dropout between recurrent layers in training mode is random: call model.eval() first")
+
+
+@recipe("aten.lstm.input")
+def lstm(
+    x: Torch, hx: Sequence[Torch], params: Sequence[Torch], has_biases: bool, num_layers: int, dropout: float, train: bool,
+    bidirectional: bool, batch_first: bool,
+) -> tuple[Torch, Torch, Torch]:  # fmt: skip
+    _check(dropout, train, num_layers)
+    x = x.transpose(0, 1) if batch_first else x
+    states = [list(part.unbind(0)) for part in hx]
+    out, (h, memory) = _stack(x, states, params, has_biases, num_layers, bidirectional, _lstm_cell)
+    return (out.transpose(0, 1) if batch_first else out), torch.stack(h), torch.stack(memory)
+
+
+def _one_state(cell: object, name: str) -> None:
+    @recipe(name)
+    def layer(
+        x: Torch, hx: Torch, params: Sequence[Torch], has_biases: bool, num_layers: int, dropout: float, train: bool,
+        bidirectional: bool, batch_first: bool,
+    ) -> tuple[Torch, Torch]:  # fmt: skip
+        _check(dropout, train, num_layers)
+        x = x.transpose(0, 1) if batch_first else x
+        out, (h,) = _stack(x, [list(hx.unbind(0))], params, has_biases, num_layers, bidirectional, cell)
+        return (out.transpose(0, 1) if batch_first else out), torch.stack(h)
+
+
+def _simple_cell(activation: object) -> object:
+    def cell(gates: Torch, state: Sequence[Torch], w_hh: Torch, b_hh: Torch | None, _w_hr: Torch | None) -> list[Torch]:
+        return [activation(gates + _linear(state[0], w_hh, b_hh))]  # type: ignore[operator]
+
+    return cell
+
+
+_one_state(_gru_cell, "aten.gru.input")
+_one_state(_simple_cell(torch.tanh), "aten.rnn_tanh.input")
+_one_state(_simple_cell(torch.relu), "aten.rnn_relu.input")
+
+
+@recipe("aten.gru_cell.default")
+def gru_cell(x: Torch, h: Torch, w_ih: Torch, w_hh: Torch, b_ih: Torch | None = None, b_hh: Torch | None = None) -> Torch:
+    return _gru_cell(_linear(x, w_ih, b_ih), [h], w_hh, b_hh, None)[0]
+
+
+@recipe("aten.lstm_cell.default")
+def lstm_cell(
+    x: Torch, hx: Sequence[Torch], w_ih: Torch, w_hh: Torch, b_ih: Torch | None = None, b_hh: Torch | None = None
+) -> tuple[Torch, Torch]:
+    h, memory = _lstm_cell(_linear(x, w_ih, b_ih), hx, w_hh, b_hh, None)
+    return h, memory
+
+
+@recipe("aten._native_multi_head_attention.default")
+def native_multi_head_attention(
+    query: Torch, key: Torch, value: Torch, embed_dim: int, num_head: int, qkv_weight: Torch, qkv_bias: Torch,
+    proj_weight: Torch, proj_bias: Torch, mask: Torch | None = None, need_weights: bool = True,
+    average_attn_weights: bool = True, mask_type: int | None = None,
+) -> tuple[Torch, Torch]:  # fmt: skip
+    if mask is not None or need_weights:
+        raise NotImplementedError("the fused multi-head attention with a mask or with weights")
+    n, length, _ = query.shape
+    size = embed_dim // num_head
+    weights, biases = qkv_weight.chunk(3), qkv_bias.chunk(3)
+    q, k, v = (
+        _linear(part, weight, bias).reshape(n, -1, num_head, size).transpose(1, 2)
+        for part, weight, bias in zip((query, key, value), weights, biases, strict=True)
+    )
+    out = torch.ops.aten.scaled_dot_product_attention(q, k, v)
+    out = _linear(out.transpose(1, 2).reshape(n, length, embed_dim), proj_weight, proj_bias)
+    return out, out

@@ -1,0 +1,429 @@
+"""Elementwise ops: a row per op. Scalars become `ttir.full` of shape [1, ...], operands are cast to torch's result type."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.lowering import RULES, Lowering, Scalar, Tensor, recipe, rule
+
+Value = Tensor | Scalar
+
+UNARY: dict[str, str] = {
+    name: name
+    for name in (
+        "abs acos asin asinh atan bitwise_not ceil cos erf erfc exp exp2 expm1 floor frac hardsigmoid isfinite log log1p "
+        "logical_not mish neg reciprocal relu relu6 rsqrt sigmoid sign silu sin sqrt square tan tanh trunc"
+    ).split()
+} | {"absolute": "abs", "negative": "neg", "arccos": "acos", "fix": "trunc", "special_expm1": "expm1"}
+"""aten name -> TTIR name; the operand is cast to the result's dtype (an integer `exp` gives floats)."""
+PREDICATES = {"isfinite", "logical_not"}
+
+ARITHMETIC: dict[str, str] = {
+    "mul.Tensor": "multiply",
+    "mul.Scalar": "multiply",
+    "multiply.Tensor": "multiply",
+    "maximum.default": "maximum",
+    "minimum.default": "minimum",
+    "max.other": "maximum",
+    "min.other": "minimum",
+    "pow.Tensor_Tensor": "pow",
+    "pow.Scalar": "pow",
+    "atan2.default": "atan2",
+    "bitwise_and.Tensor": "bitwise_and",
+    "bitwise_or.Tensor": "bitwise_or",
+    "bitwise_xor.Tensor": "bitwise_xor",
+    "bitwise_and.Scalar": "bitwise_and",
+    "bitwise_or.Scalar": "bitwise_or",
+    "bitwise_xor.Scalar": "bitwise_xor",
+    "__and__.Tensor": "bitwise_and",
+    "__or__.Tensor": "bitwise_or",
+    "__xor__.Tensor": "bitwise_xor",
+    "__and__.Scalar": "bitwise_and",
+    "__or__.Scalar": "bitwise_or",
+    "bitwise_left_shift.Tensor": "logical_left_shift",
+    "__lshift__.Scalar": "logical_left_shift",
+    "bitwise_right_shift.Tensor": "right_shift",
+    "__rshift__.Scalar": "right_shift",
+}
+BOOLEAN = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
+"""What a bitwise op on booleans becomes."""
+
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+LOGICAL = ("logical_and", "logical_or", "logical_xor")
+
+
+def result_type(*values: Value) -> torch.dtype:
+    """torch's promotion rules on dtypes and ranks."""
+    metas = [torch.empty(value.shape, dtype=value.dtype, device="meta") if isinstance(value, Tensor) else value for value in values]
+    return torch.result_type(*metas)  # type: ignore[arg-type]
+
+
+def operand(c: Lowering, value: Value, dtype: torch.dtype, rank: int) -> Tensor:
+    """The operand as a tensor of the dtype; numbers and 0-d constants become splats of shape [1, ...]."""
+    if not isinstance(value, Tensor):
+        return c.full((1,) * rank, value, dtype)
+    if value.rank == 0 and rank and value.const is not None:
+        return c.full((1,) * rank, value.const.to(dtype).item(), dtype)
+    return c.cast(value, dtype)
+
+
+def pointwise(c: Lowering, name: str, a: Value, b: Value, compute: torch.dtype | None = None) -> Tensor:
+    """A binary op computed in `compute` (default: the result's dtype), with the node's result type."""
+    rank = len(c.out_shape)
+    compute = compute or c.out_dtype
+    return c.emit(name, [operand(c, a, compute, rank), operand(c, b, compute, rank)])
+
+
+def _unary(aten: str, name: str) -> None:
+    @rule(f"aten.{aten}.default")
+    def lower(c: Lowering, x: Tensor) -> Tensor:
+        dtype = x.dtype if name in PREDICATES else c.out_dtype
+        if name == "bitwise_not" and dtype == torch.bool:
+            return c.emit("logical_not", [x])
+        if name == "isfinite" and not x.dtype.is_floating_point:
+            return c.full(x.shape, True, torch.bool)
+        return c.emit(name, [c.cast(x, dtype)])
+
+
+def _arithmetic(aten: str, name: str) -> None:
+    @rule(f"aten.{aten}")
+    def lower(c: Lowering, a: Value, b: Value) -> Tensor:
+        if c.out_dtype == torch.bool:
+            if name in BOOLEAN:
+                return boolean(c, BOOLEAN[name], a, b)
+            if name == "multiply":
+                return boolean(c, "logical_and", a, b)
+        return pointwise(c, name, a, b)
+
+
+def boolean(c: Lowering, name: str, a: Value, b: Value) -> Tensor:
+    """and / or / xor of truth values; a constant operand that decides nothing disappears (causal masks of one row)."""
+    neutral = {"logical_and": True, "logical_or": False, "logical_xor": False}[name]
+    for one, other in ((a, b), (b, a)):
+        known = one.uniform if isinstance(one, Tensor) else one
+        if known is not None and isinstance(other, Tensor) and bool(known) is neutral and other.dtype == torch.bool:
+            return c.expand(other, c.out_shape)
+    return pointwise(c, name, a, b, torch.bool)
+
+
+for _aten, _name in UNARY.items():
+    _unary(_aten, _name)
+for _aten, _name in ARITHMETIC.items():
+    _arithmetic(_aten, _name)
+
+
+def _comparison(name: str) -> None:
+    @rule(f"aten.{name}.Tensor", f"aten.{name}.Scalar")
+    def lower(c: Lowering, a: Tensor, b: Value) -> Tensor:
+        return pointwise(c, name, a, b, result_type(a, b))
+
+
+def _logical(name: str) -> None:
+    @rule(f"aten.{name}.default")
+    def lower(c: Lowering, a: Tensor, b: Tensor) -> Tensor:
+        return boolean(c, name, a, b)
+
+
+for _name in COMPARISONS:
+    _comparison(_name)
+for _name in LOGICAL:
+    _logical(_name)
+
+
+def _scaled(c: Lowering, b: Value, alpha: Scalar) -> Value:
+    if alpha == 1:
+        return b
+    if not isinstance(b, Tensor):
+        return b * alpha
+    return c.binary("multiply", c.cast(b, c.out_dtype), alpha)
+
+
+@rule("aten.add.Tensor", "aten.add.Scalar")
+def add(c: Lowering, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
+    for one, other in ((a, b), (b, a)):  # arange(n) + 0
+        known = one.uniform if isinstance(one, Tensor) else one
+        if known == 0 and isinstance(other, Tensor) and other.shape == c.out_shape and other.dtype == c.out_dtype:
+            return other
+    if c.out_dtype == torch.bool:
+        return boolean(c, "logical_or", a, b)
+    return pointwise(c, "add", a, _scaled(c, b, alpha))
+
+
+@rule("aten.sub.Tensor", "aten.sub.Scalar", "aten.subtract.Tensor")
+def sub(c: Lowering, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
+    return pointwise(c, "subtract", a, _scaled(c, b, alpha))
+
+
+@rule("aten.rsub.Scalar", "aten.rsub.Tensor")
+def rsub(c: Lowering, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
+    return pointwise(c, "subtract", b, _scaled(c, a, alpha))
+
+
+@rule("aten.div.Tensor", "aten.div.Scalar", "aten.true_divide.Tensor", "aten.divide.Tensor")
+def div(c: Lowering, a: Value, b: Value) -> Tensor:
+    return pointwise(c, "div", a, b)
+
+
+@rule("aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.divide.Tensor_mode")
+def div_mode(c: Lowering, a: Value, b: Value, rounding_mode: str | None = None) -> Tensor:
+    return _rounded_quotient(c, a, b, rounding_mode)
+
+
+@rule("aten.floor_divide.default", "aten.floor_divide.Scalar")
+def floor_divide(c: Lowering, a: Value, b: Value) -> Tensor:
+    return _rounded_quotient(c, a, b, "floor")
+
+
+def _rounded_quotient(c: Lowering, a: Value, b: Value, mode: str | None) -> Tensor:
+    """Integers divide in float32, exact for quotients below 2**24."""
+    if mode is None:
+        return div(c, a, b)
+    dtype = c.out_dtype
+    compute = dtype if dtype.is_floating_point else torch.float32
+    rank = len(c.out_shape)
+    quotient = c.emit("div", [operand(c, a, compute, rank), operand(c, b, compute, rank)], dtype=compute)
+    return c.cast(c.unary("floor" if mode == "floor" else "trunc", quotient), dtype)
+
+
+@rule("aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor")
+def remainder(c: Lowering, a: Value, b: Value) -> Tensor:
+    return _modulo(c, a, b, "floor")
+
+
+@rule("aten.fmod.Tensor", "aten.fmod.Scalar")
+def fmod(c: Lowering, a: Value, b: Value) -> Tensor:
+    return _modulo(c, a, b, "trunc")
+
+
+def _modulo(c: Lowering, a: Value, b: Value, mode: str) -> Tensor:
+    """a - b * round(a / b): the sign follows the divisor (floor) or the dividend (trunc), as torch defines it."""
+    rank = len(c.out_shape)
+    x, y = operand(c, a, c.out_dtype, rank), operand(c, b, c.out_dtype, rank)
+    return pointwise(c, "subtract", x, pointwise(c, "multiply", y, _rounded_quotient(c, x, y, mode)))
+
+
+@rule("aten.pow.Tensor_Scalar")
+def pow_scalar(c: Lowering, x: Tensor, exponent: Scalar) -> Tensor:
+    x = c.cast(x, c.out_dtype)
+    simple = {0.5: "sqrt", -0.5: "rsqrt", -1.0: "reciprocal", 2.0: "square"}.get(float(exponent))
+    if exponent == 1:
+        return x
+    if simple is not None and (x.dtype.is_floating_point or simple == "square"):
+        return c.emit(simple, [x])
+    return pointwise(c, "pow", x, exponent)
+
+
+@rule("aten.to.dtype", "aten._to_copy.default", "prims.convert_element_type.default")
+def to_dtype(c: Lowering, x: Tensor, *_args: Any, **_kwargs: Any) -> Tensor:
+    return c.cast(x, c.out_dtype)
+
+
+for _name in ("to.device", "to.dtype_layout", "to.other", "type_as.default", "contiguous.default", "clone.default"):
+    RULES[f"aten.{_name}"] = to_dtype
+for _name in ("detach.default", "alias.default", "lift_fresh_copy.default", "lift_fresh.default", "positive.default"):
+    RULES[f"aten.{_name}"] = to_dtype
+
+
+@rule("aten.copy.default")
+def copy(c: Lowering, x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
+    return c.expand(c.cast(source, x.dtype), x.shape)
+
+
+@rule("aten.fill.Scalar", "aten.fill.Tensor")
+def fill(c: Lowering, x: Tensor, value: Value) -> Tensor:
+    if isinstance(value, Tensor):
+        return c.expand(c.cast(value, x.dtype), x.shape)
+    return c.full(x.shape, value, x.dtype)
+
+
+@rule("aten.zero.default")
+def zero(c: Lowering, x: Tensor) -> Tensor:
+    return c.full(x.shape, 0, x.dtype)
+
+
+@rule("aten.dropout.default", "aten.feature_dropout.default", "aten.alpha_dropout.default")
+def dropout(c: Lowering, x: Tensor, p: float, train: bool) -> Tensor:
+    if train and p > 0:
+        raise Unsupported("dropout in training mode is random: call model.eval() first")
+    return x
+
+
+@rule("aten.native_dropout.default")
+def native_dropout(c: Lowering, x: Tensor, p: float, train: bool | None) -> list[Tensor]:
+    return [dropout(c, x, p, bool(train)), c.full(x.shape, True, torch.bool)]
+
+
+@rule("aten.gelu.default")
+def gelu(c: Lowering, x: Tensor, *, approximate: str = "none") -> Tensor:
+    if approximate == "none":
+        return c.emit("gelu", [x])
+    cube = c.binary("multiply", c.binary("multiply", x, x), x)  # ttir.gelu is the exact one
+    inner = c.binary("multiply", c.binary("add", x, c.binary("multiply", cube, 0.044715)), math.sqrt(2 / math.pi))
+    return c.binary("multiply", c.binary("multiply", x, 0.5), c.binary("add", c.unary("tanh", inner), 1.0))
+
+
+@rule("aten.leaky_relu.default")
+def leaky_relu(c: Lowering, x: Tensor, negative_slope: float = 0.01) -> Tensor:
+    return c.emit("leaky_relu", [x], {"parameter": negative_slope})
+
+
+@rule("aten.hardswish.default")
+def hardswish(c: Lowering, x: Tensor) -> Tensor:
+    return c.binary("multiply", x, c.unary("hardsigmoid", x))
+
+
+@rule("aten.selu.default")
+def selu(c: Lowering, x: Tensor) -> Tensor:
+    return c.emit("selu", [x])
+
+
+@rule("aten.elu.default")
+def elu(c: Lowering, x: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+    inner = x if input_scale == 1 else c.binary("multiply", x, input_scale)
+    low = c.unary("expm1", c.binary("minimum", inner, 0))
+    low = low if alpha == 1 else c.binary("multiply", low, alpha)
+    out = c.where(c.binary("gt", x, 0, torch.bool), x, low)
+    return out if scale == 1 else c.binary("multiply", out, scale)
+
+
+@rule("aten.softplus.default")
+def softplus(c: Lowering, x: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
+    scaled = x if beta == 1 else c.binary("multiply", x, beta)
+    soft = c.unary("log1p", c.unary("exp", c.binary("minimum", scaled, threshold)))
+    soft = soft if beta == 1 else c.binary("div", soft, beta)
+    return c.where(c.binary("gt", scaled, threshold, torch.bool), x, soft)
+
+
+@rule("aten.prelu.default", "aten._prelu_kernel.default")
+def prelu(c: Lowering, x: Tensor, weight: Tensor) -> Tensor:
+    if weight.rank == 1 and x.rank > 1:
+        weight = c.reshape(weight, [1, weight.shape[0], *[1] * (x.rank - 2)])
+    return c.where(c.binary("gt", x, 0, torch.bool), x, c.binary("multiply", x, weight))
+
+
+def _clamp_scalars(c: Lowering, x: Tensor, low: Scalar | None, high: Scalar | None) -> Tensor:
+    x = c.cast(x, c.out_dtype)
+    kind = float if x.dtype.is_floating_point else int
+    if high is None and low is not None:
+        return c.binary("maximum", x, low)
+    if low is None and high is not None:
+        return c.binary("minimum", x, high)
+    if low is None or high is None:
+        return x
+    return c.emit("clamp_scalar", [x], {"min": kind(low), "max": kind(high)})
+
+
+@rule("aten.clamp.default", "aten.clip.default")
+def clamp(c: Lowering, x: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:  # noqa: A002
+    return _clamp_scalars(c, x, min, max)
+
+
+@rule("aten.clamp_min.default")
+def clamp_min(c: Lowering, x: Tensor, low: Scalar) -> Tensor:
+    return _clamp_scalars(c, x, low, None)
+
+
+@rule("aten.clamp_max.default")
+def clamp_max(c: Lowering, x: Tensor, high: Scalar) -> Tensor:
+    return _clamp_scalars(c, x, None, high)
+
+
+@rule("aten.clamp.Tensor", "aten.clip.Tensor")
+def clamp_tensor(c: Lowering, x: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:  # noqa: A002
+    for bound, name in ((min, "maximum"), (max, "minimum")):
+        if bound is not None:
+            x = pointwise(c, name, x, bound)
+    return x
+
+
+@rule("aten.hardtanh.default")
+def hardtanh(c: Lowering, x: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+    if (min_val, max_val) == (0, 6):
+        return c.emit("relu6", [x])
+    return _clamp_scalars(c, x, min_val, max_val)
+
+
+@rule("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
+def where(c: Lowering, condition: Tensor, a: Value, b: Value) -> Tensor:
+    rank, dtype = len(c.out_shape), c.out_dtype
+    known = condition.uniform
+    for wanted, chosen in ((True, a), (False, b)):
+        if known is not None and bool(known) is wanted and isinstance(chosen, Tensor):
+            return c.expand(c.cast(chosen, dtype), c.out_shape)
+    return c.emit("where", [condition, operand(c, a, dtype, rank), operand(c, b, dtype, rank)])
+
+
+@rule("aten.masked_fill.Scalar", "aten.masked_fill.Tensor")
+def masked_fill(c: Lowering, x: Tensor, mask: Tensor, value: Value) -> Tensor:
+    return c.emit("where", [mask, operand(c, value, x.dtype, x.rank), x])
+
+
+@rule("aten.log2.default")
+def log2(c: Lowering, x: Tensor) -> Tensor:
+    return c.binary("multiply", c.unary("log", c.cast(x, c.out_dtype)), 1 / math.log(2))
+
+
+@rule("aten.log10.default")
+def log10(c: Lowering, x: Tensor) -> Tensor:
+    return c.binary("multiply", c.unary("log", c.cast(x, c.out_dtype)), 1 / math.log(10))
+
+
+@rule("aten.isnan.default")
+def isnan(c: Lowering, x: Tensor) -> Tensor:
+    return c.emit("ne", [x, x])
+
+
+@rule("aten.isinf.default")
+def isinf(c: Lowering, x: Tensor) -> Tensor:
+    return c.binary("eq", c.unary("abs", x), math.inf, torch.bool)
+
+
+@rule("aten.round.default")
+def round_half_even(c: Lowering, x: Tensor) -> Tensor:
+    """floor(x + 1/2), minus one where that rounded a tie up to an odd number."""
+    if not x.dtype.is_floating_point:
+        return x
+    up = c.unary("floor", c.binary("add", x, 0.5))
+    tie = c.binary("eq", c.binary("subtract", up, x), 0.5, torch.bool)
+    half = c.binary("multiply", up, 0.5)
+    odd = c.binary("ne", c.unary("floor", half), half, torch.bool)
+    step = c.cast(c.emit("logical_and", [tie, odd], dtype=torch.bool), x.dtype)
+    return c.binary("subtract", up, step)
+
+
+@recipe("aten.sinh.default")
+def sinh(x: torch.Tensor) -> torch.Tensor:
+    return (torch.exp(x) - torch.exp(-x)) * 0.5
+
+
+@recipe("aten.cosh.default")
+def cosh(x: torch.Tensor) -> torch.Tensor:
+    return (torch.exp(x) + torch.exp(-x)) * 0.5
+
+
+@recipe("aten.atanh.default")
+def atanh(x: torch.Tensor) -> torch.Tensor:
+    return (torch.log1p(x) - torch.log1p(-x)) * 0.5
+
+
+@recipe("aten.acosh.default")
+def acosh(x: torch.Tensor) -> torch.Tensor:
+    return torch.log(x + torch.sqrt(x * x - 1))
+
+
+@recipe("aten.logaddexp.default")
+def logaddexp(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return torch.maximum(a, b) + torch.log1p(torch.exp(-torch.abs(a - b)))
+
+
+@recipe("aten.nan_to_num.default")
+def nan_to_num(
+    x: torch.Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> torch.Tensor:
+    info = torch.finfo(x.dtype)
+    x = torch.where(torch.isnan(x), 0.0 if nan is None else nan, x)
+    return torch.clamp(x, info.min if neginf is None else neginf, info.max if posinf is None else posinf)

@@ -1,0 +1,386 @@
+"""Look-ups and updates by index. Indices that are known while lowering (from arange, integer buffers) become slices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.lowering import Lowering, Scalar, Tensor, progression, recipe, rule
+
+REDUCTIONS = {"sum": "sum", "add": "sum", "prod": "prod", "multiply": "prod", "amax": "max", "amin": "min"}
+"""torch's reduction names -> `#ttcore.reduce_type`; no reduction is "invalid"."""
+
+
+def take_rows(c: Lowering, table: Tensor, ids: Tensor) -> Tensor:
+    """table [rows, ...rest] and ids [...] -> [...ids, ...rest]. Known ids in sequence become a slice, equal ones a broadcast."""
+    shape = [*ids.shape, *table.shape[1:]]
+    rest = table.shape[1:]
+    known = ids.const
+    if known is not None and known.numel():
+        row = ids.uniform
+        if row is not None:
+            one = c.slice(table, 0, int(row) % table.shape[0], int(row) % table.shape[0] + 1)
+            return c.expand(c.reshape(one, [*[1] * ids.rank, *rest]), shape)
+        steps = progression(known)
+        if steps is not None and steps[2] > 0 and steps[1] >= 0:
+            dim, start, step = steps
+            count = ids.shape[dim]
+            part = c.slice(table, 0, start, start + step * (count - 1) + 1, step)
+            placed = c.reshape(part, [*(count if i == dim else 1 for i in range(ids.rank)), *rest])
+            return c.expand(placed, shape)
+        if bool((known < 0).any()):
+            ids = c.constant(torch.where(known < 0, known + table.shape[0], known))
+    if len(rest) == 1:
+        return c.emit("embedding", [ids, table], {}, shape=shape, dtype=table.dtype)
+    flat = c.reshape(table, [table.shape[0], math.prod(rest)])
+    flat_ids = ids if ids.rank else c.reshape(ids, [1])
+    rows = c.emit("embedding", [flat_ids, flat], {}, shape=[*flat_ids.shape, math.prod(rest)], dtype=table.dtype)
+    return c.reshape(rows, shape)
+
+
+@rule("aten.embedding.default")
+def embedding(c: Lowering, weight: Tensor, ids: Tensor, *_rest: object) -> Tensor:
+    return take_rows(c, weight, ids)
+
+
+@rule("aten.index_select.default")
+def index_select(c: Lowering, x: Tensor, dim: int, index: Tensor) -> Tensor:
+    dim = dim % x.rank if x.rank else 0
+    return _take_along(c, x, dim, index)
+
+
+def _take_along(c: Lowering, x: Tensor, dim: int, index: Tensor) -> Tensor:
+    """x indexed by one tensor at `dim`; the index's dimensions stand in its place."""
+    if dim == 0:
+        return take_rows(c, x, index)
+    front = c.permute(x, [dim, *(i for i in range(x.rank) if i != dim)])
+    rows = take_rows(c, front, index)
+    n = index.rank
+    order = [*range(n, n + dim), *range(n), *range(n + dim, rows.rank)]
+    return c.permute(rows, order)
+
+
+@rule("aten.index.Tensor", "aten._unsafe_index.Tensor")
+def index(c: Lowering, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    x, indices = _expand_masks(c, x, indices)
+    given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
+    if not given:
+        return x
+    if len(given) == 1:
+        dim, only = given[0]
+        return _take_along(c, x, dim, only)
+    plain = _broadcast_index(c, x, given)
+    if plain is not None:
+        return plain
+    front, shape, flat = _linear(c, x, given)
+    picked = take_rows(c, front, flat)
+    dims = [dim for dim, _ in given]
+    if dims == list(range(dims[0], dims[0] + len(dims))) and dims[0] > 0:
+        n, first = len(shape), dims[0]
+        picked = c.permute(picked, [*range(n, n + first), *range(n), *range(n + first, picked.rank)])
+    return picked
+
+
+def _expand_masks(c: Lowering, x: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor, list[Tensor | None]]:
+    """Known boolean indices as integer ones."""
+    out: list[Tensor | None] = []
+    for one in indices:
+        if one is not None and one.dtype in (torch.bool, torch.uint8):
+            if one.const is None:
+                raise Unsupported("boolean indexing: the result's shape depends on data (use torch.where)")
+            out.extend(c.constant(part) for part in one.const.to(torch.bool).nonzero(as_tuple=True))
+        else:
+            out.append(one)
+    return x, out
+
+
+def _broadcast_index(c: Lowering, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> Tensor | None:
+    """x[arange[:, None], arange[None, :]] is a slice per dimension: true when each index counts along its own dimension."""
+    dims = [dim for dim, _ in given]
+    if dims != list(range(len(dims))) or any(index.const is None for _, index in given):
+        return None
+    shape = torch.broadcast_shapes(*(index.shape for _, index in given))
+    rank = len(shape)
+    place: dict[int, int] = {}  # dimension of x -> dimension of the index shape it runs along
+    ranges: list[tuple[int, int, int]] = []
+    for dim, index in given:
+        values: torch.Tensor = index.const  # type: ignore[assignment]
+        lifted = values.reshape((1,) * (rank - values.dim()) + tuple(values.shape))
+        same = index.uniform
+        if same is not None:
+            start = int(same) % x.shape[dim]
+            ranges.append((start, start + 1, 1))
+            continue
+        steps = progression(lifted)
+        if steps is None or steps[2] < 1 or steps[1] < 0 or steps[0] in place.values():
+            return None
+        place[dim] = steps[0]
+        ranges.append((steps[1], steps[1] + steps[2] * (lifted.shape[steps[0]] - 1) + 1, steps[2]))
+    if list(place.values()) != sorted(place.values()):
+        return None
+    for dim, (start, end, step) in enumerate(ranges):
+        x = c.slice(x, dim, start, end, step)
+    rest = x.shape[len(dims) :]
+    out = [1] * rank
+    for dim, position in place.items():
+        out[position] = x.shape[dim]
+    return c.expand(c.reshape(x, [*out, *rest]), [*shape, *rest])
+
+
+def _linear(c: Lowering, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tuple[Tensor, list[int], Tensor]:
+    """(x with the indexed dimensions merged in front, index shape, merged index)."""
+    dims = [dim for dim, _ in given]
+    rest = [i for i in range(x.rank) if i not in dims]
+    sizes = [x.shape[dim] for dim in dims]
+    front = c.reshape(c.permute(x, [*dims, *rest]), [math.prod(sizes), *(x.shape[i] for i in rest)])
+    shape = list(torch.broadcast_shapes(*(index.shape for _, index in given)))
+    consts = [index.const for _, index in given]
+    if all(const is not None for const in consts):
+        flat = torch.zeros(shape, dtype=torch.int64)
+        for const, size in zip(consts, sizes, strict=True):
+            flat = flat * size + torch.where(const < 0, const + size, const)  # type: ignore[operator, arg-type]
+        return front, shape, c.constant(flat)
+    total: Tensor | None = None
+    stride = math.prod(sizes)
+    for (_, index), size in zip(given, sizes, strict=True):
+        stride //= size
+        index = c.cast(index, torch.int64)
+        part = c.binary("multiply", index, stride) if stride != 1 else index
+        if part.rank < len(shape):
+            part = c.reshape(part, [*[1] * (len(shape) - part.rank), *part.shape])
+        total = part if total is None else c.binary("add", total, part)
+    if total is None:
+        raise Unsupported("index without indices")
+    return front, shape, c.expand(total, shape)
+
+
+@rule("aten.gather.default")
+def gather(c: Lowering, x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    return c.emit("gather", [x, index], {"dim": dim % max(x.rank, 1)})
+
+
+@rule("aten.take_along_dim.default")
+def take_along_dim(c: Lowering, x: Tensor, index: Tensor, dim: int | None = None) -> Tensor:
+    if dim is None:
+        flat, ids = c.reshape(x, [math.prod(x.shape)]), c.reshape(index, [math.prod(index.shape)])
+        return c.emit("gather", [flat, ids], {"dim": 0})
+    shape = list(c.out_shape)
+    wide = c.expand(x, [x.shape[i] if i == dim % x.rank else size for i, size in enumerate(shape)])
+    return c.emit("gather", [wide, c.expand(index, shape)], {"dim": dim % x.rank})
+
+
+def _scatter(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor | Scalar, reduce: str) -> Tensor:
+    if not isinstance(source, Tensor):
+        source = c.expand(c.full(index.shape, source, x.dtype), index.shape)
+    if source.shape != index.shape:  # torch reads only the part that the index covers
+        for i, size in enumerate(index.shape):
+            source = c.slice(source, i, 0, size)
+    attributes = {"dim": dim % max(x.rank, 1), "scatter_reduce_type": reduce}
+    return c.emit("scatter", [x, index, c.cast(source, x.dtype)], attributes, shape=x.shape, dtype=x.dtype)
+
+
+@rule("aten.scatter.src", "aten.scatter.value")
+def scatter(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor | Scalar) -> Tensor:
+    return _scatter(c, x, dim, index, source, "invalid")
+
+
+@rule("aten.scatter.reduce", "aten.scatter.value_reduce")
+def scatter_with(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor | Scalar, *, reduce: str) -> Tensor:
+    return _scatter(c, x, dim, index, source, REDUCTIONS[reduce])
+
+
+@rule("aten.scatter_add.default")
+def scatter_add(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    return _scatter(c, x, dim, index, source, "sum")
+
+
+@rule("aten.scatter_reduce.two")
+def scatter_reduce(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    if reduce == "mean":
+        raise Unsupported("scatter_reduce with 'mean'")
+    if not include_self:
+        start = {"sum": 0.0, "prod": 1.0, "amax": -math.inf, "amin": math.inf}[reduce]
+        neutral = _scatter(c, x, dim, index, start, "invalid")
+        return _scatter(c, neutral, dim, index, source, REDUCTIONS[reduce])
+    return _scatter(c, x, dim, index, source, REDUCTIONS[reduce])
+
+
+def _along(c: Lowering, index: Tensor, dim: int, shape: Sequence[int]) -> Tensor:
+    """A 1-d index as an index tensor of `shape`."""
+    placed = c.reshape(index, [index.shape[0] if index.rank and i == dim else 1 for i in range(len(shape))])
+    return c.expand(placed, shape)
+
+
+@rule("aten.index_copy.default")
+def index_copy(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    return _index_write(c, x, dim, index, source, "invalid")
+
+
+@rule("aten.index_add.default")
+def index_add(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    source = source if alpha == 1 else c.binary("multiply", source, alpha)
+    return _index_write(c, x, dim, index, source, "sum")
+
+
+@rule("aten.index_fill.int_Scalar")
+def index_fill(c: Lowering, x: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    shape = [index.shape[0] if i == dim % x.rank else size for i, size in enumerate(x.shape)]
+    return _index_write(c, x, dim, index, c.full(shape, value, x.dtype), "invalid")
+
+
+def _index_write(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str) -> Tensor:
+    dim %= x.rank
+    known = index.const
+    if reduce == "invalid" and known is not None and index.rank == 1:
+        steps = progression(known) if known.numel() > 1 else (0, int(known[0]), 1) if known.numel() else None
+        if steps is not None and steps[2] == 1:
+            from alchemist.frontends.torch.rules.views import slice_scatter
+
+            return slice_scatter(c, x, source, dim, steps[1], steps[1] + known.numel())
+    return _scatter(c, x, dim, _along(c, index, dim, source.shape), source, reduce)
+
+
+@rule("aten.index_put.default", "aten._unsafe_index_put.default", "aten._index_put_impl.default")
+def index_put(
+    c: Lowering, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False
+) -> Tensor:
+    first = indices[0] if indices else None
+    if len(indices) == 1 and first is not None and first.dtype == torch.bool and first.const is None:
+        if accumulate or math.prod(values.shape) != 1:
+            raise Unsupported("writing through a boolean mask with more than one value (use torch.where)")
+        mask = c.reshape(first, [*first.shape, *[1] * (x.rank - first.rank)])
+        scalar = c.reshape(c.cast(values, x.dtype), [1] * x.rank)
+        return c.where(c.expand(mask, x.shape), scalar, x)
+    x, indices = _expand_masks(c, x, indices)
+    given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
+    dims = [dim for dim, _ in given]
+    reduce = "sum" if accumulate else "invalid"
+    rest = [i for i in range(x.rank) if i not in dims]
+    front, shape, flat = _linear(c, x, given)
+    adjacent = dims == list(range(dims[0], dims[0] + len(dims)))
+    values = c.cast(values, x.dtype)
+    first_dim = dims[0] if adjacent else 0
+    want = [*(x.shape[i] for i in range(first_dim)), *shape, *(x.shape[i] for i in rest if i >= first_dim or not adjacent)]
+    if not adjacent:
+        want = [*shape, *(x.shape[i] for i in rest)]
+    values = c.expand(values, want)
+    n = len(shape)
+    order = [*range(first_dim, first_dim + n), *range(first_dim), *range(first_dim + n, len(want))]
+    values = c.permute(values, order)
+    count = math.prod(shape)
+    rows = c.reshape(values, [count, *front.shape[1:]])
+    index = _along(c, c.reshape(flat, [count]), 0, rows.shape)
+    written = _scatter(c, front, 0, index, rows, reduce)
+    opened = c.reshape(written, [*(x.shape[dim] for dim in dims), *(x.shape[i] for i in rest)])
+    order = [*dims, *rest]
+    return c.permute(opened, [order.index(i) for i in range(x.rank)])
+
+
+@rule("aten.one_hot.default")
+def one_hot(c: Lowering, x: Tensor, num_classes: int = -1) -> Tensor:
+    if num_classes < 0:
+        raise Unsupported("one_hot without num_classes: the result's shape depends on data")
+    classes = c.reshape(c.constant(torch.arange(num_classes)), [*[1] * x.rank, num_classes])
+    hits = c.binary("eq", c.reshape(x, [*x.shape, 1]), classes, torch.bool)
+    return c.cast(hits, torch.int64)
+
+
+def _triangle(name: str) -> None:
+    @rule(f"aten.{name}.default")
+    def lower(c: Lowering, x: Tensor, diagonal: int = 0) -> Tensor:
+        keep = getattr(torch.ones(x.shape[-2:], dtype=torch.bool), name)(diagonal)
+        mask = c.reshape(c.constant(keep), [*[1] * (x.rank - 2), *x.shape[-2:]])
+        return c.where(mask, x, c.full((1,) * x.rank, 0, x.dtype))
+
+
+_triangle("tril")
+_triangle("triu")
+
+
+@rule("aten.as_strided.default")
+def as_strided(c: Lowering, x: Tensor, size: Sequence[int], stride: Sequence[int], offset: int | None = None) -> Tensor:
+    """A look-up of known positions in the flat tensor (of a contiguous one: others have no such meaning in the graph)."""
+    positions = torch.full(tuple(size), offset or 0, dtype=torch.int64)
+    for dim, (count, step) in enumerate(zip(size, stride, strict=True)):
+        positions += (torch.arange(count) * step).reshape([count if i == dim else 1 for i in range(len(size))])
+    total = math.prod(x.shape)
+    if positions.numel() == total and bool((positions.flatten() == torch.arange(total)).all()):
+        return c.reshape(x, size)
+    flat = c.reshape(x, [total, 1])
+    return c.reshape(take_rows(c, flat, c.constant(positions.flatten())), size)
+
+
+@rule("aten.diagonal.default")
+def diagonal(c: Lowering, x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    dims = [dim1 % x.rank, dim2 % x.rank]
+    rest = [i for i in range(x.rank) if i not in dims]
+    rows, columns = x.shape[dims[0]], x.shape[dims[1]]
+    count = c.out_shape[-1]
+    i = torch.arange(count) + max(0, -offset)
+    j = torch.arange(count) + max(0, offset)
+    front = c.reshape(c.permute(x, [*dims, *rest]), [rows * columns, *(x.shape[k] for k in rest)])
+    picked = take_rows(c, front, c.constant(i * columns + j))
+    return c.permute(picked, [*range(1, picked.rank), 0])
+
+
+@recipe("aten.im2col.default")
+def im2col(
+    x: torch.Tensor, kernel: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+) -> torch.Tensor:
+    x = torch.nn.functional.pad(x, [padding[1], padding[1], padding[0], padding[0]])
+    n, channels, height, width = x.shape
+    rows = (height - dilation[0] * (kernel[0] - 1) - 1) // stride[0] + 1
+    columns = (width - dilation[1] * (kernel[1] - 1) - 1) // stride[1] + 1
+    patches = []
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            top, left = i * dilation[0], j * dilation[1]
+            down, right = top + (rows - 1) * stride[0] + 1, left + (columns - 1) * stride[1] + 1
+            patches.append(x[:, :, top : down : stride[0], left : right : stride[1]])
+    return torch.stack(patches, 2).reshape(n, channels * kernel[0] * kernel[1], rows * columns)
+
+
+@rule("aten.bucketize.Tensor", "aten.searchsorted.Tensor")
+def bucketize(c: Lowering, a: Tensor, b: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """Number of boundaries below each value."""
+    values, bounds_ = (b, a) if "searchsorted" in str(c.node.target) else (a, b)
+    if bounds_.rank != 1:
+        raise Unsupported("searchsorted with batched boundaries")
+    line = c.reshape(c.cast(bounds_, values.dtype), [*[1] * values.rank, bounds_.shape[0]])
+    hits = c.binary("le" if right else "lt", line, c.reshape(values, [*values.shape, 1]), torch.bool)
+    return c.reduce("sum", c.cast(hits, c.out_dtype), [values.rank], False)
+
+
+@recipe("aten.embedding_bag.padding_idx", "aten._embedding_bag_forward_only.default", "aten._embedding_bag.default")
+def embedding_bag(
+    weight: torch.Tensor,
+    indices: torch.Tensor,
+    offsets: torch.Tensor,
+    scale_grad: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: torch.Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = -1,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Bags of a flat index list as a product with a membership matrix; the three bookkeeping results are not computed."""
+    if mode == 2:
+        raise NotImplementedError("embedding_bag with mode 'max'")
+    rows = weight[indices]
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    starts = offsets[:-1] if include_last_offset else offsets
+    count = indices.shape[0]
+    place = torch.arange(count)
+    begun = (starts.unsqueeze(1) <= place.unsqueeze(0)).to(weight.dtype)
+    ends = torch.cat([begun[1:], torch.zeros(1, count, dtype=weight.dtype)])
+    member = begun - ends
+    if padding_idx is not None and padding_idx >= 0:
+        member = member * (indices != padding_idx).to(weight.dtype)
+    out = torch.matmul(member, rows)
+    if mode == 1:
+        out = out / torch.clamp(member.sum(1, keepdim=True), min=1.0)
+    return out, offsets, offsets, offsets

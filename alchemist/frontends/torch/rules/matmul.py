@@ -1,0 +1,81 @@
+"""Matrix products. Vectors become one-row or one-column matrices; batch dimensions broadcast as in torch.matmul."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from alchemist.frontends.torch.lowering import Lowering, Scalar, Tensor, recipe, rule
+
+
+@rule("aten.linear.default")
+def linear(c: Lowering, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    if weight.rank == 1:
+        return c.reshape(product(c, x, c.reshape(weight, [weight.shape[0], 1])), c.out_shape)
+    rows = c.reshape(x, [1, *x.shape]) if x.rank == 1 else x
+    shape = [*rows.shape[:-1], weight.shape[0]]
+    out = c.emit("linear", [rows, weight, bias], {"transpose_a": False, "transpose_b": True}, shape=shape)
+    return c.reshape(out, c.out_shape)
+
+
+def product(c: Lowering, a: Tensor, b: Tensor) -> Tensor:
+    """Matrix product of operands of rank >= 2."""
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return c.emit("matmul", [a, b], {}, shape=[*batch, a.shape[-2], b.shape[-1]], dtype=a.dtype)
+
+
+@rule("aten.matmul.default", "aten.mm.default", "aten.bmm.default", "aten.mv.default", "aten.dot.default", "aten.vdot.default")
+def matmul(c: Lowering, a: Tensor, b: Tensor) -> Tensor:
+    left = c.reshape(a, [1, a.shape[0]]) if a.rank == 1 else a
+    right = c.reshape(b, [b.shape[0], 1]) if b.rank == 1 else b
+    return c.reshape(product(c, left, right), c.out_shape)
+
+
+def _plus(c: Lowering, addend: Tensor, value: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    if alpha != 1:
+        value = c.binary("multiply", value, alpha)
+    if beta == 0:
+        return value
+    if beta != 1:
+        addend = c.binary("multiply", addend, beta)
+    return c.emit("add", [addend, value])
+
+
+@rule("aten.addmm.default")
+def addmm(c: Lowering, bias: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if alpha == 1 and beta == 1 and bias.rank == 1:
+        return c.emit("linear", [a, b, bias], {"transpose_a": False, "transpose_b": False})
+    return _plus(c, bias, product(c, a, b), beta, alpha)
+
+
+@rule("aten.baddbmm.default", "aten.addmv.default")
+def baddbmm(c: Lowering, addend: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    return _plus(c, addend, matmul_value(c, a, b), beta, alpha)
+
+
+def matmul_value(c: Lowering, a: Tensor, b: Tensor) -> Tensor:
+    if b.rank == 1:
+        return c.reshape(product(c, a, c.reshape(b, [b.shape[0], 1])), a.shape[:-1])
+    return product(c, a, b)
+
+
+@rule("aten.outer.default", "aten.ger.default")
+def outer(c: Lowering, a: Tensor, b: Tensor) -> Tensor:
+    left = c.reshape(c.cast(a, c.out_dtype), [a.shape[0], 1])
+    return c.binary("multiply", left, c.reshape(c.cast(b, c.out_dtype), [1, b.shape[0]]))
+
+
+@recipe("aten.bilinear.default")
+def bilinear(a: torch.Tensor, b: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    rows = torch.matmul(a.unsqueeze(-2).unsqueeze(-3), weight)  # [..., out, 1, in_b]
+    out = (rows * b.unsqueeze(-2).unsqueeze(-2)).sum(-1).squeeze(-1)
+    return out if bias is None else out + bias
+
+
+@rule("aten._weight_norm.default", "aten._weight_norm_interface.default")
+def weight_norm(c: Lowering, v: Tensor, g: Tensor, dim: int = 0) -> Tensor | Sequence[Tensor]:
+    dims = [i for i in range(v.rank) if i != dim % v.rank] if dim != -1 else list(range(v.rank))
+    norm = c.unary("sqrt", c.reduce("sum", c.unary("square", v), dims, True))
+    out = c.binary("multiply", v, c.binary("div", g, norm))
+    return [out, norm] if isinstance(c.out, (list, tuple)) else out

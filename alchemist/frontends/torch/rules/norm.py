@@ -1,0 +1,141 @@
+"""Normalisations."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+
+import torch
+
+from alchemist.frontends.torch.lowering import Lowering, Tensor, recipe, rule
+
+
+@rule("aten.layer_norm.default")
+def layer_norm(
+    c: Lowering,
+    x: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    attributes = {"normalized_shape": list(normalized_shape), "epsilon": eps}
+    return c.emit("layer_norm", [x, weight, bias], attributes, shape=x.shape, dtype=x.dtype)
+
+
+@rule("aten.native_layer_norm.default")
+def native_layer_norm(
+    c: Lowering, x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> list[Tensor]:
+    return [layer_norm(c, x, shape, weight, bias, eps)]
+
+
+@rule("aten.rms_norm.default")
+def rms_norm(
+    c: Lowering, x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    epsilon = torch.finfo(x.dtype).eps if eps is None else eps
+    attributes = {"normalized_shape": list(normalized_shape), "epsilon": epsilon}
+    return c.emit("rms_norm", [x, weight, None], attributes, shape=x.shape, dtype=x.dtype)
+
+
+@rule("aten._fused_rms_norm.default")
+def fused_rms_norm(
+    c: Lowering, x: Tensor, shape: Sequence[int], weight: Tensor | None, eps: float | None
+) -> list[Tensor]:
+    return [rms_norm(c, x, shape, weight, eps)]
+
+
+@rule("aten.batch_norm.default")
+def batch_norm(
+    c: Lowering,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = False,
+) -> Tensor:
+    channels = (x.shape[1],)
+    weight = weight or c.full(channels, 1, x.dtype)
+    bias = bias or c.full(channels, 0, x.dtype)
+    if training or mean is None or variance is None:
+        if training and mean is not None:
+            warnings.warn(
+                f"batch_norm in training mode at {c.location()}: batch statistics are used, running statistics are not updated",
+                stacklevel=2,
+            )
+        mean, variance = _statistics(c, x)
+    attributes = {"epsilon": eps, "dimension": 1}
+    return c.emit("batch_norm_inference", [x, weight, bias, mean, variance], attributes, shape=x.shape, dtype=x.dtype)
+
+
+def _statistics(c: Lowering, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and biased variance per channel, both [C]."""
+    dims = [i for i in range(x.rank) if i != 1]
+    mean = c.reduce("mean", x, dims, True)
+    variance = c.reduce("mean", c.unary("square", c.binary("subtract", x, mean)), dims, False)
+    return c.reshape(mean, [x.shape[1]]), variance
+
+
+@rule("aten._native_batch_norm_legit_no_training.default")
+def native_batch_norm(
+    c: Lowering, x: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, variance: Tensor, momentum: float, eps: float
+) -> list[Tensor]:
+    return [batch_norm(c, x, weight, bias, mean, variance, False, momentum, eps)]
+
+
+@rule("aten.group_norm.default")
+def group_norm(
+    c: Lowering,
+    x: Tensor,
+    groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    attributes = {"num_groups": groups, "epsilon": eps, "channel_dim": 1}
+    return c.emit("group_norm", [x, None, weight, bias], attributes, shape=x.shape, dtype=x.dtype)
+
+
+@rule("aten.native_group_norm.default")
+def native_group_norm(
+    c: Lowering, x: Tensor, weight: Tensor | None, bias: Tensor | None, n: int, channels: int, size: int, groups: int, eps: float
+) -> list[Tensor]:
+    return [group_norm(c, x, groups, weight, bias, eps)]
+
+
+@recipe("aten.instance_norm.default")
+def instance_norm(
+    x: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    running_mean: torch.Tensor | None,
+    running_var: torch.Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> torch.Tensor:
+    if not use_input_stats:
+        return torch.batch_norm(x, weight, bias, running_mean, running_var, False, momentum, eps, False)
+    return torch.group_norm(x, x.shape[1], weight, bias, eps)
+
+
+@recipe("aten.local_response_norm.default")
+def local_response_norm(x: torch.Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> torch.Tensor:
+    squares = torch.nn.functional.pad(x * x, [0, 0] * (x.dim() - 2) + [size // 2, (size - 1) // 2])
+    window = sum(squares.narrow(1, i, x.shape[1]) for i in range(size))
+    return x / (k + window * (alpha / size)) ** beta  # type: ignore[operator, no-any-return]
+
+
+@recipe("aten.cosine_similarity.default")
+def cosine_similarity(a: torch.Tensor, b: torch.Tensor, dim: int = 1, eps: float = 1e-8) -> torch.Tensor:
+    norms = [torch.sqrt(torch.sum(part * part, dim)).clamp(min=math.sqrt(eps) if eps > 1 else eps) for part in (a, b)]
+    return torch.sum(a * b, dim) / (norms[0] * norms[1])

@@ -1,0 +1,213 @@
+"""Reductions, scans and order statistics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.lowering import Lowering, Scalar, Tensor, recipe, rule
+
+Dims = int | Sequence[int] | None
+
+
+def as_list(dims: Dims) -> list[int] | None:
+    """Reduced dimensions; None = all of them (torch also spells that `[]`)."""
+    if dims is None:
+        return None
+    return [dims] if isinstance(dims, int) else list(dims)
+
+
+def _reduction(names: Sequence[str], ttir: str) -> None:
+    @rule(*(f"aten.{name}" for name in names))
+    def lower(c: Lowering, x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+        return c.reduce(ttir, c.cast(x, c.out_dtype), as_list(dim), keepdim)
+
+
+_reduction(("sum.default", "sum.dim_IntList"), "sum")
+_reduction(("mean.default", "mean.dim"), "mean")
+_reduction(("amax.default", "max.default"), "max")
+_reduction(("amin.default", "min.default"), "min")
+_reduction(("prod.default", "prod.dim_int"), "prod")
+
+
+def _truth(names: Sequence[str], ttir: str) -> None:
+    @rule(*(f"aten.{name}" for name in names))
+    def lower(c: Lowering, x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        return c.reduce(ttir, c.cast(x, torch.bool), as_list(dim), keepdim)
+
+
+_truth(("any.default", "any.dim", "any.dims"), "reduce_or")
+_truth(("all.default", "all.dim", "all.dims"), "reduce_and")
+
+
+def _with_indices(name: str, ttir: str) -> None:
+    @rule(f"aten.{name}.dim")
+    def lower(c: Lowering, x: Tensor, dim: int, keepdim: bool = False) -> list[Tensor]:
+        values = c.reduce(ttir, x, [dim], keepdim)
+        return [values, _arg(c, x, dim, keepdim, ttir == "min", values.shape)]
+
+
+def _arg(c: Lowering, x: Tensor, dim: int | None, keepdim: bool, smallest: bool, shape: Sequence[int]) -> Tensor:
+    if smallest:
+        x = c.unary("neg", x)
+    if dim is None and x.rank != 1:
+        x, dim = c.reshape(x, [math.prod(x.shape)]), 0
+        flat = c.emit("argmax", [x], {"keep_dim": False, "dim_arg": [0]}, shape=(), dtype=torch.int64)
+        return c.reshape(flat, shape)
+    attributes = {"keep_dim": keepdim, "dim_arg": [(dim or 0) % x.rank]}
+    return c.emit("argmax", [x], attributes, shape=shape, dtype=torch.int64)
+
+
+_with_indices("max", "max")
+_with_indices("min", "min")
+
+
+@rule("aten.argmax.default")
+def argmax(c: Lowering, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    return _arg(c, x, dim, keepdim, False, c.out_shape)
+
+
+@rule("aten.argmin.default")
+def argmin(c: Lowering, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    return _arg(c, x, dim, keepdim, True, c.out_shape)
+
+
+def _scan(name: str) -> None:
+    @rule(f"aten.{name}.default")
+    def lower(c: Lowering, x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
+        x = c.cast(x, c.out_dtype)
+        return c.emit(name, [x], {"dim": dim % x.rank}) if x.rank else x
+
+
+_scan("cumsum")
+_scan("cumprod")
+
+
+@rule("aten.diff.default")
+def diff(
+    c: Lowering, x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    dim %= x.rank
+    x = c.concat([part for part in (prepend, x, append) if part is not None], dim)
+    for _ in range(n):
+        size = x.shape[dim]
+        high, low = c.slice(x, dim, 1, size), c.slice(x, dim, 0, size - 1)
+        x = c.binary("logical_xor" if x.dtype == torch.bool else "subtract", high, low)
+    return x
+
+
+@rule("aten.topk.default")
+def topk(c: Lowering, x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> list[Tensor]:  # noqa: A002
+    shape = tuple(c.out[0].shape)
+    attributes = {"k": k, "dim": dim % x.rank, "largest": largest, "sorted": sorted}
+    return c.emit_many("topk", [x], attributes, [(shape, x.dtype), (shape, torch.int64)])
+
+
+@rule("aten.sort.default")
+def sort(c: Lowering, x: Tensor, dim: int = -1, descending: bool = False) -> list[Tensor]:
+    return _sorted(c, x, dim, descending, False)
+
+
+@rule("aten.sort.stable")
+def sort_stable(c: Lowering, x: Tensor, *, stable: bool = False, dim: int = -1, descending: bool = False) -> list[Tensor]:
+    return _sorted(c, x, dim, descending, stable)
+
+
+@rule("aten.argsort.default", "aten.argsort.stable")
+def argsort(c: Lowering, x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+    return _sorted(c, x, dim, descending, stable)[1]
+
+
+def _sorted(c: Lowering, x: Tensor, dim: int, descending: bool, stable: bool) -> list[Tensor]:
+    attributes = {"dim": dim % x.rank, "descending": descending, "stable": stable}
+    return c.emit_many("sort", [x], attributes, [(x.shape, x.dtype), (x.shape, torch.int64)])
+
+
+@rule("aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default")
+def softmax(c: Lowering, x: Tensor, dim: int, dtype: torch.dtype | bool | None = None) -> Tensor:
+    return c.emit("softmax", [c.cast(x, c.out_dtype)], {"dimension": dim, "numericStable": True})
+
+
+@rule("aten.log_softmax.int", "aten._log_softmax.default")
+def log_softmax(c: Lowering, x: Tensor, dim: int, dtype: torch.dtype | bool | None = None) -> Tensor:
+    x = c.cast(x, c.out_dtype)
+    shifted = c.binary("subtract", x, c.reduce("max", x, [dim], True))
+    total = c.reduce("sum", c.unary("exp", shifted), [dim], True)
+    return c.binary("subtract", shifted, c.unary("log", total))
+
+
+@rule("aten.logsumexp.default")
+def logsumexp(c: Lowering, x: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    x = c.cast(x, c.out_dtype)
+    peak = c.reduce("max", x, as_list(dim), True)
+    total = c.reduce("sum", c.unary("exp", c.binary("subtract", x, peak)), as_list(dim), True)
+    return c.reshape(c.binary("add", c.unary("log", total), peak), c.out_shape)
+
+
+def _variance(c: Lowering, x: Tensor, dim: Dims, keepdim: bool, correction: Scalar | None) -> tuple[Tensor, Tensor]:
+    """(variance, mean), both with reduced dimensions kept."""
+    dims = as_list(dim) or list(range(x.rank))
+    count = math.prod(x.shape[d] for d in dims)
+    mean = c.reduce("mean", x, dims, True)
+    centred = c.binary("subtract", x, mean)
+    squares = c.reduce("sum", c.unary("square", centred), dims, True)
+    divisor = max(0.0, count - (1 if correction is None else correction))
+    if divisor == 0:
+        raise Unsupported("variance of one value")
+    return c.binary("multiply", squares, 1.0 / divisor), mean
+
+
+@rule("aten.var.correction")
+def var(
+    c: Lowering, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
+) -> Tensor:
+    return c.reshape(_variance(c, x, dim, keepdim, correction)[0], c.out_shape)
+
+
+@rule("aten.std.correction")
+def std(
+    c: Lowering, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
+) -> Tensor:
+    return c.unary("sqrt", c.reshape(_variance(c, x, dim, keepdim, correction)[0], c.out_shape))
+
+
+@rule("aten.var_mean.correction")
+def var_mean(
+    c: Lowering, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
+) -> list[Tensor]:
+    shape = tuple(c.out[0].shape)
+    return [c.reshape(part, shape) for part in _variance(c, x, dim, keepdim, correction)]
+
+
+@rule("aten.var.dim")
+def var_dim(c: Lowering, x: Tensor, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    return c.reshape(_variance(c, x, dim, keepdim, int(unbiased))[0], c.out_shape)
+
+
+@rule("aten.std.dim")
+def std_dim(c: Lowering, x: Tensor, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    return c.unary("sqrt", var_dim(c, x, dim, unbiased, keepdim))
+
+
+@recipe("aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim")
+def vector_norm(
+    x: torch.Tensor, ord: float = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None  # noqa: A002
+) -> torch.Tensor:
+    x = x if dtype is None else x.to(dtype)
+    dims = list(range(x.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    ord = 2 if ord is None else ord  # noqa: A001
+    if ord == 2:
+        return torch.sqrt(torch.sum(x * x, dims, keepdim))
+    if ord == 1:
+        return torch.sum(torch.abs(x), dims, keepdim)
+    if math.isinf(ord):
+        return torch.amax(torch.abs(x), dims, keepdim) if ord > 0 else torch.amin(torch.abs(x), dims, keepdim)
+    return torch.sum(torch.abs(x) ** ord, dims, keepdim) ** (1.0 / ord)
+
+
+@recipe("aten.norm.Scalar")
+def norm_all(x: torch.Tensor, p: float = 2) -> torch.Tensor:
+    return vector_norm(x, p)  # type: ignore[no-any-return]

@@ -1,0 +1,144 @@
+"""Node metadata -> `SourceInfo`: module scopes, frames of the model's own code, and the text of its files."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+from torch import fx
+
+from alchemist.ir.location import Frame, Scope, SourceInfo
+
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)[^\n]*(?:\n(?P<code>[^\n]*))?', re.M)
+_TARGET = re.compile(r"^\s*(?:self\.)?([A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)")
+_OWN = str(Path(__file__).resolve().parent)
+_FRAMEWORK = ("torch/", "torch\\")
+
+
+@lru_cache(maxsize=4096)
+def relative_file(path: str) -> str:
+    """The path from the package root: cut at site-packages, else at the outermost folder without `__init__.py`."""
+    for marker in ("site-packages", "dist-packages"):
+        head, found, tail = path.replace("\\", "/").rpartition(f"/{marker}/")
+        if found:
+            return tail
+    file = Path(path)
+    root = file.parent
+    while (root / "__init__.py").is_file() and root.parent != root:
+        root = root.parent
+    try:
+        return file.relative_to(root).as_posix()
+    except ValueError:
+        return file.name
+
+
+class Sources:
+    """Collects what the captured nodes say about their origin.
+
+    root_name: class or function name shown for the root scope. files: `Frame.file` -> absolute path, for files seen.
+    """
+
+    def __init__(self, root: torch.nn.Module, root_name: str = "", wrapped: bool = False) -> None:
+        self.files: dict[str, str] = {}
+        self.class_names: set[str] = set()
+        self._root_name = root_name
+        self._wrapped = wrapped
+        self._classes = {qualified(type(module)): type(module) for module in root.modules()}
+        self._frames: dict[str, tuple[Frame, ...]] = {}
+        self._code: dict[str, str] = {}
+        self._scopes: dict[tuple[tuple[str, str], ...], tuple[Scope, ...]] = {}
+
+    def info(self, node: fx.Node, *, named: bool) -> SourceInfo:
+        op = str(node.target)
+        return SourceInfo(self.scopes(node), self.frames(node), op, node.name if named else "")
+
+    def scopes(self, node: fx.Node) -> tuple[Scope, ...]:
+        stack: Mapping[str, tuple[str, object]] = node.meta.get("nn_module_stack") or {}
+        key = tuple((path, cls if isinstance(cls, str) else qualified(cls)) for path, cls in stack.values())  # type: ignore[arg-type]
+        known = self._scopes.get(key)
+        if known is None:
+            known = tuple(
+                Scope(path, self._root_name if self._wrapped and not path else name) for path, name in key
+            )
+            self.class_names.update(scope.class_name for scope in known)
+            self._scopes[key] = known
+        return known
+
+    def frames(self, node: fx.Node) -> tuple[Frame, ...]:
+        text = node.meta.get("stack_trace") or ""
+        known = self._frames.get(text)
+        if known is None:
+            known = self._parse(text)
+            self._frames[text] = known
+        return known
+
+    def _parse(self, text: str) -> tuple[Frame, ...]:
+        out = []
+        for match in _FRAME.finditer(text):
+            path = match["file"]
+            if path.startswith(_OWN) or path.startswith("<"):
+                continue
+            file = relative_file(path)
+            if file.startswith(_FRAMEWORK):
+                continue
+            self.files.setdefault(file, path)
+            out.append(Frame(file, int(match["line"]), match["function"]))
+            self._code[text] = match["code"] or ""
+        return tuple(out)
+
+    def variable(self, node: fx.Node | None) -> str:
+        """`<scope>.<variable>` that the source statement of this node assigns, or the node's own name."""
+        if node is None:
+            return ""
+        self.frames(node)
+        match = _TARGET.match(self._code.get(node.meta.get("stack_trace") or "", ""))
+        name = match[1] if match else node.name
+        scopes = self.scopes(node)
+        prefix = next((s.path for s in reversed(scopes) if not s.class_name.startswith("torch.")), "")
+        return f"{prefix}.{name}" if prefix else name
+
+    def source_files(self) -> dict[str, str]:
+        """Text of every file that a frame names."""
+        out = {}
+        for file, path in sorted(self.files.items()):
+            try:
+                out[file] = Path(path).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):  # a notebook cell or a frozen module: names fall back to ops
+                continue
+        return out
+
+    def class_sources(self) -> dict[str, tuple[str, int]]:
+        """(file, first line) of `forward` of every module class that occurs in a scope, framework classes left out."""
+        out = {}
+        for name in sorted(self.class_names):
+            cls = self._classes.get(name)
+            if cls is None or name.startswith("torch."):
+                continue
+            place = definition(cls.forward)
+            if place is not None:
+                file, line = place
+                self.files.setdefault(relative_file(file), file)
+                out[name] = (relative_file(file), line)
+        return out
+
+
+def qualified(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def definition(function: object) -> tuple[str, int] | None:
+    """Absolute file and line of the `def` of a function (decorators skipped), None where there is no source."""
+    try:
+        function = inspect.unwrap(function)  # type: ignore[arg-type]
+        file = inspect.getsourcefile(function)  # type: ignore[arg-type]
+        lines, first = inspect.getsourcelines(function)  # type: ignore[arg-type]
+    except (TypeError, OSError):
+        return None
+    if file is None:
+        return None
+    offset = next((i for i, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def "))), 0)
+    return file, first + offset
