@@ -1,0 +1,294 @@
+"""TTNN module + front-end facts -> `Program`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ModuleOp
+
+from alchemist.frontends.base import FrontendResult
+from alchemist.ir.location import Scope
+from alchemist.options import CompilerOptions
+from alchemist.program import model
+from alchemist.program.constants import name_constants
+from alchemist.program.extract import extract
+from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
+from alchemist.program.graph import Graph, TensorType
+from alchemist.program.loops import find_loops
+from alchemist.program.names import identifier, snake_case, unique
+from alchemist.program.outline import class_label, compress, outline
+from alchemist.program.prepare import prepare_functions
+from alchemist.program.scopes import Group, assign_chains, group
+from alchemist.program.source import Sources
+from alchemist.program.statements import Body, Context, describe
+from alchemist.program.weights import name_prepared_weights
+
+
+def build_program(
+    module: ModuleOp, result: FrontendResult, options: CompilerOptions | None = None, language: str = "python"
+) -> model.Program:
+    """The program that both emitters print.
+
+    language: "python" or "cpp"; the only difference is that C++ does not reuse the names of (const) parameters.
+
+    Raises:
+        EmitError: an op, type or attribute without a rendering.
+    """
+    return build_from_graph(extract(module), result, options or CompilerOptions(), language)
+
+
+def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOptions, language: str = "python") -> model.Program:
+    sources = Sources(result.source_files, result.class_sources)
+    name_prepared_weights(graph, sources)
+    chains = assign_chains(graph)
+    structured = options.recover_structure and any(chains.values())
+    recovery = Recovery(graph, sources)
+    if structured:
+        root = recovery.root(group(graph, chains))
+    else:
+        first = next((chain[:1] for chain in chains.values() if chain), (Scope("", ""),))
+        tree = Group(first, list(graph.nodes), 0, len(graph.nodes))
+        root = recovery.root(tree)
+    definitions = functions_of(root)
+    if structured:
+        for definition in definitions:
+            find_loops(definition, recovery.recipe_of)
+    _name_functions(root, definitions, result.model_name)
+
+    main_file = _main_file(graph, sources)
+    context = Context(
+        sources=sources,
+        functions={definition.name for definition in definitions},
+        rebind_parameters=language == "python",
+        main_file=main_file,
+        typical=_typical(graph),
+        uses_weights=_uses_weights(definitions),
+        flat=not structured,
+    )
+    functions, local_names = _bodies(definitions, context)
+    outputs = _outputs(graph, result)
+    functions[-1] = _entry_doc(functions[-1], root, outputs, context)
+    split = options.split_consteval
+    prepared = prepare_functions(graph, root, sources, main_file, prefix="" if split else "prepare_")
+    taken = local_names | context.functions | prepared.names
+    final, prepare, constants, prepare_constants = name_constants(functions, prepared.functions, taken)
+    if not split:
+        constants = tuple(dict.fromkeys([*constants, *prepare_constants]))
+    return _program(graph, result, options, root, context, final, prepare, constants, prepare_constants, outputs)
+
+
+def _name_functions(root: Definition, definitions: Sequence[Definition], model_name: str) -> None:
+    """Class names first come first served from the root down; then the module's attribute, then numbers."""
+    taken: set[str] = set()
+    root.name = snake_case(model_name or class_label(root) or "forward")
+    if root.name in ("function",):
+        root.name = "forward"
+    taken.add(root.name)
+    for definition in _preorder(root):
+        if definition is root:
+            continue
+        candidates = []
+        if definition.method:
+            candidates.append(snake_case(definition.method.lstrip("_")))
+        candidates.append(snake_case(class_label(definition)))
+        attribute = next((part for part in reversed(definition.path.split(".")) if part and not part.isdigit()), "")
+        if attribute and not definition.method:
+            candidates.append(snake_case(attribute))
+        definition.name = _numbered(candidates, taken)
+        taken.add(definition.name)
+
+
+def _numbered(candidates: Sequence[str], taken: set[str]) -> str:
+    for name in candidates:
+        if name not in taken:
+            return name
+    number = 2
+    while f"{candidates[0]}_{number}" in taken:
+        number += 1
+    return f"{candidates[0]}_{number}"
+
+
+def _preorder(root: Definition) -> list[Definition]:
+    found: dict[int, Definition] = {}
+    stack = [root]
+    while stack:
+        definition = stack.pop()
+        if id(definition) in found:
+            continue
+        found[id(definition)] = definition
+        stack.extend(call.function for item in reversed(definition.items) for call in reversed(calls_of(item)))
+    return list(found.values())
+
+
+def _main_file(graph: Graph, sources: Sources) -> str:
+    """The file most statements are in."""
+    frames = Counter(info.frames[-1] for node in graph.nodes for info in node.sources if info.frames)
+    files: Counter[str] = Counter()
+    for frame, count in frames.items():
+        files[frame.file] += count if sources.statement(frame) else 0
+    return files.most_common(1)[0][0] if files else ""
+
+
+def _typical(graph: Graph) -> TensorType:
+    counts: Counter[TensorType] = Counter(
+        TensorType((), value.type.dtype, value.type.layout, value.type.config) for node in graph.nodes for value in node.results
+    )
+    return counts.most_common(1)[0][0] if counts else TensorType(())
+
+
+def _uses_weights(definitions: Sequence[Definition]) -> dict[int, bool]:
+    """Whether a function needs the weights collection, for callees first."""
+    uses: dict[int, bool] = {}
+    for definition in definitions:
+        direct = any(
+            definition.covers(value)
+            for item in definition.items
+            for part in (item.body if isinstance(item, LoopItem) else [item])
+            for value in reads(part)
+        ) or any(definition.covers(value) for value in definition.returns)
+        called = any(uses[id(call.function)] for item in definition.items for call in calls_of(item))
+        uses[id(definition)] = direct or called
+    return uses
+
+
+def _bodies(definitions: Sequence[Definition], context: Context) -> tuple[list[model.Function], set[str]]:
+    built: dict[int, model.Function] = {}
+    local_names: set[str] = set()
+    for definition in reversed(definitions):  # callers first: they give hints for parameter names
+        body = Body(definition, context)
+        statements = body.build()
+        local_names |= body.local_names
+        parameters = [model.Parameter(name) for name in body.parameters]
+        if context.uses_weights[id(definition)]:
+            parameters.append(model.Parameter("weights", "weights"))
+        file, line = context.sources.class_line(definition.class_name)
+        found = context.sources.function_of_class(definition.class_name)
+        line = found[1].line if found else line
+        built[id(definition)] = model.Function(
+            definition.name,
+            tuple(parameters),
+            statements,
+            len(definition.returns),
+            _doc(definition, line if file == context.main_file else 0, context),
+            class_label(definition),
+            compress(definition.paths),
+            f"{file}:{line}" if file else "",
+        )
+    return [built[id(definition)] for definition in definitions], local_names
+
+
+def _doc(definition: Definition, line: int, context: Context) -> str:
+    label = class_label(definition)
+    if definition.method:
+        label = f"{label}.{definition.method}"
+        line = 0
+    head = f"{label}, {line}. " if label and line else f"{label}. " if label else ""
+    inputs = ", ".join(describe(value.type, None, context.typical) for value in definition.parameters)
+    outputs = ", ".join(describe(value.type, None, context.typical) for value in definition.returns)
+    return f"{head}{inputs} -> {outputs}" if inputs and outputs else f"{head}{inputs or outputs}"
+
+
+def _entry_doc(
+    function: model.Function, root: Definition, outputs: Sequence[model.Variable], context: Context
+) -> model.Function:
+    if len(outputs) < 2:
+        return function
+    head = function.doc.partition(". ")[0] + ". " if ". " in function.doc else ""
+    parts = [
+        f"{output.name} {describe(value.type, None, context.typical)}" for output, value in zip(outputs, root.returns, strict=True)
+    ]
+    return replace(function, doc=f"{head}Returns {', '.join(parts[:-1])} and {parts[-1]}.")
+
+
+def _outputs(graph: Graph, result: FrontendResult) -> tuple[model.Variable, ...]:
+    taken = {value.name for value in graph.inputs} | {identifier(value.name, "arg") for value in graph.inputs}
+    made: list[model.Variable] = []
+    names: set[str] = set()
+    for index in range(len(graph.outputs)):
+        given = result.outputs[index].name if index < len(result.outputs) else graph.output_names[index]
+        given = given or ("output" if len(graph.outputs) == 1 else f"output_{index}")
+        while given in names:
+            given += "_"
+        names.add(given)
+        one = unique([identifier(given, "output"), identifier(f"{given}_out", "output")], lambda name: name not in taken)
+        taken.add(one)
+        made.append(model.Variable(given, one))
+    return tuple(made)
+
+
+def _program(
+    graph: Graph,
+    result: FrontendResult,
+    options: CompilerOptions,
+    root: Definition,
+    context: Context,
+    functions: tuple[model.Function, ...],
+    prepare: tuple[model.Function, ...],
+    constants: tuple[model.Constant, ...],
+    prepare_constants: tuple[model.Constant, ...],
+    outputs: tuple[model.Variable, ...],
+) -> model.Program:
+    inputs: list[model.Variable] = []
+    taken: set[str] = {output.identifier for output in outputs}
+    for value in root.parameters:
+        one = unique([identifier(value.name, "arg"), identifier(f"{value.name}_in", "arg")], lambda name: name not in taken)
+        taken.add(one)
+        inputs.append(model.Variable(value.name, one))
+    typical = context.typical
+    return model.Program(
+        title=result.model_name or root.name,
+        facts=_facts(root, graph, result, options, outputs),
+        outline=outline(root),
+        notes=(),
+        constants=constants,
+        prepare_constants=prepare_constants,
+        functions=functions,
+        prepare=prepare,
+        inputs=tuple(inputs),
+        outputs=outputs,
+        entry=root.name,
+        has_weights=context.uses_weights[id(root)],
+        split_prepare=options.split_consteval,
+        source_file=context.main_file if _has_line_comments(functions) else "",
+        typical=(typical.dtype, typical.layout, typical.config.buffer if typical.config else "host"),
+    )
+
+
+def _has_line_comments(functions: Sequence[model.Function]) -> bool:
+    return any(
+        isinstance(statement, model.Comment) and statement.text[:1].isdigit()
+        for function in functions
+        for statement in model.statements(function.body)
+    )
+
+
+def _facts(
+    root: Definition, graph: Graph, result: FrontendResult, options: CompilerOptions, outputs: Sequence[model.Variable]
+) -> tuple[tuple[str, str], ...]:
+    """Rows of the header; shapes and dtypes as on the device."""
+
+    def spelled(name: str, type_: TensorType) -> str:
+        layout = ", row-major" if type_.layout == "row_major" and len(type_.shape) > 2 else ""
+        return f"{name} [{', '.join(map(str, type_.shape))}] {type_.dtype}{layout}"
+
+    parameters = sum(1 for argument in result.arguments if argument.kind == "parameter")
+    what = f"{result.framework} {result.model_name}" if result.framework != "mlir" else f"MLIR function {result.model_name}".rstrip()
+    made_from = ", ".join(f"{name} {version}" for name, version in result.made_from.items())
+    rows = [
+        ("Model", what + (f", {parameters} parameter tensors" if parameters else "")),
+        ("Inputs", ", ".join(spelled(value.name, value.type) for value in root.parameters) or "none"),
+        ("Outputs", ", ".join(spelled(one.name, value.type) for one, value in zip(outputs, graph.outputs, strict=True)) or "none"),
+    ]
+    changed = options.changed()
+    if changed:
+        rows.append(("Options", "  ".join(f"{key}={value}" for key, value in changed.items())))
+    rows.append(("Made by", f"alchemist {_version()}" + (f" from {made_from}" if made_from else "")))
+    return tuple(rows)
+
+
+def _version() -> str:
+    import alchemist
+
+    return str(getattr(alchemist, "__version__", "0"))

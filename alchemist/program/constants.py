@@ -1,0 +1,159 @@
+"""Named constants: config objects and model numbers that a program uses at least twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from alchemist.ops.spec import Arg, EnumRef, Kind
+from alchemist.program import model
+from alchemist.program.names import constant_case, snake_case
+
+_NUMBERS = {"num_heads": "NUM_HEADS", "num_kv_heads": "NUM_KV_HEADS", "num_groups": "NUM_GROUPS"}
+"""Arguments whose integers are numbers of the model."""
+_GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
+_DRAM = model.MemoryConfig()
+
+Place = tuple[str, model.Value, Kind]
+"""What a value is called by default, the value, its kind."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    base: str
+    value: model.Value
+    kind: Kind
+    count: int = 0
+    comment: str = ""
+
+
+def name_constants(
+    functions: Sequence[model.Function], prepare: Sequence[model.Function], taken: set[str]
+) -> tuple[tuple[model.Function, ...], tuple[model.Function, ...], tuple[model.Constant, ...], tuple[model.Constant, ...]]:
+    """Replaces repeated values by constants. taken: names that constants must not have.
+
+    Returns (functions, const-eval functions, constants of each file). Counts run over both files.
+    """
+    entries: dict[object, _Entry] = {}
+    used: tuple[dict[object, int], dict[object, int]] = ({}, {})
+    for file, group in enumerate((functions, prepare)):
+        for function in group:
+            for base, value, kind in _places(function.body):
+                key = _identity(value, kind, base)
+                entry = entries.setdefault(key, _Entry(base, value, kind))
+                entry.count += 1
+                used[file][key] = used[file].get(key, 0) + 1
+    names: dict[object, str] = {}
+    for key, entry in sorted(entries.items(), key=lambda pair: _rank(pair[1])):
+        if entry.count >= 2:
+            name, number = entry.base, 2
+            while name in taken:
+                name, number = f"{entry.base}_{number}", number + 1
+            taken.add(name)
+            names[key] = name
+
+    def convert(base: str, value: model.Value, kind: Kind) -> model.Value:
+        name = names.get(_identity(value, kind, base))
+        return model.ConstantRef(name) if name else value
+
+    made = [
+        tuple(
+            model.Constant(names[key], entries[key].value, entries[key].kind, _comment(entries[key])) for key in names if key in file
+        )
+        for file in used
+    ]
+    rewritten = [tuple(replace(one, body=_rewrite(one.body, convert)) for one in group) for group in (functions, prepare)]
+    return rewritten[0], rewritten[1], made[0], made[1]
+
+
+def _comment(entry: _Entry) -> str:
+    return _GRID_COMMENT if entry.base == "GRID" else ""
+
+
+def _rank(entry: _Entry) -> tuple[int, int]:
+    """Memory configs first, then compute, then numbers; more used ones get the plainer name."""
+    order = {Kind.MEMORY_CONFIG: 0, Kind.INT_LIST: 1, Kind.COMPUTE_CONFIG: 2, Kind.CONV2D_CONFIG: 3, Kind.PROGRAM_CONFIG: 3}
+    return order.get(entry.kind, 4), -entry.count
+
+
+def _identity(value: model.Value, kind: Kind, base: str) -> object:
+    if isinstance(value, model.Literal):
+        return (base, type(value.value).__name__, repr(value.value))
+    return (kind if isinstance(value, model.Items) else None, value)
+
+
+def _base_name(arg: Arg, value: model.Value, op: str) -> str:
+    """Default name of a value worth one, "" for all others."""
+    if isinstance(value, model.MemoryConfig):
+        return memory_name(value)
+    if isinstance(value, model.Record):
+        if value.class_name == "ttnn.CoreGrid":
+            return "GRID"
+        return _compute_name(value) if "ComputeKernelConfig" in value.class_name else constant_case(value.class_name.rpartition(".")[2])
+    if isinstance(value, model.Literal) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
+        if arg.name in _NUMBERS:
+            return _NUMBERS[arg.name]
+        if arg.name in ("epsilon", "eps"):
+            return f"{snake_case(op.rpartition('.')[2]).upper()}_EPS"
+    return ""
+
+
+def memory_name(config: model.MemoryConfig) -> str:
+    if config.memory == "interleaved":
+        return config.buffer.upper()
+    return f"{config.buffer}_{config.memory}".upper()
+
+
+def _compute_name(value: model.Record) -> str:
+    fields = dict(value.fields)
+    fidelity = fields.get("math_fidelity")
+    name = fidelity.member.upper() if isinstance(fidelity, EnumRef) else "COMPUTE"
+    if fields.get("math_approx_mode") == model.Literal(True):
+        name += "_APPROX"
+    if fields.get("fp32_dest_acc_en") == model.Literal(False):
+        name += "_BF16_DEST"
+    return name
+
+
+def _places(body: Sequence[model.Statement]) -> Iterator[Place]:
+    for statement in body:
+        if isinstance(statement, model.Call):
+            for arg, value in statement.arguments:
+                base = _base_name(arg, value, statement.spec.target)
+                if base:
+                    yield base, value, arg.kind
+        elif isinstance(statement, model.Loop):
+            if statement.start == 0 and statement.step == 1 and statement.container:
+                yield _loop_name(statement), statement.stop, Kind.INT
+            yield from _places(statement.body)
+        elif isinstance(statement, model.NameLoop):
+            yield from _places(statement.body)
+
+
+def _loop_name(loop: model.Loop) -> str:
+    word = loop.container
+    plural = word if word.endswith("s") else f"{word}s"
+    return "NUM_LAYERS" if len(word) < 3 else f"NUM_{constant_case(plural)}"
+
+
+def _rewrite(
+    body: Sequence[model.Statement], convert: Callable[[str, model.Value, Kind], model.Value]
+) -> tuple[model.Statement, ...]:
+    out: list[model.Statement] = []
+    for statement in body:
+        if isinstance(statement, model.Call):
+            arguments = tuple(
+                (arg, convert(base, value, arg.kind) if (base := _base_name(arg, value, statement.spec.target)) else value)
+                for arg, value in statement.arguments
+            )
+            out.append(replace(statement, arguments=arguments))
+        elif isinstance(statement, model.Loop):
+            stop = statement.stop
+            if statement.start == 0 and statement.step == 1 and statement.container:
+                stop = convert(_loop_name(statement), stop, Kind.INT)
+            out.append(replace(statement, stop=stop, body=_rewrite(statement.body, convert)))
+        elif isinstance(statement, model.NameLoop):
+            out.append(replace(statement, body=_rewrite(statement.body, convert)))
+        else:
+            out.append(statement)
+    return tuple(out)

@@ -1,0 +1,315 @@
+"""TTNN module -> `Graph`: every op becomes a node with language-neutral arguments, read off its `OpSpec`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from alchemist.errors import EmitError, InternalError
+from alchemist.ir import access
+from alchemist.ir.layout import TTNNLayout, layout_of
+from alchemist.ir.location import sources_of
+from alchemist.ops.spec import INLINE, NOTE, REQUIRED, TTNN_OPS, Arg, EnumRef, Kind, inline_scalar
+from alchemist.program import model
+from alchemist.program.graph import ConstEval, Graph, Node, Raw, TensorType, Use, Value
+
+DTYPES = {
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "u32": "uint32",
+    "ui32": "uint32",
+    "si32": "int32",
+    "i32": "int32",
+    "u16": "uint16",
+    "ui16": "uint16",
+    "u8": "uint8",
+    "ui8": "uint8",
+    "bfp_bf8": "bfloat8_b",
+    "bfp_bf4": "bfloat4_b",
+}
+"""IR data type -> TT-NN's name."""
+_FIDELITY = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}
+_WITHOUT_STATEMENT = ("ttnn.get_device", "ttnn.deallocate")
+_WORDS = {"1d": "1D", "dram": "DRAM", "sdpa": "SDPA"}
+
+
+def extract(module: ModuleOp, entry: str = "") -> Graph:
+    """The forward function's graph.
+
+    entry: name of the function, "" for `@forward` or else the first public one.
+
+    Raises:
+        EmitError: an op without description, a data type or attribute that TT-NN code cannot spell.
+    """
+    functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)}
+    forward = _forward(functions, entry)
+    called = {str(access.attr(op, "callee")) for op in forward.walk() if op.name == "ttcore.load_cached"}
+    return _Extraction(functions, called).graph(forward)
+
+
+def _forward(functions: Mapping[str, FuncOp], entry: str) -> FuncOp:
+    if entry in functions:
+        return functions[entry]
+    if not entry and "forward" in functions:
+        return functions["forward"]
+    public = [op for op in functions.values() if op.sym_visibility is None or op.sym_visibility.data == "public"]
+    if not public:
+        raise EmitError("the module has no public function", expected="func.func @forward")
+    return public[0]
+
+
+def tensor_type(type_: Attribute) -> TensorType:
+    """Raises EmitError for a type without TTNN layout."""
+    layout = layout_of(type_)
+    if layout is None:
+        raise EmitError("a tensor without #ttnn.ttnn_layout cannot be emitted", got=str(type_), hint="lower it to TTNN first")
+    dtype = DTYPES.get(layout.dtype)
+    if dtype is None:
+        raise EmitError(f"TT-NN has no data type {layout.dtype}", expected=", ".join(sorted(set(DTYPES.values()))))
+    return TensorType(access.shape(type_), dtype, layout.page, memory_config(layout))
+
+
+def memory_config(layout: TTNNLayout) -> model.MemoryConfig | None:
+    if layout.on_host:
+        return None
+    if not layout.is_sharded or layout.data.ranges is None:
+        return model.MemoryConfig(layout.buffer, layout.memory or "interleaved")
+    return model.MemoryConfig(layout.buffer, layout.memory, (layout.shard_shape(), tuple(layout.data.ranges), "row_major"))
+
+
+class _Extraction:
+    def __init__(self, functions: Mapping[str, FuncOp], const_evals: set[str]) -> None:
+        self._functions = functions
+        self._const_eval_names = const_evals
+        self._const_evals: list[ConstEval] = []
+
+    def graph(self, forward: FuncOp) -> Graph:
+        inputs, weights = [], []
+        environment: dict[SSAValue, Value] = {}
+        described = access.argument_attrs(forward)
+        for index, argument in enumerate(forward.args):
+            facts = described[index] if index < len(described) else {}
+            kind = str(facts.get("ttcore.argument_type", "input"))
+            name = str(facts.get("ttir.name", "")) or f"{'arg' if kind == 'input' else 'weight'}_{index}"
+            weight = "" if kind == "input" else name
+            value = Value(tensor_type(argument.type), name, weight, (weight,) if weight else ())
+            (inputs if kind == "input" else weights).append(value)
+            environment[argument] = value
+        nodes: list[Node] = []
+        outputs = self._block(forward, environment, nodes)
+        result_facts = access.result_attrs(forward)
+        names = [str(facts.get("ttir.name", "")) for facts in result_facts] or [""] * len(outputs)
+        return Graph(tuple(inputs), tuple(weights), nodes, outputs, tuple(names), tuple(self._const_evals))
+
+    def _block(self, function: FuncOp, environment: dict[SSAValue, Value], nodes: list[Node]) -> tuple[Value, ...]:
+        """Appends the function's nodes; calls of other functions are inlined."""
+        for op in function.body.block.ops:
+            if isinstance(op, ReturnOp):
+                return tuple(environment[value] for value in op.operands)
+            if op.name in _WITHOUT_STATEMENT or INLINE in op.attributes:
+                continue
+            if op.name == "ttcore.load_cached":
+                self._load_cached(op, environment)
+            elif isinstance(op, CallOp):
+                callee = self._functions[op.callee.root_reference.data]
+                inner = {argument: environment[value] for argument, value in zip(callee.args, op.operands, strict=True)}
+                results = self._block(callee, inner, nodes)
+                environment.update(zip(op.results, results, strict=True))
+            else:
+                node = self._node(op, environment)
+                environment.update(zip(op.results, node.results, strict=True))
+                nodes.append(node)
+        raise InternalError(f"function @{function.sym_name.data} does not return")
+
+    def _load_cached(self, op: Operation, environment: dict[SSAValue, Value]) -> None:
+        name = str(access.attr(op, "callee"))
+        function = self._functions[name]
+        inputs = tuple(
+            Value(tensor_type(argument.type), environment[value].name, environment[value].key)
+            for argument, value in zip(function.args, op.operands, strict=True)
+        )
+        nodes: list[Node] = []
+        outputs = self._block(function, dict(zip(function.args, inputs, strict=True)), nodes)
+        results = tuple(Value(value.type) for value in outputs)
+        environment.update(zip(op.results, results, strict=True))
+        self._const_evals.append(ConstEval(name, inputs, tuple(nodes), outputs, results))
+
+    def _node(self, op: Operation, environment: dict[SSAValue, Value]) -> Node:
+        spec = TTNN_OPS.get(op.name)
+        if spec is None:
+            raise EmitError("the op has no description", op=op.name, hint="alchemist ops lists the supported ones")
+        results = tuple(Value(tensor_type(result.type)) for result in op.results)
+        arguments: list[tuple[Arg, Raw]] = []
+        for arg in spec.args:
+            try:
+                raw = self._argument(op, arg, environment)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise EmitError(f"cannot write argument {arg.name}", op=op.name, got=f"{type(error).__name__}: {error}") from error
+            if raw is not None:
+                arguments.append((arg, raw))
+            elif arg.default is REQUIRED:
+                raise EmitError(f"required argument {arg.name} has no value", op=op.name, expected=arg.source)
+        return Node(spec, tuple(arguments), results, sources_of(op), str(access.attr(op, NOTE, "")))
+
+    def _argument(self, op: Operation, arg: Arg, environment: dict[SSAValue, Value]) -> Raw | None:
+        """The argument's value, None when it is absent or the library's default."""
+        source, _, name = arg.source.partition(":")
+        if source == "operand":
+            return self._operand(op, arg, name, environment)
+        if source == "device":
+            return model.DeviceRef()
+        if source == "const":
+            return to_value(ast.literal_eval(name), arg)
+        if source == "attr":
+            given = op.properties.get(name) or op.attributes.get(name)
+            value = access.attr(op, name)
+            if value is None or _same(value, arg.default):
+                return None
+            return to_value(value, arg, given.name if given is not None else "")
+        type_ = tensor_type(op.results[0].type)
+        derived: dict[str, Raw | None] = {
+            "dtype": model.DType(type_.dtype),
+            "layout": model.Layout(type_.layout),
+            "memory_config": type_.config,
+            "shape": integers(type_.shape),
+        }
+        if source not in derived:
+            raise InternalError(f"unknown source {arg.source!r} of argument {arg.name}", op=op.name)
+        explicit = access.attr(op, source) if source in ("memory_config", "dtype", "layout") else None
+        if explicit is not None:
+            return to_value(explicit, arg)
+        value = derived[source]
+        return None if isinstance(arg.default, str) and _spelled(value) == arg.default else value
+
+    def _operand(self, op: Operation, arg: Arg, name: str, environment: dict[SSAValue, Value]) -> Raw | None:
+        values = access.operands(op, name)
+        if not values:
+            return None
+        raws: list[Raw] = []
+        for value in values:
+            scalar = inline_scalar(value)
+            raws.append(model.Literal(scalar) if scalar is not None else Use(environment[value]))
+        return tuple(raws) if arg.kind is Kind.TENSOR_LIST else raws[0]
+
+
+def _spelled(value: Raw | None) -> str:
+    return value.name if isinstance(value, model.DType | model.Layout) else ""
+
+
+def _same(value: Any, default: Any) -> bool:
+    if isinstance(value, list | tuple) and isinstance(default, list | tuple):
+        return tuple(value) == tuple(default)
+    return type(value) is type(default) and bool(value == default)
+
+
+def integers(values: Sequence[int]) -> model.Items:
+    return model.Items(tuple(model.Literal(int(value)) for value in values))
+
+
+def to_value(value: Any, arg: Arg, attribute_name: str = "") -> model.Value | None:
+    """A plain attribute value as program value, by the argument's kind. None = no argument."""
+    if value is None:
+        return None
+    match arg.kind:
+        case Kind.BOOL:
+            return model.Literal(bool(value))
+        case Kind.INT:
+            return model.Literal(int(value))
+        case Kind.FLOAT:
+            return model.Literal(float(value))
+        case Kind.SCALAR:
+            return model.Literal(value if isinstance(value, int | float) else float(value))
+        case Kind.STR:
+            return model.Literal(str(value))
+        case Kind.INT_LIST | Kind.SHAPE:
+            if arg.name == "core_grid":
+                return model.Record("ttnn.CoreGrid", (("x", model.Literal(int(value[0]))), ("y", model.Literal(int(value[1])))))
+            return model.Literal(value) if isinstance(value, int) else integers(_flat(value))
+        case Kind.PAIR_LIST:
+            flat = _flat(value)
+            return model.Items(tuple(integers(flat[i : i + 2]) for i in range(0, len(flat), 2)))
+        case Kind.CORE_GRID:
+            return model.Record("ttnn.CoreGrid", (("x", model.Literal(int(value[0]))), ("y", model.Literal(int(value[1])))))
+        case Kind.FLOAT_LIST:
+            return model.Items(tuple(model.Literal(_number(part)) for part in _flat(value)))
+        case Kind.DTYPE:
+            return model.DType(DTYPES[str(value)])
+        case Kind.LAYOUT:
+            return model.Layout(str(value))
+        case Kind.MEMORY_CONFIG:
+            return value if isinstance(value, model.MemoryConfig) else _memory_config(value)
+        case Kind.COMPUTE_CONFIG:
+            return model.Record("ttnn.WormholeComputeKernelConfig", tuple((key, _field(key, part)) for key, part in value.items()))
+        case Kind.CONV2D_CONFIG | Kind.PROGRAM_CONFIG:
+            return record(value, attribute_name)
+        case Kind.UNARY_LIST:
+            given = [value] if isinstance(value, str | Mapping) else value
+            return model.Items(tuple(unary(part) for part in given))
+        case Kind.ENUM:
+            if isinstance(value, EnumRef):
+                return value
+            owner = arg.default.enum if isinstance(arg.default, EnumRef) else arg.cpp_type.replace("::", ".")
+            return EnumRef(owner, str(value).upper())
+        case _:
+            raise InternalError(f"argument {arg.name} of kind {arg.kind.name} cannot come from an attribute")
+
+
+def _flat(value: Any) -> Sequence[Any]:
+    return list(value.reshape(-1).tolist()) if hasattr(value, "reshape") else list(value)
+
+
+def _number(value: Any) -> int | float:
+    return value if isinstance(value, int) else float(value)
+
+
+def _memory_config(value: Mapping[str, Any]) -> model.MemoryConfig | None:
+    if value["buffer"] == "system_memory":
+        return None
+    shard = value.get("shard")
+    config = None
+    if isinstance(shard, Mapping):
+        config = (tuple(shard["shape"]), tuple(shard["ranges"]), str(shard["orientation"]))
+    return model.MemoryConfig(value["buffer"], value.get("memory") or "interleaved", config)
+
+
+def record(fields: Mapping[str, Any], attribute_name: str) -> model.Record:
+    """#ttnn.conv2d_config -> ttnn.Conv2dConfig, #ttnn.matmul_multi_core_reuse_program_config -> ttnn.Matmul..."""
+    words = attribute_name.rpartition(".")[2].removesuffix("_attr").split("_")
+    name = "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in words)
+    return model.Record(f"ttnn.{name}", tuple((key, _field(key, part)) for key, part in fields.items() if part is not None))
+
+
+def unary(value: Any) -> model.Unary:
+    if isinstance(value, str):
+        return model.Unary(value.upper())
+    parameters = value.get("params") or ()
+    return model.Unary(str(value["op_type"]).upper(), tuple(float(part) for part in parameters))
+
+
+_FIELD_ENUMS = {"shard_layout": "ttnn.TensorMemoryLayout", "slice_type": "ttnn.Conv2dSliceConfig.SliceType"}
+
+
+def _field(name: str, value: Any) -> model.Value:
+    """A field of a config struct."""
+    if name == "math_fidelity":
+        return EnumRef("ttnn.MathFidelity", _FIDELITY[str(value).lower()])
+    if name in ("weights_dtype", "output_dtype", "dtype"):
+        return model.DType(DTYPES[str(value)])
+    if name == "output_layout":
+        return model.Layout(str(value))
+    if name in ("activation", "fused_activation"):
+        return unary(value)
+    if name in _FIELD_ENUMS:
+        return EnumRef(_FIELD_ENUMS[name], str(value).upper())
+    if name in ("compute_with_storage_grid_size", "grid_size") and isinstance(value, Sequence):
+        return model.Record("ttnn.CoreCoord", tuple(zip(("x", "y"), (model.Literal(int(part)) for part in value), strict=True)))
+    if isinstance(value, bool | int | float | str):
+        return model.Literal(value)
+    if isinstance(value, Sequence):
+        return model.Items(tuple(_field("", part) for part in value))
+    raise EmitError(f"cannot write config field {name}", got=repr(value))

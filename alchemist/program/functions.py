@@ -1,0 +1,292 @@
+"""From the tree of module runs to functions: equal bodies become one function, thin modules dissolve into their caller."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+
+from alchemist.ir.location import Frame, SourceInfo
+from alchemist.program import weights as weight_names
+from alchemist.program.graph import Graph, Node, Value, skeleton
+from alchemist.program.model import Key
+from alchemist.program.scopes import Chain, Group, chain_of_source, weight_path
+from alchemist.program.source import Sources, Statement
+
+
+@dataclass(eq=False, slots=True)
+class Definition:
+    """A function. items, parameters, returns: of its first instance; paths: parameter paths of all instances.
+
+    chain: modules around the first instance (the last one is its own); method: set when it is a method of that module.
+    """
+
+    chain: Chain
+    items: list[Item]
+    parameters: list[Value]
+    returns: list[Value]
+    method: str = ""
+    paths: list[str] = field(default_factory=list)
+    name: str = ""
+
+    @property
+    def class_name(self) -> str:
+        return self.chain[-1].class_name
+
+    @property
+    def path(self) -> str:
+        return weight_path(self.chain[-1].path)
+
+    def covers(self, value: Value) -> bool:
+        """Whether a value is a weight whose name, and the names of what it is made from, lie in the function's scope."""
+        if not value.key:
+            return False
+        return not self.path or all(name.startswith(self.path + ".") for name in (value.key, *value.made_from))
+
+    def relative(self, name: str) -> str:
+        return name[len(self.path) + 1 :] if self.path else name
+
+
+@dataclass(eq=False, slots=True)
+class CallItem:
+    """A call of a function, seen from its caller. source: origin of its first op; level: its module's place in the chain."""
+
+    function: Definition
+    chain: Chain
+    arguments: list[Value]
+    results: tuple[Value, ...]
+    lo: int
+    hi: int
+    source: SourceInfo | None = None
+
+    @property
+    def path(self) -> str:
+        return weight_path(self.chain[-1].path)
+
+
+@dataclass(eq=False, slots=True)
+class Carried:
+    """A variable that an iteration hands to the next: value before, of the first iteration, of the last one."""
+
+    initial: Value
+    first: Value
+    last: Value
+
+
+@dataclass(eq=False, slots=True)
+class LoopItem:
+    """`body` repeated `count` times; `keys` gives the loop form of every weight name and scope that changes."""
+
+    body: list[Node | CallItem]
+    count: int
+    start: int
+    step: int
+    variable: str
+    keys: dict[str, Key]
+    carried: list[Carried]
+    container: str = ""
+    others: list[list[Node | CallItem]] = field(default_factory=list)
+
+
+Item = Node | CallItem | LoopItem
+
+
+def reads(item: Item) -> list[Value]:
+    if isinstance(item, Node):
+        return item.inputs()
+    if isinstance(item, CallItem):
+        return item.arguments
+    inner = {id(value) for part in item.body for value in writes(part)}
+    return [value for part in item.body for value in reads(part) if id(value) not in inner]
+
+
+def writes(item: Item) -> tuple[Value, ...]:
+    if isinstance(item, LoopItem):
+        return tuple(carried.last for carried in item.carried)
+    return item.results
+
+
+def span(item: Node | CallItem) -> tuple[int, int]:
+    """Node positions [lo, hi)."""
+    return (item.position, item.position + 1) if isinstance(item, Node) else (item.lo, item.hi)
+
+
+class Recovery:
+    """Builds the definitions of one graph."""
+
+    def __init__(self, graph: Graph, sources: Sources) -> None:
+        self._graph = graph
+        self._sources = sources
+        self._recipes: dict[int, Hashable] = {}
+        for const_eval in graph.const_evals:
+            for index, value in enumerate(const_eval.results):
+                self._recipes[id(value)] = weight_names.recipe(const_eval, index)
+        self._by_key: dict[Hashable, Definition] = {}
+        self._last_use: dict[int, int] = {}
+
+    def root(self, tree: Group) -> Definition:
+        """The entry function; every other one is reached from it."""
+        items = self._items(tree)
+        parameters = [value for value in self._graph.inputs if value.users or value.returned]
+        definition = Definition(tree.chain, items, parameters, list(self._graph.outputs), paths=[tree.path])
+        return definition
+
+    def _items(self, tree: Group) -> list[Item]:
+        """The function's body, thin children dissolved into it."""
+        flat: list[Item] = []
+        for item in self._method_groups(tree):
+            if isinstance(item, Node):
+                flat.append(item)
+                continue
+            inner = self._items(item.group) if isinstance(item, _Method) else self._items(item)
+            if len(inner) == 1 or all(isinstance(part, CallItem) for part in inner):
+                flat.extend(inner)
+            else:
+                flat.append(self._call(item, inner))
+        return flat
+
+    def _method_groups(self, tree: Group) -> Iterator[Node | Group | _Method]:
+        """Joins neighbouring ops of one statement `x = self.f(...)` of this module, if there are others beside them."""
+        runs: list[tuple[str, list[Node | Group]]] = []
+        previous: Statement | None = None
+        for item in tree.items:
+            statement = self._method_statement(item, tree.chain) if isinstance(item, Node) else None
+            if statement is not None and runs and statement == previous:
+                runs[-1][1].append(item)
+            else:
+                runs.append((statement.method if statement else "", [item]))
+            previous = statement
+        for method, items in runs:
+            if method and 2 <= len(items) and len(runs) > 1:
+                first, last = items[0], items[-1]
+                assert isinstance(first, Node) and isinstance(last, Node)
+                yield _Method(method, Group(tree.chain, items, first.position, last.position + 1))
+            else:
+                yield from items
+
+    def _method_statement(self, node: Node, chain: Chain) -> Statement | None:
+        frames = {info.frames[-1] for info in node.sources if info.frames}
+        deeper = any(len(info.scopes) > len(chain) and info.scopes[-1].path != chain[-1].path for info in node.sources)
+        if len(frames) != 1 or deeper:
+            return None
+        statement = self._sources.statement(next(iter(frames)))
+        return statement if statement is not None and statement.method else None
+
+    def _call(self, item: Group | _Method, inner: list[Item]) -> CallItem:
+        tree, method = (item.group, item.method) if isinstance(item, _Method) else (item, "")
+        probe = Definition(tree.chain, inner, [], [], method)
+        seen: set[int] = set()
+        for part in inner:
+            for value in reads(part):
+                if id(value) in seen or probe.covers(value):
+                    continue
+                if value.key or value.node is None or value.node.position < tree.lo:
+                    seen.add(id(value))
+                    probe.parameters.append(value)
+        for part in inner:
+            probe.returns.extend(value for value in writes(part) if self._escapes(value, tree.hi))
+        definition = self._by_key.setdefault(self._key(probe), probe)
+        definition.paths.append(tree.path)
+        source = _first_source(tree)
+        return CallItem(definition, tree.chain, probe.parameters, tuple(probe.returns), tree.lo, tree.hi, source)
+
+    def _escapes(self, value: Value, end: int) -> bool:
+        if value.returned:
+            return True
+        last = self._last_use.get(id(value))
+        if last is None:
+            last = self._last_use[id(value)] = max((user.position for user in value.users), default=-1)
+        return last >= end
+
+    def _key(self, definition: Definition) -> Hashable:
+        """Equal for instances that are the same code: ops, arguments, types, relative weight names and source lines."""
+        numbers = {id(value): index for index, value in enumerate(definition.parameters)}
+
+        def encode(value: Value) -> Hashable:
+            number = numbers.get(id(value))
+            if number is not None:
+                return number
+            files = tuple(definition.relative(name) for name in value.made_from)
+            return ("weight", definition.relative(value.key), value.type, files, self.recipe_of(value))
+
+        parts: list[Hashable] = []
+        for item in definition.items:
+            inputs = tuple(encode(value) for value in reads(item))
+            if isinstance(item, Node):
+                arguments = tuple((arg.name, skeleton(raw)) for arg, raw in item.arguments)
+                types = tuple(value.type for value in item.results)
+                frames = tuple(info.frames[-1] for info in item.sources if info.frames)
+                parts.append((item.spec.name, arguments, inputs, types, item.note, frames))
+            elif isinstance(item, CallItem):
+                scope = definition.relative(item.path) if item.path != definition.path else ""
+                parts.append((id(item.function), scope, inputs))
+            for value in writes(item):
+                numbers[id(value)] = len(numbers)
+        types = tuple(value.type for value in definition.parameters)
+        returns = tuple(numbers[id(value)] for value in definition.returns)
+        return (definition.class_name, definition.method, types, tuple(parts), returns)
+
+    def recipe_of(self, value: Value) -> Hashable:
+        """How a prepared weight is made, None for a tensor that is used as stored."""
+        return self._recipes.get(id(value))
+
+
+@dataclass(slots=True)
+class _Method:
+    method: str
+    group: Group
+
+
+def _first_source(tree: Group) -> SourceInfo | None:
+    for node in tree.nodes():
+        for info in node.sources:
+            if chain_of_source(info)[: len(tree.chain)] == tree.chain:
+                return info
+    return None
+
+
+def frame_at(info: SourceInfo, level: int, sources: Sources) -> Frame | None:
+    """The statement of the module at `level` of the op's chain: its line in that module's forward, None if unknown.
+
+    level -1 asks for the innermost statement, whatever its module.
+    """
+    chain = chain_of_source(info)
+    frames = info.frames
+    if frames and (level < 0 or (level == 0 and not chain)):
+        return frames[-1]
+    if not frames or level >= len(chain):
+        return None
+    if len(frames) == len(chain):
+        return frames[level]
+    current, found = 0, None
+    for frame in frames:
+        following = next(
+            (index for index in range(current + 1, len(chain)) if sources.class_contains(chain[index].class_name, frame)), None
+        )
+        if following is not None and not sources.class_contains(chain[current].class_name, frame):
+            current = following
+        if current == level:
+            found = frame
+    return found
+
+
+def functions_of(root: Definition) -> list[Definition]:
+    """All definitions, callee first, in order of first use; the root is last."""
+    found: dict[int, Definition] = {}
+
+    def visit(definition: Definition) -> None:
+        for item in definition.items:
+            for call in calls_of(item):
+                if id(call.function) not in found:
+                    visit(call.function)
+        found[id(definition)] = definition
+
+    visit(root)
+    return list(found.values())
+
+
+def calls_of(item: Item) -> list[CallItem]:
+    if isinstance(item, CallItem):
+        return [item]
+    if isinstance(item, LoopItem):
+        return [part for part in item.body if isinstance(part, CallItem)]
+    return []

@@ -1,0 +1,169 @@
+"""The flat graph between TTNN IR and the program: nodes in order, values with users, arguments already language neutral.
+
+Structure recovery works on this graph alone, so it can be tested without any IR (`Value`, `Node`, `Graph` by hand).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from alchemist.ir.location import SourceInfo
+from alchemist.ops.spec import Arg, OpSpec
+from alchemist.program import model
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """What is known of a tensor: dtype by TT-NN name ("bfloat16"); `config` is its memory config, None on the host."""
+
+    shape: tuple[int, ...]
+    dtype: str = "bfloat16"
+    layout: str = "tile"
+    config: model.MemoryConfig | None = model.MemoryConfig()
+
+    @property
+    def placement(self) -> str:
+        """Where and in which layout: changes of it are worth a comment."""
+        where = "host" if self.config is None else f"{self.config.memory} {self.config.buffer}"
+        return f"{self.layout} {where}"
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """An SSA value.
+
+    name: exact source name of an argument. key: full weight key ("" = computed in the forward pass). made_from: names of the
+    tensor files that a weight is made from.
+    """
+
+    type: TensorType
+    name: str = ""
+    key: str = ""
+    made_from: tuple[str, ...] = ()
+    node: Node | None = None
+    users: list[Node] = field(default_factory=list)
+    returned: bool = False
+
+    def __repr__(self) -> str:
+        return f"Value({self.key or self.name or '%'}, {self.type.shape})"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A tensor inside an argument, before it has a name."""
+
+    value: Value
+
+
+Raw = Use | model.Value | tuple["Raw", ...]
+"""An argument before naming: a tuple stands for a list of tensors."""
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One call. position: index in the (re-linearised) order."""
+
+    spec: OpSpec
+    arguments: tuple[tuple[Arg, Raw], ...]
+    results: tuple[Value, ...]
+    sources: tuple[SourceInfo, ...] = ()
+    note: str = ""
+    position: int = -1
+
+    def __post_init__(self) -> None:
+        for value in self.results:
+            value.node = self
+        for value in self.inputs():
+            if not value.users or value.users[-1] is not self:
+                value.users.append(self)
+
+    def inputs(self) -> list[Value]:
+        """Tensors read, in argument order (with repetitions)."""
+        found: list[Value] = []
+        for _, raw in self.arguments:
+            found.extend(values_of(raw))
+        return found
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the call writes to its first tensor: then its place among the tensor's other users matters."""
+        return not self.results or self.spec.name in IN_PLACE
+
+    def __repr__(self) -> str:
+        return f"Node({self.spec.name}, {self.position})"
+
+
+IN_PLACE = frozenset({"ttnn.update_cache", "ttnn.fill_cache", "ttnn.paged_update_cache", "ttnn.paged_fill_cache", "ttnn.assign"})
+
+
+def values_of(raw: Raw) -> Iterator[Value]:
+    if isinstance(raw, Use):
+        yield raw.value
+    elif isinstance(raw, tuple):
+        for part in raw:
+            yield from values_of(part)
+
+
+def map_raw(raw: Raw, convert: Callable[[Value], model.Value]) -> model.Value:
+    """The argument with every tensor replaced."""
+    if isinstance(raw, Use):
+        return convert(raw.value)
+    if isinstance(raw, tuple):
+        return model.Items(tuple(map_raw(part, convert) for part in raw))
+    return raw
+
+
+def skeleton(raw: Raw) -> object:
+    """The argument without its tensors, hashable: what must be equal for two calls to be the same code."""
+    if isinstance(raw, Use):
+        return "%"
+    if isinstance(raw, tuple):
+        return tuple(skeleton(part) for part in raw)
+    if isinstance(raw, model.Literal):
+        return (type(raw.value).__name__, repr(raw.value))  # 1, 1.0 and True are equal as keys, not as code
+    return raw
+
+
+@dataclass(eq=False, slots=True)
+class ConstEval:
+    """A const-eval function: tensor files in, prepared weights out. `results` become weight values of the forward graph."""
+
+    name: str
+    inputs: tuple[Value, ...]  # values with `name` = name of the tensor file
+    nodes: tuple[Node, ...]
+    outputs: tuple[Value, ...]  # values inside
+    results: tuple[Value, ...]  # the same seen from the forward graph
+
+
+@dataclass(slots=True)
+class Graph:
+    """A forward function. inputs: arguments given at each call; weights: arguments read as they are stored."""
+
+    inputs: tuple[Value, ...]
+    weights: tuple[Value, ...]
+    nodes: list[Node]
+    outputs: tuple[Value, ...]
+    output_names: tuple[str, ...]
+    const_evals: tuple[ConstEval, ...] = ()
+
+    def __post_init__(self) -> None:
+        for value in self.outputs:
+            value.returned = True
+        for position, node in enumerate(self.nodes):
+            node.position = position
+
+
+def check_order(nodes: Sequence[Node]) -> bool:
+    """Whether every value is defined before it is used and in-place writes keep their place among their tensor's users."""
+    position = {id(node): index for index, node in enumerate(nodes)}
+    for index, node in enumerate(nodes):
+        for value in node.inputs():
+            if value.node is not None and position.get(id(value.node), index) >= index:
+                return False
+        if node.in_place and node.inputs():
+            for user in node.inputs()[0].users:
+                where = position.get(id(user))
+                if where is not None and (user.position < node.position) != (where < index) and user is not node:
+                    return False
+    return True

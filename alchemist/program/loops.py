@@ -1,0 +1,221 @@
+"""Finds loops: neighbouring items that repeat with one integer of their weight names counting up, each fed by the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from alchemist.program.functions import CallItem, Carried, Definition, Item, LoopItem, reads, span, writes
+from alchemist.program.graph import Node, Value, skeleton
+from alchemist.program.model import Index, Key
+
+MAX_PERIOD = 24
+"""Items per iteration that are looked for."""
+
+
+@dataclass(slots=True)
+class _Signature:
+    """code: equal for items that are the same up to integers in names. numbers: those integers. names: the names."""
+
+    code: int
+    numbers: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+def find_loops(definition: Definition, recipe_of: Callable[[Value], Hashable]) -> None:
+    """Replaces repetitions in the definition's body by loops. recipe_of: how a weight is prepared, which must not vary."""
+    items = [item for item in definition.items if not isinstance(item, LoopItem)]
+    codes: dict[Hashable, int] = {}
+    signatures = [_signature(item, definition, codes, recipe_of) for item in items]
+    returned = {id(value) for value in definition.returns}
+    found: list[Item] = []
+    index = 0
+    while index < len(items):
+        loop = _longest(items, signatures, index, returned, definition)
+        if loop is None:
+            found.append(items[index])
+            index += 1
+        else:
+            found.append(loop)
+            index += len(loop.body) * loop.count
+    definition.items = found
+
+
+def _signature(
+    item: Node | CallItem, definition: Definition, codes: dict[Hashable, int], recipe_of: Callable[[Value], Hashable]
+) -> _Signature:
+    weights = _weights(item, definition)
+    names = [definition.relative(name) for value in weights for name in (value.key, *value.made_from)]
+    if isinstance(item, CallItem):
+        code: Hashable = id(item.function)
+        names.append(definition.relative(item.path) if item.path != definition.path else "")
+    else:
+        arguments = tuple((arg.name, skeleton(raw)) for arg, raw in item.arguments)
+        code = (item.spec.name, arguments, tuple(value.type for value in item.results), item.note)
+    numbers: list[int] = []
+    patterns: list[str] = []
+    for name in names:
+        parts = name.split(".")
+        numbers += [int(part) for part in parts if _is_number(part)]
+        patterns.append(".".join("#" if _is_number(part) else part for part in parts))
+    key = (code, tuple(patterns), tuple((value.type, recipe_of(value)) for value in weights))
+    return _Signature(codes.setdefault(key, len(codes)), tuple(numbers), tuple(names))
+
+
+def _is_number(part: str) -> bool:
+    return part.isascii() and part.isdigit() and len(part) < 9
+
+
+def _weights(item: Node | CallItem, definition: Definition) -> list[Value]:
+    return [value for value in reads(item) if definition.covers(value)]
+
+
+def _data(item: Node | CallItem, definition: Definition) -> list[Value]:
+    return [value for value in reads(item) if not definition.covers(value)]
+
+
+def _longest(
+    items: Sequence[Node | CallItem],
+    signatures: Sequence[_Signature],
+    start: int,
+    returned: set[int],
+    definition: Definition,
+) -> LoopItem | None:
+    best: LoopItem | None = None
+    for period in range(1, min(MAX_PERIOD, (len(items) - start) // 2) + 1):
+        count = 1
+        while _repeats(signatures, start, period, count):
+            count += 1
+        size = len(best.body) * best.count if best else 0
+        while count >= 2 and count * period > size:
+            loop = _loop(items, signatures, start, period, count, returned, definition)
+            if loop is not None:
+                best = loop
+                break
+            count -= 1
+    return best
+
+
+def _repeats(signatures: Sequence[_Signature], start: int, period: int, count: int) -> bool:
+    """Whether iteration `count` is there and looks like the first one."""
+    offset = start + period * count
+    if offset + period > len(signatures):
+        return False
+    return all(signatures[start + k].code == signatures[offset + k].code for k in range(period))
+
+
+def _loop(
+    items: Sequence[Node | CallItem],
+    signatures: Sequence[_Signature],
+    start: int,
+    period: int,
+    count: int,
+    returned: set[int],
+    definition: Definition,
+) -> LoopItem | None:
+    """The loop of these iterations, None when names or values do not progress as a loop's must."""
+    step, base = _progress(signatures, start, period, count)
+    if not step:
+        return None
+    keys, container = _key_forms(signatures, start, period, base)
+    if keys is None:
+        return None
+    iterations = [list(items[start + t * period : start + (t + 1) * period]) for t in range(count)]
+    carried = _carried(iterations, definition)
+    if carried is None or not _stays_inside(iterations, carried, returned):
+        return None
+    return LoopItem(iterations[0], count, base, step, "i", keys, carried, container, iterations[1:])
+
+
+def _progress(signatures: Sequence[_Signature], start: int, period: int, count: int) -> tuple[int, int]:
+    """(step, first value) of the integer that counts; step 0 when none does or several disagree."""
+    step, base = 0, 0
+    for k in range(period):
+        first = signatures[start + k].numbers
+        for slot, number in enumerate(first):
+            delta = signatures[start + period + k].numbers[slot] - number
+            if any(signatures[start + t * period + k].numbers[slot] != number + delta * t for t in range(count)):
+                return 0, 0
+            if delta:
+                if step and delta != step:
+                    return 0, 0
+                if not step:
+                    step, base = delta, number
+    return (step, base) if step > 0 else (0, 0)
+
+
+def _key_forms(
+    signatures: Sequence[_Signature], start: int, period: int, base: int
+) -> tuple[dict[str, Key] | None, str]:
+    forms: dict[str, Key] = {}
+    container = ""
+    for k in range(period):
+        for first, second in zip(signatures[start + k].names, signatures[start + period + k].names, strict=True):
+            pieces: list[str | Index] = [""]
+            before = ""
+            for position, (one, two) in enumerate(zip(first.split("."), second.split("."), strict=True)):
+                dot = "." if position else ""
+                if one == two:
+                    pieces = [*pieces[:-1], str(pieces[-1]) + dot + one] if isinstance(pieces[-1], str) else [*pieces, dot + one]
+                else:
+                    if isinstance(pieces[-1], str):
+                        pieces[-1] += dot
+                    else:
+                        pieces.append(dot)
+                    pieces.append(Index("i", int(one) - base))
+                    container = container or before
+                before = one
+            form = tuple(piece for piece in pieces if piece != "")
+            if forms.setdefault(first, form) != form:
+                return None, ""
+    return forms, container
+
+
+def _carried(iterations: list[list[Node | CallItem]], definition: Definition) -> list[Carried] | None:
+    """Checks that every input is of its own iteration, of the last one, or the same for all. None if not."""
+    made = [
+        {id(value): (k, r) for k, item in enumerate(items) for r, value in enumerate(writes(item))} for items in iterations
+    ]
+    carried: dict[tuple[int, int], Value] = {}
+    invariant: set[int] = set()
+    for k, item in enumerate(iterations[0]):
+        firsts = _data(item, definition)
+        for j, first in enumerate(firsts):
+            later = [_data(items[k], definition) for items in iterations[1:]]
+            if any(len(values) != len(firsts) for values in later):
+                return None
+            values = [row[j] for row in later]
+            here, previous = made[1].get(id(values[0])), made[0].get(id(values[0]))
+            if here is not None:
+                if made[0].get(id(first)) != here:
+                    return None
+                if any(made[t + 1].get(id(value)) != here for t, value in enumerate(values)):
+                    return None
+            elif previous is not None:
+                if any(made[t].get(id(value)) != previous for t, value in enumerate(values)) or id(first) in made[0]:
+                    return None
+                if carried.setdefault(previous, first) is not first or k > previous[0]:
+                    return None
+            else:
+                if any(value is not first for value in values):
+                    return None
+                invariant.add(id(first))
+    initials = [id(value) for value in carried.values()]
+    if len(set(initials)) != len(initials) or invariant & set(initials):
+        return None
+    return [
+        Carried(initial, writes(iterations[0][k])[r], writes(iterations[-1][k])[r]) for (k, r), initial in sorted(carried.items())
+    ]
+
+
+def _stays_inside(iterations: list[list[Node | CallItem]], carried: list[Carried], returned: set[int]) -> bool:
+    """Whether only the last iteration's carried values are used behind the loop."""
+    lo, hi = span(iterations[0][0])[0], span(iterations[-1][-1])[1]
+    finals = {id(part.last) for part in carried}
+    for items in iterations:
+        for item in items:
+            for value in writes(item):
+                outside = id(value) in returned or any(not lo <= user.position < hi for user in value.users)
+                if outside and id(value) not in finals:
+                    return False
+    return True

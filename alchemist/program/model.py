@@ -1,0 +1,326 @@
+"""The emitted program, before it is text in any language.
+
+A `Program` has functions in print order (callee first), const-eval functions that mirror them, named constants and the
+facts of the header. Names are final identifiers; strings (comments, weight keys) are as in the source and are sanitised
+by the emitters. Python and C++ print the same statements in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from alchemist.ops.spec import Arg, EnumRef, Kind, OpSpec
+
+# ---------------------------------------------------------------------------------------------------------------- values
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A loop variable inside a weight key: `{i}`, or `{i + 1}` with an offset. With `text`, the variable is a string."""
+
+    variable: str
+    offset: int = 0
+    text: bool = False
+
+
+Key = tuple[str | Index, ...]
+"""A weight key or scope, as pieces: ("encoder.layer.", Index("i"), ".output")."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRef:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WeightRef:
+    """A prepared weight (`weights[key]`), or with `stored` a tensor file (`stored[key]`)."""
+
+    key: Key
+    stored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRef:
+    """The device, in a variable `device`; with `stored`, the device of the tensor files (`stored.device`)."""
+
+    stored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    value: bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of values."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """A tensor's data type by its TT-NN name in lower case: "bfloat16", "bfloat8_b", "uint32"."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """"tile" or "row_major"."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryConfig:
+    """buffer: "dram", "l1", "l1_small"; memory: "interleaved", "height_sharded" ...
+
+    shard: (shape of a shard, core ranges ((x0, y0), (x1, y1)) ..., orientation), or None.
+    """
+
+    buffer: str = "dram"
+    memory: str = "interleaved"
+    shard: tuple[tuple[int, ...], tuple[tuple[tuple[int, int], tuple[int, int]], ...], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A config object of the library: ttnn.WormholeComputeKernelConfig(math_fidelity=...). Only fields that are set."""
+
+    class_name: str
+    fields: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """A fused activation: ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU[, parameters])."""
+
+    op: str
+    parameters: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantRef:
+    name: str
+
+
+Value = (
+    TensorRef
+    | WeightRef
+    | DeviceRef
+    | Literal
+    | Items
+    | DType
+    | Layout
+    | MemoryConfig
+    | Record
+    | Unary
+    | EnumRef
+    | ConstantRef
+)
+
+# ------------------------------------------------------------------------------------------------------------ statements
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """An empty line; at the start of a block or doubled it is not printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    text: str
+
+
+Target = str | WeightRef
+"""What a call's result is bound to: a variable, or an entry of the prepared weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A TT-NN call. `arguments` are in the Python API's order; `returned` = `return op(...)`. `note`: comment behind."""
+
+    spec: OpSpec
+    arguments: tuple[tuple[Arg, Value], ...]
+    results: tuple[Target, ...]
+    note: str = ""
+    returned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallFunction:
+    """A call of one of the program's own functions, by its parameters in order."""
+
+    function: str
+    arguments: tuple[Argument, ...]
+    results: tuple[Target, ...]
+    note: str = ""
+    returned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeArgument:
+    """The weights collection narrowed to a scope; an empty key passes it on as it is."""
+
+    collection: str  # "weights" or "stored"
+    key: Key = ()
+
+
+Argument = Value | ScopeArgument
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """A second name for a value."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A tensor that is kept under a weight's name as it is."""
+
+    target: WeightRef
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Drops the last references to these variables."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """for variable in range(start, stop, step); `stop` may be a named constant. container: what is counted ("layer")."""
+
+    variable: str
+    start: int
+    stop: Value
+    step: int
+    body: tuple[Statement, ...]
+    container: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NameLoop:
+    """for variable in (names): the variable is a string."""
+
+    variable: str
+    names: tuple[Key, ...]
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GetDevice:
+    """`device = <tensor>.device()`."""
+
+    tensor: Value
+
+
+Statement = Blank | Comment | Call | CallFunction | Assign | Store | Free | Loop | NameLoop | Return | GetDevice
+
+# -------------------------------------------------------------------------------------------------------------- program
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """kind: "tensor", "weights" (prepared, read), "output" (prepared, written), "stored" (tensor files), "device"."""
+
+    name: str
+    kind: str = "tensor"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the emitted program.
+
+    returns: number of tensors returned. doc: one line, or "". module, scopes, source: class, parameter scopes (with
+    `{0..11}` for loops) and "file:line" it was made from, for the outline and the manifest.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    body: tuple[Statement, ...]
+    returns: int
+    doc: str = ""
+    module: str = ""
+    scopes: tuple[str, ...] = ()
+    source: str = ""
+
+    def origin(self) -> dict[str, str]:
+        """Where the function comes from, for the manifest."""
+        return {"module": self.module, "scope": ", ".join(self.scopes), "source": self.source}
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A named value of both languages. kind: how C++ types it. `comment` stands above it."""
+
+    name: str
+    value: Value
+    kind: Kind
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An input or output of the program: exact name and the identifier that holds it."""
+
+    name: str
+    identifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineRow:
+    """One line of the call tree. `times` = 0 when not in a loop."""
+
+    depth: int
+    function: str
+    module: str = ""
+    scope: str = ""
+    times: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Everything both emitters print.
+
+    facts: header rows (label, text) such as ("Inputs", "image [8, 28, 28, 1] bfloat16"). notes: sentences that explain
+    conventions. functions: callee first, the last one is `entry`. prepare: const-eval functions, the last one is `prepare`;
+    empty when nothing is computed from weights. source_file: the file that line numbers refer to. typical: dtype, layout
+    and buffer of most tensors. split_prepare: const-eval functions have a file of their own.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    outline: tuple[OutlineRow, ...]
+    notes: tuple[str, ...]
+    constants: tuple[Constant, ...]
+    prepare_constants: tuple[Constant, ...]
+    functions: tuple[Function, ...]
+    prepare: tuple[Function, ...]
+    inputs: tuple[Variable, ...]
+    outputs: tuple[Variable, ...]
+    entry: str
+    has_weights: bool
+    split_prepare: bool = True
+    source_file: str = ""
+    typical: tuple[str, str, str] = ("bfloat16", "tile", "dram")
+
+
+def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """All statements, those in loops included."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, Loop | NameLoop):
+            yield from statements(statement.body)

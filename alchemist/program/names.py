@@ -1,0 +1,62 @@
+"""Identifiers that are valid and unsurprising in Python and in C++."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+
+_CPP_KEYWORDS = """
+alignas alignof and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor bool case catch char char8_t char16_t
+char32_t co_await co_return co_yield compl concept const consteval constexpr constinit const_cast decltype default delete do
+double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace new
+noexcept not_eq nullptr operator or_eq private protected public reflexpr register reinterpret_cast requires return short
+signed sizeof static static_assert static_cast struct switch synchronized template this thread_local throw true try typedef
+typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+""".split()
+_MACROS = "NULL EOF assert errno stdin stdout stderr linux unix i386 major minor makedev INFINITY NAN TRUE FALSE".split()
+_PROGRAM = (
+    "ttnn tt std utils const_eval consteval main prepare sys args device weights stored Weights Tensor Device release nullopt "
+    "Shape i name loop outputs MANIFEST HERE"
+).split()
+RESERVED = frozenset(
+    [*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *_CPP_KEYWORDS, *_MACROS, *_PROGRAM]
+)
+"""Names that no variable or function of an emitted program has."""
+
+
+def identifier(text: str, fallback: str = "value") -> str:
+    """`text` as an ASCII identifier that is no reserved word of either language."""
+    plain = unicodedata.normalize("NFKD", text[:200]).encode("ascii", "ignore").decode()
+    name = re.sub(r"_{2,}", "_", re.sub(r"[^0-9A-Za-z_]", "_", plain)).strip("_")
+    if not name:
+        return fallback
+    if name[0].isdigit():
+        name = f"{fallback}_{name}"
+    return f"{name}_" if name in RESERVED else name
+
+
+def snake_case(text: str) -> str:
+    """BertSelfOutput -> bert_self_output, GPT2Block -> gpt2_block, conv_2D -> conv_2d."""
+    text = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", text)
+    text = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", text)
+    return identifier(re.sub(r"(?<=[A-Za-z])_(?=\d)", "_", text).lower(), "function")
+
+
+def constant_case(text: str) -> str:
+    return identifier(snake_case(text).upper(), "CONSTANT")
+
+
+def unique(candidates: Iterable[str], available: Callable[[str], bool], fallback: str = "value") -> str:
+    """The first candidate that is available, else the first one with a number behind."""
+    names = [name for name in candidates if name and name != "_"]
+    for name in names:
+        if available(name):
+            return name
+    base = (names[0] if names else fallback).rstrip("_0123456789") or fallback
+    number = 2
+    while not available(f"{base}_{number}"):
+        number += 1
+    return f"{base}_{number}"

@@ -1,0 +1,90 @@
+"""The call tree and other facts that a program's header tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from alchemist.program.functions import CallItem, Definition, LoopItem
+from alchemist.program.model import Key, OutlineRow
+
+MAX_ROWS = 40
+
+
+def class_label(definition: Definition) -> str:
+    """The class without its package."""
+    return definition.class_name.rpartition(".")[2]
+
+
+def outline(root: Definition) -> tuple[OutlineRow, ...]:
+    """Calls in order; a function's own calls are listed where it comes first. Empty when there is only one function."""
+    rows: list[OutlineRow] = [OutlineRow(0, root.name, class_label(root))]
+    expanded: set[int] = set()
+
+    def visit(definition: Definition, depth: int) -> None:
+        if id(definition) in expanded:
+            return
+        expanded.add(id(definition))
+        for item in definition.items:
+            if isinstance(item, LoopItem):
+                for part in item.body:
+                    if isinstance(part, CallItem):
+                        add(part, definition, depth, item)
+            elif isinstance(item, CallItem):
+                add(item, definition, depth, None)
+
+    def add(call: CallItem, definition: Definition, depth: int, loop: LoopItem | None) -> None:
+        scope = definition.relative(call.path) if call.path != definition.path else ""
+        if loop is not None:
+            scope = _loop_scope(loop.keys.get(scope, (scope,)), loop)
+        row = OutlineRow(
+            depth,
+            call.function.name,
+            "" if call.function.method else class_label(call.function),
+            scope,
+            loop.count if loop else 0,
+        )
+        if row not in rows:
+            rows.append(row)
+        visit(call.function, depth + 1)
+
+    visit(root, 1)
+    if len(rows) == 1:
+        return ()
+    return tuple(rows[:MAX_ROWS])
+
+
+def _loop_scope(key: Key, loop: LoopItem) -> str:
+    pieces = []
+    for piece in key:
+        if isinstance(piece, str):
+            pieces.append(piece)
+        else:
+            first = loop.start + piece.offset
+            last = first + (loop.count - 1) * loop.step
+            pieces.append(f"{{{first}..{last}}}" if loop.step == 1 else f"{{{first}, {first + loop.step}..{last}}}")
+    return "".join(pieces)
+
+
+def compress(paths: Sequence[str]) -> tuple[str, ...]:
+    """encoder.layer.0 ... encoder.layer.11 -> encoder.layer.{0..11}."""
+    found: dict[tuple[str, str], list[int]] = {}
+    plain: list[str] = []
+    for path in dict.fromkeys(paths):
+        parts = path.split(".")
+        places = [index for index, part in enumerate(parts) if part.isascii() and part.isdigit()]
+        if not places:
+            plain.append(path)
+            continue
+        place = places[0]
+        head = "".join(f"{part}." for part in parts[:place])
+        tail = "".join(f".{part}" for part in parts[place + 1 :])
+        found.setdefault((head, tail), []).append(int(parts[place]))
+    for (head, tail), numbers in found.items():
+        run: list[int] = []
+        for number in [*numbers, None]:
+            if run and (number is None or number != run[-1] + 1):
+                plain.append(f"{head}{run[0]}{tail}" if len(run) == 1 else f"{head}{{{run[0]}..{run[-1]}}}{tail}")
+                run = []
+            if number is not None:
+                run.append(number)
+    return tuple(plain)

@@ -1,0 +1,313 @@
+"""Const-eval functions: they mirror the functions and loops of the forward pass and fill the prepared weights."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from alchemist.program import model
+from alchemist.program.functions import CallItem, Definition, LoopItem, functions_of, reads
+from alchemist.program.graph import Graph, Node, Value, map_raw
+from alchemist.program.names import RESERVED, identifier, unique
+from alchemist.program.source import Sources
+from alchemist.program.weights import MOVING, in_order, needed, recipe
+
+STORED = model.Parameter("stored", "stored")
+OUTPUT = model.Parameter("weights", "output")
+DEVICE = model.Parameter("device", "device")
+_HELPER_NAMES = {
+    "ttnn.transpose": "transposed",
+    "ttnn.permute": "transposed",
+    "ttnn.concat": "joined",
+    "ttnn.typecast": "converted",
+    "ttnn.to_layout": "tiled",
+    "ttnn.reshape": "reshaped",
+    "ttnn.prepare_conv2d_weights": "prepared_weights",
+    "ttnn.prepare_conv2d_bias": "prepared_bias",
+}
+
+
+@dataclass(slots=True)
+class _Recipe:
+    """How one prepared weight comes about. nodes: empty when the stored tensor is used as it is."""
+
+    key: str
+    files: tuple[str, ...]
+    nodes: list[Node]
+    leaves: list[Value]
+    output: Value | None
+    signature: Hashable
+
+    @property
+    def suffix(self) -> str | None:
+        """What is behind the file's name in the key, None if the key is another name."""
+        if len(self.files) == 1 and self.key.startswith(self.files[0]):
+            return self.key[len(self.files[0]) :]
+        return None
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Const-eval of one function: its own weights, then the calls and loops of its body in order."""
+
+    definition: Definition
+    own: list[_Recipe]
+    parts: list[CallItem | tuple[LoopItem, list[_Recipe], list[CallItem]]]
+    name: str = ""
+
+
+@dataclass(slots=True)
+class Prepared:
+    functions: tuple[model.Function, ...] = ()
+    names: set[str] = field(default_factory=set)
+
+
+def prepare_functions(graph: Graph, root: Definition, sources: Sources, main_file: str, *, prefix: str = "") -> Prepared:
+    """The const-eval functions, `prepare` last; empty when no const-eval function exists. prefix: of every function's name."""
+    if not graph.const_evals:
+        return Prepared()
+    return _Preparation(graph, root, sources, main_file, prefix).functions()
+
+
+class _Preparation:
+    def __init__(self, graph: Graph, root: Definition, sources: Sources, main_file: str, prefix: str) -> None:
+        self._owners = {value: const_eval for const_eval in graph.const_evals for value in const_eval.results}
+        self._root = root
+        self._sources = sources
+        self._main_file = main_file
+        self._prefix = prefix
+        self._helpers: dict[Hashable, model.Function] = {}
+        self._plans: dict[int, _Plan] = {}
+
+    def functions(self) -> Prepared:
+        for definition in functions_of(self._root):
+            plan = self._plan(definition)
+            if plan is not None:
+                plan.name = "prepare" if definition is self._root else self._prefix + definition.name
+                self._plans[id(definition)] = plan
+        plans = list(self._plans.values())
+        taken = {plan.name for plan in plans}
+        self._make_helpers(plans, taken)
+        made = [self._function(plan) for plan in plans]
+        functions = (*self._helpers.values(), *made)
+        return Prepared(functions, taken)
+
+    # ------------------------------------------------------------------------------------------------------------ planning
+
+    def _plan(self, definition: Definition) -> _Plan | None:
+        seen: set[str] = set()
+        called: set[tuple[int, str]] = set()
+        own: list[_Recipe] = []
+        parts: list[CallItem | tuple[LoopItem, list[_Recipe], list[CallItem]]] = []
+        for item in definition.items:
+            body = item.body if isinstance(item, LoopItem) else [item]
+            recipes = [one for part in body for one in self._recipes(part, definition, seen)]
+            calls: list[CallItem] = []
+            for part in body:
+                if isinstance(part, CallItem) and id(part.function) in self._plans:
+                    if (id(part.function), part.path) not in called:
+                        called.add((id(part.function), part.path))
+                        calls.append(part)
+            if isinstance(item, LoopItem):
+                if recipes or calls:
+                    parts.append((item, recipes, calls))
+            else:
+                own += recipes
+                parts += calls
+        own += [one for value in definition.returns if definition.covers(value) for one in self._recipe(value, definition, seen)]
+        if not own and not parts and definition is not self._root:
+            return None
+        return _Plan(definition, own, parts)
+
+    def _recipes(self, item: Node | CallItem, definition: Definition, seen: set[str]) -> list[_Recipe]:
+        return [one for value in reads(item) if definition.covers(value) for one in self._recipe(value, definition, seen)]
+
+    def _recipe(self, value: Value, definition: Definition, seen: set[str]) -> list[_Recipe]:
+        if value.key in seen:
+            return []
+        seen.add(value.key)
+        key = definition.relative(value.key)
+        const_eval = self._owners.get(value)
+        if const_eval is None:
+            return [_Recipe(key, (key,), [], [], None, "stored")]
+        index = const_eval.results.index(value)
+        nodes, leaves = needed(const_eval.outputs[index])
+        files = tuple(definition.relative(leaf.name) for leaf in leaves)
+        return [_Recipe(key, files, in_order(const_eval, nodes), leaves, const_eval.outputs[index], recipe(const_eval, index))]
+
+    def _make_helpers(self, plans: Sequence[_Plan], taken: set[str]) -> None:
+        """A function for every recipe of several steps that is written at two places or more."""
+        count: dict[Hashable, list[_Recipe]] = {}
+        for plan in plans:
+            for recipes in [plan.own, *(part[1] for part in plan.parts if isinstance(part, tuple))]:
+                for group in _groups(recipes):
+                    count.setdefault(group[0].signature, []).append(group[0])
+                    if len(group) > 1:
+                        count[group[0].signature].append(group[1])
+        for signature, places in count.items():
+            first = places[0]
+            if len(places) < 2 or len(first.nodes) < 2 or not first.leaves:
+                continue
+            last = next(node for node in reversed(first.nodes) if node.spec.name not in MOVING or node is first.nodes[0])
+            verb = _HELPER_NAMES.get(last.spec.name, last.spec.target.rpartition(".")[2])
+            name = unique([identifier(verb), identifier(f"{verb}_weight")], lambda one: one not in taken and one not in RESERVED)
+            taken.add(name)
+            self._helpers[signature] = self._helper(name, first, taken)
+
+    def _helper(self, name: str, made: _Recipe, functions: set[str]) -> model.Function:
+        words = [file.rpartition(".")[2] for file in made.files]
+        if len(set(words)) < len(words):
+            words = ["_".join(file.split(".")[-2:]) for file in made.files]
+        names: list[str] = []
+        for word in words:
+            names.append(unique([identifier(word)], lambda one: one not in names and one not in functions))
+        environment: dict[int, model.Value] = {
+            id(leaf): model.TensorRef(one) for leaf, one in zip(made.leaves, names, strict=True)
+        }
+        body = _steps(made, environment, set(names), functions, None)
+        parameters = [model.Parameter(one) for one in names] + ([DEVICE] if _uses_device(made.nodes) else [])
+        return model.Function(name, tuple(parameters), tuple(body), 1)
+
+    # ----------------------------------------------------------------------------------------------------------- functions
+
+    def _function(self, plan: _Plan) -> model.Function:
+        body: list[model.Statement] = self._statements(plan.own, {})
+        for part in plan.parts:
+            if isinstance(part, CallItem):
+                body.append(self._call(part, plan, {}))
+                continue
+            loop, recipes, calls = part
+            inner = self._statements(recipes, loop.keys)
+            inner += [self._call(call, plan, loop.keys) for call in calls]
+            stop = model.Literal(loop.start + loop.count * loop.step)
+            body.append(model.Loop(loop.variable, loop.start, stop, loop.step, tuple(inner), loop.container))
+        is_root = plan.definition is self._root
+        parameters = [STORED] if is_root else [STORED, OUTPUT]
+        return model.Function(plan.name, tuple(parameters), tuple(body), 0, module=plan.definition.class_name)
+
+    def _call(self, call: CallItem, plan: _Plan, keys: Mapping[str, model.Key]) -> model.CallFunction:
+        definition = plan.definition
+        relative = definition.relative(call.path) if call.path != definition.path else ""
+        key = keys.get(relative) or ((relative,) if relative else ())
+        inner = self._plans[id(call.function)]
+        arguments: list[model.Argument] = [model.ScopeArgument("stored", key), model.ScopeArgument("weights", key)]
+        return model.CallFunction(inner.name, tuple(arguments), ())
+
+    def _statements(self, recipes: Sequence[_Recipe], keys: Mapping[str, model.Key]) -> list[model.Statement]:
+        out: list[model.Statement] = []
+
+        def form(name: str) -> model.Key:
+            return keys.get(name, (name,))
+
+        for group in _groups(recipes):
+            first = group[0]
+            comments = self._comments(first) if len(group) == 1 else []
+            if len(group) < 3 or first.suffix is None:
+                for one in group:
+                    out += self._one(one, form(one.key), [form(file) for file in one.files], comments)
+                continue
+            loop_key: model.Key = (model.Index("name", text=True),)
+            key = (*loop_key, first.suffix) if first.suffix else loop_key
+            body = self._one(first, key, [loop_key], [])
+            body = [statement for statement in body if not isinstance(statement, model.Blank)]
+            out.append(model.NameLoop("name", tuple(form(one.files[0]) for one in group), tuple(body)))
+        return out
+
+    def _one(
+        self, made: _Recipe, key: model.Key, files: Sequence[model.Key], comments: Sequence[str]
+    ) -> list[model.Statement]:
+        target = model.WeightRef(key)
+        stored = [model.WeightRef(file, stored=True) for file in files]
+        if made.output is None:
+            return [model.Store(target, stored[0])]
+        if made.output.node is None:
+            return [model.Store(target, stored[[id(leaf) for leaf in made.leaves].index(id(made.output))])]
+        helper = self._helpers.get(made.signature)
+        if helper is not None:
+            arguments: list[model.Argument] = list(stored)
+            if any(parameter.kind == "device" for parameter in helper.parameters):
+                arguments.append(model.DeviceRef(stored=True))
+            return [model.CallFunction(helper.name, tuple(arguments), (target,))]
+        functions = {plan.name for plan in self._plans.values()} | {one.name for one in self._helpers.values()}
+        environment: dict[int, model.Value] = {id(leaf): one for leaf, one in zip(made.leaves, stored, strict=True)}
+        steps = _steps(made, environment, set(), functions, target)
+        if len(steps) == 1 and not comments:
+            return list(steps)
+        return [model.Blank(), *(model.Comment(text) for text in comments), *steps, model.Blank()]
+
+    def _comments(self, made: _Recipe) -> list[str]:
+        """Source statements of values that the source computes; a weight's change of form has none."""
+        if made.suffix is not None:
+            return []
+        texts: dict[tuple[str, int], str] = {}
+        for node in made.nodes:
+            for info in node.sources:
+                statement = self._sources.statement(info.frames[-1]) if info.frames else None
+                if statement is not None:
+                    where = "" if statement.file == self._main_file else statement.file.rpartition("/")[2] + ":"
+                    texts.setdefault((statement.file, statement.line), f"{where}{statement.line}: {statement.text}")
+        return [texts[key] for key in sorted(texts)]
+
+
+def _groups(recipes: Sequence[_Recipe]) -> list[list[_Recipe]]:
+    """Weights made the same way, in order of first use."""
+    groups: dict[Hashable, list[_Recipe]] = {}
+    for one in recipes:
+        groups.setdefault((one.signature, one.suffix if one.suffix is not None else one.key), []).append(one)
+    return list(groups.values())
+
+
+def _uses_device(nodes: Sequence[Node]) -> bool:
+    return any(isinstance(raw, model.DeviceRef) for node in nodes for _, raw in node.arguments)
+
+
+def _steps(
+    made: _Recipe,
+    environment: dict[int, model.Value],
+    bound: set[str],
+    functions: set[str],
+    target: model.WeightRef | None,
+) -> list[model.Statement]:
+    """The recipe's calls. environment: what its tensor files are called. Without target, the last call is returned."""
+    out: list[model.Statement] = []
+    last: dict[int, int] = {}
+    for index, node in enumerate(made.nodes):
+        for value in node.inputs():
+            last[id(value)] = index
+    names: dict[str, int] = {}  # variable -> index of its value's last use
+    for word in bound:
+        names[word] = max((last.get(value, -1) for value, one in environment.items() if one == model.TensorRef(word)), default=-1)
+    for index, node in enumerate(made.nodes):
+        arguments = tuple((arg, map_raw(raw, lambda value: environment[id(value)])) for arg, raw in node.arguments)
+        if target is not None:  # outside helpers the device is asked from the tensor files
+            arguments = tuple(
+                (arg, model.DeviceRef(stored=True) if isinstance(value, model.DeviceRef) else value) for arg, value in arguments
+            )
+        final = made.output in node.results
+        results: list[model.Target] = []
+        for value in node.results:
+            if value is made.output:
+                if target is not None:
+                    results.append(target)
+                continue
+            words = _words(node, environment, made)
+            name = unique(
+                words,
+                lambda one: names.get(one, -1) <= index and one not in functions and one not in RESERVED,  # noqa: B023
+            )
+            names[name] = last.get(id(value), index)
+            environment[id(value)] = model.TensorRef(name)
+            results.append(name)
+        out.append(model.Call(node.spec, arguments, tuple(results), returned=final and target is None and len(node.results) == 1))
+    return out
+
+
+def _words(node: Node, environment: Mapping[int, model.Value], made: _Recipe) -> list[str]:
+    words: list[str] = []
+    for value in node.inputs()[:1]:
+        given = environment[id(value)]
+        if isinstance(given, model.TensorRef):
+            words.append(given.name)
+        elif value in made.leaves:
+            words.append(identifier(made.files[made.leaves.index(value)].rpartition(".")[2]))
+    return [*words, identifier(node.spec.target.rpartition(".")[2]), "tensor"]

@@ -1,0 +1,230 @@
+"""What the model's source text says about a line: its statement, assignment targets, names read, enclosing function.
+
+Only files of live Python models are given (`FrontendResult.source_files`); nothing is ever read from a path found in IR.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from alchemist.ir.location import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A source statement.
+
+    text: its first line, an open call cut to `f(...)`. targets: names assigned, in order ("self.x" gives "x").
+    reads: names loaded, in source order. method: `f` when the value is `self.f(...)`. function_line: `def` line of the
+    enclosing function (0 = module level). returned: it is a return statement.
+    """
+
+    file: str
+    line: int
+    text: str
+    targets: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    method: str = ""
+    function_line: int = 0
+    returned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSource:
+    """A `def`: first and last line, parameter names without self."""
+
+    line: int
+    end_line: int
+    parameters: tuple[str, ...]
+
+
+class Sources:
+    """Lookup by (file, line), parsed once per file; unknown files and lines give None."""
+
+    def __init__(self, files: Mapping[str, str], classes: Mapping[str, tuple[str, int]]) -> None:
+        self._files = dict(files)
+        self._classes = dict(classes)
+        self._parsed: dict[str, _File] = {}
+        self._statements: dict[tuple[str, int], Statement | None] = {}
+
+    def statement(self, frame: Frame) -> Statement | None:
+        key = (frame.file, frame.line)
+        if key not in self._statements:
+            file = self._file(frame.file)
+            self._statements[key] = file.statement(frame.line) if file else None
+        return self._statements[key]
+
+    def function_of_class(self, class_name: str) -> tuple[str, FunctionSource] | None:
+        """(file, definition) of the class's forward."""
+        where = self._classes.get(class_name)
+        file = self._file(where[0]) if where else None
+        if where is None or file is None:
+            return None
+        found = file.function_at(where[1])
+        return (where[0], found) if found else None
+
+    def class_line(self, class_name: str) -> tuple[str, int]:
+        return self._classes.get(class_name, ("", 0))
+
+    def class_contains(self, class_name: str, frame: Frame) -> bool:
+        """Whether the line is in the class's forward (or another method when the class body is known)."""
+        where = self._classes.get(class_name)
+        if where is None or where[0] != frame.file:
+            return False
+        file = self._file(where[0])
+        if file is None:
+            return True
+        return file.class_range(where[1], frame.line)
+
+    def _file(self, name: str) -> _File | None:
+        if name not in self._files:
+            return None
+        if name not in self._parsed:
+            self._parsed[name] = _File(name, self._files[name])
+        return self._parsed[name]
+
+
+class _File:
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.lines = text.splitlines()
+        self.statements: list[ast.stmt] = []
+        self.functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+        self.classes: list[ast.ClassDef] = []
+        self.owner: dict[int, int] = {}
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            return  # not Python (any more): lines are quoted as they are, names come from elsewhere
+        self._collect(tree, 0)
+        self.statements.sort(key=lambda node: (node.lineno, -(node.end_lineno or node.lineno)))
+        self.by_line: dict[int, ast.stmt] = {}
+        for node in self.statements:  # later (inner) statements overwrite outer ones
+            last = node.end_lineno or node.lineno
+            if isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.FunctionDef | ast.ClassDef | ast.Try):
+                body = getattr(node, "body", None)
+                last = max(node.lineno, body[0].lineno - 1) if body else last
+            for line in range(node.lineno, last + 1):
+                self.by_line[line] = node
+
+    def _collect(self, node: ast.AST, function_line: int) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = function_line
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                self.functions.append(child)
+                inner = child.lineno
+            elif isinstance(child, ast.ClassDef):
+                self.classes.append(child)
+            if isinstance(child, ast.stmt):
+                self.statements.append(child)
+                self.owner[id(child)] = function_line
+            if not isinstance(child, ast.expr):
+                self._collect(child, inner)
+
+    def function_at(self, line: int) -> FunctionSource | None:
+        """The function whose `def` (or first decorator) is at the line, or the innermost one around it."""
+        best: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+        for node in self.functions:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if first <= line <= (node.end_lineno or node.lineno) and (best is None or node.lineno > best.lineno):
+                best = node
+        if best is None:
+            return None
+        arguments = best.args
+        names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+        names = names[1:] if names[:1] in (["self"], ["cls"]) else names
+        return FunctionSource(best.lineno, best.end_lineno or best.lineno, tuple(names))
+
+    def class_range(self, method_line: int, line: int) -> bool:
+        for node in self.classes:
+            if node.lineno <= method_line <= (node.end_lineno or node.lineno):
+                return node.lineno <= line <= (node.end_lineno or node.lineno)
+        return True
+
+    def statement(self, line: int) -> Statement | None:
+        if not 1 <= line <= len(self.lines):
+            return None
+        node = getattr(self, "by_line", {}).get(line)
+        if node is None:
+            return Statement(self.name, line, _first_line(self.lines[line - 1]))
+        text = _first_line("\n".join(self.lines[node.lineno - 1 : node.end_lineno]))
+        value = getattr(node, "value", None)
+        return Statement(
+            self.name,
+            node.lineno,
+            text,
+            tuple(_targets(node)),
+            tuple(_reads(node)),
+            _method(value),
+            self.owner.get(id(node), 0),
+            isinstance(node, ast.Return),
+        )
+
+
+def _targets(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, ast.Assign):
+        yield from _target_names(node.targets[0])
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+        yield from _target_names(node.target)
+
+
+def _target_names(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.Attribute):
+        yield node.attr
+    elif isinstance(node, ast.Tuple | ast.List):
+        for part in node.elts:
+            yield from _target_names(part)
+    elif isinstance(node, ast.Starred):
+        yield from _target_names(node.value)
+    else:
+        yield ""
+
+
+def _reads(node: ast.stmt) -> Iterator[str]:
+    simple = getattr(node, "value", None) or getattr(node, "test", None) or getattr(node, "iter", None)
+    if simple is None:
+        return
+    names = [part for part in ast.walk(simple) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)]
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id
+    for name in sorted(names, key=lambda part: (part.lineno, part.col_offset)):
+        yield name.id
+
+
+def _method(value: ast.expr | None) -> str:
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        owner = value.func.value
+        if isinstance(owner, ast.Name) and owner.id == "self":
+            return value.func.attr
+    return ""
+
+
+def _first_line(text: str) -> str:
+    """The first line of a statement; what is still open at its end is cut to `f(...)`."""
+    lines = text.strip().splitlines()
+    if not lines:
+        return ""
+    first = lines[0].strip()
+    if len(lines) == 1:
+        return first
+    opened: list[tuple[int, str]] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(first + "\n").readline):
+            if token.type == tokenize.OP and token.string in "([{":
+                opened.append((token.start[1], token.string))
+            elif token.type == tokenize.OP and token.string in ")]}" and opened:
+                opened.pop()
+            elif token.type == tokenize.COMMENT and opened:
+                break
+    except (tokenize.TokenError, IndentationError, SyntaxError):
+        pass  # the line ends inside brackets or a string: what was read until then counts
+    if not opened:
+        return first
+    column, bracket = opened[0]
+    return first[: column + 1] + "..." + {"(": ")", "[": "]", "{": "}"}[bracket]

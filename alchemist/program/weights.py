@@ -1,0 +1,160 @@
+"""Names of prepared weights: a moved value keeps its parameter's name, a computed one says how."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Sequence
+
+from alchemist.ir.location import Frame
+from alchemist.program.graph import ConstEval, Graph, Node, Value, skeleton
+from alchemist.program.scopes import chain_of_source, weight_path
+from alchemist.program.source import Sources
+
+MOVING = frozenset(
+    f"ttnn.{name}" for name in ("to_layout", "to_device", "from_device", "to_memory_config", "to_dtype", "reshape", "squeeze", "unsqueeze")
+)
+"""Ops that leave a weight's values and order alone."""
+_SUFFIXES = {
+    "ttnn.transpose": "t",
+    "ttnn.permute": "t",
+    "ttnn.prepare_conv2d_weights": "prepared",
+    "ttnn.prepare_conv2d_bias": "prepared",
+    "ttnn.prepare_conv_transpose2d_weights": "prepared",
+    "ttnn.prepare_conv_transpose2d_bias": "prepared",
+    "ttnn.multiply": "scaled",
+    "ttnn.add": "shifted",
+    "ttnn.subtract": "shifted",
+    "ttnn.slice_static": "part",
+    "ttnn.embedding": "rows",
+    "ttnn.repeat": "repeated",
+    "ttnn.pad": "padded",
+    "ttnn.concat": "joined",
+}
+
+
+def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEval]:
+    """Sets `key` of every const-eval result, unique in the program. Returns result -> its const-eval function."""
+    forward_frames = {info.frames[-1] for node in graph.nodes for info in node.sources if info.frames}
+    taken = {value.key for node in graph.nodes for value in node.inputs() if value.key}
+    owners: dict[Value, ConstEval] = {}
+    for const_eval in graph.const_evals:
+        for inner, result in zip(const_eval.outputs, const_eval.results, strict=True):
+            base = _base_name(inner, result, sources, forward_frames)
+            key, number = base, 2
+            while key in taken:
+                key, number = f"{base}_{number}", number + 1
+            taken.add(key)
+            result.key = key
+            result.made_from = tuple(value.name for value in needed(inner)[1])
+            owners[result] = const_eval
+    return owners
+
+
+def recipe(const_eval: ConstEval, output: int) -> tuple[object, ...]:
+    """What must be equal for two prepared weights to be made by the same code (input names apart)."""
+    nodes, leaves = needed(const_eval.outputs[output])
+    numbers: dict[int, object] = {id(value): ("in", index) for index, value in enumerate(leaves)}
+    steps: list[object] = []
+    for node in in_order(const_eval, nodes):
+        reads = tuple(numbers[id(value)] for value in node.inputs())
+        steps.append((node.spec.name, tuple((arg.name, skeleton(raw)) for arg, raw in node.arguments), reads))
+        for index, value in enumerate(node.results):
+            numbers[id(value)] = (len(steps), index)
+    return (tuple(steps), numbers[id(const_eval.outputs[output])])
+
+
+def in_order(const_eval: ConstEval, nodes: Sequence[Node]) -> list[Node]:
+    """The nodes in the order of the const-eval function."""
+    chosen = {id(node) for node in nodes}
+    return [node for node in const_eval.nodes if id(node) in chosen]
+
+
+def needed(output: Value) -> tuple[list[Node], list[Value]]:
+    """Nodes and tensor files that a value is made from, in order."""
+    nodes: dict[int, Node] = {}
+    leaves: dict[int, Value] = {}
+    stack = [output]
+    while stack:
+        value = stack.pop()
+        if value.node is None:
+            leaves.setdefault(id(value), value)
+        elif id(value.node) not in nodes:
+            nodes[id(value.node)] = value.node
+            stack.extend(reversed(value.node.inputs()))
+    return list(nodes.values()), list(leaves.values())
+
+
+def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: set[Frame]) -> str:
+    nodes, leaves = needed(inner)
+    computing = [node for node in nodes if node.spec.name not in MOVING]
+    names = [value.name for value in leaves]
+    if not computing and len(names) == 1:
+        return names[0]
+    if not all(node.spec.name in _SUFFIXES for node in computing) or not names:
+        target = _source_name(computing or nodes, sources, forward_frames)
+        if target:
+            return target
+    suffix = _suffix(computing)
+    if len(names) == 1:
+        return names[0] + suffix
+    if names:
+        return _joined(names, suffix, joined=any(node.spec.name == "ttnn.concat" for node in computing))
+    scope = _scope_of(nodes) or _scope_of([user for user in result.users])
+    what = next((node.spec.target.rpartition(".")[2] for node in reversed(computing)), "constant")
+    return f"{scope}.{what}" if scope else what
+
+
+def _suffix(computing: Sequence[Node]) -> str:
+    """From the node nearest to the output; `computing` starts there."""
+    for node in computing:
+        name = node.spec.name
+        if name == "ttnn.concat":
+            continue
+        if name == "ttnn.typecast":
+            return f"_{node.results[0].type.dtype}" if len(computing) == 1 else _suffix(computing[1:])
+        return "_" + _SUFFIXES.get(name, node.spec.target.rpartition(".")[2])
+    return ""
+
+
+def _source_name(nodes: Sequence[Node], sources: Sources, forward_frames: set[Frame]) -> str:
+    """The variable that the source assigns the value to, if no op of the forward pass shares the statement."""
+    for info in nodes[0].sources if nodes else ():
+        if info.frames and info.frames[-1] not in forward_frames:
+            statement = sources.statement(info.frames[-1])
+            if statement is not None and len(statement.targets) == 1 and statement.targets[0].isidentifier():
+                scope = _scope_of(nodes[:1])
+                return f"{scope}.{statement.targets[0]}" if scope else statement.targets[0]
+    return ""
+
+
+def _scope_of(nodes: Sequence[Node]) -> str:
+    for node in nodes:
+        for info in node.sources:
+            chain = chain_of_source(info)
+            if chain:
+                return weight_path(chain[-1].path)
+    return ""
+
+
+def _joined(names: Sequence[str], suffix: str, *, joined: bool) -> str:
+    """query.weight, key.weight, value.weight -> qkv.weight."""
+    split = [name.split(".") for name in names]
+    prefix = split[0][: len(os.path.commonprefix([parts[:-1] for parts in split]))]
+    rest = [parts[len(prefix) :] for parts in split]
+    leaves = list(dict.fromkeys(parts[-1] for parts in rest))
+    modules = list(dict.fromkeys(".".join(parts[:-1]) for parts in rest))
+    if joined and len(leaves) == 1 and len(modules) == len(rest):
+        return ".".join([*prefix, _join_words(modules), leaves[0] + suffix])
+    leaf = next((leaf for leaf in ("bias", "weight", "kernel", "scale") if leaf in leaves), leaves[0])
+    owner = next(parts for parts in rest if parts[-1] == leaf)
+    return ".".join([*prefix, *owner]) + (suffix or "_joined")
+
+
+def _join_words(words: Sequence[str]) -> str:
+    backward = os.path.commonprefix([word[::-1] for word in words])[::-1]
+    tail = backward[backward.find("_") :] if "_" in backward else ""
+    stems = [word.removesuffix(tail) for word in words]
+    if stems == ["query", "key", "value"] or all(len(stem) == 1 for stem in stems):
+        return "".join(stem[0] for stem in stems) + tail
+    text = "_".join(stems).replace(".", "_") + tail
+    return text if len(text) <= 32 else f"{stems[0]}_to_{stems[-1]}{tail}".replace(".", "_")

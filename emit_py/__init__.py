@@ -1,0 +1,77 @@
+"""Python text of a program: `emit(program)` -> {"main.py": ..., "consteval.py": ...}."""
+
+from __future__ import annotations
+
+import ast
+
+import black
+
+from alchemist.errors import InternalError
+from alchemist.program import model
+from alchemist.resources import render as render_template
+from emit_py.header import header_lines
+from emit_py.printer import function_text
+from emit_py.text import WIDTH, clean, quoted
+from emit_py.values import render
+
+__all__ = ["emit"]
+
+_MODE = black.Mode(line_length=WIDTH, target_versions={black.TargetVersion.PY311})
+
+
+def emit(program: model.Program) -> dict[str, str]:
+    """Formatted, valid source. `consteval.py` only when something is computed from weights.
+
+    Raises:
+        EmitError: a value without Python form. InternalError: the text does not parse (our bug).
+    """
+    separate = bool(program.prepare) and program.split_prepare
+    functions = [*program.functions, *(() if separate else program.prepare)]
+    call = ", ".join([*(variable.identifier for variable in program.inputs), *(["weights"] if program.has_weights else [])])
+    weights = "utils.stored_weights(device)"
+    if program.prepare:
+        weights = f"{'consteval.' if separate else ''}prepare({weights})"
+    files = {
+        "main.py": render_template(
+            "py/main.py.j2",
+            header=header_lines(program),
+            consteval=separate,
+            typed_weights=any(one.kind != "tensor" for function in functions for one in function.parameters),
+            constants=[_constant(one) for one in program.constants],
+            functions=[function_text(function) for function in functions],
+            inputs=[(variable.identifier, quoted(variable.name)) for variable in program.inputs],
+            weights=weights if program.has_weights else "",
+            call=f"{program.entry}({call})",
+            results=", ".join(variable.identifier for variable in program.outputs),
+            report="".join(f", {_reported(variable)}" for variable in program.outputs),
+        )
+    }
+    if separate:
+        files["consteval.py"] = render_template(
+            "py/consteval.py.j2",
+            title=clean(program.title),
+            constants=[_constant(one) for one in program.prepare_constants],
+            functions=[function_text(function) for function in program.prepare],
+        )
+    return {name: _formatted(name, text) for name, text in files.items()}
+
+
+def _constant(constant: model.Constant) -> tuple[str, str]:
+    """(comment, definition)."""
+    return constant.comment, f"{constant.name} = {render(constant.value)}"
+
+
+def _reported(variable: model.Variable) -> str:
+    if variable.name.isidentifier() and variable.name.isascii() and variable.name == variable.identifier:
+        return f"{variable.name}={variable.identifier}"
+    return f"**{{{quoted(variable.name)}: {variable.identifier}}}"
+
+
+def _formatted(name: str, text: str) -> str:
+    try:
+        ast.parse(text)
+        return black.format_str(text, mode=_MODE)
+    except (SyntaxError, ValueError, black.InvalidInput) as error:
+        line = getattr(error, "lineno", None) or 1
+        around = "\n".join(text.splitlines()[max(line - 4, 0) : line + 3])
+        raise InternalError(f"the text of {name} is not Python: {error}", location=f"{name}:{line}", got=around) from error

@@ -1,0 +1,139 @@
+"""Statements and functions as Python text; black has the last word on line breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from alchemist.errors import EmitError
+from alchemist.program import model
+from emit_py.text import WIDTH, comment, docstring
+from emit_py.values import render, render_key
+
+_ANNOTATIONS = {
+    "tensor": "ttnn.Tensor",
+    "weights": "Weights",
+    "output": "Weights",
+    "stored": "Weights",
+    "device": "ttnn.MeshDevice",
+}
+
+
+def function_text(function: model.Function) -> str:
+    """`def` with annotations, docstring and body; the function that has `stored` only makes and returns the weights."""
+    parameters = ", ".join(f"{one.name}: {_ANNOTATIONS[one.kind]}" for one in function.parameters)
+    creates = [one.kind for one in function.parameters] == ["stored"]
+    lines = [f"def {function.name}({parameters}) -> {'Weights' if creates else _returned(function.returns)}:"]
+    if function.doc:
+        lines += _docstring_lines(function.doc)
+    if creates:
+        lines.append("    weights = Weights({})")
+    lines += block(function.body, 1)
+    if creates:
+        lines.append("    return weights")
+    if len(lines) == 1:
+        lines.append("    pass")
+    return "\n".join(lines) + "\n"
+
+
+def _docstring_lines(doc: str) -> list[str]:
+    text = docstring(doc)
+    if len(text) + 10 <= WIDTH:
+        return [f'    """{text}"""']
+    head, separator, tail = text.partition(". ")
+    if not separator or len(head) + 9 > WIDTH:
+        head, tail = "", text
+    words, lines, line = tail.split(" "), [], "   "
+    for word in words:
+        if len(line) + len(word) + 1 > WIDTH and line.strip():
+            lines.append(line)
+            line = "   "
+        line += f" {word}"
+    return [f'    """{head}.' if head else '    """', "", *lines, line, '    """'] if head else ['    """', *lines, line, '    """']
+
+
+def _returned(count: int) -> str:
+    if count == 0:
+        return "None"
+    if count == 1:
+        return "ttnn.Tensor"
+    return f"tuple[{', '.join(['ttnn.Tensor'] * count)}]" if count <= 3 else "tuple[ttnn.Tensor, ...]"
+
+
+def block(body: Sequence[model.Statement], depth: int) -> list[str]:
+    lines: list[str] = []
+    for statement in body:
+        if isinstance(statement, model.Blank) and (not lines or not lines[-1].strip()):
+            continue
+        lines += _lines(statement, depth)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines
+
+
+def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
+    pad = "    " * depth
+    match statement:
+        case model.Blank():
+            return [""]
+        case model.Comment(text):
+            return [f"{pad}# {comment(text, WIDTH - len(pad) - 2)}"]
+        case model.Call():
+            return [f"{pad}{_bound(statement)}{call_text(statement)}{_note(statement.note)}"]
+        case model.CallFunction():
+            arguments = ", ".join(_argument(one) for one in statement.arguments)
+            return [f"{pad}{_bound(statement)}{statement.function}({arguments}){_note(statement.note)}"]
+        case model.Assign(name, value):
+            return [f"{pad}{name} = {render(value)}"]
+        case model.Store(target, value):
+            return [f"{pad}{render(target)} = {render(value)}"]
+        case model.Free(names):
+            return [f"{pad}del {', '.join(names)}"]
+        case model.GetDevice(tensor):
+            return [f"{pad}device = {render(tensor)}.device()"]
+        case model.Return(values):
+            return [f"{pad}return {', '.join(render(value) for value in values)}"]
+        case model.Loop():
+            return [f"{pad}for {statement.variable} in {_range(statement)}:", *block(statement.body, depth + 1)]
+        case model.NameLoop(variable, names, body):
+            listed = "".join(f"{render_key(name)}, " for name in names)
+            return [f"{pad}for {variable} in ({listed}):", *block(body, depth + 1)]
+        case _:
+            raise EmitError("a statement without Python form", got=type(statement).__name__)
+
+
+def _range(loop: model.Loop) -> str:
+    if loop.step != 1:
+        return f"range({loop.start}, {render(loop.stop)}, {loop.step})"
+    return f"range({loop.start}, {render(loop.stop)})" if loop.start else f"range({render(loop.stop)})"
+
+
+def _bound(call: model.Call | model.CallFunction) -> str:
+    if call.returned:
+        return "return "
+    names = [one if isinstance(one, str) else render(one) for one in call.results]
+    return f"{', '.join(names)} = " if names else ""
+
+
+def _note(note: str) -> str:
+    return f"  # {comment(note)}" if note else ""
+
+
+def _argument(argument: model.Argument) -> str:
+    if isinstance(argument, model.ScopeArgument):
+        return f"{argument.collection}.scope({render_key(argument.key)})" if argument.key else argument.collection
+    return render(argument)
+
+
+def call_text(call: model.Call) -> str:
+    """Tensors by position as far as the API allows without a gap, everything else by keyword."""
+    present = {arg.name: value for arg, value in call.arguments}
+    positional = True
+    parts: list[str] = []
+    for arg in call.spec.args:
+        if arg.name not in present:
+            positional = False
+            continue
+        positional = positional and not arg.keyword
+        text = render(present[arg.name])
+        parts.append(text if positional else f"{arg.name}={text}")
+    return f"{call.spec.target}({', '.join(parts)})"

@@ -1,0 +1,88 @@
+"""Values as Python expressions: one renderer per class of value."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from alchemist.errors import EmitError
+from alchemist.ops.spec import EnumRef
+from alchemist.program import model
+from emit_py.text import quoted, quoted_format
+
+_PLAIN_MEMORY = {
+    ("dram", "interleaved"): "ttnn.DRAM_MEMORY_CONFIG",
+    ("l1", "interleaved"): "ttnn.L1_MEMORY_CONFIG",
+    ("l1", "block_sharded"): "ttnn.L1_BLOCK_SHARDED_MEMORY_CONFIG",
+    ("l1", "height_sharded"): "ttnn.L1_HEIGHT_SHARDED_MEMORY_CONFIG",
+    ("l1", "width_sharded"): "ttnn.L1_WIDTH_SHARDED_MEMORY_CONFIG",
+}
+
+
+def render(value: model.Value) -> str:
+    """Raises EmitError for a value that has no Python form."""
+    match value:
+        case model.TensorRef(name) | model.ConstantRef(name):
+            return name
+        case model.WeightRef(key, stored):
+            return f"{'stored' if stored else 'weights'}[{render_key(key)}]"
+        case model.DeviceRef(stored):
+            return "stored.device" if stored else "device"
+        case model.Literal(literal):
+            return render_literal(literal)
+        case model.Items(items):
+            return f"[{', '.join(render(item) for item in items)}]"
+        case model.DType(name):
+            return f"ttnn.{name}"
+        case model.Layout(name):
+            return f"ttnn.{name.upper()}_LAYOUT"
+        case model.MemoryConfig():
+            return render_memory_config(value)
+        case model.Record(class_name, fields):
+            return f"{class_name}({', '.join(f'{name}={render(part)}' for name, part in fields)})"
+        case model.Unary(op, parameters):
+            tail = f", {[*parameters]}" if parameters else ""
+            return f"ttnn.UnaryWithParam(ttnn.UnaryOpType.{op}{tail})"
+        case EnumRef(enum, member):
+            return f"{enum}.{member}"
+        case _:
+            raise EmitError("a value without Python form", got=repr(value))
+
+
+def render_literal(value: bool | int | float | str | None) -> str:
+    if isinstance(value, float):
+        return render_float(value)
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+def render_float(value: float) -> str:
+    """Shortest text; a float32 value is written with float32's digits (1e-12, not 9.999999960041972e-13)."""
+    if not math.isfinite(value):
+        return f'float("{value}")'
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    return repr(float(str(single))) if float(single) == value else repr(value)
+
+
+def render_key(key: model.Key) -> str:
+    return quoted_format([(piece, False) if isinstance(piece, str) else (render_index(piece), True) for piece in key])
+
+
+def render_index(index: model.Index) -> str:
+    return f"{index.variable} + {index.offset}" if index.offset else index.variable
+
+
+def render_memory_config(config: model.MemoryConfig) -> str:
+    plain = _PLAIN_MEMORY.get((config.buffer, config.memory))
+    if config.shard is None and plain is not None:
+        return plain
+    head = f"ttnn.TensorMemoryLayout.{config.memory.upper()}, ttnn.BufferType.{config.buffer.upper()}"
+    if config.shard is None:
+        return f"ttnn.MemoryConfig({head})"
+    shape, ranges, orientation = config.shard
+    cores = ", ".join(
+        f"ttnn.CoreRange(ttnn.CoreCoord({x0}, {y0}), ttnn.CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges
+    )
+    spec = f"ttnn.ShardSpec(ttnn.CoreRangeSet([{cores}]), {[*shape]}, ttnn.ShardOrientation.{orientation.upper()})"
+    return f"ttnn.MemoryConfig({head}, {spec})"
