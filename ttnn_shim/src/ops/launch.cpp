@@ -164,7 +164,7 @@ const char* fidelity_name(MathFidelity fidelity) {
     }
 }
 
-strategy::ComputeConfig describe(const std::optional<ttnn::ComputeKernelConfig>& config) {
+strategy::ComputeConfig compute_of(const std::optional<ttnn::ComputeKernelConfig>& config) {
     strategy::ComputeConfig result;
     if (!config) {
         return result;
@@ -195,7 +195,7 @@ Priced price(
         config.outputs.push_back(describe(output));
     }
     config.attrs = program.attrs;
-    config.compute = describe(program.compute);
+    config.compute = compute_of(program.compute);
     Priced priced;
     try {
         const strategy::DeviceProgram plan = strategy::plan(clock.arch, config);

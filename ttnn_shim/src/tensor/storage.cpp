@@ -142,6 +142,7 @@ std::byte* Buffer::writable() {
         std::memcpy(copy->data(), values_->data(), values_->bytes());
         values_ = std::move(copy);
     }
+    values_->touch();
     return values_->data();
 }
 

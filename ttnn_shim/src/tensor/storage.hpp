@@ -5,6 +5,7 @@
 // to_device cost nothing. Tensors that share a Buffer (copies, views) see each other's writes, as on the device.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,9 @@ public:
 
     std::byte* data() const { return data_; }
     size_t bytes() const { return bytes_; }
+    /// Grows with every writing access: (block, version) names unchanging contents, for caches of derived data.
+    uint64_t version() const { return version_.load(std::memory_order_relaxed); }
+    void touch() { version_.fetch_add(1, std::memory_order_relaxed); }
 
 private:
     Values(std::byte* data, size_t bytes, std::shared_ptr<void> owner)
@@ -38,6 +42,7 @@ private:
     std::byte* data_;
     size_t bytes_;
     std::shared_ptr<void> owner_;
+    std::atomic<uint64_t> version_{0};
 };
 
 /// Memory of one tensor: on the host, or an allocation on a device that is given back with the last reference.
@@ -92,7 +97,7 @@ std::shared_ptr<Values> new_values(const TensorSpec& spec);
 bool is_on_device(const Tensor& tensor);
 /// The device of a device tensor; throws Error(InvalidArgument) for a host or deallocated tensor.
 MeshDevice* device_of(const Tensor& tensor);
-inline Device& shim_device(const Tensor& tensor) { return device_of(tensor)->shim(); }
+inline Device& machine_of(const Tensor& tensor) { return device_of(tensor)->shim(); }
 /// False in estimate mode.
 bool has_values(const Tensor& tensor);
 

@@ -45,7 +45,7 @@ void check_tilize_dtypes(DataType from, DataType to) {
 
 bool is_aligned(const Tensor& tensor) {
     const Shape& shape = tensor.logical_shape();
-    return shape.rank() >= 2 && shape[-1] % constants::TILE_WIDTH == 0 && shape[-2] % constants::TILE_HEIGHT == 0;
+    return shape.rank() >= 2 && shape[-1] % tt::constants::TILE_WIDTH == 0 && shape[-2] % tt::constants::TILE_HEIGHT == 0;
 }
 
 }  // namespace
@@ -93,8 +93,8 @@ Tensor tilize_with_val_padding(
     const DataType dtype = output_dtype.value_or(input_tensor.dtype());
     check_tilize_dtypes(input_tensor.dtype(), dtype);
     SHIM_CHECK(
-        output_padded_shape.rank() >= 2 && output_padded_shape[-1] % constants::TILE_WIDTH == 0 &&
-            output_padded_shape[-2] % constants::TILE_HEIGHT == 0,
+        output_padded_shape.rank() >= 2 && output_padded_shape[-1] % tt::constants::TILE_WIDTH == 0 &&
+            output_padded_shape[-2] % tt::constants::TILE_HEIGHT == 0,
         "output_tensor_shape {} must be tile aligned",
         output_padded_shape);
     const Shape input_shape = input_tensor.logical_shape().to_rank(output_padded_shape.rank());
