@@ -1,0 +1,435 @@
+// oneDNN behind gemm.hpp. Built only when oneDNN was found; gemm_plain.cpp is the other half.
+#include "tensor/gemm.hpp"
+
+#ifdef TTNN_SHIM_HAS_ONEDNN
+
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "tensor/access.hpp"
+
+namespace ttnn_shim {
+
+namespace {
+
+using dnnl::memory;
+
+dnnl::engine& engine() {
+    static auto* instance = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+    return *instance;
+}
+
+dnnl::stream& stream() {
+    static auto* instance = new dnnl::stream(engine());
+    return *instance;
+}
+
+/// One lock for the caches and for execution: a primitive's scratchpad serves one call at a time.
+std::mutex& lock() {
+    static auto* instance = new std::mutex;
+    return *instance;
+}
+
+struct Primitive {
+    dnnl::primitive run;
+    memory::desc source;
+    memory::desc weights;  ///< as the primitive wants them (packed, perhaps)
+    memory::desc plain_weights;
+    memory::desc bias;
+    memory::desc target;
+};
+
+struct Packed {
+    std::weak_ptr<Values> block;
+    uint64_t version = 0;
+    int uses = 0;
+    memory packed;  ///< empty until worth it
+};
+
+// Bounded: a program has some hundreds of shapes and weights. Cleared as a whole when full.
+constexpr size_t MOST_PRIMITIVES = 4096;
+constexpr size_t MOST_PACKED = 4096;
+
+std::unordered_map<std::string, Primitive>& primitives() {
+    static auto* map = new std::unordered_map<std::string, Primitive>;
+    return *map;
+}
+
+std::unordered_map<std::string, Packed>& packed_weights() {
+    static auto* map = new std::unordered_map<std::string, Packed>;
+    return *map;
+}
+
+template <typename T>
+void put(std::string& key, const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+bool is_half(DataType dtype) { return dtype == DataType::BFLOAT16 || is_block_float(dtype); }
+
+
+dnnl::primitive_attr attributes(float alpha, Activation activation) {
+    dnnl::post_ops ops;
+    if (alpha != 1.0F) {
+        ops.append_eltwise(dnnl::algorithm::eltwise_linear, alpha, 0.0F);
+    }
+    switch (activation) {
+        case Activation::None: break;
+        case Activation::Relu: ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F); break;
+        case Activation::Gelu: ops.append_eltwise(dnnl::algorithm::eltwise_gelu_erf, 0.0F, 0.0F); break;
+        case Activation::GeluTanh: ops.append_eltwise(dnnl::algorithm::eltwise_gelu_tanh, 0.0F, 0.0F); break;
+        case Activation::Silu: ops.append_eltwise(dnnl::algorithm::eltwise_swish, 1.0F, 0.0F); break;
+        case Activation::Sigmoid: ops.append_eltwise(dnnl::algorithm::eltwise_logistic, 0.0F, 0.0F); break;
+        case Activation::Tanh: ops.append_eltwise(dnnl::algorithm::eltwise_tanh, 0.0F, 0.0F); break;
+    }
+    dnnl::primitive_attr attr;
+    attr.set_post_ops(ops);
+    return attr;
+}
+
+/// An operand in the type that the machine multiplies: bfloat16 stays where it is fast, else it is widened.
+class Operand {
+public:
+    Operand(const Matrix& matrix, size_t count, bool as_half) : data_(const_cast<void*>(matrix.data)) {
+        if (!as_half && is_half(matrix.dtype)) {
+            copy_ = Values::allocate(count * sizeof(float));
+            const auto* source = static_cast<const bfloat16*>(matrix.data);
+            auto* target = reinterpret_cast<float*>(copy_->data());
+            parallel_for(count, 65536, [&](size_t begin, size_t end) { bf16_to_f32(source + begin, target + begin, end - begin); });
+            data_ = target;
+        }
+    }
+    void* data() const { return data_; }
+
+private:
+    std::shared_ptr<Values> copy_;
+    void* data_;
+};
+
+/// Where results are made: the caller's memory, or float32 that is narrowed at the end when the machine has no bfloat16.
+class Target {
+public:
+    Target(void* data, DataType dtype, size_t count, bool as_half) : data_(data), count_(count) {
+        if (is_half(dtype) && !as_half) {
+            wide_ = Values::allocate(count * sizeof(float));
+        }
+    }
+    void* data() const { return wide_ ? wide_->data() : data_; }
+    void finish() const {
+        if (wide_) {
+            const auto* source = reinterpret_cast<const float*>(wide_->data());
+            auto* target = static_cast<bfloat16*>(data_);
+            parallel_for(count_, 65536, [&](size_t begin, size_t end) { f32_to_bf16(source + begin, target + begin, end - begin); });
+        }
+    }
+
+private:
+    void* data_;
+    size_t count_;
+    std::shared_ptr<Values> wide_;
+};
+
+/// Weights as the primitive wants them. Packed forms of constants are kept; `make_plain` gives the plain operand when it is needed.
+/// `eager`: pack at the first use; otherwise from the second use on.
+template <typename MakePlain>
+memory weights_memory(const std::string& key, const Primitive& primitive, const Matrix& matrix, bool eager, MakePlain&& make_plain, std::shared_ptr<void>& keep) {
+    const bool same_layout = primitive.weights == primitive.plain_weights;
+    const auto plain = [&] {
+        auto operand = std::make_shared<Operand>(make_plain());
+        keep = operand;
+        return memory(primitive.plain_weights, engine(), operand->data());
+    };
+    const auto pack = [&] {
+        memory source = plain();
+        if (same_layout && matrix.dtype == DataType::FLOAT32) {
+            return source;
+        }
+        memory result(primitive.weights, engine());
+        dnnl::reorder(source, result).execute(stream(), source, result);
+        stream().wait();
+        return result;
+    };
+    if (!matrix.values) {
+        return same_layout ? plain() : pack();
+    }
+    std::string name = key;
+    put(name, matrix.values.get());
+    put(name, matrix.data);
+    auto& table = packed_weights();
+    if (table.size() >= MOST_PACKED) {
+        std::erase_if(table, [](const auto& entry) { return entry.second.block.expired(); });
+        if (table.size() >= MOST_PACKED) {
+            table.clear();
+        }
+    }
+    Packed& entry = table[name];
+    if (entry.block.lock() != matrix.values || entry.version != matrix.values->version()) {
+        entry = {matrix.values, matrix.values->version(), 0, memory()};
+    }
+    ++entry.uses;
+    if (entry.packed) {
+        return entry.packed;
+    }
+    const bool nothing_to_keep = same_layout && (matrix.dtype == DataType::FLOAT32 || gemm_has_bf16());
+    if (nothing_to_keep) {
+        return plain();
+    }
+    if (eager || entry.uses > 1) {
+        entry.packed = pack();
+        return entry.packed;
+    }
+    return pack();
+}
+
+memory::dims matrix_strides(const std::vector<int64_t>& batch, int64_t rows, int64_t columns, bool transposed) {
+    memory::dims strides(batch.size() + 2);
+    strides[batch.size()] = transposed ? 1 : columns;
+    strides[batch.size() + 1] = transposed ? rows : 1;
+    int64_t step = rows * columns;
+    for (size_t dim = batch.size(); dim-- > 0;) {
+        strides[dim] = step;
+        step *= batch[dim];
+    }
+    return strides;
+}
+
+memory::dims matrix_dims(const std::vector<int64_t>& batch, int64_t rows, int64_t columns) {
+    memory::dims dims(batch.begin(), batch.end());
+    dims.push_back(rows);
+    dims.push_back(columns);
+    return dims;
+}
+
+int64_t product(const std::vector<int64_t>& extents) {
+    int64_t result = 1;
+    for (const int64_t extent : extents) {
+        result *= extent;
+    }
+    return result;
+}
+
+Primitive& cached(const std::string& key, auto&& make) {
+    auto& table = primitives();
+    auto found = table.find(key);
+    if (found == table.end()) {
+        if (table.size() >= MOST_PRIMITIVES) {
+            table.clear();
+        }
+        found = table.emplace(key, make()).first;
+    }
+    return found->second;
+}
+
+void run(const Primitive& primitive, void* source, const memory& weights, const float* bias, void* target) {
+    std::unordered_map<int, memory> arguments{
+        {DNNL_ARG_SRC, memory(primitive.source, engine(), source)},
+        {DNNL_ARG_WEIGHTS, weights},
+        {DNNL_ARG_DST, memory(primitive.target, engine(), target)}};
+    if (bias != nullptr) {
+        arguments.emplace(DNNL_ARG_BIAS, memory(primitive.bias, engine(), const_cast<float*>(bias)));
+    }
+    primitive.run.execute(stream(), arguments);
+    stream().wait();
+}
+
+/// One matrix for all batches of A: fold the batch into the rows.
+MatmulCall folded(const MatmulCall& call) {
+    MatmulCall result = call;
+    if (!call.batch.empty() && product(call.batch_b) == 1 && !call.transpose_a && call.batch == call.batch_a) {
+        result.m = call.m * product(call.batch);
+        result.batch.clear();
+        result.batch_a.clear();
+        result.batch_b.clear();
+    }
+    return result;
+}
+
+}  // namespace
+
+void matmul(const MatmulCall& original) {
+    const MatmulCall call = folded(original);
+    const int64_t count_c = product(call.batch) * call.m * call.n;
+    if (count_c == 0) {
+        return;
+    }
+    SHIM_ASSERT(call.batch.size() == call.batch_a.size() && call.batch.size() == call.batch_b.size() && call.k > 0);
+    const bool half = is_half(call.a.dtype) && is_half(call.b.dtype) && gemm_has_bf16();
+    const auto operand_type = half ? memory::data_type::bf16 : memory::data_type::f32;
+    const bool half_target = half && is_half(call.c_dtype);
+    const bool has_values = call.b.values != nullptr;
+
+    std::string key = "mm";
+    for (const auto* extents : {&call.batch, &call.batch_a, &call.batch_b}) {
+        put(key, static_cast<uint8_t>(extents->size()));
+        for (const int64_t extent : *extents) {
+            put(key, extent);
+        }
+    }
+    for (const int64_t extent : {call.m, call.k, call.n}) {
+        put(key, extent);
+    }
+    put(key, static_cast<uint8_t>(call.transpose_a | call.transpose_b << 1 | half << 2 | half_target << 3 |
+                                  (call.bias != nullptr) << 4 | has_values << 5));
+    put(key, call.alpha);
+    put(key, call.activation);
+
+    const std::lock_guard guard(lock());
+    const Primitive& primitive = cached(key, [&] {
+        Primitive made;
+        made.source = memory::desc(
+            matrix_dims(call.batch_a, call.m, call.k), operand_type, matrix_strides(call.batch_a, call.m, call.k, call.transpose_a));
+        made.plain_weights = memory::desc(
+            matrix_dims(call.batch_b, call.k, call.n), operand_type, matrix_strides(call.batch_b, call.k, call.n, call.transpose_b));
+        const memory::desc weights =
+            has_values && product(call.batch_b) == 1
+                ? memory::desc(matrix_dims(call.batch_b, call.k, call.n), operand_type, memory::format_tag::any)
+                : made.plain_weights;
+        made.target = memory::desc(
+            matrix_dims(call.batch, call.m, call.n),
+            half_target ? memory::data_type::bf16 : memory::data_type::f32,
+            matrix_strides(call.batch, call.m, call.n, false));
+        memory::dims bias_dims(call.batch.size() + 2, 1);
+        bias_dims.back() = call.n;
+        made.bias = memory::desc(bias_dims, memory::data_type::f32, matrix_strides(std::vector<int64_t>(call.batch.size(), 1), 1, call.n, false));
+        const auto attr = attributes(call.alpha, call.activation);
+        const auto desc = call.bias != nullptr
+                              ? dnnl::matmul::primitive_desc(engine(), made.source, weights, made.bias, made.target, attr)
+                              : dnnl::matmul::primitive_desc(engine(), made.source, weights, made.target, attr);
+        made.weights = desc.weights_desc();
+        made.run = dnnl::matmul(desc);
+        return made;
+    });
+
+    const Operand a(call.a, static_cast<size_t>(product(call.batch_a) * call.m * call.k), half);
+    const Target target(call.c, call.c_dtype, static_cast<size_t>(count_c), half_target);
+    std::shared_ptr<void> keep;
+    const memory weights = weights_memory(
+        key, primitive, call.b, call.constant_b,
+        [&] { return Operand(call.b, static_cast<size_t>(product(call.batch_b) * call.k * call.n), half); }, keep);
+    // The post-op scales product and bias together: divide the bias first.
+    std::vector<float> scaled_bias;
+    const float* bias = call.bias;
+    if (bias != nullptr && call.alpha != 1.0F) {
+        scaled_bias.assign(bias, bias + call.n);
+        for (float& value : scaled_bias) {
+            value /= call.alpha;
+        }
+        bias = scaled_bias.data();
+    }
+    run(primitive, a.data(), weights, bias, target.data());
+    target.finish();
+}
+
+void convolution(const ConvCall& call) {
+    if (call.batch * call.out_h * call.out_w * call.out_channels == 0) {
+        return;
+    }
+    const bool half = is_half(call.input.dtype) && is_half(call.weight.dtype) && gemm_has_bf16();
+    const auto operand_type = half ? memory::data_type::bf16 : memory::data_type::f32;
+    const bool half_target = half && is_half(call.output_dtype);
+    const int64_t in_per_group = call.in_channels / call.groups;
+    const int64_t out_per_group = call.out_channels / call.groups;
+
+    std::string key = call.transposed ? "deconv" : "conv";
+    for (const int64_t extent :
+         {call.batch, call.in_h, call.in_w, call.in_channels, call.out_h, call.out_w, call.out_channels, call.kernel_h,
+          call.kernel_w, call.stride_h, call.stride_w, call.dilation_h, call.dilation_w, call.pad_top, call.pad_bottom,
+          call.pad_left, call.pad_right, call.groups}) {
+        put(key, extent);
+    }
+    put(key, static_cast<uint8_t>(half | half_target << 1 | (call.bias != nullptr) << 2));
+    put(key, call.activation);
+
+    const std::lock_guard guard(lock());
+    const Primitive& primitive = cached(key, [&] {
+        using tag = memory::format_tag;
+        Primitive made;
+        made.source = memory::desc({call.batch, call.in_channels, call.in_h, call.in_w}, operand_type, tag::nhwc);
+        memory::dims dims{out_per_group, in_per_group, call.kernel_h, call.kernel_w};
+        tag plain = call.transposed ? tag::iohw : tag::oihw;
+        if (call.groups > 1) {
+            dims.insert(dims.begin(), call.groups);
+            plain = call.transposed ? tag::giohw : tag::goihw;
+        }
+        made.plain_weights = memory::desc(dims, operand_type, plain);
+        const memory::desc weights(dims, operand_type, tag::any);
+        made.bias = call.bias != nullptr ? memory::desc({call.out_channels}, memory::data_type::f32, tag::a) : memory::desc();
+        made.target = memory::desc(
+            {call.batch, call.out_channels, call.out_h, call.out_w},
+            half_target ? memory::data_type::bf16 : memory::data_type::f32,
+            tag::nhwc);
+        const memory::dims strides{call.stride_h, call.stride_w};
+        const memory::dims dilation{call.dilation_h - 1, call.dilation_w - 1};
+        const memory::dims before{call.pad_top, call.pad_left};
+        const memory::dims after{call.pad_bottom, call.pad_right};
+        const auto attr = attributes(1.0F, call.activation);
+        if (call.transposed) {
+            const dnnl::deconvolution_forward::primitive_desc desc(
+                engine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, made.source, weights,
+                made.bias, made.target, strides, dilation, before, after, attr);
+            made.weights = desc.weights_desc();
+            made.run = dnnl::deconvolution_forward(desc);
+        } else {
+            const dnnl::convolution_forward::primitive_desc desc(
+                engine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, made.source, weights,
+                made.bias, made.target, strides, dilation, before, after, attr);
+            made.weights = desc.weights_desc();
+            made.run = dnnl::convolution_forward(desc);
+        }
+        return made;
+    });
+
+    const Operand input(
+        call.input, static_cast<size_t>(call.batch * call.in_h * call.in_w * call.in_channels), half);
+    const Target target(
+        call.output,
+        call.output_dtype,
+        static_cast<size_t>(call.batch * call.out_h * call.out_w * call.out_channels),
+        half_target);
+    std::shared_ptr<void> keep;
+    const memory weights = weights_memory(
+        key, primitive, call.weight, call.constant_weight,
+        [&] {
+            return Operand(
+                call.weight,
+                static_cast<size_t>(call.out_channels * in_per_group * call.kernel_h * call.kernel_w),
+                half);
+        },
+        keep);
+    run(primitive, input.data(), weights, call.bias, target.data());
+    target.finish();
+}
+
+const char* gemm_library() {
+    static const auto* name = [] {
+        const auto* version = dnnl::version();
+        return new std::string(
+            "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+            std::to_string(version->patch));
+    }();
+    return name->c_str();
+}
+
+bool gemm_has_bf16() {
+    static const bool has = [] {
+        const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+        const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+        return (isa & needed) == needed;
+    }();
+    return has;
+}
+
+void clear_gemm_cache() {
+    const std::lock_guard guard(lock());
+    primitives().clear();
+    packed_weights().clear();
+}
+
+}  // namespace ttnn_shim
+
+#endif  // TTNN_SHIM_HAS_ONEDNN
