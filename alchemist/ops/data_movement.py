@@ -276,7 +276,7 @@ op(
     "pad",
     [
         tensor("input_tensor", "input"),
-        attribute("padding", Kind.INT_LIST, keyword=False, cpp_type="ttsl::SmallVector<std::array<uint32_t, 2>>"),
+        attribute("padding", Kind.PAIR_LIST, keyword=False, cpp_type="ttsl::SmallVector<std::array<uint32_t, 2>>"),
         attribute("value", Kind.FLOAT, keyword=False),
         attribute("use_multicore", Kind.BOOL, default=True),
         MEMORY,

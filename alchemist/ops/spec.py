@@ -36,6 +36,7 @@ class Kind(enum.Enum):
     ENUM = enum.auto()  # value is an `EnumRef`
     SCALAR = enum.auto()  # int or float, as given
     CORE_GRID = enum.auto()  # [x, y]: ttnn.CoreGrid(x=.., y=..)
+    PAIR_LIST = enum.auto()  # flat list of an even number of integers, written as pairs: [[0, 1], [2, 3]]
 
 
 @dataclass(frozen=True, slots=True)

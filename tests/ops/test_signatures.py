@@ -70,6 +70,7 @@ KINDS = {
     Kind.FLOAT: "float",
     Kind.STR: "basic_string",
     Kind.INT_LIST: "SmallVector|array|span|variant",
+    Kind.PAIR_LIST: "SmallVector<std::array",
     Kind.SHAPE: "Shape|span",
     Kind.DTYPE: "DataType",
     Kind.LAYOUT: "Layout",

@@ -1,0 +1,36 @@
+"""Elementwise ops broadcast by themselves: `ttir.broadcast` before them is dropped."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from alchemist.ir.access import shape
+from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
+from alchemist.options import CompilerOptions
+from alchemist.passes.registry import defining, erase_dead, functions, register
+
+BROADCASTING = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY) | {
+    "ttir.pow",
+    "ttir.where",
+    "ttir.clamp_tensor",
+}
+
+
+@register("implicit-broadcast")
+def implicit_broadcast(module: ModuleOp, options: CompilerOptions) -> None:
+    """Elementwise ops take the operands of `ttir.broadcast` where the result's shape stays the same."""
+    del options
+    for func in functions(module):
+        for op in list(func.body.block.ops):
+            if op.name not in BROADCASTING:
+                continue
+            dims = shape(op.results[0])
+            for index in range(len(op.operands)):
+                inner = defining(op.operands[index], "ttir.broadcast")
+                if inner is None:
+                    continue
+                others = [shape(value) for i, value in enumerate(op.operands) if i != index]
+                if np.broadcast_shapes(shape(inner.operands[0]), *others) == dims:
+                    op.operands[index] = inner.operands[0]
+        erase_dead(func)

@@ -1,0 +1,125 @@
+"""What depends on parameters and constants alone moves to private functions, called through `ttcore.load_cached`."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.location import sources_of
+from alchemist.ops.spec import INLINE
+from alchemist.options import CompilerOptions
+from alchemist.passes.registry import erase_dead, functions, is_const_eval, register
+
+_NEVER = ("ttnn.rand", "ttnn.empty", "ttnn.get_device")
+
+
+def _is_inline(op: Operation) -> bool:
+    return INLINE in op.attributes
+
+
+def constant_values(func: FuncOp) -> set[SSAValue]:
+    """Values that depend on parameters and constants alone. Caches that an op updates in place are not among them."""
+    kinds = [facts.get("ttcore.argument_type", "input") for facts in access.argument_attrs(func)]
+    constant: set[SSAValue] = {
+        arg for arg, kind in zip(func.args, kinds, strict=False) if kind in ("parameter", "constant")
+    }
+    for op in func.body.block.ops:
+        if not has_trait(op, "pure") and not isinstance(op, ReturnOp) and op.operands and op.name != "ttnn.get_device":
+            constant -= {value for value in op.operands[:1]}
+    for op in func.body.block.ops:
+        if op.name in _NEVER or not op.results or not _computable(op):
+            continue
+        tensors = [value for value in op.operands if not _is_device(value)]
+        if all(value in constant or _is_inline_value(value) for value in tensors):
+            constant.update(op.results)
+    return constant
+
+
+def _computable(op: Operation) -> bool:
+    return op.name.startswith("ttnn.") and (has_trait(op, "pure") or op.name in ("ttnn.constant", "ttnn.load_tensor"))
+
+
+def _is_device(value: SSAValue) -> bool:
+    return isinstance(value.owner, Operation) and value.owner.name == "ttnn.get_device"
+
+
+def _is_inline_value(value: SSAValue) -> bool:
+    return isinstance(value.owner, Operation) and _is_inline(value.owner)
+
+
+def _slice(value: SSAValue) -> tuple[list[Operation], list[BlockArgument]]:
+    """The ops that make `value`, operands first, and the function arguments that they read in order of first use."""
+    ops: list[Operation] = []
+    arguments: dict[BlockArgument, None] = {}
+    seen: set[Operation] = set()
+    stack: list[tuple[Operation, bool]] = [(value.owner, False)] if isinstance(value.owner, Operation) else []
+    while stack:
+        op, ready = stack.pop()
+        if ready:
+            ops.append(op)
+            continue
+        if op in seen:
+            continue
+        seen.add(op)
+        stack.append((op, True))
+        for operand in reversed(op.operands):
+            if isinstance(operand.owner, Operation):
+                stack.append((operand.owner, False))
+        for operand in op.operands:
+            if isinstance(operand, BlockArgument):
+                arguments.setdefault(operand)
+    return ops, list(arguments)
+
+
+def _hoist(module: ModuleOp, func: FuncOp, value: SSAValue, number: int) -> None:
+    ops, arguments = _slice(value)
+    described = access.argument_attrs(func)
+    inputs = []
+    for argument in arguments:
+        facts = described[argument.index]
+        inputs.append((str(facts.get("ttir.name", "")), argument.type, str(facts.get("ttcore.argument_type", "parameter")), None))
+    name = f"const_eval_{number}" if func.sym_name.data == "forward" else f"{func.sym_name.data}_const_eval_{number}"
+    b = Builder.function(module, name, inputs, visibility="private", before=func)
+    assert b.func is not None
+    b.func.attributes["const_eval"] = UnitAttr()
+    mapping: dict[SSAValue, SSAValue] = dict(zip(arguments, b.args, strict=True))
+    for op in ops:
+        copied = op.clone(mapping)
+        copied.location = op.location
+        b.insert(copied)
+    b.ret([mapping[value]])
+    owner = value.owner
+    assert isinstance(owner, Operation)
+    maker = Builder.after(owner)
+    loaded = maker.op(
+        "ttcore.load_cached", [list(arguments)], {"callee": name}, [value.type], source=sources_of(owner) or None
+    )
+    value.replace_uses_with_if(loaded, lambda use: use.operation is not loaded.owner)
+
+
+def _used_at_run_time(value: SSAValue, constant: set[SSAValue]) -> bool:
+    return any(not use.operation.results or not all(r in constant for r in use.operation.results) for use in value.uses)
+
+
+@register("const-eval")
+def const_eval(module: ModuleOp, options: CompilerOptions) -> None:
+    """Hoists constant subgraphs into @const_eval_<n>, one function per value that the forward function reads."""
+    if not options.enable_const_eval:
+        return
+    for func in list(functions(module)):
+        if is_const_eval(func):
+            continue
+        constant = constant_values(func)
+        number = 0
+        for op in list(func.body.block.ops):
+            if _is_inline(op):
+                continue
+            for result in op.results:
+                if result in constant and _used_at_run_time(result, constant):
+                    _hoist(module, func, result, number)
+                    number += 1
+        erase_dead(func)

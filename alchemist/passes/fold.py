@@ -1,0 +1,268 @@
+"""Identities, constant folding and common subexpressions on TTIR: one forward walk per function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import elements, operand, shape
+from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.location import sources_of
+from alchemist.ops.evaluate import can_evaluate, evaluate
+from alchemist.options import CompilerOptions
+from alchemist.passes.registry import defining, erase_dead, functions, register, replace
+
+Array = np.ndarray[Any, Any]
+
+FOLD_LIMIT = 1 << 22
+"""Largest number of elements of a value that is computed here."""
+_IMPURE = ("ttir.rand", "ttir.dropout", "ttir.empty")
+
+
+def constant_of(value: SSAValue) -> Array | None:
+    """The value of a constant op's result (a zero-stride view for splats)."""
+    op = defining(value, "ttir.constant", "ttir.full", "ttir.zeros", "ttir.ones")
+    return None if op is None else evaluate(op, {})[0]
+
+
+def uniform(array: Array | None) -> Any:
+    """The one value of all elements, else None."""
+    if array is None or array.size == 0:
+        return None
+    first = array.reshape(-1)[0] if not any(array.strides) or array.size == 1 else array.flat[0]
+    return first.item() if not any(array.strides) or bool((array == first).all()) else None
+
+
+# --- identities: op -> the value that it equals, or None ---------------------------------------------------------------
+
+Consts = dict[SSAValue, Array]
+Identity = Callable[[Operation, Consts], SSAValue | None]
+
+
+def _through_same_shape(op: Operation, _consts: Consts) -> SSAValue | None:
+    return op.operands[0] if op.operands[0].type == op.results[0].type else None
+
+
+def _permute(op: Operation, _consts: Consts) -> SSAValue | None:
+    order = tuple(access.attr(op, "permutation"))
+    return op.operands[0] if order == tuple(range(len(order))) else None
+
+
+def _all_ones(name: str) -> Identity:
+    return lambda op, _consts: op.operands[0] if all(n == 1 for n in access.attr(op, name)) else None
+
+
+def _no_padding(op: Operation, _consts: Consts) -> SSAValue | None:
+    return op.operands[0] if not any(access.attr(op, "padding")) else None
+
+
+def _single(op: Operation, _consts: Consts) -> SSAValue | None:
+    return op.operands[0] if len(op.operands) == 1 else None
+
+
+def _neutral(right: float, left: float | None = None) -> Identity:
+    """x op right = x; left op x = x."""
+
+    def identity(op: Operation, consts: Consts) -> SSAValue | None:
+        lhs, rhs = op.operands
+        out = op.results[0].type
+        if lhs.type == out and uniform(consts.get(rhs)) == right:
+            return lhs
+        if left is not None and rhs.type == out and uniform(consts.get(lhs)) == left:
+            return rhs
+        return None
+
+    return identity
+
+
+def _logical(neutral: bool) -> Identity:
+    """and (neutral True) / or (neutral False): the neutral side vanishes, the other side decides."""
+
+    def identity(op: Operation, consts: Consts) -> SSAValue | None:
+        out = op.results[0].type
+        for this, other in (op.operands, reversed(op.operands)):
+            value = uniform(consts.get(other))
+            if value is None or access.element_type(this) != "i1":
+                continue
+            if bool(value) is neutral and this.type == out:
+                return this
+            if bool(value) is not neutral and other.type == out:
+                return other
+        return None
+
+    return identity
+
+
+def _where(op: Operation, consts: Consts) -> SSAValue | None:
+    value = uniform(consts.get(op.operands[0]))
+    chosen = None if value is None else op.operands[1 if value else 2]
+    return chosen if chosen is not None and chosen.type == op.results[0].type else None
+
+
+def _dropout(op: Operation, _consts: Consts) -> SSAValue | None:
+    return op.operands[0]
+
+
+IDENTITIES: dict[str, Identity] = {
+    "ttir.reshape": _through_same_shape,
+    "ttir.typecast": _through_same_shape,
+    "ttir.broadcast": _through_same_shape,
+    "ttir.slice_static": lambda op, c: _through_same_shape(op, c) if all(s == 1 for s in access.attr(op, "step")) else None,
+    "ttir.permute": _permute,
+    "ttir.repeat": _all_ones("repeat_dimensions"),
+    "ttir.pad": _no_padding,
+    "ttir.concat": _single,
+    "ttir.dropout": _dropout,
+    "ttir.add": _neutral(0, 0),
+    "ttir.subtract": _neutral(0),
+    "ttir.multiply": _neutral(1, 1),
+    "ttir.div": _neutral(1),
+    "ttir.pow": _neutral(1),
+    "ttir.logical_and": _logical(True),
+    "ttir.logical_or": _logical(False),
+    "ttir.where": _where,
+}
+
+# --- canonical forms: op -> a new op before it, or None ----------------------------------------------------------------
+
+_LOSSLESS = {
+    ("bf16", "f32"),
+    ("f16", "f32"),
+    ("i32", "i64"),
+    ("si32", "i64"),
+    ("i8", "i32"),
+    ("i8", "i64"),
+    ("i16", "i32"),
+    ("i16", "i64"),
+    ("ui8", "i32"),
+    ("ui8", "i64"),
+    ("ui8", "f32"),
+}
+
+
+def _is_lossless(source: str, target: str) -> bool:
+    return source == "i1" or (source, target) in _LOSSLESS
+
+
+def _canonical(op: Operation) -> Operation | None:
+    """squeeze, unsqueeze -> reshape; transpose -> permute; chains of reshapes, permutes and casts -> one op."""
+    b = Builder.before(op)
+    b.source = sources_of(op) or None
+    out = op.results[0].type if op.results else None
+    if op.name in ("ttir.squeeze", "ttir.unsqueeze"):
+        return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])}, [out])
+    if op.name == "ttir.transpose":
+        order = list(range(len(shape(op.operands[0]))))
+        i, j = access.attr(op, "dim0"), access.attr(op, "dim1")
+        order[i], order[j] = order[j], order[i]
+        return b.make("ttir.permute", [op.operands[0]], {"permutation": order}, [out])
+    if op.name == "ttir.reshape" and (inner := defining(op.operands[0], "ttir.reshape")):
+        return b.make("ttir.reshape", [inner.operands[0]], {"shape": shape(op.results[0])}, [out])
+    if op.name == "ttir.permute":
+        order = list(access.attr(op, "permutation"))
+        if inner := defining(op.operands[0], "ttir.permute"):
+            first = access.attr(inner, "permutation")
+            return b.make("ttir.permute", [inner.operands[0]], {"permutation": [first[i] for i in order]}, [out])
+        source = shape(op.operands[0])
+        moved = [i for i in order if source[i] != 1]
+        if moved == sorted(moved):  # only dims of size 1 move
+            return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])}, [out])
+    if op.name == "ttir.typecast" and (inner := defining(op.operands[0], "ttir.typecast")):
+        source, middle = access.element_type(inner.operands[0]), access.element_type(inner.results[0])
+        if _is_lossless(source, middle):
+            return b.make("ttir.typecast", [inner.operands[0]], {}, [out])
+    if op.name in ("ttir.index", "ttir.index_select") and not access.attr(op, "stride", 0):
+        begin, step = access.attr(op, "begin"), access.attr(op, "step", 1)
+        end = access.attr(op, "end") if op.name == "ttir.index" else begin + access.attr(op, "length")
+        source = shape(op.operands[0])
+        dim = access.attr(op, "dim") % len(source)
+        begins, ends, steps = [0] * len(source), list(source), [1] * len(source)
+        begins[dim], ends[dim], steps[dim] = begin, end, step
+        return b.make("ttir.slice_static", [op.operands[0]], {"begins": begins, "ends": ends, "step": steps}, [out])
+    return None
+
+
+# --- the walk -----------------------------------------------------------------------------------------------------------
+
+
+def _materialise(op: Operation, value: SSAValue, array: Array) -> SSAValue:
+    """A constant op before `op`."""
+    b = Builder.before(op)
+    b.source = sources_of(op) or None
+    element = access.element_type(value)
+    single = uniform(array)
+    if single is not None:
+        number = float(single) if element.startswith(("f", "bf")) else int(single)
+        made: OpResult = b.op("ttir.full", [], {"shape": shape(value), "fill_value": number}, [value.type])
+        return made
+    made = b.op("ttir.constant", [], {"value": elements(np.ascontiguousarray(array), element)}, [value.type])
+    return made
+
+
+def _key(op: Operation) -> tuple[Any, ...] | None:
+    if not has_trait(op, "pure") or op.name in _IMPURE or op.regions:
+        return None
+    names = (*sorted(op.properties.items()), *sorted(op.attributes.items()))
+    return (op.name, tuple(op.operands), names, tuple(result.type for result in op.results))
+
+
+def _fold_function(func: FuncOp) -> None:
+    consts: Consts = {}
+    seen: dict[Any, Operation] = {}
+    for op in list(func.body.block.ops):
+        if not op.name.startswith("ttir."):
+            continue
+        while (new := _canonical(op)) is not None:
+            replace(op, list(new.results))
+            op = new
+        identity = IDENTITIES.get(op.name)
+        same = identity(op, consts) if identity is not None else None
+        if same is not None:
+            replace(op, [same])
+            continue
+        key = _key(op)
+        if key is not None:
+            first = seen.setdefault(key, op)
+            if first is not op:
+                replace(op, list(first.results))
+                continue
+        if _foldable(op, consts):
+            consts.update(zip(op.results, evaluate(op, consts), strict=True))
+    _write_constants(func, consts)
+    erase_dead(func)
+
+
+def _foldable(op: Operation, consts: Consts) -> bool:
+    if not has_trait(op, "pure") or op.name in _IMPURE or not can_evaluate(op):
+        return False
+    if any(value not in consts for value in op.operands):
+        return False
+    return all(int(np.prod(shape(result), dtype=np.int64)) <= FOLD_LIMIT for result in op.results)
+
+
+def _write_constants(func: FuncOp, consts: Consts) -> None:
+    """Constant ops for the folded values that other ops use."""
+    for value, array in consts.items():
+        op = value.owner
+        if not isinstance(op, Operation) or op.name in ("ttir.full", "ttir.constant"):
+            continue
+        if any(set(use.operation.results) - consts.keys() or not use.operation.results for use in value.uses):
+            value.replace_all_uses_with(_materialise(op, value, array))
+
+
+@register("fold")
+def fold(module: ModuleOp, options: CompilerOptions) -> None:
+    """Removes identities, folds constants in numpy, merges equal ops, canonicalises views."""
+    del options
+    for func in functions(module):
+        _fold_function(func)
+
+
+__all__ = ["constant_of", "fold", "operand", "uniform"]

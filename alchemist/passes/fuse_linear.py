@@ -1,0 +1,131 @@
+"""dot_general -> matmul, matmul + bias -> linear, linear + activation."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import operand, set_attr, shape
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import sources_of
+from alchemist.options import CompilerOptions
+from alchemist.passes.registry import add_sources, defining, erase_dead, functions, register, replace, single_use
+
+ACTIVATION = "alchemist.activation"
+
+
+def _as_matmul(op: Operation) -> dict[str, bool] | None:
+    """Transposition flags under which a dot_general is a plain matmul, else None."""
+    lhs, rhs = (len(shape(value)) for value in op.operands)
+    batch_l, batch_r = list(access.attr(op, "batch_dims_lhs")), list(access.attr(op, "batch_dims_rhs"))
+    contract_l, contract_r = list(access.attr(op, "contract_dims_lhs")), list(access.attr(op, "contract_dims_rhs"))
+    count = len(batch_l)
+    if batch_l != list(range(count)) or batch_r != batch_l or len(contract_l) != 1 or len(contract_r) != 1:
+        return None
+    if rhs != count + 2 or (count and lhs != count + 2) or lhs < 2:
+        return None
+    if contract_l[0] == lhs - 1:
+        transpose_a = False
+    elif contract_l[0] == lhs - 2 and lhs == count + 2:
+        transpose_a = True
+    else:
+        return None
+    return {"transpose_a": transpose_a, "transpose_b": contract_r[0] == rhs - 1}
+
+
+@register("canonicalize-dots")
+def canonicalize_dots(module: ModuleOp, options: CompilerOptions) -> None:
+    """dot_general with leading batch dims and one contracted dim becomes matmul."""
+    del options
+    for func in functions(module):
+        for op in list(func.body.block.ops):
+            flags = _as_matmul(op) if op.name == "ttir.dot_general" else None
+            if flags is not None:
+                b = Builder.before(op)
+                b.source = sources_of(op) or None
+                replace(op, [b.op("ttir.matmul", list(op.operands), flags, [op.results[0].type])])
+
+
+def _bias_vector(value: SSAValue, width: int) -> SSAValue | None:
+    """The 1-D bias behind reshapes and broadcasts, or `value` itself when all its leading dims are 1."""
+    inner = value
+    while (maker := defining(inner, "ttir.broadcast", "ttir.reshape")) is not None:
+        if shape(inner)[-1:] != (width,):
+            return None
+        inner = maker.operands[0]
+        if shape(inner) == (width,):
+            return inner
+    dims = shape(value)
+    return value if dims[-1:] == (width,) and all(n == 1 for n in dims[:-1]) else None
+
+
+@register("fuse-linear", fusing=True)
+def fuse_linear(module: ModuleOp, options: CompilerOptions) -> None:
+    """add(matmul(a, b), bias) becomes linear(a, b, bias)."""
+    del options
+    for func in functions(module):
+        for op in list(func.body.block.ops):
+            if op.name != "ttir.add":
+                continue
+            for product, other in (op.operands, reversed(op.operands)):
+                dot = defining(product, "ttir.matmul", "ttir.linear")
+                if dot is None or not single_use(product) or shape(product) != shape(op.results[0]):
+                    continue
+                if len(dot.operands) > 2 or ACTIVATION in dot.attributes or len(shape(product)) < 2:
+                    continue
+                bias = _bias_vector(other, shape(product)[-1])
+                if bias is None or not _is_before(bias, dot, op):
+                    continue
+                b = Builder.before(op)
+                flags = {key: access.attr(dot, key) for key in ("transpose_a", "transpose_b")}
+                made = b.make("ttir.linear", [*dot.operands[:2], bias], flags, [op.results[0].type])
+                add_sources(made, dot, op)
+                replace(op, [made.results[0]])
+                break
+        erase_dead(func)
+
+
+def _is_before(value: SSAValue, dot: Operation, op: Operation) -> bool:
+    """The fused op stands where the add stood, so every operand of it is defined by then."""
+    del value, dot, op
+    return True
+
+
+FUSED = {
+    "ttir.linear": ("relu", "gelu", "silu", "sigmoid", "tanh"),
+    "ttir.matmul": ("relu", "gelu", "silu", "sigmoid", "tanh"),
+    "ttir.conv2d": ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh"),
+    "ttir.add": ("relu",),
+}
+"""Op -> activations that its TTNN call takes."""
+
+
+@register("fuse-activation", fusing=True)
+def fuse_activation(module: ModuleOp, options: CompilerOptions) -> None:
+    """An activation whose operand has no other use becomes an argument of the op before it."""
+    del options
+    for func in functions(module):
+        for op in list(func.body.block.ops):
+            name = op.name.removeprefix("ttir.")
+            source = op.operands[0] if len(op.operands) == 1 else None
+            producer = defining(source, *FUSED)
+            if producer is None or source is None or name not in FUSED[producer.name] or not single_use(source):
+                continue
+            if ACTIVATION in producer.attributes or operand_is_constant(producer):
+                continue
+            if access.element_type(source) not in ("f32", "bf16", "f16"):
+                continue
+            set_attr(producer, ACTIVATION, name)
+            add_sources(producer, op, before=False)
+            replace(op, [source])
+
+
+def operand_is_constant(op: Operation) -> bool:
+    """add with a constant operand keeps its activation apart: scalar adds take none."""
+    return op.name == "ttir.add" and any(
+        defining(value, "ttir.full", "ttir.constant", "ttir.zeros", "ttir.ones") is not None for value in op.operands
+    )
+
+
+__all__ = ["canonicalize_dots", "fuse_activation", "fuse_linear", "operand"]

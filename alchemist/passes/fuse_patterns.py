@@ -1,0 +1,307 @@
+"""Ops that frameworks write out, put together again: silu, gelu, softmax, rms_norm, layer_norm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import shape
+from alchemist.ir.builder import Builder
+from alchemist.options import CompilerOptions
+from alchemist.passes.fold import constant_of, uniform
+from alchemist.passes.registry import add_sources, defining, erase_dead, functions, register, replace
+
+Match = tuple[str, list[SSAValue | None], dict[str, Any], list[Operation]]
+"""TTIR op, operands, attributes, the ops that it stands for (the last one excluded)."""
+
+
+def skip(value: SSAValue) -> SSAValue:
+    """Behind broadcasts and reshapes that only add dims of size 1."""
+    while (op := defining(value, "ttir.broadcast", "ttir.reshape", "ttir.typecast")) is not None:
+        if op.name == "ttir.typecast":
+            return value
+        if op.name == "ttir.reshape" and [n for n in shape(value) if n != 1] != [n for n in shape(op.operands[0]) if n != 1]:
+            return value
+        value = op.operands[0]
+    return value
+
+
+def number(value: SSAValue) -> float | None:
+    """The number that a constant holds everywhere."""
+    found = uniform(constant_of(skip(value)))
+    return None if found is None else float(found)
+
+
+def near(found: float | None, wanted: float) -> bool:
+    return found is not None and math.isclose(found, wanted, rel_tol=2e-3)
+
+
+def binary(value: SSAValue, name: str) -> tuple[SSAValue, SSAValue, Operation] | None:
+    op = defining(value, f"ttir.{name}")
+    return None if op is None else (op.operands[0], op.operands[1], op)
+
+
+def scaled(value: SSAValue) -> tuple[SSAValue, float, list[Operation]] | None:
+    """x * c, c * x or x / c with a constant c: (x, factor)."""
+    if (pair := binary(value, "multiply")) is not None:
+        for x, other in (pair[:2], pair[1::-1]):
+            if (factor := number(other)) is not None:
+                return x, factor, [pair[2]]
+    if (pair := binary(value, "div")) is not None and (factor := number(pair[1])):
+        return pair[0], 1.0 / factor, [pair[2]]
+    return None
+
+
+def silu(op: Operation) -> Match | None:
+    """x * sigmoid(x)"""
+    for x, other in (op.operands, reversed(op.operands)):
+        gate = defining(other, "ttir.sigmoid")
+        if gate is not None and gate.operands[0] is x:
+            return "ttir.silu", [x], {}, [gate]
+    return None
+
+
+def factors(value: SSAValue, depth: int = 3) -> tuple[list[SSAValue], float, list[Operation]]:
+    """A product as its factors that are not constants, and the constant part."""
+    if depth == 0 or (pair := binary(value, "multiply")) is None:
+        if (constant := number(value)) is not None:
+            return [], constant, []
+        one = scaled(value) if depth and defining(value, "ttir.div") is not None else None
+        return ([value], 1.0, []) if one is None else ([one[0]], one[1], one[2])
+    left, left_constant, left_ops = factors(pair[0], depth - 1)
+    right, right_constant, right_ops = factors(pair[1], depth - 1)
+    return left + right, left_constant * right_constant, [*left_ops, *right_ops, pair[2]]
+
+
+def gelu(op: Operation) -> Match | None:
+    """0.5 * x * (1 + erf(x / sqrt(2))), and the form with erfc(-x / sqrt(2))."""
+    parts, constant, ops = factors(op.results[0])
+    if len(parts) != 2 or not near(constant, 0.5):
+        return None
+    for x, other in (parts, reversed(parts)):
+        complement = defining(other, "ttir.erfc")
+        if complement is not None:
+            inner = _scaled_argument(complement.operands[0])
+            if inner is not None and inner[0] is x and near(inner[1], -1 / math.sqrt(2)):
+                return "ttir.gelu", [x], {}, [*inner[2], complement, *ops[:-1]]
+        total = binary(other, "add")
+        if total is None:
+            continue
+        for one, error in (total[:2], total[1::-1]):
+            function = defining(error, "ttir.erf")
+            if number(one) != 1.0 or function is None:
+                continue
+            inner = _scaled_argument(function.operands[0])
+            if inner is not None and inner[0] is x and near(inner[1], 1 / math.sqrt(2)):
+                return "ttir.gelu", [x], {}, [*inner[2], function, total[2], *ops[:-1]]
+    return None
+
+
+def _scaled_argument(value: SSAValue) -> tuple[SSAValue, float, list[Operation]] | None:
+    negated = defining(value, "ttir.neg")
+    if negated is not None:
+        inner = _scaled_argument(negated.operands[0]) or (negated.operands[0], 1.0, [])
+        return inner[0], -inner[1], [*inner[2], negated]
+    one = scaled(value)
+    if one is None:
+        return None
+    deeper = defining(one[0], "ttir.neg")
+    return one if deeper is None else (deeper.operands[0], -one[1], [deeper, *one[2]])
+
+
+def softmax(op: Operation) -> Match | None:
+    """exp(x - max(x)) / sum(exp(x - max(x))) over one dim."""
+    top, total = op.operands
+    exponent = defining(top, "ttir.exp")
+    summed = defining(skip(total), "ttir.sum")
+    if exponent is None or summed is None or summed.operands[0] is not top:
+        return None
+    difference = binary(exponent.operands[0], "subtract")
+    dims = access.attr(summed, "dim_arg")
+    if difference is None or dims is None or len(dims) != 1:
+        return None
+    x = difference[0]
+    highest = skip(difference[1])
+    ops = [difference[2], exponent, summed]
+    clamp = binary(highest, "maximum")
+    if clamp is not None:  # jax guards against empty reductions: max(-inf, max(x))
+        ops.insert(0, clamp[2])
+        highest = skip(clamp[1] if number(clamp[0]) == -math.inf else clamp[0])
+    peak = defining(highest, "ttir.max")
+    if peak is None or peak.operands[0] is not x or tuple(access.attr(peak, "dim_arg") or ()) != tuple(dims):
+        return None
+    rank = len(shape(x))
+    return "ttir.softmax", [x], {"dimension": dims[0] % rank, "numericStable": True}, [peak, *ops]
+
+
+def _last_dim_mean(value: SSAValue) -> tuple[SSAValue, list[Operation]] | None:
+    """mean over the last dim, as ttir.mean or sum / n."""
+    value = skip(value)
+    mean = defining(value, "ttir.mean")
+    rank_ok = lambda op: tuple(access.attr(op, "dim_arg") or ()) in ((-1,), (len(shape(op.operands[0])) - 1,))  # noqa: E731
+    if mean is not None:
+        return (mean.operands[0], [mean]) if rank_ok(mean) else None
+    one = scaled(value)
+    summed = defining(skip(one[0]), "ttir.sum") if one is not None else None
+    if one is None or summed is None or not rank_ok(summed):
+        return None
+    width = shape(summed.operands[0])[-1]
+    return (summed.operands[0], [summed, *one[2]]) if near(one[1] * width, 1.0) else None
+
+
+def _squared(value: SSAValue) -> tuple[SSAValue, list[Operation]] | None:
+    if (square := defining(value, "ttir.square")) is not None:
+        return square.operands[0], [square]
+    pair = binary(value, "multiply")
+    if pair is not None and pair[0] is pair[1]:
+        return pair[0], [pair[2]]
+    pair = binary(value, "pow")
+    return (pair[0], [pair[2]]) if pair is not None and number(pair[1]) == 2.0 else None
+
+
+def _with_epsilon(value: SSAValue) -> tuple[SSAValue, float, list[Operation]] | None:
+    total = binary(skip(value), "add")
+    if total is None:
+        return None
+    for x, other in (total[:2], total[1::-1]):
+        if (epsilon := number(other)) is not None:
+            return x, epsilon, [total[2]]
+    return None
+
+
+def _vector(value: SSAValue, width: int) -> SSAValue | None:
+    """A 1-D weight behind broadcasts."""
+    while (op := defining(value, "ttir.broadcast", "ttir.reshape")) is not None and shape(value) != (width,):
+        value = op.operands[0]
+    return value if shape(value) == (width,) else None
+
+
+def rms_norm(op: Operation) -> Match | None:
+    """x * rsqrt(mean(x * x) + epsilon), times a weight."""
+    for x, root in (op.operands, reversed(op.operands)):
+        inverse = defining(skip(root), "ttir.rsqrt")
+        guarded = _with_epsilon(inverse.operands[0]) if inverse is not None else None
+        mean = _last_dim_mean(guarded[0]) if guarded is not None else None
+        square = _squared(mean[0]) if mean is not None else None
+        if inverse is None or guarded is None or mean is None or square is None or square[0] is not x:
+            continue
+        attributes = {"normalized_shape": shape(x)[-1:], "epsilon": guarded[1]}
+        return "ttir.rms_norm", [x, None, None], attributes, [*square[1], *mean[1], *guarded[2], inverse]
+    return None
+
+
+def weighted_norm(op: Operation) -> Match | None:
+    """norm(x) * weight"""
+    for inner, other in (op.operands, reversed(op.operands)):
+        norm = defining(inner, "ttir.rms_norm", "ttir.layer_norm")
+        if norm is None or len(norm.operands) != 1 or not _one_use(inner):
+            continue
+        weight = _vector(other, shape(inner)[-1])
+        if weight is None:
+            continue
+        attributes = {key: access.attr(norm, key) for key in ("normalized_shape", "epsilon")}
+        return norm.name, [norm.operands[0], weight, None], attributes, [norm]
+    return None
+
+
+def biased_norm(op: Operation) -> Match | None:
+    """norm(x) * weight + bias"""
+    for inner, other in (op.operands, reversed(op.operands)):
+        norm = defining(inner, "ttir.layer_norm")
+        if norm is None or access.operand(norm, "bias") is not None or not _one_use(inner):
+            continue
+        bias = _vector(other, shape(inner)[-1])
+        if bias is None:
+            continue
+        attributes = {key: access.attr(norm, key) for key in ("normalized_shape", "epsilon")}
+        return norm.name, [norm.operands[0], access.operand(norm, "weight"), bias], attributes, [norm]
+    return None
+
+
+def _one_use(value: SSAValue) -> bool:
+    return sum(1 for _ in value.uses) == 1
+
+
+def layer_norm(op: Operation) -> Match | None:
+    """(x - mean) * rsqrt(variance + epsilon), also with the weight joined to rsqrt first (flax)."""
+    for centred, root in (op.operands, reversed(op.operands)):
+        difference = binary(centred, "subtract")
+        mean = _last_dim_mean(difference[1]) if difference is not None else None
+        if difference is None or mean is None or mean[0] is not difference[0]:
+            continue
+        x = difference[0]
+        root, weight, extra = _root_and_weight(root, shape(x)[-1])
+        inverse = defining(root, "ttir.rsqrt")
+        guarded = _with_epsilon(inverse.operands[0]) if inverse is not None else None
+        variance = _variance(guarded[0], x) if guarded is not None else None
+        if inverse is None or guarded is None or variance is None:
+            continue
+        attributes = {"normalized_shape": shape(x)[-1:], "epsilon": guarded[1]}
+        ops = [*mean[1], difference[2], *variance, *guarded[2], inverse, *extra]
+        return "ttir.layer_norm", [x, weight, None], attributes, ops
+    return None
+
+
+def _root_and_weight(value: SSAValue, width: int) -> tuple[SSAValue, SSAValue | None, list[Operation]]:
+    value = skip(value)
+    pair = binary(value, "multiply")
+    if pair is not None:
+        for root, other in (pair[:2], pair[1::-1]):
+            if defining(skip(root), "ttir.rsqrt") is not None and (weight := _vector(other, width)) is not None:
+                return skip(root), weight, [pair[2]]
+    return value, None, []
+
+
+def _variance(value: SSAValue, x: SSAValue) -> list[Operation] | None:
+    """mean((x - mean)^2) or max(0, mean(x^2) - mean^2)."""
+    value = skip(value)
+    ops: list[Operation] = []
+    clamp = binary(value, "maximum")
+    if clamp is not None and 0.0 in (number(clamp[0]), number(clamp[1])):
+        ops.append(clamp[2])
+        value = skip(clamp[1] if number(clamp[0]) == 0.0 else clamp[0])
+    difference = binary(value, "subtract")
+    if difference is not None:
+        power, square = _last_dim_mean(difference[0]), _squared(skip(difference[1]))
+        inner = _squared(power[0]) if power is not None else None
+        mean = _last_dim_mean(square[0]) if square is not None else None
+        if power is None or inner is None or mean is None or square is None or inner[0] is not x or mean[0] is not x:
+            return None
+        return [*inner[1], *power[1], *square[1], difference[2], *ops]
+    outer = _last_dim_mean(value)
+    square = _squared(outer[0]) if outer is not None else None
+    centred = binary(square[0], "subtract") if square is not None else None
+    if outer is None or square is None or centred is None or centred[0] is not x:
+        return None
+    mean = _last_dim_mean(centred[1])
+    return [centred[2], *square[1], *outer[1], *ops] if mean is not None and mean[0] is x else None
+
+
+RULES: dict[str, tuple[Callable[[Operation], Match | None], ...]] = {
+    "ttir.multiply": (silu, gelu, layer_norm, rms_norm, weighted_norm),
+    "ttir.div": (softmax,),
+    "ttir.add": (biased_norm,),
+}
+
+
+@register("fuse-patterns", fusing=True)
+def fuse_patterns(module: ModuleOp, options: CompilerOptions) -> None:
+    """Written-out silu, gelu, softmax, rms_norm and layer_norm become one op each."""
+    del options
+    for func in functions(module):
+        for op in list(func.body.block.ops):
+            for pattern in RULES.get(op.name, ()):
+                match = pattern(op)
+                if match is None or match[1][0] is None or shape(match[1][0]) != shape(op.results[0]):
+                    continue
+                name, operands, attributes, others = match
+                made = Builder.before(op).make(name, operands, attributes, [op.results[0].type])
+                add_sources(made, *others, op)
+                replace(op, list(made.results))
+                break
+        erase_dead(func)

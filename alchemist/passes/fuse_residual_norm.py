@@ -1,0 +1,37 @@
+"""TTNN: a sum that is only normalised becomes the norm's residual."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from alchemist.ir import access
+from alchemist.ir.access import operand, shape
+from alchemist.ir.builder import Builder
+from alchemist.options import CompilerOptions
+from alchemist.ops.spec import inline_scalar
+from alchemist.passes.registry import add_sources, defining, functions, register, replace, single_use
+
+
+@register("fuse-residual-norm", fusing=True)
+def fuse_residual_norm(module: ModuleOp, options: CompilerOptions) -> None:
+    """ttnn.layer_norm(ttnn.add(a, b)) becomes ttnn.add_layer_norm(a, b): one device program."""
+    del options
+    for func in functions(module):
+        for op in list(func.body.block.ops):
+            if op.name not in ("ttnn.layer_norm", "ttnn.rms_norm"):
+                continue
+            total = op.operands[0]
+            add = defining(total, "ttnn.add")
+            if add is None or not single_use(total) or "alchemist.activations" in add.attributes:
+                continue
+            if any(inline_scalar(v) is not None or shape(v) != shape(total) or v.type != total.type for v in add.operands):
+                continue
+            name = f"ttnn.add_{op.name.removeprefix('ttnn.')}"
+            attributes = {key: access.attr(op, key) for key in ("epsilon", "compute_config")}
+            attributes["compute_config"] = op.properties.get("compute_config")
+            operands = [*add.operands, operand(op, "weight"), operand(op, "bias")]
+            made = Builder.before(op).make(name, operands, attributes, [op.results[0].type])
+            add_sources(made, add, op)
+            replace(op, list(made.results))
+            add.detach()
+            add.erase()

@@ -1,0 +1,162 @@
+"""Scaled dot-product attention and heads. The device's fused kernels take bfloat16 and head sizes of whole tiles."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import operand, shape
+from alchemist.passes.lower.configs import compute_config
+from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
+from alchemist.passes.lower.eltwise import broadcast_to
+
+TILE_SIZE = 32
+BF16_ONLY = "attention takes bfloat16 only"
+
+
+@rule("scaled_dot_product_attention")
+def sdpa(c: Lowering, op: Operation) -> None:
+    query, key, value = op.operands[:3]
+    result = op.results[0]
+    dtype, dims = c.dtype(result), shape(query)
+    mask = operand(op, "attention_mask")
+    if dims[-1] % TILE_SIZE or shape(value)[-1] != dims[-1] or (access.attr(op, "is_causal") and mask is not None):
+        _composed(c, op)
+        return
+    note = "" if dtype == "bf16" else BF16_ONLY
+    operands: list[SSAValue | None] = [c.get(x, TILE, "bf16", note=note) for x in (query, key, value)]
+    operands.append(None if mask is None else _mask(c, mask, dims, shape(key), note))
+    attributes = {
+        "is_causal": bool(access.attr(op, "is_causal")),
+        "scale": access.attr(op, "scale"),
+        "sliding_window_size": access.attr(op, "sliding_window_size"),
+        "alchemist.compute_config": compute_config(c.options),
+    }
+    made = c.emit("scaled_dot_product_attention", operands, attributes, dims, "bf16")
+    c.set(result, c.convert(made, TILE, dtype))
+
+
+def _mask(c: Lowering, mask: SSAValue, query: tuple[int, ...], key: tuple[int, ...], note: str) -> SSAValue:
+    """[B or 1, H or 1, S, T] in bfloat16: the kernel does not broadcast rows or columns."""
+    value = c.get(mask, TILE, "bf16", note=note)
+    own = (1,) * (4 - len(shape(mask))) + shape(mask)
+    full = (own[0], own[1], query[2], key[2])
+    found = c._converted.get((value, f"mask {full}"))
+    if found is None:
+        found = c._converted[(value, f"mask {full}")] = broadcast_to(c, value, full)
+    return found
+
+
+def _composed(c: Lowering, op: Operation) -> None:
+    """matmul, scale, mask, softmax, matmul: for head sizes that the fused kernel refuses."""
+    query, key, value = op.operands[:3]
+    result = op.results[0]
+    dtype = c.dtype(result)
+    q, k, v = (c.get(x, TILE, dtype) for x in (query, key, value))
+    groups = shape(q)[1] // shape(k)[1]
+    if groups > 1:
+        k, v = (
+            c.emit("repeat_interleave", [x], {"repeats": groups, "dim": 1}, (shape(x)[0], shape(q)[1], *shape(x)[2:]), dtype)
+            for x in (k, v)
+        )
+    scale = access.attr(op, "scale")
+    scale = 1.0 / math.sqrt(shape(q)[-1]) if scale is None else float(scale)
+    dims = (*shape(q)[:3], shape(k)[2])
+    keys = c.permute(k, (0, 1, 3, 2))
+    configs = {"compute_config": compute_config(c.options)}
+    scores = c.emit("matmul", [q, keys], configs, dims, dtype)
+    scores = c.emit("multiply", [scores, c.scalar(scale, dtype)], None, dims, dtype)
+    mask = operand(op, "attention_mask")
+    if mask is not None:
+        scores = c.emit("add", [scores, c.get(mask, TILE, dtype)], None, dims, dtype)
+    if access.attr(op, "is_causal"):
+        scores = c.emit("add", [scores, _causal(c, dims[2], dims[3], dtype)], None, dims, dtype)
+    weights = c.like("softmax", scores, {"dimension": -1, "numericStable": True, **configs})
+    c.set(result, c.emit("matmul", [weights, v], configs, shape(result), dtype))
+
+
+def _causal(c: Lowering, rows: int, columns: int, dtype: str) -> SSAValue:
+    """[1, 1, rows, columns]: 0 where a row may look, -inf after it; depends on nothing, so const-eval computes it once."""
+    key = (c.device, f"causal {rows} {columns} {dtype}")
+    found = c._converted.get(key)
+    if found is None:
+        at = [
+            c.convert(
+                c.reshape(
+                    c.emit("arange", [c.device], {"start": start, "end": start + n, "step": 1}, (n,), "f32", ROW_MAJOR), dims
+                )
+            )
+            for start, n, dims in ((columns - rows, rows, (1, 1, rows, 1)), (0, columns, (1, 1, 1, columns)))
+        ]
+        allowed = c.emit("ge", at, None, (1, 1, rows, columns), "f32")
+        allowed = c.convert(allowed, TILE, dtype)
+        operands = [allowed, c.scalar(0.0, dtype), c.scalar(-math.inf, dtype)]
+        found = c._converted[key] = c.emit("where", operands, None, (1, 1, rows, columns), dtype)
+    return found
+
+
+@rule("scaled_dot_product_attention_decode", "paged_scaled_dot_product_attention_decode")
+def sdpa_decode(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    dtype = c.dtype(result)
+    note = "" if dtype == "bf16" else BF16_ONLY
+    attributes = {
+        "is_causal": bool(access.attr(op, "is_causal")),
+        "scale": access.attr(op, "scale"),
+        "alchemist.compute_config": compute_config(c.options),
+    }
+    names = ["query", "key", "value"]
+    paged = op.name == "ttir.paged_scaled_dot_product_attention_decode"
+    operands: list[SSAValue | None] = [c.get(operand(op, n), TILE, "bf16", note=note) for n in names]  # type: ignore[arg-type]
+    if paged:
+        table = operand(op, "page_table")
+        operands.append(c.get(table, ROW_MAJOR, "si32"))  # type: ignore[arg-type]
+    for name, page, kind in (
+        ("attention_mask", TILE, "bf16"),
+        ("cur_pos_tensor", ROW_MAJOR, "si32"),
+        ("attention_sink", TILE, "bf16"),
+    ):
+        given = operand(op, name)
+        operands.append(None if given is None else c.get(given, page, kind))
+    made = c.emit(op.name.removeprefix("ttir."), operands, attributes, shape(result), "bf16")
+    c.set(result, c.convert(made, TILE, dtype))
+
+
+@rule("chunked_scaled_dot_product_attention")
+def sdpa_chunked(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    dtype = c.dtype(result)
+    operands = [c.get(operand(op, n), TILE, "bf16") for n in ("query", "key", "value")]  # type: ignore[arg-type]
+    operands += [c.get(operand(op, n), ROW_MAJOR, "si32") for n in ("page_table", "chunk_start_idx")]  # type: ignore[arg-type]
+    made = c.emit("chunked_scaled_dot_product_attention", operands, {"scale": access.attr(op, "scale")}, shape(result), "bf16")
+    c.set(result, c.convert(made, TILE, dtype))
+
+
+@rule("concatenate_heads")
+def concatenate_heads(c: Lowering, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    value = c.get(source)
+    b, h, s, d = shape(source)
+    dtype = c.dtype(result)
+    if d % TILE_SIZE == 0:
+        c.set(result, c.emit("concatenate_heads", [value], {}, (b, s, h * d), dtype))
+        return
+    c.set(result, c.reshape(c.permute(value, (0, 2, 1, 3)), (b, s, h * d)))
+
+
+@rule("split_query_key_value_and_split_heads")
+def split_heads(c: Lowering, op: Operation) -> None:
+    source = op.operands[0]
+    value = c.get(source)
+    other = operand(op, "kv_input_tensor")
+    attributes = {key: access.attr(op, key) for key in ("num_heads", "num_kv_heads", "transpose_key")}
+    dtype = c.dtype(op.results[0])
+    results = [(shape(result), dtype) for result in op.results]
+    if shape(op.results[0])[-1] % TILE_SIZE:
+        raise c.error("heads that are no whole tiles", expected="a head size that 32 divides", got=str(shape(op.results[0])[-1]))
+    operands = [value, None if other is None else c.get(other)]
+    made = c.emit_many("split_query_key_value_and_split_heads", operands, attributes, results)
+    for result, lowered in zip(op.results, made, strict=True):
+        c.set(result, lowered)

@@ -1,0 +1,27 @@
+"""Configs that compiler options put on ops."""
+
+from __future__ import annotations
+
+from alchemist.ir.access import struct
+from alchemist.ir.attributes import StructAttr
+from alchemist.options import CompilerOptions
+
+_FIELDS = ("math_fidelity", "math_approx_mode", "fp32_dest_acc_en", "packer_l1_acc")
+
+
+def compute_config(options: CompilerOptions) -> StructAttr | None:
+    """The compute config that the options ask for; None leaves the choice to the library."""
+    values = {name: getattr(options, name) for name in _FIELDS}
+    if all(value is None for value in values.values()):
+        return None
+    return struct("ttnn.device_compute_kernel_config", values)
+
+
+def weight_dtype(options: CompilerOptions) -> str | None:
+    """Block format of matmul weights, None for the model's own."""
+    return None if options.experimental_weight_dtype == "none" else options.experimental_weight_dtype
+
+
+def core_grid(options: CompilerOptions) -> tuple[int, int] | None:
+    """From level 1 on matmuls get the 8x8 grid: bias and activation become part of the matmul program."""
+    return (8, 8) if options.optimization_level >= 1 else None

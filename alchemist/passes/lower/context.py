@@ -1,0 +1,345 @@
+"""State of lowering one TTIR function: values, their layouts, and the emission of TTNN ops.
+
+A TTIR value is held as one TTNN value in the *logical* form (same shape) or in the *flat image* form: the dims reordered by
+`order` to [N, H, W, C] and collapsed to [1, 1, N*H*W, C], which convolutions and pools read and write. Rules ask for what
+they need with `get` (logical form, page layout, dtype) or `flat`; conversions are emitted once and remembered. Function
+arguments take the layout of their first use, so that no conversion is needed for it.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+
+from alchemist.errors import LoweringError
+from alchemist.ir import access
+from alchemist.ir.access import shape
+from alchemist.ir.attributes import DeviceType
+from alchemist.ir.builder import Builder
+from alchemist.ir.layout import TTNNLayout, layout_of
+from alchemist.ir.location import SourceInfo, sources_of
+from alchemist.ops.spec import INLINE, NOTE
+from alchemist.options import CompilerOptions
+
+Shape = tuple[int, ...]
+Rule = Callable[["Lowering", Operation], None]
+
+RULES: dict[str, Rule] = {}
+
+DTYPES = {
+    "f32": "f32",
+    "f64": "f32",
+    "f16": "bf16",
+    "bf16": "bf16",
+    "i1": "bf16",
+    "i8": "si32",
+    "i16": "si32",
+    "i32": "si32",
+    "i64": "si32",
+    "si8": "si32",
+    "si16": "si32",
+    "si32": "si32",
+    "si64": "si32",
+    "ui8": "u8",
+    "ui16": "u16",
+    "ui32": "u32",
+    "ui64": "u32",
+}
+"""Element type of the model -> device data type. Booleans are 0.0 and 1.0, or what the op that made them writes."""
+INTEGERS = ("si32", "u32", "u16", "u8")
+TILE = "tile"
+ROW_MAJOR = "row_major"
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Registers a lowering rule for TTIR ops (names without dialect)."""
+
+    def add(function: Rule) -> Rule:
+        for name in names:
+            RULES[f"ttir.{name}"] = function
+        return function
+
+    return add
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """value: the TTNN value. order: None for the logical form, else the dim order of the flat image form."""
+
+    value: SSAValue
+    order: tuple[int, ...] | None = None
+
+
+class Lowering:
+    def __init__(self, func: FuncOp, block: Block, options: CompilerOptions) -> None:
+        self.func = func
+        self.block = block
+        self.options = options
+        self.b = Builder(block)
+        self.op: Operation | None = None
+        self.l1_small_bytes = 0
+        self._entries: dict[SSAValue, Entry] = {}
+        self._converted: dict[tuple[SSAValue, str], SSAValue] = {}
+        self._arguments: dict[int, BlockArgument] = {}
+        self._order: list[int] = []
+        self._device: SSAValue | None = None
+        self._scalars: dict[tuple[Any, str], SSAValue] = {}
+        self._constant: dict[SSAValue, bool] = {}
+
+    # --- values ---------------------------------------------------------------------------------------------------------
+
+    def dtype(self, value: SSAValue) -> str:
+        """Device data type that the model's element type asks for."""
+        element = access.element_type(value)
+        found = DTYPES.get(element)
+        if found is None:
+            raise LoweringError(f"no device data type for {element}", op=self.name, location=self.where)
+        return found
+
+    def actual(self, value: SSAValue) -> str:
+        """Device data type that the value has by now (booleans have their maker's)."""
+        entry = self._entries.get(value)
+        return layout(entry.value).dtype if entry is not None else self.dtype(value)
+
+    def is_image(self, value: SSAValue) -> tuple[int, ...] | None:
+        """The dim order of a value held in flat image form, else None."""
+        entry = self._entries.get(value)
+        return entry.order if entry is not None else None
+
+    def is_constant(self, value: SSAValue) -> bool:
+        """Whether the value depends on parameters and constants alone (so that const-eval will compute it)."""
+        known = self._constant.get(value)
+        if known is None:
+            known = self._constant[value] = self._find_constant(value)
+        return known
+
+    def _find_constant(self, value: SSAValue) -> bool:
+        stack = [value]
+        while stack:
+            current = stack[-1]
+            if current in self._constant:
+                stack.pop()
+            elif isinstance(current, BlockArgument):
+                kinds = access.argument_attrs(self.func)
+                self._constant[current] = kinds[current.index].get("ttcore.argument_type", "input") in ("parameter", "constant")
+            else:
+                op = current.owner
+                assert isinstance(op, Operation)
+                todo = [operand for operand in op.operands if operand not in self._constant]
+                if todo:
+                    stack.extend(todo)
+                else:
+                    self._constant[current] = all(self._constant[operand] for operand in op.operands)
+        return self._constant[value]
+
+    def set(self, value: SSAValue, lowered: SSAValue, order: tuple[int, ...] | None = None) -> None:
+        self._entries[value] = Entry(lowered, order)
+
+    def get(
+        self, value: SSAValue, page: str = TILE, dtype: str | None = None, *, host: bool = False, note: str = ""
+    ) -> SSAValue:
+        """The value in logical form with a page layout and data type (None: the one it has), on the device or the host."""
+        entry = self._entries.get(value)
+        if entry is None:
+            entry = self._argument(value, page, dtype, host)
+        if entry.order is not None:
+            entry = self._logical(value, entry)
+        return self.convert(entry.value, page, dtype, host=host, note=note)
+
+    def flat(self, value: SSAValue, order: Sequence[int], page: str | None = None, dtype: str | None = None) -> SSAValue:
+        """The value as [1, 1, N*H*W, C], where [N, H, W, C] are its dims in `order`."""
+        order = tuple(order)
+        dims = shape(value)
+        n, h, w, c = (dims[i] for i in order)
+        entry = self._entries.get(value)
+        if entry is not None and entry.order == order:
+            current = entry.value
+        else:
+            key = (value, f"flat {order}")
+            found = self._converted.get(key)
+            if found is None:
+                logical = self.get(value, page or ROW_MAJOR)
+                if order != (0, 1, 2, 3):
+                    logical = self.permute(logical, order)
+                found = self._converted[key] = self.reshape(logical, (1, 1, n * h * w, c))
+            current = found
+        return self.convert(current, page or layout(current).page, dtype)
+
+    def _logical(self, value: SSAValue, entry: Entry) -> Entry:
+        key = (value, "logical")
+        found = self._converted.get(key)
+        if found is None:
+            assert entry.order is not None
+            dims = shape(value)
+            moved = tuple(dims[i] for i in entry.order)
+            found = self.reshape(entry.value, moved)
+            back = tuple(entry.order.index(i) for i in range(len(dims)))
+            if back != tuple(range(len(dims))):
+                found = self.permute(found, back)
+            self._converted[key] = found
+        return Entry(found)
+
+    def _argument(self, value: SSAValue, page: str, dtype: str | None, host: bool) -> Entry:
+        """First use of a function argument: it gets the layout asked for. Float dtypes are the model's own."""
+        if not isinstance(value, BlockArgument):
+            raise LoweringError("used before it was lowered", op=self.name, location=self.where)
+        own = self.dtype(value)
+        element = access.element_type(value)
+        if dtype is not None and own in INTEGERS and dtype in ("si32", "u32") and not element.startswith("ui"):
+            own = dtype
+        return self.declare(value, page, own, host)
+
+    def declare(self, value: BlockArgument, page: str, dtype: str, host: bool = False) -> Entry:
+        """Makes the lowered function's argument for `value`."""
+        dims = shape(value)
+        made = TTNNLayout.make(dims, dtype, page, "system_memory" if host else "dram")
+        at = bisect.bisect_left(self._order, value.index)
+        self._order.insert(at, value.index)
+        argument = self.block.insert_arg(made.type_for(dims), at)
+        argument.location = value.location
+        self._arguments[value.index] = argument
+        entry = self._entries[value] = Entry(argument)
+        return entry
+
+    def declare_unused(self) -> None:
+        for argument in self.func.body.block.args:
+            if argument.index not in self._arguments:
+                self.declare(argument, ROW_MAJOR, self.dtype(argument))
+
+    # --- emission -------------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self.op.name if self.op is not None else ""
+
+    @property
+    def where(self) -> str:
+        infos = sources_of(self.op) if self.op is not None else ()
+        return location_text(infos)
+
+    def error(self, message: str, **details: str) -> LoweringError:
+        """A LoweringError at the op in hand."""
+        return LoweringError(message, op=self.name, location=self.where, **details)
+
+    @property
+    def device(self) -> SSAValue:
+        if self._device is None:
+            first = self.block.first_op
+            b = Builder(self.block, first)
+            self._device = b.op("ttnn.get_device", [], {}, [DeviceType()])
+        return self._device
+
+    def emit(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        attributes: Mapping[str, Any] | None,
+        dims: Sequence[int],
+        dtype: str,
+        page: str = TILE,
+        *,
+        buffer: str = "dram",
+        note: str = "",
+    ) -> SSAValue:
+        """A TTNN op with one result (name without dialect)."""
+        made: SSAValue = self.emit_many(name, operands, attributes, [(tuple(dims), dtype)], page, buffer=buffer, note=note)[0]
+        return made
+
+    def emit_many(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        attributes: Mapping[str, Any] | None,
+        results: Sequence[tuple[Shape, str]],
+        page: str = TILE,
+        *,
+        buffer: str = "dram",
+        note: str = "",
+    ) -> tuple[SSAValue, ...]:
+        given = dict(attributes or {})
+        if note:
+            given[NOTE] = note
+        types: list[Attribute] = [TTNNLayout.make(dims, dtype, page, buffer).type_for(dims) for dims, dtype in results]
+        return tuple(self.b.make(f"ttnn.{name}", operands, given, types).results)
+
+    def like(self, name: str, value: SSAValue, attributes: Mapping[str, Any] | None = None) -> SSAValue:
+        """A one-operand op whose result has the operand's type."""
+        made: SSAValue = self.b.op(f"ttnn.{name}", [value], attributes, [value.type])
+        return made
+
+    def convert(
+        self, value: SSAValue, page: str = TILE, dtype: str | None = None, *, host: bool = False, note: str = ""
+    ) -> SSAValue:
+        """to_device / typecast / to_layout / from_device as needed, each made once per value."""
+        have = layout(value)
+        want = dtype or have.dtype
+        if have.on_host and not host:
+            value = self._step(value, "to_device", [value, self.device], have.with_(shape(value), buffer="dram"))
+            have = layout(value)
+        if want != have.dtype:
+            value = self._step(value, "typecast", [value], have.with_(shape(value), dtype=want), note)
+            have = layout(value)
+        if page != have.page:
+            value = self._step(value, "to_layout", [value], have.with_(shape(value), page=page))
+            have = layout(value)
+        if host and not have.on_host:
+            value = self._step(value, "from_device", [value], have.with_(shape(value), buffer="system_memory"))
+        return value
+
+    def _step(self, value: SSAValue, name: str, operands: list[SSAValue], to: TTNNLayout, note: str = "") -> SSAValue:
+        key = (value, f"{name} {to.dtype} {to.page}")
+        found = self._converted.get(key)
+        if found is None:
+            found = self.b.op(f"ttnn.{name}", operands, {NOTE: note} if note else {}, [to.type_for(shape(value))])
+            self._converted[key] = found
+        return found
+
+    def reshape(self, value: SSAValue, dims: Sequence[int]) -> SSAValue:
+        dims = tuple(dims)
+        if shape(value) == dims:
+            return value
+        have = layout(value)
+        return self.emit("reshape", [value], {"shape": dims}, dims, have.dtype, have.page)
+
+    def permute(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
+        """`ttnn.transpose` for the last two dims, `ttnn.permute` for anything else."""
+        order = tuple(order)
+        dims = shape(value)
+        rank = len(dims)
+        if order == tuple(range(rank)):
+            return value
+        have = layout(value)
+        out = tuple(dims[i] for i in order)
+        if order == (*range(rank - 2), rank - 1, rank - 2):
+            return self.emit("transpose", [value], {"dim0": rank - 2, "dim1": rank - 1}, out, have.dtype, have.page)
+        return self.emit("permute", [value], {"permutation": order}, out, have.dtype, have.page)
+
+    def scalar(self, number: int | float, dtype: str) -> SSAValue:
+        """An inline scalar: a literal argument of the op that takes it."""
+        key = (repr(number), dtype)
+        found = self._scalars.get(key)
+        if found is None:
+            kind = TTNNLayout.make((), dtype).type_for(())
+            attributes = {"shape": (), "fill_value": number, INLINE: UnitAttr()}
+            b = Builder(self.block, self.block.first_op)
+            found = self._scalars[key] = b.op("ttnn.full", [], attributes, [kind])
+        return found
+
+
+def layout(value: SSAValue) -> TTNNLayout:
+    found = layout_of(value.type)
+    assert found is not None, "a lowered value has a layout"
+    return found
+
+
+def location_text(infos: Sequence[SourceInfo]) -> str:
+    for info in infos:
+        if info.frames:
+            return f"{info.frames[-1].file}:{info.frames[-1].line}"
+    return infos[0].name if infos else ""

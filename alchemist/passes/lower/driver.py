@@ -1,0 +1,96 @@
+"""Walks the functions of a TTIR module and builds their TTNN twins."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, Operation
+
+from alchemist.errors import LoweringError, UnsupportedOpError
+from alchemist.ir.location import sources_of
+from alchemist.ops.spec import TTIR_OPS
+from alchemist.options import CompilerOptions
+from alchemist.passes.lower.context import RULES, Lowering, layout, location_text
+from alchemist.passes.lower.eltwise import one_to_one
+
+
+def lower_module(module: ModuleOp, options: CompilerOptions) -> int:
+    """Replaces every function with TTIR ops by its TTNN form, in place; returns the L1_SMALL bytes that it needs.
+
+    Raises:
+        UnsupportedOpError: ops without a TTNN form, all of them at once. LoweringError: one that cannot be lowered as it is.
+    """
+    funcs = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
+    _refuse_unsupported(funcs)
+    small = 0
+    for func in funcs:
+        if any(op.name.startswith("ttir.") for op in func.body.block.ops) or not _is_lowered(func):
+            small = max(small, _lower_function(func, options))
+    return small
+
+
+def _is_lowered(func: FuncOp) -> bool:
+    from alchemist.ir.layout import layout_of
+
+    return all(layout_of(arg.type) is not None for arg in func.args)
+
+
+def _has_rule(name: str) -> bool:
+    spec = TTIR_OPS.get(name)
+    return name in RULES or (spec is not None and bool(spec.target))
+
+
+def _refuse_unsupported(funcs: list[FuncOp]) -> None:
+    missing: dict[str, list[Operation]] = {}
+    for func in funcs:
+        for op in func.body.block.ops:
+            known = op.name.startswith(("ttnn.", "ttcore.")) or isinstance(op, ReturnOp | CallOp) or _has_rule(op.name)
+            if not known:
+                missing.setdefault(op.name, []).append(op)
+    if missing:
+        rows = tuple(
+            (name, len(ops), location_text(sources_of(ops[0])), "no TTNN form")
+            for name, ops in sorted(missing.items())
+        )
+        raise UnsupportedOpError("these ops have no TTNN form", ops=rows, hint="alchemist ops lists what is supported")
+
+
+def _lower_function(func: FuncOp, options: CompilerOptions) -> int:
+    block = Block()
+    func.body.add_block(block)
+    context = Lowering(func, block, options)
+    returned: list[Operation] = []
+    for op in func.body.blocks[0].ops:
+        context.op = op
+        context.b.source = sources_of(op) or None
+        if isinstance(op, ReturnOp):
+            returned.append(op)
+        elif isinstance(op, CallOp):
+            raise LoweringError("a call cannot be lowered", op=op.callee.root_reference.data, hint="inline private functions first")
+        elif op.name in RULES:
+            RULES[op.name](context, op)
+        else:
+            one_to_one(context, op)
+    context.op, context.b.source = None, None
+    values = [context.get(value, _result_page(context, value)) for value in returned[0].operands]
+    context.declare_unused()
+    context.b.insert(ReturnOp(*values))
+    types = FunctionType.from_lists([arg.type for arg in block.args], [value.type for value in values])
+    old = func.body.blocks[0]
+    _drop(func, old)
+    func.properties["function_type"] = types
+    return context.l1_small_bytes
+
+
+def _result_page(context: Lowering, value: object) -> str:
+    """Results leave in the layout that they have; a flat image in row-major layout is cheaper to unfold."""
+    entry = context._entries.get(value)  # type: ignore[call-overload]
+    return layout(entry.value).page if entry is not None else "row_major"
+
+
+def _drop(func: FuncOp, block: Block) -> None:
+    for op in reversed(list(block.ops)):
+        op.detach()
+        op.drop_all_references()
+    func.body.detach_block(block)
+

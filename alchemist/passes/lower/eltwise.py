@@ -1,0 +1,418 @@
+"""Elementwise ops, typecasts, creation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import elements, shape
+from alchemist.ops.eltwise_binary import ACCEPTS_SCALAR, BINARY, COMPARISONS, TTIR_NAMES
+from alchemist.ops.eltwise_unary import UNARY
+from alchemist.ops.spec import TTIR_OPS
+from alchemist.passes.fold import constant_of, uniform
+from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
+
+_UNARY_NAMES = tuple(name for name, _, _ in UNARY) + ("gelu", "sigmoid", "leaky_relu", "clamp_scalar")
+_BINARY_BY_TTIR = {TTIR_NAMES.get(name, name): name for name, *_ in BINARY}
+_FLOAT_ONLY_INTEGER = ("divide", "pow_tensor", "atan2")
+ACTIVATION = "alchemist.activation"
+"""Attribute on a TTIR op: name of the unary op that the pass fuse-activation merged into it."""
+
+
+def one_to_one(c: Lowering, op: Operation) -> None:
+    """An op whose operands and attributes have the same names in both dialects: all tensors tiled."""
+    target = TTIR_OPS[op.name].target
+    operands: list[SSAValue | Sequence[SSAValue] | None] = []
+    for group in op.info.operands:  # type: ignore[attr-defined]
+        values = [c.get(value) for value in access.operands(op, group.name)]
+        operands.append(values if group.variadic else values[0] if values else None)
+    declared = _attribute_names(target)
+    attributes = {name: value for name, value in access.attrs(op).items() if name in declared}
+    results = [(shape(result), c.dtype(result)) for result in op.results]
+    made = c.emit_many(target.removeprefix("ttnn."), operands, attributes, results)
+    for result, value in zip(op.results, made, strict=True):
+        c.set(result, value)
+
+
+def _attribute_names(target: str) -> set[str]:
+    from alchemist.ir.dialects import op_info
+
+    return set(op_info(target).attributes)
+
+
+# --- unary --------------------------------------------------------------------------------------------------------------
+
+
+def unary(c: Lowering, op: Operation) -> None:
+    """Keeps the operand's form; predicates and casts aside, the dtype is the operand's."""
+    name = op.name.removeprefix("ttir.")
+    attributes = {key: access.attr(op, key) for key in ("parameter", "min", "max") if key in op.info.attributes}  # type: ignore[attr-defined]
+    result = op.results[0]
+    c.set(result, *apply_unary(c, name, op.operands[0], attributes))
+
+
+def apply_unary(
+    c: Lowering, name: str, operand: SSAValue, attributes: dict[str, object] | None = None
+) -> tuple[SSAValue, tuple[int, ...] | None]:
+    order = c.is_image(operand)
+    value = c.flat(operand, order, TILE) if order is not None else c.get(operand)
+    if layout(value).dtype in INTEGERS and name not in ("abs", "neg", "relu", "bitwise_not", "sign", "clamp_scalar", "logical_not"):
+        value = c.convert(value, TILE, "f32")
+    return c.like(name, value, attributes), order
+
+
+for _name in _UNARY_NAMES:
+    rule(_name)(unary)
+
+
+# --- binary -------------------------------------------------------------------------------------------------------------
+
+
+def scalar_of(c: Lowering, value: SSAValue, dtype: str) -> SSAValue | None:
+    """An inline scalar for a constant whose elements are equal, else None."""
+    number = uniform(constant_of(value))
+    if number is None:
+        return None
+    if isinstance(number, bool):
+        number = int(number)
+    if dtype in INTEGERS:
+        return c.scalar(int(number), dtype) if float(number).is_integer() else None
+    return c.scalar(float(number), dtype)
+
+
+def _image_order(c: Lowering, values: Sequence[SSAValue], dims: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The flat image form in which an elementwise op on `values` can run, None when it needs the logical form."""
+    orders = {order for order in map(c.is_image, values) if order is not None}
+    if len(orders) != 1:
+        return None
+    order = orders.pop()
+    for value in values:
+        if c.is_image(value) is not None:
+            if shape(value) != dims:
+                return None
+        elif uniform(constant_of(value)) is None and _channel_vector(shape(value), dims, order) is None:
+            return None
+    return order
+
+
+def _channel_vector(dims: tuple[int, ...], out: tuple[int, ...], order: tuple[int, ...]) -> int | None:
+    """Size of a per-channel operand (1 everywhere but the channel), None for any other shape."""
+    full = (1,) * (len(out) - len(dims)) + dims
+    others = [full[i] for i in order[:3]]
+    return full[order[3]] if all(n == 1 for n in others) else None
+
+
+def operand_for(c: Lowering, value: SSAValue, dims: tuple[int, ...], order: tuple[int, ...] | None, dtype: str) -> SSAValue:
+    """An operand of an elementwise op with result shape `dims`, in the form that the op runs in."""
+    if order is None:
+        return c.get(value, TILE, dtype)
+    if c.is_image(value) is not None:
+        return c.flat(value, order, TILE, dtype)
+    size = _channel_vector(shape(value), dims, order)
+    assert size is not None
+    return c.reshape(c.get(value, TILE, dtype), (1, 1, 1, size))
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype not in INTEGERS
+
+
+def binary(c: Lowering, op: Operation) -> None:
+    name = _BINARY_BY_TTIR[op.name.removeprefix("ttir.")]
+    lhs, rhs = op.operands
+    result = op.results[0]
+    dims = shape(result)
+    if name in COMPARISONS:
+        dtype = c.actual(lhs) if constant_of(lhs) is None else c.actual(rhs)
+        if constant_of(lhs) is None and constant_of(rhs) is None and c.actual(rhs) != dtype:
+            dtype = "f32" if "f32" in (c.actual(lhs), c.actual(rhs)) else "bf16" if _is_float(dtype) else dtype
+    else:
+        dtype = c.dtype(result)
+    work = "f32" if name in _FLOAT_ONLY_INTEGER and dtype in INTEGERS else dtype
+    swap = constant_of(lhs) is not None and constant_of(rhs) is None and name in _SWAPPED and name in ACCEPTS_SCALAR
+    if swap:
+        lhs, rhs, name = rhs, lhs, _SWAPPED[name]
+    order = _image_order(c, (lhs, rhs), dims)
+    literal = scalar_of(c, rhs, work) if name in ACCEPTS_SCALAR and shape(lhs) == dims else None
+    first_literal = None
+    if literal is None and name in ("subtract", "divide") and shape(rhs) == dims:
+        first_literal = scalar_of(c, lhs, work)
+    a = first_literal or operand_for(c, lhs, dims, order, work)
+    b = literal or operand_for(c, rhs, dims, order, work)
+    out = dims if order is None else (1, 1, int(np.prod([dims[i] for i in order[:3]])), dims[order[3]])
+    fused = access.attr(op, ACTIVATION)
+    attributes = {"alchemist.activations": (fused,)} if fused else None
+    value = c.emit(name, [a, b], attributes, out, work)
+    if work != dtype:
+        value = c.convert(c.like("floor", value) if name == "divide" else value, TILE, dtype)
+    c.set(result, value, order)
+
+
+_SWAPPED = {
+    "add": "add",
+    "multiply": "multiply",
+    "eq": "eq",
+    "ne": "ne",
+    "gt": "lt",
+    "lt": "gt",
+    "ge": "le",
+    "le": "ge",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "logical_and": "logical_and",
+    "logical_or": "logical_or",
+    "logical_xor": "logical_xor",
+    "bitwise_and": "bitwise_and",
+    "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor",
+}
+"""Ops with their operands exchanged: a scalar first operand becomes the second."""
+
+for _name in _BINARY_BY_TTIR:
+    rule(_name)(binary)
+
+
+@rule("pow")
+def pow_(c: Lowering, op: Operation) -> None:
+    base, exponent = op.operands
+    result = op.results[0]
+    number = uniform(constant_of(exponent))
+    dtype = c.dtype(result)
+    if number is not None and shape(base) == shape(result):
+        order = c.is_image(base)
+        value = c.flat(base, order, TILE, dtype) if order is not None else c.get(base, TILE, dtype)
+        if number == 2:
+            c.set(result, c.emit("multiply", [value, value], None, shape(value), dtype), order)
+        elif number == 0.5:
+            c.set(result, c.like("sqrt", value), order)
+        elif number == -0.5:
+            c.set(result, c.like("rsqrt", value), order)
+        else:
+            whole = isinstance(number, int) or float(number).is_integer()
+            c.set(result, c.like("pow_scalar", value, {"rhs": int(number) if whole and number >= 0 else float(number)}), order)
+        return
+    c.set(result, c.emit("pow_tensor", [c.get(base, TILE, dtype), c.get(exponent, TILE, dtype)], None, shape(result), dtype))
+
+
+@rule("where")
+def where(c: Lowering, op: Operation) -> None:
+    condition, yes, no = op.operands
+    result = op.results[0]
+    dtype = c.dtype(result)
+    # the device returns float32 for an integer mask, whatever the branches are
+    mask = c.get(condition, TILE, dtype if _is_float(dtype) or c.actual(condition) != dtype else None)
+    branches = [scalar_of(c, value, dtype) or c.get(value, TILE, dtype) for value in (yes, no)]
+    dims = shape(result)
+    value = c.emit("where", [mask, *branches], None, np.broadcast_shapes(*map(shape, (mask, *branches))), dtype)
+    if shape(value) != dims:
+        value = broadcast_to(c, value, dims)
+    c.set(result, value)
+
+
+def broadcast_to(c: Lowering, value: SSAValue, dims: tuple[int, ...]) -> SSAValue:
+    """`ttnn.repeat` along the dims of size 1 that differ."""
+    have = (1,) * (len(dims) - len(shape(value))) + shape(value)
+    value = c.reshape(value, have)
+    counts = [want if own == 1 and want != 1 else 1 for own, want in zip(have, dims, strict=True)]
+    if all(count == 1 for count in counts):
+        return value
+    return c.emit("repeat", [value], {"repeat_dims": counts}, dims, layout(value).dtype, layout(value).page)
+
+
+@rule("clamp_tensor")
+def clamp_tensor(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    dtype = c.dtype(result)
+    x, low, high = (c.get(value, TILE, dtype) for value in op.operands)
+    low = c.emit("maximum", [x, low], None, np.broadcast_shapes(shape(x), shape(low)), dtype)
+    c.set(result, c.emit("minimum", [low, high], None, shape(result), dtype))
+
+
+# --- ops that TTNN's dialect lacks, composed ------------------------------------------------------------------------------
+
+
+def _composed(c: Lowering, op: Operation) -> tuple[SSAValue, str]:
+    dtype = c.dtype(op.results[0])
+    return c.get(op.operands[0], TILE, dtype), dtype
+
+
+@rule("square")
+def square(c: Lowering, op: Operation) -> None:
+    order = c.is_image(op.operands[0])
+    x = c.flat(op.operands[0], order, TILE) if order is not None else c.get(op.operands[0])
+    c.set(op.results[0], c.emit("multiply", [x, x], None, shape(x), layout(x).dtype), order)
+
+
+@rule("exp2")
+def exp2(c: Lowering, op: Operation) -> None:
+    x, dtype = _composed(c, op)
+    scaled = c.emit("multiply", [x, c.scalar(math.log(2.0), dtype)], None, shape(x), dtype)
+    c.set(op.results[0], c.like("exp", scaled))
+
+
+def _truncated(c: Lowering, x: SSAValue, dtype: str) -> SSAValue:
+    whole = c.like("floor", c.like("abs", x))
+    return c.emit("multiply", [c.like("sign", x), whole], None, shape(x), dtype)
+
+
+@rule("trunc")
+def trunc(c: Lowering, op: Operation) -> None:
+    x, dtype = _composed(c, op)
+    c.set(op.results[0], _truncated(c, x, dtype))
+
+
+@rule("frac")
+def frac(c: Lowering, op: Operation) -> None:
+    x, dtype = _composed(c, op)
+    c.set(op.results[0], c.emit("subtract", [x, _truncated(c, x, dtype)], None, shape(x), dtype))
+
+
+@rule("signbit")
+def signbit(c: Lowering, op: Operation) -> None:
+    x = c.get(op.operands[0])
+    c.set(op.results[0], c.emit("lt", [x, c.scalar(0.0, layout(x).dtype)], None, shape(x), layout(x).dtype))
+
+
+@rule("softsign")
+def softsign(c: Lowering, op: Operation) -> None:
+    x, dtype = _composed(c, op)
+    below = c.emit("add", [c.like("abs", x), c.scalar(1.0, dtype)], None, shape(x), dtype)
+    c.set(op.results[0], c.emit("divide", [x, below], None, shape(x), dtype))
+
+
+@rule("selu")
+def selu(c: Lowering, op: Operation) -> None:
+    """scale * (max(x, 0) + alpha * expm1(min(x, 0)))"""
+    x, dtype = _composed(c, op)
+    scale, alpha = access.attr(op, "scale"), access.attr(op, "alpha")
+    negative = c.like("expm1", c.emit("minimum", [x, c.scalar(0.0, dtype)], None, shape(x), dtype))
+    negative = c.emit("multiply", [negative, c.scalar(alpha, dtype)], None, shape(x), dtype)
+    total = c.emit("add", [c.like("relu", x), negative], None, shape(x), dtype)
+    c.set(op.results[0], c.emit("multiply", [total, c.scalar(scale, dtype)], None, shape(x), dtype))
+
+
+@rule("right_shift")
+def right_shift(c: Lowering, op: Operation) -> None:
+    """Arithmetic shift as floor division by a power of two (exact below 2**24)."""
+    a, b = (c.get(value, TILE, "f32") for value in op.operands)
+    dims = shape(op.results[0])
+    two = c.emit("full", [c.device], {"shape": shape(b), "fill_value": 2.0}, shape(b), "f32")
+    power = c.emit("pow_tensor", [two, b], None, shape(b), "f32")
+    value = c.like("floor", c.emit("divide", [a, power], None, dims, "f32"))
+    c.set(op.results[0], c.convert(value, TILE, c.dtype(op.results[0])))
+
+
+# --- casts --------------------------------------------------------------------------------------------------------------
+
+
+@rule("typecast")
+def typecast(c: Lowering, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    to_bool = access.element_type(result) == "i1"
+    order = c.is_image(source)
+    if order is not None:
+        value = c.flat(source, order)
+        c.set(result, c.convert(value, layout(value).page, None if to_bool else c.dtype(result)), order)
+        return
+    if to_bool and access.element_type(source) != "i1":
+        value = c.get(source)
+        zero = c.scalar(0 if layout(value).dtype in INTEGERS else 0.0, layout(value).dtype)
+        c.set(result, c.emit("ne", [value, zero], None, shape(value), layout(value).dtype))
+        return
+    want = c.actual(source) if to_bool else c.dtype(result)
+    if c.actual(source) in INTEGERS and want in INTEGERS:
+        c.set(result, c.get(source, ROW_MAJOR if not _needs_tile(result) else TILE, None))
+        return
+    value = c.get(source)
+    if layout(value).dtype not in INTEGERS and want in INTEGERS and access.element_type(source) != "i1":
+        value = _truncated(c, value, layout(value).dtype)
+    c.set(result, c.convert(value, TILE, want))
+
+
+def _needs_tile(value: SSAValue) -> bool:
+    return not all(use.operation.name in ("ttir.embedding", "ttir.gather", "ttir.reshape") for use in value.uses)
+
+
+@rule("to_layout")
+def to_layout(c: Lowering, op: Operation) -> None:
+    """Layout hints of TTIR text have no meaning here: layouts are chosen by the lowering."""
+    c.set(op.results[0], c.get(op.operands[0]))
+
+
+# --- creation -----------------------------------------------------------------------------------------------------------
+
+
+@rule("full", "zeros", "ones")
+def full(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    dtype, dims = c.dtype(result), shape(result)
+    number = {"ttir.zeros": 0, "ttir.ones": 1}.get(op.name)
+    number = access.attr(op, "fill_value") if number is None else number
+    number = int(number) if dtype in INTEGERS else float(number)
+    c.set(result, filled(c, dims, dtype, number))
+
+
+def filled(c: Lowering, dims: tuple[int, ...], dtype: str, number: int | float) -> SSAValue:
+    """A tensor of one value; it is dropped as dead code when all its users take a literal."""
+    if number == 0:
+        return c.emit("zeros", [c.device], {"shape": dims}, dims, dtype)
+    if number == 1:
+        return c.emit("ones", [c.device], {"shape": dims}, dims, dtype)
+    return c.emit("full", [c.device], {"shape": dims, "fill_value": number}, dims, dtype)
+
+
+@rule("constant")
+def constant(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    array, dtype, dims = constant_of(result), c.dtype(result), shape(result)
+    assert array is not None
+    number = uniform(array)
+    if number is not None and not isinstance(number, complex):
+        c.set(result, filled(c, dims, dtype, int(number) if dtype in INTEGERS else float(number)))
+        return
+    if dtype in INTEGERS and array.dtype.kind in "iu" and array.size and (array.min() < -(2**31) or array.max() > 2**32 - 1):
+        raise c.error("a constant does not fit 32 bits", got=f"{array.min()} .. {array.max()}")
+    kept = array.astype(np.int32) if dtype in INTEGERS else array.astype(np.float32)
+    value = elements(np.ascontiguousarray(kept), "si32" if dtype in INTEGERS else "f32")
+    c.set(result, c.emit("constant", [c.device], {"value": value}, dims, dtype, ROW_MAJOR))
+
+
+@rule("empty")
+def empty(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    c.set(result, c.emit("empty", [c.device], {"shape": shape(result)}, shape(result), c.dtype(result)))
+
+
+@rule("rand")
+def rand(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    attributes = {"size": shape(result), **{k: access.attr(op, k) for k in ("low", "high", "seed")}}
+    c.set(result, c.emit("rand", [c.device], attributes, shape(result), c.dtype(result)))
+
+
+@rule("arange")
+def arange(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    dims, dim = shape(result), access.attr(op, "arange_dimension")
+    dtype = c.dtype(result)
+    attributes = {k: access.attr(op, k) for k in ("start", "end", "step")}
+    value = c.emit("arange", [c.device], attributes, (dims[dim],), dtype, ROW_MAJOR)
+    value = c.reshape(value, tuple(n if i == dim else 1 for i, n in enumerate(dims)))
+    c.set(result, broadcast_to(c, c.convert(value), dims))
+
+
+@rule("get_dimension_size")
+def get_dimension_size(c: Lowering, op: Operation) -> None:
+    size = shape(op.operands[0])[access.attr(op, "dimension")]
+    c.set(op.results[0], filled(c, shape(op.results[0]), "u32", size))
+
+
+@rule("dropout")
+def dropout(c: Lowering, op: Operation) -> None:
+    source = op.operands[0]
+    order = c.is_image(source)
+    c.set(op.results[0], c.flat(source, order) if order is not None else c.get(source), order)

@@ -1,0 +1,331 @@
+"""Views and data movement; embedding and caches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import shape
+from alchemist.passes.fold import constant_of, uniform
+from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
+from alchemist.passes.lower.eltwise import broadcast_to
+
+Shape = tuple[int, ...]
+
+
+def natural_page(c: Lowering, value: SSAValue) -> str:
+    """The page layout that a value is in (or, for an argument without use yet, that its consumers need)."""
+    entry = c._entries.get(value)
+    if entry is not None:
+        return layout(entry.value).page
+    return wanted_page(value)
+
+
+_ROW_MAJOR_USERS = ("ttir.conv1d", "ttir.conv2d", "ttir.conv_transpose2d", "ttir.max_pool2d", "ttir.avg_pool2d", "ttir.upsample2d")
+_VIEWS = ("ttir.reshape", "ttir.permute", "ttir.slice_static", "ttir.concat")
+
+
+def wanted_page(value: SSAValue) -> str:
+    """Row-major when every use leads, through views, to an op that reads row-major pages (first operand)."""
+    work, seen = [value], 0
+    while work and seen < 16:
+        seen += 1
+        for use in work.pop().uses:
+            op = use.operation
+            if op.name in _VIEWS:
+                work.append(op.results[0])
+            elif not (op.name in _ROW_MAJOR_USERS and use.index == 0) and not (op.name == "ttir.embedding"):
+                return TILE
+    return ROW_MAJOR
+
+
+def index_dtype(value: SSAValue) -> str | None:
+    """"u32" when every use of an integer value leads, through views, to an index operand."""
+    work, seen = [value], 0
+    while work and seen < 16:
+        seen += 1
+        for use in work.pop().uses:
+            op = use.operation
+            if op.name in _VIEWS or (op.name == "ttir.typecast" and access.element_type(op.results[0]) in ("i32", "i64", "ui32")):
+                work.append(op.results[0])
+            elif not (op.name == "ttir.embedding" and use.index == 0) and not (op.name == "ttir.gather" and use.index == 1):
+                return None
+    return "u32"
+
+
+def fetch(c: Lowering, value: SSAValue) -> SSAValue:
+    """A view's operand in the layout that it has; an undecided argument gets what its users want."""
+    dtype = None
+    if c.dtype(value) in INTEGERS and c._entries.get(value) is None:
+        dtype = index_dtype(value)
+    return c.get(value, natural_page(c, value), dtype)
+
+
+# --- reshape and permute, which are free between flat images --------------------------------------------------------------
+
+
+@rule("reshape", "squeeze", "unsqueeze")
+def reshape(c: Lowering, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    dims, order = shape(result), c.is_image(source)
+    if order is not None:
+        flattened = _flattened(c, source, order, dims)
+        if flattened is not None:
+            c.set(result, flattened)
+            return
+    value = fetch(c, source)
+    if layout(value).page == ROW_MAJOR and layout(value).dtype not in INTEGERS and wanted_page(result) == TILE and len(dims) < 4:
+        c.set(result, c.reshape(value, dims))
+        return
+    c.set(result, c.reshape(value, dims))
+
+
+def _flattened(c: Lowering, source: SSAValue, order: Shape, dims: Shape) -> SSAValue | None:
+    """A reshape of a flat image that only joins dims in memory order: one reshape of the flat value."""
+    if order == tuple(range(len(order))) or sum(n != 1 for n in shape(source)[1:]) <= 1:
+        return c.reshape(c.flat(source, order), dims)
+    moved = [shape(source)[i] for i in order]
+    n, h, w, ch = moved
+    if h * w == 1 and dims[:1] == (n,) and ch == _product(dims[1:]):
+        return c.reshape(c.flat(source, order), dims)
+    # [N, C, H, W] -> [N, C, H*W]: keep channels last, then one transpose
+    if order == (0, 2, 3, 1) and dims == (n, ch, h * w):
+        rows = c.reshape(c.flat(source, order, TILE), (n, h * w, ch))
+        return c.permute(rows, (0, 2, 1))
+    return None
+
+
+def _product(dims: Sequence[int]) -> int:
+    total = 1
+    for n in dims:
+        total *= n
+    return total
+
+
+@rule("permute")
+def permute(c: Lowering, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    order = tuple(access.attr(op, "permutation"))
+    image = c.is_image(source)
+    if image is not None:
+        inverse = tuple(order.index(i) for i in range(len(order)))
+        c.set(result, c.flat(source, image), tuple(inverse[i] for i in image))
+        return
+    c.set(result, c.permute(fetch(c, source), order))
+
+
+@rule("transpose")
+def transpose(c: Lowering, op: Operation) -> None:
+    source = op.operands[0]
+    order = list(range(len(shape(source))))
+    i, j = access.attr(op, "dim0"), access.attr(op, "dim1")
+    order[i], order[j] = order[j], order[i]
+    c.set(op.results[0], c.permute(fetch(c, source), order))
+
+
+@rule("rearrange")
+def rearrange(c: Lowering, op: Operation) -> None:
+    left, right = (side.split() for side in access.attr(op, "pattern").replace("(", "").replace(")", "").split("->"))
+    value = c.permute(fetch(c, op.operands[0]), [left.index(name) for name in right])
+    c.set(op.results[0], c.reshape(value, shape(op.results[0])))
+
+
+# --- copies -----------------------------------------------------------------------------------------------------------------
+
+
+@rule("broadcast")
+def broadcast(c: Lowering, op: Operation) -> None:
+    """Elementwise users broadcast by themselves: the copy is made only for the others."""
+    c.set(op.results[0], broadcast_to(c, c.get(op.operands[0]), shape(op.results[0])))
+
+
+@rule("repeat")
+def repeat(c: Lowering, op: Operation) -> None:
+    value = c.get(op.operands[0])
+    counts = tuple(access.attr(op, "repeat_dimensions"))
+    c.set(op.results[0], c.emit("repeat", [value], {"repeat_dims": counts}, shape(op.results[0]), layout(value).dtype))
+
+
+@rule("repeat_interleave")
+def repeat_interleave(c: Lowering, op: Operation) -> None:
+    value = c.get(op.operands[0])
+    attributes = {"repeats": access.attr(op, "repeats"), "dim": access.attr(op, "dim")}
+    c.set(op.results[0], c.emit("repeat_interleave", [value], attributes, shape(op.results[0]), layout(value).dtype))
+
+
+@rule("concat")
+def concat(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    dim = access.attr(op, "dim")
+    orders = {c.is_image(value) for value in op.operands}
+    order = orders.pop() if len(orders) == 1 else None
+    if order is not None and dim % len(order) == order[3]:  # channels of flat images
+        values = [c.flat(value, order, TILE) for value in op.operands]
+        rows = shape(values[0])[2]
+        total = sum(shape(value)[3] for value in values)
+        c.set(result, c.emit("concat", [values], {"dim": 3}, (1, 1, rows, total), layout(values[0]).dtype), order)
+        return
+    pages = {natural_page(c, value) for value in op.operands}
+    page = ROW_MAJOR if pages == {ROW_MAJOR} or len(shape(result)) == 1 else TILE
+    dtype = c.dtype(result) if access.element_type(result) != "i1" else c.actual(op.operands[0])
+    values = [c.get(value, page, dtype) for value in op.operands]
+    c.set(result, c.emit("concat", [values], {"dim": dim}, shape(result), dtype, page))
+
+
+@rule("slice_static")
+def slice_static(c: Lowering, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    dims = shape(source)
+    begins, ends, steps = (list(access.attr(op, name)) for name in ("begins", "ends", "step"))
+    begins = [max(0, b + n) if b < 0 else min(b, n) for b, n in zip(begins, dims, strict=True)]
+    ends = [max(0, e + n) if e < 0 else min(e, n) for e, n in zip(ends, dims, strict=True)]
+    value = fetch(c, source)
+    if dims == shape(result):
+        c.set(result, value)
+        return
+    attributes = {"begins": begins, "ends": ends, "step": steps}
+    c.set(result, c.emit("slice_static", [value], attributes, shape(result), layout(value).dtype, layout(value).page))
+
+
+@rule("slice_dynamic")
+def slice_dynamic(c: Lowering, op: Operation) -> None:
+    begins, ends = (constant_of(value) for value in op.operands[1:3])
+    if begins is None or ends is None:
+        raise c.error("slice bounds that are computed at run time", hint="make the bounds constants of the model")
+    dims = shape(op.operands[0])
+    value = fetch(c, op.operands[0])
+    attributes = {
+        "begins": [int(v) for v in begins.reshape(-1)],
+        "ends": [int(v) for v in ends.reshape(-1)],
+        "step": list(access.attr(op, "step") or [1] * len(dims)),
+    }
+    out = shape(op.results[0])
+    c.set(op.results[0], c.emit("slice_static", [value], attributes, out, layout(value).dtype, layout(value).page))
+
+
+@rule("reverse")
+def reverse(c: Lowering, op: Operation) -> None:
+    """Flips by gathering the rows in the opposite order; parts of size 1 are joined backwards."""
+    source, result = op.operands[0], op.results[0]
+    value = c.get(source, TILE)
+    dims = shape(source)
+    for dim in access.attr(op, "dimensions"):
+        parts = []
+        for i in reversed(range(dims[dim])):
+            begins, ends = [0] * len(dims), list(dims)
+            begins[dim], ends[dim] = i, i + 1
+            out = tuple(1 if d == dim else n for d, n in enumerate(dims))
+            attributes = {"begins": begins, "ends": ends, "step": [1] * len(dims)}
+            parts.append(c.emit("slice_static", [value], attributes, out, layout(value).dtype))
+        if dims[dim] > 64:
+            raise c.error("reversing a long dimension", expected="at most 64 elements", got=str(dims[dim]))
+        value = c.emit("concat", [parts], {"dim": dim}, dims, layout(value).dtype) if len(parts) > 1 else value
+    c.set(result, value)
+
+
+@rule("pad")
+def pad(c: Lowering, op: Operation) -> None:
+    """Row-major: tiled padding only grows at the end."""
+    source, result = op.operands[0], op.results[0]
+    padding = list(access.attr(op, "padding"))
+    front = any(padding[::2])
+    order = c.is_image(source)
+    value = c.get(source, ROW_MAJOR if front or order is not None or natural_page(c, source) == ROW_MAJOR else TILE)
+    attributes = {"padding": padding, "value": access.attr(op, "value"), "use_multicore": True}
+    c.set(result, c.emit("pad", [value], attributes, shape(result), layout(value).dtype, layout(value).page))
+
+
+@rule("gather")
+def gather(c: Lowering, op: Operation) -> None:
+    source, index = op.operands
+    result = op.results[0]
+    dtype = c.dtype(result)
+    work = "f32" if dtype in INTEGERS else dtype
+    value = c.get(source, TILE, work)
+    where = c.get(index, TILE, "u32")
+    made = c.emit("gather", [value, where], {"dim": access.attr(op, "dim")}, shape(result), work)
+    c.set(result, c.convert(made, TILE, dtype))
+
+
+_REDUCE_NAMES = {"sum": "add", "prod": "multiply", "max": "amax", "min": "amin"}
+
+
+@rule("scatter")
+def scatter(c: Lowering, op: Operation) -> None:
+    target, index, source = op.operands
+    result = op.results[0]
+    dtype = c.dtype(result)
+    operands = [c.get(target, ROW_MAJOR, dtype), c.get(index, ROW_MAJOR, "si32"), c.get(source, ROW_MAJOR, dtype)]
+    kind = str(access.attr(op, "scatter_reduce_type"))
+    attributes: dict[str, object] = {"dim": access.attr(op, "dim"), "scatter_reduce_type": kind}
+    if kind in _REDUCE_NAMES:
+        attributes["alchemist.reduce"] = _REDUCE_NAMES[kind]
+    c.set(result, c.emit("scatter", operands, attributes, shape(result), dtype, ROW_MAJOR))
+
+
+# --- look-up and caches -------------------------------------------------------------------------------------------------------
+
+
+@rule("embedding")
+def embedding(c: Lowering, op: Operation) -> None:
+    ids, table = op.operands
+    result = op.results[0]
+    note = "" if c.dtype(table) == "bf16" else "ttnn.embedding looks up bfloat16 tables only"
+    rows = c.get(table, ROW_MAJOR, "bf16", note=note)
+    if len(shape(rows)) != 2:
+        rows = c.reshape(rows, shape(rows)[-2:])
+    where = c.get(ids, ROW_MAJOR, "u32")
+    dims, width = shape(ids), shape(rows)[-1]
+    if len(dims) > 2:
+        where = c.reshape(where, (1, _product(dims)))
+        value = c.emit("embedding", [where, rows], {}, (1, _product(dims), width), "bf16")
+        value = c.reshape(value, (*dims, width))
+    else:
+        value = c.emit("embedding", [where, rows], {}, (*dims, width), "bf16")
+    c.set(result, c.reshape(c.convert(value, TILE, c.dtype(result)), shape(result)))
+
+
+def _in_place(c: Lowering, name: str, cache: SSAValue, operands: list[SSAValue], attributes: dict[str, object]) -> None:
+    c.b.make(f"ttnn.{name}", operands, attributes, [])
+    del cache
+
+
+@rule("fill_cache")
+def fill_cache(c: Lowering, op: Operation) -> None:
+    cache, update = op.operands
+    value = c.get(cache, TILE)
+    operands = [value, c.get(update, TILE, layout(value).dtype)]
+    _in_place(c, "fill_cache", cache, operands, {"batch_offset": access.attr(op, "batch_offset")})
+    for result in op.results:
+        c.set(result, value)
+
+
+@rule("update_cache")
+def update_cache(c: Lowering, op: Operation) -> None:
+    cache, update, index = op.operands
+    value = c.get(cache, TILE)
+    at = uniform(constant_of(index))
+    if at is None:
+        raise c.error("a cache position that is computed at run time", hint="use ttir.paged_update_cache")
+    position = c.get(index, TILE, "u32")
+    attributes = {"batch_offset": access.attr(op, "batch_offset"), "alchemist.update_index": int(at)}
+    _in_place(c, "update_cache", cache, [value, c.get(update, TILE, layout(value).dtype), position], attributes)
+    for result in op.results:
+        c.set(result, value)
+
+
+@rule("paged_update_cache", "paged_fill_cache")
+def paged_cache(c: Lowering, op: Operation) -> None:
+    name = op.name.removeprefix("ttir.")
+    cache = c.get(op.operands[0], TILE)
+    operands = [cache, c.get(op.operands[1], TILE, layout(cache).dtype)]
+    for group in ("update_index", "page_table", "batch_idx_tensor"):
+        if group in {g.name for g in op.info.operands}:  # type: ignore[attr-defined]
+            value = access.operand(op, group)
+            operands.append(None if value is None else c.get(value, ROW_MAJOR, "si32"))  # type: ignore[arg-type]
+    attributes = {"share_cache": access.attr(op, "share_cache")} if name == "paged_update_cache" else {}
+    c.b.make(f"ttnn.{name}", operands, attributes, [])
+    for result in op.results:
+        c.set(result, cache)

@@ -1,0 +1,201 @@
+"""matmul, linear, softmax and normalisations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import operand, shape
+from alchemist.passes.lower.configs import compute_config, core_grid, weight_dtype
+from alchemist.passes.lower.context import TILE, Lowering, layout, rule
+from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to
+
+
+def _matrix(c: Lowering, value: SSAValue, dtype: str, transposed: bool, weight: bool) -> tuple[SSAValue, bool]:
+    """A matmul operand; constant ones are transposed and quantised in const-eval. Returns (value, still transposed)."""
+    made = c.get(value, TILE, dtype)
+    constant = weight and c.is_constant(value)
+    if transposed and constant:
+        rank = len(shape(made))
+        made = c.permute(made, (*range(rank - 2), rank - 1, rank - 2))
+        transposed = False
+    if constant and len(shape(made)) == 2 and weight_dtype(c.options) is not None:
+        made = c.convert(made, TILE, weight_dtype(c.options))
+    return made, transposed
+
+
+def _attributes(c: Lowering, op: Operation, transpose_a: bool, transpose_b: bool) -> dict[str, Any]:
+    return {
+        "transpose_a": transpose_a,
+        "transpose_b": transpose_b,
+        "activation": access.attr(op, ACTIVATION),
+        "compute_config": compute_config(c.options),
+        "alchemist.core_grid": core_grid(c.options),
+    }
+
+
+def _same_batches(c: Lowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Equal ranks and batches, which the device's batched matmul asks for (a 2-D right side serves all batches)."""
+    left, right = shape(a), shape(b)
+    if len(right) <= 2 or left[:-2] == right[:-2]:
+        return a, b
+    batch = np.broadcast_shapes(left[:-2], right[:-2])
+    if all(n == 1 for n in right[:-2]) and len(left) == len(right):
+        return a, b
+    grow = lambda v, d: broadcast_to(c, v, (*batch, *d[-2:]))  # noqa: E731
+    return grow(a, left), grow(b, right)
+
+
+@rule("matmul", "linear")
+def linear(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    dtype = c.dtype(result)
+    a, transpose_a = _matrix(c, operand(op, "a"), dtype, access.attr(op, "transpose_a"), False)  # type: ignore[arg-type]
+    b, transpose_b = _matrix(c, operand(op, "b"), dtype, access.attr(op, "transpose_b"), True)  # type: ignore[arg-type]
+    if len(shape(b)) == 1:
+        b = c.reshape(b, (shape(b)[0], 1))
+    a, b = _same_batches(c, a, b)
+    bias = operand(op, "bias") if op.name == "ttir.linear" else None
+    attributes = _attributes(c, op, transpose_a, transpose_b)
+    out = _matmul_shape(shape(a), shape(b), transpose_a, transpose_b)
+    if bias is None:
+        value = c.emit("matmul", [a, b], attributes, out, dtype)
+    else:
+        added = c.get(bias, TILE, dtype)
+        if _fits_bias(shape(added), out):
+            value = c.emit("linear", [a, b, added], attributes, out, dtype)
+        else:
+            activation = attributes.pop("activation")
+            value = c.emit("matmul", [a, b], attributes, out, dtype)
+            fused = {"alchemist.activations": (activation,)} if activation else None
+            value = c.emit("add", [value, added], fused, np.broadcast_shapes(out, shape(added)), dtype)
+    c.set(result, c.reshape(value, shape(result)))
+
+
+def _fits_bias(bias: tuple[int, ...], out: tuple[int, ...]) -> bool:
+    return bool(bias) and bias[-1] == out[-1] and all(n == 1 for n in bias[:-1])
+
+
+def _matmul_shape(a: tuple[int, ...], b: tuple[int, ...], transpose_a: bool, transpose_b: bool) -> tuple[int, ...]:
+    if len(a) == 1:
+        return (*b[:-2], b[-1])
+    rows = a[-1] if transpose_a else a[-2]
+    columns = b[-2] if transpose_b else b[-1]
+    batch = np.broadcast_shapes(a[:-2], b[:-2])
+    return (*batch, rows, columns)
+
+
+@rule("dot_general")
+def dot_general(c: Lowering, op: Operation) -> None:
+    """Permutes and reshapes both sides to [batch, rows, depth] and [batch, depth, columns]; plain matmuls stay plain."""
+    lhs, rhs = op.operands
+    result = op.results[0]
+    dtype = c.dtype(result)
+    batch_l, batch_r = list(access.attr(op, "batch_dims_lhs")), list(access.attr(op, "batch_dims_rhs"))
+    contract_l, contract_r = list(access.attr(op, "contract_dims_lhs")), list(access.attr(op, "contract_dims_rhs"))
+    dims_l, dims_r = shape(lhs), shape(rhs)
+    free_l = [d for d in range(len(dims_l)) if d not in batch_l + contract_l]
+    free_r = [d for d in range(len(dims_r)) if d not in batch_r + contract_r]
+    a = c.permute(c.get(lhs, TILE, dtype), (*batch_l, *free_l, *contract_l))
+    b = c.permute(c.get(rhs, TILE, dtype), (*batch_r, *contract_r, *free_r))
+    batch = [dims_l[d] for d in batch_l]
+    depth = int(np.prod([dims_l[d] for d in contract_l], dtype=np.int64))
+    rows, columns = [dims_l[d] for d in free_l], [dims_r[d] for d in free_r]
+    count = int(np.prod(columns, dtype=np.int64))
+    if batch:
+        a = c.reshape(a, (*batch, int(np.prod(rows, dtype=np.int64)), depth))
+    elif len(rows) == 0:
+        a = c.reshape(a, (1, depth))
+    else:
+        a = c.reshape(a, (*rows, depth))
+    b = c.reshape(b, (*batch, depth, count))
+    if not batch and c.is_constant(rhs) and weight_dtype(c.options) is not None:
+        b = c.convert(b, TILE, weight_dtype(c.options))
+    attributes = _attributes(c, op, False, False)
+    value = c.emit("matmul", [a, b], attributes, (*shape(a)[:-1], count), dtype)
+    c.set(result, c.reshape(value, shape(result)))
+
+
+@rule("softmax")
+def softmax(c: Lowering, op: Operation) -> None:
+    value = c.get(op.operands[0])
+    attributes = {
+        "dimension": access.attr(op, "dimension"),
+        "numericStable": True,
+        "compute_config": compute_config(c.options),
+    }
+    c.set(op.results[0], c.like("softmax", value, attributes))
+
+
+def _vector(c: Lowering, value: SSAValue | None, width: int, dtype: str) -> SSAValue | None:
+    return None if value is None else c.reshape(c.get(value, TILE, dtype), (width,))
+
+
+@rule("layer_norm", "rms_norm")
+def norm(c: Lowering, op: Operation) -> None:
+    """TTNN normalises the last dim; more dims are joined around the call."""
+    result = op.results[0]
+    dtype, dims = c.dtype(result), shape(result)
+    count = len(access.attr(op, "normalized_shape"))
+    width = int(np.prod(dims[len(dims) - count :], dtype=np.int64))
+    value = c.get(op.operands[0], TILE, dtype)
+    if count > 1 or len(dims) == 1:
+        value = c.reshape(value, (*(dims[: len(dims) - count] or (1,)), width))
+    weight, bias = (_vector(c, operand(op, name), width, dtype) for name in ("weight", "bias"))
+    attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": compute_config(c.options)}
+    name = op.name.removeprefix("ttir.")
+    made = c.emit(name, [value, weight, bias], attributes, shape(value), dtype)
+    c.set(result, c.reshape(made, dims))
+
+
+@rule("batch_norm_inference")
+def batch_norm(c: Lowering, op: Operation) -> None:
+    """(x - mean) * (scale / sqrt(variance + epsilon)) + offset, the vectors joined in const-eval."""
+    source = op.operands[0]
+    result = op.results[0]
+    dims, channel, dtype = shape(result), access.attr(op, "dimension"), c.dtype(result)
+    order = c.is_image(source)
+    if order is None and len(dims) == 4 and channel in (1, 3):
+        order = (0, 2, 3, 1) if channel == 1 else (0, 1, 2, 3)
+    size = dims[channel]
+    scale, offset, mean, variance = (c.get(value, TILE, dtype) for value in op.operands[1:5])
+    shifted = c.emit("add", [variance, c.scalar(float(access.attr(op, "epsilon")), dtype)], None, (size,), dtype)
+    factor = c.emit("multiply", [scale, c.like("rsqrt", shifted)], None, (size,), dtype)
+    moved = c.emit("multiply", [mean, factor], None, (size,), dtype)
+    constant = c.emit("subtract", [offset, moved], None, (size,), dtype)
+    if order is not None and order[3] == channel and c.is_image(source) is not None:
+        x, vector = c.flat(source, order, TILE, dtype), (1, 1, 1, size)
+    else:
+        order = None
+        x, vector = c.get(source, TILE, dtype), tuple(size if d == channel else 1 for d in range(len(dims)))
+    scaled = c.emit("multiply", [x, c.reshape(factor, vector)], None, shape(x), dtype)
+    c.set(result, c.emit("add", [scaled, c.reshape(constant, vector)], None, shape(x), dtype), order)
+
+
+@rule("group_norm")
+def group_norm(c: Lowering, op: Operation) -> None:
+    """Each group's values in one row, normalised as a layer norm without weights, then scaled per channel."""
+    source, result = op.operands[0], op.results[0]
+    dims, dtype = shape(source), c.dtype(result)
+    channel = access.attr(op, "channel_dim") % len(dims)
+    groups = access.attr(op, "num_groups")
+    x = c.get(source, TILE, dtype)
+    order = (0, channel, *(d for d in range(1, len(dims)) if d != channel))
+    x = c.permute(x, order)
+    moved = shape(x)
+    rows = c.reshape(x, (moved[0], groups, int(np.prod(moved[1:])) // groups))
+    attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": compute_config(c.options)}
+    rows = c.emit("layer_norm", [rows], attributes, shape(rows), dtype)
+    x = c.reshape(rows, moved)
+    vector = (1, dims[channel], *(1 for _ in moved[2:]))
+    for name, kind in (("weight", "multiply"), ("bias", "add")):
+        value = operand(op, name)
+        if value is not None:
+            x = c.emit(kind, [x, c.reshape(c.get(value, TILE, dtype), vector)], None, moved, dtype)
+    c.set(result, c.permute(x, tuple(order.index(d) for d in range(len(dims)))))
+
+
+__all__ = ["layout", "linear", "softmax"]

@@ -1,0 +1,89 @@
+"""Pools and upsampling on flat images; the device pools bfloat16."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from alchemist.ir import access
+from alchemist.ir.access import shape
+from alchemist.ops.windows import expand, padding_pairs
+from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
+from alchemist.passes.lower.convolution import L1_SMALL_BYTES, pads
+from alchemist.passes.lower.reduce import reduce_to
+
+NHWC = (0, 1, 2, 3)
+
+
+@rule("max_pool2d", "avg_pool2d", "max_pool2d_with_indices")
+def pool(c: Lowering, op: Operation) -> None:
+    """TTIR pools are NHWC; permutes around them only rename the dims of the flat image."""
+    source = op.operands[0]
+    result = op.results[0]
+    name = op.name.removeprefix("ttir.")
+    dims, out = shape(source), shape(result)
+    order = c.is_image(source) or NHWC
+    dtype = c.dtype(result)
+    kernel, stride = expand(access.attr(op, "kernel"), 2), expand(access.attr(op, "stride"), 2)
+    pairs = padding_pairs(access.attr(op, "padding"), 2)
+    whole = kernel == dims[1:3] and not any(any(pair) for pair in pairs)
+    if name == "avg_pool2d" and whole and out[1:3] == (1, 1):
+        rows = c.reshape(c.flat(source, order, TILE, dtype), (dims[0], 1, dims[1] * dims[2], dims[3]))
+        mean = reduce_to(c, "mean", rows, (2,), (dims[0], 1, 1, dims[3]), True)
+        c.set(result, c.reshape(mean, (1, 1, dims[0], dims[3])), order)
+        return
+    if order != NHWC:
+        raise c.error("a pool over dims that are no image", expected="N, H, W, C", got=str(order))
+    note = "" if dtype == "bf16" else f"ttnn.{name} takes bfloat16 only"
+    x = c.flat(source, order)
+    x = c.convert(x, layout(x).page, "bf16", note=note)
+    attributes: dict[str, object] = {
+        "batch_size": dims[0],
+        "input_height": dims[1],
+        "input_width": dims[2],
+        "channels": dims[3],
+        "kernel_size": list(kernel),
+        "stride": list(stride),
+        "padding": pads(pairs),
+        "dilation": list(expand(access.attr(op, "dilation"), 2)),
+        "ceil_mode": bool(access.attr(op, "ceil_mode")),
+    }
+    if name == "avg_pool2d":
+        attributes["count_include_pad"] = bool(access.attr(op, "count_include_pad"))
+        if attributes["dilation"] != [1, 1]:
+            raise c.error("a dilated average pool", expected="dilation 1", got=str(attributes["dilation"]))
+    c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
+    flat = (1, 1, out[0] * out[1] * out[2], out[3])
+    if name == "max_pool2d_with_indices":
+        made = c.emit_many(name, [x], attributes, [(flat, "bf16"), (flat, "u16")], ROW_MAJOR)
+        c.set(result, c.convert(made[0], ROW_MAJOR, dtype), order)
+        c.set(op.results[1], c.convert(c.convert(made[1], ROW_MAJOR, "u32"), ROW_MAJOR, "si32"), order)
+        return
+    value = c.emit(name, [x], attributes, flat, "bf16", TILE)
+    c.set(result, c.convert(value, TILE, dtype), order)
+
+
+@rule("global_avg_pool2d")
+def global_avg_pool2d(c: Lowering, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    dims = shape(source)
+    order = c.is_image(source) or NHWC
+    n, h, w, ch = (dims[i] for i in order)
+    rows = c.reshape(c.flat(source, order, TILE, c.dtype(result)), (n, 1, h * w, ch))
+    mean = reduce_to(c, "mean", rows, (2,), (n, 1, 1, ch), True)
+    c.set(result, c.reshape(mean, (1, 1, n, ch)), order)
+
+
+@rule("upsample2d")
+def upsample2d(c: Lowering, op: Operation) -> None:
+    """NHWC, row-major."""
+    source, result = op.operands[0], op.results[0]
+    dtype = c.dtype(result)
+    mode = access.attr(op, "mode")
+    work = "bf16" if mode == "bilinear" else dtype
+    note = "ttnn.upsample interpolates bfloat16 only" if work != dtype else ""
+    value = c.get(source, ROW_MAJOR, work, note=note)
+    factor = list(expand(access.attr(op, "scale_factor"), 2))
+    if mode == "bilinear":
+        c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
+    made = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode}, shape(result), work, ROW_MAJOR)
+    c.set(result, c.convert(made, ROW_MAJOR, dtype))

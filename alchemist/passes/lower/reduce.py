@@ -1,0 +1,134 @@
+"""Reductions, scans, sorting."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import shape
+from alchemist.ops.reduction import dims_of
+from alchemist.passes.lower.configs import compute_config
+from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
+
+
+def _reduced(dims: tuple[int, ...], axes: tuple[int, ...], keep: bool) -> tuple[int, ...]:
+    return tuple(1 if d in axes else n for d, n in enumerate(dims) if keep or d not in axes)
+
+
+@rule("sum", "mean", "max", "min")
+def reduction(c: Lowering, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    dims, dtype = shape(source), c.dtype(result)
+    axes = dims_of(access.attrs(op), len(dims))
+    name = op.name.removeprefix("ttir.")
+    image = c.is_image(source)
+    if image is not None and set(axes) == {image[1], image[2]}:
+        _image_reduction(c, op, name, image)
+        return
+    c.set(result, reduce_to(c, name, c.get(source, TILE, dtype), axes, shape(result), bool(access.attr(op, "keep_dim"))))
+
+
+def reduce_to(c: Lowering, name: str, value: SSAValue, axes: tuple[int, ...], out: tuple[int, ...], keep: bool) -> SSAValue:
+    """A reduction over `axes`; over dims of size 1 it is a reshape."""
+    dims = shape(value)
+    real = tuple(axis for axis in axes if dims[axis] != 1)
+    if not real:
+        return c.reshape(value, out)
+    attributes = {"dim_arg": list(axes), "keep_dim": keep, "compute_config": compute_config(c.options)}
+    made = c.emit(name, [value], attributes, _reduced(dims, axes, keep), layout(value).dtype)
+    return c.reshape(made, out)
+
+
+def _image_reduction(c: Lowering, op: Operation, name: str, order: tuple[int, ...]) -> None:
+    """Over height and width of a flat image: one reduction over rows."""
+    source, result = op.operands[0], op.results[0]
+    dims = shape(source)
+    n, h, w, ch = (dims[i] for i in order)
+    rows = c.reshape(c.flat(source, order, TILE, c.dtype(result)), (n, 1, h * w, ch))
+    made = reduce_to(c, name, rows, (2,), (n, 1, 1, ch), True)
+    if len(shape(result)) == len(dims):
+        c.set(result, c.reshape(made, (1, 1, n, ch)), order)
+        return
+    kept = [shape(result)[0], shape(result)[1]]
+    value = c.reshape(made, (n, ch))
+    c.set(result, value if kept == [n, ch] else c.permute(value, (1, 0)))
+
+
+@rule("reduce_and", "reduce_or")
+def logical_reduction(c: Lowering, op: Operation) -> None:
+    """Truth values are 0 and 1: all = min, any = max."""
+    source, result = op.operands[0], op.results[0]
+    value = c.get(source)
+    if layout(value).dtype in INTEGERS:
+        value = c.convert(value, TILE, "f32")
+    if access.element_type(source) != "i1":
+        value = c.emit("ne", [value, c.scalar(0.0, layout(value).dtype)], None, shape(value), layout(value).dtype)
+    axes = dims_of(access.attrs(op), len(shape(source)))
+    name = "min" if op.name == "ttir.reduce_and" else "max"
+    c.set(result, reduce_to(c, name, value, axes, shape(result), bool(access.attr(op, "keep_dim"))))
+
+
+@rule("prod")
+def prod(c: Lowering, op: Operation) -> None:
+    """One dim per call, or everything at once (bfloat16)."""
+    source, result = op.operands[0], op.results[0]
+    dims, dtype = shape(source), c.dtype(result)
+    axes = dims_of(access.attrs(op), len(dims))
+    value = c.get(source, TILE, "f32" if dtype in INTEGERS else dtype)
+    for axis in axes:
+        out = tuple(1 if d == axis else n for d, n in enumerate(shape(value)))
+        value = c.emit("prod", [value], {"dim_arg": axis, "keep_dim": True}, out, layout(value).dtype)
+    c.set(result, c.convert(c.reshape(value, shape(result)), TILE, dtype))
+
+
+@rule("cumsum", "cumprod")
+def cumulative(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    value = c.get(op.operands[0], TILE, c.dtype(result))
+    c.set(result, c.like(op.name.removeprefix("ttir."), value, {"dim": access.attr(op, "dim")}))
+
+
+@rule("argmax")
+def argmax(c: Lowering, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    dims = access.attr(op, "dim_arg")
+    keep = bool(access.attr(op, "keep_dim"))
+    rank = len(shape(source))
+    value = c.get(source, TILE)
+    if dims is not None and len(dims) != 1 and len(set(d % rank for d in dims)) != rank:
+        raise c.error("argmax over several dimensions", expected="one dimension or all of them", got=str(dims))
+    dim = dims[0] % rank if dims is not None and len(dims) == 1 else None
+    out = _reduced(shape(source), tuple(range(rank)) if dim is None else (dim,), keep)
+    made = c.emit("argmax", [value], {"dim": dim, "keep_dim": keep}, out, "u32", ROW_MAJOR)
+    c.set(result, c.reshape(made, shape(result)))
+
+
+def _index_dtype(dtype: str) -> str:
+    """What the device writes beside sorted values."""
+    return "u16" if dtype == "bf16" else "u32"
+
+
+def _sorted(c: Lowering, op: Operation, name: str, attributes: dict[str, object]) -> None:
+    values, indices = op.results
+    dtype = c.dtype(values)
+    work = "f32" if dtype in INTEGERS else dtype
+    source = c.get(op.operands[0], TILE, work)
+    made = c.emit_many(name, [source], attributes, [(shape(values), work), (shape(indices), _index_dtype(work))])
+    c.set(values, c.convert(made[0], TILE, dtype))
+    wide = c.convert(made[1], TILE, "u32" if any(True for _ in indices.uses) else None)
+    c.set(indices, c.convert(wide, TILE, "si32") if any(True for _ in indices.uses) else wide)
+
+
+@rule("sort")
+def sort(c: Lowering, op: Operation) -> None:
+    _sorted(c, op, "sort", {key: access.attr(op, key) for key in ("dim", "descending", "stable")})
+
+
+@rule("topk")
+def topk(c: Lowering, op: Operation) -> None:
+    attributes = {key: access.attr(op, key) for key in ("k", "dim", "largest")} | {"sorted": True}
+    _sorted(c, op, "topk", attributes)
+
+
+__all__ = ["np"]

@@ -1,0 +1,127 @@
+"""The default pipeline from TTIR to TTNN, and running passes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from alchemist.errors import OptionError
+from alchemist.ir import access
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower
+from alchemist.passes.registry import PASSES, functions, register
+
+TTIR_PIPELINE = (
+    "fold",
+    "implicit-broadcast",
+    "fuse-patterns",
+    "canonicalize-dots",
+    "fuse-linear",
+    "fold-batch-norm",
+    "fuse-activation",
+    "fold",
+)
+TTNN_PIPELINE = ("fuse-residual-norm", "sweep", "lift-constants", "const-eval", "deallocate")
+PIPELINES: dict[str, tuple[str, ...]] = {
+    "ttir-passes": TTIR_PIPELINE,
+    "ttnn-passes": TTNN_PIPELINE,
+    "ttir-to-ttnn-backend-pipeline": (*TTIR_PIPELINE, "ttir-to-ttnn", *TTNN_PIPELINE),
+}
+
+
+@dataclass(slots=True)
+class Lowered:
+    """module: in the ttnn dialect, with `@forward` and private `@const_eval_<n>`. constants: values of the `@forward`
+    arguments that lowering added, by name. l1_small_bytes: L1_SMALL region that sliding-window ops need, 0 without any."""
+
+    module: ModuleOp
+    constants: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    l1_small_bytes: int = 0
+
+
+@register("ttir-to-ttnn")
+def ttir_to_ttnn(module: ModuleOp, options: CompilerOptions) -> None:
+    """Lowers every TTIR function to TTNN with layouts."""
+    lower.lower_module(module, options)
+
+
+def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> Lowered:
+    """TTIR (or TTNN text, which only passes through) -> TTNN. The given module is left as it is.
+
+    Raises:
+        UnsupportedOpError: ops without a TTNN form. LoweringError: an op that cannot be lowered as it stands.
+    """
+    options = options or CompilerOptions()
+    module = module.clone()
+    _copy_locations(module)
+    if not any(op.name.startswith("ttir.") for func in functions(module) for op in func.body.block.ops):
+        if not _needs_lowering(module):
+            return Lowered(module, {}, _l1_small(module))
+    for name in TTIR_PIPELINE:
+        _run(module, name, options)
+    small = lower.lower_module(module, options)
+    constants: dict[str, np.ndarray[Any, Any]] = {}
+    for name in TTNN_PIPELINE:
+        _run(module, name, options)
+        if name == "lift-constants":
+            from alchemist.passes.lift_constants import lifted
+
+            constants = lifted(module)
+    return Lowered(module, constants, small)
+
+
+def _copy_locations(module: ModuleOp) -> None:
+    """`clone` keeps op locations (checked by a test); argument locations are copied with the blocks."""
+    del module
+
+
+def _needs_lowering(module: ModuleOp) -> bool:
+    from alchemist.ir.layout import layout_of
+
+    return any(layout_of(arg.type) is None for func in functions(module) for arg in func.args)
+
+
+def _l1_small(module: ModuleOp) -> int:
+    from alchemist.passes.lower.convolution import L1_SMALL_BYTES
+
+    names = ("ttnn.conv", "ttnn.max_pool2d", "ttnn.avg_pool2d", "ttnn.upsample")
+    found = any(op.name.startswith(names) for func in functions(module) for op in func.body.block.ops)
+    return L1_SMALL_BYTES if found else 0
+
+
+def _run(module: ModuleOp, name: str, options: CompilerOptions) -> None:
+    entry = PASSES[name]
+    if not (entry.fusing and name in options.disable):
+        entry.run(module, options)
+
+
+def run_named(module: ModuleOp, name: str, value: str = "") -> ModuleOp:
+    """Runs a pass or pipeline in place; `value` holds options as `key=value` words ("{math_fidelity=hifi4}").
+
+    Raises:
+        OptionError: no such pass or option.
+    """
+    if name in ("list", ""):
+        rows = [*PASSES, *PIPELINES]
+        raise OptionError("passes and pipelines", expected=", ".join(sorted(rows)))
+    given: dict[str, str] = {}
+    for word in value.strip("{}\"' ").replace(",", " ").split():
+        key, _, text = word.partition("=")
+        given[key.replace("-", "_")] = text
+    options = CompilerOptions.parse(given) if given else CompilerOptions()
+    if name in PIPELINES:
+        for step in PIPELINES[name]:
+            _run(module, step, options)
+        return module
+    if name not in PASSES:
+        raise OptionError(f"no pass {name!r}", expected=", ".join(sorted([*PASSES, *PIPELINES])))
+    PASSES[name].run(module, options)
+    return module
+
+
+__all__ = ["FuncOp", "Lowered", "access", "lower_to_ttnn", "replace", "run_named"]
