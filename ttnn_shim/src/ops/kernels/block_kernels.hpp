@@ -1,4 +1,4 @@
-// Kernels over contiguous float32 values, one set per instruction set (AVX-512, AVX2, generic), picked when the library loads.
+// Kernels over contiguous float32 values, one set per instruction set (AVX-512, the library's floor), picked when the library loads.
 // An eltwise op on any float dtype loads a block as float32, runs one or more of these on it, and stores it once: one rounding.
 #pragma once
 
@@ -35,8 +35,7 @@ struct KernelSet {
 const KernelSet& kernel_set();
 
 namespace avx512 { KernelSet make_set(); }
-namespace avx2 { KernelSet make_set(); }
-namespace generic { KernelSet make_set(); }
+namespace baseline { KernelSet make_set(); }
 
 /// Functions that are rare enough to be scalar; shared by all sets.
 namespace cold {

@@ -1,4 +1,4 @@
-// Block kernels for one instruction set: included by kernels_{avx512,avx2,generic}.cpp with KERNEL_NS and KERNEL_FMA set and the
+// Block kernels for one instruction set: included by kernels_{avx512,baseline}.cpp with KERNEL_NS and KERNEL_FMA set and the
 // compiler's target chosen. Everything here is a plain loop over contiguous floats that the compiler vectorises.
 // Ops are rows of tables; `x`, `a`, `b` are the operands, `p0..p2` the parameters.
 

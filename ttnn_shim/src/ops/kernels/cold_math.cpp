@@ -117,13 +117,14 @@ namespace ttnn_shim::kernels {
 
 const KernelSet& kernel_set() {
   static const KernelSet set = [] {
+#ifdef __x86_64__
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd")) {
       return avx512::make_set();
     }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) return avx2::make_set();
-    return generic::make_set();
+#endif
+    return baseline::make_set();
   }();
   return set;
 }

@@ -1,0 +1,44 @@
+// Shared by the data movement ops.
+#pragma once
+
+#include "ops/data_movement/strided_copy.hpp"
+#include "ops/launch.hpp"
+#include "ops/registry.hpp"
+
+namespace ttnn_shim {
+
+inline Shape shape_of(const std::vector<uint32_t>& extents) { return Shape(std::span<const uint32_t>(extents)); }
+inline std::vector<uint32_t> extents_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+inline std::vector<int64_t> signed_strides(const Shape& shape) {
+  const auto strides = strides_of(shape);
+  return {strides.begin(), strides.end()};
+}
+
+/// Memory config of a result whose shape may differ: the requested one, else the input's; a sharded input's spec fits its own shape only.
+inline MemoryConfig result_memory(const Tensor& input, const std::optional<MemoryConfig>& requested, const Shape& shape) {
+  if (requested) {
+    if (requested->is_sharded() && !requested->shard_spec() && !requested->nd_shard_spec() && input.memory_config().memory_layout() == requested->memory_layout()) {
+      return MemoryConfig(requested->memory_layout(), requested->buffer_type(), input.memory_config().shard_spec());
+    }
+    return *requested;
+  }
+  const MemoryConfig& own = input.memory_config();
+  return own.is_sharded() && !(shape == input.logical_shape()) ? MemoryConfig(own.buffer_type()) : own;
+}
+
+/// One program that only moves values: `dims` describe the copy into a dense output of `shape`, from `source_offset`.
+inline Tensor moved(const Program& program, const Tensor& input, const Shape& shape, const std::optional<MemoryConfig>& memory_config,
+                    const std::vector<StridedDim>& dims, int64_t source_offset = 0, const std::optional<Tensor>& output = std::nullopt) {
+  const size_t bytes = stored_bytes(input.dtype());
+  return launch(program, {input}, {make_spec(shape, input.dtype(), input.layout(), output ? output->memory_config() : result_memory(input, memory_config, shape))},
+                [&](std::span<const Tensor> outputs) {
+                  std::byte* target = mutable_raw_data(outputs[0]);
+                  strided_copy(bytes, raw_data(input) + source_offset * static_cast<int64_t>(bytes), target, dims);
+                },
+                {output})[0];
+}
+
+/// Shape whose -1 is inferred from the volume.
+Shape resolve_shape(std::span<const int32_t> extents, uint64_t volume);
+
+}  // namespace ttnn_shim
