@@ -15,11 +15,11 @@ constexpr ConstantRow kConstants[] = {
   {"launch_move", 400, 162},  // cycles
   {"launch_compute", 600, 702},  // cycles
   {"launch_move_sharded", 300, 250},  // cycles
-  {"launch_compute_sharded", 600, 452},  // cycles
+  {"launch_compute_sharded", 700, 452},  // cycles
   {"skew_core", 9.5, 8.64},  // cycles/core
   {"skew_core_sharded", 9.5, 2.6},  // cycles/core
   {"skew_trace", 1870, 0},  // cycles
-  {"contention_exponent", 4, 4},  // 1
+  {"contention_exponent", 12, 4},  // 1
   {"stage_exponent", 8, 4},  // 1
   {"read_dram", 385, 428},  // cycles
   {"read_dram_byte", 0.0335, 0.070},  // cycles/B
@@ -29,7 +29,7 @@ constexpr ConstantRow kConstants[] = {
   {"second_operand", 130, 125},  // cycles
   {"bcast_fill", 300, 200},  // cycles
   {"write_issue", 60, 60},  // cycles
-  {"write_core_rate", 15, 15},  // B/cycle
+  {"write_core_rate", 20, 15},  // B/cycle
   {"write_barrier", 300, 385},  // cycles
   {"local_copy_rate", 30, 57},  // B/cycle
   {"dram_read_bank", 21.7, 51.4},  // GB/s
@@ -40,8 +40,8 @@ constexpr ConstantRow kConstants[] = {
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 25, 38},  // B/cycle
-  {"bank_start_write", 57, 30},  // B/cycle
+  {"bank_start_read", 22, 70},  // B/cycle
+  {"bank_start_write", 22, 70},  // B/cycle
   {"noc_link_rate", 30, 32},  // B/cycle
   {"throttle", 0.146, 0.3},  // 1
   {"throttle_tau", 52, 110000},  // us
@@ -77,7 +77,7 @@ constexpr ConstantRow kConstants[] = {
   {"mm_coupling", 9, 10},  // 1
   {"mm_write_rate", 86, 191},  // B/cycle
   {"mm_write_1d", 0.59, 0.59},  // 1
-  {"mm_lockstep", 0.7, 0.7},  // 1
+  {"dram_run", 1.4, 1.4},  // tiles
   {"mm_fill", 860, 500},  // cycles
   {"tilize_block", 12, 12},  // cycles
   {"tilize_tile", 65, 65},  // cycles
@@ -92,7 +92,7 @@ constexpr ConstantRow kConstants[] = {
   {"stick_write", 77, 77},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
   {"write_stick", 46, 46},  // cycles
-  {"write_stick_byte", 0.0135, 0.0135},  // cycles/B
+  {"write_stick_byte", 0.004, 0.004},  // cycles/B
   {"s2i_start", 300, 300},  // cycles
   {"i2s_tile", 57, 57},  // cycles
   {"i2s_tile_byte", 0.049, 0.049},  // cycles/B

@@ -32,7 +32,7 @@ SharedTime shared_time(const Arch& arch, const Shared& s) {
   const double spread = s.dram_banks_hit > 0 ? std::min(1.0, s.dram_banks_hit / banks) : 1.0;
   const double write_rate = k.dram_write_bank * (k.dram_write_aligned + (1 - k.dram_write_aligned) * spread * spread);
   double ns = s.dram_read_bytes / (banks * k.dram_read_bank) + s.dram_write_bytes / (banks * write_rate);
-  ns += k.dram_turnaround * std::min(s.dram_read_bytes, s.dram_write_bytes) / banks;
+  if (s.same_walk) ns += k.dram_turnaround * std::min(s.dram_read_bytes, s.dram_write_bytes) / banks;
   ns += s.dram_requests * k.dram_request / arch.clock_ghz / banks;
   ns = std::max(ns, s.hot_bank_bytes / k.hot_bank_rate);
   t.dram = arch.ns_to_cycles(ns);

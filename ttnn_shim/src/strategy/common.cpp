@@ -79,9 +79,8 @@ BankSpread bank_spread(int cores, std::int64_t per_core, int banks) {
   return out;
 }
 
-double bank_start(const Arch& arch, const BankSpread& spread, int cores, double page_bytes, bool reads, bool writes) {
-  const double even = std::ceil(static_cast<double>(cores) / arch.dram_banks);
-  const double waiting = std::max(0.0, spread.most - even);
+double bank_start(const Arch& arch, const BankSpread& spread, double page_bytes, bool reads, bool writes) {
+  const double waiting = std::max(0.0, spread.most - 1);  // the last core of a bank's queue
   return waiting * page_bytes * ((reads ? 1 / arch.k.bank_start_read : 0) + (writes ? 1 / arch.k.bank_start_write : 0));
 }
 
@@ -119,7 +118,7 @@ DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s) 
   if (s.writer > 0) phase.stages.push_back({Unit::Writer, s.writer, 0, 2});
   if (s.reads_dram || s.writes_dram) {
     const BankSpread spread = bank_spread(cores, phase.items, arch.dram_banks);
-    phase.extra_cycles = bank_start(arch, spread, cores, s.page_bytes, s.reads_dram, s.writes_dram);
+    phase.extra_cycles = bank_start(arch, spread, s.page_bytes, s.reads_dram, s.writes_dram);
     if (!s.reads_dram) phase.shared.dram_banks_hit = spread.effective;
   }
   return one_phase(s.factory, arch, cores, std::move(phase), s.compute > 0, false);

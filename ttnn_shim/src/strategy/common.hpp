@@ -45,7 +45,10 @@ struct BankSpread { double most = 0, effective = 0; };
 BankSpread bank_spread(int cores, std::int64_t per_core, int banks);
 
 /// Extra start-up cycles when many cores begin on the same DRAM bank.
-double bank_start(const Arch& arch, const BankSpread& spread, int cores, double page_bytes, bool reads, bool writes);
+double bank_start(const Arch& arch, const BankSpread& spread, double page_bytes, bool reads, bool writes);
+
+/// Share of the DRAM rate left when cores fetch short runs of consecutive tiles from many rows.
+inline double run_efficiency(const Arch& arch, std::int64_t run) { return static_cast<double>(run) / (static_cast<double>(run) + arch.k.dram_run); }
 
 void add_dram(Shared& shared, const TensorDesc& t, double bytes, bool write);
 

@@ -107,12 +107,12 @@ DeviceProgram plan_halo(const Arch& arch, const OpConfig& c) {
   const bool tiled = in.layout == PageLayout::Tile;
   const double blocks = static_cast<double>(ceil_div(s.h, 32));
   // Each data-movement RISC takes half of the copies; with tiled input they alternate blocks, so one may take a block more.
-  const double share = tiled ? std::ceil(blocks / 2) / blocks : 0.5;
   double gather = 0;
   for (int noc = 0; noc < 2; ++noc) {
+    const double share = tiled ? (noc == 0 ? std::ceil(blocks / 2) : std::floor(blocks / 2)) / blocks : 0.5;
     double busiest = 0;
     for (const Gather& g : plan.cores)
-      busiest = std::max(busiest, soft_max(g.local * stick * share / k.halo_local_rate, plan.link[noc] * stick / k.noc_link_rate, 2) + g.runs * share * k.halo_run + (noc == 1 ? g.pad * stick / k.halo_pad_rate : 0));
+      busiest = std::max(busiest, soft_max(g.local * stick * share / k.halo_local_rate, plan.link[noc] * 2 * share * stick / k.noc_link_rate, 2) + g.runs * share * k.halo_run + (noc == 1 ? g.pad * stick / k.halo_pad_rate : 0));
     gather = std::max(gather, busiest);
   }
   const double untilize = tiled ? blocks * (k.untilize_block + k.untilize_tile * static_cast<double>(ceil_div(s.w, 32)) + k.halo_block) : 0;

@@ -73,6 +73,7 @@ DeviceProgram tile_stream(const Arch& arch, const OpConfig& c, std::string facto
   }
   add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
   s.writes_dram = in_dram(out);
+  s.shared.same_walk = true;
   DeviceProgram p = stream(arch, c, s);
   for (std::size_t i = 0; i < reads.size(); ++i) p.circular_buffers.push_back(buffer("in" + std::to_string(i), static_cast<std::int64_t>(page_bytes(*reads[i]))));
   p.circular_buffers.push_back(buffer("out", static_cast<std::int64_t>(s.page_bytes)));

@@ -78,7 +78,7 @@ DeviceProgram plan_tilize_padded(const Arch& arch, const OpConfig& c) {
   Phase phase;
   phase.items = per_core;
   phase.coupling = 2;
-  phase.stages = {{Unit::Reader, valid * (page_read(arch, in, stick) + k.stick_loop) + pad_words * k.pad_word, 0, 2},
+  phase.stages = {{Unit::Reader, valid * (page_read(arch, in, stick) - k.read_loop) + pad_words * k.pad_word, 0, 2},
                   {Unit::Compute, compute_tilize(arch, w), 0, 2},
                   {Unit::Writer, static_cast<double>(w) * k.write_barrier, 0, 2}};
   phase.shared.dram_read_bytes = traffic(in);

@@ -31,7 +31,7 @@ double multicast(const Arch& arch, double tiles, double bytes, bool one_d) {
 }
 
 /// DRAM-side time per K block of the whole program's reads.
-double sender_time(const Arch& arch, const OpConfig& c, const MatmulProgram& p) {
+double sender_time(const Arch& arch, const OpConfig& c, const MatmulProgram& p, double& slack) {
   const Constants& k = arch.k;
   const double t0 = static_cast<double>(c.inputs[0].tile_bytes()), t1 = static_cast<double>(c.inputs[1].tile_bytes());
   const double n0 = static_cast<double>(p.block_h * p.block_k), n1 = static_cast<double>(p.block_w * p.block_k);
@@ -58,6 +58,7 @@ double sender_time(const Arch& arch, const OpConfig& c, const MatmulProgram& p) 
       in1 = fetch(arch, n1, t1) + k.mm_handshake / 2;
       in0 = fetch(arch, n0, t0) + k.mm_handshake / 2;
   }
+  slack = std::max(0.0, in0 - in1);  // the core that fetches in1 also writes the output
   return std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1));
 }
 
@@ -68,7 +69,8 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
   const std::int64_t out_blocks = std::max<std::int64_t>(1, (p.m / std::max<std::int64_t>(1, p.block_h)) * (p.n / std::max<std::int64_t>(1, p.block_w)));
   const std::int64_t rounds = out_blocks * p.batch;
   BlockTimes t;
-  t.data = sender_time(arch, c, p);
+  double slack = 0;
+  t.data = sender_time(arch, c, p, slack);
   const bool single_block = k_blocks == 1;
   t.math = math_block(arch, c, p, !single_block, t.ideal);
 
@@ -87,7 +89,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
   phase.stages = {{Unit::Sender, t.data, 0, 2}, {Unit::Compute, t.math, 0, 2}};
   if (!resident(c.inputs[0])) add_dram(phase.shared, c.inputs[0], static_cast<double>(s.m * s.k * s.batch * c.inputs[0].tile_bytes()), false);
   // Bytes that leave DRAM: multicast operands once, operands that each core reads for itself once per core.
-  if (p.kind == MatmulKind::Mcast1DIn1) phase.shared.dram_read_bytes /= k.mm_lockstep;  // every core walks its own rows of A, in step with the others
+  if (p.kind == MatmulKind::Mcast1DIn1) phase.shared.dram_read_bytes /= run_efficiency(arch, p.block_k);  // every core walks its own rows of A in short runs
   add_dram(phase.shared, c.inputs[1], static_cast<double>(s.k * s.n * (s.b_batched ? s.batch : 1) * c.inputs[1].tile_bytes()), false);
 
   // Un-overlapped output write: what is left of a block's output when its last K block ends.
@@ -103,13 +105,16 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
     if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
   }
   phase.extra_cycles = k.mm_fill;
-  phase.round_cycles = tail;
+  // Between rounds the writer has the time that the other operand's sender still needs.
+  const double exposed = std::max(0.0, tail - slack * static_cast<double>(k_blocks));
+  phase.round_cycles = (tail + exposed * static_cast<double>(rounds - 1)) / static_cast<double>(rounds);
   program.work.cores = p.cores;
   program.work.has_compute = true;
+  program.work.sharded = resident(c.inputs[0]) && resident(out);
   program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.ideal;
   program.work.total_math_cycles = static_cast<double>(s.batch * s.m * s.n * s.k) * 16.0 * phases(c);
   sim::Engine engine(arch);
-  program.work.math_window_cycles = static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill + static_cast<double>(rounds - 1) * tail;
+  program.work.math_window_cycles = static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill + static_cast<double>(rounds - 1) * exposed;
   program.work.tail_cycles = tail;
   program.work.classes.push_back({p.cores, {std::move(phase)}});
   return program;

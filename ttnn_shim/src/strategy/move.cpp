@@ -128,7 +128,19 @@ DeviceProgram plan_reshape(const Arch& arch, const OpConfig& c) {
     cores = split_cores(arch, c, out.tiles());
     const std::int64_t h = height(out, true), w = out.logical.empty() ? out.width() : out.logical.back();
     const std::int64_t in_w = in.logical.empty() ? in.width() : in.logical.back();
-    const double rows = static_cast<double>(h) / static_cast<double>(std::max<std::int64_t>(1, ceil_div(h, 32)));  // valid rows of a mean tile
+    // Valid rows of the tiles of the busiest core (cores own contiguous runs of tiles).
+    const std::int64_t per_core = ceil_div(out.tiles(), cores), tile_w = std::max<std::int64_t>(1, ceil_div(out.width(), 32)), tile_h = std::max<std::int64_t>(1, ceil_div(h, 32));
+    std::int64_t most = 0;
+    for (std::int64_t first = 0; first < out.tiles(); first += per_core) {
+      std::int64_t valid = 0;
+      for (std::int64_t t = first; t < std::min(out.tiles(), first + per_core);) {
+        const std::int64_t row = (t / tile_w) % tile_h, run = std::min(tile_w - t % tile_w, std::min(out.tiles(), first + per_core) - t);
+        valid += run * std::min<std::int64_t>(32, h - 32 * row);
+        t += run;
+      }
+      most = std::max(most, valid);
+    }
+    const double rows = static_cast<double>(most) / static_cast<double>(per_core);
     const double pieces = rows * static_cast<double>(ceil_div(std::min<std::int64_t>(w, 32), 16));
     const double pages = w == in_w ? 1.5 : rows;
     phase.items = ceil_div(out.tiles(), cores);

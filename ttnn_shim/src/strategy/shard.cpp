@@ -51,6 +51,7 @@ DeviceProgram plan_to_sharded(const Arch& arch, const OpConfig& c) {
   // Tiles are requested back to back; sticks wait for their own data one by one.
   phase.stages.push_back({Unit::Reader, tiles ? k.i2s_tile + k.i2s_tile_byte * source_bytes : page_read(arch, in, source_bytes) + k.stick_loop, 0, 2});
   if (in_dram(in)) phase.shared.dram_read_bytes = static_cast<double>(std::min(in.bytes(), out.bytes()));
+  if (tiles && in_dram(in) && out.memory != MemoryLayout::HeightSharded) phase.shared.dram_read_bytes /= run_efficiency(arch, ceil_div(shard_of(arch, out).w, 32));
   if (tiles) phase.extra_cycles = in_dram(in) ? k.read_dram : k.read_l1;
   return one_phase("InterleavedToShardedProgramFactory", arch, cores_of(arch, c, out), std::move(phase), in.dtype != out.dtype, false);
 }
