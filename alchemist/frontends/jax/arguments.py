@@ -1,0 +1,143 @@
+"""Names and kinds of a JAX function's arguments: pytrees are flattened, static values stay in the function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax
+import numpy as np
+
+from alchemist.errors import InputError
+
+Kind = Literal["input", "parameter"]
+_PARAMETER_NAMES = frozenset({"params", "variables", "weights", "state", "parameters", "theta", "model"})
+_INPUT_NAMES = frozenset({"inputs", "batch", "features", "x", "data", "input"})
+_COLLECTIONS = ("params", "batch_stats", "cache", "constants", "buffers")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A traced array: its exported name, kind and value (as jit takes it)."""
+
+    name: str
+    kind: Kind
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """Arguments as a list of leaves and the way back. rebuild(arrays) -> (args, kwargs) with the static values in place."""
+
+    leaves: tuple[Leaf, ...]
+    rebuild: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+
+
+def is_array(leaf: Any) -> bool:
+    """Arrays are traced; Python numbers, strings and other leaves are static."""
+    return isinstance(leaf, jax.Array | np.ndarray | np.generic | jax.ShapeDtypeStruct)
+
+
+def key_text(key: Any) -> str:
+    """One step of a pytree path."""
+    for attribute in ("key", "idx", "name"):
+        if hasattr(key, attribute):
+            return str(getattr(key, attribute))
+    return str(key)
+
+
+def path_names(path: Sequence[Any]) -> list[str]:
+    """Steps of a pytree path as text; the `.value` of a flax variable is dropped."""
+    names = [key_text(key) for key in path]
+    return names[:-1] if len(names) > 1 and names[-1] in ("value", "raw_value") else names
+
+
+def flatten(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Flat:
+    """Leaves of all arguments with their names.
+
+    Raises:
+        InputError: the arguments do not fit the function, or hold abstract shapes without values.
+    """
+    labels = _parameter_names(function, args, kwargs)
+    values = [*args, *kwargs.values()]
+    found, tree = jax.tree_util.tree_flatten_with_path((tuple(args), dict(kwargs)))
+    flat: list[Any] = [leaf for _, leaf in found]
+    order = {key: len(args) + i for i, key in enumerate(kwargs)}
+    leaves: list[Leaf] = []
+    places: list[int] = []
+    kinds = [
+        _kind(label, value, index, len(values))
+        for index, (label, value) in enumerate(zip(labels, values, strict=True))
+    ]
+    taken: set[str] = set()
+    for place, (path, leaf) in enumerate(found):
+        if not is_array(leaf):
+            continue
+        if isinstance(leaf, jax.ShapeDtypeStruct):
+            raise InputError("arguments need values", got="jax.ShapeDtypeStruct", hint="pass arrays")
+        index = path[1].idx if path[0].idx == 0 else order[key_text(path[1])]
+        name = _leaf_name(labels[index], kinds[index], path_names(path[2:]))
+        if name in taken:
+            name = ".".join([labels[index], *path_names(path[2:])])
+        taken.add(name)
+        leaves.append(Leaf(name, kinds[index], leaf))
+        places.append(place)
+
+    def rebuild(arrays: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        filled = list(flat)
+        for place, array in zip(places, arrays, strict=True):
+            filled[place] = array
+        given: tuple[tuple[Any, ...], dict[str, Any]] = jax.tree_util.tree_unflatten(tree, filled)
+        return given
+
+    return Flat(tuple(leaves), rebuild)
+
+
+def _parameter_names(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[str]:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return [f"arg{i}" for i in range(len(args))] + list(kwargs)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise InputError(f"the arguments do not fit the function: {error}", expected=str(signature)) from None
+    names: list[str] = []
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(parameter.name)
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}_{i}" for i in range(len(args) - len(names))]
+            break
+        else:
+            break
+    return names[: len(args)] + list(kwargs)
+
+
+def _kind(name: str, value: Any, index: int, count: int) -> Kind:
+    """Model state is a parameter: flax states and modules, `params` collections, the leading pytree of a plain function."""
+    module = type(value).__module__
+    if module.startswith("flax.nnx"):
+        return "parameter"
+    if isinstance(value, Mapping) and "params" in value:
+        return "parameter"
+    container = not is_array(value) and any(is_array(leaf) for leaf in jax.tree_util.tree_leaves(value))
+    if not container:
+        return "input"
+    if name in _PARAMETER_NAMES:
+        return "parameter"
+    return "parameter" if index == 0 and count > 1 and name not in _INPUT_NAMES else "input"
+
+
+def _leaf_name(label: str, kind: Kind, path: list[str]) -> str:
+    if not path:
+        return label
+    if kind == "input":
+        return ".".join([label, *path])
+    if path[0] in _COLLECTIONS and len(path) > 1:
+        path = path[1:]
+    return ".".join([label, *path] if path[0].isdigit() else path)

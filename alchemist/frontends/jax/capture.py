@@ -1,0 +1,275 @@
+"""JAX function or flax module -> StableHLO (jax.jit lowering with debug info) -> TTIR."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from alchemist.errors import AlchemistError, FrontendError
+from alchemist.frontends.base import Argument, FrontendResult, Output
+from alchemist.frontends.jax.arguments import Flat, flatten, key_text
+from alchemist.frontends.jax.scopes import module_scopes
+from alchemist.frontends.stablehlo import Input, Sources, convert
+from alchemist.ir.access import argument_attrs, entry_function
+from alchemist.ir.text import parse
+
+Array = np.ndarray[Any, Any]
+
+
+def capture(
+    model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+) -> FrontendResult:
+    """Captures a function of JAX arrays, or a flax nnx module called with `args`.
+
+    args: every argument of the function (`graphdef, state, x`; `variables, x`). Arrays are traced; other leaves are static.
+    Leaves of a model's state are parameters named by their pytree path (`conv1.kernel`).
+
+    Raises:
+        FrontendError: tracing fails, or control flow depends on data.
+        UnsupportedOpError: all operations without a TTIR form.
+        InputError: arguments that do not fit.
+    """
+    kwargs = dict(kwargs or {})
+    name = _model_name(model, args)
+    function, args = _as_function(model, args)
+    flat = flatten(function, args, kwargs)
+    classes: dict[str, type] = {}
+    lowered, shapes = _lower(function, flat, classes)
+    ir = lowered.compiler_ir("stablehlo").operation
+    text = ir.get_asm(print_generic_op_form=True, enable_debug_info=True)
+    module = parse(text, "<stablehlo>", verify=False)
+    sources = Sources(_library_roots(), _package_name)
+    names, outputs = _outputs(shapes)
+    inputs = [Input(leaf.name, leaf.kind) for leaf in flat.leaves]
+    converted = convert(module, inputs, names, sources=sources)
+    arrays = {leaf.name: leaf.value for leaf in flat.leaves} | dict(converted.lifted)
+    arguments = _arguments(converted.module, arrays)
+
+    def golden() -> list[Array]:
+        results = lowered.compile()([leaf.value for leaf in flat.leaves])
+        return [_plain(leaf) for leaf in jax.tree_util.tree_leaves(results)]
+
+    return FrontendResult(
+        module=converted.module,
+        framework="jax",
+        model_name=name,
+        arguments=arguments,
+        outputs=outputs,
+        golden=golden,
+        stages={"shlo": lambda: str(lowered.as_text(debug_info=True))},
+        source_files=_texts(converted.files),
+        class_sources=_class_sources(classes),
+        made_from=_versions(),
+    )
+
+
+def _as_function(model: Any, args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """An nnx module becomes a function of its state."""
+    if "flax.nnx" in sys.modules:
+        from flax import nnx
+
+        if isinstance(model, nnx.Module):
+            graphdef, state = nnx.split(model)
+
+            @functools.wraps(type(model).__call__)
+            def forward(_state: Any, *inputs: Any, **options: Any) -> Any:
+                return nnx.merge(graphdef, _state)(*inputs, **options)
+
+            return forward, (state, *args)
+    if not callable(model):
+        raise FrontendError(
+            f"{type(model).__name__} is not callable", expected="a function or a flax nnx module"
+        )
+    return model, args
+
+
+def _model_name(model: Any, args: tuple[Any, ...]) -> str:
+    """Class of the module at hand, else the function's name."""
+    while isinstance(model, functools.partial):
+        model = model.func
+    owner = getattr(model, "__self__", None)
+    if owner is not None and type(owner).__module__.split(".")[0] not in ("builtins", "jax", "jaxlib"):
+        return type(owner).__name__
+    if not inspect.isroutine(model) and not hasattr(model, "__name__"):
+        return type(model).__name__
+    for arg in args:
+        if type(arg).__name__ == "GraphDef":
+            nodes = getattr(arg, "nodes", None) or [arg]
+            cls = getattr(nodes[0], "type", None)
+            if isinstance(cls, type):
+                return cls.__name__
+    return str(getattr(model, "__name__", type(model).__name__))
+
+
+@contextmanager
+def _full_tracebacks() -> Iterator[None]:
+    """Locations with all frames: the default limit of 10 loses the model's own in deep module trees."""
+    before = jax.config.jax_traceback_in_locations_limit
+    jax.config.update("jax_traceback_in_locations_limit", -1)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_traceback_in_locations_limit", before)
+
+
+def _lower(function: Callable[..., Any], flat: Flat, classes: dict[str, type]) -> tuple[Any, Any]:
+    """(lowered, pytree of result shapes)."""
+    shapes: list[Any] = []
+
+    def alchemist_traced_entry(arrays: list[Any]) -> Any:
+        args, kwargs = flat.rebuild(arrays)
+        result = function(*args, **kwargs)
+        shapes.append(jax.tree_util.tree_map(lambda leaf: jax.typeof(leaf), result))
+        return result
+
+    try:
+        with _full_tracebacks(), module_scopes(classes), jax.named_scope(""):
+            jitted = jax.jit(alchemist_traced_entry, keep_unused=True)
+            return jitted.lower([leaf.value for leaf in flat.leaves]), shapes[-1]
+    except AlchemistError:
+        raise
+    except jax.errors.ConcretizationTypeError as error:
+        message, where = _first_line(error), _user_line(error)
+        hint = "use jnp.where or lax.select, or pass the value as a Python number"
+        raise FrontendError(f"control flow depends on data: {message}", location=where, hint=hint) from error
+    except Exception as error:  # tracing runs the user's code: whatever it raises is reported with its place
+        raise FrontendError(
+            f"the function fails while traced: {type(error).__name__}: {_first_line(error)}",
+            location=_user_line(error),
+        ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "")
+
+
+def _user_line(error: BaseException) -> str:
+    """The innermost line of model code in the traceback."""
+    roots = _library_roots()
+    place = ""
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith(roots) and not file.startswith("<frozen"):
+            place = f"{_package_name(file)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+@functools.cache
+def _library_roots() -> tuple[str, ...]:
+    """Folders whose frames are not the model's: jax, flax, alchemist, the standard library."""
+    import alchemist
+
+    roots = [str(Path(jax.__file__).parent)]
+    for name in ("jaxlib", "flax", "optax", "equinox"):
+        module = sys.modules.get(name)
+        if module is not None and getattr(module, "__file__", None):
+            roots.append(str(Path(str(module.__file__)).parent))
+    roots += [str(Path(str(alchemist.__file__)).parent)]
+    stdlib = sysconfig.get_path("stdlib")
+    roots += [
+        os.path.join(stdlib, name)
+        for name in ("contextlib.py", "functools.py", "threading.py", "asyncio", "importlib")
+    ]
+    return tuple(roots)
+
+
+@functools.cache
+def _package_name(file: str) -> str:
+    """A file relative to the folder above its outermost package."""
+    _, found, rest = file.partition("/site-packages/")
+    if found:
+        return rest
+    path = Path(file)
+    parts = [path.name]
+    for folder in path.parents:
+        if not (folder / "__init__.py").is_file():
+            break
+        parts.insert(0, folder.name)
+    return "/".join(parts)
+
+
+# --- results ------------------------------------------------------------------------------------------------------------
+
+
+def _outputs(shapes: Any) -> tuple[list[str], list[Output]]:
+    found, _ = jax.tree_util.tree_flatten_with_path(shapes)
+    names: list[str] = []
+    outputs: list[Output] = []
+    for path, leaf in found:
+        steps = [key_text(key) for key in path]
+        name = (
+            ".".join(steps)
+            if steps and not all(step.isdigit() for step in steps)
+            else "_".join(["output", *steps])
+        )
+        names.append(name)
+        outputs.append(Output(name, tuple(leaf.shape), str(leaf.dtype)))
+    return names, outputs
+
+
+def _arguments(module: Any, arrays: Mapping[str, Any]) -> list[Argument]:
+    """Arguments of `@forward` in order (unused parameters are gone)."""
+    found: list[Argument] = []
+    for described in argument_attrs(entry_function(module)):
+        name, kind = described["ttir.name"], described["ttcore.argument_type"]
+        array = arrays[name]
+        dtype = str(jax.dtypes.canonicalize_dtype(array.dtype)) if not _is_key(array) else "uint32"
+        found.append(Argument(name, kind, tuple(array.shape), dtype, functools.partial(_value, array, dtype)))
+    return found
+
+
+def _is_key(array: Any) -> bool:
+    return isinstance(array, jax.Array) and jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key)
+
+
+def _value(array: Any, dtype: str) -> Array:
+    given = np.asarray(jax.random.key_data(array) if _is_key(array) else array)
+    return np.ascontiguousarray(given if str(given.dtype) == dtype else given.astype(dtype)).reshape(
+        given.shape
+    )
+
+
+def _plain(leaf: Any) -> Array:
+    array = np.asarray(leaf)
+    return array.astype(np.float32) if array.dtype.kind not in "iub" and array.dtype != np.float64 else array
+
+
+def _texts(files: Mapping[str, str]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for name, path in files.items():
+        if os.path.isfile(path):
+            texts[name] = Path(path).read_text(encoding="utf-8", errors="replace")
+    return texts
+
+
+def _class_sources(classes: Mapping[str, type]) -> dict[str, tuple[str, int]]:
+    found: dict[str, tuple[str, int]] = {}
+    for name, cls in classes.items():
+        code = getattr(inspect.unwrap(cls.__dict__.get("__call__", cls.__call__)), "__code__", None)
+        if code is not None:
+            found[name] = (_package_name(code.co_filename), code.co_firstlineno)
+    return found
+
+
+def _versions() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in ("jax", "flax"):
+        if name in sys.modules:
+            try:
+                found[name] = version(name)
+            except PackageNotFoundError:
+                found[name] = "unknown"
+    return found

@@ -1,0 +1,18 @@
+"""StableHLO -> TTIR, shared by the JAX and the text front end. Imports neither jax nor torch."""
+
+from alchemist.frontends.stablehlo import rules_eltwise, rules_linalg, rules_reduce, rules_shape
+from alchemist.frontends.stablehlo.convert import Converted, Input, convert
+from alchemist.frontends.stablehlo.sources import ENTRY, Sources, scope_mark
+
+__all__ = [
+    "ENTRY",
+    "Converted",
+    "Input",
+    "Sources",
+    "convert",
+    "rules_eltwise",
+    "rules_linalg",
+    "rules_reduce",
+    "rules_shape",
+    "scope_mark",
+]

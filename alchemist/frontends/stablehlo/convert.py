@@ -1,0 +1,307 @@
+"""StableHLO -> TTIR: private functions are inlined, constants folded, loops with a static trip count unrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, SymbolRefAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from alchemist.errors import FrontendError, InternalError, UnsupportedOpError
+from alchemist.frontends.stablehlo.sources import Sources
+from alchemist.frontends.stablehlo.values import Array, Emitter, Unsupported, Val
+from alchemist.ir import access
+from alchemist.ir.attributes import tensor, to_python
+from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.location import SourceInfo
+
+UNROLL_LIMIT = 200_000
+"""Largest number of ops that loops may unroll to."""
+
+Rule = Callable[["Converter", Operation, list[Val]], "Val | Sequence[Val]"]
+RULES: dict[str, Rule] = {}
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Registers the conversion of these ops ("stablehlo.add")."""
+
+    def add(function: Rule) -> Rule:
+        for name in names:
+            RULES[name] = function
+        return function
+
+    return add
+
+
+def prop(op: Operation, name: str, default: Any = None) -> Any:
+    """An attribute as a plain value (arrays as tuples of ints)."""
+    value = op.properties.get(name)
+    if value is None:
+        return default
+    plain = to_python(value)
+    if isinstance(value, DenseArrayBase | ArrayAttr):
+        return tuple(plain)
+    return plain
+
+
+def type_of(value: SSAValue | Attribute) -> tuple[tuple[int, ...], str]:
+    """(shape, element name) of a tensor value or type."""
+    return access.shape(value), access.element_type(value)
+
+
+@dataclass(slots=True)
+class Refused:
+    op: str
+    location: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Converted:
+    """The TTIR module. lifted: (argument name, array) of constants that became arguments, after the given ones."""
+
+    module: ModuleOp
+    lifted: list[tuple[str, Array]]
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """How argument i of `@main` appears in the TTIR function. kind: input | parameter | constant."""
+
+    name: str
+    kind: str
+
+
+class Converter:
+    """State of one conversion."""
+
+    def __init__(self, module: ModuleOp, emitter: Emitter, sources: Sources) -> None:
+        self.functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)}
+        self.e = emitter
+        self.sources = sources
+        self.refused: list[Refused] = []
+        self.converted = 0
+        self._calls: dict[str, int] = {}
+        for op in module.walk():
+            if op.name == "func.call":
+                name = self.callee(op)
+                self._calls[name] = self._calls.get(name, 0) + 1
+        self._env: dict[SSAValue, Val] = {}
+        self._call: SourceInfo | None = None
+
+    @staticmethod
+    def callee(op: Operation, key: str = "callee") -> str:
+        target = op.properties[key]
+        return target.root_reference.data if isinstance(target, SymbolRefAttr) else ""
+
+    # --- walking ---
+
+    def block(
+        self, block: Block, arguments: Sequence[Val], env: dict[SSAValue, Val] | None = None
+    ) -> list[Val]:
+        """Converts the ops of a block; returns what its terminator returns. env: outer values for nested regions."""
+        outer = self._env
+        self._env = dict(env or {})
+        self._env.update(zip(block.args, arguments, strict=True))
+        try:
+            for op in block.ops:
+                operands = [self._env[value] for value in op.operands]
+                if op.name in ("func.return", "stablehlo.return"):
+                    return operands
+                for result, val in zip(op.results, self.op(op, operands), strict=True):
+                    self._env[result] = val
+            raise InternalError("a block without return")
+        finally:
+            self._env = outer
+
+    def region(self, op: Operation, index: int, arguments: Sequence[Val]) -> list[Val]:
+        """Inlines region `index` of `op`."""
+        return self.block(op.regions[index].blocks[0], arguments, self._env)
+
+    def op(self, op: Operation, operands: list[Val]) -> list[Val]:
+        self.converted += 1
+        info = self.sources.of(op.location, op.name, self._call)
+        self.e.source = info
+        if op.name == "func.call":
+            return self.call(self.callee(op), operands, info)
+        found = RULES.get(op.name)
+        try:
+            if found is None:
+                raise Unsupported("no conversion to TTIR")
+            made = found(self, op, operands)
+            results = [made] if isinstance(made, Val) else list(made)
+        except Unsupported as error:
+            where = f"{info.frames[-1].file}:{info.frames[-1].line}" if info.frames else info.name
+            self.refused.append(Refused(op.name, where, error.message))
+            results = [self.e.make("ttir.empty", [], None, *type_of(result)) for result in op.results]
+        for result, val in zip(op.results, results, strict=True):
+            shape, of = type_of(result)
+            if (val.shape, val.of) != (shape, of):
+                raise InternalError(
+                    "conversion made another type",
+                    op=op.name,
+                    expected=f"{shape} {of}",
+                    got=f"{val.shape} {val.of}",
+                )
+        return results
+
+    def call(self, name: str, operands: list[Val], info: SourceInfo) -> list[Val]:
+        """Inlines a private function. Called once, its ops keep their own lines; otherwise they get those of the call."""
+        function = self.functions.get(name)
+        if function is None:
+            raise Unsupported(f"@{name} is not defined")
+        outer = self._call
+        if outer is not None or self._calls.get(name, 0) > 1 or not self._has_frames(function):
+            self._call = info
+        try:
+            return self.block(function.body.blocks[0], operands)
+        finally:
+            self._call = outer
+
+    def _has_frames(self, function: FuncOp) -> bool:
+        return any(self.sources.of(op.location, op.name).frames for op in function.body.blocks[0].ops)
+
+    # --- regions of reductions and loops ---
+
+    def constant_condition(self, op: Operation, index: int, arguments: Sequence[Val]) -> bool:
+        """Runs a condition region that must be known now."""
+        (result,) = self.region(op, index, arguments)
+        value = result.scalar()
+        if value is None:
+            raise Unsupported(
+                "control flow depends on data", hint="use jnp.where, or a fixed number of steps"
+            )
+        return bool(value)
+
+    def check_budget(self) -> None:
+        if self.converted > UNROLL_LIMIT:
+            raise FrontendError(
+                f"loops unroll to more than {UNROLL_LIMIT} operations",
+                hint="use fewer steps, or export one step",
+            )
+
+
+def _erase_dead(block: Block) -> None:
+    for op in reversed(list(block.ops)):
+        if op.results and has_trait(op, "pure") and not any(result.first_use for result in op.results):
+            op.detach()
+            op.erase()
+
+
+@dataclass(slots=True)
+class _Names:
+    taken: set[str] = field(default_factory=set)
+
+    def unique(self, stem: str) -> str:
+        name, count = stem, 0
+        while name in self.taken:
+            count += 1
+            name = f"{stem}_{count}"
+        self.taken.add(name)
+        return name
+
+
+def convert(
+    module: ModuleOp,
+    inputs: Sequence[Input],
+    outputs: Sequence[str],
+    *,
+    entry: str = "main",
+    sources: Sources | None = None,
+) -> Converted:
+    """TTIR module with `@forward` of a StableHLO module.
+
+    inputs: one per argument of `entry`. outputs: result names.
+
+    Raises:
+        UnsupportedOpError: all ops without conversion, at once.
+    """
+    from alchemist.frontends.stablehlo.recognise import recognise
+
+    sources = sources or Sources()
+    main = next((op for op in module.walk() if isinstance(op, FuncOp) and op.sym_name.data == entry), None)
+    if main is None:
+        raise FrontendError(f"the module has no function @{entry}")
+    args = main.body.blocks[0].args
+    typed = [
+        (given.name, tensor(*type_of(arg)), given.kind, None) for given, arg in zip(inputs, args, strict=True)
+    ]
+    builder = Builder.module("forward", typed)
+    emitter = Emitter(builder)
+    converter = Converter(module, emitter, sources)
+    vals = [Val(*type_of(arg), ssa=value) for arg, value in zip(args, builder.args, strict=True)]
+    results = converter.block(main.body.blocks[0], vals)
+    _raise_refused(converter.refused)
+    emitter.source = None
+    values = [emitter.full(val) for val in results]
+    builder.ret(values, list(outputs))
+    recognise(builder.block)
+    _erase_dead(builder.block)
+    _drop_unused(builder, [given.kind for given in inputs])
+    names = _Names({given.name for given in inputs})
+    lifted = [
+        (names.unique(f"constant_{stem}" if stem else "constant"), array) for stem, array, _ in emitter.lifted
+    ]
+    _name_lifted(builder, [name for name, _ in lifted])
+    return Converted(builder.module_op, lifted, sources.files)
+
+
+def _drop_unused(builder: Builder, kinds: Sequence[str]) -> None:
+    """Removes parameters that nothing reads; inputs stay, the caller passes them."""
+    func = builder.func
+    if func is None:
+        return
+    given = func.properties.get("arg_attrs")
+    described = list(given.data) if isinstance(given, ArrayAttr) else []
+    for index in reversed(range(len(kinds))):
+        if kinds[index] != "input" and not builder.block.args[index].first_use:
+            builder.block.erase_arg(builder.block.args[index])
+            described.pop(index)
+    func.properties["arg_attrs"] = ArrayAttr(described)
+    func.update_function_type()
+
+
+def _name_lifted(builder: Builder, names: Sequence[str]) -> None:
+    from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+
+    from alchemist.ir.attributes import enum
+
+    func = builder.func
+    if func is None or not names:
+        return
+    given = func.properties.get("arg_attrs")
+    described = list(given.data) if isinstance(given, ArrayAttr) else []
+    kind = enum("ttcore.argument_type", "constant")
+    described += [
+        DictionaryAttr({"ttcore.argument_type": kind, "ttir.name": StringAttr(name)}) for name in names
+    ]
+    func.properties["arg_attrs"] = ArrayAttr(described)
+    func.update_function_type()
+
+
+def _raise_refused(refused: Sequence[Refused]) -> None:
+    if not refused:
+        return
+    grouped: dict[tuple[str, str], list[Refused]] = {}
+    for item in refused:
+        grouped.setdefault((item.op, item.reason), []).append(item)
+    rows = tuple((op, len(items), items[0].location, reason) for (op, reason), items in grouped.items())
+    raise UnsupportedOpError(f"{len(refused)} operations cannot be converted", ops=rows)
+
+
+def constant_value(op: Operation) -> Array:
+    """The array of a stablehlo.constant, compact where it is a splat."""
+    value = op.properties["value"]
+    array = to_python(value)
+    if not isinstance(array, np.ndarray):
+        raise Unsupported("a constant that is not dense")
+    return array
+
+
+__all__ = ["RULES", "Converted", "Converter", "Input", "constant_value", "convert", "prop", "rule", "type_of"]

@@ -1,0 +1,320 @@
+"""Elementwise ops, constants and control flow of StableHLO and CHLO."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation
+
+from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
+from alchemist.frontends.stablehlo.values import FOLD_LIMIT, Array, Unsupported, Val, shrink
+from alchemist.ir import access
+from alchemist.ir.verify import broadcast_shapes
+
+Numpy = Callable[..., Any]
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+UNARY: dict[str, tuple[str, Numpy]] = {
+    "stablehlo.abs": ("abs", np.abs),
+    "stablehlo.negate": ("neg", np.negative),
+    "stablehlo.exponential": ("exp", np.exp),
+    "stablehlo.exponential_minus_one": ("expm1", np.expm1),
+    "stablehlo.log": ("log", np.log),
+    "stablehlo.log_plus_one": ("log1p", np.log1p),
+    "stablehlo.sqrt": ("sqrt", np.sqrt),
+    "stablehlo.rsqrt": ("rsqrt", lambda x: 1 / np.sqrt(x)),
+    "stablehlo.cbrt": ("cbrt", np.cbrt),
+    "stablehlo.tanh": ("tanh", np.tanh),
+    "stablehlo.logistic": ("sigmoid", lambda x: 1 / (1 + np.exp(-x))),
+    "stablehlo.sine": ("sin", np.sin),
+    "stablehlo.cosine": ("cos", np.cos),
+    "stablehlo.tan": ("tan", np.tan),
+    "stablehlo.floor": ("floor", np.floor),
+    "stablehlo.ceil": ("ceil", np.ceil),
+    "stablehlo.sign": ("sign", np.sign),
+    "stablehlo.is_finite": ("isfinite", np.isfinite),
+    "chlo.erf": ("erf", _erf),
+    "chlo.erfc": ("erfc", lambda x: 1 - _erf(x)),
+    "chlo.square": ("square", np.square),
+    "chlo.tan": ("tan", np.tan),
+    "chlo.asin": ("asin", np.arcsin),
+    "chlo.acos": ("acos", np.arccos),
+    "chlo.atan": ("atan", np.arctan),
+    "chlo.asinh": ("asinh", np.arcsinh),
+}
+
+_ARITHMETIC: dict[str, tuple[str, Numpy]] = {
+    "stablehlo.add": ("add", np.add),
+    "stablehlo.subtract": ("subtract", np.subtract),
+    "stablehlo.multiply": ("multiply", np.multiply),
+    "stablehlo.divide": ("div", np.divide),
+    "stablehlo.maximum": ("maximum", np.maximum),
+    "stablehlo.minimum": ("minimum", np.minimum),
+    "stablehlo.power": ("pow", np.power),
+    "stablehlo.remainder": ("remainder", np.fmod),
+    "stablehlo.atan2": ("atan2", np.arctan2),
+    "stablehlo.shift_left": ("logical_left_shift", np.left_shift),
+    "stablehlo.shift_right_logical": ("logical_right_shift", np.right_shift),
+    "stablehlo.shift_right_arithmetic": ("right_shift", np.right_shift),
+}
+_LOGICAL = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
+_BITWISE = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+_COMPARE: dict[str, tuple[str, Numpy]] = {
+    "EQ": ("eq", np.equal),
+    "NE": ("ne", np.not_equal),
+    "LT": ("lt", np.less),
+    "LE": ("le", np.less_equal),
+    "GT": ("gt", np.greater),
+    "GE": ("ge", np.greater_equal),
+}
+
+
+def fold(function: Numpy, vals: Sequence[Val], shape: tuple[int, ...], of: str) -> Val | None:
+    """The constant result, None unless all operands are constant and small enough."""
+    arrays = [val.const for val in vals]
+    if any(array is None for array in arrays):
+        return None
+    given = [array for array in arrays if array is not None]
+    compact = broadcast_shapes([tuple(array.shape) for array in given])
+    if compact is None or math.prod(compact) > FOLD_LIMIT:
+        return None
+    wide = [array.astype(np.float32) if array.dtype.kind not in "biufc" else array for array in given]
+    with np.errstate(all="ignore"):
+        result = np.asarray(function(*wide))
+    if of.startswith(("f", "bf")):
+        result = result.astype(np.float32) if of != "f64" else result
+    from alchemist.ir.attributes import numpy_dtype
+
+    return Val(shape, of, const=result.astype(numpy_dtype(of)).reshape(compact))
+
+
+def elementwise(c: Converter, name: str, vals: Sequence[Val], shape: tuple[int, ...], of: str) -> Val:
+    """A broadcasting TTIR op on the compact forms."""
+    rank = len(shape)
+    small = [c.e.small(val if len(val.shape) == rank else c.e.reshape(val, (1,) * rank)) for val in vals]
+    compact = broadcast_shapes([access.shape(value) for value in small])
+    assert compact is not None
+    return Val(shape, of, c.e.emit(f"ttir.{name}", small, None, compact, of))
+
+
+@rule(*UNARY)
+def unary(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    name, function = UNARY[op.name]
+    shape, of = type_of(op.results[0])
+    return fold(function, vals, shape, of) or elementwise(c, name, vals, shape, of)
+
+
+@rule("stablehlo.not")
+def negation(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    shape, of = type_of(op.results[0])
+    name, function = ("logical_not", np.logical_not) if of == "i1" else ("bitwise_not", np.invert)
+    return fold(function, vals, shape, of) or elementwise(c, name, vals, shape, of)
+
+
+def _divide(of: str) -> Numpy:
+    return np.divide if of.startswith(("f", "bf")) else lambda a, b: np.trunc(a / np.where(b == 0, 1, b))
+
+
+@rule(*_ARITHMETIC)
+def arithmetic(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    name, function = _ARITHMETIC[op.name]
+    shape, of = type_of(op.results[0])
+    folded = fold(_divide(of) if name == "div" else function, vals, shape, of)
+    return folded or simplify(c, name, vals[0], vals[1]) or elementwise(c, name, vals, shape, of)
+
+
+def simplify(c: Converter, name: str, lhs: Val, rhs: Val) -> Val | None:
+    """Neutral elements, relu, and powers that have an op of their own."""
+    for this, other in ((lhs, rhs), (rhs, lhs)):
+        value = other.scalar()
+        if value is None:
+            continue
+        on_right = other is rhs
+        if (name == "maximum" and value == -math.inf) or (name == "minimum" and value == math.inf):
+            return this
+        if name == "maximum" and value == 0 and this.of.startswith(("f", "bf")):
+            return elementwise(c, "relu", [this], this.shape, this.of)
+        neutral = {"add": 0, "multiply": 1, "subtract": 0, "div": 1, "pow": 1}.get(name)
+        if neutral is not None and value == neutral and (on_right or name in ("add", "multiply")):
+            return this
+        if name == "pow" and on_right and value in (2.0, 0.5):
+            return elementwise(c, "square" if value == 2.0 else "sqrt", [this], this.shape, this.of)
+    return None
+
+
+@rule("stablehlo.and", "stablehlo.or", "stablehlo.xor")
+def logical(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    kind = op.name.partition(".")[2]
+    shape, of = type_of(op.results[0])
+    function = (_LOGICAL if of == "i1" else _BITWISE)[kind]
+    folded = fold(function, vals, shape, of)
+    if folded is not None:
+        return folded
+    if of == "i1" and kind != "xor":
+        for this, other in ((vals[0], vals[1]), (vals[1], vals[0])):
+            value = other.scalar()
+            if value is not None:
+                return this if bool(value) == (kind == "and") else c.e.scalar(bool(value), shape, of)
+    return elementwise(c, f"{'logical' if of == 'i1' else 'bitwise'}_{kind}", vals, shape, of)
+
+
+@rule("stablehlo.compare")
+def compare(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    direction = prop(op, "comparison_direction").rstrip(">").split()[-1]
+    name, function = _COMPARE[direction]
+    shape, of = type_of(op.results[0])
+    return fold(function, vals, shape, of) or elementwise(c, name, vals, shape, of)
+
+
+@rule("stablehlo.select")
+def select(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    shape, of = type_of(op.results[0])
+    mask, chosen, other = vals
+    if len(mask.shape) != len(shape):
+        mask = c.e.reshape(mask, (1,) * len(shape))
+    known = mask.scalar()
+    if known is not None:
+        return chosen if known else other
+    folded = fold(np.where, [mask, chosen, other], shape, of)
+    if folded is not None:
+        return folded
+    fill = other.scalar()
+    if fill is not None and isinstance(fill, float) and math.isnan(fill) and _is_lookup(chosen):
+        return chosen  # jnp.take fills rows of indices out of range with NaN: TT-NN requires indices in range
+    value = chosen.scalar()
+    if value is not None and value == fill:
+        return chosen
+    return elementwise(c, "where", [mask, chosen, other], shape, of)
+
+
+def _is_lookup(val: Val) -> bool:
+    """Whether the value is a table look-up, layout changes apart."""
+    op = getattr(val.ssa, "op", None)
+    while op is not None and op.name in ("ttir.reshape", "ttir.permute", "ttir.typecast"):
+        op = getattr(op.operands[0], "op", None)
+    return op is not None and op.name in ("ttir.embedding", "ttir.gather")
+
+
+@rule("stablehlo.clamp")
+def clamp(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    low, x, high = vals
+    shape, of = type_of(op.results[0])
+    lo, hi = low.scalar(), high.scalar()
+    if x.const is None and lo is not None and hi is not None:
+        return Val(
+            shape, of, c.e.emit("ttir.clamp_scalar", [c.e.small(x)], {"min": lo, "max": hi}, x.compact, of)
+        )
+    low, high = (v if len(v.shape) == len(shape) else c.e.reshape(v, (1,) * len(shape)) for v in (low, high))
+    low, high = (Val(shape, v.of, v.ssa, v.const) for v in (low, high))
+    folded = fold(lambda a, b, d: np.minimum(np.maximum(b, a), d), [low, x, high], shape, of)
+    if folded is not None:
+        return folded
+    return elementwise(c, "minimum", [elementwise(c, "maximum", [x, low], shape, of), high], shape, of)
+
+
+@rule("stablehlo.convert")
+def convert_type(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    return c.e.typecast(vals[0], type_of(op.results[0])[1])
+
+
+@rule("stablehlo.reduce_precision")
+def reduce_precision(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    if (prop(op, "exponent_bits"), prop(op, "mantissa_bits")) != (8, 7):
+        raise Unsupported("only bfloat16 precision is known")
+    return c.e.typecast(c.e.typecast(vals[0], "bf16"), vals[0].of)
+
+
+@rule("stablehlo.bitcast_convert")
+def bitcast(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    from alchemist.ir.attributes import numpy_dtype
+
+    shape, of = type_of(op.results[0])
+    if vals[0].const is not None and shape == vals[0].shape:
+        return Val(shape, of, const=np.ascontiguousarray(vals[0].const).view(numpy_dtype(of)))
+    raise Unsupported("reinterpreting bits")
+
+
+@rule("stablehlo.constant")
+def constant(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    shape, of = type_of(op.results[0])
+    array = constant_value(op)
+    if array.size and not any(array.strides):
+        array = array[(slice(0, 1),) * array.ndim]
+    elif array.size <= FOLD_LIMIT and array.ndim > 1:
+        array = shrink(array)
+    return Val(shape, of, const=array)
+
+
+@rule("stablehlo.iota")
+def iota(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    shape, of = type_of(op.results[0])
+    axis = prop(op, "iota_dimension")
+    compact = tuple(size if i == axis else 1 for i, size in enumerate(shape))
+    return c.e.const(np.arange(shape[axis]).reshape(compact), shape, of)
+
+
+@rule("stablehlo.optimization_barrier")
+def barrier(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    return vals
+
+
+# --- control flow -------------------------------------------------------------------------------------------------------
+
+
+@rule("stablehlo.while")
+def while_loop(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    """Unrolled: the condition must be computable from constants (fori_loop and scan with static bounds)."""
+    carried = list(vals)
+    while c.constant_condition(op, 0, carried):
+        carried = c.region(op, 1, carried)
+        c.check_budget()
+    return carried
+
+
+@rule("stablehlo.if")
+def branch(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    value = vals[0].scalar()
+    if value is None:
+        raise Unsupported("control flow depends on data", hint="use jnp.where")
+    return c.region(op, 0 if value else 1, [])
+
+
+@rule("stablehlo.case")
+def case(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    value = vals[0].scalar()
+    if value is None:
+        raise Unsupported("control flow depends on data", hint="use jnp.where")
+    last = len(op.regions) - 1
+    return c.region(op, int(value) if 0 <= value <= last else last, [])
+
+
+@rule("stablehlo.composite")
+def composite(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    return c.call(c.callee(op, "decomposition"), vals, c.e.source)
+
+
+@rule("stablehlo.custom_call")
+def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    target = prop(op, "call_target_name", "")
+    if target in ("Sharding", "annotate_device_placement") and len(vals) == len(op.results):
+        return vals
+    raise Unsupported(f"custom call {target}")
+
+
+@rule("stablehlo.rng_bit_generator", "stablehlo.rng")
+def random(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    raise Unsupported(
+        "random numbers", hint="draw them outside and pass them as input; use deterministic=True for dropout"
+    )
+
+
+def array_of(val: Val, what: str) -> Array:
+    """The constant array of a value that must be known now."""
+    array = val.array()
+    if array is None:
+        raise Unsupported(f"{what} depends on data")
+    return array

@@ -1,0 +1,194 @@
+"""dot_general -> matmul, convolution -> conv2d / conv_transpose2d / conv3d."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation
+
+from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
+from alchemist.frontends.stablehlo.rules_eltwise import array_of
+from alchemist.frontends.stablehlo.rules_shape import numbers, slice_val
+from alchemist.frontends.stablehlo.values import FOLD_LIMIT, Unsupported, Val
+
+
+@rule("stablehlo.dot_general")
+def dot_general(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """Operands become [batch ..., M, K] and [batch ..., K, N] with as few moves as possible.
+
+    A weight with several free or contracted dimensions (attention heads) is reshaped, so that the moves fall on the
+    weight, where they cost nothing at run time.
+    """
+    d = numbers(prop(op, "dot_dimension_numbers"))
+    lhs_batch, rhs_batch = d.get("lhs_batching_dimensions", ()), d.get("rhs_batching_dimensions", ())
+    lhs_k, rhs_k = d.get("lhs_contracting_dimensions", ()), d.get("rhs_contracting_dimensions", ())
+    lhs, rhs = vals
+    shape, of = type_of(op.results[0])
+    if lhs.const is not None and rhs.const is not None and math.prod(shape) <= FOLD_LIMIT // 64:
+        return _fold_dot(c, lhs, rhs, (lhs_batch, rhs_batch, lhs_k, rhs_k), shape, of)
+    if lhs.of != rhs.of:
+        lhs, rhs = c.e.typecast(lhs, of), c.e.typecast(rhs, of)
+    lhs_free = [i for i in range(len(lhs.shape)) if i not in lhs_batch and i not in lhs_k]
+    rhs_free = [i for i in range(len(rhs.shape)) if i not in rhs_batch and i not in rhs_k]
+    batch = [lhs.shape[i] for i in lhs_batch]
+    m = [lhs.shape[i] for i in lhs_free]
+    n = [rhs.shape[i] for i in rhs_free]
+    k = math.prod(lhs.shape[i] for i in lhs_k)
+    # right side: [batch, K, N], or [batch, N, K] with transpose_b when that is how it lies
+    flip_b = (
+        bool(rhs_free)
+        and max(rhs_k, default=-1) > min(rhs_free)
+        and (*rhs_batch, *rhs_free, *rhs_k) == tuple(range(len(rhs.shape)))
+    )
+    tail = (*rhs_free, *rhs_k) if flip_b else (*rhs_k, *rhs_free)
+    b = c.e.permute(rhs, [*rhs_batch, *tail])
+    b = c.e.reshape(b, (*batch, math.prod(n), k) if flip_b else (*batch, k, math.prod(n)))
+    # left side: [batch, M, K]; without batch the free dimensions may stay as they are
+    flip_a = (
+        bool(lhs_free)
+        and (*lhs_batch, *lhs_k, *lhs_free) == tuple(range(len(lhs.shape)))
+        and len(lhs_free) == 1
+    )
+    a = lhs if flip_a else c.e.permute(lhs, [*lhs_batch, *lhs_free, *lhs_k])
+    keep = not batch and len(m) >= 1 and not flip_a
+    rows = m if keep else [math.prod(m)]
+    a = c.e.reshape(a, (*batch, k, *rows) if flip_a else (*batch, *rows, k))
+    attributes = {"transpose_a": flip_a or None, "transpose_b": flip_b or None}
+    out = (*batch, *rows, math.prod(n))
+    made = c.e.make("ttir.matmul", [c.e.full(a), c.e.full(b)], attributes, out, lhs.of)
+    return c.e.typecast(c.e.reshape(made, shape), of)
+
+
+def _fold_dot(
+    c: Converter, lhs: Val, rhs: Val, dims: tuple[Sequence[int], ...], shape: tuple[int, ...], of: str
+) -> Val:
+    lhs_batch, rhs_batch, lhs_k, rhs_k = dims
+    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    left = [""] * len(lhs.shape)
+    right = [""] * len(rhs.shape)
+    for i, j in [*zip(lhs_batch, rhs_batch, strict=True), *zip(lhs_k, rhs_k, strict=True)]:
+        left[i] = right[j] = next(letters)
+    left = [name or next(letters) for name in left]
+    right = [name or next(letters) for name in right]
+    out = [left[i] for i in lhs_batch]
+    out += [name for i, name in enumerate(left) if i not in lhs_batch and i not in lhs_k]
+    out += [name for i, name in enumerate(right) if i not in rhs_batch and i not in rhs_k]
+    wide = [
+        array_of(v, "").astype(np.float32 if v.of.startswith("bf") else array_of(v, "").dtype)
+        for v in (lhs, rhs)
+    ]
+    return c.e.const(np.einsum(f"{''.join(left)},{''.join(right)}->{''.join(out)}", *wide), shape, of)
+
+
+# --- convolution --------------------------------------------------------------------------------------------------------
+
+
+def _layout(text: str) -> tuple[list[str], list[str], list[str]]:
+    """`<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>` -> the three lists."""
+    found = [part.replace(" ", "").split(",") for part in re.findall(r"\[([^\]]*)\]", text)]
+    if len(found) < 3:
+        raise Unsupported("unreadable dimension numbers of a convolution")
+    return found[0], found[1], found[2]
+
+
+@rule("stablehlo.convolution")
+def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    x, weight = vals
+    lhs, kernel, out = _layout(prop(op, "dimension_numbers"))
+    rank = len(lhs) - 2
+    groups, batch_groups = prop(op, "feature_group_count", 1), prop(op, "batch_group_count", 1)
+    stride = list(prop(op, "window_strides", (1,) * rank))
+    dilation = list(prop(op, "rhs_dilation", (1,) * rank))
+    spread = list(prop(op, "lhs_dilation", (1,) * rank))
+    given = prop(op, "padding")
+    padding = np.zeros((rank, 2), np.int64) if given is None else np.asarray(given).reshape(rank, 2)
+    before, after = [int(v) for v in padding[:, 0]], [int(v) for v in padding[:, 1]]
+    if batch_groups != 1:
+        raise Unsupported("batch groups")
+    if any(prop(op, "window_reversal", (False,))):
+        raise Unsupported("reversed windows")
+    if rank not in (1, 2, 3):
+        raise Unsupported(f"convolution over {rank} spatial dimensions")
+    shape, of = type_of(op.results[0])
+    spatial = [str(i) for i in range(rank)]
+    transposed = any(n != 1 for n in spread)
+    # weights as the ops want them: [O, I, ...], transposed convolutions [I, O, ...] with flipped windows
+    w = c.e.permute(weight, [kernel.index(name) for name in ["o", "i", *spatial]])
+    sizes = [weight.shape[kernel.index(name)] for name in spatial]
+    lifted = rank == 1
+    if lifted:  # a second spatial dimension of size 1
+        x = c.e.reshape(x, (*x.shape, 1))
+        lhs, out, spatial = [*lhs, "1"], [*out, "1"], ["0", "1"]
+        w = c.e.reshape(w, (*w.shape, 1))
+        sizes, stride, dilation, spread = [*sizes, 1], [*stride, 1], [*dilation, 1], [*spread, 1]
+        before, after = [*before, 0], [*after, 0]
+        shape = (*shape, 1)
+    if len(spatial) == 2 and min(before + after) < 0 and not transposed:
+        x, before, after = _crop(c, x, lhs, spatial, before, after)
+    names = (
+        "batch_dim",
+        *(("height_dim", "width_dim") if len(spatial) == 2 else ("depth_dim", "height_dim", "width_dim")),
+        "channel_dim",
+    )
+    dims = dict(zip(names, [lhs.index(name) for name in ["b", *spatial, "f"]], strict=True))
+    result = tuple(shape[out.index(name)] for name in lhs)
+    attributes = {"stride": stride, "groups": groups, **dims}
+    if transposed:
+        if len(spatial) != 2 or any(n != 1 for n in stride):
+            raise Unsupported("transposed convolution of this kind")
+        attributes |= _transposed(sizes, spread, dilation, before, after)
+        w = _flip_weights(c, w, groups)
+        made = c.e.make("ttir.conv_transpose2d", [c.e.full(x), c.e.full(w)], attributes, result, of)
+    elif len(spatial) == 2:
+        attributes |= {"padding": [*before, *after], "dilation": dilation}
+        made = c.e.make("ttir.conv2d", [c.e.full(x), c.e.full(w)], attributes, result, of)
+    else:
+        if before != after or any(n != 1 for n in dilation):
+            raise Unsupported("3-d convolution with uneven padding or dilation")
+        attributes |= {"padding": before}
+        made = c.e.make("ttir.conv3d", [c.e.full(x), c.e.full(w)], attributes, result, of)
+    made = c.e.permute(made, [lhs.index(name) for name in out])
+    return c.e.reshape(made, shape[:-1]) if lifted else made
+
+
+def _crop(
+    c: Converter, x: Val, lhs: list[str], spatial: Sequence[str], before: list[int], after: list[int]
+) -> tuple[Val, list[int], list[int]]:
+    begins, ends = [0] * len(x.shape), list(x.shape)
+    for i, name in enumerate(spatial):
+        axis = lhs.index(name)
+        begins[axis], ends[axis] = max(0, -before[i]), x.shape[axis] - max(0, -after[i])
+    return slice_val(c, x, begins, ends), [max(0, n) for n in before], [max(0, n) for n in after]
+
+
+def _transposed(
+    sizes: Sequence[int],
+    spread: Sequence[int],
+    dilation: Sequence[int],
+    before: Sequence[int],
+    after: Sequence[int],
+) -> dict[str, list[int]]:
+    """Attributes of conv_transpose2d for a convolution over a spread input with this padding."""
+    extents = [(k - 1) * d for k, d in zip(sizes, dilation, strict=True)]
+    low = [extent - n for extent, n in zip(extents, before, strict=True)]
+    high = [extent - n for extent, n in zip(extents, after, strict=True)]
+    extra = [max(0, a - b) for a, b in zip(low, high, strict=True)]
+    if min(low) < 0 or any(h + e != lo for h, e, lo in zip(high, extra, low, strict=True)):
+        if any(h > lo for h, lo in zip(high, low, strict=True)) or min(low) < 0:
+            # the op pads evenly and can only add behind: anything else needs a slice, which no model here has
+            raise Unsupported("transposed convolution with this padding")
+    return {"stride": list(spread), "padding": low + low, "output_padding": extra, "dilation": list(dilation)}
+
+
+def _flip_weights(c: Converter, w: Val, groups: int) -> Val:
+    """[O, I/g, h, w] -> [I, O/g, h, w] with reversed windows."""
+    outs, ins, height, width = w.shape
+    if groups > 1:
+        split = c.e.reshape(w, (groups, outs // groups, ins, height, width))
+        w = c.e.reshape(c.e.permute(split, [0, 2, 1, 3, 4]), (groups * ins, outs // groups, height, width))
+    else:
+        w = c.e.permute(w, [1, 0, 2, 3])
+    return c.e.make("ttir.reverse", [c.e.full(w)], {"dimensions": [2, 3]}, w.shape, w.of)

@@ -1,0 +1,271 @@
+"""Reductions, windows, sorting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation
+
+from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
+from alchemist.frontends.stablehlo.rules_eltwise import array_of, elementwise
+from alchemist.frontends.stablehlo.values import Unsupported, Val, shrink
+
+_REDUCE = {
+    "stablehlo.add": ("sum", np.sum, 0),
+    "stablehlo.maximum": ("max", np.max, -math.inf),
+    "stablehlo.minimum": ("min", np.min, math.inf),
+    "stablehlo.multiply": ("prod", np.prod, 1),
+    "stablehlo.or": ("reduce_or", np.any, 0),
+    "stablehlo.and": ("reduce_and", np.all, 1),
+}
+
+
+def _body(op: Operation) -> list[str]:
+    return [inner.name for inner in op.regions[0].blocks[0].ops]
+
+
+def _is_neutral(kind: str, init: Val) -> bool:
+    """Whether the start value changes nothing; integer extremes count as infinities."""
+    value = init.scalar()
+    if value is None:
+        return False
+    if kind in ("max", "min") and init.of.lstrip("su").startswith("i"):
+        info = (
+            np.iinfo(init.const.dtype) if init.const is not None and init.const.dtype.kind in "iu" else None
+        )
+        return info is not None and value == (info.min if kind == "max" else info.max)
+    return bool(
+        value
+        == {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf, "reduce_or": 0, "reduce_and": 1}[kind]
+    )
+
+
+@rule("stablehlo.reduce")
+def reduce(c: Converter, op: Operation, vals: list[Val]) -> Val | Sequence[Val]:
+    dims = list(prop(op, "dimensions"))
+    body = _body(op)
+    if len(vals) == 4:
+        return _arg_extreme(c, op, vals, dims)
+    if len(vals) != 2 or len(body) != 2 or body[0] not in _REDUCE:
+        raise Unsupported("a reduction with an own function")
+    name, function, _ = _REDUCE[body[0]]
+    x, init = vals
+    if not _is_neutral(name, init):
+        raise Unsupported("a reduction with an own start value")
+    return reduce_val(c, name, function, x, dims)
+
+
+def reduce_val(c: Converter, name: str, function: object, x: Val, dims: Sequence[int]) -> Val:
+    shape = tuple(n for i, n in enumerate(x.shape) if i not in dims)
+    if x.const is not None and callable(function):
+        wide = array_of(x, "").astype(np.float32) if x.of.startswith("bf") else array_of(x, "")
+        return c.e.const(shrink(np.asarray(function(wide, axis=tuple(dims)))), shape, x.of)
+    if not dims:
+        return x
+    if any(x.compact[i] != x.shape[i] for i in dims):
+        x = Val(x.shape, x.of, c.e.full(x))
+    compact = tuple(n for i, n in enumerate(x.compact) if i not in dims)
+    ssa = c.e.emit(f"ttir.{name}", [c.e.small(x)], {"dim_arg": dims, "keep_dim": False}, compact, x.of)
+    return Val(shape, x.of, ssa)
+
+
+def _arg_extreme(c: Converter, op: Operation, vals: list[Val], dims: Sequence[int]) -> list[Val]:
+    """(max, argmax) or (min, argmin): values with an iota along the one reduced dimension."""
+    x, positions = vals[0], vals[1]
+    first = next((inner for inner in op.regions[0].blocks[0].ops if inner.name == "stablehlo.compare"), None)
+    line = positions.const
+    if first is None or len(dims) != 1 or line is None or line.size != x.shape[dims[0]]:
+        raise Unsupported("a reduction of several tensors")
+    if not (line.reshape(-1) == np.arange(line.size)).all():
+        raise Unsupported("a reduction of several tensors")
+    direction = str(prop(first, "comparison_direction"))
+    largest = "GT" in direction or "GE" in direction
+    (shape, of), (_, index_of) = type_of(op.results[0]), type_of(op.results[1])
+    source = c.e.full(x)
+    attributes = {"dim_arg": list(dims), "keep_dim": False}
+    best = c.e.make("ttir.max" if largest else "ttir.min", [source], attributes, shape, of)
+    keys = source if largest else c.e.emit("ttir.neg", [source], None, x.shape, x.of)
+    return [best, c.e.make("ttir.argmax", [keys], attributes, shape, index_of)]
+
+
+# --- windows ------------------------------------------------------------------------------------------------------------
+
+
+@rule("stablehlo.reduce_window")
+def reduce_window(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """Pools (on NHWC with permutes around where needed) and cumulative sums."""
+    if len(vals) != 2:
+        raise Unsupported("windows over several tensors")
+    x, init = vals
+    rank = len(x.shape)
+    ones = (1,) * rank
+    window = prop(op, "window_dimensions")
+    strides = prop(op, "window_strides") or ones
+    dilation = prop(op, "window_dilations") or ones
+    given = prop(op, "padding")
+    padding = np.zeros((rank, 2), np.int64) if given is None else np.asarray(given).reshape(rank, 2)
+    body = _body(op)
+    name = _REDUCE.get(body[0], ("",))[0] if len(body) == 2 else _extreme_body(op)
+    if any(n != 1 for n in prop(op, "base_dilations") or ones) or name not in ("sum", "max", "min"):
+        raise Unsupported("windows with an own function")
+    if not _is_neutral(name, init):
+        raise Unsupported("windows with an own start value")
+    shape, of = type_of(op.results[0])
+    if x.const is not None:
+        return _fold_window(c, x, (window, strides, dilation, padding), name, shape, of)
+    axes = [i for i in range(rank) if window[i] != 1 or strides[i] != 1 or padding[i].any()]
+    if not axes:
+        return x
+    if len(axes) == 1 and name == "sum" and shape == x.shape:
+        (axis,) = axes
+        size = x.shape[axis]
+        if window[axis] == size and tuple(padding[axis]) in ((size - 1, 0), (0, size - 1)):
+            return _cumsum(c, x, axis, reverse=tuple(padding[axis]) == (0, size - 1))
+    if len(axes) > 2 or rank < 2:
+        raise Unsupported("windows over more than two dimensions")
+    return _pool(c, x, axes, (window, strides, dilation, padding), name, shape)
+
+
+def _extreme_body(op: Operation) -> str:
+    """torch's maximum that lets NaN through: compare + selects."""
+    for inner in op.regions[0].blocks[0].ops:
+        if inner.name == "stablehlo.compare":
+            direction = str(prop(inner, "comparison_direction"))
+            return "max" if "G" in direction else "min" if "L" in direction else ""
+    return ""
+
+
+def _cumsum(c: Converter, x: Val, axis: int, reverse: bool) -> Val:
+    value = c.e.full(x)
+    flip = {"dimensions": [axis]}
+    if reverse:
+        value = c.e.emit("ttir.reverse", [value], flip, x.shape, x.of)
+    value = c.e.emit("ttir.cumsum", [value], {"dim": axis}, x.shape, x.of)
+    return c.e.make("ttir.reverse", [value], flip, x.shape, x.of) if reverse else Val(x.shape, x.of, value)
+
+
+Window = tuple[Sequence[int], Sequence[int], Sequence[int], "np.ndarray[tuple[int, int], np.dtype[np.int64]]"]
+
+
+def _fold_window(c: Converter, x: Val, how: Window, name: str, shape: tuple[int, ...], of: str) -> Val:
+    """The counts by which average pools divide: windows over a constant."""
+    window, strides, dilation, padding = how
+    fill = {"sum": 0, "max": -np.inf, "min": np.inf}[name]
+    array = array_of(x, "").astype(np.float64)
+    padded = np.pad(array, [tuple(pair) for pair in padding], constant_values=fill)
+    extent = tuple((w - 1) * d + 1 for w, d in zip(window, dilation, strict=True))
+    view = np.lib.stride_tricks.sliding_window_view(padded, extent)
+    view = view[(*(slice(None, None, s) for s in strides), *(slice(None, None, d) for d in dilation))]
+    function = {"sum": np.sum, "max": np.max, "min": np.min}[name]
+    out = function(view, axis=tuple(range(len(shape), 2 * len(shape))))
+    return c.e.const(shrink(np.asarray(out)), shape, of)
+
+
+def _pool(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, shape: tuple[int, ...]) -> Val:
+    """2-d pool over `axes` as [N, H, W, C]: other dimensions before the first axis are batch, the last one channels."""
+    window, strides, dilation, padding = how
+    if len(axes) == 1:  # a neighbour of size-1 window makes the second spatial dimension
+        only = axes[0]
+        near = [
+            i
+            for i in (only + 1, only - 1)
+            if 0 < i < len(x.shape) - (x.shape[-1] != 1 and only != len(x.shape) - 1)
+        ]
+        extra = next((i for i in near if i not in axes), None)
+        if extra is None:
+            widened = Val((*x.shape, 1), x.of, c.e.reshape_ssa(c.e.full(x), (*x.shape, 1)))
+            pad = np.concatenate([padding, np.zeros((1, 2), np.int64)])
+            made = _pool(
+                c,
+                widened,
+                [only, len(x.shape)],
+                ((*window, 1), (*strides, 1), (*dilation, 1), pad),
+                name,
+                (*shape, 1),
+            )
+            return c.e.reshape(made, shape)
+        axes = sorted((only, extra))
+    rest = [i for i in range(len(x.shape)) if i not in axes]
+    behind = [i for i in rest if i > axes[-1]]
+    channels = behind or rest[-1:]
+    batch = [i for i in rest if i not in channels]
+    order = [*batch, *axes, *channels]
+    moved = c.e.permute(Val(x.shape, x.of, c.e.full(x)), order)
+    n, ch = math.prod(x.shape[i] for i in batch), math.prod(x.shape[i] for i in channels)
+    flat = c.e.reshape(moved, (n, x.shape[axes[0]], x.shape[axes[1]], ch))
+    out = (n, shape[axes[0]], shape[axes[1]], ch)
+    attributes = {
+        "kernel": [window[i] for i in axes],
+        "stride": [strides[i] for i in axes],
+        "dilation": [dilation[i] for i in axes],
+        "padding": [int(padding[i][0]) for i in axes] + [int(padding[i][1]) for i in axes],
+        "ceil_mode": False,
+    }
+    value = c.e.full(flat)
+    if name == "sum":
+        count = math.prod(window[i] for i in axes)
+        mean = c.e.make("ttir.avg_pool2d", [value], attributes | {"count_include_pad": True}, out, x.of)
+        made = elementwise(c, "multiply", [mean, c.e.scalar(float(count), out, x.of)], out, x.of)
+    elif name == "min":
+        turned = c.e.emit("ttir.neg", [value], None, flat.shape, x.of)
+        made = elementwise(
+            c, "neg", [c.e.make("ttir.max_pool2d", [turned], attributes, out, x.of)], out, x.of
+        )
+    else:
+        made = c.e.make("ttir.max_pool2d", [value], attributes, out, x.of)
+    unfolded = c.e.reshape(made, tuple(shape[i] for i in order))
+    return c.e.permute(unfolded, [order.index(i) for i in range(len(shape))])
+
+
+# --- sorting ------------------------------------------------------------------------------------------------------------
+
+
+@rule("chlo.top_k")
+def top_k(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    (shape, of), (_, index_of) = type_of(op.results[0]), type_of(op.results[1])
+    from alchemist.ir.attributes import tensor
+
+    attributes = {"k": prop(op, "k"), "dim": -1, "largest": True, "sorted": True}
+    values, indices = c.e.b.op(
+        "ttir.topk", [c.e.full(vals[0])], attributes, [tensor(shape, of), tensor(shape, index_of)]
+    )
+    return [Val(shape, of, values), Val(shape, index_of, indices)]
+
+
+@rule("stablehlo.sort")
+def sort(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    """One key, with or without its positions."""
+    from alchemist.ir.attributes import tensor
+
+    axis = prop(op, "dimension", -1)
+    first = next((inner for inner in op.regions[0].blocks[0].ops if inner.name == "stablehlo.compare"), None)
+    directions = [
+        str(prop(i, "comparison_direction"))
+        for i in op.regions[0].blocks[0].ops
+        if i.name == "stablehlo.compare"
+    ]
+    if first is None:
+        raise Unsupported("a sort with an own order")
+    descending = "GT" in directions[-1] or "GE" in directions[-1]
+    shape, of = vals[0].shape, vals[0].of
+    if len(vals) > 2:
+        raise Unsupported("a sort of more than two tensors")
+    if len(vals) == 2:
+        line = vals[1].const
+        if line is None or line.size != shape[axis] or not (line.reshape(-1) == np.arange(line.size)).all():
+            raise Unsupported("a sort that carries other values", hint="use argsort and take")
+    index_of = vals[1].of if len(vals) == 2 else "i32"
+    attributes = {"dim": axis, "descending": descending, "stable": bool(prop(op, "is_stable", False))}
+    values, indices = c.e.b.op(
+        "ttir.sort", [c.e.full(vals[0])], attributes, [tensor(shape, of), tensor(shape, index_of)]
+    )
+    return [Val(shape, of, values), Val(shape, index_of, indices)][: len(vals)]
+
+
+@rule("stablehlo.batch_norm_inference")
+def batch_norm(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    shape, of = type_of(op.results[0])
+    attributes = {"epsilon": prop(op, "epsilon"), "dimension": prop(op, "feature_index")}
+    return c.e.make("ttir.batch_norm_inference", [c.e.full(val) for val in vals], attributes, shape, of)

@@ -1,0 +1,100 @@
+"""Origins from JAX locations: scopes from marked named scopes, frames from call site chains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+from xdsl.ir import Attribute
+
+from alchemist.ir.location import Frame, Scope, SourceInfo, decode
+
+_MARK = re.compile(r"@([^/\[\]()]+)\[([^\]/]*)\]")
+_LIBRARY = re.compile(
+    r"(^|/)(jax|jaxlib|flax|equinox|optax|einops|alchemist)/|^<frozen|/lib/python3\.\d+/(?!site-packages)"
+)
+ENTRY = "alchemist_traced_entry"
+"""Name of the function that the JAX front end traces; frames outside it are not the model's."""
+
+
+def scope_mark(class_name: str, path: str) -> str:
+    """Text for `jax.named_scope` that `Sources` turns into a Scope."""
+    return f"@{class_name}[{path}]"
+
+
+def package_path(file: str) -> str:
+    """A file relative to its package root: the part after site-packages, or its name below folders with __init__.py."""
+    _, found, rest = file.partition("/site-packages/")
+    return rest if found else file.rpartition("/")[2]
+
+
+class Sources:
+    """Memoised reading of locations. files: relative name -> path of every frame seen.
+
+    roots: folders of frameworks (guessed from paths when empty). name_of: path -> name as in `Frame.file`.
+    """
+
+    def __init__(self, roots: tuple[str, ...] = (), name_of: Callable[[str], str] = package_path) -> None:
+        self._roots = roots
+        self._name_of = name_of
+        self._known: dict[int, SourceInfo] = {}
+        self._alive: list[Attribute] = []
+        self.files: dict[str, str] = {}
+
+    def of(self, location: Attribute, op: str, call: SourceInfo | None = None) -> SourceInfo:
+        """Origin of an op called `op`. call: the origin of the call through which its function is inlined; its frames
+        and scopes win, because a function that is traced once and called twice holds the frames of the first call."""
+        info = self._known.get(id(location))
+        if info is None:
+            info = self._known[id(location)] = self._read(location)
+            self._alive.append(location)
+        if call is not None:
+            return replace(call, op=op, name=info.name or call.name)
+        return replace(info, op=op)
+
+    def _is_library(self, file: str) -> bool:
+        if self._roots:
+            return file.startswith((*self._roots, "<frozen"))
+        return _LIBRARY.search(file) is not None
+
+    def _read(self, location: Attribute) -> SourceInfo:
+        path, frames = _walk(location)
+        if "|" in path:
+            return decode(path)
+        for index, (_, _, function) in enumerate(frames):
+            if function.endswith(ENTRY):
+                frames = frames[index + 1 :]
+                break
+        own = []
+        for file, line, function in frames:
+            if file and not self._is_library(file):
+                name = self._name_of(file)
+                self.files.setdefault(name, file)
+                own.append(Frame(name, line, function.rpartition(".")[2]))
+        scopes = tuple(Scope(match[2], match[1]) for match in _MARK.finditer(path))
+        name = path.rpartition("/")[2]
+        return SourceInfo(tuple(dict.fromkeys(scopes)), tuple(own), "", re.sub(r"\W+", "_", name).strip("_"))
+
+
+def _walk(location: Attribute, function: str = "") -> tuple[str, list[tuple[str, int, str]]]:
+    """(name path, frames outermost first as (file, line, function))."""
+    match location:
+        case NameLoc(location=FileLineColLoc()):
+            return "", _walk(location.location, location.desc.data)[1]
+        case NameLoc():
+            path, frames = _walk(location.location)
+            own = location.desc.data
+            return (own if not path or path == own else f"{own}/{path}" if "/" not in own else own), frames
+        case CallSiteLoc():
+            path, inner = _walk(location.callee)
+            outer_path, outer = _walk(location.caller)
+            return path or outer_path, outer + inner
+        case FileLineColLoc():
+            return "", [(location.filename.data, location.line.data, function)]
+        case FusedLoc():
+            parts = location.locations.data if isinstance(location.locations, ArrayAttr) else ()
+            return _walk(parts[0]) if parts else ("", [])
+        case _:
+            return "", []

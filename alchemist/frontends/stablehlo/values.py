@@ -1,0 +1,290 @@
+"""Values during conversion: what is known at compile time, and broadcasts that are not materialised."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from alchemist.errors import AlchemistError
+from alchemist.ir import access
+from alchemist.ir.attributes import numpy_dtype, tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import SourceInfo
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+
+FOLD_LIMIT = 1 << 24
+"""Largest constant, in elements, that is computed during conversion."""
+INLINE_LIMIT = 64
+"""Constants with more elements (splats apart) become arguments of kind `constant`."""
+
+
+class Unsupported(AlchemistError):
+    """This op, as used here, has no conversion; collected by the driver into one UnsupportedOpError."""
+
+
+class Val:
+    """A StableHLO value of logical `shape` and element name `of`.
+
+    Either `const` (a numpy array) or `ssa` holds it in *compact* form: same rank, size 1 where the value is broadcast.
+    """
+
+    __slots__ = ("const", "of", "shape", "ssa")
+
+    def __init__(
+        self, shape: Shape, of: str, ssa: SSAValue | None = None, const: Array | None = None
+    ) -> None:
+        self.shape = shape
+        self.of = of
+        self.ssa = ssa
+        self.const = const
+
+    @property
+    def compact(self) -> Shape:
+        if self.const is not None:
+            return tuple(self.const.shape)
+        assert self.ssa is not None
+        return access.shape(self.ssa)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is broadcast."""
+        return self.compact == self.shape
+
+    def scalar(self) -> Any:
+        """The one value of a constant splat, else None."""
+        if self.const is None or self.const.size != 1:
+            return None
+        return self.const.reshape(-1)[0].item()
+
+    def array(self) -> Array | None:
+        """The constant in its logical shape (a view)."""
+        return None if self.const is None else np.broadcast_to(self.const, self.shape)
+
+
+def shrink(array: Array) -> Array:
+    """Compact form of a constant: dimensions along which all values agree get size 1."""
+    for axis in range(array.ndim):
+        if array.shape[axis] > 1:
+            first = array.take([0], axis)
+            if array.strides[axis] == 0 or (array == first).all():
+                array = first
+    return array
+
+
+class Emitter:
+    """Makes TTIR ops from Vals. `source` is the origin of what is emitted now.
+
+    lifted: large constants that became function arguments, in order: (name stem, array, argument value).
+    """
+
+    def __init__(self, builder: Builder) -> None:
+        self.b = builder
+        self.lifted: list[tuple[str, Array, SSAValue]] = []
+        self._made: dict[tuple[Any, ...], SSAValue] = {}
+
+    @property
+    def source(self) -> Any:
+        return self.b.source
+
+    @source.setter
+    def source(self, info: SourceInfo | None) -> None:
+        self.b.source = info
+
+    # --- constants ---
+
+    def const(self, array: Array, shape: Shape, of: str) -> Val:
+        return Val(shape, of, const=np.asarray(array, dtype=numpy_dtype(of)))
+
+    def scalar(self, value: Any, shape: Shape, of: str) -> Val:
+        return self.const(np.full((1,) * len(shape), value), shape, of)
+
+    # --- materialising ---
+
+    def small(self, val: Val) -> SSAValue:
+        """The compact value as SSA."""
+        if val.ssa is not None:
+            return val.ssa
+        assert val.const is not None
+        return self._constant(val.const, val.of)
+
+    def full(self, val: Val) -> SSAValue:
+        """The value in its logical shape as SSA."""
+        if val.is_full:
+            return self.small(val)
+        if val.const is not None:
+            return self._constant(np.broadcast_to(val.const, val.shape), val.of)
+        factors = [s // c if c else 1 for s, c in zip(val.shape, val.compact, strict=True)]
+        return self.emit(
+            "ttir.broadcast", [self.small(val)], {"broadcast_dimensions": factors}, val.shape, val.of
+        )
+
+    def _constant(self, array: Array, of: str) -> SSAValue:
+        flat = array[(slice(0, 1),) * array.ndim] if array.size else array
+        splat = array.size == 1 or (
+            array.size > 0 and (not any(array.strides) or bool((array == flat).all()))
+        )
+        if splat:
+            value = flat.reshape(-1)[0].item()
+            if isinstance(value, float) or (
+                isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31
+            ):
+                return self.emit(
+                    "ttir.full", [], {"shape": array.shape, "fill_value": value}, array.shape, of
+                )
+            return self.emit(
+                "ttir.constant", [], {"value": access.splat(value, array.shape, of)}, array.shape, of
+            )
+        array = np.ascontiguousarray(array)
+        if array.size <= INLINE_LIMIT:
+            return self.emit("ttir.constant", [], {"value": access.elements(array, of)}, array.shape, of)
+        key = (of, array.shape, array.tobytes())
+        found = self._made.get(key)
+        if found is None:
+            found = self.b.block.insert_arg(tensor(array.shape, of), len(self.b.block.args))
+            self._made[key] = found
+            info = self.source if isinstance(self.source, SourceInfo) else None
+            self.lifted.append((info.name if info else "", array, found))
+        return found
+
+    # --- emitting ---
+
+    def emit(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        attributes: Mapping[str, Any] | None,
+        shape: Sequence[int],
+        of: str,
+    ) -> SSAValue:
+        result: SSAValue = self.b.op(name, operands, attributes, [tensor(tuple(shape), of)])
+        return result
+
+    def make(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        attributes: Mapping[str, Any] | None,
+        shape: Sequence[int],
+        of: str,
+    ) -> Val:
+        """An op whose result is not broadcast."""
+        return Val(tuple(shape), of, self.emit(name, operands, attributes, shape, of))
+
+    # --- shape changes that work on the compact form ---
+
+    def reshape_ssa(self, value: SSAValue, shape: Shape) -> SSAValue:
+        """Reshape, keeping reduced dimensions in the reduction that made the value where that is what is asked."""
+        if access.shape(value) == shape:
+            return value
+        op = getattr(value, "op", None)
+        if op is not None and op.name in _REDUCTIONS and not access.attr(op, "keep_dim"):
+            given = access.shape(op.operands[0])
+            dims = access.attr(op, "dim_arg") or tuple(range(len(given)))
+            if shape == tuple(1 if i in dims else n for i, n in enumerate(given)):
+                return self.emit(
+                    op.name,
+                    [op.operands[0]],
+                    {"dim_arg": dims, "keep_dim": True},
+                    shape,
+                    access.element_type(value),
+                )
+        if op is not None and op.name == "ttir.reshape":
+            return self.reshape_ssa(op.operands[0], shape)
+        return self.emit("ttir.reshape", [value], {"shape": shape}, shape, access.element_type(value))
+
+    def reshape(self, val: Val, shape: Shape) -> Val:
+        """Logical reshape; broadcast dimensions stay virtual where their group of dimensions allows."""
+        compact = regroup(val.shape, val.compact, shape)
+        if compact is None:
+            val = (
+                Val(val.shape, val.of, self.full(val))
+                if val.const is None
+                else self.const(np.broadcast_to(val.const, val.shape), val.shape, val.of)
+            )
+            compact = shape
+        if val.const is not None:
+            return Val(shape, val.of, const=val.const.reshape(compact))
+        return Val(shape, val.of, self.reshape_ssa(self.small(val), compact))
+
+    def permute(self, val: Val, order: Sequence[int]) -> Val:
+        shape = tuple(val.shape[axis] for axis in order)
+        if list(order) == sorted(order):
+            return val
+        if val.const is not None:
+            return Val(shape, val.of, const=val.const.transpose(order))
+        compact = tuple(val.compact[axis] for axis in order)
+        small = self.small(val)
+        moved = [axis for axis in order if val.compact[axis] != 1]
+        if moved == sorted(moved):
+            return Val(shape, val.of, self.reshape_ssa(small, compact))
+        return Val(
+            shape, val.of, self.emit("ttir.permute", [small], {"permutation": list(order)}, compact, val.of)
+        )
+
+    def broadcast(self, val: Val, dims: Sequence[int], shape: Shape) -> Val:
+        """stablehlo.broadcast_in_dim: operand dimension i is result dimension dims[i]."""
+        if list(dims) != sorted(dims):
+            order = sorted(range(len(dims)), key=lambda i: dims[i])
+            val, dims = self.permute(val, order), sorted(dims)
+        compact = [1] * len(shape)
+        for source, target in zip(val.compact, dims, strict=True):
+            compact[target] = source
+        if val.const is not None:
+            return Val(shape, val.of, const=val.const.reshape(compact))
+        return Val(shape, val.of, self.reshape_ssa(self.small(val), tuple(compact)))
+
+    def typecast(self, val: Val, of: str) -> Val:
+        if of == val.of:
+            return val
+        if val.const is not None:
+            with np.errstate(all="ignore"):
+                return Val(val.shape, of, const=val.const.astype(numpy_dtype(of)))
+        return Val(val.shape, of, self.emit("ttir.typecast", [self.small(val)], None, val.compact, of))
+
+
+_REDUCTIONS = (
+    "ttir.sum",
+    "ttir.mean",
+    "ttir.max",
+    "ttir.min",
+    "ttir.prod",
+    "ttir.argmax",
+    "ttir.reduce_or",
+    "ttir.reduce_and",
+)
+
+
+def regroup(shape: Shape, compact: Shape, target: Shape) -> Shape | None:
+    """Compact form of a reshape to `target`, None if a broadcast dimension would merge with a real one."""
+    if compact == shape:
+        return target
+    if 0 in shape:
+        return None
+    out: list[int] = []
+    i = j = 0
+    while i < len(shape) or j < len(target):
+        start_i, start_j = i, j
+        left = right = 1
+        if i < len(shape):
+            left, i = shape[i], i + 1
+        if j < len(target):
+            right, j = target[j], j + 1
+        while left != right:
+            if left < right:
+                left, i = left * shape[i], i + 1
+            else:
+                right, j = right * target[j], j + 1
+        sources, kept = shape[start_i:i], compact[start_i:i]
+        if sources == kept:
+            out += target[start_j:j]
+        elif math.prod(kept) == 1:
+            out += [1] * (j - start_j)
+        else:
+            return None
+    return tuple(out)
