@@ -165,7 +165,7 @@ def _is_code(param: Param) -> bool:
 def bind_method(name: str, set_index: int, implementation: Callable[..., Any], owner: str = "") -> Callable[..., Any]:
     """A function that checks its arguments against the table, then calls `implementation(self, **given)`."""
     overloads = Overloads(name, overload_set(set_index), "method", owner or "self")
-    if all(not one.params for one in overloads.overloads):
+    if all(not one.params or any(param.kind in ("*", "**") for param in one.params) for one in overloads.overloads):
         bound: Callable[..., Any] = implementation
     else:
 

@@ -154,7 +154,7 @@ def _enum(name: str) -> Checker:
 
 def _instance(name: str) -> Checker:
     def check(value: Any, loose: bool) -> Any:
-        cls = _classes.get(name)
+        cls = _classes.get(name) or _made_class(name)
         if cls is None:
             return MISMATCH  # a class that the simulator does not offer: only None passes
         if isinstance(value, cls):
@@ -166,9 +166,20 @@ def _instance(name: str) -> Checker:
     return check
 
 
+@cache
+def _made_class(short: str) -> type | None:
+    """Config classes are made when a type string first needs them."""
+    from ttnn._configs import CONFIG_CLASSES, config_class
+
+    for name in CONFIG_CLASSES:
+        if facts()["classes"][name]["of"] == short:
+            return config_class(name)
+    return None
+
+
 _BASIC: dict[str, Checker] = {
     "int": check_int, "int_": check_int, "float": check_float, "bool": check_bool, "str": check_str, "object": check_any, "None": _check_none,
-    "NoneType": _check_none, "pathlib.Path": check_path, "os.PathLike": check_path, "ArrayLike[]": check_any,
+    "NoneType": _check_none, "pathlib.Path": check_path, "os.PathLike": check_path,
     "ForwardRef(torch.Tensor)": check_any, "ForwardRef(torch.dtype)": check_any, "List": check_any, "list": check_any, "dict": check_any,
     "detail::tuple<int_, int_>": _refuse,
 }  # fmt: skip
@@ -193,6 +204,8 @@ def checker(text: str) -> Checker:
         return _BASIC[text]
     if len(parts := _split(text, "|")) > 1:
         return _union([checker(part) for part in parts])
+    if text == "ArrayLike[]":
+        return _instance("ArrayLike")
     if match := re.fullmatch(r"(\w+)\[(.*)\]", text):
         head, inner = match.group(1), _split(match.group(2), ",")
         if head == "Optional":
@@ -305,7 +318,3 @@ def _encode_sequence(values: Any, tensors: list[Any] | None) -> bytes:
         tensors.extend(value._handle for value in values)
         return struct.pack(f"<cI{len(values)}I", b"T", len(values), *range(first, len(tensors)))
     return b"l" + len(values).to_bytes(4, "little") + b"".join(encode(value, tensors) for value in values)
-
-
-def table_version() -> str:
-    return str(facts()["version"])

@@ -1,0 +1,166 @@
+"""TT-NN on the simulator: the names, signatures and behaviour of the real `ttnn` (0.81.1) for inference on one device.
+
+Names are made on first use from `_signatures.json`. A name that the real package has and this one does not raises an
+AttributeError that says so. `ttnn._operation.ops_without_kernel()` lists ops that are offered but not computed yet.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from typing import Any
+
+from ttnn._facts import absent, facts, offered, resolve_alias
+
+__version__ = facts()["version"]
+
+# Where hand-written things live; ops and enums come from the table.
+_HOME = {
+    "_tensor": ("Tensor",),
+    "_grid": ("Shape", "CoreCoord", "CoreRange", "CoreRangeSet", "CoreGrid"),
+    "_memory": ("ShardSpec", "NdShardSpec", "MemoryConfig", "Tile", "TensorSpec"),
+    "_mesh": ("MeshShape", "MeshCoordinate", "QueueId", "SubDeviceId", "MeshEvent", "TensorTopology", "PlacementReplicate"),
+    "_configs": ("UnaryWithParam",),
+    "_device": (
+        "Device", "DispatchCoreConfig", "CreateDevice", "CreateDevices", "CloseDevice", "CloseDevices", "GetDefaultDevice", "SetDefaultDevice",
+        "GetNumAvailableDevices", "GetNumPCIeDevices", "ReadDeviceProfiler", "close_device", "close_mesh_device", "create_mesh_device",
+        "get_arch_name", "record_event", "wait_for_event", "event_synchronize", "element_size",
+        *(f"device.{name}" for name in (
+            "open_device", "manage_device", "synchronize_device", "get_memory_view", "dump_device_memory_state", "get_l1_alignment",
+            "get_dram_alignment", "get_max_worker_l1_unreserved_size", "init_device_compute_kernel_config", "is_wormhole_b0", "is_blackhole",
+        )),
+        *(f"distributed.{name}" for name in ("open_mesh_device", "get_num_devices", "get_device_ids")),
+    ),
+    "_host": (
+        "from_torch", "to_torch", "as_tensor", "load_tensor", "dump_tensor", "get_device_tensors", "allocate_tensor_on_device",
+        "allocate_tensor_on_host", "tile_size", "get_conv_output_dim", "corerange_to_cores", "Config", "CONFIG", "manage_config",
+        "layernorm_default_compute_config", "create_layernorm_program_config", "global_avg_pool2d", "get_group_norm_cores_across_channel",
+        "create_group_norm_input_mask", "create_group_norm_input_negative_mask", "create_group_norm_weight_bias_rm",
+        "operations.normalization.rmsnorm_default_compute_config",
+        *(f"core.{name}" for name in (
+            "create_sharded_memory_config", "create_sharded_memory_config_", "num_cores_to_corerangeset", "grid_to_cores", "split_work_to_cores",
+            "get_memory_config", "is_sharded", "has_tile_padding", "is_tensor_storage_on_device", "has_storage_type_of", "divup", "roundup",
+            "ttnn_dtype_to_torch_dtype", "set_printoptions",
+        )),
+    ),
+}  # fmt: skip
+_RENAMED = {"Device": "MeshDevice"}
+_PLACES = {f"ttnn.{name}": home for home, names in _HOME.items() for name in names}
+_SUBMODULES = ("transformer", "experimental", "kv_cache", "device", "core", "types", "distributed", "operations")
+_DEEPER = {"operations": ("conv2d", "matmul", "normalization", "pool", "transformer", "reduction", "embedding")}
+
+
+def _make(name: str) -> Any:
+    """The object behind a full name of the table."""
+    name = resolve_alias(name)
+    table = facts()
+    if name in _PLACES:
+        short = name.rsplit(".", 1)[-1]
+        return getattr(importlib.import_module(f"ttnn.{_PLACES[name]}"), _RENAMED.get(short, short))
+    if name in table["enums"]:
+        from ttnn._enums import enum_class
+
+        return enum_class(name)
+    if name in table["classes"]:
+        return _config(name)
+    if name in table["values"]:
+        return _value(*table["values"][name])
+    if name in table["functions"]:
+        from ttnn._operation import Operation
+
+        return Operation(name)
+    raise KeyError(name)
+
+
+def _config(name: str) -> Any:
+    from ttnn import _configs
+
+    if name in _configs.MARKERS:
+        return _configs.marker_class(name)
+    made: Any = _configs.config_class(name)
+    if name == "ttnn.Conv2dSliceConfig":
+        made.SliceTypeEnum = _make("ttnn.Conv2dSliceConfig.SliceTypeEnum")
+    return made
+
+
+def _value(type_: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    from ttnn import _convert
+
+    if type_ == "MemoryConfig":
+        _make("ttnn.MemoryConfig")
+    if type_ == "Op2DSliceConfig":
+        return _make("ttnn.Conv2dSliceConfig")(slice_type=_make("ttnn.Conv2dL1Full"), num_slices=0)
+    if type_ == "CoreCoord":
+        _make("ttnn.CoreCoord")
+    return _convert.default_value(value, type_)
+
+
+_made: dict[str, Any] = {}
+
+
+def _lookup(module: str, name: str) -> Any:
+    """Attribute `name` of `ttnn` or one of its modules."""
+    full = f"{module}.{name}"
+    if name.startswith("__"):
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    if name in offered(module):
+        canonical = resolve_alias(full)
+        try:
+            if canonical not in _made:
+                _made[canonical] = _make(canonical)
+        except KeyError:
+            pass
+        else:
+            return _made[canonical]
+    if absent(full):
+        from ttnn_shim.errors import NotOffered
+
+        raise NotOffered(f"{full} exists in ttnn {__version__} but not in the simulator{_similar(module, name)}", name=name)
+    raise AttributeError(f"module {module!r} has no attribute {name!r}{_similar(module, name)}", name=name)
+
+
+def _similar(module: str, name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, offered(module), 4, 0.6)
+    return f"; it has {', '.join(close)}" if close else ""
+
+
+class _Module(types.ModuleType):
+    """A submodule whose names come from the table."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = _lookup(self.__name__, name)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *offered(self.__name__)})
+
+
+def _add_submodule(parent: Any, name: str) -> _Module:
+    full = f"{parent.__name__}.{name}"
+    module = _Module(full, f"Part of TT-NN on the simulator; see `dir({full})`.")
+    module.__path__ = []  # type: ignore[attr-defined]
+    sys.modules[full] = module
+    setattr(parent, name, module)
+    for deeper in _DEEPER.get(name, ()):
+        _add_submodule(module, deeper)
+    return module
+
+
+for _name in _SUBMODULES:
+    _add_submodule(sys.modules[__name__], _name)
+
+
+def __getattr__(name: str) -> Any:
+    value = _lookup("ttnn", name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *offered("ttnn")})

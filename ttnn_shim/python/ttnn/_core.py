@@ -1,0 +1,130 @@
+"""The only module that talks to the C ABI: loading, errors, op calls, the hook for profiles."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ttnn_shim.errors import BY_CODE, InternalError, ShimError
+from ttnn_shim.native import load
+
+ffi, lib, origin = load()
+ABI_VERSION = 1
+if lib.shim_abi_version() != ABI_VERSION:
+    raise ImportError(f"{origin} has ABI version {lib.shim_abi_version()}, this package needs {ABI_VERSION}: build them together")
+
+_PACKAGES = (os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.dirname(os.path.abspath(sys.modules["ttnn_shim"].__file__ or "")) + os.sep)
+
+
+def user_location(depth: int = 1) -> str:
+    """`file:line` of the innermost frame outside ttnn."""
+    frame = sys._getframe(depth)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_PACKAGES):
+            return f"{file}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
+def text(pointer: Any) -> str:
+    return "" if pointer == ffi.NULL else ffi.string(pointer).decode("utf-8", "replace")
+
+
+def last_error(op: str = "") -> ShimError:
+    """The core's last error of this thread, at the caller's line."""
+    kind = BY_CODE.get(lib.shim_error_code(), InternalError)
+    name = text(lib.shim_error_op()) or op
+    return kind(text(lib.shim_error_message()), op=name, hint=text(lib.shim_error_hint()), location=user_location(2))
+
+
+def check(status: int, op: str = "") -> None:
+    if status:
+        raise last_error(op)
+
+
+def error(kind: type[ShimError], message: str, op: str = "", hint: str = "") -> ShimError:
+    """An error of the Python layer, at the caller's line."""
+    return kind(message, op=op, hint=hint, location=user_location(2))
+
+
+# --- attributes: parsed once by the core, shared by equal calls -------------------------------------------------------
+
+_ATTRS_LIMIT = 8192
+_attrs: dict[bytes, Any] = {}
+
+
+def attrs_of(blob: bytes) -> Any:
+    """The core's attribute set for a blob."""
+    found = _attrs.get(blob)
+    if found is None:
+        if len(_attrs) >= _ATTRS_LIMIT:
+            _attrs.clear()
+        out = ffi.new("shim_attrs **")
+        check(lib.shim_attrs_new(blob, len(blob), out))
+        found = _attrs[blob] = ffi.gc(out[0], lib.shim_attrs_free)
+    return found
+
+
+# --- op calls ---------------------------------------------------------------------------------------------------------
+
+
+class CallHook(Protocol):
+    """Sees every op call. `before` returns the number that the call's device programs carry; `after` runs when the call is done."""
+
+    def before(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int: ...
+
+    def after(self, call_id: int) -> None: ...
+
+
+hook: CallHook | None = None
+
+
+def set_call_hook(new: CallHook | None) -> None:
+    """Installs (or removes) the observer of op calls: profiles, call sites."""
+    global hook
+    hook = new
+    if new is None:
+        lib.shim_set_call(0)
+
+
+_results: list[Any] = []
+_op_ids: dict[str, int] = {}
+Wrap = Callable[[Any], Any]
+
+
+def op_names() -> frozenset[str]:
+    """Ops that the core has kernels for."""
+    return frozenset(text(lib.shim_op_names()).split())
+
+
+def find_op(name: str) -> int | None:
+    """The core's id of an op, or None."""
+    if name not in _op_ids:
+        out = ffi.new("int *")
+        if name not in op_names():
+            return None
+        check(lib.shim_op_find(name.encode(), out), name)
+        _op_ids[name] = int(out[0])
+    return _op_ids[name]
+
+
+def invoke(op_id: int, name: str, handles: list[Any], device: Any, blob: bytes, wrap: Wrap) -> tuple[list[Any], list[int]]:
+    """Runs an op. handles: `shim_tensor *`; device: `shim_device *` or NULL; wrap: handle -> Tensor. Returns tensors and numbers."""
+    result = _results.pop() if _results else ffi.new("shim_result *")
+    attrs = _attrs.get(blob)
+    if attrs is None:
+        attrs = attrs_of(blob)
+    inputs = ffi.new("shim_tensor *[]", handles) if handles else ffi.NULL
+    if lib.shim_invoke(op_id, inputs, len(handles), device, attrs, result):
+        _results.append(result)
+        raise last_error(name)
+    null = ffi.NULL
+    raw = result.tensors
+    count = result.n_tensors
+    tensors = [None if raw[i] == null else wrap(raw[i]) for i in range(count)]
+    numbers = [int(result.ints[i]) for i in range(result.n_ints)]
+    _results.append(result)
+    return tensors, numbers

@@ -1,0 +1,481 @@
+"""The simulated device: opening, closing, memory views, its clock."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ttnn import _core
+from ttnn._binding import api_class, api_function
+from ttnn._convert import register_class
+from ttnn._enums import Arch, BufferType, DataType, enum_class
+from ttnn._grid import CoreCoord, CoreGrid
+from ttnn._mesh import MeshCoordinate, MeshEvent, MeshShape
+from ttnn_shim import session
+from ttnn_shim.errors import InvalidArgument, NotSupported
+
+ffi, lib = _core.ffi, _core.lib
+_ARCHS = {member.value: member for member in Arch}
+_open: dict[int, MeshDevice] = {}
+_default: MeshDevice | None = None
+_next_id = 0
+_L1_ALIGNMENT_BYTES = 16
+_DRAM_ALIGNMENT_BYTES = {"WORMHOLE_B0": 32, "BLACKHOLE": 64}
+# What the device's SFPU gives for its special constants (wormhole and blackhole alike).
+_SFPU_EPS, _SFPU_NAN, _SFPU_INF = 1.1920928955078125e-07, 7.0040e19, 1.7014e38
+
+
+@api_class("ttnn.Device")
+class MeshDevice:
+    """A mesh of one simulated device; made by `ttnn.open_device`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("MeshDevice: no constructor defined!")
+
+    _handle: Any
+    _id: int
+    _physical: int
+    _cache_enabled: bool
+
+    @classmethod
+    def _create(cls, physical: int, l1_small_bytes: int, trace_region_bytes: int) -> MeshDevice:
+        global _next_id
+        out = ffi.new("shim_device **")
+        settings = session.settings
+        status = lib.shim_device_open(settings.card.encode(), l1_small_bytes, trace_region_bytes, int(settings.estimate), out)
+        _core.check(status, "ttnn.open_device")
+        device = object.__new__(cls)
+        device._handle = ffi.gc(out[0], lib.shim_device_free)
+        _next_id += 1
+        device._id, device._physical, device._cache_enabled = _next_id, physical, True
+        return device
+
+    def _info(self) -> Any:
+        info = ffi.new("shim_device_info_t *")
+        _core.check(lib.shim_device_info(self._handle, info))
+        return info
+
+    @property
+    def core_grid(self) -> CoreGrid:
+        info = self._info()
+        return CoreGrid(x=int(info.grid_x), y=int(info.grid_y))
+
+    @property
+    def shape(self) -> MeshShape:
+        return MeshShape([1, 1])
+
+    def arch(self) -> Any:
+        return _ARCHS[self._info().arch]
+
+    def id(self) -> int:
+        return self._id
+
+    def get_device_id(self, arg: MeshCoordinate) -> int:
+        if any(arg):
+            raise _core.error(InvalidArgument, f"{arg} is outside the mesh {self.shape}", "ttnn.MeshDevice.get_device_id")
+        return self._physical
+
+    def get_device_ids(self) -> list[int]:
+        return [self._physical]
+
+    def get_num_devices(self) -> int:
+        return 1
+
+    def get_system_mesh_id(self) -> int:
+        return 0
+
+    def compute_with_storage_grid_size(self) -> CoreCoord:
+        info = self._info()
+        return CoreCoord(int(info.grid_x), int(info.grid_y))
+
+    def dram_grid_size(self) -> CoreCoord:
+        return CoreCoord(int(self._info().dram_banks), 1)
+
+    def sfpu_eps(self) -> float:
+        return _SFPU_EPS
+
+    def sfpu_nan(self) -> float:
+        return _SFPU_NAN
+
+    def sfpu_inf(self) -> float:
+        return _SFPU_INF
+
+    def enable_program_cache(self) -> None:
+        self._cache_enabled = True
+
+    def disable_and_clear_program_cache(self) -> None:
+        self._cache_enabled = False
+
+    def clear_program_cache(self) -> None:
+        """The simulator compiles no kernels: there is nothing to clear."""
+
+    def set_program_cache_misses_allowed(self, arg: bool) -> None:
+        if not arg:
+            raise _core.error(NotSupported, "there is no program cache whose misses could be refused", "ttnn.MeshDevice")
+
+    def num_program_cache_entries(self) -> int:
+        return 0
+
+    def quiesce_devices(self) -> None:
+        """Work runs at once: nothing is under way."""
+
+    def get_submeshes(self) -> list[MeshDevice]:
+        return []
+
+    def reshape(self, new_shape: MeshShape) -> None:
+        if new_shape.mesh_size() != 1:
+            raise _core.error(InvalidArgument, f"cannot reshape a mesh of 1 device to {new_shape}", "ttnn.MeshDevice.reshape")
+
+    # --- the simulator's own: clock and events (ttnn_shim.session) ---
+
+    def clock_reset(self) -> None:
+        """Starts a new measurement."""
+        _core.check(lib.shim_events_clear(self._handle))
+
+    def clock_read(self) -> dict[str, Any]:
+        """{"device_ns", "cycles", "ops"} since `clock_reset`."""
+        clock = ffi.new("shim_clock *")
+        _core.check(lib.shim_clock_get(self._handle, clock))
+        return {"device_ns": float(clock.device_ns), "cycles": int(clock.cycles), "ops": int(clock.programs)}
+
+    def events_enable(self, on: bool) -> None:
+        """Whether device programs are recorded one by one."""
+        _core.check(lib.shim_events_enable(self._handle, int(on)))
+
+    def events(self) -> list[dict[str, Any]]:
+        """The recorded device programs since `clock_reset`."""
+        return list(_json(lib.shim_events_json, self._handle, 0, 0))
+
+    def memory_blocks(self, buffer_type: Any) -> list[dict[str, Any]]:
+        """[{"address", "bytes", "allocated"}] of a bank, low addresses first."""
+        return list(_json(lib.shim_memory_blocks, self._handle, buffer_type.value))
+
+    def info(self) -> dict[str, Any]:
+        """Card, architecture, grid, banks and their sizes."""
+        info = self._info()
+        names = ("grid_x", "grid_y", "dram_banks", "l1_bytes_per_bank", "dram_bytes_per_bank")
+        facts: dict[str, Any] = {name: int(getattr(info, name)) for name in names}
+        return {"card": _core.text(info.card), "arch": self.arch().name.lower(), "estimate": bool(info.estimate), **facts}
+
+    def __repr__(self) -> str:
+        return "MeshDevice(1x1 grid, 1 devices)"
+
+
+register_class("MeshDevice", MeshDevice)
+
+
+def _json(function: Any, *args: Any) -> Any:
+    out = ffi.new("char **")
+    _core.check(function(*args, out))
+    try:
+        return json.loads(_core.text(out[0]))
+    finally:
+        lib.shim_string_free(out[0])
+
+
+def latest() -> MeshDevice | None:
+    """The device opened last."""
+    return next(reversed(_open.values()), None)
+
+
+def dram_alignment(device: MeshDevice | None) -> int:
+    return _DRAM_ALIGNMENT_BYTES[device.arch().name if device is not None else _default_arch()]
+
+
+def _default_arch() -> str:
+    return "BLACKHOLE" if session.settings.card in ("p100", "p150", "blackhole") else "WORMHOLE_B0"
+
+
+def open_device(
+    *,
+    device_id: int,
+    l1_small_size: int = 0,
+    trace_region_size: int = 0,
+    num_command_queues: int = 1,
+    dispatch_core_config: Any = None,
+    worker_l1_size: int = 0,
+) -> MeshDevice:
+    """Opens the simulated card, or gives it back when it is open. Card and mode come from `python -m ttnn_shim run`.
+
+    Raises:
+        InvalidArgument: device_id is not 0.
+    """
+    for name, value in (("device_id", device_id), ("l1_small_size", l1_small_size), ("trace_region_size", trace_region_size)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise TypeError(f"open_device(): incompatible function arguments: {name} must be a non-negative int, got {value!r}")
+    if device_id != 0:
+        raise _core.error(InvalidArgument, f"device_id {device_id} is not available: the simulator has device 0", "ttnn.open_device")
+    if num_command_queues not in (1, 2):
+        raise _core.error(InvalidArgument, f"expected 1 or 2 command queues, got {num_command_queues}", "ttnn.open_device")
+    if worker_l1_size:
+        raise _core.error(NotSupported, "worker_l1_size is not simulated: leave it 0", "ttnn.open_device")
+    if device_id in _open:
+        return _open[device_id]
+    device = MeshDevice._create(device_id, l1_small_size, trace_region_size)
+    _open[device_id] = device
+    session.device_opened(device)
+    return device
+
+
+def close_device(device: MeshDevice) -> None:
+    """Closes the device; its tensors cannot be used after."""
+    global _default
+    if not isinstance(device, MeshDevice):
+        raise TypeError(f"close_device(): incompatible function arguments: expected a MeshDevice, got {type(device).__name__}")
+    if _open.get(device._physical) is device:
+        session.device_closed(device)
+        del _open[device._physical]
+        _core.check(lib.shim_device_close(device._handle), "ttnn.close_device")
+    if _default is device:
+        _default = None
+
+
+@contextlib.contextmanager
+def manage_device(device_id: int) -> Iterator[MeshDevice]:
+    """Opens a device for a `with` block."""
+    device = open_device(device_id=device_id)
+    try:
+        yield device
+    finally:
+        close_device(device)
+
+
+@api_function("ttnn.distributed.open_mesh_device")
+def open_mesh_device(
+    mesh_shape: MeshShape | None = None,
+    l1_small_size: int = 0,
+    trace_region_size: int = 0,
+    num_command_queues: int = 1,
+    dispatch_core_config: Any = None,
+    offset: Any = None,
+    physical_device_ids: Sequence[int] = (),
+    worker_l1_size: int = 0,
+) -> MeshDevice:
+    """A mesh of one device."""
+    if mesh_shape is not None and mesh_shape.mesh_size() != 1:
+        raise _core.error(NotSupported, f"the simulator has one device, got mesh_shape {mesh_shape}", "ttnn.open_mesh_device")
+    if offset is not None and any(offset) or any(physical_device_ids):
+        raise _core.error(InvalidArgument, "the mesh has one device, number 0", "ttnn.open_mesh_device")
+    return open_device(
+        device_id=0,
+        l1_small_size=l1_small_size,
+        trace_region_size=trace_region_size,
+        num_command_queues=num_command_queues,
+        dispatch_core_config=dispatch_core_config,
+        worker_l1_size=worker_l1_size,
+    )
+
+
+def close_mesh_device(mesh_device: MeshDevice) -> None:
+    close_device(mesh_device)
+
+
+@contextlib.contextmanager
+def create_mesh_device(*args: Any, **kwargs: Any) -> Iterator[MeshDevice]:
+    """Opens a mesh for a `with` block."""
+    mesh = open_mesh_device(*args, **kwargs)
+    try:
+        yield mesh
+    finally:
+        close_mesh_device(mesh)
+
+
+@api_function("ttnn.CreateDevice")
+def CreateDevice(device_id: int, **options: Any) -> MeshDevice:
+    return open_device(device_id=device_id, **options)
+
+
+@api_function("ttnn.CreateDevices")
+def CreateDevices(device_ids: Sequence[int], **options: Any) -> dict[int, MeshDevice]:
+    return {device_id: open_device(device_id=device_id, **options) for device_id in device_ids}
+
+
+@api_function("ttnn.CloseDevice")
+def CloseDevice(arg: MeshDevice) -> None:
+    close_device(arg)
+
+
+@api_function("ttnn.CloseDevices")
+def CloseDevices(arg: Mapping[int, MeshDevice]) -> None:
+    for device in arg.values():
+        close_device(device)
+
+
+@api_function("ttnn.GetDefaultDevice")
+def GetDefaultDevice() -> MeshDevice | None:
+    return _default
+
+
+@api_function("ttnn.SetDefaultDevice")
+def SetDefaultDevice(device: MeshDevice | None = None) -> None:
+    global _default
+    _default = device
+
+
+@api_function("ttnn.GetNumAvailableDevices")
+def GetNumAvailableDevices() -> int:
+    return 1
+
+
+@api_function("ttnn.GetNumPCIeDevices")
+def GetNumPCIeDevices() -> int:
+    return 1
+
+
+def get_num_devices() -> int:
+    return 1
+
+
+def get_device_ids() -> list[int]:
+    return [0]
+
+
+@api_function("ttnn.device.synchronize_device")
+def synchronize_device(device: MeshDevice, cq_id: Any = None, sub_device_ids: Sequence[Any] = ()) -> None:
+    """Waits for the device; the simulator has finished when a call returns."""
+    _need_open(device, "ttnn.synchronize_device")
+
+
+@api_function("ttnn.record_event")
+def record_event(mesh_device: MeshDevice, cq_id: Any = None, sub_device_ids: Sequence[Any] = (), device_range: Any = None) -> MeshEvent:
+    _need_open(mesh_device, "ttnn.record_event")
+    return MeshEvent._now()
+
+
+@api_function("ttnn.wait_for_event")
+def wait_for_event(mesh_event: MeshEvent, cq_id: Any = None) -> None:
+    """The event has happened: work runs in order."""
+
+
+@api_function("ttnn.event_synchronize")
+def event_synchronize(mesh_event: MeshEvent) -> None:
+    """The event has happened: work runs in order."""
+
+
+def ReadDeviceProfiler(device: MeshDevice) -> None:
+    """Profiles are written when the device closes (`python -m ttnn_shim run --profile DIR`)."""
+    _need_open(device, "ttnn.ReadDeviceProfiler")
+
+
+def _need_open(device: MeshDevice, op: str) -> None:
+    if not device._info().is_open:
+        raise _core.error(InvalidArgument, "the device is closed", op)
+
+
+class MemoryView:
+    """State of one kind of memory. Sizes in bytes, per bank."""
+
+    __module__ = "ttnn"
+    _NAMES = ("num_banks", "total_bytes_per_bank", "total_bytes_allocated_per_bank", "total_bytes_free_per_bank",
+              "largest_contiguous_bytes_free_per_bank", "peak_bytes_per_bank")  # fmt: skip
+    num_banks: int
+    total_bytes_per_bank: int
+    total_bytes_allocated_per_bank: int
+    total_bytes_free_per_bank: int
+    largest_contiguous_bytes_free_per_bank: int
+    peak_bytes_per_bank: int
+
+    def __init__(self, view: Any, blocks: list[dict[str, Any]]) -> None:
+        for name in self._NAMES:
+            setattr(self, name, int(getattr(view, name)))
+        self.block_table: list[dict[str, str]] = [
+            {"blockID": str(i), "address": str(block["address"]), "size": str(block["bytes"]), "allocated": "yes" if block["allocated"] else "no"}
+            for i, block in enumerate(blocks)
+        ]
+
+    def __repr__(self) -> str:
+        return "MemoryView(" + ", ".join(f"{name}={getattr(self, name)}" for name in self._NAMES) + ")"
+
+
+def get_memory_view(device: MeshDevice, buffer_type: Any) -> MemoryView:
+    """Sizes, free space and blocks of a bank, with the real allocator's addresses."""
+    if not isinstance(device, MeshDevice) or not isinstance(buffer_type, BufferType):
+        types = f"{type(device).__name__}, {type(buffer_type).__name__}"
+        raise TypeError(f"get_memory_view(): incompatible function arguments: expected (MeshDevice, BufferType), got ({types})")
+    view = ffi.new("shim_memory_view *")
+    _core.check(lib.shim_memory_view_get(device._handle, buffer_type.value, view), "ttnn.get_memory_view")
+    return MemoryView(view, device.memory_blocks(buffer_type))
+
+
+def dump_device_memory_state(device: MeshDevice, prefix: str = "") -> None:
+    """Prints the state of L1 and DRAM."""
+    for buffer_type in (BufferType.L1, BufferType.DRAM):
+        print(f"{prefix}{buffer_type.name}: {get_memory_view(device, buffer_type)}")
+
+
+def get_arch_name() -> str:
+    device = latest()
+    return (device.arch().name if device is not None else _default_arch()).lower()
+
+
+def is_wormhole_b0(device: MeshDevice | None = None) -> bool:
+    return (device.arch().name.lower() if device is not None else get_arch_name()) == "wormhole_b0"
+
+
+def is_blackhole(device: MeshDevice | None = None) -> bool:
+    return (device.arch().name.lower() if device is not None else get_arch_name()) == "blackhole"
+
+
+@api_function("ttnn.device.get_l1_alignment")
+def get_l1_alignment() -> int:
+    return _L1_ALIGNMENT_BYTES
+
+
+@api_function("ttnn.device.get_dram_alignment")
+def get_dram_alignment() -> int:
+    return dram_alignment(latest())
+
+
+@api_function("ttnn.device.get_max_worker_l1_unreserved_size")
+def get_max_worker_l1_unreserved_size() -> int:
+    """Bytes of a core's L1 that programs and tensors may use."""
+    return {"WORMHOLE_B0": 1463968, "BLACKHOLE": 1501888}[get_arch_name().upper()]
+
+
+@api_function("ttnn.device.init_device_compute_kernel_config")
+def init_device_compute_kernel_config(arch: Any, device_kernel_config: Any = None, **given: Any) -> Any:
+    """A compute kernel config; LoFi unless something else is given. A given config is returned as it is."""
+    from ttnn._configs import config_class
+
+    if device_kernel_config is not None:
+        return device_kernel_config
+    given.setdefault("math_fidelity", enum_class("ttnn.MathFidelity").LoFi)
+    return config_class("ttnn.WormholeComputeKernelConfig")(**given)
+
+
+class DispatchCoreConfig:
+    """Which cores run dispatch. The grid of the simulated card is fixed: only worker-free choices have no effect on it."""
+
+    __module__ = "ttnn"
+
+    def __init__(self, type: Any = None, axis: Any = None, fabric_tensix_config: Any = None) -> None:
+        types, axes = enum_class("ttnn.DispatchCoreType"), enum_class("ttnn.DispatchCoreAxis")
+        if type is not None and not isinstance(type, types):
+            raise TypeError(f"DispatchCoreConfig: expected type DispatchCoreType, got {type!r}")
+        if axis is not None and not isinstance(axis, axes):
+            raise TypeError(f"DispatchCoreConfig: expected axis DispatchCoreAxis, got {axis!r}")
+        if fabric_tensix_config is not None:
+            raise NotSupported("fabric_tensix_config is not simulated", op="ttnn.DispatchCoreConfig")
+        self._type = type if type is not None else next(iter(types))
+        self._axis = axis if axis is not None else next(iter(axes))
+
+    type = property(lambda self: self._type)
+    axis = property(lambda self: self._axis)
+
+
+register_class("DispatchCoreConfig", DispatchCoreConfig)
+
+
+def element_size(dtype: Any) -> int:
+    from ttnn._tensor import _ELEMENT_BYTES
+
+    if not isinstance(dtype, DataType):
+        raise TypeError(f"element_size(): incompatible function arguments: expected DataType, got {type(dtype).__name__}")
+    size = _ELEMENT_BYTES.get(dtype.name)
+    if size is None:
+        raise ValueError("datum for bfp2, bfp4, bfp8 is invalid")
+    return size
+
+

@@ -1,0 +1,553 @@
+"""Host-side functions: torch and numpy in and out, tensor files, sharding helpers, run-time options."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ttnn import _core, _print
+from ttnn._binding import api_function
+from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, ShardStrategy, StorageType, TensorMemoryLayout
+from ttnn._facts import facts
+from ttnn._grid import CoreCoord, CoreGrid, CoreRange, CoreRangeSet, Shape
+from ttnn._memory import MemoryConfig, ShardSpec, tile_bytes
+from ttnn._tensor import Tensor, empty_handle
+from ttnn_shim.errors import InvalidArgument, NotSupported, TensorFileError
+
+ffi, lib = _core.ffi, _core.lib
+
+
+@api_function("ttnn.from_torch")
+def from_torch(
+    tensor: Any = None,
+    dtype: Any = None,
+    spec: Any = None,
+    tile: Any = None,
+    pad_value: float | None = None,
+    layout: Any = None,
+    device: Any = None,
+    memory_config: Any = None,
+    mesh_mapper: Any = None,
+    cq_id: int | None = None,
+    preserve_nan_values: bool = False,
+    col_tilize: bool = False,
+    enable_bfloat_opt: bool = False,
+) -> Tensor | None:
+    """A tensor from a torch tensor (or array), on the host or on `device`."""
+    if tensor is None:
+        return None
+    if spec is not None:
+        if dtype is not None or layout is not None or memory_config is not None:
+            raise _core.error(InvalidArgument, "give spec, or dtype, layout and memory_config, not both", "ttnn.from_torch")
+        if tuple(tensor.shape) != tuple(spec.shape):
+            raise _core.error(InvalidArgument, f"expected shape {spec.shape} as in spec, got {list(tensor.shape)}", "ttnn.from_torch")
+        dtype, layout, memory_config = spec.dtype, spec.layout, spec.memory_config
+    if memory_config is not None and device is None and spec is None:
+        raise _core.error(InvalidArgument, "device must be specified when memory_config is specified", "ttnn.from_torch")
+    options = {"preserve_nan_values": preserve_nan_values, "col_tilize": col_tilize, "enable_bfloat_opt": enable_bfloat_opt}
+    named = {"data_type": dtype, "device": device, "layout": layout, "mem_config": memory_config, "tile": tile, "pad_value": pad_value}
+    return Tensor(tensor, **{key: value for key, value in (named | options).items() if value is not None})
+
+
+@api_function("ttnn.to_torch")
+def to_torch(
+    tensor: Tensor, dtype: Any = None, torch_rank: int | None = None, mesh_composer: None = None, device: Any = None, cq_id: int | None = None
+) -> Any:
+    """Logical values as a torch tensor; leading ones are squeezed down to `torch_rank`."""
+    result = tensor.to_torch()
+    if torch_rank is not None:
+        while result.dim() > torch_rank:
+            if result.shape[0] != 1:
+                raise _core.error(InvalidArgument, "Unable to squeeze to desired rank!", "ttnn.to_torch")
+            result = result.squeeze(0)
+    return result if dtype is None else result.to(dtype=dtype)
+
+
+@api_function("ttnn.as_tensor")
+def as_tensor(
+    tensor: Any,
+    dtype: Any = None,
+    layout: Any = Layout.ROW_MAJOR,
+    device: Any = None,
+    memory_config: Any = None,
+    cache_file_name: str | None = None,
+    preprocess: Callable[[Any], Any] | None = None,
+    mesh_mapper: Any = None,
+    cache_dump_mode: Any = None,
+) -> Any:
+    """Like from_torch; with `cache_file_name` the converted tensor is kept in a file beside dtype and layout in its name."""
+    if device is not None and memory_config is None:
+        raise _core.error(InvalidArgument, "memory_config must be specified when device is specified", "ttnn.as_tensor")
+
+    def convert() -> Any:
+        made = from_torch(tensor if preprocess is None else preprocess(tensor), dtype, layout=layout)
+        return made
+
+    def place(host: Any) -> Any:
+        import ttnn
+
+        return host if device is None else ttnn.to_device(host, device, memory_config=memory_config)
+
+    if cache_file_name is None:
+        return place(convert())
+    name = dtype.name if dtype is not None else "None"
+    path = pathlib.Path(f"{cache_file_name}_dtype_{name}_layout_{layout.name if layout is not None else 'None'}.tensorbin")
+    if path.exists():
+        with contextlib.suppress(TensorFileError):
+            cached = load_tensor(path)
+            if cached.shape == tuple(tensor.shape):
+                return place(cached)
+    host = convert()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    dump_tensor(temporary, host)
+    os.replace(temporary, path)
+    return place(host)
+
+
+@api_function("ttnn.load_tensor")
+def load_tensor(file_name: str, device: Any = None) -> Tensor:
+    """Reads a .tensorbin file, onto `device` when one is given."""
+    if not os.path.exists(file_name):
+        raise _core.error(TensorFileError, f"cannot open {file_name!r}: no such file", "ttnn.load_tensor")
+    out = ffi.new("shim_tensor **")
+    handle = ffi.NULL if device is None else device._handle
+    _core.check(lib.shim_tensor_load(os.fsencode(file_name), handle, out), "ttnn.load_tensor")
+    tensor = Tensor._adopt(out[0])
+    tensor._device = device
+    return tensor
+
+
+@api_function("ttnn.dump_tensor")
+def dump_tensor(file_name: str, tensor: Tensor, mode: Any = None) -> None:
+    """Writes a .tensorbin file. With one device all modes write the same bytes."""
+    if pathlib.Path(file_name).suffix not in (".tensorbin", ".tmp"):
+        raise _core.error(InvalidArgument, f"expected a file name that ends in .tensorbin, got {file_name!r}", "ttnn.dump_tensor")
+    host = tensor.cpu()
+    _core.check(lib.shim_tensor_dump(host._handle, os.fsencode(file_name)), "ttnn.dump_tensor")
+
+
+@api_function("ttnn.get_device_tensors")
+def get_device_tensors(tensor: Tensor) -> list[Tensor]:
+    return [tensor]
+
+
+@api_function("ttnn.allocate_tensor_on_device")
+def allocate_tensor_on_device(
+    tensor_spec: Any = None,
+    mesh_device: Any = None,
+    shape: Shape | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    memory_config: MemoryConfig | None = None,
+) -> Tensor:
+    """A device tensor without values of its own."""
+    if tensor_spec is not None:
+        shape, dtype, layout, memory_config = tensor_spec.shape, tensor_spec.dtype, tensor_spec.layout, tensor_spec.memory_config
+    return empty_handle(mesh_device, dtype, layout, list(shape or ()), memory_config)
+
+
+@api_function("ttnn.allocate_tensor_on_host")
+def allocate_tensor_on_host(
+    tensor_spec: Any = None,
+    mesh_device: Any = None,
+    shape: Shape | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    memory_config: MemoryConfig | None = None,
+) -> Tensor:
+    """A host tensor for copy_device_to_host_tensor."""
+    if tensor_spec is not None:
+        shape, dtype, layout, memory_config = tensor_spec.shape, tensor_spec.dtype, tensor_spec.layout, tensor_spec.memory_config
+    return empty_handle(None, dtype, layout, list(shape or ()), memory_config)
+
+
+# --- facts about tensors ---
+
+
+def get_memory_config(arg: Tensor) -> MemoryConfig | None:
+    return arg.memory_config() if is_tensor_storage_on_device(arg) else None
+
+
+def is_sharded(tensor: Tensor) -> bool:
+    return tensor.is_sharded()
+
+
+def has_tile_padding(tensor: Tensor, *, dim: int | None = None) -> bool:
+    """Whether the last two dimensions (or `dim`) are padded."""
+    shape, padded = tuple(tensor.shape), tuple(tensor.padded_shape)
+    if dim is not None:
+        return shape[dim] != padded[dim]
+    return len(shape) > 1 and shape[-2:] != padded[-2:]
+
+
+def is_tensor_storage_on_device(tensor: Tensor) -> bool:
+    return tensor.storage_type() is StorageType.DEVICE
+
+
+def has_storage_type_of(tensor: Tensor, storage_type: Any) -> bool:
+    return tensor.storage_type() is storage_type
+
+
+def divup(a: int, b: int) -> int:
+    return (a + b - 1) // b
+
+
+def roundup(a: int, b: int) -> int:
+    return divup(a, b) * b
+
+
+def ttnn_dtype_to_torch_dtype(dtype: Any) -> Any:
+    """The torch dtype that holds the values of a DataType; KeyError for those without one."""
+    import torch
+
+    names = {"UINT8": "uint8", "UINT16": "uint16", "UINT32": "uint32", "INT8": "int8", "INT32": "int32", "FLOAT32": "float32",
+             "BFLOAT16": "bfloat16", "BFLOAT8_B": "float32", "BFLOAT4_B": "float32"}  # fmt: skip
+    return getattr(torch, names[dtype.name])
+
+
+@api_function("ttnn.tile_size")
+def tile_size(dtype: Any) -> int:
+    """Bytes of a 32 x 32 tile."""
+    return tile_bytes(dtype)
+
+
+def get_conv_output_dim(input: int, window: int, stride: int = 1, pad: int = 0, dilation: int = 1) -> int:
+    """Output size of a convolution along one dimension."""
+    return (input + 2 * pad - dilation * (window - 1) - 1) // stride + 1
+
+
+# --- sharding ---
+
+
+@api_function("ttnn.core.create_sharded_memory_config")
+def create_sharded_memory_config(
+    shape: Any, core_grid: Any, strategy: Any, orientation: Any = None, use_height_and_width_as_shard_shape: bool = False
+) -> MemoryConfig:
+    """An L1 memory config that deals a tensor of `shape` to `core_grid`, or shards of `shape` with the last flag."""
+    orientation = orientation or ShardOrientation.ROW_MAJOR
+    if isinstance(core_grid, CoreGrid):
+        grid = CoreRangeSet([CoreRange(CoreCoord(0, 0), CoreCoord(core_grid.x - 1, core_grid.y - 1))])
+        across, down = core_grid.x, core_grid.y
+    else:
+        grid = core_grid
+        if not use_height_and_width_as_shard_shape:
+            raise _core.error(InvalidArgument, "height and width must be shard shape with CoreRangeSet", "ttnn.create_sharded_memory_config")
+        across = down = 0
+    *leading, height, width = (int(dim) for dim in shape)
+    layout = TensorMemoryLayout[f"{strategy.name}_SHARDED"]
+    if use_height_and_width_as_shard_shape:
+        shard = [height, width]
+    else:
+        for dim in leading:
+            height *= dim
+        if orientation is ShardOrientation.COL_MAJOR:
+            across, down = down, across
+        cores = across * down
+        parts = {"BLOCK": (down, across), "HEIGHT": (cores, 1), "WIDTH": (1, cores)}[strategy.name]
+        for name, side, count in (("height", height, parts[0]), ("width", width, parts[1])):
+            if side % count:
+                raise _core.error(InvalidArgument, f"Invalid sharding core_grid: {name} {side} is not divisible by {count} cores",
+                                  "ttnn.create_sharded_memory_config")  # fmt: skip
+        shard = [height // parts[0], width // parts[1]]
+    return MemoryConfig(layout, BufferType.L1, ShardSpec(grid, shard, orientation))
+
+
+@api_function("ttnn.core.create_sharded_memory_config_")
+def create_sharded_memory_config_(
+    shape: Any,
+    core_grid: Any,
+    strategy: Any,
+    orientation: Any,
+    use_height_and_width_as_shard_shape: bool = False,
+    tile_layout: bool = False,
+) -> MemoryConfig:
+    """Like create_sharded_memory_config, rounding shards up (to tiles with `tile_layout`) instead of refusing remainders."""
+    layout = TensorMemoryLayout[f"{strategy.name}_SHARDED"] if isinstance(strategy, ShardStrategy) else strategy
+    if isinstance(core_grid, CoreGrid):
+        grid = CoreRangeSet([CoreRange(CoreCoord(0, 0), CoreCoord(core_grid.x - 1, core_grid.y - 1))])
+    else:
+        grid = core_grid
+    *leading, height, width = (int(dim) for dim in shape)
+    if not use_height_and_width_as_shard_shape:
+        for dim in leading:
+            height *= dim
+        size = grid.bounding_box().grid_size()
+        across, down = (size.x, size.y) if orientation is ShardOrientation.ROW_MAJOR else (size.y, size.x)
+        cores = grid.num_cores()
+        parts = {"BLOCK_SHARDED": (down, across), "HEIGHT_SHARDED": (cores, 1), "WIDTH_SHARDED": (1, cores)}[layout.name]
+        height, width = divup(height, parts[0]), divup(width, parts[1])
+    if tile_layout:
+        height, width = roundup(height, 32), roundup(width, 32)
+    return MemoryConfig(layout, BufferType.L1, ShardSpec(grid, [height, width], orientation))
+
+
+def _walk(grid: CoreCoord, row_wise: bool, start: int, count: int) -> CoreRangeSet:
+    """`count` cores of a grid, from the `start`-th, by rows or by columns, as rectangles."""
+    major, minor = (grid.x, grid.y) if row_wise else (grid.y, grid.x)
+
+    def rectangle(first: int, line: int, last: int, last_line: int) -> CoreRange:
+        a, b = ((first, line), (last, last_line)) if row_wise else ((line, first), (last_line, last))
+        return CoreRange(CoreCoord(*a), CoreCoord(*b))
+
+    ranges, at, left = [], start, count
+    assert start + count <= major * minor
+    if at % major and left:
+        take = min(left, major - at % major)
+        ranges.append(rectangle(at % major, at // major, at % major + take - 1, at // major))
+        at, left = at + take, left - take
+    if left >= major:
+        lines = left // major
+        ranges.append(rectangle(0, at // major, major - 1, at // major + lines - 1))
+        at, left = at + lines * major, left - lines * major
+    if left:
+        ranges.append(rectangle(0, at // major, left - 1, at // major))
+    return CoreRangeSet(ranges)
+
+
+def num_cores_to_corerangeset(target_num_cores: int, grid_size: Any, row_wise: bool = False) -> CoreRangeSet:
+    """The first cores of a grid."""
+    grid = grid_size if isinstance(grid_size, CoreCoord) else CoreCoord(*grid_size)
+    if not 0 < target_num_cores <= grid.x * grid.y:
+        message = f"expected 1 to {grid.x * grid.y} cores of a {grid.x} x {grid.y} grid, got {target_num_cores}"
+        raise _core.error(InvalidArgument, message, "ttnn.num_cores_to_corerangeset")
+    return _walk(grid, row_wise, 0, target_num_cores)
+
+
+@api_function("ttnn.core.grid_to_cores")
+def grid_to_cores(
+    num_cores: int = 0,
+    grid_size_x: int = 0,
+    grid_size_y: int = 0,
+    row_wise: bool = False,
+    start: CoreCoord | None = None,
+    end: CoreCoord | None = None,
+) -> list[CoreCoord]:
+    """Cores of a grid in order."""
+    if start is not None and end is not None:
+        return corerange_to_cores(CoreRangeSet([CoreRange(start, end)]), None, row_wise)  # type: ignore[no-any-return]
+    if num_cores > grid_size_x * grid_size_y:
+        message = f"expected at most {grid_size_x * grid_size_y} cores, got {num_cores}"
+        raise _core.error(InvalidArgument, message, "ttnn.grid_to_cores")
+    if row_wise:
+        return [CoreCoord(i % grid_size_x, i // grid_size_x) for i in range(num_cores)]
+    return [CoreCoord(i // grid_size_y, i % grid_size_y) for i in range(num_cores)]
+
+
+@api_function("ttnn.corerange_to_cores")
+def corerange_to_cores(core_range_set: CoreRangeSet, max_cores: int | None = None, row_wise: bool = False) -> list[CoreCoord]:
+    """Cores of a set in order."""
+    cores: list[CoreCoord] = []
+    for one in core_range_set.ranges():
+        xs, ys = range(one.start.x, one.end.x + 1), range(one.start.y, one.end.y + 1)
+        cores += [CoreCoord(x, y) for y in ys for x in xs] if row_wise else [CoreCoord(x, y) for x in xs for y in ys]
+    return cores[:max_cores]
+
+
+@api_function("ttnn.core.split_work_to_cores")
+def split_work_to_cores(
+    units_to_divide: int, grid_size: CoreCoord | None = None, core_grid: CoreRangeSet | None = None, row_wise: bool = False
+) -> tuple[int, CoreRangeSet, CoreRangeSet, CoreRangeSet, int, int]:
+    """(cores used, all of them, those with one unit more, the others, units of the first group, of the second)."""
+    grid = grid_size if grid_size is not None else _rectangle(core_grid)
+    limit = grid.x * grid.y
+    cores = min(limit, units_to_divide)
+    none = CoreRangeSet([])
+    if cores == 0:
+        return 0, none, none, none, 0, 0
+    per_core, more = divmod(units_to_divide, cores)
+    whole = _walk(grid, row_wise, 0, cores)
+    if not more:
+        return cores, whole, whole, none, per_core, 0
+    return cores, whole, _walk(grid, row_wise, 0, more), _walk(grid, row_wise, more, cores - more), per_core + 1, per_core
+
+
+def _rectangle(grid: CoreRangeSet | None) -> CoreCoord:
+    assert grid is not None
+    box = grid.bounding_box()
+    size = box.grid_size()
+    if (box.start.x, box.start.y) != (0, 0) or size.x * size.y != grid.num_cores():
+        raise _core.error(NotSupported, "only a rectangle of cores from the origin is implemented", "ttnn.split_work_to_cores")
+    return size
+
+
+# --- run-time options ---
+
+
+class Config:
+    """`ttnn.CONFIG`. The simulator acts on none of these options; they are kept so that programs can set and read them."""
+
+    __module__ = "ttnn"
+
+    def __init__(self, arg: Config | None = None) -> None:
+        cache = pathlib.Path.home() / ".cache" / "ttnn"
+        values: dict[str, Any] = dict.fromkeys(facts()["classes"]["ttnn.Config"]["props"], False)
+        values |= {
+            "cache_path": cache, "model_cache_path": cache / "models", "tmp_dir": pathlib.Path("/tmp/ttnn"), "enable_fast_runtime_mode": True,
+            "comparison_mode_pcc": 0.9999, "root_report_path": pathlib.Path("generated/ttnn/reports"), "report_name": None,
+        }  # fmt: skip
+        del values["report_path"]
+        self.__dict__["_values"] = dict(arg._values) if arg is not None else values
+
+    _values: dict[str, Any]
+
+    @property
+    def report_path(self) -> pathlib.Path | None:
+        name = self._values["report_name"]
+        return None if name is None else pathlib.Path(self._values["root_report_path"]) / name
+
+    def __getattr__(self, name: str) -> Any:
+        values = self.__dict__.get("_values", {})
+        if name in values:
+            return values[name]
+        raise AttributeError(f"'Config' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._values:
+            raise AttributeError(f"'Config' object has no attribute '{name}'; it has {', '.join(sorted(self._values))}")
+        old = self._values[name]
+        if isinstance(old, bool) and not isinstance(value, bool):
+            raise TypeError(f"Config.{name}: expected bool, got {type(value).__name__}")
+        if name in ("enable_comparison_mode", "throw_exception_on_fallback", "enable_detailed_tensor_report") and value:
+            raise NotSupported(f"CONFIG.{name} is not implemented by the simulator", op="ttnn.CONFIG")
+        self._values[name] = pathlib.Path(value) if isinstance(old, pathlib.Path) else value
+
+    def keys(self) -> list[str]:
+        return sorted(self._values)
+
+    def __repr__(self) -> str:
+        return "Config{" + ",".join(f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in self._values.items()) + "}"
+
+
+CONFIG = Config()
+
+
+@contextlib.contextmanager
+def manage_config(name: str, value: Any) -> Iterator[None]:
+    """Sets an option of `ttnn.CONFIG` for a `with` block."""
+    before = getattr(CONFIG, name)
+    setattr(CONFIG, name, value)
+    try:
+        yield
+    finally:
+        CONFIG._values[name] = before
+
+
+set_printoptions = _print.set_printoptions
+
+
+# --- default configs ---
+
+
+def _compute_config(**values: Any) -> Any:
+    from ttnn._configs import config_class
+
+    return config_class("ttnn.WormholeComputeKernelConfig")(**values)
+
+
+@api_function("ttnn.layernorm_default_compute_config")
+def layernorm_default_compute_config(arch: Any) -> Any:
+    from ttnn._enums import enum_class
+
+    return _compute_config(math_fidelity=enum_class("ttnn.MathFidelity").HiFi4, math_approx_mode=False, fp32_dest_acc_en=True, packer_l1_acc=False)
+
+
+rmsnorm_default_compute_config = layernorm_default_compute_config
+
+
+@api_function("ttnn.create_layernorm_program_config")
+def create_layernorm_program_config(shard_spec: ShardSpec | None = None, tile_height: int = 32, tile_width: int = 32) -> Any:
+    """The default config, or the sharded one that fits a shard spec."""
+    from ttnn._configs import config_class
+
+    if shard_spec is None:
+        return config_class("ttnn.LayerNormDefaultProgramConfig")()
+    size = shard_spec.grid.bounding_box().grid_size()
+    block_h, block_w = shard_spec.shape[0] // tile_height, shard_spec.shape[1] // tile_width
+    subblock_w = next(width for width in (4, 3, 2, 1) if block_w % width == 0)
+    return config_class("ttnn.LayerNormShardedMultiCoreProgramConfig")(
+        compute_with_storage_grid_size=size, subblock_w=subblock_w, block_h=block_h, block_w=block_w, inplace=False
+    )
+
+
+def global_avg_pool2d(input_tensor: Tensor, *, memory_config: MemoryConfig | None = None, dtype: Any = None) -> Tensor:
+    """Mean over height and width of an NHWC tensor: [N, 1, 1, C]."""
+    import ttnn
+
+    pooled = ttnn.mean(input_tensor, dim=[1, 2], keepdim=True, memory_config=memory_config)
+    return pooled if dtype is None else ttnn.typecast(pooled, dtype)  # type: ignore[no-any-return]
+
+
+# --- group norm parameters ---
+
+
+def get_group_norm_cores_across_channel(memory_layout: Any, core_grid: Any, shard_orientation: Any = None) -> int:
+    """Cores that share the channels of a sharded tensor."""
+    orientation = shard_orientation or ShardOrientation.ROW_MAJOR
+    if memory_layout is TensorMemoryLayout.BLOCK_SHARDED:
+        return int(core_grid.x if orientation is ShardOrientation.ROW_MAJOR else core_grid.y)
+    if memory_layout is TensorMemoryLayout.HEIGHT_SHARDED:
+        return 1
+    return int(core_grid.x * core_grid.y)
+
+
+@api_function("ttnn.create_group_norm_input_mask")
+def create_group_norm_input_mask(
+    num_channel: int,
+    num_groups: int,
+    num_cores_across_channel: int,
+    data_type: Any = DataType.BFLOAT16,
+    tile_height: int = 32,
+    tile_width: int = 32,
+    rows_in_last_tile: int = 0,
+) -> Tensor:
+    """[1, groups, 32, 32 * tiles]: ones where a group's channels lie in the tiles that it touches."""
+    return Tensor(_group_mask(num_channel, num_groups, num_cores_across_channel, tile_height, tile_width, rows_in_last_tile), data_type,
+                  layout=Layout.TILE)  # fmt: skip
+
+
+@api_function("ttnn.create_group_norm_input_negative_mask")
+def create_group_norm_input_negative_mask(
+    num_channel: int,
+    num_groups: int,
+    num_cores_across_channel: int,
+    data_type: Any = DataType.BFLOAT16,
+    tile_height: int = 32,
+    tile_width: int = 32,
+    rows_in_last_tile: int = 0,
+) -> Tensor:
+    """One minus the input mask."""
+    mask = 1 - _group_mask(num_channel, num_groups, num_cores_across_channel, tile_height, tile_width, rows_in_last_tile)
+    return Tensor(mask, data_type, layout=Layout.TILE)
+
+
+def _group_mask(channels: int, groups: int, cores: int, tile_height: int, tile_width: int, last_rows: int) -> np.ndarray[Any, Any]:
+    if channels % groups or groups % cores:
+        message = f"expected channels {channels} divisible by groups {groups}, and groups by cores {cores}"
+        raise _core.error(InvalidArgument, message, "ttnn.create_group_norm_input_mask")
+    if last_rows:
+        raise _core.error(NotSupported, "rows_in_last_tile is not implemented: leave it 0", "ttnn.create_group_norm_input_mask")
+    size = channels // groups
+    starts = [(group % (groups // cores)) * size % tile_width for group in range(groups)]
+    tiles = max(divup(start + size, tile_width) for start in starts)
+    mask = np.zeros((1, groups, tile_height, tile_width * tiles), np.float32)
+    for group, start in enumerate(starts):
+        mask[0, group, :, start : start + size] = 1
+    return mask
+
+
+def create_group_norm_weight_bias_rm(input_tensor: Any, num_channels: int, num_cores_x: int) -> Any:
+    """Weights or biases as [1, 1, tiles, 32]: each core's channels padded to whole tiles. Takes and gives torch tensors."""
+    import torch
+
+    per_core = num_channels // num_cores_x
+    padded = roundup(per_core, 32)
+    rows = torch.zeros((num_cores_x, padded), dtype=input_tensor.dtype)
+    rows[:, :per_core] = input_tensor.reshape(num_cores_x, per_core)
+    return rows.reshape(1, 1, -1, 32)
+

@@ -1,0 +1,200 @@
+"""Mesh and queue types for a mesh of one device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ttnn._binding import api_class
+from ttnn._convert import MISMATCH, check_int, checker, register_class
+from ttnn_shim.errors import NotSupported
+
+
+class _Ints:
+    """A tuple of integers with a name."""
+
+    __slots__ = ("_values",)
+    _values: tuple[int, ...]
+
+    def __getitem__(self, index: int) -> int:
+        return self._values[index]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._values)
+
+    def __eq__(self, arg: object) -> bool:
+        return type(arg) is type(self) and self._values == arg._values  # type: ignore[attr-defined]
+
+    def __ne__(self, arg: object) -> bool:
+        return not self.__eq__(arg)
+
+    def __hash__(self) -> int:
+        return hash(self._values)
+
+    def dims(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({list(self._values)})"
+
+
+@api_class("ttnn.MeshShape")
+class MeshShape(_Ints):
+    """Devices per dimension. The simulator has one device."""
+
+    def __init__(self, *values: int, **named: Any) -> None:
+        given = [*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values())]
+        self._values = tuple(given)
+
+    def mesh_size(self) -> int:
+        size = 1
+        for value in self._values:
+            size *= value
+        return size
+
+
+@api_class("ttnn.MeshCoordinate")
+class MeshCoordinate(_Ints):
+    """A device's place in a mesh."""
+
+    def __init__(self, *values: int, **named: Any) -> None:
+        given = [*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values())]
+        self._values = tuple(given)
+
+
+def _mesh_from(value: Any) -> Any:
+    values = checker("Sequence[int]")(value, True)
+    return MISMATCH if values is MISMATCH else MeshShape(values)
+
+
+register_class("MeshShape", MeshShape, _mesh_from)
+register_class("MeshCoordinate", MeshCoordinate)
+
+
+class _Id:
+    """A number with a type."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, **given: int) -> None:
+        (self.value,) = given.values()
+
+    def __eq__(self, arg: object) -> bool:
+        if type(self).__name__ == "QueueId" and isinstance(arg, int):
+            return self.value == arg
+        return type(arg) is type(self) and self.value == arg.value  # type: ignore[attr-defined]
+
+    def __ne__(self, arg: object) -> bool:
+        return not self.__eq__(arg)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.value})"
+
+    def _encode(self) -> bytes:
+        from ttnn._convert import encode
+
+        return encode(self.value, None)
+
+
+@api_class("ttnn.QueueId")
+class QueueId(_Id):
+    """A command queue; the simulator runs all of them in order."""
+
+    def __init__(self, **given: int) -> None:
+        super().__init__(**given)
+
+
+@api_class("ttnn.SubDeviceId")
+class SubDeviceId(_Id):
+    """A part of a device; the simulator has the whole one, number 0."""
+
+    def __init__(self, **given: int) -> None:
+        super().__init__(**given)
+
+
+def _queue_from(value: Any) -> Any:
+    number = check_int(value, True)
+    return MISMATCH if number is MISMATCH or number < 0 else QueueId(number)
+
+
+register_class("QueueId", QueueId, _queue_from)
+register_class("SubDeviceId", SubDeviceId)
+
+
+class MeshEvent:
+    """A recorded event. Work runs in order and at once, so it has always happened."""
+
+    __module__ = "ttnn"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("MeshEvent: no constructor defined!")
+
+    @classmethod
+    def _now(cls) -> MeshEvent:
+        return object.__new__(cls)
+
+
+register_class("MeshEvent", MeshEvent)
+
+
+class PlacementReplicate:
+    """The tensor is whole on the device."""
+
+    __module__ = "ttnn"
+
+    def __repr__(self) -> str:
+        return "PlacementReplicate()"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PlacementReplicate)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+register_class("PlacementReplicate", PlacementReplicate)
+
+
+@api_class("ttnn.TensorTopology")
+class TensorTopology:
+    """How a tensor is spread over a mesh: always whole, on one device."""
+
+    def __init__(self, distribution_shape: MeshShape, placements: Sequence[Any], mesh_coords: Sequence[MeshCoordinate]) -> None:
+        if distribution_shape.mesh_size() != 1 or len(mesh_coords) != 1:
+            raise NotSupported("the simulator has one device", op="ttnn.TensorTopology")
+        self._shape, self._placements, self._coords = distribution_shape, list(placements), list(mesh_coords)
+
+    @classmethod
+    def _single(cls) -> TensorTopology:
+        return cls(MeshShape([1]), [PlacementReplicate()], [MeshCoordinate(0, 0)])
+
+    def distribution_shape(self) -> MeshShape:
+        return self._shape
+
+    def placements(self) -> list[Any]:
+        return list(self._placements)
+
+    def mesh_coords(self) -> list[MeshCoordinate]:
+        return list(self._coords)
+
+    def __eq__(self, arg: object) -> bool:
+        return isinstance(arg, TensorTopology) and repr(self) == repr(arg)
+
+    def __ne__(self, arg: object) -> bool:
+        return not self.__eq__(arg)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        return f"TensorTopology(distribution_shape={self._shape}, placements=SmallVector({self._placements}), mesh_coords={self._coords[0]})"
+
+
+register_class("TensorTopology", TensorTopology)

@@ -1,0 +1,89 @@
+"""Arrays in and out: numpy, ml_dtypes, torch (never imported unless a torch tensor or `to_torch` is used)."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ttnn._convert import MISMATCH, register_class
+from ttnn._enums import DataType
+
+# dtype.str without byte order -> (DataType the real package gives it, bytes reinterpreted or converted)
+_BY_NUMPY = {
+    "float32": DataType.FLOAT32, "int32": DataType.INT32, "uint32": DataType.UINT32, "uint16": DataType.UINT16, "uint8": DataType.UINT8,
+    "bfloat16": DataType.BFLOAT16, "int16": DataType.UINT16, "int64": DataType.UINT32, "uint64": DataType.UINT32, "bool": DataType.UINT8,
+}  # fmt: skip
+_CONVERTED = {"int16": np.uint16, "int64": np.uint32, "uint64": np.uint32, "bool": np.uint8}
+_TO_NUMPY = {"FLOAT32": np.float32, "INT32": np.int32, "UINT32": np.uint32, "UINT16": np.uint16, "UINT8": np.uint8, "BFLOAT8_B": np.float32,
+             "BFLOAT4_B": np.float32}  # fmt: skip
+
+
+class ArrayLike:
+    """What `Tensor(array)` takes: objects with an array interface that are not scalars."""
+
+
+def _array_from(value: Any) -> Any:
+    if isinstance(value, np.generic | list | tuple | str | bytes | int | float) or type(value).__name__ == "Tensor" and hasattr(value, "_handle"):
+        return MISMATCH
+    named = ("__array_interface__", "__array__", "__dlpack__")
+    return value if any(hasattr(value, name) for name in named) else MISMATCH
+
+
+register_class("ArrayLike", ArrayLike, _array_from)
+
+
+def bfloat16_dtype() -> Any:
+    """ml_dtypes.bfloat16, or uint16 (the bit patterns) where ml_dtypes is not installed."""
+    try:
+        import ml_dtypes
+    except ModuleNotFoundError:
+        return np.dtype(np.uint16)
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def as_numpy(value: Any) -> tuple[np.ndarray[Any, Any], Any]:
+    """(C-contiguous array, DataType of its elements) of an array-like object.
+
+    Raises:
+        TypeError: element types that the real package does not take.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _from_torch(torch, value)
+    array = np.asarray(value)
+    name = array.dtype.name
+    dtype = _BY_NUMPY.get(name)
+    if dtype is None:
+        raise TypeError(f"parse_py_tensor: element type {name} is not supported; use one of {', '.join(_BY_NUMPY)}")
+    if name in _CONVERTED:
+        array = array.astype(_CONVERTED[name])
+    return np.ascontiguousarray(array).reshape(array.shape), dtype
+
+
+def _from_torch(torch: Any, value: Any) -> tuple[np.ndarray[Any, Any], Any]:
+    value = value.detach().cpu().contiguous()
+    if value.dtype == torch.bfloat16:
+        return value.view(torch.uint16).numpy(), DataType.BFLOAT16
+    if value.dtype == torch.float16:
+        return value.to(torch.float32).numpy(), DataType.FLOAT32
+    return as_numpy(value.numpy())
+
+
+def numpy_dtype(dtype: Any) -> tuple[Any, Any]:
+    """(numpy dtype that holds the values of `dtype`, DataType in which the core delivers them)."""
+    if dtype is DataType.BFLOAT16:
+        return bfloat16_dtype(), DataType.BFLOAT16
+    if dtype.name in ("BFLOAT8_B", "BFLOAT4_B"):
+        return np.dtype(np.float32), DataType.FLOAT32
+    return np.dtype(_TO_NUMPY[dtype.name]), dtype
+
+
+def to_torch(array: np.ndarray[Any, Any], dtype: Any) -> Any:
+    """A torch tensor that shares `array`'s memory."""
+    import torch
+
+    if dtype is DataType.BFLOAT16:
+        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    return torch.from_numpy(array)

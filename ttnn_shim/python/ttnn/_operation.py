@@ -1,0 +1,150 @@
+"""Ops as callables: `Operation` checks a call against its signatures and passes what was given to the core, by parameter name."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ttnn import _core
+from ttnn._binding import BoundOverload, Overloads
+from ttnn._convert import encode, name_prefix
+from ttnn._facts import facts, function_overloads, wrapped_overloads
+from ttnn_shim.errors import NotSupported
+
+_DEVICE = "MeshDevice"
+_PLAIN = (list, tuple, dict, set)
+
+
+class Operation:
+    """`ttnn.softmax` and its like. `__overloads__` holds the signatures; `__signature__` is there when there is one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.overloads = Overloads(name, wrapped_overloads(name), "op")
+        self._plans: dict[Any, BoundOverload] = {}
+        self._op_id: int | None = None
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = name.rsplit(".", 1)[0]
+        self.python_fully_qualified_name = name
+
+    @property
+    def __overloads__(self) -> Overloads:
+        return Overloads(self.name, function_overloads(self.name), "op")
+
+    @property
+    def __signature__(self) -> inspect.Signature | None:
+        return self.__overloads__.signature()
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return self.overloads.doc()
+
+    def __repr__(self) -> str:
+        return f"FastOperation(python_fully_qualified_name='{self.name}')"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        hook = _core.hook
+        if hook is None:
+            return self._call(args, kwargs)
+        call_id = hook.before(self.name, args, kwargs)
+        _core.lib.shim_set_call(call_id)
+        try:
+            return self._call(args, kwargs)
+        finally:
+            hook.after(call_id)
+            _core.lib.shim_set_call(0)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        op_id = self._op_id
+        if op_id is None:
+            op_id = self._find()
+        one, bound = self._bind(args, kwargs)
+        handles: list[Any] = []
+        fields = []
+        device = _core.ffi.NULL
+        for name, value in bound.items():
+            if value is None:
+                continue
+            kind = type(value)
+            if kind is tuple and not value and _default_is_empty(one, name):
+                continue
+            if kind is MeshDevice:
+                device = value._handle
+                continue
+            fields.append(name_prefix(name))
+            fields.append(encode(value, handles))
+        blob = (len(fields) // 2).to_bytes(2, "little") + b"".join(fields)
+        tensors, numbers = _core.invoke(op_id, self.name, handles, device, blob, Tensor._adopt)
+        return self._result(one, bound, tensors, numbers)
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[BoundOverload, dict[str, Any]]:
+        """Overload choice; calls with the same argument types skip the search."""
+        key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+        plan = self._plans.get(key)
+        if plan is not None:
+            bound = plan.bind(args, kwargs, True)
+            if bound is not None:
+                return plan, bound
+        one, bound = self.overloads.bind(args, kwargs)
+        if len(self.overloads.overloads) == 1 or not any(isinstance(value, _PLAIN) for value in (*args, *kwargs.values())):
+            self._plans[key] = one
+        return one, bound
+
+    def _find(self) -> int:
+        op_id = _core.find_op(self.name)
+        if op_id is None:
+            raise _core.error(NotSupported, "no kernel for this op yet", self.name, nearby(self.name))
+        self._op_id = op_id
+        return op_id
+
+    def _result(self, one: BoundOverload, bound: dict[str, Any], tensors: list[Any], numbers: list[int]) -> Any:
+        returns = one.overload.returns
+        if returns == "Tensor":
+            return tensors[0]
+        if returns == "None":
+            return None
+        if " | tuple[" in returns and ("int" in returns or "Tensor | None" in returns):
+            return _convolution_result(returns, bound, tensors, numbers)
+        if returns.startswith("list["):
+            return tensors
+        if returns.startswith("tuple["):
+            return tuple(tensors)
+        if not tensors:
+            return numbers[0] if len(numbers) == 1 else numbers or None
+        return tensors[0] if len(tensors) == 1 else tensors
+
+
+def _default_is_empty(one: BoundOverload, name: str) -> bool:
+    return any(param.name == name and param.default == [] for param in one.overload.params)
+
+
+def _convolution_result(returns: str, bound: dict[str, Any], tensors: list[Any], numbers: list[int]) -> Any:
+    """Output, then sizes and prepared weights as the flags ask."""
+    parts: list[Any] = [tensors[0]]
+    if bound.get("return_output_dim"):
+        parts.append(numbers[0] if len(numbers) == 1 else tuple(numbers))
+    if bound.get("return_weights_and_bias"):
+        parts.append((tensors[1], tensors[2] if len(tensors) > 2 else None))
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def nearby(name: str) -> str:
+    """A hint with ops of the core whose names are close."""
+    import difflib
+
+    known = sorted(_core.op_names())
+    short = name.rsplit(".", 1)[-1]
+    by_short = {one.rsplit(".", 1)[-1]: one for one in known}
+    close = [by_short[one] for one in difflib.get_close_matches(short, by_short, 5, 0.5)]
+    close += [one for one in known if short in one and one not in close][:5]
+    return "implemented nearby: " + ", ".join(close) if close else f"{len(known)} ops are implemented: ttnn._core.op_names()"
+
+
+def ops_without_kernel() -> list[str]:
+    """Offered ops that the core does not implement."""
+    known = _core.op_names()
+    return [name for name, (_, kind) in facts()["functions"].items() if kind == "op" and name not in known]
+
+
+from ttnn._device import MeshDevice  # noqa: E402  (Tensor and MeshDevice call ops in turn)
+from ttnn._tensor import Tensor  # noqa: E402

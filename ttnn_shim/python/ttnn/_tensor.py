@@ -1,0 +1,480 @@
+"""`ttnn.Tensor`: a handle to a tensor of the core. Its memory goes back with the last reference, as in the real package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ttnn import _core, _device, _numpy, _print
+from ttnn._binding import api_class
+from ttnn._convert import encode_fields, name_prefix, register_class
+from ttnn._decode import decode_blob
+from ttnn._enums import BufferType, DataType, Layout, ShardDistributionStrategy, ShardOrientation, StorageType, TensorMemoryLayout
+from ttnn._grid import CoreCoord, CoreRange, CoreRangeSet, Shape
+from ttnn._memory import MemoryConfig, NdShardSpec, ShardSpec, TensorSpec, Tile, tile_bytes
+from ttnn_shim.errors import InvalidArgument, NotSupported, OutOfMemory
+
+ffi, lib = _core.ffi, _core.lib
+_LAYOUTS = {member.value: member for member in Layout}
+_DTYPES = {member.value: member for member in DataType}
+_MEMORY_LAYOUTS = {member.value: member for member in TensorMemoryLayout}
+_BUFFER_TYPES = {member.value: member for member in BufferType}
+_ELEMENT_BYTES = {"BFLOAT16": 2, "FLOAT32": 4, "UINT32": 4, "INT32": 4, "UINT16": 2, "UINT8": 1, "FP8_E4M3": 1, "INT8": 1}
+_BLOCK_FLOATS = (DataType.BFLOAT8_B, DataType.BFLOAT4_B)
+
+
+def _op(name: str) -> Any:
+    import ttnn
+
+    return getattr(ttnn, name)
+
+
+def _operator(name: str, reflected: bool = False) -> Any:
+    def forward(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return _op(name)(self, *args, **kwargs)
+
+    def backward(self: Tensor, other: Any, *args: Any, **kwargs: Any) -> Any:
+        return _op(name)(other, self, *args, **kwargs)
+
+    return backward if reflected else forward
+
+
+@api_class("ttnn.Tensor")
+class Tensor:
+    """See `ttnn.Tensor` of the real package: `Tensor(array, dtype, device, layout)`, `Tensor(list, shape, dtype, layout, device)`."""
+
+    __slots__ = ("__weakref__", "_device", "_handle", "_static", "_tensor_id")
+
+    def __init__(
+        self,
+        arg: Tensor | None = None,
+        data: Sequence[Any] | None = None,
+        shape: Sequence[int] = (),
+        data_type: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        memory_config: MemoryConfig | None = None,
+        tile: Tile | None = None,
+        pad_value: float | None = None,
+        tensor: Any = None,
+        mem_config: MemoryConfig | None = None,
+        cq_id: Any = None,
+        mesh_mapper: Any = None,
+        preserve_nan_values: bool = False,
+        col_tilize: bool = False,
+        enable_bfloat_opt: bool = False,
+    ) -> None:
+        self._static: Any = None
+        self._tensor_id: int | None = None
+        self._device = device
+        if arg is not None:
+            out = ffi.new("shim_tensor **")
+            _core.check(lib.shim_tensor_clone_handle(arg._handle, out), "ttnn.Tensor")
+            self._handle = ffi.gc(out[0], lib.shim_tensor_free)
+            self._device = arg._device
+            return
+        if tensor is not None:
+            array, source = _numpy.as_numpy(tensor)
+        else:
+            array, source = _list_array(data or (), shape, data_type)
+        dtype = data_type or source
+        layout = layout or (Layout.TILE if dtype in _BLOCK_FLOATS else Layout.ROW_MAJOR)
+        if dtype in _BLOCK_FLOATS and layout is not Layout.TILE:
+            raise _core.error(InvalidArgument, "Layout must be Layout::TILE for bfloat8_b or bfloat4_b!", "ttnn.Tensor")
+        if tile is not None and tile.tile_shape != [32, 32]:
+            raise _core.error(NotSupported, f"only 32 x 32 tiles are simulated, got {tile.tile_shape}", "ttnn.Tensor")
+        if preserve_nan_values or col_tilize:
+            given = "col_tilize" if col_tilize else "preserve_nan_values"
+            raise _core.error(NotSupported, f"{given}=True is not implemented", "ttnn.Tensor")
+        if enable_bfloat_opt and source is not DataType.FLOAT32:
+            raise _core.error(InvalidArgument, "enable_bfloat_opt expects float32 values", "ttnn.Tensor")
+        self._handle = _new_handle(device, dtype, layout, array.shape, memory_config or mem_config, array, source)
+        if pad_value and self.shape != self.padded_shape:
+            raise _core.error(NotSupported, f"padding is not simulated: pad_value {pad_value} would have no effect", "ttnn.Tensor")
+
+    @classmethod
+    def _adopt(cls, handle: Any) -> Tensor:
+        """Takes ownership of a `shim_tensor *`."""
+        tensor = object.__new__(cls)
+        tensor._handle = ffi.gc(handle, lib.shim_tensor_free)
+        tensor._static = None
+        tensor._tensor_id = None
+        tensor._device = None
+        return tensor
+
+    # --- facts ---
+
+    def _info(self) -> Any:
+        info = ffi.new("shim_tensor_info *")
+        _core.check(lib.shim_tensor_get_info(self._handle, info))
+        return info
+
+    def _fixed(self) -> Any:
+        """Facts that never change, asked once."""
+        if self._static is None:
+            self._static = self._info()
+        return self._static
+
+    def _device_info(self, method: str) -> Any:
+        info = self._info()
+        if not info.on_device:
+            raise _core.error(InvalidArgument, f"StorageType::HOST doesn't support {method} method", f"ttnn.Tensor.{method}")
+        if not info.allocated:
+            raise _core.error(InvalidArgument, "Buffer is not allocated", f"ttnn.Tensor.{method}")
+        return info
+
+    @property
+    def shape(self) -> Shape:
+        info = self._fixed()
+        return Shape._of(tuple(ffi.unpack(info.shape, info.rank)) if info.rank else ())
+
+    @property
+    def padded_shape(self) -> Shape:
+        info = self._fixed()
+        return Shape._of(tuple(ffi.unpack(info.padded_shape, info.padded_rank)) if info.padded_rank else ())
+
+    @property
+    def dtype(self) -> Any:
+        return _DTYPES[self._fixed().dtype]
+
+    @property
+    def layout(self) -> Any:
+        return _LAYOUTS[self._fixed().layout]
+
+    @property
+    def tile(self) -> Tile:
+        return Tile([32, 32])
+
+    @property
+    def spec(self) -> TensorSpec:
+        return TensorSpec._of(self.shape, self.dtype, self.layout, self.memory_config())
+
+    @property
+    def tensor_id(self) -> int:
+        return int(self._fixed().id) if self._tensor_id is None else self._tensor_id
+
+    @tensor_id.setter
+    def tensor_id(self, value: int) -> None:
+        self._tensor_id = value
+
+    def get_dtype(self) -> Any:
+        return self.dtype
+
+    def get_layout(self) -> Any:
+        return self.layout
+
+    def get_tile(self) -> Tile:
+        return self.tile
+
+    def storage_type(self) -> Any:
+        return StorageType.DEVICE if self._fixed().on_device else StorageType.HOST
+
+    def device(self) -> Any:
+        """The device that holds the tensor, None on the host."""
+        if not self._fixed().on_device:
+            return None
+        return self._device or _device.latest()
+
+    def devices(self) -> list[Any]:
+        device = self.device()
+        return [] if device is None else [device]
+
+    def device_coords(self) -> list[Any]:
+        from ttnn._mesh import MeshCoordinate
+
+        return [MeshCoordinate(0, 0)]
+
+    def tensor_topology(self) -> Any:
+        from ttnn._mesh import TensorTopology
+
+        return TensorTopology._single()
+
+    def volume(self) -> int:
+        """Elements with padding."""
+        total = 1
+        for dim in self.padded_shape:
+            total *= dim
+        return total
+
+    def logical_volume(self) -> int:
+        return int(self._fixed().volume)
+
+    def element_size(self) -> int:
+        """Bytes of an element."""
+        size = _ELEMENT_BYTES.get(self.dtype.name)
+        if size is None:
+            raise ValueError("datum for bfp2, bfp4, bfp8 is invalid")
+        return size
+
+    def memory_config(self) -> MemoryConfig:
+        info = self._fixed()
+        layout, buffer_type = _MEMORY_LAYOUTS[info.memory_layout], _BUFFER_TYPES[info.buffer_type]
+        if not info.sharded or info.sharded == 3:
+            return MemoryConfig(layout, buffer_type)
+        return _read_memory_config(self._handle, buffer_type)
+
+    def is_sharded(self) -> bool:
+        return bool(self._fixed().sharded)
+
+    def is_allocated(self) -> bool:
+        return bool(self._info().allocated)
+
+    def is_per_core_allocated(self) -> bool:
+        return False
+
+    def is_range_lockstep_allocated(self) -> bool:
+        return False
+
+    def buffer_address(self) -> int:
+        """Address in every bank."""
+        return int(self._device_info("buffer_address").address)
+
+    def buffer_page_size(self) -> int:
+        return int(self._device_info("buffer_page_size").page_bytes)
+
+    def buffer_aligned_page_size(self) -> int:
+        info = self._device_info("buffer_aligned_page_size")
+        align = 16 if _BUFFER_TYPES[info.buffer_type] is not BufferType.DRAM else _device.dram_alignment(self.device())
+        return -(-int(info.page_bytes) // align) * align
+
+    def buffer_num_pages(self) -> int:
+        info = self._device_info("buffer_num_pages")
+        bytes_ = self.volume() // 1024 * tile_bytes(self.dtype) if self.layout is Layout.TILE else self.volume() * self.element_size()
+        return -(-bytes_ // max(int(info.page_bytes), 1))
+
+    def buffer_unique_id(self) -> int | None:
+        info = self._info()
+        return int(info.buffer_id) if info.on_device else None
+
+    # --- values ---
+
+    def _read(self, dtype: Any = None) -> np.ndarray[Any, Any]:
+        """Logical values as numpy, of `dtype` (a DataType) or of the tensor's own."""
+        kind, core_dtype = _numpy.numpy_dtype(dtype or self.dtype)
+        array = np.empty(tuple(self.shape), kind)
+        _core.check(lib.shim_tensor_read(self._handle, core_dtype.value, ffi.from_buffer(array), array.nbytes), "ttnn.Tensor.to_numpy")
+        return array
+
+    def to_numpy(self, mesh_composer: None = None) -> np.ndarray[Any, Any]:
+        """Logical values. bfloat16 comes as ml_dtypes.bfloat16, or as uint16 bit patterns without ml_dtypes; block floats as float32."""
+        return self._read()
+
+    def to_torch(self, mesh_composer: None = None) -> Any:
+        return _numpy.to_torch(self._read(), self.dtype)
+
+    def to_torch_with_padded_shape(self) -> Any:
+        array = self._read()
+        pads = [(0, padded - dim) for padded, dim in zip(self.padded_shape, (1,) * (len(self.padded_shape) - array.ndim) + array.shape, strict=True)]
+        return _numpy.to_torch(np.pad(array.reshape((1,) * (len(pads) - array.ndim) + array.shape), pads), self.dtype)
+
+    def to_list(self) -> Any:
+        floating = self.dtype.name in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "BFLOAT4_B")
+        return self._read(DataType.FLOAT32 if floating else None).tolist()
+
+    def item(self) -> Any:
+        if self.logical_volume() != 1:
+            message = f"tensor.item() requires tensor to have exactly one element, but got {self.logical_volume()} elements"
+            raise _core.error(InvalidArgument, message, "ttnn.Tensor.item")
+        values = self.to_list()
+        while isinstance(values, list):
+            values = values[0]
+        return values
+
+    # --- moves ---
+
+    def cpu(self, blocking: bool = True, cq_id: Any = None) -> Tensor:
+        return self if self._info().on_device == 0 else _op("from_device")(self)
+
+    def to(self, device: Any = None, mem_config: MemoryConfig | None = None, cq_id: Any = None, target_layout: Any = None) -> Tensor:
+        if target_layout is not None:
+            return _op("to_layout")(self, target_layout)
+        return _op("to_device")(self, device, memory_config=mem_config)
+
+    def deallocate(self, force: bool = False) -> None:
+        """Gives device memory back now (with force also while other tensors share it). A host tensor is left alone."""
+        if self._info().on_device:
+            _op("deallocate")(self, force)
+
+    def reshape(self, arg0: int = 0, arg1: int = 0, arg2: int = 0, arg3: int = 0, arg: Any = None) -> Tensor:
+        return _op("reshape")(self, list(arg) if arg is not None else [arg0, arg1, arg2, arg3])
+
+    def pad(self, arg0: Sequence[int], arg1: Sequence[int], arg2: float) -> Tensor:
+        """Host tensors, row-major: to shape arg0 with the values at arg1."""
+        self._need_host("pad")
+        shape = tuple(self.shape)
+        if len(arg0) != len(shape) or any(start + dim > out for start, dim, out in zip(arg1, shape, arg0, strict=True)):
+            raise _core.error(InvalidArgument, f"cannot pad {shape} to {list(arg0)} at {list(arg1)}", "ttnn.Tensor.pad")
+        array = np.full(tuple(arg0), arg2, dtype=np.float32).astype(self._read().dtype)
+        array[tuple(slice(start, start + dim) for start, dim in zip(arg1, shape, strict=True))] = self._read()
+        return Tensor(array, self.dtype)
+
+    def unpad(self, arg0: Sequence[int], arg1: Sequence[int]) -> Tensor:
+        """Host tensors: the part from arg0 to arg1 (not included)."""
+        self._need_host("unpad")
+        if len(arg0) != len(self.shape) or any(not 0 <= a < b <= dim for a, b, dim in zip(arg0, arg1, self.shape, strict=True)):
+            raise _core.error(InvalidArgument, f"cannot take [{list(arg0)}, {list(arg1)}) of {self.shape}", "ttnn.Tensor.unpad")
+        return Tensor(self._read()[tuple(slice(a, b) for a, b in zip(arg0, arg1, strict=True))], self.dtype)
+
+    def pad_to_tile(self, arg: float) -> Tensor:
+        """The logical tensor is unchanged; padding holds no values in the simulator."""
+        self._need_host("pad_to_tile")
+        return Tensor(self)
+
+    def unpad_from_tile(self, arg: Sequence[int]) -> Tensor:
+        self._need_host("unpad_from_tile")
+        if list(arg) == list(self.shape):
+            return Tensor(self)
+        return self.unpad([0] * len(arg), arg)
+
+    def _need_host(self, method: str) -> None:
+        if self._info().on_device:
+            raise _core.error(InvalidArgument, "expected a host tensor, got StorageType::DEVICE: use from_device", f"ttnn.Tensor.{method}")
+
+    # --- operators ---
+
+    __add__ = _operator("add")
+    __radd__ = _operator("add", reflected=True)
+    __sub__ = _operator("subtract")
+    __rsub__ = _operator("rsub")
+    __mul__ = _operator("multiply")
+    __rmul__ = _operator("multiply", reflected=True)
+    __truediv__ = _operator("divide")
+    __rtruediv__ = _operator("divide", reflected=True)
+    __matmul__ = _operator("matmul")
+    __eq__ = _operator("eq")
+    __ne__ = _operator("ne")
+    __lt__ = _operator("lt")
+    __le__ = _operator("le")
+    __gt__ = _operator("gt")
+    __ge__ = _operator("ge")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        """Integers, slices, `...`; a slice op, then a reshape where integers drop dimensions."""
+        starts, ends, steps, kept = _indices(index, tuple(self.shape))
+        part = _op("slice")(self, starts, ends, steps)
+        return part if len(kept) == len(starts) else _op("reshape")(part, [part.shape[i] for i in kept])
+
+    def __iter__(self) -> Any:
+        raise TypeError("'ttnn.Tensor' object is not iterable")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        info = self._info()
+        facts = f"shape={self.shape}, dtype=DataType::{self.dtype.name}, layout=Layout::{self.layout.name}"
+        if info.on_device and not info.allocated:
+            return f"ttnn.Tensor(<deallocated>, {facts})"
+        if not info.has_values:
+            return f"ttnn.Tensor(<no values: estimate mode>, {facts})"
+        floating = self.dtype.name in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "BFLOAT4_B")
+        return f"ttnn.Tensor({_print.values_text(self._read(DataType.FLOAT32 if floating else None))}, {facts})"
+
+
+def _indices(index: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int], list[int], list[int]]:
+    """(starts, ends, steps, dimensions kept) of an indexing expression."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    if items.count(Ellipsis) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if Ellipsis in items:
+        at = items.index(Ellipsis)
+        items[at : at + 1] = [slice(None)] * (len(shape) - len(items) + 1)
+    if len(items) > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    items += [slice(None)] * (len(shape) - len(items))
+    starts, ends, steps, kept = [], [], [], []
+    for dim, (item, size) in enumerate(zip(items, shape, strict=True)):
+        if isinstance(item, slice):
+            start, stop, step = item.indices(size)
+            if step < 1:
+                raise ValueError("slice step must be positive")
+            kept.append(dim)
+        elif isinstance(item, int) and not isinstance(item, bool):
+            if not -size <= item < size:
+                raise IndexError(f"index {item} is out of bounds for dimension {dim} with size {size}")
+            start, step = item % size, 1
+            stop = start + 1
+        else:
+            raise TypeError(f"ttnn.Tensor indices must be integers, slices or ellipsis, got {type(item).__name__}")
+        starts.append(start)
+        ends.append(max(stop, start))
+        steps.append(step)
+    return starts, ends, steps, kept
+
+
+def _list_array(data: Sequence[Any], shape: Sequence[int], dtype: Any) -> tuple[np.ndarray[Any, Any], Any]:
+    """Values given as a flat list."""
+    floating = bool(data) and isinstance(data[0], float) or dtype.name not in ("UINT8", "UINT16", "UINT32", "INT32")
+    volume = 1
+    for dim in shape:
+        volume *= dim
+    if len(data) != volume:
+        message = f"Buffer size {len(data)} doesn't match the shape {list(shape)}: expected {volume} values"
+        raise _core.error(InvalidArgument, message, "ttnn.Tensor")
+    if floating:
+        return np.asarray(data, np.float32).reshape(tuple(shape)), DataType.FLOAT32
+    # Integers wrap as they do in C.
+    return (np.asarray(data, np.int64) & 0xFFFFFFFF).astype(np.uint32).reshape(tuple(shape)), DataType.UINT32
+
+
+def _new_handle(
+    device: Any, dtype: Any, layout: Any, shape: Sequence[int], memory_config: MemoryConfig | None, array: np.ndarray[Any, Any] | None, source: Any
+) -> Any:
+    """A new tensor of the core, owned by the returned object."""
+    if len(shape) > 16:
+        raise _core.error(NotSupported, f"tensors have at most 16 dimensions, got {len(shape)}", "ttnn.Tensor")
+    attrs = ffi.NULL
+    if memory_config is not None:
+        attrs = _core.attrs_of(encode_fields([(name_prefix("memory_config"), memory_config._encode())]))
+    dims = ffi.new("uint32_t[]", list(shape) or [0])
+    data = ffi.NULL if array is None or array.size == 0 else ffi.from_buffer(array)
+    out = ffi.new("shim_tensor **")
+    handle = ffi.NULL if device is None else device._handle
+    size = 0 if array is None else array.nbytes
+    try:
+        status = lib.shim_tensor_new(handle, dtype.value, layout.value, len(shape), dims, attrs, data, size, source.value, out)
+    except MemoryError as no_memory:
+        raise _core.error(OutOfMemory, f"the host has no memory for a tensor of shape {list(shape)}", "ttnn.Tensor") from no_memory
+    _core.check(status, "ttnn.Tensor")
+    return ffi.gc(out[0], lib.shim_tensor_free)
+
+
+def _read_memory_config(handle: Any, buffer_type: Any) -> MemoryConfig:
+    """Decodes the blob that the core gives for a sharded tensor."""
+    size = ffi.new("size_t *", 4096)
+    blob = ffi.new("char[]", 4096)
+    status = lib.shim_tensor_memory_config(handle, blob, size)
+    if status and size[0] > 4096:
+        blob = ffi.new("char[]", size[0])
+        status = lib.shim_tensor_memory_config(handle, blob, size)
+    _core.check(status)
+    record = decode_blob(bytes(ffi.buffer(blob, size[0])))["memory_config"]
+    layout = TensorMemoryLayout[record["memory_layout"]]
+    if "nd_shard_spec" in record and "shard_spec" not in record:
+        nd = record["nd_shard_spec"]
+        strategy = ShardDistributionStrategy[nd["shard_distribution_strategy"]]
+        spec = NdShardSpec(nd["shard_shape"], _ranges(nd["grid"]), ShardOrientation[nd["orientation"]], strategy)
+        return MemoryConfig(buffer_type=buffer_type, nd_shard_spec=spec)
+    shard = record["shard_spec"]
+    return MemoryConfig(layout, buffer_type, ShardSpec(_ranges(shard["grid"]), shard["shape"], ShardOrientation[shard["orientation"]]))
+
+
+def _ranges(corners: Sequence[int]) -> CoreRangeSet:
+    rows = [corners[i : i + 4] for i in range(0, len(corners), 4)]
+    return CoreRangeSet([CoreRange(CoreCoord(x0, y0), CoreCoord(x1, y1)) for x0, y0, x1, y1 in rows])
+
+
+def empty_handle(device: Any, dtype: Any, layout: Any, shape: Sequence[int], memory_config: MemoryConfig | None) -> Tensor:
+    """A tensor of zeros."""
+    tensor = object.__new__(Tensor)
+    tensor._handle = _new_handle(device, dtype, layout, shape, memory_config, None, DataType.FLOAT32)
+    tensor._static, tensor._tensor_id, tensor._device = None, None, device
+    return tensor
+
+
+register_class("Tensor", Tensor)
