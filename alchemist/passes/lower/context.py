@@ -208,7 +208,7 @@ class Lowering:
         return entry
 
     def declare_unused(self) -> None:
-        for argument in self.func.body.block.args:
+        for argument in self.func.body.blocks[0].args:
             if argument.index not in self._arguments:
                 self.declare(argument, ROW_MAJOR, self.dtype(argument))
 
