@@ -16,7 +16,7 @@ constexpr ConstantRow kConstants[] = {
   {"launch_compute", 600, 702},  // cycles
   {"launch_move_sharded", 300, 250},  // cycles
   {"launch_compute_sharded", 700, 452},  // cycles
-  {"skew_core", 9.5, 8.64},  // cycles/core
+  {"skew_core", 4, 8.64},  // cycles/core
   {"skew_core_sharded", 9.5, 2.6},  // cycles/core
   {"skew_trace", 1870, 0},  // cycles
   {"contention_exponent", 12, 4},  // 1
@@ -27,8 +27,8 @@ constexpr ConstantRow kConstants[] = {
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
   {"second_operand", 130, 125},  // cycles
-  {"bcast_fill", 300, 200},  // cycles
-  {"write_issue", 60, 60},  // cycles
+  {"bcast_fill", 200, 170},  // cycles
+  {"write_issue", 60, 55},  // cycles
   {"write_core_rate", 20, 15},  // B/cycle
   {"write_barrier", 300, 385},  // cycles
   {"local_copy_rate", 30, 57},  // B/cycle
@@ -49,7 +49,7 @@ constexpr ConstantRow kConstants[] = {
   {"unary_tile", 233, 249},  // cycles
   {"unary_byte", 0.017, 0.0},  // cycles/B
   {"tile_32bit", 119, 119},  // cycles
-  {"sfpu_exp", 1560, 1168},  // cycles
+  {"sfpu_exp", 1560, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
   {"sfpu_scale", 1, 1},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
@@ -57,7 +57,7 @@ constexpr ConstantRow kConstants[] = {
   {"binary_tile", 20, 9.2},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.7, 90},  // B/cycle
+  {"unpack_a_rate", 57.7, 96},  // B/cycle
   {"unpack_b_rate", 68.5, 80},  // B/cycle
   {"unpack_overlap", 0.86, 1},  // 1
   {"fpu_overhead", 1.04, 1.045},  // 1
@@ -66,13 +66,13 @@ constexpr ConstantRow kConstants[] = {
   {"subblock_tile", 6, 2},  // cycles
   {"subblock_min", 102.4, 90},  // cycles
   {"subblock_pack", 34, 20},  // cycles
-  {"mm_block_end", 280, 320},  // cycles
+  {"mm_block_end", 100, 320},  // cycles
   {"mm_issue", 49, 38},  // cycles
   {"mm_read_rate", 27.9, 48.8},  // B/cycle
   {"mm_mcast_rate", 25.5, 46},  // B/cycle
   {"mm_mcast_1d", 0.84, 0.84},  // 1
   {"mm_handshake", 300, 730},  // cycles
-  {"mm_handshake_local", 500, 700},  // cycles
+  {"mm_handshake_local", 500, 500},  // cycles
   {"mm_both_operands", 0.25, 0.145},  // 1
   {"mm_coupling", 9, 10},  // 1
   {"mm_write_rate", 86, 191},  // B/cycle
@@ -105,7 +105,7 @@ constexpr ConstantRow kConstants[] = {
   {"slice_copy_row", 24, 24},  // cycles
   {"put_stick", 127, 127},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
-  {"face_line", 72, 72},  // cycles
+  {"face_line", 68, 68},  // cycles
   {"permute_block", 2268, 2268},  // cycles
   {"permute_line", 37, 37},  // cycles
   {"reshape_row", 391, 391},  // cycles
@@ -145,6 +145,7 @@ constexpr ConstantRow kConstants[] = {
   {"groupnorm_start", 12900, 12900},  // cycles
   {"groupnorm_tile", 1150, 1150},  // cycles
   {"groupnorm_group_tile", 765, 765},  // cycles
+  {"drain_rate", 4, 10},  // B/cycle
 };
 
 }  // namespace

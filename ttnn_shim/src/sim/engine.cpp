@@ -105,7 +105,7 @@ Stats Engine::run(const Workload& work) const {
       const Ticks pipe = pipeline(phase) + ticks(phase.round_cycles * static_cast<double>(phase.repeat));
       const SharedTime st = shared_time(arch_, phase.shared);
       const double p = static_cast<double>(pipe) / kTicksPerCycle;
-      total += ticks(soft_max({p, st.dram, st.link, st.floor}, k.contention_exponent) + phase.extra_cycles);
+      total += ticks(soft_max({p, st.dram, phase.shared.link_in_stages ? 0.0 : st.link, st.floor}, k.contention_exponent) + phase.extra_cycles);
       pipe_cycles += p;
       for (const Stage& stage : phase.stages)
         mine[static_cast<std::size_t>(stage.unit)] += (stage.cycles * static_cast<double>(phase.items) + stage.head_cycles) * static_cast<double>(phase.repeat);

@@ -122,6 +122,7 @@ DeviceProgram plan_halo(const Arch& arch, const OpConfig& c) {
   phase.extra_cycles = (tiled ? soft_max(gather, untilize, 1.5) - gather : 0) + (c.flag("config_in_dram") ? k.read_dram / 2 : 0);
   const int used = static_cast<int>(c.integer("core_count", shard_cores(arch, in)));
   DeviceProgram p = one_phase("UntilizeWithHaloProgramFactory", arch, used, std::move(phase), false, true);
+  p.work.classes[0].phases[0].shared.link_in_stages = true;
   for (int noc = 0; noc < 2; ++noc) p.work.classes[0].phases[0].shared.link_bytes = std::max(p.work.classes[0].phases[0].shared.link_bytes, plan.link[noc] * stick);
   return p;
 }

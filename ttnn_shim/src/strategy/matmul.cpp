@@ -1,4 +1,6 @@
 // Matmul time: sender cores read a block and multicast it (in series), all cores multiply, the output is written at the end of each output block.
+#include <numeric>
+
 #include "strategy/matmul_config.hpp"
 
 namespace ttnn_shim::strategy {
@@ -24,39 +26,50 @@ double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, b
   return subblocks * std::max(kb * std::max(unpack, fpu) + k.subblock_sync + k.subblock_tile * (sh * sw - 1), pack) + k.mm_block_end;
 }
 
-/// One core fetches `tiles` tiles of an operand from interleaved memory.
-double fetch(const Arch& arch, double tiles, double bytes) { return tiles * std::max(arch.k.mm_issue, bytes / arch.k.mm_read_rate); }
+/// One core fetches a block of `rows` runs of `run` consecutive tiles, `stride` tiles apart, from interleaved memory. The stride decides how many banks serve it.
+double fetch(const Arch& arch, const TensorDesc& t, std::int64_t rows, std::int64_t run, std::int64_t stride) {
+  const double bytes = static_cast<double>(t.tile_bytes());
+  double rate = arch.k.mm_read_rate;
+  if (in_dram(t)) {
+    std::int64_t banks = arch.dram_banks, step = std::gcd(stride, banks);
+    const std::int64_t starts = std::min(rows, banks / step);          // different banks that runs begin on, `step` apart
+    const std::int64_t hit = std::min(banks, starts * std::min(run, rows > 1 ? step : banks));
+    rate = std::min(rate, static_cast<double>(hit) * arch.k.hot_bank_rate / arch.clock_ghz);
+  }
+  return static_cast<double>(rows * run) * std::max(arch.k.mm_issue, bytes / rate);
+}
 double multicast(const Arch& arch, double tiles, double bytes, bool one_d) {
   return tiles * bytes / (arch.k.mm_mcast_rate * (one_d ? arch.k.mm_mcast_1d : 1));
 }
 
 /// DRAM-side time per K block of the whole program's reads.
-double sender_time(const Arch& arch, const OpConfig& c, const MatmulProgram& p, double& slack) {
+double sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, const MatmulProgram& p, double& slack) {
   const Constants& k = arch.k;
   const double t0 = static_cast<double>(c.inputs[0].tile_bytes()), t1 = static_cast<double>(c.inputs[1].tile_bytes());
   const double n0 = static_cast<double>(p.block_h * p.block_k), n1 = static_cast<double>(p.block_w * p.block_k);
   const bool local0 = resident(c.inputs[0]);
+  const double fetch0 = fetch(arch, c.inputs[0], p.block_h, p.block_k, s.k), fetch1 = fetch(arch, c.inputs[1], p.block_k, p.block_w, s.n);
   double in0 = 0, in1 = 0;
   switch (p.kind) {
     case MatmulKind::Mcast2D:
-      in1 = fetch(arch, n1, t1) + multicast(arch, n1, t1, false) + k.mm_handshake;
-      in0 = local0 ? multicast(arch, n0, t0, false) + k.mm_handshake_local : fetch(arch, n0, t0) + multicast(arch, n0, t0, false) + k.mm_handshake;
+      in1 = fetch1 + multicast(arch, n1, t1, false) + k.mm_handshake;
+      in0 = local0 ? multicast(arch, n0, t0, false) + k.mm_handshake_local : fetch0 + multicast(arch, n0, t0, false) + k.mm_handshake;
       break;
     case MatmulKind::Mcast1DIn0:
-      in1 = fetch(arch, n1, t1) + k.mm_handshake / 2;
-      in0 = local0 ? multicast(arch, n0, t0, true) + k.mm_handshake_local : fetch(arch, n0, t0) + multicast(arch, n0, t0, true) + k.mm_handshake;
+      in1 = fetch1 + k.mm_handshake / 2;
+      in0 = local0 ? multicast(arch, n0, t0, true) + k.mm_handshake_local : fetch0 + multicast(arch, n0, t0, true) + k.mm_handshake;
       break;
     case MatmulKind::Mcast1DIn1:
-      in1 = fetch(arch, n1, t1) + multicast(arch, n1, t1, p.cores > 64) + k.mm_handshake;
-      in0 = local0 ? 0 : fetch(arch, n0, t0) + k.mm_handshake / 2;
+      in1 = fetch1 + multicast(arch, n1, t1, p.cores > 64) + k.mm_handshake;
+      in0 = local0 ? 0 : fetch0 + k.mm_handshake / 2;
       break;
     case MatmulKind::DramSharded:
       in1 = n1 * t1 * p.cores / (arch.dram_banks * k.dram_peak_bank * k.dram_sharded_efficiency) * arch.clock_ghz;
       in0 = multicast(arch, n0, t0, true) + k.mm_handshake_local;
       break;
     default:
-      in1 = fetch(arch, n1, t1) + k.mm_handshake / 2;
-      in0 = fetch(arch, n0, t0) + k.mm_handshake / 2;
+      in1 = fetch1 + k.mm_handshake / 2;
+      in0 = fetch0 + k.mm_handshake / 2;
   }
   slack = std::max(0.0, in0 - in1);  // the core that fetches in1 also writes the output
   return std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1));
@@ -70,7 +83,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
   const std::int64_t rounds = out_blocks * p.batch;
   BlockTimes t;
   double slack = 0;
-  t.data = sender_time(arch, c, p, slack);
+  t.data = sender_time(arch, c, s, p, slack);
   const bool single_block = k_blocks == 1;
   t.math = math_block(arch, c, p, !single_block, t.ideal);
 
@@ -142,9 +155,9 @@ DeviceProgram plan_minimal(const Arch& arch, const OpConfig& c) {
   p.grid_y = arch.grid_y;
   DeviceProgram program = build(arch, c, s, p);
   program.factory = "MinimalMatmulProgramFactory";
-  // Store and forward along the line of cores: the last core starts a whole chain later, and each block pays two more handshakes.
+  // Store and forward along the line of cores: the last core starts a whole chain later, and each block pays one more handshake.
   const double hops = arch.grid_x + arch.grid_y - 2;
-  program.work.classes[0].phases[0].stages[0].cycles += 2 * arch.k.mm_handshake;
+  program.work.classes[0].phases[0].stages[0].cycles += arch.k.mm_handshake;
   program.work.extra_cycles += hops * arch.k.mm_handshake_local;
   return program;
 }

@@ -24,12 +24,13 @@ DeviceProgram row_program(const Arch& arch, const OpConfig& c, const char* facto
     const double across = static_cast<double>(ceil_div(in.width(), s.w));
     if (across > 1) combine = 4 * arch.k.mm_handshake_local + across * arch.k.norm_core;  // partial statistics travel twice
   }
+  constexpr int kParts = 4;  // stages hand over blocks of a row, not whole rows
   Phase phase;
-  phase.items = per_core;
+  phase.items = per_core * kParts;
   phase.coupling = arch.k.stage_exponent;
-  const double bytes = static_cast<double>(in.tile_bytes()), w = static_cast<double>(width);
+  const double bytes = static_cast<double>(in.tile_bytes()), w = static_cast<double>(width) / kParts;
   if (!resident(in)) phase.stages.push_back({Unit::Reader, w * page_read(arch, in, bytes) / 2, 0, 2});
-  phase.stages.push_back({Unit::Compute, row_cycles + w * tile_cycles + combine, 0, 2});
+  phase.stages.push_back({Unit::Compute, (row_cycles + combine) / kParts + w * tile_cycles, 0, 2});
   if (!resident(c.outputs[0])) phase.stages.push_back({Unit::Writer, w * page_write(arch, bytes), 0, 2});
   dram_traffic(phase, c);
   DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, resident(in));
