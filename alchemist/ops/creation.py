@@ -127,6 +127,8 @@ op(
     "data shape data_type layout device memory_config",
     "core/core.hpp",
     target="ttnn.Tensor",
+    reference=_constant,
+    tolerance=1.0,
     doc="a constructor: small constants are written in the program, big ones are exported as tensors",
 )
 ttir("constant", _constant)

@@ -42,9 +42,9 @@ def _requantize(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes:
 
 ttir("typecast", _same)
 ttir("to_layout", _same)
-ttir("quantize_unrolled", _quantize, target="quantize")
-ttir("dequantize_unrolled", _dequantize, target="dequantize")
-ttir("requantize_unrolled", _requantize, target="requantize")
+ttir("quantize_unrolled", _quantize)
+ttir("dequantize_unrolled", _dequantize)
+ttir("requantize_unrolled", _requantize)
 
 op(
     "to_layout",

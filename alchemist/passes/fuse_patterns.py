@@ -182,16 +182,17 @@ def _vector(value: SSAValue, width: int) -> SSAValue | None:
 
 
 def rms_norm(op: Operation) -> Match | None:
-    """x * rsqrt(mean(x * x) + epsilon), times a weight."""
-    for x, root in (op.operands, reversed(op.operands)):
-        inverse = defining(skip(root), "ttir.rsqrt")
+    """x * rsqrt(mean(x * x) + epsilon), also with the weight joined to rsqrt first (flax)."""
+    for x, joined in (op.operands, reversed(op.operands)):
+        root, weight, extra = _root_and_weight(joined, shape(x)[-1]) if shape(x) else (joined, None, [])
+        inverse = defining(root, "ttir.rsqrt")
         guarded = _with_epsilon(inverse.operands[0]) if inverse is not None else None
         mean = _last_dim_mean(guarded[0]) if guarded is not None else None
         square = _squared(mean[0]) if mean is not None else None
         if inverse is None or guarded is None or mean is None or square is None or square[0] is not x:
             continue
         attributes = {"normalized_shape": shape(x)[-1:], "epsilon": guarded[1]}
-        return "ttir.rms_norm", [x, None, None], attributes, [*square[1], *mean[1], *guarded[2], inverse]
+        return "ttir.rms_norm", [x, weight, None], attributes, [*square[1], *mean[1], *guarded[2], inverse, *extra]
     return None
 
 
@@ -265,6 +266,10 @@ def _variance(value: SSAValue, x: SSAValue) -> list[Operation] | None:
     if clamp is not None and 0.0 in (number(clamp[0]), number(clamp[1])):
         ops.append(clamp[2])
         value = skip(clamp[1] if number(clamp[0]) == 0.0 else clamp[0])
+    positive = defining(value, "ttir.relu")
+    if positive is not None:  # how front ends write max(0, x)
+        ops.append(positive)
+        value = skip(positive.operands[0])
     difference = binary(value, "subtract")
     if difference is not None:
         power, square = _last_dim_mean(difference[0]), _squared(skip(difference[1]))

@@ -41,7 +41,7 @@ def _run(functions: Mapping[str, FuncOp], func: FuncOp, arguments: Sequence[Arra
         else:
             outputs = _evaluate(op, environment)
         for result, output in zip(op.results, outputs, strict=True):
-            if output is not None and "prepare_" not in op.name:
+            if output is not None and "prepare_" not in op.name and op.name != "ttcore.load_cached":
                 assert np.shape(output) == access.shape(result), f"{op.name}: {np.shape(output)} for {result.type}"
             environment[result] = output
     raise AssertionError("no return")

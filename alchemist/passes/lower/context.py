@@ -302,6 +302,8 @@ class Lowering:
 
     def reshape(self, value: SSAValue, dims: Sequence[int]) -> SSAValue:
         dims = tuple(dims)
+        if isinstance(value.owner, Operation) and value.owner.name == "ttnn.reshape":
+            value = value.owner.operands[0]  # the reshape between is swept when nothing else uses it
         if shape(value) == dims:
             return value
         have = layout(value)

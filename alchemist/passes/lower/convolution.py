@@ -88,27 +88,75 @@ class _Conv:
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
         c.set(result, made, self.order)
 
-    def _prepared(self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str) -> tuple[SSAValue, SSAValue | None]:
-        c = self.c
-        geometry = {k: v for k, v in self.geometry.items()}
-        host = c.get(self.weight, ROW_MAJOR, dtype, host=True)
-        depth = self.kernel[0] * self.kernel[1] * self.geometry["in_channels"]
-        weights = c.emit(
-            f"prepare_{name}_weights",
-            [host, c.device],
-            {**prepare, **geometry, "weights_format": "IOHW" if self.transposed else "OIHW", "has_bias": bias is not None},
-            (1, 1, depth, self.out_channels),
-            dtype,
+    def _prepared(
+        self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str
+    ) -> tuple[SSAValue, SSAValue | None]:
+        return prepared_weights(
+            self.c, name, prepare, self.geometry, self.c.get(self.weight, ROW_MAJOR, dtype, host=True), bias, dtype
         )
-        if bias is None:
-            return weights, None
-        geometry.pop("output_padding", None)
-        row = c.reshape(c.get(bias, ROW_MAJOR, dtype), (1, 1, 1, self.out_channels))
-        row = c.convert(row, ROW_MAJOR, host=True)
-        prepared = c.emit(
-            f"prepare_{name}_bias", [row, c.device], {**prepare, **geometry}, (1, 1, 1, self.out_channels), dtype
-        )
-        return weights, prepared
+
+
+def prepared_weights(
+    c: Lowering,
+    name: str,
+    prepare: dict[str, Any],
+    geometry: dict[str, Any],
+    host: SSAValue,
+    bias: SSAValue | None,
+    dtype: str,
+) -> tuple[SSAValue, SSAValue | None]:
+    """Weights (on the host, O I H W) and bias in the form that the convolution `name` reads."""
+    out = geometry["out_channels"]
+    depth = geometry["kernel_size"][0] * geometry["kernel_size"][1] * geometry["in_channels"]
+    form = {"weights_format": "IOHW" if name == "conv_transpose2d" else "OIHW", "has_bias": bias is not None}
+    weights = c.emit(f"prepare_{name}_weights", [host, c.device], prepare | geometry | form, (1, 1, depth, out), dtype)
+    if bias is None:
+        return weights, None
+    row = c.convert(c.reshape(c.get(bias, ROW_MAJOR, dtype), (1, 1, 1, out)), ROW_MAJOR, host=True)
+    given = {key: value for key, value in (prepare | geometry).items() if key != "output_padding"}
+    return weights, c.emit(f"prepare_{name}_bias", [row, c.device], given, (1, 1, 1, out), dtype)
+
+
+@rule("conv1d")
+def conv1d(c: Lowering, op: Operation) -> None:
+    """A convolution of width 1 on [1, 1, N*L, C]."""
+    source, weight = op.operands[0], operand(op, "weight")
+    assert weight is not None
+    result = op.results[0]
+    dtype = c.dtype(result)
+    if not c.is_constant(weight):
+        raise c.error("a convolution whose weights are not parameters", hint="weights are prepared once, before the first call")
+    dims = tuple(access.attr(op, name) for name in ("batch_dim", "length_dim", "channel_dim"))
+    n, length, channels = (shape(source)[i] for i in dims)
+    _, out_length, out_channels = (shape(result)[i] for i in dims)
+    (before, after), = padding_pairs(access.attr(op, "padding"), 1)
+    geometry: dict[str, Any] = {
+        "in_channels": channels,
+        "out_channels": out_channels,
+        "batch_size": n,
+        "input_height": length,
+        "input_width": 1,
+        "kernel_size": [shape(weight)[2], 1],
+        "stride": [*expand(access.attr(op, "stride"), 1), 1],
+        "padding": pads(((before, after), (0, 0))),
+        "dilation": [*expand(access.attr(op, "dilation"), 1), 1],
+        "groups": access.attr(op, "groups"),
+    }
+    configs = {"conv2d_config": _config(c, op, dtype), "compute_config": compute_config(c.options)}
+    prepare = {
+        "input_memory_config": memory_config("dram"),
+        "input_tensor_layout": ROW_MAJOR,
+        "input_dtype": dtype,
+        **configs,
+    }
+    x = c.permute(c.get(source, ROW_MAJOR, dtype), dims)
+    x = c.reshape(x, (1, 1, n * length, channels))
+    kernel = c.convert(c.reshape(c.get(weight, ROW_MAJOR, dtype), (*shape(weight), 1)), ROW_MAJOR, host=True)
+    weights, bias = prepared_weights(c, "conv2d", prepare, geometry, kernel, operand(op, "bias"), dtype)
+    made = c.emit("conv2d", [x, weights, bias, c.device], geometry | configs, (1, 1, n * out_length, out_channels), dtype)
+    c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
+    back = tuple(dims.index(i) for i in range(3))
+    c.set(result, c.permute(c.reshape(made, (n, out_length, out_channels)), back))
 
 
 @rule("conv2d", "conv_transpose2d")

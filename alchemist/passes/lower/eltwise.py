@@ -416,3 +416,13 @@ def dropout(c: Lowering, op: Operation) -> None:
     source = op.operands[0]
     order = c.is_image(source)
     c.set(op.results[0], c.flat(source, order) if order is not None else c.get(source), order)
+
+
+@rule("quantize_unrolled", "dequantize_unrolled", "requantize_unrolled")
+def quantization(c: Lowering, op: Operation) -> None:
+    result = op.results[0]
+    dtype = c.dtype(result)
+    attributes = {"axis": access.attr(op, "axis"), "output_dtype": dtype}
+    operands = [c.get(value) for value in op.operands]
+    name = op.name.removeprefix("ttir.").removesuffix("_unrolled")
+    c.set(result, c.emit(name, operands, attributes, shape(result), dtype))

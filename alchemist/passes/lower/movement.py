@@ -23,12 +23,15 @@ def natural_page(c: Lowering, value: SSAValue) -> str:
     return wanted_page(value)
 
 
-_ROW_MAJOR_USERS = ("ttir.conv1d", "ttir.conv2d", "ttir.conv_transpose2d", "ttir.max_pool2d", "ttir.avg_pool2d", "ttir.upsample2d")
+_ROW_MAJOR_USERS = frozenset(
+    f"ttir.{name}"
+    for name in ("conv1d", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d", "upsample2d", "embedding", "scatter")
+)
 _VIEWS = ("ttir.reshape", "ttir.permute", "ttir.slice_static", "ttir.concat")
 
 
 def wanted_page(value: SSAValue) -> str:
-    """Row-major when every use leads, through views, to an op that reads row-major pages (first operand)."""
+    """Row-major when every use leads, through views, to an op that reads row-major pages."""
     work, seen = [value], 0
     while work and seen < 16:
         seen += 1
@@ -36,7 +39,7 @@ def wanted_page(value: SSAValue) -> str:
             op = use.operation
             if op.name in _VIEWS:
                 work.append(op.results[0])
-            elif not (op.name in _ROW_MAJOR_USERS and use.index == 0) and not (op.name == "ttir.embedding"):
+            elif op.name not in _ROW_MAJOR_USERS:
                 return TILE
     return ROW_MAJOR
 
@@ -75,11 +78,7 @@ def reshape(c: Lowering, op: Operation) -> None:
         if flattened is not None:
             c.set(result, flattened)
             return
-    value = fetch(c, source)
-    if layout(value).page == ROW_MAJOR and layout(value).dtype not in INTEGERS and wanted_page(result) == TILE and len(dims) < 4:
-        c.set(result, c.reshape(value, dims))
-        return
-    c.set(result, c.reshape(value, dims))
+    c.set(result, c.reshape(fetch(c, source), dims))
 
 
 def _flattened(c: Lowering, source: SSAValue, order: Shape, dims: Shape) -> SSAValue | None:
@@ -187,6 +186,32 @@ def slice_static(c: Lowering, op: Operation) -> None:
         return
     attributes = {"begins": begins, "ends": ends, "step": steps}
     c.set(result, c.emit("slice_static", [value], attributes, shape(result), layout(value).dtype, layout(value).page))
+
+
+@rule("index", "index_select")
+def index(c: Lowering, op: Operation) -> None:
+    """A slice along one dim; the pass fold rewrites most of them before."""
+    dims = shape(op.operands[0])
+    dim = access.attr(op, "dim") % len(dims)
+    begin, step = access.attr(op, "begin"), access.attr(op, "step", 1)
+    if op.name == "ttir.index":
+        starts, length = [begin], access.attr(op, "end") - begin
+    else:
+        stride, length = access.attr(op, "stride", 0), access.attr(op, "length")
+        starts = list(range(begin, dims[dim] - length + 1, stride)) if stride else [begin]
+    value = fetch(c, op.operands[0])
+    have = layout(value)
+    parts = []
+    for start in starts:
+        begins, ends, steps = [0] * len(dims), list(dims), [1] * len(dims)
+        begins[dim], ends[dim], steps[dim] = start, start + length, step
+        out = tuple(-(-length // step) if d == dim else n for d, n in enumerate(dims))
+        attributes = {"begins": begins, "ends": ends, "step": steps}
+        parts.append(c.emit("slice_static", [value], attributes, out, have.dtype, have.page))
+    joined = parts[0]
+    if len(parts) > 1:
+        joined = c.emit("concat", [parts], {"dim": dim}, shape(op.results[0]), have.dtype, have.page)
+    c.set(op.results[0], joined)
 
 
 @rule("slice_dynamic")

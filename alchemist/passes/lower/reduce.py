@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
@@ -95,11 +94,11 @@ def argmax(c: Lowering, op: Operation) -> None:
     dims = access.attr(op, "dim_arg")
     keep = bool(access.attr(op, "keep_dim"))
     rank = len(shape(source))
-    value = c.get(source, TILE)
     if dims is not None and len(dims) != 1 and len(set(d % rank for d in dims)) != rank:
         raise c.error("argmax over several dimensions", expected="one dimension or all of them", got=str(dims))
     dim = dims[0] % rank if dims is not None and len(dims) == 1 else None
     out = _reduced(shape(source), tuple(range(rank)) if dim is None else (dim,), keep)
+    value = c.get(source, TILE if dim is not None else ROW_MAJOR)
     made = c.emit("argmax", [value], {"dim": dim, "keep_dim": keep}, out, "u32", ROW_MAJOR)
     c.set(result, c.reshape(made, shape(result)))
 
@@ -129,6 +128,3 @@ def sort(c: Lowering, op: Operation) -> None:
 def topk(c: Lowering, op: Operation) -> None:
     attributes = {key: access.attr(op, key) for key in ("k", "dim", "largest")} | {"sorted": True}
     _sorted(c, op, "topk", attributes)
-
-
-__all__ = ["np"]
