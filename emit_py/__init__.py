@@ -8,10 +8,11 @@ import black
 
 from alchemist.errors import InternalError
 from alchemist.program import model
+from alchemist.program.text import WIDTH, clean
 from alchemist.resources import render as render_template
 from emit_py.header import header_lines
 from emit_py.printer import function_text
-from emit_py.text import WIDTH, clean, quoted
+from emit_py.text import quoted
 from emit_py.values import render
 
 __all__ = ["emit"]

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from alchemist.errors import EmitError
 from alchemist.program import model
-from emit_py.text import WIDTH, comment, docstring
+from alchemist.program.text import WIDTH, comment
+from emit_py.text import docstring
 from emit_py.values import render, render_key
 
 _ANNOTATIONS = {

@@ -1,23 +1,10 @@
-"""Strings from models made safe for Python source: literals, comments, docstrings."""
+"""Python's literals and docstrings."""
 
 from __future__ import annotations
 
 import unicodedata
 
-WIDTH = 110
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-
-
-def clean(text: str) -> str:
-    """One line without control, invisible or direction-changing characters."""
-    shown = "".join(" " if unicodedata.category(char) in _HIDDEN else char for char in text)
-    return " ".join(shown.split())
-
-
-def comment(text: str, width: int = WIDTH) -> str:
-    """The text behind `# `: no trailing backslash, at most `width` columns."""
-    line = clean(text).rstrip("\\ ")
-    return line if len(line) <= width else line[: max(width - 3, 0)].rstrip("\\ ") + "..."
+from alchemist.program.text import HIDDEN, clean
 
 
 def docstring(text: str) -> str:
@@ -44,7 +31,7 @@ def _escaped(text: str) -> str:
     for char in text:
         if char in '"\\':
             out.append("\\" + char)
-        elif unicodedata.category(char) in _HIDDEN:
+        elif unicodedata.category(char) in HIDDEN:
             code = ord(char)
             out.append(f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}")
         else:

@@ -71,7 +71,9 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
     outputs = _outputs(graph, result)
     functions[-1] = _entry_doc(functions[-1], root, outputs, context)
     split = options.split_consteval
-    prepared = prepare_functions(graph, root, sources, main_file, prefix="" if split else "prepare_")
+    prepared = prepare_functions(
+        graph, root, sources, main_file, prefix="" if split else "prepare_", rebind_parameters=context.rebind_parameters
+    )
     taken = local_names | context.functions | prepared.names
     final, prepare, constants, prepare_constants = name_constants(functions, prepared.functions, taken)
     if not split:

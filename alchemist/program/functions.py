@@ -168,8 +168,12 @@ class Recovery:
         deeper = any(len(info.scopes) > len(chain) and info.scopes[-1].path != chain[-1].path for info in node.sources)
         if len(frames) != 1 or deeper:
             return None
-        statement = self._sources.statement(next(iter(frames)))
-        return statement if statement is not None and statement.method else None
+        frame = next(iter(frames))
+        own = all(frame_at(info, len(chain) - 1, self._sources) == frame for info in node.sources)
+        statement = self._sources.statement(frame) if own else None
+        if statement is None or not statement.method or statement.method == chain[-1].path.rpartition(".")[2]:
+            return None
+        return statement
 
     def _call(self, item: Group | _Method, inner: list[Item]) -> CallItem:
         tree, method = (item.group, item.method) if isinstance(item, _Method) else (item, "")

@@ -26,6 +26,32 @@ RESERVED = frozenset(
 )
 """Names that no variable or function of an emitted program has."""
 
+_NOUNS = {
+    "add": "total",
+    "subtract": "difference",
+    "multiply": "product",
+    "divide": "quotient",
+    "matmul": "product",
+    "reshape": "reshaped",
+    "permute": "permuted",
+    "transpose": "transposed",
+    "to_layout": "converted",
+    "typecast": "converted",
+    "concat": "joined",
+    "slice": "part",
+    "where": "selected",
+    "embedding": "embedded",
+    "mean": "average",
+    "layer_norm": "normalized",
+    "rms_norm": "normalized",
+}
+
+
+def result_name(op: str) -> str:
+    """What the result of a TT-NN function is called when nothing better is known."""
+    short = op.rpartition(".")[2]
+    return _NOUNS.get(short, short)
+
 
 def identifier(text: str, fallback: str = "value") -> str:
     """`text` as an ASCII identifier that is no reserved word of either language."""

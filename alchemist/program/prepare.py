@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Definition, LoopItem, functions_of, reads
 from alchemist.program.graph import Graph, Node, Value, map_raw
-from alchemist.program.names import RESERVED, identifier, unique
+from alchemist.program.names import RESERVED, identifier, result_name, unique
 from alchemist.program.source import Sources
 from alchemist.program.weights import MOVING, in_order, needed, recipe
 
@@ -62,15 +62,20 @@ class Prepared:
     names: set[str] = field(default_factory=set)
 
 
-def prepare_functions(graph: Graph, root: Definition, sources: Sources, main_file: str, *, prefix: str = "") -> Prepared:
+def prepare_functions(
+    graph: Graph, root: Definition, sources: Sources, main_file: str, *, prefix: str = "", rebind_parameters: bool = True
+) -> Prepared:
     """The const-eval functions, `prepare` last; empty when no const-eval function exists. prefix: of every function's name."""
     if not graph.const_evals:
         return Prepared()
-    return _Preparation(graph, root, sources, main_file, prefix).functions()
+    return _Preparation(graph, root, sources, main_file, prefix, rebind_parameters).functions()
 
 
 class _Preparation:
-    def __init__(self, graph: Graph, root: Definition, sources: Sources, main_file: str, prefix: str) -> None:
+    def __init__(
+        self, graph: Graph, root: Definition, sources: Sources, main_file: str, prefix: str, rebind_parameters: bool
+    ) -> None:
+        self._rebind_parameters = rebind_parameters
         self._owners = {value: const_eval for const_eval in graph.const_evals for value in const_eval.results}
         self._root = root
         self._sources = sources
@@ -164,7 +169,8 @@ class _Preparation:
         environment: dict[int, model.Value] = {
             id(leaf): model.TensorRef(one) for leaf, one in zip(made.leaves, names, strict=True)
         }
-        body = _steps(made, environment, set(names), functions, None)
+        fixed = set() if self._rebind_parameters else set(names)
+        body = _steps(made, environment, set(names), functions | fixed, None)
         parameters = [model.Parameter(one) for one in names] + ([DEVICE] if _uses_device(made.nodes) else [])
         return model.Function(name, tuple(parameters), tuple(body), 1)
 
@@ -310,4 +316,4 @@ def _words(node: Node, environment: Mapping[int, model.Value], made: _Recipe) ->
             words.append(given.name)
         elif value in made.leaves:
             words.append(identifier(made.files[made.leaves.index(value)].rpartition(".")[2]))
-    return [*words, identifier(node.spec.target.rpartition(".")[2]), "tensor"]
+    return [*words, identifier(result_name(node.spec.target)), "tensor"]

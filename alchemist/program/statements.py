@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +10,7 @@ from alchemist.ir.location import Frame, SourceInfo
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, reads, writes
 from alchemist.program.graph import Node, TensorType, Value, map_raw, values_of
-from alchemist.program.names import RESERVED, identifier, unique
+from alchemist.program.names import RESERVED, identifier, result_name, unique
 from alchemist.program.scopes import chain_of_source, is_library
 from alchemist.program.source import Sources, Statement
 from alchemist.program.weights import MOVING
@@ -40,6 +41,29 @@ class Context:
         where = f"{line}" if frame.file == self.main_file or not frame.file else f"{frame.file.rpartition('/')[2]}:{line}"
         text = statement.text if statement else op
         return f"{where}: {text}" if text else where
+
+
+class Finals:
+    """Runs of items that belong to one source statement; other items may stand in between, but not many."""
+
+    _GAP = 6
+
+    def __init__(self) -> None:
+        self._runs: dict[tuple[str, int], list[list[int]]] = {}
+
+    def add(self, statement: Statement, index: int) -> None:
+        """To be called with growing indices."""
+        runs = self._runs.setdefault((statement.file, statement.line), [])
+        if runs and index - runs[-1][1] <= self._GAP:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+
+    def end(self, statement: Statement, index: int) -> int:
+        """Last item of the run around `index`; `index` itself if there is none."""
+        runs = self._runs.get((statement.file, statement.line), [])
+        place = bisect.bisect_right(runs, [index, FOREVER]) - 1
+        return runs[place][1] if place >= 0 and runs[place][0] <= index <= runs[place][1] else index
 
 
 class Body:
@@ -175,7 +199,7 @@ class Body:
         held: dict[str, int],
         last: Mapping[int, int],
         locked: frozenset[str],
-        finals: Mapping[tuple[str, int], int],
+        finals: Finals,
         preset: Mapping[int, str],
         preferred: Mapping[int, list[str]],
     ) -> None:
@@ -208,7 +232,7 @@ class Body:
         held: dict[str, int],
         last: Mapping[int, int],
         locked: frozenset[str],
-        finals: Mapping[tuple[str, int], int],
+        finals: Finals,
     ) -> list[model.Statement]:
         out: list[model.Statement] = []
         preset: dict[int, str] = {}
@@ -352,29 +376,29 @@ class Body:
         frame = frame_at(call.source, len(call.chain) - 2, self._context.sources)
         return self._context.sources.statement(frame) if frame else None
 
-    def _final_items(self, items: Sequence[Item]) -> dict[tuple[str, int], int]:
-        """Statement -> index of the last item that belongs to it."""
-        finals: dict[tuple[str, int], int] = {}
+    def _final_items(self, items: Sequence[Item]) -> Finals:
+        """For every statement, where the runs of items that belong to it end."""
+        finals = Finals()
         for index, item in enumerate(items):
             part = item.body[-1] if isinstance(item, LoopItem) else item
             inner = self._inner_statement(part) if isinstance(part, CallItem) else None
             for statement in [*self._own_statements(item), *([inner] if inner else [])]:
-                finals[(statement.file, statement.line)] = index
+                finals.add(statement, index)
         return finals
 
     def _candidates(
-        self, item: Node | CallItem, index: int, finals: Mapping[tuple[str, int], int], last: Mapping[int, int]
+        self, item: Node | CallItem, index: int, finals: Finals, last: Mapping[int, int]
     ) -> list[list[str]]:
         """Names for each result, best first."""
         count = len(writes(item))
         out: list[list[str]] = [[] for _ in range(count)]
         if isinstance(item, CallItem):
-            self._add_targets(out, [inner] if (inner := self._inner_statement(item)) else [], index, finals)
+            self._add_targets(item, out, [inner] if (inner := self._inner_statement(item)) else [], index, finals)
         own = self._own_statements(item)
-        self._add_targets(out, own, index, finals)
+        self._add_targets(item, out, own, index, finals)
         intermediate = ""
         if len(own) == 1 and count == 1 and len(own[0].targets) >= 1:
-            final = finals.get((own[0].file, own[0].line), index)
+            final = finals.end(own[0], index)
             if index < final and last.get(id(writes(item)[0]), -1) <= final:
                 intermediate = own[0].targets[0]
         module, others = self._attribute_names(item)
@@ -384,10 +408,17 @@ class Body:
             names += [*first, *module, intermediate, *others]
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
+    def _of_another_module(self, item: Node | CallItem, statement: Statement) -> bool:
+        """In a flat program: `y = self.f(self.g(x))` names f's value, but g's op may be all that is left at this level."""
+        if self._level >= 0 or not statement.method or not isinstance(item, Node):
+            return False
+        leaves = {_last_word(info.scopes[-1].path) for info in item.sources if info.scopes}
+        return bool(leaves) and statement.method not in leaves
+
     def _add_targets(
-        self, out: list[list[str]], statements: Sequence[Statement], index: int, finals: Mapping[tuple[str, int], int]
+        self, item: Node | CallItem, out: list[list[str]], statements: Sequence[Statement], index: int, finals: Finals
     ) -> None:
-        final = [one for one in statements if finals.get((one.file, one.line)) == index]
+        final = [one for one in statements if finals.end(one, index) == index and not self._of_another_module(item, one)]
         if not final:
             return
         together = [name for statement in statements for name in statement.targets]
@@ -419,7 +450,7 @@ class Body:
                 module.append(_last_word(info.scopes[-1].path))
         if weight and len(item.sources) <= 1:
             module.append(_last_word(weight))
-        return module, [item.spec.target.rpartition(".")[2]]
+        return module, [result_name(item.spec.target)]
 
     def _moved_names(self, node: Node) -> list[str]:
         source = next(iter(node.inputs()), None)
@@ -434,7 +465,7 @@ class Body:
         return [name]
 
     def _loop_preferences(
-        self, items: Sequence[Item], finals: Mapping[tuple[str, int], int], last: Mapping[int, int]
+        self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]
     ) -> dict[int, list[str]]:
         """Names wanted for values that a later loop carries on, so that no copy is needed."""
         wanted: dict[int, list[str]] = {}

@@ -1,0 +1,123 @@
+"""C++ text of a program: `emit(program)` -> main.cpp, consteval.hpp, consteval.cpp, utils.hpp, utils.cpp, CMakeLists.txt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from alchemist.ops.spec import EnumRef, Kind
+from alchemist.program import header, model
+from alchemist.program.text import clean, comment
+from alchemist.resources import render as render_template
+from alchemist.resources import template_text
+from emit_cpp import layout
+from emit_cpp.printer import function_text
+from emit_cpp.text import quoted
+from emit_cpp.values import CONSTANT_TYPES, render, render_float
+
+__all__ = ["emit"]
+
+_RUN = ("Run       ./run              builds, then runs on the simulator; ./run --device runs on a Tenstorrent card",)
+_STANDARD = (
+    ("array", r"std::array<"),
+    ("cstdint", r"\bu?int\d+_t\b"),
+    ("limits", r"std::numeric_limits"),
+    ("string", r"std::(to_)?string\b"),
+    ("tuple", r"std::(tuple|tie)\b"),
+    ("vector", r"std::vector<"),
+)
+"""Standard headers and what in the text needs them; <exception> and <optional> are always there."""
+
+
+def emit(program: model.Program) -> dict[str, str]:
+    """Formatted source, built with language="cpp". `consteval.*` only when something is computed from weights.
+
+    Raises:
+        EmitError: a value, or a call, without C++ form.
+    """
+    separate = bool(program.prepare) and program.split_prepare
+    functions = [*program.functions, *(() if separate else program.prepare)]
+    texts = [function_text(function) for function in functions]
+    constants = [_constant(one) for one in program.constants]
+    arguments = [*(variable.identifier for variable in program.inputs), *(["weights"] if program.has_weights else [])]
+    weights = "utils::stored_weights(device)"
+    if program.prepare:
+        weights = f"{'const_eval::' if separate else ''}prepare({weights})"
+    names = [variable.identifier for variable in program.outputs]
+    body = "\n".join([*texts, *(line for lines in constants for line in lines)])
+    release = "`release(x)` gives x's device memory back: TT-NN frees a buffer with its last reference."
+    call = layout.lines(layout.Call(f"{'outputs = ' if len(names) > 1 else f'{names[0]} = ' if names else ''}{program.entry}", arguments, ";"), " " * 8)
+    rows = [f"{{{quoted(variable.name)}, {variable.identifier}}}" for variable in program.outputs]
+    report = layout.lines(layout.Call("return utils::report", ["args", layout.Call("", rows, "", "{", "}")], ";"), "    ")
+    loads = [f"    const auto {one.identifier} = utils::load({quoted(one.name)}, device);" for one in program.inputs]
+    files = {
+        "main.cpp": render_template(
+            "cpp/main.cpp.j2",
+            header=[f"// {line}".rstrip() for line in header.header_lines(program, _safe, _RUN, [release])],
+            standard=_standard_headers(body, ("exception", "optional")),
+            headers=_headers(functions),
+            consteval=separate,
+            uses_release=any(isinstance(one, model.Free) for function in functions for one in model.statements(function.body)),
+            uses_weights=any(one.kind != "tensor" for function in functions for one in function.parameters),
+            constants=constants,
+            functions=texts,
+            weights=weights if program.has_weights else "",
+            loads=loads,
+            outputs=names,
+            result_type=f"std::tuple<{', '.join(['Tensor'] * len(names))}>",
+            call=call,
+            report=report,
+        ),
+        "utils.hpp": template_text("cpp/utils.hpp"),
+        "utils.cpp": template_text("cpp/utils.cpp"),
+        "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate),
+        ".clang-format": template_text("cpp/clang-format"),
+    }
+    if separate:
+        texts = [function_text(function) for function in program.prepare]
+        constants = [_constant(one) for one in program.prepare_constants]
+        files["consteval.hpp"] = template_text("cpp/consteval.hpp")
+        files["consteval.cpp"] = render_template(
+            "cpp/consteval.cpp.j2",
+            title=comment(clean(program.title), 40),
+            standard=_standard_headers("\n".join([*texts, *(line for lines in constants for line in lines)]), ("optional",)),
+            headers=_headers(program.prepare),
+            constants=constants,
+            functions=texts[:-1],
+            prepare=texts[-1],
+        )
+    return files
+
+
+def _safe(text: str) -> str:
+    return comment(text, 100_000)
+
+
+def _standard_headers(text: str, always: Sequence[str]) -> list[str]:
+    return sorted({*always, *(name for name, pattern in _STANDARD if re.search(pattern, text))})
+
+
+def _headers(functions: Iterable[model.Function]) -> list[str]:
+    found = {"ttnn/types.hpp", "ttnn/operations/core/core.hpp"}
+    for function in functions:
+        found.update(one.spec.header for one in model.statements(function.body) if isinstance(one, model.Call))
+    return sorted(found)
+
+
+def _constant(constant: model.Constant) -> list[str]:
+    """Lines of a named constant."""
+    out = [f"// {constant.comment}"] if constant.comment else []
+    value = constant.value
+    if isinstance(value, model.Literal):
+        if constant.kind is Kind.FLOAT or isinstance(value.value, float):
+            return [*out, f"constexpr float {constant.name} = {render_float(float(str(value.value)))};"]
+        return [*out, f"constexpr int {constant.name} = {render(value)};"]
+    if isinstance(value, model.Record) and value.class_name == "ttnn.CoreGrid":
+        labelled = ", ".join(f"/*{name}=*/{render(part)}" for name, part in value.fields)
+        return [*out, f"const ttnn::CoreGrid {constant.name}({labelled});"]
+    if isinstance(value, model.Record) and not isinstance(value, EnumRef):
+        type_ = CONSTANT_TYPES.get(constant.kind, "auto")
+        if type_ != "auto":
+            fields = [f"    .{name} = {render(part)}," for name, part in value.fields]
+            return [*out, f"const {type_} {constant.name}{{", *fields, "};"]
+    return [*out, f"const auto {constant.name} = {render(value)};"]

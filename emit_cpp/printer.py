@@ -1,0 +1,260 @@
+"""Statements and functions as C++ text, formatted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from alchemist.errors import EmitError
+from alchemist.ops.spec import REQUIRED, Arg, Kind
+from alchemist.program import model
+from alchemist.program.extract import to_value
+from alchemist.program.text import WIDTH, comment
+from emit_cpp import layout
+from emit_cpp.values import render, render_key
+
+_PARAMETERS = {
+    "tensor": "const Tensor&",
+    "weights": "const Weights&",
+    "output": "const Weights&",
+    "stored": "const Weights&",
+    "device": "ttnn::MeshDevice*",
+}
+_VECTOR_RESULTS = frozenset(
+    {
+        "ttnn.max_pool2d",
+        "ttnn.max_pool2d_with_indices",
+        "ttnn.avg_pool2d",
+        "ttnn.topk",
+        "ttnn.sort",
+        "ttnn.split",
+        "ttnn.chunk",
+    }
+)
+"""Ops whose C++ function returns std::vector<Tensor>."""
+_VARIANT_RESULTS = frozenset({"ttnn.conv2d", "ttnn.conv1d", "ttnn.conv_transpose2d", "ttnn.prepare_conv2d_weights_and_bias"})
+"""Ops whose C++ function returns a variant that holds a Tensor when nothing else is asked for."""
+
+
+def function_text(function: model.Function) -> str:
+    """A function definition with its comment."""
+    creates = [one.kind for one in function.parameters] == ["stored"]
+    returned = "Weights" if creates else _returned(function.returns)
+    out = [f"// {line}" for line in _wrap(function.doc)] if function.doc else []
+    parameters = [f"{_PARAMETERS[one.kind]} {one.name}" for one in function.parameters]
+    out += layout.lines(layout.Call(f"{returned} {function.name}", parameters, " {"), "")
+    printer = _Printer({one.name for one in function.parameters}, function.returns)
+    if creates:
+        out.append("    Weights weights;")
+    out += printer.block(function.body, "    ")
+    if creates:
+        out.append("    return weights;")
+    return "\n".join([*out, "}"]) + "\n"
+
+
+def declaration(function: model.Function) -> str:
+    parameters = ", ".join(f"{_PARAMETERS[one.kind]} {one.name}" for one in function.parameters)
+    return f"{_returned(function.returns)} {function.name}({parameters});"
+
+
+def _wrap(text: str) -> list[str]:
+    line = comment(text, 100_000)
+    lines: list[str] = []
+    while len(line) > WIDTH - 3:
+        cut = line.rfind(" ", 0, WIDTH - 3)
+        cut = cut if cut > 0 else WIDTH - 3
+        lines.append(line[:cut].rstrip("\\ "))
+        line = line[cut:].lstrip()
+    return [*lines, line]
+
+
+def _returned(count: int) -> str:
+    if count == 0:
+        return "void"
+    return "Tensor" if count == 1 else f"std::tuple<{', '.join(['Tensor'] * count)}>"
+
+
+class _Printer:
+    """Prints a function's body. declared: variables that exist at this point, per open block."""
+
+    def __init__(self, parameters: set[str], returns: int) -> None:
+        self._declared: list[set[str]] = [parameters]
+        self._returns = returns
+        self._unused = 0
+
+    def block(self, body: Sequence[model.Statement], pad: str) -> list[str]:
+        out: list[str] = []
+        for statement in body:
+            if isinstance(statement, model.Blank) and (not out or not out[-1].strip()):
+                continue
+            out += self._lines(statement, pad)
+        while out and not out[-1].strip():
+            out.pop()
+        return out
+
+    def _inner(self, head: str, body: Sequence[model.Statement], pad: str) -> list[str]:
+        self._declared.append(set())
+        out = [f"{pad}{head} {{", *self.block(body, pad + "    "), f"{pad}}}"]
+        self._declared.pop()
+        return out
+
+    def _known(self, name: str) -> bool:
+        return any(name in names for names in self._declared)
+
+    def _lines(self, statement: model.Statement, pad: str) -> Iterable[str]:
+        match statement:
+            case model.Blank():
+                return [""]
+            case model.Comment(text):
+                return [f"{pad}// {comment(text, WIDTH - len(pad) - 3)}"]
+            case model.Call():
+                return self._bind(statement, call_parts(statement), pad, _adapter(statement))
+            case model.CallFunction():
+                return self._bind(statement, (statement.function, [_argument(one) for one in statement.arguments]), pad, None)
+            case model.Assign(name, value):
+                return [f"{pad}{self._declare(name)} = {render(value)};"]
+            case model.Store(target, value):
+                return [f"{pad}weights.set({render_key(target.key)}, {render(value)});"]
+            case model.Free(names):
+                return [f"{pad}release({', '.join(names)});"]
+            case model.GetDevice(tensor):
+                return [f"{pad}auto* device = {render(tensor)}.device();"]
+            case model.Return(values):
+                return [self._return(values, pad)]
+            case model.Loop(variable, start, stop, step):
+                advance = f"++{variable}" if step == 1 else f"{variable} += {step}"
+                head = f"for (int {variable} = {start}; {variable} < {render(stop)}; {advance})"
+                return self._inner(head, statement.body, pad)
+            case model.NameLoop(variable, names, body):
+                parts = [_as_string(name) for name in names]
+                start_line = f"for (const std::string& {variable} : std::vector<std::string>"
+                out = layout.lines(layout.Call(start_line, parts, ") {", "{", "}"), pad)
+                self._declared.append(set())
+                out += [*self.block(body, pad + "    "), f"{pad}}}"]
+                self._declared.pop()
+                return out
+            case _:
+                raise EmitError("a statement without C++ form", got=type(statement).__name__)
+
+    def _return(self, values: Sequence[model.Value], pad: str) -> str:
+        if len(values) == 1:
+            return f"{pad}return {render(values[0])};"
+        return f"{pad}return {{{', '.join(render(value) for value in values)}}};"
+
+    def _declare(self, name: str) -> str:
+        if self._known(name):
+            return name
+        self._declared[-1].add(name)
+        return f"auto {name}"
+
+    def _bind(
+        self,
+        call: model.Call | model.CallFunction,
+        parts: tuple[str, list[str]],
+        pad: str,
+        adapter: str | None,
+    ) -> list[str]:
+        head, arguments = parts
+        note = comment(call.note) if call.note else ""
+        tail = ";"
+        if adapter is not None:
+            opening, _, closing = adapter.partition("%")
+            head, tail = opening + head, closing + ";"
+        if call.returned:
+            return layout.lines(layout.Call(f"return {head}", arguments, tail), pad, note)
+        if len(call.results) == 1 and isinstance(call.results[0], model.WeightRef):
+            inner = layout.Call(head, arguments, tail.removesuffix(";"))
+            return layout.lines(layout.Call("weights.set", [render_key(call.results[0].key), inner], ";"), pad, note)
+        before, target = self._targets(call.results, pad)
+        return [*before, *layout.lines(layout.Call(f"{target}{head}", arguments, tail), pad, note)]
+
+    def _targets(self, results: Sequence[model.Target], pad: str) -> tuple[list[str], str]:
+        """(declarations before, text up to and with `= `)."""
+        names: list[str] = []
+        for result in results:
+            if not isinstance(result, str):
+                raise EmitError("several results cannot be kept as weights at once")
+            if result == "_":
+                self._unused += 1
+                result = f"unused_{self._unused}"
+            names.append(result)
+        if not names:
+            return [], ""
+        if len(names) == 1:
+            return [], f"{self._declare(names[0])} = "
+        if not any(self._known(name) for name in names):
+            self._declared[-1].update(names)
+            return [], f"auto [{', '.join(names)}] = "
+        fresh = [name for name in names if not self._known(name)]
+        self._declared[-1].update(fresh)
+        return [f"{pad}Tensor {name};" for name in fresh], f"std::tie({', '.join(names)}) = "
+
+
+def _adapter(call: model.Call) -> str | None:
+    """What is around the call to get tensors out of its result; `%` stands for the call."""
+    count = max(len(call.results), 1)
+    if call.spec.name in _VARIANT_RESULTS:
+        return "std::get<Tensor>(%)"
+    if call.spec.name in _VECTOR_RESULTS:
+        return "utils::only(%)" if count == 1 else f"utils::unpack<{count}>(%)"
+    return None
+
+
+def _as_string(key: model.Key) -> str:
+    text = render_key(key)
+    return text if any(not isinstance(piece, str) for piece in key) or text.startswith('"') else f"std::string({text})"
+
+
+def _argument(argument: model.Argument) -> str:
+    if isinstance(argument, model.ScopeArgument):
+        return f"{argument.collection}.scope({render_key(argument.key)})" if argument.key else argument.collection
+    return render(argument)
+
+
+def callee(call: model.Call) -> str:
+    return (call.spec.cpp_target or call.spec.target).replace(".", "::")
+
+
+def call_parts(call: model.Call) -> tuple[str, list[str]]:
+    """Callee and positional arguments; literals and gaps are labelled, trailing defaults left out."""
+    present = {arg.name: (arg, value) for arg, value in call.arguments}
+    wanted = {parameter.arg for parameter in call.spec.cpp}
+    missing = [name for name in present if name not in wanted]
+    if missing:
+        raise EmitError(
+            f"the C++ overload has no parameter for {', '.join(missing)}", op=call.spec.name, hint="emit Python, or change the option"
+        )
+    parameters = list(call.spec.cpp)
+    while parameters and parameters[-1].arg not in present and parameters[-1].default:
+        parameters.pop()
+    out = []
+    for parameter in parameters:
+        if parameter.arg in present:
+            arg, value = present[parameter.arg]
+            out.append(_labelled(parameter.name, arg, value))
+        else:
+            default = parameter.default or _python_default(call, parameter.arg)
+            out.append(f"/*{parameter.name}=*/{'nullopt' if default == 'std::nullopt' else default}")
+    return callee(call), out
+
+
+def _python_default(call: model.Call, name: str) -> str:
+    """The Python default of an argument that C++ has no default for."""
+    arg = next((arg for arg in call.spec.args if arg.name == name), None)
+    if arg is None or arg.default is REQUIRED:
+        raise EmitError(f"C++ parameter {name or '?'} has no value", op=call.spec.name)
+    value = to_value(arg.default, arg)
+    return render(value, arg) if value is not None else "nullopt"
+
+
+def _labelled(name: str, arg: Arg, value: model.Value) -> str:
+    if arg.kind is Kind.DEVICE:
+        return _device(value, arg)
+    text = render(value, arg)
+    plain = isinstance(value, model.Literal) and not (arg.kind is Kind.INT_LIST and arg.cpp_type)
+    optional_tensor = arg.kind is Kind.TENSOR and arg.keyword and isinstance(value, model.TensorRef)
+    return f"/*{name}=*/{text}" if plain or optional_tensor or isinstance(value, model.DType | model.Layout) else text
+
+
+def _device(value: model.Value, arg: Arg) -> str:
+    """A pointer, or a reference where the parameter is an optional reference (`cpp_type` "reference")."""
+    return f"*{render(value)}" if arg.cpp_type == "reference" or arg.default is None else render(value)

@@ -1,0 +1,160 @@
+"""Values as C++ expressions: one renderer per class of value, literals typed by the argument's kind."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from alchemist.errors import EmitError
+from alchemist.ops.spec import Arg, EnumRef, Kind
+from alchemist.program import model
+from emit_cpp.text import quoted
+
+_PLAIN_MEMORY = {
+    ("dram", "interleaved"): "ttnn::DRAM_MEMORY_CONFIG",
+    ("l1", "interleaved"): "ttnn::L1_MEMORY_CONFIG",
+    ("l1", "block_sharded"): "ttnn::L1_BLOCK_SHARDED_MEMORY_CONFIG",
+    ("l1", "height_sharded"): "ttnn::L1_HEIGHT_SHARDED_MEMORY_CONFIG",
+    ("l1", "width_sharded"): "ttnn::L1_WIDTH_SHARDED_MEMORY_CONFIG",
+}
+_CLASSES = {
+    "ttnn.WormholeComputeKernelConfig": "ttnn::ComputeKernelConfig",
+    "ttnn.Conv2dConfig": "ttnn::Conv2dConfig",
+    "ttnn.SDPAProgramConfig": "ttnn::operations::transformer::SDPAProgramConfig",
+}
+_ENUMS = {"ttnn.UnaryOpType": "ttnn::operations::unary::UnaryOpType"}
+_MATMUL = "ttnn::operations::matmul::"
+CONSTANT_TYPES = {
+    Kind.MEMORY_CONFIG: "ttnn::MemoryConfig",
+    Kind.COMPUTE_CONFIG: "ttnn::ComputeKernelConfig",
+    Kind.CONV2D_CONFIG: "ttnn::Conv2dConfig",
+}
+
+
+def render(value: model.Value, arg: Arg | None = None) -> str:
+    """Raises EmitError for a value that has no C++ form. arg: the argument it is for, which types its literals."""
+    match value:
+        case model.TensorRef(name) | model.ConstantRef(name):
+            return name
+        case model.WeightRef(key, stored):
+            return f"{'stored' if stored else 'weights'}[{render_key(key)}]"
+        case model.DeviceRef(stored):
+            return "stored.device()" if stored else "device"
+        case model.Literal(literal):
+            return render_literal(literal, arg)
+        case model.Items(items):
+            return _items(items, arg)
+        case model.DType(name):
+            return f"ttnn::DataType::{name.upper()}"
+        case model.Layout(name):
+            return f"ttnn::{name.upper()}_LAYOUT"
+        case model.MemoryConfig():
+            return render_memory_config(value)
+        case model.Record(class_name, fields):
+            return _record(class_name, fields)
+        case model.Unary(op, parameters):
+            name = f"ttnn::operations::unary::UnaryOpType::{op}"
+            tail = f", {', '.join(render_float(part) for part in parameters)}" if parameters else ""
+            return f"ttnn::operations::unary::UnaryWithParam({name}{tail})"
+        case EnumRef(enum, member):
+            return f"{_ENUMS.get(enum, enum.replace('.', '::'))}::{member}"
+        case _:
+            raise EmitError("a value without C++ form", got=repr(value))
+
+
+def render_literal(value: bool | int | float | str | None, arg: Arg | None = None) -> str:
+    if value is None:
+        return "nullopt"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f"std::string({quoted(value)})" if arg is None or arg.cpp_type in ("", "std::string") else quoted(value)
+    if isinstance(value, float) or (arg is not None and arg.kind is Kind.FLOAT):
+        return render_float(float(value))
+    if arg is not None and arg.kind in (Kind.INT_LIST, Kind.SHAPE) and arg.cpp_type:
+        return f"{arg.cpp_type}{{{value}, {value}}}" if arg.cpp_type.endswith(", 2>") else f"{arg.cpp_type}{{{value}}}"
+    return str(value)
+
+
+def render_float(value: float) -> str:
+    """A float literal with the fewest digits that give the same float32."""
+    if math.isinf(value):
+        return f"{'-' if value < 0 else ''}std::numeric_limits<float>::infinity()"
+    if math.isnan(value):
+        return "std::numeric_limits<float>::quiet_NaN()"
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    if not np.isfinite(single):
+        return f"{'-' if value < 0 else ''}std::numeric_limits<float>::max()"
+    return f"{float(str(single))!r}f"
+
+
+def _items(items: tuple[model.Value, ...], arg: Arg | None) -> str:
+    inside = ", ".join(render(item) for item in items)
+    if arg is None:
+        return f"{{{inside}}}"
+    numbers = [item.value for item in items if isinstance(item, model.Literal)]
+    shape_like = arg.kind is Kind.SHAPE or (arg.name == "shape" and arg.kind is Kind.INT_LIST)
+    if shape_like and all(isinstance(number, int) and number >= 0 for number in numbers):
+        return f"ttnn::Shape({{{inside}}})"
+    if arg.kind is Kind.TENSOR_LIST:
+        return f"std::vector<Tensor>{{{inside}}}"
+    if arg.kind is Kind.UNARY_LIST:
+        return f"std::vector<ttnn::operations::unary::UnaryWithParam>{{{inside}}}"
+    if arg.cpp_type.startswith("std::array<") and len(items) != _array_size(arg.cpp_type):
+        return f"{arg.cpp_type.rpartition(',')[0]}, {len(items)}>{{{inside}}}"
+    if arg.cpp_type:
+        return f"{arg.cpp_type}{{{inside}}}"
+    return f"ttsl::SmallVector<int>{{{inside}}}"
+
+
+def _array_size(cpp_type: str) -> int:
+    return int(cpp_type.rpartition(",")[2].strip(" >"))
+
+
+def _record(class_name: str, fields: tuple[tuple[str, model.Value], ...]) -> str:
+    if class_name in ("ttnn.CoreGrid", "ttnn.CoreCoord"):
+        return f"{class_name.replace('.', '::')}({', '.join(render(part) for _, part in fields)})"
+    name = _CLASSES.get(class_name)
+    if name is None:
+        short = class_name.rpartition(".")[2]
+        name = _MATMUL + short if short.startswith("Matmul") else class_name.replace(".", "::")
+    return f"{name}{{{', '.join(f'.{key} = {_field(part)}' for key, part in fields)}}}"
+
+
+def _field(value: model.Value) -> str:
+    return quoted(value.value) if isinstance(value, model.Literal) and isinstance(value.value, str) else render(value)
+
+
+def render_key(key: model.Key) -> str:
+    """A weight name; loop variables are joined with `+`, which needs a std::string on one side."""
+    if all(isinstance(piece, str) for piece in key):
+        return quoted("".join(str(piece) for piece in key))
+    return " + ".join(quoted(piece) if isinstance(piece, str) else render_index(piece) for piece in key)
+
+
+def render_index(index: model.Index) -> str:
+    if index.text:
+        return index.variable
+    inside = f"{index.variable} + {index.offset}" if index.offset else index.variable
+    return f"std::to_string({inside})"
+
+
+def render_memory_config(config: model.MemoryConfig) -> str:
+    plain = _PLAIN_MEMORY.get((config.buffer, config.memory))
+    if config.shard is None and plain is not None:
+        return plain
+    head = f"ttnn::TensorMemoryLayout::{config.memory.upper()}, ttnn::BufferType::{config.buffer.upper()}"
+    if config.shard is None:
+        return f"ttnn::MemoryConfig({head})"
+    shape, ranges, orientation = config.shard
+    cores = ", ".join(
+        f"ttnn::CoreRange(ttnn::CoreCoord({x0}, {y0}), ttnn::CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges
+    )
+    extents = ", ".join(str(extent) for extent in shape)
+    spec = (
+        f"ttnn::ShardSpec(ttnn::CoreRangeSet(std::vector<ttnn::CoreRange>{{{cores}}}), std::array<uint32_t, 2>{{{extents}}}, "
+        f"ttnn::ShardOrientation::{orientation.upper()})"
+    )
+    return f"ttnn::MemoryConfig({head}, {spec})"

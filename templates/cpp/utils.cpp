@@ -1,0 +1,758 @@
+#include "utils.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <type_traits>
+
+#include "ttnn/distributed/api.hpp"
+#include "ttnn/tensor/serialization.hpp"
+
+// The simulator's clock; absent on a Tenstorrent card.
+#if __has_include(<ttnn_shim/profile.hpp>)
+#include <ttnn_shim/profile.hpp>
+#define ON_SIMULATOR 1
+#else
+#define ON_SIMULATOR 0
+#endif
+
+namespace utils {
+namespace {
+
+using ttnn::Tensor;
+namespace fs = std::filesystem;
+
+const fs::path HERE = PROGRAM_DIR;
+
+// --- manifest.json -------------------------------------------------------------------------------------------
+
+struct Json {
+    enum class Kind { Null, Bool, Number, String, List, Object };
+
+    Kind kind = Kind::Null;
+    bool boolean = false;
+    double number = 0.0;
+    std::string text;
+    std::vector<Json> items;
+    std::map<std::string, Json> fields;
+
+    bool has(const std::string& key) const { return fields.count(key) != 0; }
+    const Json& at(const std::string& key) const {
+        const auto found = fields.find(key);
+        if (found == fields.end()) {
+            throw std::runtime_error("manifest.json has no entry '" + key + "'");
+        }
+        return found->second;
+    }
+};
+
+class JsonReader {
+public:
+    explicit JsonReader(std::string text) : text_(std::move(text)) {}
+
+    Json read() {
+        Json value;
+        const char next = peek();
+        if (next == '{') {
+            value.kind = Json::Kind::Object;
+            list('}', [&] {
+                const std::string key = string();
+                expect(':');
+                value.fields[key] = read();
+            });
+        } else if (next == '[') {
+            value.kind = Json::Kind::List;
+            list(']', [&] { value.items.push_back(read()); });
+        } else if (next == '"') {
+            value.kind = Json::Kind::String;
+            value.text = string();
+        } else {
+            const std::size_t end = text_.find_first_of(",]} \t\r\n", at_);
+            const std::string word = text_.substr(at_, end - at_);
+            at_ += word.size();
+            if (word == "true" || word == "false") {
+                value.kind = Json::Kind::Bool;
+                value.boolean = word == "true";
+            } else if (word != "null") {
+                value.kind = Json::Kind::Number;
+                value.number = std::stod(word);
+            }
+        }
+        return value;
+    }
+
+private:
+    char peek() {
+        at_ = text_.find_first_not_of(" \t\r\n", at_);
+        if (at_ == std::string::npos) {
+            throw std::runtime_error("manifest.json ends too early");
+        }
+        return text_[at_];
+    }
+    void expect(char wanted) {
+        if (peek() != wanted) {
+            throw std::runtime_error(std::string("manifest.json is malformed: expected ") + wanted);
+        }
+        ++at_;
+    }
+    template <typename Element>
+    void list(char closing, Element element) {
+        ++at_;
+        if (peek() == closing) {
+            ++at_;
+            return;
+        }
+        while (true) {
+            peek();
+            element();
+            if (peek() == closing) {
+                ++at_;
+                return;
+            }
+            expect(',');
+        }
+    }
+    std::string string() {
+        expect('"');
+        std::string out;
+        while (at_ < text_.size() && text_[at_] != '"') {
+            char next = text_[at_++];
+            if (next == '\\' && at_ < text_.size()) {
+                next = text_[at_++];
+                if (next == 'u') {
+                    append_utf8(out, code_point());
+                    continue;
+                }
+                const std::string from = "bfnrt", to = "\b\f\n\r\t";
+                const std::size_t place = from.find(next);
+                next = place == std::string::npos ? next : to[place];
+            }
+            out += next;
+        }
+        ++at_;
+        return out;
+    }
+    uint32_t code_point() {
+        uint32_t code = static_cast<uint32_t>(std::stoul(text_.substr(at_, 4), nullptr, 16));
+        at_ += 4;
+        if (code >= 0xD800 && code < 0xDC00 && text_.compare(at_, 2, "\\u") == 0) {
+            const auto low = static_cast<uint32_t>(std::stoul(text_.substr(at_ + 2, 4), nullptr, 16));
+            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+            at_ += 6;
+        }
+        return code;
+    }
+    static void append_utf8(std::string& out, uint32_t code) {
+        if (code < 0x80) {
+            out += static_cast<char>(code);
+            return;
+        }
+        const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+        const uint32_t lead = more == 1 ? 0xC0 : more == 2 ? 0xE0 : 0xF0;
+        out += static_cast<char>(lead | (code >> (6 * more)));
+        for (int shift = 6 * (more - 1); shift >= 0; shift -= 6) {
+            out += static_cast<char>(0x80 | ((code >> shift) & 0x3F));
+        }
+    }
+
+    std::string text_;
+    std::size_t at_ = 0;
+};
+
+std::string read_file(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) {
+        throw std::runtime_error("cannot read " + path.string());
+    }
+    std::ostringstream out;
+    out << file.rdbuf();
+    return out.str();
+}
+
+const Json& manifest() {
+    static const Json value = JsonReader(read_file(HERE / "manifest.json")).read();
+    return value;
+}
+
+std::string escaped(const std::string& text) {
+    std::ostringstream out;
+    out << '"';
+    for (const char next : text) {
+        if (next == '"' || next == '\\') {
+            out << '\\' << next;
+        } else if (static_cast<unsigned char>(next) < 0x20) {
+            out << "\\u" << std::hex << std::setw(4) << std::setfill('0') << static_cast<int>(next) << std::dec;
+        } else {
+            out << next;
+        }
+    }
+    out << '"';
+    return out.str();
+}
+
+// --- tensors and arrays --------------------------------------------------------------------------------------
+
+// Values on the host, in double so that floats and 32-bit integers are both exact.
+struct Array {
+    std::vector<std::size_t> shape;
+    std::vector<double> values;
+    bool integer = false;
+};
+
+using ttnn::DataType;
+
+const std::map<std::string, DataType> DATA_TYPES = {
+    {"bfloat16", DataType::BFLOAT16},
+    {"float32", DataType::FLOAT32},
+    {"uint32", DataType::UINT32},
+    {"int32", DataType::INT32},
+    {"uint16", DataType::UINT16},
+    {"uint8", DataType::UINT8},
+    {"bfloat8_b", DataType::BFLOAT8_B},
+    {"bfloat4_b", DataType::BFLOAT4_B},
+};
+
+template <typename T>
+std::vector<double> widened(const std::vector<T>& values) {
+    return std::vector<double>(values.begin(), values.end());
+}
+
+Array to_array(const Tensor& tensor) {
+    const Tensor host = tensor.cpu();
+    Array out;
+    for (const uint32_t extent : host.logical_shape().view()) {
+        out.shape.push_back(extent);
+    }
+    out.integer = true;
+    switch (host.dtype()) {
+        case DataType::UINT32: out.values = widened(host.to_vector<uint32_t>()); break;
+        case DataType::INT32: out.values = widened(host.to_vector<int32_t>()); break;
+        case DataType::UINT16: out.values = widened(host.to_vector<uint16_t>()); break;
+        case DataType::UINT8: out.values = widened(host.to_vector<uint8_t>()); break;
+        default:
+            out.integer = false;
+            out.values = widened(host.to_vector<float>());
+    }
+    return out;
+}
+
+template <typename T>
+std::vector<T> narrowed(const Array& array, const std::string& name) {
+    std::vector<T> out;
+    out.reserve(array.values.size());
+    for (const double value : array.values) {
+        if constexpr (std::is_integral_v<T>) {
+            if (!(value >= static_cast<double>(std::numeric_limits<T>::min()) &&
+                  value <= static_cast<double>(std::numeric_limits<T>::max()))) {
+                throw std::runtime_error("input " + name + ": values do not fit its data type");
+            }
+        }
+        out.push_back(static_cast<T>(value));
+    }
+    return out;
+}
+
+// The array as a host tensor of the manifest's dtype and layout.
+Tensor to_tensor(const Array& array, const Json& entry, const std::string& name) {
+    std::vector<uint32_t> extents(array.shape.begin(), array.shape.end());
+    const DataType dtype = DATA_TYPES.at(entry.at("dtype").text);
+    const auto layout =
+        entry.at("layout").text == "TILE_LAYOUT" ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
+    const ttnn::TensorSpec spec(
+        ttnn::Shape(std::span<const uint32_t>(extents)),
+        ttnn::TensorLayout(dtype, ttnn::PageConfig(layout), ttnn::MemoryConfig{}));
+    switch (dtype) {
+        case DataType::UINT32: return Tensor::from_vector<uint32_t>(narrowed<uint32_t>(array, name), spec);
+        case DataType::INT32: return Tensor::from_vector<int32_t>(narrowed<int32_t>(array, name), spec);
+        case DataType::UINT16: return Tensor::from_vector<uint16_t>(narrowed<uint16_t>(array, name), spec);
+        case DataType::UINT8: return Tensor::from_vector<uint8_t>(narrowed<uint8_t>(array, name), spec);
+        default: return Tensor::from_vector<float>(narrowed<float>(array, name), spec);
+    }
+}
+
+template <typename T>
+std::vector<double> cast_bytes(const char* bytes, std::size_t count) {
+    std::vector<T> values(count);
+    std::memcpy(values.data(), bytes, count * sizeof(T));
+    return widened(values);
+}
+
+Array read_npy(const fs::path& path) {
+    const std::string bytes = read_file(path);
+    if (bytes.size() < 12 || bytes.compare(0, 6, "\x93NUMPY", 6) != 0) {
+        throw std::runtime_error(path.string() + " is not a .npy file");
+    }
+    const bool first_version = bytes[6] == 1;
+    std::size_t header_bytes = static_cast<unsigned char>(bytes[8]) | static_cast<unsigned char>(bytes[9]) << 8;
+    if (!first_version) {
+        header_bytes |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[10])) << 16;
+        header_bytes |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[11])) << 24;
+    }
+    const std::size_t start = first_version ? 10 : 12;
+    const std::string header = bytes.substr(start, header_bytes);
+    if (header.find("'fortran_order': True") != std::string::npos) {
+        throw std::runtime_error(path.string() + " is in Fortran order; save it with np.ascontiguousarray");
+    }
+    const std::size_t quote = header.find('\'', header.find("'descr':") + 8) + 1;
+    const std::string type = header.substr(quote, header.find('\'', quote) - quote);
+    Array out;
+    std::size_t at = header.find('(') + 1, count = 1;
+    const std::size_t end = header.find(')');
+    while (at < end) {
+        if (std::isdigit(static_cast<unsigned char>(header[at])) != 0) {
+            std::size_t used = 0;
+            out.shape.push_back(std::stoul(header.substr(at), &used));
+            count *= out.shape.back();
+            at += used;
+        } else {
+            ++at;
+        }
+    }
+    const char* data = bytes.data() + start + header_bytes;
+    const std::size_t item_bytes = std::stoul(type.substr(2));
+    if (bytes.size() < start + header_bytes + count * item_bytes) {
+        throw std::runtime_error(path.string() + " is truncated");
+    }
+    out.integer = type[1] != 'f';
+    const std::string kind = type.substr(1);
+    if (kind == "f4") out.values = cast_bytes<float>(data, count);
+    else if (kind == "f8") out.values = cast_bytes<double>(data, count);
+    else if (kind == "i8") out.values = cast_bytes<int64_t>(data, count);
+    else if (kind == "u8") out.values = cast_bytes<uint64_t>(data, count);
+    else if (kind == "i4") out.values = cast_bytes<int32_t>(data, count);
+    else if (kind == "u4") out.values = cast_bytes<uint32_t>(data, count);
+    else if (kind == "i2") out.values = cast_bytes<int16_t>(data, count);
+    else if (kind == "u2") out.values = cast_bytes<uint16_t>(data, count);
+    else if (kind == "i1") out.values = cast_bytes<int8_t>(data, count);
+    else if (kind == "u1" || kind == "b1") out.values = cast_bytes<uint8_t>(data, count);
+    else throw std::runtime_error(path.string() + ": unsupported data type " + type);
+    return out;
+}
+
+// float32 for float outputs, otherwise int64.
+void write_npy(const fs::path& path, const Array& array) {
+    std::ostringstream header;
+    header << "{'descr': '" << (array.integer ? "<i8" : "<f4") << "', 'fortran_order': False, 'shape': (";
+    for (const std::size_t extent : array.shape) {
+        header << extent << ", ";
+    }
+    header << "), }";
+    std::string text = header.str();
+    text.resize((text.size() + 11 + 63) / 64 * 64 - 11, ' ');
+    text += '\n';
+    std::ofstream file(path, std::ios::binary);
+    const auto size = static_cast<uint16_t>(text.size());
+    file.write("\x93NUMPY\x01\x00", 8);
+    file.put(static_cast<char>(size & 0xFF));
+    file.put(static_cast<char>(size >> 8));
+    file << text;
+    for (const double value : array.values) {
+        if (array.integer) {
+            const auto item = static_cast<int64_t>(value);
+            file.write(reinterpret_cast<const char*>(&item), sizeof item);
+        } else {
+            const auto item = static_cast<float>(value);
+            file.write(reinterpret_cast<const char*>(&item), sizeof item);
+        }
+    }
+    if (!file) {
+        throw std::runtime_error("cannot write " + path.string());
+    }
+}
+
+// --- the report ----------------------------------------------------------------------------------------------
+
+struct Row {
+    std::string name;
+    std::vector<std::size_t> shape;
+    std::optional<double> pcc, rel_l2, max_abs_err;
+    std::optional<bool> passed;
+};
+
+// Pearson correlation; 1 for equal values.
+double correlation(const std::vector<double>& a, const std::vector<double>& e) {
+    if (a == e) {
+        return 1.0;
+    }
+    double mean_a = 0.0, mean_e = 0.0;
+    for (std::size_t index = 0; index < a.size(); ++index) {
+        mean_a += a[index];
+        mean_e += e[index];
+    }
+    mean_a /= static_cast<double>(a.size());
+    mean_e /= static_cast<double>(a.size());
+    double both = 0.0, square_a = 0.0, square_e = 0.0;
+    for (std::size_t index = 0; index < a.size(); ++index) {
+        both += (a[index] - mean_a) * (e[index] - mean_e);
+        square_a += (a[index] - mean_a) * (a[index] - mean_a);
+        square_e += (e[index] - mean_e) * (e[index] - mean_e);
+    }
+    const double value = both / std::sqrt(square_a * square_e);
+    return std::isnan(value) ? 0.0 : value;
+}
+
+// PCC and relative L2 error for floats (allclose where constant or of size 1), equality for integers.
+void compare(Row& row, const Array& actual, const Array& expected, const Json& limits) {
+    row.passed = false;
+    if (actual.shape != expected.shape) {
+        return;
+    }
+    double largest = 0.0;
+    if (expected.integer) {
+        for (std::size_t index = 0; index < actual.values.size(); ++index) {
+            largest = std::max(largest, std::abs(actual.values[index] - expected.values[index]));
+        }
+        row.max_abs_err = largest;
+        row.passed = largest == 0.0;
+        return;
+    }
+    std::vector<double> a, e;
+    bool specials = true;
+    for (std::size_t index = 0; index < actual.values.size(); ++index) {
+        const double got = actual.values[index], wanted = expected.values[index];
+        if (std::isfinite(wanted)) {
+            a.push_back(got);
+            e.push_back(wanted);
+        } else {
+            specials = specials && (got == wanted || (std::isnan(got) && std::isnan(wanted)));
+        }
+    }
+    if (e.empty()) {
+        row.passed = specials;
+        return;
+    }
+    double difference = 0.0, norm = 0.0, norm_a = 0.0, mean = 0.0, scale = 0.0;
+    for (std::size_t index = 0; index < e.size(); ++index) {
+        if (!std::isfinite(a[index])) {
+            return;
+        }
+        const double delta = a[index] - e[index];
+        largest = std::max(largest, std::abs(delta));
+        difference += delta * delta;
+        norm += e[index] * e[index];
+        norm_a += a[index] * a[index];
+        mean += e[index];
+        scale = std::max(scale, std::abs(e[index]));
+    }
+    mean /= static_cast<double>(e.size());
+    double variance = 0.0;
+    for (const double value : e) {
+        variance += (value - mean) * (value - mean);
+    }
+    const double deviation = std::sqrt(variance / static_cast<double>(e.size()));
+    row.max_abs_err = largest;
+    row.rel_l2 = norm > 0.0 ? std::sqrt(difference / norm) : std::sqrt(norm_a);
+    const double bound = limits.at("rel_l2").number;
+    if (e.size() == 1 || deviation <= 1e-12 * std::max(1.0, scale)) {
+        bool close = true;
+        for (std::size_t index = 0; index < e.size(); ++index) {
+            close = close && std::abs(a[index] - e[index]) <= bound + bound * std::abs(e[index]);
+        }
+        row.passed = specials && close;
+        return;
+    }
+    row.pcc = correlation(a, e);
+    row.passed = specials && *row.pcc >= limits.at("pcc").number && *row.rel_l2 <= bound;
+}
+
+struct Measured {
+    std::optional<double> device_ns, host_s;
+    std::optional<long long> cycles, ops;
+    bool uncalibrated = false;
+    std::string arch, card;
+};
+
+Measured& measured() {
+    static Measured value;
+    return value;
+}
+
+fs::path& inputs_directory() {
+    static fs::path value;
+    return value;
+}
+
+std::string spelled(const std::vector<std::size_t>& shape) {
+    std::ostringstream out;
+    out << '[';
+    for (std::size_t index = 0; index < shape.size(); ++index) {
+        out << (index != 0 ? ", " : "") << shape[index];
+    }
+    out << ']';
+    return out.str();
+}
+
+void print(const Row& row) {
+    std::ostringstream out;
+    out << std::left << std::setw(24) << row.name << ' ' << std::setw(18) << spelled(row.shape);
+    if (row.pcc) out << " pcc " << std::fixed << std::setprecision(6) << *row.pcc;
+    if (row.rel_l2) out << "  relative error " << std::scientific << std::setprecision(2) << *row.rel_l2;
+    if (row.max_abs_err) out << "  max error " << std::defaultfloat << std::setprecision(3) << *row.max_abs_err;
+    if (row.passed) out << (*row.passed ? "  ok" : "  FAILED");
+    std::cout << out.str() << '\n';
+}
+
+template <typename T>
+std::string json_value(const std::optional<T>& value) {
+    if (!value) {
+        return "null";
+    }
+    std::ostringstream out;
+    out << std::setprecision(std::numeric_limits<double>::max_digits10) << std::boolalpha << *value;
+    return out.str();
+}
+
+void write_json(const fs::path& path, const std::vector<Row>& rows) {
+    std::ofstream file(path);
+    file << "{\n  \"outputs\": [";
+    for (std::size_t index = 0; index < rows.size(); ++index) {
+        const Row& row = rows[index];
+        file << (index != 0 ? "," : "") << "\n    {\"name\": " << escaped(row.name)
+             << ", \"shape\": " << spelled(row.shape) << ", \"pcc\": " << json_value(row.pcc)
+             << ", \"rel_l2\": " << json_value(row.rel_l2) << ", \"max_abs_err\": " << json_value(row.max_abs_err)
+             << ", \"passed\": " << json_value(row.passed) << "}";
+    }
+    const Measured& times = measured();
+    file << "\n  ],\n  \"device_ns\": " << json_value(times.device_ns)
+         << ",\n  \"cycles\": " << json_value(times.cycles) << ",\n  \"ops\": " << json_value(times.ops)
+         << ",\n  \"host_s\": " << json_value(times.host_s) << ",\n  \"arch\": " << escaped(times.arch)
+         << ",\n  \"card\": " << (times.card.empty() ? "null" : escaped(times.card)) << "\n}\n";
+    if (!file) {
+        throw std::runtime_error("cannot write " + path.string());
+    }
+}
+
+std::string timing() {
+    const Measured& times = measured();
+    std::ostringstream out;
+    out << std::fixed << std::setprecision(3);
+    if (times.device_ns) {
+        out << "device " << *times.device_ns / 1e6 << " ms"
+            << (times.uncalibrated ? " (estimate: uncalibrated)" : "") << ", " << times.ops.value_or(0) << " ops, ";
+    }
+    out << "host " << times.host_s.value_or(0.0) << " s";
+    return out.str();
+}
+
+// Own input from --inputs, on the host.
+std::optional<Tensor> own_input(const std::string& name, const Json& entry) {
+    const fs::path directory = inputs_directory();
+    if (directory.empty() || entry.at("kind").text != "input") {
+        return std::nullopt;
+    }
+    const std::string stem = entry.has("file") ? fs::path(entry.at("file").text).stem().string() : name;
+    std::optional<Tensor> tensor;
+    if (fs::exists(directory / (stem + ".tensorbin"))) {
+        tensor = ttnn::load_tensor_flatbuffer((directory / (stem + ".tensorbin")).string());
+    } else if (fs::exists(directory / (stem + ".npy"))) {
+        tensor = to_tensor(read_npy(directory / (stem + ".npy")), entry, name);
+    } else {
+        return std::nullopt;
+    }
+    std::vector<std::size_t> wanted, got;
+    for (const Json& extent : entry.at("shape").items) wanted.push_back(static_cast<std::size_t>(extent.number));
+    for (const uint32_t extent : tensor->logical_shape().view()) got.push_back(extent);
+    if (wanted != got) {
+        throw std::runtime_error("input " + name + ": expected shape " + spelled(wanted) + ", got " + spelled(got));
+    }
+    const bool tiled = entry.at("layout").text == "TILE_LAYOUT";
+    return tensor->to_layout(tiled ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR);
+}
+
+}  // namespace
+
+Args parse_args(int argc, char** argv) {
+    Args args;
+    const auto refuse = [](const std::string& message) {
+        std::cerr << "run: " << message << "\n";
+        std::exit(2);
+    };
+    for (int index = 1; index < argc; ++index) {
+        const std::string option = argv[index];
+        const auto value = [&]() -> std::string {
+            if (index + 1 >= argc) {
+                refuse(option + " needs a value");
+            }
+            return argv[++index];
+        };
+        if (option == "--check") {
+            args.check = true;
+        } else if (option == "--estimate") {
+            args.estimate = true;
+        } else if (option == "--inputs") {
+            args.inputs = value();
+        } else if (option == "--outputs") {
+            args.outputs = value();
+        } else if (option == "--json") {
+            args.json = value();
+        } else if (option == "--loops") {
+            const std::string count = value();
+            args.loops = std::atoi(count.c_str());
+            if (args.loops < 1 || std::to_string(args.loops) != count) {
+                refuse("--loops takes a whole number from 1");
+            }
+        } else {
+            refuse("unknown option " + option + "; known: --check --inputs --outputs --loops --estimate --json");
+        }
+    }
+    if (!args.inputs.empty() && !fs::is_directory(args.inputs)) {
+        refuse("--inputs: no directory " + args.inputs.string());
+    }
+    inputs_directory() = args.inputs;
+    if (args.estimate) {
+        setenv("TTNN_SHIM_ESTIMATE", "1", 1);  // read by the simulator when the device opens
+    }
+    return args;
+}
+
+Device::Device()
+    : mesh_(ttnn::distributed::open_mesh_device(
+          ttnn::MeshShape(1, 1),
+          static_cast<std::size_t>(manifest().at("device").at("l1_small_size").number),
+          /*trace_region_size=*/0,
+          /*num_command_queues=*/1,
+          tt::tt_metal::DispatchCoreConfig{})) {
+    measured().arch = mesh_->arch() == tt::ARCH::BLACKHOLE ? "blackhole" : "wormhole_b0";
+}
+
+Device::~Device() { ttnn::distributed::close_mesh_device(mesh_); }
+
+Tensor Weights::operator[](const std::string& name) const {
+    const auto found = state_->tensors.find(prefix_ + name);
+    if (found != state_->tensors.end()) {
+        return found->second;
+    }
+    if (!state_->lookup) {
+        throw std::out_of_range("no weight '" + prefix_ + name + "'");
+    }
+    return state_->lookup(prefix_ + name);
+}
+
+Weights Weights::scope(const std::string& name) const {
+    Weights narrowed = *this;
+    narrowed.prefix_ = prefix_ + (name.empty() ? "" : name + ".");
+    return narrowed;
+}
+
+Tensor load(const std::string& name, const Device& device) {
+    const Json& tensors = manifest().at("tensors");
+    if (!tensors.has(name)) {
+        throw std::out_of_range("no tensor '" + name + "' in manifest.json");
+    }
+    const Json& entry = tensors.at(name);
+    if (const std::optional<Tensor> own = own_input(name, entry)) {
+        return own->to_device(device.get());
+    }
+    if (entry.has("file")) {
+        return ttnn::load_tensor_flatbuffer((HERE / entry.at("file").text).string(), device.get());
+    }
+    Array ones;  // exported with export_tensors=False
+    std::size_t count = 1;
+    for (const Json& extent : entry.at("shape").items) {
+        ones.shape.push_back(static_cast<std::size_t>(extent.number));
+        count *= ones.shape.back();
+    }
+    ones.values.assign(count, 1.0);
+    return to_tensor(ones, entry, name).to_device(device.get());
+}
+
+Weights stored_weights(const Device& device) {
+    return Weights([&device](const std::string& name) { return load(name, device); }, device.get());
+}
+
+namespace {
+std::chrono::steady_clock::time_point forward_start;
+}
+
+bool Loops::begin_forward() {
+    if (done_ >= count_) {
+        return false;
+    }
+#if ON_SIMULATOR
+    ttnn_shim::clock_reset(*device_.get());
+#endif
+    forward_start = std::chrono::steady_clock::now();
+    return true;
+}
+
+void Loops::end_forward() {
+    measured().host_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - forward_start).count();
+#if ON_SIMULATOR
+    const auto clock = ttnn_shim::clock_read(*device_.get());
+    measured().device_ns = clock.device_ns;
+    measured().cycles = clock.cycles;
+    measured().ops = static_cast<long long>(clock.ops);
+    measured().uncalibrated = clock.uncalibrated;
+    measured().card = clock.card;
+#else
+    (void)device_;
+#endif
+    ++done_;
+}
+
+Loops loops(const Args& args, const Device& device) { return Loops(args.loops, device); }
+
+int report(const Args& args, const std::vector<std::pair<std::string, Tensor>>& outputs) {
+    std::vector<Row> rows;
+    std::string failed, unchecked;
+    for (const auto& [name, tensor] : outputs) {
+        const Json& entry = manifest().at("outputs").at(name);
+        Row row;
+        row.name = name;
+        for (const uint32_t extent : tensor.logical_shape().view()) {
+            row.shape.push_back(extent);
+        }
+        if (!args.estimate) {
+            const Array actual = to_array(tensor);
+            if (!args.outputs.empty()) {
+                fs::create_directories(args.outputs);
+                write_npy(args.outputs / (entry.at("stem").text + ".npy"), actual);
+            }
+            if (entry.has("golden") && args.inputs.empty()) {  // golden/ belongs to the exported inputs
+                const auto golden = ttnn::load_tensor_flatbuffer((HERE / entry.at("golden").text).string());
+                compare(row, actual, to_array(golden), entry);
+            }
+        }
+        if (!row.passed) {
+            unchecked += (unchecked.empty() ? "" : ", ") + name;
+        } else if (!*row.passed) {
+            failed += (failed.empty() ? "" : ", ") + name;
+        }
+        print(row);
+        rows.push_back(std::move(row));
+    }
+    const Measured& times = measured();
+    std::cout << manifest().at("model").text << " on " << times.arch << " ("
+              << (times.card.empty() ? "device" : "simulated " + times.card) << "): " << timing() << '\n';
+    if (!args.json.empty()) {
+        write_json(args.json, rows);
+    }
+    if (!args.check) {
+        return 0;
+    }
+    if (!failed.empty() || !unchecked.empty()) {
+        std::cout << "check: FAILED: " << failed << (failed.empty() || unchecked.empty() ? "" : ", ") << unchecked
+                  << (unchecked.empty() ? "" : " (nothing to compare with)") << '\n';
+        return 1;
+    }
+    std::cout << "check: passed, " << rows.size() << (rows.size() == 1 ? " output" : " outputs") << '\n';
+    return 0;
+}
+
+int fail(const std::exception& error) {
+    std::cerr << "run: " << error.what() << '\n';
+    return 1;
+}
+
+}  // namespace utils

@@ -1,0 +1,136 @@
+// Device, tensor files, options and the report: the same file in every emitted program.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ttnn/tensor/tensor.hpp"
+#include "ttnn/types.hpp"
+
+namespace utils {
+
+// The options of ./run that the program itself handles.
+struct Args {
+    bool check = false;
+    bool estimate = false;
+    int loops = 1;
+    std::filesystem::path inputs, outputs, json;
+};
+
+// Exits with code 2 and a message when an option is unknown or lacks its value.
+Args parse_args(int argc, char** argv);
+
+// Opens a 1x1 mesh and closes it when it goes out of scope.
+class Device {
+public:
+    Device();
+    ~Device();
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+
+    ttnn::MeshDevice* get() const { return mesh_.get(); }
+
+private:
+    std::shared_ptr<ttnn::MeshDevice> mesh_;
+};
+
+// Tensors by parameter name. `scope("encoder.layer.0")` is the same collection seen from that module.
+class Weights {
+public:
+    using Lookup = std::function<ttnn::Tensor(const std::string&)>;
+
+    Weights() : state_(std::make_shared<State>()) {}
+    Weights(Lookup lookup, ttnn::MeshDevice* device) : Weights() {
+        state_->lookup = std::move(lookup);
+        state_->device = device;
+    }
+
+    // Throws std::out_of_range with the full name when there is no such tensor.
+    ttnn::Tensor operator[](const std::string& name) const;
+    void set(const std::string& name, ttnn::Tensor tensor) const {
+        state_->tensors[prefix_ + name] = std::move(tensor);
+    }
+    Weights scope(const std::string& name) const;
+    // Where tensor files are loaded to.
+    ttnn::MeshDevice* device() const { return state_->device; }
+
+private:
+    struct State {
+        std::unordered_map<std::string, ttnn::Tensor> tensors;
+        Lookup lookup;
+        ttnn::MeshDevice* device = nullptr;
+    };
+
+    std::shared_ptr<State> state_;
+    std::string prefix_;
+};
+
+// The tensor `name` on the device: own input of --inputs, or the exported file.
+ttnn::Tensor load(const std::string& name, const Device& device);
+// tensors/<name>.tensorbin; each look-up reads the file, so the host never holds all of them.
+Weights stored_weights(const Device& device);
+
+// Counts the forward calls and measures the last one: `for (int loop : loops(args, device))`.
+class Loops {
+public:
+    struct End {};
+    class Iterator {
+    public:
+        explicit Iterator(Loops& loops) : loops_(loops) {}
+        bool operator!=(End) const { return loops_.begin_forward(); }
+        int operator*() const { return loops_.done_; }
+        void operator++() { loops_.end_forward(); }
+
+    private:
+        Loops& loops_;
+    };
+
+    Loops(int count, const Device& device) : count_(count), device_(device) {}
+    Iterator begin() { return Iterator(*this); }
+    End end() const { return {}; }
+
+private:
+    bool begin_forward();
+    void end_forward();
+
+    int count_;
+    int done_ = 0;
+    const Device& device_;
+};
+Loops loops(const Args& args, const Device& device);
+
+// Prints one line per output, next to the framework's own in golden/. Returns the exit code.
+int report(const Args& args, const std::vector<std::pair<std::string, ttnn::Tensor>>& outputs);
+// Prints an error that ended the program. Returns the exit code.
+int fail(const std::exception& error);
+
+// Drops the given references now instead of at the end of the scope.
+template <typename... Tensors>
+void release(Tensors&... tensors) {
+    ((void)ttnn::Tensor(std::move(tensors)), ...);
+}
+
+// The tensors of an op that returns a vector.
+template <std::size_t Count>
+std::array<ttnn::Tensor, Count> unpack(const std::vector<ttnn::Tensor>& tensors) {
+    if (tensors.size() < Count) {
+        throw std::runtime_error("an op returned fewer tensors than expected");
+    }
+    std::array<ttnn::Tensor, Count> out;
+    for (std::size_t index = 0; index < Count; ++index) {
+        out[index] = tensors[index];
+    }
+    return out;
+}
+inline ttnn::Tensor only(const std::vector<ttnn::Tensor>& tensors) { return unpack<1>(tensors)[0]; }
+
+}  // namespace utils
