@@ -1,0 +1,157 @@
+#include "ops/conv/window.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/data_movement/sharded/interleaved_to_sharded/interleaved_to_sharded.hpp"
+
+namespace ttnn_shim {
+namespace {
+
+constexpr uint32_t TILE_EDGE = 32;
+
+uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+uint32_t div_up(uint64_t value, uint64_t by) { return static_cast<uint32_t>((value + by - 1) / by); }
+
+}  // namespace
+
+uint32_t Window::out(uint32_t extent, uint32_t padding, uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t before) const {
+    const uint64_t reach = uint64_t{dilation} * (kernel - 1) + 1;
+    const uint64_t free = uint64_t{extent} + padding - reach;
+    uint64_t count = free / stride + 1;
+    if (ceil_mode && free % stride != 0) {
+        // The last window must start inside the input or its leading padding.
+        if (count * stride < uint64_t{extent} + before) {
+            ++count;
+        }
+    }
+    return static_cast<uint32_t>(count);
+}
+
+void Window::check() const {
+    SHIM_CHECK(batch > 0 && in_h > 0 && in_w > 0 && channels > 0, "expected extents above 0, got batch {}, height {}, width {}, channels {}", batch, in_h, in_w, channels);
+    SHIM_CHECK(kernel_h > 0 && kernel_w > 0 && stride_h > 0 && stride_w > 0 && dilation_h > 0 && dilation_w > 0, "expected kernel, stride and dilation above 0");
+    const auto fits = [](uint64_t extent, uint64_t padding, uint64_t kernel, uint64_t dilation) { return extent + padding >= dilation * (kernel - 1) + 1; };
+    SHIM_CHECK(fits(in_h, uint64_t{top} + bottom, kernel_h, dilation_h) && fits(in_w, uint64_t{left} + right, kernel_w, dilation_w), "the window {} x {} is larger than the padded input {} x {}", kernel_h, kernel_w, uint64_t{in_h} + top + bottom, uint64_t{in_w} + left + right);
+    const uint64_t limit = std::numeric_limits<uint32_t>::max();
+    SHIM_CHECK(uint64_t{in_h} + top + bottom < limit && uint64_t{in_w} + left + right < limit && uint64_t{in_h} * in_w < limit / batch, "the input is too large");
+}
+
+void set_padding(Window& window, const Pads& padding) {
+    if (const auto* both = std::get_if<std::array<uint32_t, 2>>(&padding)) {
+        window.top = window.bottom = (*both)[0];
+        window.left = window.right = (*both)[1];
+        return;
+    }
+    const auto& sides = std::get<std::array<uint32_t, 4>>(padding);
+    window.top = sides[0];
+    window.bottom = sides[1];
+    window.left = sides[2];
+    window.right = sides[3];
+}
+
+uint32_t largest_divisor_up_to(uint32_t number, uint32_t limit) {
+    uint32_t divisor = std::max<uint32_t>(1, std::min(number, limit));
+    while (number % divisor != 0) {
+        --divisor;
+    }
+    return divisor;
+}
+
+MemoryConfig Placement::memory_config(uint64_t rows, uint32_t channels, uint32_t row_multiple, uint32_t channel_multiple) const {
+    const auto shard_rows = static_cast<uint32_t>(round_up(div_up(rows, scheme == TensorMemoryLayout::WIDTH_SHARDED ? 1 : cores_nhw), row_multiple));
+    const auto shard_channels = static_cast<uint32_t>(round_up(div_up(channels, scheme == TensorMemoryLayout::HEIGHT_SHARDED ? 1 : cores_c), channel_multiple));
+    CoreRangeSet cores;
+    if (scheme == TensorMemoryLayout::BLOCK_SHARDED) {
+        cores = CoreRangeSet(CoreRange(CoreCoord{0, 0}, CoreCoord{cores_c - 1, cores_nhw - 1}));
+    } else {
+        cores = tt::tt_metal::num_cores_to_corerangeset(this->cores(), grid, true);
+    }
+    return MemoryConfig(scheme, BufferType::L1, tt::tt_metal::ShardSpec(cores, {shard_rows, shard_channels}));
+}
+
+Placement place_window(CoreCoord grid, uint64_t rows, uint32_t in_channels, uint32_t out_channels, uint32_t unit, std::optional<TensorMemoryLayout> scheme) {
+    const auto all = static_cast<uint32_t>(grid.x * grid.y);
+    const uint32_t row_units = div_up(rows, unit);
+    const uint32_t in_units = div_up(in_channels, TILE_EDGE);
+    const uint32_t out_units = div_up(out_channels, TILE_EDGE);
+    const auto common_divisor = [&](uint32_t limit) {
+        uint32_t divisor = std::min({limit, in_units, out_units});
+        while (divisor > 1 && (in_units % divisor != 0 || out_units % divisor != 0)) {
+            --divisor;
+        }
+        return std::max<uint32_t>(1, divisor);
+    };
+    const Placement height{TensorMemoryLayout::HEIGHT_SHARDED, largest_divisor_up_to(row_units, all), 1, grid};
+    const Placement block{TensorMemoryLayout::BLOCK_SHARDED, largest_divisor_up_to(row_units, static_cast<uint32_t>(grid.y)), common_divisor(static_cast<uint32_t>(grid.x)), grid};
+    const Placement width{TensorMemoryLayout::WIDTH_SHARDED, 1, common_divisor(all), grid};
+    if (scheme) {
+        return *scheme == TensorMemoryLayout::BLOCK_SHARDED ? block : (*scheme == TensorMemoryLayout::WIDTH_SHARDED ? width : height);
+    }
+    // Height sharding unless splitting the channels too keeps more cores busy (TT-NN's automatic choice).
+    Placement best = height;
+    if (height.cores() < all && block.cores_c > 1 && block.cores() > best.cores()) {
+        best = block;
+    }
+    if (width.cores() > best.cores()) {
+        best = width;
+    }
+    return best;
+}
+
+Tensor gather_halo(const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram) {
+    Tensor sharded = input;
+    if (!input.is_sharded()) {
+        const uint32_t multiple = input.layout() == Layout::TILE ? TILE_EDGE : 1;
+        const MemoryConfig config = placement.memory_config(window.in_pixels(), window.channels, multiple, multiple == TILE_EDGE ? TILE_EDGE : 8);
+        sharded = launch(
+            {.op = "interleaved_to_sharded", .name = "InterleavedToShardedDeviceOperation"},
+            {input},
+            {make_spec(input.logical_shape(), input.dtype(), input.layout(), config)},
+            [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];
+    }
+    const bool width_split = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
+    const uint32_t channels = width_split ? div_up(window.channels, placement.cores_c) : window.channels;
+    const uint64_t pixels_per_core = round_up(div_up(window.out_pixels(), placement.cores_nhw), unit);
+    // Rows of the padded image that one core's outputs touch: its own span and a window below it.
+    const uint64_t padded_w = uint64_t{window.in_w} + window.left + window.right;
+    const uint64_t rows_per_core = div_up(pixels_per_core, window.out_w()) + 1;
+    const uint64_t sticks = std::min<uint64_t>(
+        (rows_per_core * window.stride_h + uint64_t{window.dilation_h} * (window.kernel_h - 1)) * padded_w,
+        uint64_t{window.batch} * (uint64_t{window.in_h} + window.top + window.bottom) * padded_w);
+    const uint64_t total = sticks * placement.cores_nhw;
+    SHIM_CHECK(total < std::numeric_limits<uint32_t>::max(), "the input is too large for one call: {} rows with halo", total);
+    const Shape halo_shape({1, 1, static_cast<uint32_t>(total), window.channels});
+    const MemoryConfig halo_config(
+        sharded.memory_config().memory_layout(), BufferType::L1,
+        tt::tt_metal::ShardSpec(
+            sharded.memory_config().shard_spec() ? sharded.memory_config().shard_spec()->grid : placement.memory_config(1, 1, 1, 1).shard_spec()->grid,
+            {static_cast<uint32_t>(sticks), static_cast<uint32_t>(round_up(channels, 8))}));
+    const auto integer = [](uint64_t value) { return static_cast<int64_t>(value); };
+    const std::vector<int64_t> padding{integer(window.top), integer(window.bottom), integer(window.left), integer(window.right)};
+    const DataType dtype = is_block_float(sharded.dtype()) ? DataType::BFLOAT16 : sharded.dtype();
+    const TensorSpec halo_spec = make_spec(halo_shape, dtype, Layout::ROW_MAJOR, halo_config);
+    const Kernel nothing = [](std::span<const Tensor>) {};
+    Tensor halo = launch(
+        {.op = "halo",
+         .attrs =
+             {{"batch", integer(window.batch)},
+              {"input_hw", std::vector<int64_t>{integer(window.in_h), integer(window.in_w)}},
+              {"window_hw", std::vector<int64_t>{integer(window.kernel_h), integer(window.kernel_w)}},
+              {"stride_hw", std::vector<int64_t>{integer(window.stride_h), integer(window.stride_w)}},
+              {"dilation_hw", std::vector<int64_t>{integer(window.dilation_h), integer(window.dilation_w)}},
+              {"padding", padding},
+              {"num_cores_nhw", integer(placement.cores_nhw)},
+              {"is_out_tiled", unit == TILE_EDGE},
+              {"config_in_dram", config_in_dram}},
+         .name = "HaloDeviceOperation"},
+        {sharded}, {halo_spec}, nothing)[0];
+    if (move) {
+        sharded = Tensor();  // the shards are given back before the halo is moved up
+        halo = launch({.op = "move", .name = "MoveDeviceOperation"}, {halo}, {halo_spec}, nothing)[0];
+    }
+    return halo;
+}
+
+}  // namespace ttnn_shim
