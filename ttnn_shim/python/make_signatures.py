@@ -32,7 +32,7 @@ ABSENT = re.compile(
     r"MeshTrace|trace_capture|execute_trace|release_trace|_SQL|SCHEMA|SIDECAR|REPORT|MOE|TRACE_ALLOC|UNGATED|RECORDS|InterProcess|LayerAck|Overlapped|RuntimeArgs|TensorAccessor|CounterChannel"
 )
 CLASSES_ABSENT = re.compile(r"distributed\.|graph\.|device\.Program|Cpp|Replicate|Placement|MeshMapper|MeshComposer|MeshSocket|MeshId|"
-                            r"SubcontextId|Rank|Size$|MeshCoreCoord|FaceGeometry|Paged|Qkv")
+                            r"MeshCoordinateRange|SubDevice$|SubDeviceManagerId|SubcontextId|Rank|Size$|MeshCoreCoord|FaceGeometry|Paged|Qkv")
 FUNCTIONS = """CreateDevice CreateDevices CloseDevice CloseDevices GetDefaultDevice SetDefaultDevice GetNumAvailableDevices GetNumPCIeDevices
 ReadDeviceProfiler close_device close_mesh_device create_mesh_device device.open_device device.manage_device device.synchronize_device
 device.get_memory_view device.dump_device_memory_state device.get_l1_alignment device.get_dram_alignment
@@ -131,10 +131,12 @@ def main(source: Path) -> None:
         elif kind == "value":
             if name.count(".") == 1 and not ABSENT.search(name) and name not in ("ttnn.name", "ttnn.ispkg"):
                 out["values"][name] = [entry["type"], entry["v"]]
+            elif name.count(".") == 1:
+                absent.append(name)
     offered = set(out["functions"]) | set(out["classes"]) | set(out["enums"]) | set(out["values"])
     for name, entry in entries.items():
         if entry["k"] == "alias":
-            if entry["to"] in offered:
+            if entry["to"] in offered and not re.search(r"operations\.(ccl|losses)\.", name):
                 out["aliases"][name] = entry["to"]
             elif name.count(".") == 1 or "transformer" in name or "experimental" in name:
                 absent.append(name)

@@ -144,7 +144,7 @@ class _Module(types.ModuleType):
 def _add_submodule(parent: Any, name: str) -> _Module:
     full = f"{parent.__name__}.{name}"
     module = _Module(full, f"Part of TT-NN on the simulator; see `dir({full})`.")
-    module.__path__ = []  # type: ignore[attr-defined]
+    module.__path__ = []
     sys.modules[full] = module
     setattr(parent, name, module)
     for deeper in _DEEPER.get(name, ()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -137,7 +138,7 @@ def type_name(value: Any) -> str:
 def _brief(value: Any) -> str:
     if isinstance(value, bool | int | float | str) or value is None:
         return repr(value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | enum.Enum) or type(value).__name__ in ("CoreCoord", "CoreGrid", "CoreRangeSet", "Shape"):
         return repr(value) if len(repr(value)) < 80 else type_name(value)
     return type_name(value)
 
@@ -189,7 +190,7 @@ def api_class(name: str) -> Callable[[type], type]:
             cls.__init__ = bind_method("__init__", row["init"], cls.__init__, f"ttnn.{cls.__name__}")  # type: ignore[misc]
         for method, index in row["methods"].items():
             raw = cls.__dict__.get(method)
-            if raw is None or isinstance(raw, classmethod | staticmethod) or not callable(raw):
+            if method in ("__eq__", "__ne__") or raw is None or isinstance(raw, classmethod | staticmethod) or not callable(raw):
                 continue
             setattr(cls, method, bind_method(method, index, raw, f"ttnn.{cls.__name__}"))
         return cls

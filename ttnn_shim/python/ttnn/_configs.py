@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import json
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from ttnn._binding import Overloads, api_class
 from ttnn._convert import MISMATCH, checker, default_value, encode_record, register_class
@@ -25,8 +25,8 @@ _SLICE_TYPES = {"L1Full": "L1_FULL", "DRAMSliceHeight": "DRAM_HEIGHT", "DRAMSlic
 class Config:
     """Base of the config classes. Mutable until passed; a call encodes the values it finds."""
 
-    _fields: dict[str, str] = {}  # name -> type, in constructor order
-    _defaults: dict[str, Any] = {}
+    _fields: ClassVar[dict[str, str]] = {}  # name -> type, in constructor order
+    _defaults: ClassVar[dict[str, Any]] = {}
     _overloads: Overloads
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -109,6 +109,10 @@ def make_config(name: str) -> type[Config]:
     body: dict[str, Any] = {"_fields": fields, "_defaults": defaults, "_overloads": overloads, "__module__": "ttnn"}
     for prop, (type_, access) in row["props"].items():
         body[prop] = _property(prop, type_, access == "rw")
+    if "to_json" not in row["methods"]:
+        body["to_json"] = None
+    if "from_json" in row["methods"]:
+        body["from_json"] = classmethod(_from_json)
     made = type(of, (Config,), body)
 
     def build(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -117,10 +121,6 @@ def make_config(name: str) -> type[Config]:
     build.__overloads__ = overloads  # type: ignore[attr-defined]
     made.__init__ = build  # type: ignore[misc]
     made.__doc__ = overloads.doc()
-    if "to_json" not in row["methods"]:
-        made.to_json = None  # type: ignore[assignment]
-    if "from_json" in row["methods"]:
-        made.from_json = classmethod(_from_json)  # type: ignore[attr-defined]
     return made
 
 

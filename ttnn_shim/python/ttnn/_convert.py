@@ -7,6 +7,7 @@ without conversions, then with (`loose`: int for float, index types for int, tup
 from __future__ import annotations
 
 import enum
+import importlib
 import operator
 import os
 import re
@@ -105,7 +106,7 @@ def _set(item: Checker) -> Checker:
         if not isinstance(value, set | frozenset):
             return MISMATCH
         out = [item(element, loose) for element in value]
-        return MISMATCH if MISMATCH in out else out
+        return MISMATCH if any(converted is MISMATCH for converted in out) else out
 
     return check
 
@@ -168,13 +169,15 @@ def _instance(name: str) -> Checker:
 
 @cache
 def _made_class(short: str) -> type | None:
-    """Config classes are made when a type string first needs them."""
+    """A class whose module is not imported yet, or a config class not made yet."""
     from ttnn._configs import CONFIG_CLASSES, config_class
 
     for name in CONFIG_CLASSES:
         if facts()["classes"][name]["of"] == short:
             return config_class(name)
-    return None
+    for module in ("_grid", "_memory", "_mesh", "_numpy", "_tensor", "_device"):
+        importlib.import_module(f"ttnn.{module}")
+    return _classes.get(short)
 
 
 _BASIC: dict[str, Checker] = {

@@ -1,11 +1,9 @@
-"""The only module that talks to the C ABI: loading, errors, op calls, the hook for profiles."""
+"""Errors, attribute sets and op calls of the C ABI."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from ttnn_shim.errors import BY_CODE, InternalError, ShimError
 from ttnn_shim.native import load
@@ -15,20 +13,6 @@ ABI_VERSION = 1
 if lib.shim_abi_version() != ABI_VERSION:
     raise ImportError(f"{origin} has ABI version {lib.shim_abi_version()}, this package needs {ABI_VERSION}: build them together")
 
-_PACKAGES = (os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.dirname(os.path.abspath(sys.modules["ttnn_shim"].__file__ or "")) + os.sep)
-
-
-def user_location(depth: int = 1) -> str:
-    """`file:line` of the innermost frame outside ttnn."""
-    frame = sys._getframe(depth)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGES):
-            return f"{file}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return ""
-
-
 def text(pointer: Any) -> str:
     return "" if pointer == ffi.NULL else ffi.string(pointer).decode("utf-8", "replace")
 
@@ -37,7 +21,7 @@ def last_error(op: str = "") -> ShimError:
     """The core's last error of this thread, at the caller's line."""
     kind = BY_CODE.get(lib.shim_error_code(), InternalError)
     name = text(lib.shim_error_op()) or op
-    return kind(text(lib.shim_error_message()), op=name, hint=text(lib.shim_error_hint()), location=user_location(2))
+    return kind(text(lib.shim_error_message()), op=name, hint=text(lib.shim_error_hint()))
 
 
 def check(status: int, op: str = "") -> None:
@@ -47,7 +31,7 @@ def check(status: int, op: str = "") -> None:
 
 def error(kind: type[ShimError], message: str, op: str = "", hint: str = "") -> ShimError:
     """An error of the Python layer, at the caller's line."""
-    return kind(message, op=op, hint=hint, location=user_location(2))
+    return kind(message, op=op, hint=hint)
 
 
 # --- attributes: parsed once by the core, shared by equal calls -------------------------------------------------------
@@ -69,25 +53,6 @@ def attrs_of(blob: bytes) -> Any:
 
 
 # --- op calls ---------------------------------------------------------------------------------------------------------
-
-
-class CallHook(Protocol):
-    """Sees every op call. `before` returns the number that the call's device programs carry; `after` runs when the call is done."""
-
-    def before(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int: ...
-
-    def after(self, call_id: int) -> None: ...
-
-
-hook: CallHook | None = None
-
-
-def set_call_hook(new: CallHook | None) -> None:
-    """Installs (or removes) the observer of op calls: profiles, call sites."""
-    global hook
-    hook = new
-    if new is None:
-        lib.shim_set_call(0)
 
 
 _results: list[Any] = []

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from ttnn_shim.errors import InvalidArgument, NotSupported
+from ttnn_shim.records import Block, CallRecord, Profile
 
 from ttnn import _core
 from ttnn._binding import api_class, api_function
@@ -13,8 +17,8 @@ from ttnn._convert import register_class
 from ttnn._enums import Arch, BufferType, DataType, enum_class
 from ttnn._grid import CoreCoord, CoreGrid
 from ttnn._mesh import MeshCoordinate, MeshEvent, MeshShape
+from ttnn._profile import device_profile
 from ttnn_shim import session
-from ttnn_shim.errors import InvalidArgument, NotSupported
 
 ffi, lib = _core.ffi, _core.lib
 _ARCHS = {member.value: member for member in Arch}
@@ -148,9 +152,19 @@ class MeshDevice:
         """The recorded device programs since `clock_reset`."""
         return list(_json(lib.shim_events_json, self._handle, 0, 0))
 
-    def memory_blocks(self, buffer_type: Any) -> list[dict[str, Any]]:
+    def block_table(self, buffer_type: Any) -> list[dict[str, Any]]:
         """[{"address", "bytes", "allocated"}] of a bank, low addresses first."""
         return list(_json(lib.shim_memory_blocks, self._handle, buffer_type.value))
+
+    def memory_blocks(self) -> tuple[Block, ...]:
+        """Allocated blocks of a bank, L1 and DRAM."""
+        kinds = (BufferType.L1, BufferType.DRAM)
+        rows = ((kind, row) for kind in kinds for row in self.block_table(kind))
+        return tuple(Block(row["address"], row["bytes"], kind.name) for kind, row in rows if row["allocated"])
+
+    def profile(self, calls: Mapping[int, CallRecord], root: pathlib.Path) -> Profile:
+        """Everything recorded since `clock_reset`, for the reports."""
+        return device_profile(self.info(), self.events(), calls, root)
 
     def info(self) -> dict[str, Any]:
         """Card, architecture, grid, banks and their sizes."""
@@ -215,6 +229,7 @@ def open_device(
         return _open[device_id]
     device = MeshDevice._create(device_id, l1_small_size, trace_region_size)
     _open[device_id] = device
+    device.events_enable(session.settings.profile_dir is not None)
     session.device_opened(device)
     return device
 
@@ -256,7 +271,7 @@ def open_mesh_device(
     """A mesh of one device."""
     if mesh_shape is not None and mesh_shape.mesh_size() != 1:
         raise _core.error(NotSupported, f"the simulator has one device, got mesh_shape {mesh_shape}", "ttnn.open_mesh_device")
-    if offset is not None and any(offset) or any(physical_device_ids):
+    if (offset is not None and any(offset)) or any(physical_device_ids):
         raise _core.error(InvalidArgument, "the mesh has one device, number 0", "ttnn.open_mesh_device")
     return open_device(
         device_id=0,
@@ -396,7 +411,7 @@ def get_memory_view(device: MeshDevice, buffer_type: Any) -> MemoryView:
         raise TypeError(f"get_memory_view(): incompatible function arguments: expected (MeshDevice, BufferType), got ({types})")
     view = ffi.new("shim_memory_view *")
     _core.check(lib.shim_memory_view_get(device._handle, buffer_type.value, view), "ttnn.get_memory_view")
-    return MemoryView(view, device.memory_blocks(buffer_type))
+    return MemoryView(view, device.block_table(buffer_type))
 
 
 def dump_device_memory_state(device: MeshDevice, prefix: str = "") -> None:

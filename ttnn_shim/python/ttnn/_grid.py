@@ -7,9 +7,10 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ttnn_shim.errors import InvalidArgument
+
 from ttnn._binding import api_class
 from ttnn._convert import MISMATCH, check_int, checker, encode_ints, register_class
-from ttnn_shim.errors import InvalidArgument
 
 _U32 = range(2**32)
 
@@ -245,7 +246,11 @@ class CoreRangeSet:
         return _from_cores(_cores(self) | _cores(other))
 
     def subtract(self, arg: CoreRangeSet) -> CoreRangeSet:
-        return _from_cores(_cores(self) - _cores(arg))
+        """What is left, as the real package cuts it: left and right of each hole in full height, then above and below."""
+        left = list(self._ranges)
+        for hole in arg._ranges:
+            left = [part for one in left for part in _cut(one, hole)]
+        return CoreRangeSet(left)
 
     def __eq__(self, arg: object) -> bool:
         return isinstance(arg, CoreRangeSet) and (self._ranges == arg._ranges or _cores(self) == _cores(arg))
@@ -277,6 +282,14 @@ class CoreRangeSet:
 
 def _overlap(a: CoreRange, b: CoreRange) -> bool:
     return a.start.x <= b.end.x and b.start.x <= a.end.x and a.start.y <= b.end.y and b.start.y <= a.end.y
+
+
+def _cut(one: CoreRange, hole: CoreRange) -> list[CoreRange]:
+    if not _overlap(one, hole):
+        return [one]
+    (ax, ay, bx, by), (hx, hy, kx, ky) = one._corners(), hole._corners()
+    corners = ((ax, ay, hx - 1, by), (kx + 1, ay, bx, by), (max(ax, hx), ay, min(bx, kx), hy - 1), (max(ax, hx), ky + 1, min(bx, kx), by))
+    return [CoreRange(CoreCoord(x0, y0), CoreCoord(x1, y1)) for x0, y0, x1, y1 in corners if x0 <= x1 and y0 <= y1]
 
 
 def _cores(ranges: CoreRangeSet) -> set[tuple[int, int]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from ttnn_shim.errors import InvalidArgument, NotSupported, TensorFileError
 
 from ttnn import _core, _print
 from ttnn._binding import api_function
@@ -17,7 +18,6 @@ from ttnn._facts import facts
 from ttnn._grid import CoreCoord, CoreGrid, CoreRange, CoreRangeSet, Shape
 from ttnn._memory import MemoryConfig, ShardSpec, tile_bytes
 from ttnn._tensor import Tensor, empty_handle
-from ttnn_shim.errors import InvalidArgument, NotSupported, TensorFileError
 
 ffi, lib = _core.ffi, _core.lib
 
@@ -170,6 +170,7 @@ def allocate_tensor_on_host(
 # --- facts about tensors ---
 
 
+@api_function("ttnn.core.get_memory_config")
 def get_memory_config(arg: Tensor) -> MemoryConfig | None:
     return arg.memory_config() if is_tensor_storage_on_device(arg) else None
 

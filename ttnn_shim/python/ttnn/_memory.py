@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ttnn_shim.errors import InvalidArgument
+
 from ttnn._binding import api_class
 from ttnn._convert import MISMATCH, checker, encode_record, register_class
 from ttnn._enums import BufferType, DataType, Layout, ShardDistributionStrategy, ShardOrientation, TensorMemoryLayout
 from ttnn._grid import CoreRangeSet, Shape
-from ttnn_shim.errors import InvalidArgument
 
 _EXPONENT_BYTES = 64
 _TILE_BYTES = {"BFLOAT16": 2048, "FLOAT32": 4096, "UINT32": 4096, "INT32": 4096, "BFLOAT8_B": 1088, "BFLOAT4_B": 576, "UINT8": 1024,
@@ -56,7 +57,7 @@ class ShardSpec:
         return hash((self.grid, tuple(self.shape), self.orientation))
 
     def __repr__(self) -> str:
-        return f"ShardSpec{{grid={self.grid._spec()}], shape={self.shape}, orientation=ShardOrientation::{self.orientation.name}}}"
+        return f"ShardSpec{{grid={self.grid._spec().removesuffix('}')}], shape={self.shape}, orientation=ShardOrientation::{self.orientation.name}}}"
 
     def _json(self) -> dict[str, Any]:
         return {"grid": json.loads(self.grid.to_json()), "orientation": self.orientation.value, "shape": self.shape}

@@ -6,9 +6,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ttnn._binding import api_class
-from ttnn._convert import MISMATCH, check_int, checker, register_class
 from ttnn_shim.errors import NotSupported
+
+from ttnn._binding import api_class
+from ttnn._convert import MISMATCH, check_int, checker, encode, register_class
 
 
 class _Ints:
@@ -24,7 +25,7 @@ class _Ints:
         return iter(self._values)
 
     def __eq__(self, arg: object) -> bool:
-        return type(arg) is type(self) and self._values == arg._values  # type: ignore[attr-defined]
+        return type(arg) is type(self) and self._values == arg._values
 
     def __ne__(self, arg: object) -> bool:
         return not self.__eq__(arg)
@@ -43,7 +44,7 @@ class _Ints:
 class MeshShape(_Ints):
     """Devices per dimension. The simulator has one device."""
 
-    def __init__(self, *values: int, **named: Any) -> None:
+    def __init__(self, *values: Any, **named: Any) -> None:
         given = [*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values())]
         self._values = tuple(given)
 
@@ -58,7 +59,7 @@ class MeshShape(_Ints):
 class MeshCoordinate(_Ints):
     """A device's place in a mesh."""
 
-    def __init__(self, *values: int, **named: Any) -> None:
+    def __init__(self, *values: Any, **named: Any) -> None:
         given = [*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values())]
         self._values = tuple(given)
 
@@ -83,7 +84,7 @@ class _Id:
     def __eq__(self, arg: object) -> bool:
         if type(self).__name__ == "QueueId" and isinstance(arg, int):
             return self.value == arg
-        return type(arg) is type(self) and self.value == arg.value  # type: ignore[attr-defined]
+        return type(arg) is type(self) and self.value == arg.value
 
     def __ne__(self, arg: object) -> bool:
         return not self.__eq__(arg)
@@ -98,9 +99,7 @@ class _Id:
         return f"{type(self).__name__}({self.value})"
 
     def _encode(self) -> bytes:
-        from ttnn._convert import encode
-
-        return encode(self.value, None)
+            return encode(self.value, None)
 
 
 @api_class("ttnn.QueueId")
@@ -121,7 +120,7 @@ class SubDeviceId(_Id):
 
 def _queue_from(value: Any) -> Any:
     number = check_int(value, True)
-    return MISMATCH if number is MISMATCH or number < 0 else QueueId(number)
+    return MISMATCH if number is MISMATCH or number < 0 else QueueId(**{"id": number})
 
 
 register_class("QueueId", QueueId, _queue_from)

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from ttnn_shim.errors import InvalidArgument
 
 from ttnn._convert import MISMATCH, register_class
 from ttnn._enums import DataType
@@ -25,7 +26,7 @@ class ArrayLike:
 
 
 def _array_from(value: Any) -> Any:
-    if isinstance(value, np.generic | list | tuple | str | bytes | int | float) or type(value).__name__ == "Tensor" and hasattr(value, "_handle"):
+    if isinstance(value, np.generic | list | tuple | str | bytes | int | float) or (type(value).__name__ == "Tensor" and hasattr(value, "_handle")):
         return MISMATCH
     named = ("__array_interface__", "__array__", "__dlpack__")
     return value if any(hasattr(value, name) for name in named) else MISMATCH
@@ -47,7 +48,7 @@ def as_numpy(value: Any) -> tuple[np.ndarray[Any, Any], Any]:
     """(C-contiguous array, DataType of its elements) of an array-like object.
 
     Raises:
-        TypeError: element types that the real package does not take.
+        InvalidArgument: element types that the real package does not take.
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
@@ -56,7 +57,7 @@ def as_numpy(value: Any) -> tuple[np.ndarray[Any, Any], Any]:
     name = array.dtype.name
     dtype = _BY_NUMPY.get(name)
     if dtype is None:
-        raise TypeError(f"parse_py_tensor: element type {name} is not supported; use one of {', '.join(_BY_NUMPY)}")
+        raise InvalidArgument(f"parse_py_tensor: element type {name} is not supported; use one of {', '.join(_BY_NUMPY)}", op="ttnn.Tensor")
     if name in _CONVERTED:
         array = array.astype(_CONVERTED[name])
     return np.ascontiguousarray(array).reshape(array.shape), dtype

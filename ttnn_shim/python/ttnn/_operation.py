@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import itertools
+import time
 from typing import Any
+
+from ttnn_shim.errors import NotSupported
 
 from ttnn import _core
 from ttnn._binding import BoundOverload, Overloads
 from ttnn._convert import encode, name_prefix
 from ttnn._facts import facts, function_overloads, wrapped_overloads
-from ttnn_shim.errors import NotSupported
+from ttnn._profile import argument_texts
+from ttnn_shim import session
 
-_DEVICE = "MeshDevice"
+_call_ids = itertools.count(1)
 _PLAIN = (list, tuple, dict, set)
 
 
@@ -43,22 +49,28 @@ class Operation:
         return f"FastOperation(python_fully_qualified_name='{self.name}')"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        hook = _core.hook
-        if hook is None:
-            return self._call(args, kwargs)
-        call_id = hook.before(self.name, args, kwargs)
+        if session.recording():
+            return self._recorded(args, kwargs)
+        return self._call(args, kwargs)
+
+    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call under a profile: its device programs carry its number, the session keeps arguments and caller."""
+        call_id = next(_call_ids)
+        names = [param.name for param in self.overloads.overloads[0].params]
+        arguments = argument_texts(names, args, kwargs)
         _core.lib.shim_set_call(call_id)
+        start = time.perf_counter()
         try:
             return self._call(args, kwargs)
         finally:
-            hook.after(call_id)
+            session.record_call(call_id, self.name, arguments, time.perf_counter() - start)
             _core.lib.shim_set_call(0)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        one, bound = self._bind(args, kwargs)
         op_id = self._op_id
         if op_id is None:
             op_id = self._find()
-        one, bound = self._bind(args, kwargs)
         handles: list[Any] = []
         fields = []
         device = _core.ffi.NULL
@@ -130,8 +142,6 @@ def _convolution_result(returns: str, bound: dict[str, Any], tensors: list[Any],
 
 def nearby(name: str) -> str:
     """A hint with ops of the core whose names are close."""
-    import difflib
-
     known = sorted(_core.op_names())
     short = name.rsplit(".", 1)[-1]
     by_short = {one.rsplit(".", 1)[-1]: one for one in known}

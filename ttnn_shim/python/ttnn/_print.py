@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from ttnn_shim.errors import InvalidArgument
 
 _INDENT = " " * len("ttnn.Tensor(")
@@ -73,8 +72,8 @@ def _block(array: np.ndarray[Any, Any], number: Any, depth: int) -> str:
         return str(number(array[()]))
     full = options.profile == "full" or array.shape[0] <= 2 * _EDGE
     rows = list(array) if full else [*array[:_EDGE], None, *array[-_EDGE:]]
-    parts = ["..." if row is None else _block(row, number, depth + 1) for row in rows]
+    parts = [" ..." if row is None else _block(row, number, depth + 1) for row in rows]
     if array.ndim == 1:
         return f"[{', '.join(parts)}]"
-    between = "," + "\n" * (array.ndim - 1) + _INDENT + " " * depth
+    between = "," + "\n" * min(array.ndim - 1, 2) + _INDENT + " " * depth
     return f"[{between.join(parts)}]"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from ttnn_shim.errors import InvalidArgument, NotSupported, OutOfMemory
 
 from ttnn import _core, _device, _numpy, _print
 from ttnn._binding import api_class
@@ -14,7 +15,6 @@ from ttnn._decode import decode_blob
 from ttnn._enums import BufferType, DataType, Layout, ShardDistributionStrategy, ShardOrientation, StorageType, TensorMemoryLayout
 from ttnn._grid import CoreCoord, CoreRange, CoreRangeSet, Shape
 from ttnn._memory import MemoryConfig, NdShardSpec, ShardSpec, TensorSpec, Tile, tile_bytes
-from ttnn_shim.errors import InvalidArgument, NotSupported, OutOfMemory
 
 ffi, lib = _core.ffi, _core.lib
 _LAYOUTS = {member.value: member for member in Layout}
@@ -46,10 +46,14 @@ class Tensor:
     """See `ttnn.Tensor` of the real package: `Tensor(array, dtype, device, layout)`, `Tensor(list, shape, dtype, layout, device)`."""
 
     __slots__ = ("__weakref__", "_device", "_handle", "_static", "_tensor_id")
+    _device: Any
+    _handle: Any
+    _static: Any
+    _tensor_id: int | None
 
     def __init__(
         self,
-        arg: Tensor | None = None,
+        arg: Any = None,
         data: Sequence[Any] | None = None,
         shape: Sequence[int] = (),
         data_type: Any = None,
@@ -66,8 +70,8 @@ class Tensor:
         col_tilize: bool = False,
         enable_bfloat_opt: bool = False,
     ) -> None:
-        self._static: Any = None
-        self._tensor_id: int | None = None
+        self._static = None
+        self._tensor_id = None
         self._device = device
         if arg is not None:
             out = ffi.new("shim_tensor **")
@@ -284,10 +288,10 @@ class Tensor:
 
     # --- moves ---
 
-    def cpu(self, blocking: bool = True, cq_id: Any = None) -> Tensor:
+    def cpu(self, blocking: bool = True, cq_id: Any = None) -> Any:
         return self if self._info().on_device == 0 else _op("from_device")(self)
 
-    def to(self, device: Any = None, mem_config: MemoryConfig | None = None, cq_id: Any = None, target_layout: Any = None) -> Tensor:
+    def to(self, device: Any = None, mem_config: MemoryConfig | None = None, cq_id: Any = None, target_layout: Any = None) -> Any:
         if target_layout is not None:
             return _op("to_layout")(self, target_layout)
         return _op("to_device")(self, device, memory_config=mem_config)
@@ -297,7 +301,7 @@ class Tensor:
         if self._info().on_device:
             _op("deallocate")(self, force)
 
-    def reshape(self, arg0: int = 0, arg1: int = 0, arg2: int = 0, arg3: int = 0, arg: Any = None) -> Tensor:
+    def reshape(self, arg0: int = 0, arg1: int = 0, arg2: int = 0, arg3: int = 0, arg: Any = None) -> Any:
         return _op("reshape")(self, list(arg) if arg is not None else [arg0, arg1, arg2, arg3])
 
     def pad(self, arg0: Sequence[int], arg1: Sequence[int], arg2: float) -> Tensor:
@@ -353,7 +357,7 @@ class Tensor:
     def __hash__(self) -> int:
         return id(self)
 
-    def __getitem__(self, index: Any) -> Tensor:
+    def __getitem__(self, index: Any) -> Any:
         """Integers, slices, `...`; a slice op, then a reshape where integers drop dimensions."""
         starts, ends, steps, kept = _indices(index, tuple(self.shape))
         part = _op("slice")(self, starts, ends, steps)
@@ -370,7 +374,7 @@ class Tensor:
         facts = f"shape={self.shape}, dtype=DataType::{self.dtype.name}, layout=Layout::{self.layout.name}"
         if info.on_device and not info.allocated:
             return f"ttnn.Tensor(<deallocated>, {facts})"
-        if not info.has_values:
+        if not info.has_values and info.volume:
             return f"ttnn.Tensor(<no values: estimate mode>, {facts})"
         floating = self.dtype.name in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "BFLOAT4_B")
         return f"ttnn.Tensor({_print.values_text(self._read(DataType.FLOAT32 if floating else None))}, {facts})"
@@ -409,7 +413,7 @@ def _indices(index: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int], 
 
 def _list_array(data: Sequence[Any], shape: Sequence[int], dtype: Any) -> tuple[np.ndarray[Any, Any], Any]:
     """Values given as a flat list."""
-    floating = bool(data) and isinstance(data[0], float) or dtype.name not in ("UINT8", "UINT16", "UINT32", "INT32")
+    floating = (bool(data) and isinstance(data[0], float)) or dtype.name not in ("UINT8", "UINT16", "UINT32", "INT32")
     volume = 1
     for dim in shape:
         volume *= dim

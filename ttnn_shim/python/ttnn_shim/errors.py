@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+# Frames of these folders are ours, not the caller's.
+_INTERNAL = tuple(str(root / name) + "/" for root in {Path(__file__).parent.parent, Path(__file__).parent / "_python"} for name in ("ttnn", "ttnn_shim"))
+
+
+def user_location() -> str:
+    """`file:line` of the innermost frame outside ttnn and ttnn_shim, or ""."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_INTERNAL):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
 
 class ShimError(RuntimeError):
     """Base class.
@@ -9,17 +25,17 @@ class ShimError(RuntimeError):
     Attributes:
         op: the call concerned, `ttnn.softmax`, or "".
         message: what is wrong: argument, expected, got.
-        location: `file:line` of the caller's code, or "".
+        location: `file:line` of the caller's code (found when the error is made), or "".
         hint: how to go on, or "".
     """
 
     title = "TT_FATAL"
 
-    def __init__(self, message: str, *, op: str = "", location: str = "", hint: str = "") -> None:
+    def __init__(self, message: str, *, op: str = "", location: str | None = None, hint: str = "") -> None:
         super().__init__(message)
         self.op = op
         self.message = message
-        self.location = location
+        self.location = user_location() if location is None else location
         self.hint = hint
 
     def __str__(self) -> str:

@@ -1,0 +1,33 @@
+"""The simulator's `ttnn` for the tests of the Python API, and one device for all of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ttnn_shim
+
+ttnn_shim.activate(explicit=True)
+
+import ttnn  # noqa: E402  (only after activation)
+
+API_FILE = Path(__file__).parents[1] / "data" / "ttnn_api.json.gz"
+
+
+@pytest.fixture(scope="session")
+def api() -> dict[str, Any]:
+    """Names, signatures, enums and classes of the real package."""
+    entries: dict[str, Any] = json.loads(gzip.decompress(API_FILE.read_bytes()))["entries"]
+    return entries
+
+
+@pytest.fixture(scope="session")
+def device() -> Iterator[Any]:
+    opened = ttnn.open_device(device_id=0, l1_small_size=32768)
+    yield opened
+    ttnn.close_device(opened)
