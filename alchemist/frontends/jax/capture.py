@@ -53,7 +53,7 @@ def capture(
     names, outputs = _outputs(shapes)
     inputs = [Input(leaf.name, leaf.kind) for leaf in flat.leaves]
     converted = convert(module, inputs, names, sources=sources)
-    arrays = {leaf.name: leaf.value for leaf in flat.leaves} | dict(converted.lifted)
+    arrays = {leaf.name: leaf.value for leaf in flat.leaves}
     arguments = _arguments(converted.module, arrays)
 
     def golden() -> list[Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -63,10 +63,9 @@ class Refused:
 
 @dataclass(slots=True)
 class Converted:
-    """The TTIR module. lifted: (argument name, array) of constants that became arguments, after the given ones."""
+    """The TTIR module. files: name as in `Frame.file` -> path, for every frame seen."""
 
     module: ModuleOp
-    lifted: list[tuple[str, Array]]
     files: dict[str, str]
 
 
@@ -194,19 +193,6 @@ def _erase_dead(block: Block) -> None:
             op.erase()
 
 
-@dataclass(slots=True)
-class _Names:
-    taken: set[str] = field(default_factory=set)
-
-    def unique(self, stem: str) -> str:
-        name, count = stem, 0
-        while name in self.taken:
-            count += 1
-            name = f"{stem}_{count}"
-        self.taken.add(name)
-        return name
-
-
 def convert(
     module: ModuleOp,
     inputs: Sequence[Input],
@@ -244,12 +230,7 @@ def convert(
     recognise(builder.block)
     _erase_dead(builder.block)
     _drop_unused(builder, [given.kind for given in inputs])
-    names = _Names({given.name for given in inputs})
-    lifted = [
-        (names.unique(f"constant_{stem}" if stem else "constant"), array) for stem, array, _ in emitter.lifted
-    ]
-    _name_lifted(builder, [name for name, _ in lifted])
-    return Converted(builder.module_op, lifted, sources.files)
+    return Converted(builder.module_op, sources.files)
 
 
 def _drop_unused(builder: Builder, kinds: Sequence[str]) -> None:
@@ -263,24 +244,6 @@ def _drop_unused(builder: Builder, kinds: Sequence[str]) -> None:
         if kinds[index] != "input" and not builder.block.args[index].first_use:
             builder.block.erase_arg(builder.block.args[index])
             described.pop(index)
-    func.properties["arg_attrs"] = ArrayAttr(described)
-    func.update_function_type()
-
-
-def _name_lifted(builder: Builder, names: Sequence[str]) -> None:
-    from xdsl.dialects.builtin import DictionaryAttr, StringAttr
-
-    from alchemist.ir.attributes import enum
-
-    func = builder.func
-    if func is None or not names:
-        return
-    given = func.properties.get("arg_attrs")
-    described = list(given.data) if isinstance(given, ArrayAttr) else []
-    kind = enum("ttcore.argument_type", "constant")
-    described += [
-        DictionaryAttr({"ttcore.argument_type": kind, "ttir.name": StringAttr(name)}) for name in names
-    ]
     func.properties["arg_attrs"] = ArrayAttr(described)
     func.update_function_type()
 

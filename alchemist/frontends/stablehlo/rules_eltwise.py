@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
+from alchemist.frontends.stablehlo.matching import number
 from alchemist.frontends.stablehlo.values import FOLD_LIMIT, Array, Unsupported, Val, shrink
 from alchemist.ir import access
 from alchemist.ir.verify import broadcast_shapes
@@ -138,11 +139,45 @@ def simplify(c: Converter, name: str, lhs: Val, rhs: Val) -> Val | None:
             return this
         if name == "maximum" and value == 0 and this.of.startswith(("f", "bf")):
             return elementwise(c, "relu", [this], this.shape, this.of)
+        if (
+            name == "minimum"
+            and value == 6
+            and getattr(getattr(this.ssa, "op", None), "name", "") == "ttir.relu"
+        ):
+            return Val(
+                this.shape,
+                this.of,
+                c.e.emit("ttir.relu6", [this.ssa.op.operands[0]], None, this.compact, this.of),
+            )
+        if name in ("div", "multiply") and on_right | (name == "multiply"):
+            rescaled = _rescale(c, this, 1.0 / value if name == "div" and value else value)
+            if rescaled is not None:
+                return rescaled
         neutral = {"add": 0, "multiply": 1, "subtract": 0, "div": 1, "pow": 1}.get(name)
         if neutral is not None and value == neutral and (on_right or name in ("add", "multiply")):
             return this
         if name == "pow" and on_right and value in (2.0, 0.5):
             return elementwise(c, "square" if value == 2.0 else "sqrt", [this], this.shape, this.of)
+    return None
+
+
+def _rescale(c: Converter, val: Val, factor: Any) -> Val | None:
+    """sum / n -> mean; a pool's sum / window -> average. None when neither."""
+    op = getattr(val.ssa, "op", None)
+    if op is None or not isinstance(factor, float) or not val.of.startswith(("f", "bf")):
+        return None
+    if op.name == "ttir.sum":
+        given = access.shape(op.operands[0])
+        dims = access.attr(op, "dim_arg") or tuple(range(len(given)))
+        if math.isclose(factor * math.prod(given[d] for d in dims), 1.0, rel_tol=1e-5):
+            attributes = {"dim_arg": dims, "keep_dim": access.attr(op, "keep_dim")}
+            return Val(
+                val.shape, val.of, c.e.emit("ttir.mean", [op.operands[0]], attributes, val.compact, val.of)
+            )
+    if op.name == "ttir.multiply":
+        constant = number(op.operands[1])
+        if constant is not None and math.isclose(constant * factor, 1.0, rel_tol=1e-5):
+            return Val(val.shape, val.of, op.operands[0])
     return None
 
 

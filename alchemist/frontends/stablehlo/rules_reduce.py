@@ -205,9 +205,8 @@ def _pool(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, sha
     }
     value = c.e.full(flat)
     if name == "sum":
-        count = math.prod(window[i] for i in axes)
         mean = c.e.make("ttir.avg_pool2d", [value], attributes | {"count_include_pad": True}, out, x.of)
-        made = elementwise(c, "multiply", [mean, c.e.scalar(float(count), out, x.of)], out, x.of)
+        made = mean
     elif name == "min":
         turned = c.e.emit("ttir.neg", [value], None, flat.shape, x.of)
         made = elementwise(
@@ -216,7 +215,11 @@ def _pool(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, sha
     else:
         made = c.e.make("ttir.max_pool2d", [value], attributes, out, x.of)
     unfolded = c.e.reshape(made, tuple(shape[i] for i in order))
-    return c.e.permute(unfolded, [order.index(i) for i in range(len(shape))])
+    back = c.e.permute(unfolded, [order.index(i) for i in range(len(shape))])
+    if name != "sum":
+        return back
+    count = math.prod(window[i] for i in axes)  # last, so that the division by it that follows meets it
+    return elementwise(c, "multiply", [back, c.e.scalar(float(count), shape, x.of)], shape, x.of)
 
 
 # --- sorting ------------------------------------------------------------------------------------------------------------

@@ -20,8 +20,6 @@ Shape = tuple[int, ...]
 
 FOLD_LIMIT = 1 << 24
 """Largest constant, in elements, that is computed during conversion."""
-INLINE_LIMIT = 64
-"""Constants with more elements (splats apart) become arguments of kind `constant`."""
 
 
 class Unsupported(AlchemistError):
@@ -78,15 +76,10 @@ def shrink(array: Array) -> Array:
 
 
 class Emitter:
-    """Makes TTIR ops from Vals. `source` is the origin of what is emitted now.
-
-    lifted: large constants that became function arguments, in order: (name stem, array, argument value).
-    """
+    """Makes TTIR ops from Vals. `source` is the origin of what is emitted now."""
 
     def __init__(self, builder: Builder) -> None:
         self.b = builder
-        self.lifted: list[tuple[str, Array, SSAValue]] = []
-        self._made: dict[tuple[Any, ...], SSAValue] = {}
 
     @property
     def source(self) -> Any:
@@ -140,17 +133,9 @@ class Emitter:
             return self.emit(
                 "ttir.constant", [], {"value": access.splat(value, array.shape, of)}, array.shape, of
             )
-        array = np.ascontiguousarray(array)
-        if array.size <= INLINE_LIMIT:
-            return self.emit("ttir.constant", [], {"value": access.elements(array, of)}, array.shape, of)
-        key = (of, array.shape, array.tobytes())
-        found = self._made.get(key)
-        if found is None:
-            found = self.b.block.insert_arg(tensor(array.shape, of), len(self.b.block.args))
-            self._made[key] = found
-            info = self.source if isinstance(self.source, SourceInfo) else None
-            self.lifted.append((info.name if info else "", array, found))
-        return found
+        return self.emit(
+            "ttir.constant", [], {"value": access.elements(np.ascontiguousarray(array), of)}, array.shape, of
+        )
 
     # --- emitting ---
 
