@@ -117,7 +117,7 @@ def compile_captured(
         with progress.stage("dump irs"):
             irs["ttnn"] = print_module(lowered.module)
     with progress.stage("structure"):
-        program = build_program(lowered.module, captured, options)
+        program = build_program(lowered.module, captured, options, language)
     with progress.stage("emit"):
         if language == "python":
             import emit_py

@@ -38,15 +38,20 @@ class Weights:
     def scope(self, name: str) -> "Weights":
         return Weights(self._tensors, f"{self._prefix}{name}." if name else self._prefix)
 
+    @property
+    def device(self) -> ttnn.MeshDevice:
+        """Where stored tensors are loaded to."""
+        return self._tensors.device
+
 
 class StoredTensors(Mapping):
     """tensors/<name>.tensorbin; each look-up reads the file, so the host never holds all of them."""
 
     def __init__(self, device: ttnn.MeshDevice):
-        self._device = device
+        self.device = device
 
     def __getitem__(self, name: str) -> ttnn.Tensor:
-        return load(name, self._device)
+        return load(name, self.device)
 
     def __iter__(self) -> Iterator[str]:
         return iter(MANIFEST["tensors"])
@@ -177,7 +182,7 @@ def compare(actual: np.ndarray, expected: np.ndarray, limits: dict) -> dict:
     return row
 
 
-def report(args: argparse.Namespace, **outputs: ttnn.Tensor) -> int:
+def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
     """Prints one line per output, next to the framework's own in golden/. Returns the exit code."""
     rows = []
     custom = args.inputs is not None  # golden/ belongs to the exported inputs
