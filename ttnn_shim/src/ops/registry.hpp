@@ -136,6 +136,8 @@ public:
     std::vector<Attr> items(std::string_view name) const;
     /// The device named by the call, else that of the first device tensor; throws when there is none.
     ttnn::MeshDevice* device() const;
+    /// The device named by the call; null when none was.
+    ttnn::MeshDevice* named_device() const { return device_; }
     std::span<const Tensor> inputs() const { return inputs_; }
 
 private:
