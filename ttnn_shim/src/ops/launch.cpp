@@ -116,6 +116,9 @@ void make_key(
     for (const Tensor& input : inputs) {
         put_spec(key, input.tensor_spec());
     }
+    for (const TensorSpec& input : program.released) {
+        put_spec(key, input);
+    }
     for (const TensorSpec& output : outputs) {
         put_spec(key, output);
     }
@@ -190,6 +193,9 @@ Priced price(
     config.op = program.op;
     for (const Tensor& input : inputs) {
         config.inputs.push_back(describe(input.tensor_spec()));
+    }
+    for (const TensorSpec& input : program.released) {
+        config.inputs.push_back(describe(input));
     }
     for (const TensorSpec& output : outputs) {
         config.outputs.push_back(describe(output));

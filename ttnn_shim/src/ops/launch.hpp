@@ -34,6 +34,7 @@ struct Program {
     const char* op;  ///< device operation as the strategy knows it: "binary", "matmul", "softmax", ...
     std::map<std::string, AttrValue, std::less<>> attrs = {};
     std::optional<ttnn::ComputeKernelConfig> compute = std::nullopt;
+    std::vector<TensorSpec> released = {};  ///< inputs that were freed before the launch (move): the planner sees them
     const char* name = nullptr;  ///< device operation as the profiler prints it ("BinaryNgDeviceOperation"); default from `op`
 };
 

@@ -206,9 +206,12 @@ Tensor move(const Tensor& input_tensor, const std::optional<MemoryConfig>& memor
     const auto values = input_tensor.shim().buffer->values();
     MeshDevice* device = device_of(input_tensor);
     input_tensor.shim().buffer->release();
-    return launch_on(device, {.op = "move", .name = "MoveDeviceOperation"}, {}, {spec}, [&](std::span<const Tensor> outputs) {
-        outputs[0].shim().buffer->set_values(values);
-    })[0];
+    return launch_on(
+        device,
+        {.op = "move", .released = {input_tensor.tensor_spec()}, .name = "MoveDeviceOperation"},
+        {},
+        {spec},
+        [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(values); })[0];
 }
 
 namespace core {
