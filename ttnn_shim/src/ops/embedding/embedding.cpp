@@ -41,16 +41,16 @@ Tensor embedding(const Tensor& input, const Tensor& weight, const std::optional<
   return launch({.op = "embedding", .attrs = {{"tilized", tilized}}, .name = "EmbeddingsDeviceOperation"}, {rows, values}, {make_spec(shape, result_dtype, result_layout, memory)},
                 [&](std::span<const Tensor> outputs) {
                   const size_t width = table[-1], vocabulary = table[-2], count = input.logical_volume();
-                  const F32Values indices(rows);  // exact: bfloat16 ids, or UINT32 below 2^24
                   const bool wide = rows.dtype() == DataType::UINT32;
                   const auto* exact = wide ? data<uint32_t>(rows).data() : nullptr;
+                  const auto* rounded = wide ? nullptr : data<bfloat16>(rows).data();
                   const std::byte* source = raw_data(values);
                   std::byte* target = mutable_raw_data(outputs[0]);
                   const size_t bytes = stored_bytes(outputs[0].dtype());
                   parallel_for(count, std::max<size_t>(1, 16384 / std::max<size_t>(1, width)), [&](size_t begin, size_t end) {
                     std::vector<float> row(width);
                     for (size_t i = begin; i < end; ++i) {
-                      const auto id = wide ? static_cast<int64_t>(exact[i]) : static_cast<int64_t>(indices[i]);
+                      const auto id = wide ? static_cast<int64_t>(exact[i]) : static_cast<int64_t>(static_cast<float>(rounded[i]));
                       SHIM_CHECK(id >= 0 && id < static_cast<int64_t>(vocabulary), "input_tensor: index {} at position {} is outside the table of {} rows", id, i, vocabulary);
                       if (outputs[0].dtype() == DataType::BFLOAT16) {
                         std::memcpy(target + i * width * 2, source + static_cast<size_t>(id) * width * 2, width * 2);
