@@ -28,6 +28,8 @@ def function_text(function: model.Function) -> str:
         lines += _docstring_lines(function.doc)
     if creates:
         lines.append("    weights = Weights({})")
+        if function.body and isinstance(function.body[0], model.Blank | model.Comment):
+            lines.append("")
     lines += block(function.body, 1)
     if creates:
         lines.append("    return weights")
@@ -96,7 +98,7 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
         case model.Loop():
             return [f"{pad}for {statement.variable} in {_range(statement)}:", *block(statement.body, depth + 1)]
         case model.NameLoop(variable, names, body):
-            listed = "".join(f"{render_key(name)}, " for name in names)
+            listed = ", ".join(render_key(name) for name in names) + ("," if len(names) == 1 else "")
             return [f"{pad}for {variable} in ({listed}):", *block(body, depth + 1)]
         case _:
             raise EmitError("a statement without Python form", got=type(statement).__name__)

@@ -66,6 +66,8 @@ def render_float(value: float) -> str:
 
 
 def render_key(key: model.Key) -> str:
+    if len(key) == 1 and isinstance(key[0], model.Index) and key[0].text:
+        return key[0].variable
     return quoted_format([(piece, False) if isinstance(piece, str) else (render_index(piece), True) for piece in key])
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.location import sources_of
 from alchemist.options import CompilerOptions
 from alchemist.ops.spec import inline_scalar
 from alchemist.passes.registry import add_sources, defining, functions, register, replace, single_use
@@ -24,6 +26,8 @@ def fuse_residual_norm(module: ModuleOp, options: CompilerOptions) -> None:
             add = defining(total, "ttnn.add")
             if add is None or not single_use(total) or "alchemist.activations" in add.attributes:
                 continue
+            if _module(add) != _module(op):
+                continue  # the sum ends one module's function, the norm begins another: fused, neither would be whole
             if any(inline_scalar(v) is not None or shape(v) != shape(total) or v.type != total.type for v in add.operands):
                 continue
             name = f"ttnn.add_{op.name.removeprefix('ttnn.')}"
@@ -35,3 +39,9 @@ def fuse_residual_norm(module: ModuleOp, options: CompilerOptions) -> None:
             replace(op, list(made.results))
             add.detach()
             add.erase()
+
+
+def _module(op: Operation) -> str:
+    """Path of the innermost module of the model (not of the framework) that made the op."""
+    scopes = [one for info in sources_of(op)[:1] for one in info.scopes if not one.class_name.startswith("torch.nn.")]
+    return scopes[-1].path if scopes else ""

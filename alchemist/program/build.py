@@ -64,6 +64,7 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
         rebind_parameters=language == "python",
         main_file=main_file,
         typical=_typical(graph),
+        root=root,
         uses_weights=_uses_weights(definitions),
         flat=not structured,
     )

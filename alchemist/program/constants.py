@@ -89,7 +89,9 @@ def _base_name(arg: Arg, value: model.Value, op: str) -> str:
     if isinstance(value, model.Record):
         if value.class_name == "ttnn.CoreGrid":
             return "GRID"
-        return _compute_name(value) if "ComputeKernelConfig" in value.class_name else constant_case(value.class_name.rpartition(".")[2])
+        if "ComputeKernelConfig" in value.class_name:
+            return _compute_name(value)
+        return _conv_name(value) if value.class_name == "ttnn.Conv2dConfig" else constant_case(value.class_name.rpartition(".")[2])
     if isinstance(value, model.Literal) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
         if arg.name in _NUMBERS:
             return _NUMBERS[arg.name]
@@ -113,6 +115,11 @@ def _compute_name(value: model.Record) -> str:
     if fields.get("fp32_dest_acc_en") == model.Literal(False):
         name += "_BF16_DEST"
     return name
+
+
+def _conv_name(value: model.Record) -> str:
+    activation = dict(value.fields).get("activation")
+    return f"CONV_{constant_case(activation.op)}" if isinstance(activation, model.Unary) else "CONV"
 
 
 def _places(body: Sequence[model.Statement]) -> Iterator[Place]:

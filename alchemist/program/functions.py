@@ -120,6 +120,7 @@ class Recovery:
         for const_eval in graph.const_evals:
             for index, value in enumerate(const_eval.results):
                 self._recipes[id(value)] = weight_names.recipe(const_eval, index)
+        self._modules = {scope.path for node in graph.nodes for info in node.sources for scope in info.scopes}
         self._by_key: dict[Hashable, Definition] = {}
         self._last_use: dict[int, int] = {}
 
@@ -173,6 +174,8 @@ class Recovery:
         statement = self._sources.statement(frame) if own else None
         if statement is None or not statement.method or statement.method == chain[-1].path.rpartition(".")[2]:
             return None
+        if f"{chain[-1].path}.{statement.method}".lstrip(".") in self._modules:
+            return None  # a module of its own, whose ops have other scopes
         return statement
 
     def _call(self, item: Group | _Method, inner: list[Item]) -> CallItem:

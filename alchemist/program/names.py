@@ -42,6 +42,10 @@ _NOUNS = {
     "where": "selected",
     "embedding": "embedded",
     "mean": "average",
+    "sum": "total",
+    "max": "largest",
+    "min": "smallest",
+    "exp": "exponential",
     "layer_norm": "normalized",
     "rms_norm": "normalized",
 }

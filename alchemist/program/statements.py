@@ -13,7 +13,7 @@ from alchemist.program.graph import Node, TensorType, Value, map_raw, values_of
 from alchemist.program.names import RESERVED, identifier, result_name, unique
 from alchemist.program.scopes import chain_of_source, is_library
 from alchemist.program.source import Sources, Statement
-from alchemist.program.weights import MOVING
+from alchemist.program.weights import MOVING, SHAPING
 
 FOREVER = 1 << 60
 
@@ -23,7 +23,7 @@ class Context:
     """What all functions of a program share.
 
     functions: names taken by functions. rebind_parameters: whether a parameter's name may be reused (not in C++, where
-    parameters are const). main_file: the file that bare line numbers refer to. typical: dtype and placement not mentioned.
+    parameters are const). root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement not mentioned.
     flat: one function for the whole program. hints: a parameter's name at the function's first call.
     """
 
@@ -32,6 +32,7 @@ class Context:
     rebind_parameters: bool
     main_file: str
     typical: TensorType
+    root: Definition
     uses_weights: Mapping[int, bool]
     flat: bool = False
     hints: dict[int, list[str]] = field(default_factory=dict)
@@ -103,14 +104,15 @@ class Body:
         taken: set[str] = set()
         for index, value in enumerate(definition.parameters):
             hint = hints[index] if index < len(hints) else ""
-            candidates = [identifier(value.name, "arg")] if value.name and not value.key else []
+            given = identifier(value.name, "arg") if value.name and not value.key else ""
+            candidates = [given] if self._context.root is definition else []
             if value.key:
                 candidates += [identifier("_".join(value.key.split(".")[-2:]))]
             candidates += [name for name in self._read_as(value, forward) if name not in taken]
             candidates += [hint] if hint in forward else []
             if len(definition.parameters) == 1 and forward:
                 candidates.append(forward[0])
-            candidates += [hint, "tensor"]
+            candidates += [hint, given, "tensor"]
             name = unique([identifier(one) for one in candidates if one], lambda one: one not in taken and self._legal(one))
             taken.add(name)
             self.parameters.append(name)
@@ -210,7 +212,7 @@ class Body:
                 return False
             return name not in held or last.get(held[name], -1) <= index
 
-        candidates = self._candidates(item, index, finals, last)
+        candidates = self._candidates(item, index, items, finals, last)
         for number, value in enumerate(writes(item)):
             if id(value) in preset:
                 name = preset[id(value)]
@@ -348,8 +350,8 @@ class Body:
         return [texts[key] for key in ordered], set(texts)
 
     def _shape_note(self, node: Node) -> str:
-        if not node.results:
-            return ""
+        if not node.results or any(arg.name == "shape" for arg, _ in node.arguments):
+            return ""  # the call itself says the shape
         first = next((value.type for _, raw in node.arguments for value in values_of(raw)), None)
         shown = [describe(value.type, first, self._context.typical) for value in node.results]
         if not any(shown):
@@ -387,7 +389,7 @@ class Body:
         return finals
 
     def _candidates(
-        self, item: Node | CallItem, index: int, finals: Finals, last: Mapping[int, int]
+        self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]
     ) -> list[list[str]]:
         """Names for each result, best first."""
         count = len(writes(item))
@@ -396,17 +398,37 @@ class Body:
             self._add_targets(item, out, [inner] if (inner := self._inner_statement(item)) else [], index, finals)
         own = self._own_statements(item)
         self._add_targets(item, out, own, index, finals)
-        intermediate = ""
+        first, intermediate = self._same_value(item, index, items, finals, last), ""
         if len(own) == 1 and count == 1 and len(own[0].targets) >= 1:
             final = finals.end(own[0], index)
             if index < final and last.get(id(writes(item)[0]), -1) <= final:
                 intermediate = own[0].targets[0]
+                rest = items[index + 1 : final + 1]
+                only_shaped = all(isinstance(one, Node) and one.spec.name in SHAPING for one in rest)
+                # `x = f(self.g(x))` calls everything x, and so does `x = self.g(y).view(...)`; otherwise a new name is kept
+                # for the finished value if g says what its result is.
+                if intermediate in own[0].reads or only_shaped:
+                    first.append(intermediate)
         module, others = self._attribute_names(item)
-        # `x = f(self.g(x))` calls everything x; a new name is kept for the finished value if g says what its result is.
-        first = [intermediate] if intermediate and intermediate in own[0].reads else []
         for names in out:
             names += [*first, *module, intermediate, *others]
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
+
+    def _same_value(
+        self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]
+    ) -> list[str]:
+        """The name of a value of another statement that this op only gives another form, if nobody needs the old one."""
+        if not isinstance(item, Node) or item.spec.name not in SHAPING or not item.inputs():
+            return []
+        source = item.inputs()[0]
+        name = self._names.get(id(source))
+        if name is None or last.get(id(source), -1) > index:
+            return []
+        here = {(one.file, one.line) for one in self._own_statements(item)}
+        for before in reversed(items[max(index - 8, 0) : index]):
+            if any(value is source for value in writes(before)):
+                return [] if here & {(one.file, one.line) for one in self._own_statements(before)} else [name]
+        return [name]
 
     def _of_another_module(self, item: Node | CallItem, statement: Statement) -> bool:
         """In a flat program: `y = self.f(self.g(x))` names f's value, but g's op may be all that is left at this level."""
@@ -435,7 +457,8 @@ class Body:
         """(names by the module that computes the value, last resorts)."""
         if isinstance(item, CallItem):
             attribute = "" if item.function.method else _last_word(self._definition.relative(item.path))
-            return [item.function.method.lstrip("_"), attribute], [item.function.name]
+            names = [name for name in (item.function.method.lstrip("_"), attribute) if name]
+            return [*names, *(f"{name}_output" for name in names)], [f"{item.function.name}_output"]
         module: list[str] = []
         if item.spec.name in MOVING or item.spec.name == "ttnn.typecast":
             module += self._moved_names(item)
@@ -481,7 +504,7 @@ class Body:
         for index, item in enumerate(loop.body):
             for number, value in enumerate(writes(item)):
                 if value is first:
-                    return self._candidates(item, index, finals, {id(first): FOREVER})[number]
+                    return self._candidates(item, index, loop.body, finals, {id(first): FOREVER})[number]
         return []
 
 

@@ -14,6 +14,8 @@ MOVING = frozenset(
     f"ttnn.{name}" for name in ("to_layout", "to_device", "from_device", "to_memory_config", "to_dtype", "reshape", "squeeze", "unsqueeze")
 )
 """Ops that leave a weight's values and order alone."""
+SHAPING = MOVING | {f"ttnn.{name}" for name in ("transpose", "permute", "typecast", "expand", "repeat")}
+"""Ops that a reader takes for the same value in another form."""
 _SUFFIXES = {
     "ttnn.transpose": "t",
     "ttnn.permute": "t",
