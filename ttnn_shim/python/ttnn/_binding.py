@@ -37,7 +37,7 @@ class BoundOverload:
             elif param.kind == "**":
                 self.var_keyword = True
             else:
-                check = checker(param.type)
+                check = checker(f"{param.type} | None" if param.default is None else param.type)
                 if param.kind in ("", "P"):
                     self.positional.append((param.name, check))
                 if param.kind in ("", "K"):

@@ -88,7 +88,7 @@ def _sequence(item: Checker) -> Checker:
         if not isinstance(value, list | tuple):
             if isinstance(value, str | bytes | dict | set | frozenset) or not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
                 return MISMATCH
-            if type(value).__name__ == "Tensor":
+            if type(value).__name__ == "Tensor" or getattr(value, "ndim", 1) == 0:
                 return MISMATCH
         out = []
         for element in value:

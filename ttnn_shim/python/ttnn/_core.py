@@ -56,7 +56,6 @@ def attrs_of(blob: bytes) -> Any:
 
 
 _results: list[Any] = []
-_op_ids: dict[str, int] = {}
 Wrap = Callable[[Any], Any]
 
 
@@ -65,15 +64,15 @@ def op_names() -> frozenset[str]:
     return frozenset(text(lib.shim_op_names()).split())
 
 
-def find_op(name: str) -> int | None:
-    """The core's id of an op, or None."""
-    if name not in _op_ids:
-        out = ffi.new("int *")
-        if name not in op_names():
-            return None
-        check(lib.shim_op_find(name.encode(), out), name)
-        _op_ids[name] = int(out[0])
-    return _op_ids[name]
+def find_op(names: tuple[str, ...]) -> int | None:
+    """The core's id of an op under the first of its names that is registered, or None."""
+    known = op_names()
+    for name in names:
+        if name in known:
+            out = ffi.new("int *")
+            check(lib.shim_op_find(name.encode(), out), name)
+            return int(out[0])
+    return None
 
 
 def invoke(op_id: int, name: str, handles: list[Any], device: Any, blob: bytes, wrap: Wrap) -> tuple[list[Any], list[int]]:

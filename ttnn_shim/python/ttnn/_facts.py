@@ -56,6 +56,14 @@ def resolve_alias(name: str) -> str:
     return str(facts()["aliases"].get(name, name))
 
 
+@cache
+def spellings(name: str) -> tuple[str, ...]:
+    """A function's name and its aliases, shortest first: `ttnn.mul`, `ttnn.multiply`."""
+    names = {name, "ttnn." + name.rsplit(".", 1)[-1]} if ".operations." in name else {name}
+    names |= {alias for alias, target in facts()["aliases"].items() if target == name}
+    return tuple(sorted(names, key=lambda one: (one.count("."), one != name, one)))
+
+
 def function_overloads(name: str) -> tuple[Overload, ...]:
     return overload_set(facts()["functions"][name][0])
 

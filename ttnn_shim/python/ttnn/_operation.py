@@ -13,7 +13,7 @@ from ttnn_shim.errors import NotSupported
 from ttnn import _core
 from ttnn._binding import BoundOverload, Overloads
 from ttnn._convert import encode, name_prefix
-from ttnn._facts import facts, function_overloads, wrapped_overloads
+from ttnn._facts import facts, function_overloads, spellings, wrapped_overloads
 from ttnn._profile import argument_texts
 from ttnn_shim import session
 
@@ -25,8 +25,10 @@ class Operation:
     """`ttnn.softmax` and its like. `__overloads__` holds the signatures; `__signature__` is there when there is one."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.overloads = Overloads(name, wrapped_overloads(name), "op")
+        self.names = spellings(name)  # the core may know an op by any of them
+        self.table_name = name
+        self.name = name = self.names[0]
+        self.overloads = Overloads(name, wrapped_overloads(self.table_name), "op")
         self._plans: dict[Any, BoundOverload] = {}
         self._op_id: int | None = None
         self.__name__ = self.__qualname__ = name
@@ -35,7 +37,7 @@ class Operation:
 
     @property
     def __overloads__(self) -> Overloads:
-        return Overloads(self.name, function_overloads(self.name), "op")
+        return Overloads(self.name, function_overloads(self.table_name), "op")
 
     @property
     def __signature__(self) -> inspect.Signature | None:
@@ -103,7 +105,7 @@ class Operation:
         return one, bound
 
     def _find(self) -> int:
-        op_id = _core.find_op(self.name)
+        op_id = _core.find_op(self.names)
         if op_id is None:
             raise _core.error(NotSupported, "no kernel for this op yet", self.name, nearby(self.name))
         self._op_id = op_id
@@ -153,7 +155,23 @@ def nearby(name: str) -> str:
 def ops_without_kernel() -> list[str]:
     """Offered ops that the core does not implement."""
     known = _core.op_names()
-    return [name for name, (_, kind) in facts()["functions"].items() if kind == "op" and name not in known]
+    computed = {name for name in facts()["functions"] if not known.isdisjoint(spellings(name))}
+    by_hand = {name.removeprefix("ttnn.") for name in computed} | set(_by_hand())
+    ops = [name for name, (_, kind) in facts()["functions"].items() if kind == "op" or name in facts()["wrapped"]]
+    return [name for name in ops if name.removeprefix("ttnn.") not in by_hand]
+
+
+def _by_hand() -> tuple[str, ...]:
+    """Ops that are Python functions of this package."""
+    import ttnn
+
+    return tuple(name for names in ttnn._HOME.values() for name in names)
+
+
+def unreachable_kernels() -> list[str]:
+    """Ops of the core that no offered name reaches."""
+    reached = {spelling for name in facts()["functions"] for spelling in spellings(name)}
+    return sorted(_core.op_names() - reached)
 
 
 from ttnn._device import MeshDevice  # noqa: E402  (Tensor and MeshDevice call ops in turn)

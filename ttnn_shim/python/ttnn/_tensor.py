@@ -258,7 +258,8 @@ class Tensor:
         """Logical values as numpy, of `dtype` (a DataType) or of the tensor's own."""
         kind, core_dtype = _numpy.numpy_dtype(dtype or self.dtype)
         array = np.empty(tuple(self.shape), kind)
-        _core.check(lib.shim_tensor_read(self._handle, core_dtype.value, ffi.from_buffer(array), array.nbytes), "ttnn.Tensor.to_numpy")
+        if array.size:
+            _core.check(lib.shim_tensor_read(self._handle, core_dtype.value, ffi.from_buffer(array), array.nbytes), "ttnn.Tensor.to_numpy")
         return array
 
     def to_numpy(self, mesh_composer: None = None) -> np.ndarray[Any, Any]:
