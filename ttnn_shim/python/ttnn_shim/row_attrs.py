@@ -132,7 +132,7 @@ MAPPERS: dict[str, Callable[[Attrs], dict[str, Any]]] = {
 
 def op_attributes(op: str, attrs: Attrs, row: Mapping[str, str]) -> dict[str, Any]:
     """Attributes of the configuration of one `ops` row. Older kernels of the same op are told apart by their kernel names."""
-    out = MAPPERS[op](attrs) if op in MAPPERS else {}
+    out = {"selector": "table"} | (MAPPERS[op](attrs) if op in MAPPERS else {})
     kernels = row.get("kernels") or ""
     if op == "binary" and ("eltwise_binary_kernel" in kernels or "bcast_h" in kernels):
         out["legacy"] = True

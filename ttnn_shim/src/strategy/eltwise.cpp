@@ -80,13 +80,23 @@ DeviceProgram tile_stream(const Arch& arch, const OpConfig& c, std::string facto
   return p;
 }
 
+/// Unary and binary programs occupy the whole worker grid; cores beyond the number of tiles have nothing to do.
+void whole_grid(DeviceProgram& p, const Arch& arch, const OpConfig& c) {
+  if (c.has("core_count")) return;
+  p.cores = arch.cores();
+  p.grid_x = arch.grid_x;
+  p.grid_y = arch.grid_y;
+}
+
 DeviceProgram plan_unary(const Arch& arch, const OpConfig& c) {
   const TensorDesc& in = c.inputs[0];
   const TensorDesc& out = c.outputs[0];
   double compute = copy_tile(arch, in);
   for (const std::string& op : c.texts("ops")) compute += sfpu(arch, op, c.flag("approx"));
-  if (resident(in) && resident(out)) return resident_program(arch, c, "UnaryShardedProgramFactory", in, compute);
-  return tile_stream(arch, c, "UnaryProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
+  if (resident(in) && resident(out)) return resident_program(arch, c, "UnaryDeviceOperation::ProgramFactory", in, compute);
+  DeviceProgram p = tile_stream(arch, c, "UnaryDeviceOperation::ProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
+  whole_grid(p, arch, c);
+  return p;
 }
 
 DeviceProgram plan_typecast(const Arch& arch, const OpConfig& c) {
@@ -151,6 +161,9 @@ DeviceProgram plan_binary(const Arch& arch, const OpConfig& c) {
   if (!half_native) reads.push_back(&a);
   if (!scalar) reads.push_back(&b);
   DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute, streaming), reads);
+  whole_grid(p, arch, c);
+  if (scalar) p.circular_buffers.push_back(buffer("scalar", static_cast<std::int64_t>(page_bytes(a)), 1));
+  if (bcast != "NONE" && !scalar) p.circular_buffers.push_back(buffer("broadcast", b.tile_bytes()));
   Phase& phase = p.work.classes[0].phases[0];
   if (!scalar && !same_tiles(a, b) && in_dram(b) && b_streams) {
     // A broadcast operand is re-read for every output tile; one with a single page keeps a single bank busy.

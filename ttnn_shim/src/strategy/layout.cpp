@@ -40,7 +40,7 @@ DeviceProgram plan_tilize(const Arch& arch, const OpConfig& c) {
   phase.shared.dram_read_bytes = traffic(in);
   phase.shared.dram_write_bytes = traffic(out);
   if (in_dram(in)) phase.shared.dram_requests = static_cast<double>(in.rows());
-  DeviceProgram p = one_phase("TilizeMultiCoreInterleavedProgramFactory", arch, cores, std::move(phase), true, false);
+  DeviceProgram p = one_phase("TilizeMultiCoreDefaultProgramFactory", arch, cores, std::move(phase), true, false);
   p.circular_buffers = {{"in", w * in.tile_bytes()}, {"out", w * out.tile_bytes()}};
   return p;
 }
@@ -64,7 +64,7 @@ DeviceProgram plan_tilize_padded(const Arch& arch, const OpConfig& c) {
   std::int64_t units = blocks, per_core = 1;
   int cores;
   double padded_row_bytes = static_cast<double>(out.width()) * out.element_bytes();
-  const char* factory = "TilizeWithValPaddingMultiCoreInterleavedFactory";
+  const char* factory = "TilizeWithValPaddingMultiCoreDefaultFactory";
   if (split_2d(c, w, blocks)) {
     units = blocks * w;
     stick = std::min(stick, 32 * in.element_bytes());
@@ -96,9 +96,19 @@ DeviceProgram plan_untilize(const Arch& arch, const OpConfig& c) {
     const Shard s = shard_of(arch, in);
     return resident_blocks(arch, c, "UntilizeMultiCoreInputAndOutputShardTypeAndShardSpecIdenticalProgramFactory", in, compute_untilize(arch, ceil_div(s.w, 32)), k.untilize_start);
   }
-  const std::int64_t w = ceil_div(in.width(), 32), blocks = ceil_div(in.rows(), 32);
+  std::int64_t w = ceil_div(in.width(), 32);
+  const std::int64_t blocks = ceil_div(in.rows(), 32);
   std::int64_t per_core = 1;
-  int cores = split_blocks(arch, c, blocks, per_core);
+  // 0.81.1 generates the kernel: all cores get work, wide rows are cut when there are fewer row blocks than cores.
+  const bool generated = !resident(in) && c.text("selector") != "table";
+  std::int64_t cut = 1;
+  if (generated)
+    for (std::int64_t s = 2; s * blocks <= arch.cores() && s <= w; ++s) if (w % s == 0) cut = s;
+  int cores = generated ? split_cores(arch, c, blocks * cut) : split_blocks(arch, c, blocks, per_core);
+  if (generated) {
+    per_core = ceil_div(blocks * cut, cores);
+    w /= cut;
+  }
   if (resident(in)) {
     cores = shard_cores(arch, in);
     per_core = ceil_div(shard_of(arch, in).h, 32);
@@ -106,15 +116,16 @@ DeviceProgram plan_untilize(const Arch& arch, const OpConfig& c) {
   Phase phase;
   phase.items = per_core;
   phase.coupling = k.stage_exponent;
-  const double stick = static_cast<double>(out.stick_bytes());
+  const double stick = static_cast<double>(out.stick_bytes()) / static_cast<double>(cut);
   phase.stages = {{Unit::Reader, resident(in) ? 0 : static_cast<double>(w) * page_read(arch, in, static_cast<double>(in.tile_bytes())), 0, 2},
                   {Unit::Compute, compute_untilize(arch, w), 0, 2},
                   {Unit::Writer, 32 * (k.stick_write + stick * k.stick_write_byte), 0, 2}};
   phase.shared.dram_read_bytes = resident(in) ? 0 : traffic(in);
   phase.shared.dram_write_bytes = traffic(out);
   if (in_dram(out)) phase.shared.dram_requests = static_cast<double>(out.rows());
-  DeviceProgram p = one_phase(resident(in) ? "UntilizeMultiCoreInputShardedProgramFactory" : "UntilizeMultiCoreProgramFactory", arch, cores, std::move(phase), true, false);
-  p.circular_buffers = {{"in", w * in.tile_bytes()}, {"out", w * out.tile_bytes()}};
+  DeviceProgram p = one_phase(resident(in) ? "UntilizeMultiCoreInputShardedProgramFactory" : generated ? "UntilizeCodegenProgramFactory" : "UntilizeMultiCoreProgramFactory", arch, cores, std::move(phase), true, false);
+  const std::int64_t deep = generated ? 2 : 1;
+  p.circular_buffers = {{"in", deep * w * in.tile_bytes()}, {"out", deep * w * out.tile_bytes()}};
   return p;
 }
 

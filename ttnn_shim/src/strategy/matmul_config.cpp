@@ -144,7 +144,7 @@ MatmulProgram select_interleaved(const Arch& arch, const OpConfig& c, const Matm
   const TensorDesc& b = c.inputs[1];
   const std::int64_t block_k = s.k % 2 == 0 ? 2 : 1;
   const bool narrow = std::max(s.m, s.n) > 8 * std::min(s.m, s.n) || s.m == 1 || s.n == 1;
-  if (narrow && s.batch == 1) return mcast_1d(arch, s, s.n > s.m, block_k);
+  if (narrow) return mcast_1d(arch, s, s.n > s.m, block_k);
   std::int64_t factor = 0;
   for (std::int64_t f : {16, 8, 4, 2})
     if (fits(arch, c, f, f, block_k)) { factor = f; break; }
@@ -152,7 +152,7 @@ MatmulProgram select_interleaved(const Arch& arch, const OpConfig& c, const Matm
   const std::int64_t ny = ceil_div(s.m, factor), nx = ceil_div(s.n, factor);
   const bool in_range = !(ny == 1 && nx == 1) && ny <= arch.grid_y && nx <= arch.grid_x;
   // The older selector settles 1-D from the blocks of the square factor; 0.81.1 looks at the spread over the grid first.
-  if (table_era || s.batch > 1 || !in_dram(a) || !in_dram(b)) {
+  if (table_era || !in_dram(a) || !in_dram(b)) {
     if (ny == 1 && nx == 1 && s.batch > 1) return mcast_1d(arch, s, s.n >= s.m, block_k);
     if (in_range && ny == 1) return mcast_1d(arch, s, true, block_k);
     if (in_range && nx == 1) return mcast_1d(arch, s, false, block_k);
@@ -218,7 +218,6 @@ MatmulProgram select_matmul(const Arch& arch, const OpConfig& c, const MatmulSha
     p = from_config(arch, c, s, given);
     choose_subblock = !c.has("out_subblock_h");
   } else if (resident(c.inputs[0])) p = select_sharded(arch, c, s);
-  else if (s.b_batched && c.text("selector") != "table" && s.m * s.n > 0 && false) p.kind = MatmulKind::Reuse;
   else {
     p = select_interleaved(arch, c, s, table_era);
     fit_l1(arch, c, table_era, p);
@@ -249,7 +248,7 @@ std::vector<CircularBuffer> matmul_buffers(const OpConfig& c, const MatmulShape&
   if (!resident(c.inputs[0]) || p.kind != MatmulKind::Mcast1DIn1) out.push_back({"in0", deep * p.block_h * p.block_k * t0});
   out.push_back({"in1", deep * p.block_w * p.block_k * t1});
   const bool spill = s.k > p.block_k;
-  const std::int64_t interm = c.compute.fp32_dest_acc && c.compute.packer_l1_acc ? 4096 : to;
+  const std::int64_t interm = c.compute.fp32_dest_acc ? 4096 : c.compute.packer_l1_acc ? 2048 : to;  // partial sums: bfloat16 when the packer accumulates in L1
   if (!resident(c.outputs[0])) out.push_back({"out", p.block_h * p.block_w * to});
   if (spill && (interm != to || resident(c.outputs[0]))) out.push_back({"interm", p.block_h * p.block_w * interm});
   if (c.inputs.size() > 2) out.push_back({"bias", p.block_w * c.inputs[2].tile_bytes()});

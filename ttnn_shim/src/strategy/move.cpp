@@ -63,7 +63,11 @@ DeviceProgram plan_transpose(const Arch& arch, const OpConfig& c) {
     phase.stages.push_back({Unit::Compute, k.unary_tile, 0, 2});
     return one_phase("TransposeWHShardedProgramFactory", arch, shard_cores(arch, in), std::move(phase), true, true);
   }
-  if (dim == "WH") return page_stream(arch, c, "TransposeWHProgramFactory", static_cast<double>(in.bytes()), k.unary_tile);
+  if (dim == "WH") {
+    DeviceProgram p = page_stream(arch, c, "TransposeWHProgramFactory", static_cast<double>(in.bytes()), k.unary_tile);
+    p.circular_buffers.push_back(buffer("out", out.tile_bytes()));
+    return p;
+  }
   if (dim != "HC" || in.layout == PageLayout::RowMajor) return page_stream(arch, c, dim == "CN" ? "TransposeCNProgramFactory" : "TransposeHCRMProgramFactory", static_cast<double>(in.bytes()));
   // HC: each face line of 16 elements goes to another tile.
   const int cores = static_cast<int>(c.integer("core_count", std::min<std::int64_t>(arch.cores(), std::max(in.tiles(), out.tiles()))));
@@ -79,7 +83,9 @@ DeviceProgram plan_transpose(const Arch& arch, const OpConfig& c) {
   phase.extra_cycles = pad_lines / cores * k.face_line;
   add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
   add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-  return one_phase("TransposeHCTiledInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
+  DeviceProgram p = one_phase("TransposeHCTiledInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
+  p.circular_buffers = {{"tile", 2 * in.tile_bytes()}, {"padding", 512}};
+  return p;
 }
 
 DeviceProgram plan_permute(const Arch& arch, const OpConfig& c) {
@@ -148,7 +154,9 @@ DeviceProgram plan_reshape(const Arch& arch, const OpConfig& c) {
   }
   add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
   add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-  return one_phase(out.layout == PageLayout::RowMajor ? "ReshapeViewRMProgramFactory" : "ReshapeViewTiledProgramFactory", arch, cores, std::move(phase), false, false);
+  DeviceProgram p = one_phase(out.layout == PageLayout::RowMajor ? "ReshapeViewRMProgramFactory" : "ReshapeViewTiledProgramFactory", arch, cores, std::move(phase), false, false);
+  if (out.layout == PageLayout::Tile) p.circular_buffers = {{"page", out.tile_bytes()}, {"segment map", 32 * 32}};
+  return p;
 }
 
 DeviceProgram plan_slice(const Arch& arch, const OpConfig& c) {
@@ -236,7 +244,9 @@ DeviceProgram plan_embedding(const Arch& arch, const OpConfig& c) {
   }
   add_dram(phase.shared, table, static_cast<double>(tokens) * stick, false);
   add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-  return one_phase(fused ? "EmbeddingsFusedProgramFactory" : (block == 16 ? "EmbeddingsTilizedIndicesProgramFactory" : "EmbeddingsRMProgramFactory"), arch, cores, std::move(phase), fused, false);
+  DeviceProgram p = one_phase(fused ? "EmbeddingsFusedProgramFactory" : (block == 16 ? "EmbeddingsTilizedIndicesProgramFactory" : "EmbeddingsRMProgramFactory"), arch, cores, std::move(phase), fused, false);
+  p.circular_buffers = {{"row", static_cast<std::int64_t>(stick) * (ceil_div(blocks, cores) > 1 ? 2 : 1)}};
+  return p;
 }
 
 }  // namespace

@@ -40,12 +40,27 @@ DeviceProgram row_program(const Arch& arch, const OpConfig& c, const char* facto
 
 DeviceProgram plan_softmax(const Arch& arch, const OpConfig& c) {
   const std::int64_t w = ceil_div(c.inputs[0].width(), 32);
-  return row_program(arch, c, "SoftmaxProgramFactoryAttentionOptimized", arch.k.softmax_row, arch.k.softmax_tile, 2 * w);
+  std::int64_t block = 1;
+  for (std::int64_t b = 2; b <= 4; ++b) if (w % b == 0) block = b;
+  // Input and exponentials of a row, statistics, scaler and output blocks; a masked copy when the row ends inside a tile.
+  const bool ragged = !c.inputs[0].logical.empty() && c.inputs[0].logical.back() % 32 != 0;
+  DeviceProgram p = row_program(arch, c, "SoftmaxProgramFactoryAttentionOptimized", arch.k.softmax_row, arch.k.softmax_tile, 0);
+  p.circular_buffers = {{"row", (2 * w + 7 + 2 * block + (ragged ? 2 * w + 2 : 0)) * 2048}};
+  return p;
 }
 
 DeviceProgram plan_layernorm(const Arch& arch, const OpConfig& c) {
   const std::int64_t w = ceil_div(c.inputs[0].width(), 32);
-  return row_program(arch, c, resident(c.inputs[0]) ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row, arch.k.norm_tile, w);
+  DeviceProgram p = row_program(arch, c, resident(c.inputs[0]) ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row, arch.k.norm_tile, w);
+  if (!resident(c.inputs[0])) {
+    // Copies of the row (input, centred, squared, scaled) and blocks of 4 (layer norm) or 8 (RMS norm) tiles; gamma and beta are held whole.
+    const bool rms = c.flag("rms") || c.op == "rmsnorm";
+    const std::int64_t held = static_cast<std::int64_t>(c.inputs.size()) - 1, wide = round_up(w, rms ? 8 : 4);
+    std::int64_t tiles = rms ? 2 * wide + 30 + held * (wide + 16) : 5 * wide + 36 + held * (wide + 8);
+    if (tiles * 2048 > arch.l1_bytes) tiles = 250;  // the variant that reads the row again for every pass
+    p.circular_buffers = {{"row", tiles * 2048}};
+  }
+  return p;
 }
 
 DeviceProgram plan_groupnorm(const Arch& arch, const OpConfig& c) {
@@ -92,7 +107,10 @@ DeviceProgram plan_reduce(const Arch& arch, const OpConfig& c) {
   phase.stages = {{Unit::Reader, page_read(arch, in, bytes) / 2, 0, 2}, {Unit::Compute, arch.k.unary_tile + 8.0 * phases(c), 0, 2}};
   dram_traffic(phase, c);
   const std::string dim = c.text("dim");
-  return one_phase(dim == "H" ? "ReduceMultiCoreHProgramFactory" : dim == "HW" ? "ReduceSingleCoreHwProgramFactory" : "ReduceMultiCoreWProgramFactory", arch, cores, std::move(phase), true, false);
+  const std::int64_t chunk = dim == "H" ? ceil_div(outputs, cores) : ceil_div(in.width(), 32);
+  DeviceProgram p = one_phase(dim == "H" ? "ReduceMultiCoreHProgramFactory" : dim == "HW" ? "ReduceSingleCoreHwProgramFactory" : "ReduceMultiCoreWProgramFactory", arch, cores, std::move(phase), true, false);
+  p.circular_buffers = {{"in", (chunk >= 4 ? 8 : 2) * in.tile_bytes()}, {"scaler", 2048}, {"out", 2 * out.tile_bytes()}};
+  return p;
 }
 
 /// Running sum along a leading dimension: each core owns lanes of tiles and walks them.
