@@ -130,7 +130,8 @@ Tensor run_conv(const Tensor& input, const Tensor& halo, const Tensor& weight, c
             .kernel_h = w.kernel_h, .kernel_w = w.kernel_w, .stride_h = w.stride_h, .stride_w = w.stride_w,
             .dilation_h = w.dilation_h, .dilation_w = w.dilation_w,
             .pad_top = w.top, .pad_bottom = w.bottom, .pad_left = w.left, .pad_right = w.right,
-            .groups = conv.weights.groups, .transposed = conv.weights.transposed};
+            .groups = conv.weights.groups, .transposed = conv.weights.transposed,
+            .input = {raw_data(input), input.dtype(), nullptr}, .weight = {}};
         if (!conv.weights.transposed) {
             // Rows and columns that no window reaches are not part of the library's geometry.
             call.pad_bottom = int64_t{conv.out_h() - 1} * w.stride_h + int64_t{w.dilation_h} * (w.kernel_h - 1) + 1 - w.in_h - w.top;
@@ -140,7 +141,6 @@ Tensor run_conv(const Tensor& input, const Tensor& halo, const Tensor& weight, c
             call.pad_right = int64_t{w.right} - conv.output_padding[1];
         }
         const auto dense = dense_weights(weight, conv.weights);
-        call.input = {raw_data(input), input.dtype(), nullptr};
         call.weight = {dense->data(), weight.dtype(), dense};
         std::optional<F32Values> bias_values;
         if (bias) {
