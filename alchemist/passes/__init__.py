@@ -6,10 +6,13 @@ from alchemist.passes import (
     deallocate,
     fold,
     fold_batch_norm,
+    fold_padding,
+    fuse_heads,
     fuse_linear,
     fuse_patterns,
     fuse_residual_norm,
     lift_constants,
+    place_conversions,
 )
 from alchemist.passes.pipeline import PIPELINES, Lowered, lower_to_ttnn, run_named
 from alchemist.passes.registry import PASSES, Pass
@@ -24,10 +27,13 @@ __all__ = [
     "deallocate",
     "fold",
     "fold_batch_norm",
+    "fold_padding",
+    "fuse_heads",
     "fuse_linear",
     "fuse_patterns",
     "fuse_residual_norm",
     "lift_constants",
     "lower_to_ttnn",
+    "place_conversions",
     "run_named",
 ]

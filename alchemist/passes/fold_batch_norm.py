@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -38,8 +39,12 @@ def _fold(conv: Operation, norm: Operation) -> None:
     epsilon = b.op("ttir.full", [], {"shape": (size,), "fill_value": float(access.attr(norm, "epsilon"))}, [tensor((size,), of)])
     deviation = b.op("ttir.rsqrt", [_binary(b, "add", variance, epsilon, (size,), of)], {}, [tensor((size,), of)])
     factor = _binary(b, "multiply", scale, deviation, (size,), of)
-    column = (size,) + (1,) * (len(shape(weight)) - 1)
-    weight = _binary(b, "multiply", weight, _reshape(b, factor, column), shape(weight), element_type(weight))
+    # as a matrix: tiles of a [O, C, 1, 1] tensor would be nearly all padding
+    dims = shape(weight)
+    matrix = (size, math.prod(dims[1:]))
+    rows = _reshape(b, weight, matrix)
+    rows = _binary(b, "multiply", rows, _reshape(b, factor, (size, 1)), matrix, element_type(weight))
+    weight = _reshape(b, rows, dims)
     if bias is not None:
         mean = _binary(b, "subtract", mean, _reshape(b, bias, (size,)), (size,), of)
     moved = _binary(b, "multiply", mean, factor, (size,), of)
@@ -47,7 +52,7 @@ def _fold(conv: Operation, norm: Operation) -> None:
     attributes: dict[str, Any] = {key: access.attr(conv, key) for key in _GEOMETRY}
     made = b.make("ttir.conv2d", [conv.operands[0], weight, bias], attributes, [norm.results[0].type])
     add_sources(made, conv, norm)
-    for op in (value.owner for value in (weight, bias, factor)):
+    for op in (value.owner for value in (rows, weight, bias, factor)):
         if isinstance(op, Operation):
             add_sources(op, norm)
     replace(norm, [made.results[0]])

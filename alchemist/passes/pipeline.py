@@ -22,11 +22,14 @@ TTIR_PIPELINE = (
     "fuse-patterns",
     "canonicalize-dots",
     "fuse-linear",
+    "fold-padding",
     "fold-batch-norm",
+    "fuse-split-heads",
+    "fuse-concat-heads",
     "fuse-activation",
     "fold",
 )
-TTNN_PIPELINE = ("fuse-residual-norm", "sweep", "lift-constants", "const-eval", "deallocate")
+TTNN_PIPELINE = ("sweep", "fuse-residual-norm", "place-conversions", "lift-constants", "const-eval", "deallocate")
 PIPELINES: dict[str, tuple[str, ...]] = {
     "ttir-passes": TTIR_PIPELINE,
     "ttnn-passes": TTNN_PIPELINE,

@@ -26,8 +26,9 @@ def sdpa(c: Lowering, op: Operation) -> None:
         _composed(c, op)
         return
     note = "" if dtype == "bf16" else BF16_ONLY
-    operands: list[SSAValue | None] = [c.get(x, TILE, "bf16", note=note) for x in (query, key, value)]
-    operands.append(None if mask is None else _mask(c, mask, dims, shape(key), note))
+    operands: list[SSAValue | None] = [c.get(query, TILE, "bf16", note=note)]
+    operands += [c.get(x, TILE, "bf16") for x in (key, value)]
+    operands.append(None if mask is None else _mask(c, mask, dims, shape(key)))
     attributes = {
         "is_causal": bool(access.attr(op, "is_causal")),
         "scale": access.attr(op, "scale"),
@@ -38,9 +39,9 @@ def sdpa(c: Lowering, op: Operation) -> None:
     c.set(result, c.convert(made, TILE, dtype))
 
 
-def _mask(c: Lowering, mask: SSAValue, query: tuple[int, ...], key: tuple[int, ...], note: str) -> SSAValue:
+def _mask(c: Lowering, mask: SSAValue, query: tuple[int, ...], key: tuple[int, ...]) -> SSAValue:
     """[B or 1, H or 1, S, T] in bfloat16: the kernel does not broadcast rows or columns."""
-    value = c.get(mask, TILE, "bf16", note=note)
+    value = c.get(mask, TILE, "bf16")
     own = (1,) * (4 - len(shape(mask))) + shape(mask)
     full = (own[0], own[1], query[2], key[2])
     found = c._converted.get((value, f"mask {full}"))

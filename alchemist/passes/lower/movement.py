@@ -78,7 +78,20 @@ def reshape(c: Lowering, op: Operation) -> None:
         if flattened is not None:
             c.set(result, flattened)
             return
-    c.set(result, c.reshape(fetch(c, source), dims))
+    to_rows = wanted_page(result) == ROW_MAJOR or (c._entries.get(source) is None and _wasteful(shape(source)))
+    c.set(result, c.reshape(c.get(source, ROW_MAJOR) if to_rows and not _is_index(c, source) else fetch(c, source), dims))
+
+
+def _is_index(c: Lowering, value: SSAValue) -> bool:
+    """An integer argument whose dtype its first use decides."""
+    return c._entries.get(value) is None and c.dtype(value) in INTEGERS
+
+
+def _wasteful(dims: Shape) -> bool:
+    """Whether tiles of a tensor would hold at least four times its elements."""
+    if len(dims) < 3:
+        return False
+    return -(-dims[-1] // 32) * 32 * (-(-dims[-2] // 32) * 32) >= 4 * dims[-1] * dims[-2] and _product(dims) > 4096
 
 
 def _flattened(c: Lowering, source: SSAValue, order: Shape, dims: Shape) -> SSAValue | None:

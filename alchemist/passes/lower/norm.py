@@ -10,8 +10,11 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.passes.lower.configs import compute_config, core_grid, weight_dtype
-from alchemist.passes.lower.context import TILE, Lowering, layout, rule
+from alchemist.passes.lower.context import TILE, Lowering, rule
 from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to
+
+
+NHWC = (0, 1, 2, 3)
 
 
 def _matrix(c: Lowering, value: SSAValue, dtype: str, transposed: bool, weight: bool) -> tuple[SSAValue, bool]:
@@ -53,7 +56,12 @@ def _same_batches(c: Lowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAV
 def linear(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     dtype = c.dtype(result)
-    a, transpose_a = _matrix(c, operand(op, "a"), dtype, access.attr(op, "transpose_a"), False)  # type: ignore[arg-type]
+    source = op.operands[0]
+    image = c.is_image(source) == NHWC and len(shape(op.operands[1])) == 2 and not access.attr(op, "transpose_a")
+    if image:
+        a, transpose_a = c.flat(source, NHWC, TILE, dtype), False
+    else:
+        a, transpose_a = _matrix(c, source, dtype, access.attr(op, "transpose_a"), False)
     b, transpose_b = _matrix(c, operand(op, "b"), dtype, access.attr(op, "transpose_b"), True)  # type: ignore[arg-type]
     if len(shape(b)) == 1:
         b = c.reshape(b, (shape(b)[0], 1))
@@ -72,6 +80,9 @@ def linear(c: Lowering, op: Operation) -> None:
             value = c.emit("matmul", [a, b], attributes, out, dtype)
             fused = {"alchemist.activations": (activation,)} if activation else None
             value = c.emit("add", [value, added], fused, np.broadcast_shapes(out, shape(added)), dtype)
+    if image and shape(value)[:2] == (1, 1) and shape(value)[2] == shape(a)[2]:
+        c.set(result, value, NHWC)
+        return
     c.set(result, c.reshape(value, shape(result)))
 
 
@@ -141,14 +152,15 @@ def norm(c: Lowering, op: Operation) -> None:
     dtype, dims = c.dtype(result), shape(result)
     count = len(access.attr(op, "normalized_shape"))
     width = int(np.prod(dims[len(dims) - count :], dtype=np.int64))
-    value = c.get(op.operands[0], TILE, dtype)
+    image = count == 1 and c.is_image(op.operands[0]) == NHWC
+    value = c.flat(op.operands[0], NHWC, TILE, dtype) if image else c.get(op.operands[0], TILE, dtype)
     if count > 1 or len(dims) == 1:
         value = c.reshape(value, (*(dims[: len(dims) - count] or (1,)), width))
     weight, bias = (_vector(c, operand(op, name), width, dtype) for name in ("weight", "bias"))
     attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": compute_config(c.options)}
     name = op.name.removeprefix("ttir.")
     made = c.emit(name, [value, weight, bias], attributes, shape(value), dtype)
-    c.set(result, c.reshape(made, dims))
+    c.set(result, made if image else c.reshape(made, dims), NHWC if image else None)
 
 
 @rule("batch_norm_inference")
@@ -197,5 +209,3 @@ def group_norm(c: Lowering, op: Operation) -> None:
             x = c.emit(kind, [x, c.reshape(c.get(value, TILE, dtype), vector)], None, moved, dtype)
     c.set(result, c.permute(x, tuple(order.index(d) for d in range(len(dims)))))
 
-
-__all__ = ["layout", "linear", "softmax"]

@@ -98,7 +98,7 @@ def argmax(c: Lowering, op: Operation) -> None:
         raise c.error("argmax over several dimensions", expected="one dimension or all of them", got=str(dims))
     dim = dims[0] % rank if dims is not None and len(dims) == 1 else None
     out = _reduced(shape(source), tuple(range(rank)) if dim is None else (dim,), keep)
-    value = c.get(source, TILE if dim is not None else ROW_MAJOR)
+    value = c.get(source, TILE if dim is not None else ROW_MAJOR, "f32" if c.actual(source) in INTEGERS else None)
     made = c.emit("argmax", [value], {"dim": dim, "keep_dim": keep}, out, "u32", ROW_MAJOR)
     c.set(result, c.reshape(made, shape(result)))
 

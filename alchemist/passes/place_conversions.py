@@ -1,0 +1,56 @@
+"""Conversions that several modules share belong to the value's maker, not to the first module that asks."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from alchemist.ir.location import SourceInfo, set_source, sources_of
+from alchemist.options import CompilerOptions
+from alchemist.passes.registry import functions, is_const_eval, register
+
+CONVERSIONS = ("ttnn.typecast", "ttnn.to_layout", "ttnn.repeat")
+
+
+def scope_path(op: Operation) -> tuple[str, ...]:
+    """Module paths around an op, outermost first: ("", "encoder", "encoder.layer.0", ...)."""
+    infos = sources_of(op)
+    return tuple(scope.path for scope in infos[0].scopes) if infos else ()
+
+
+def common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
+    shared = paths[0]
+    for path in paths[1:]:
+        length = next((i for i, (a, b) in enumerate(zip(shared, path, strict=False)) if a != b), min(len(shared), len(path)))
+        shared = shared[:length]
+    return shared
+
+
+@register("place-conversions")
+def place_conversions(module: ModuleOp, options: CompilerOptions) -> None:
+    """Moves shared typecasts and layout changes behind the op that made their operand."""
+    del options
+    for func in functions(module):
+        if is_const_eval(func):
+            continue
+        for op in list(func.body.block.ops):
+            if op.name not in CONVERSIONS:
+                continue
+            users = list(dict.fromkeys(use.operation for use in op.results[0].uses if sources_of(use.operation)))
+            if len(users) < 2 or not sources_of(op):
+                continue
+            paths = [scope_path(user) for user in users]
+            shared = common(paths)
+            depth = min(len(path) for path in paths)
+            maker = op.operands[0].owner
+            if len(shared) < depth - 1 and isinstance(maker, Operation) and sources_of(maker):
+                op.detach()
+                assert maker.parent is not None
+                maker.parent.insert_op_after(op, maker)
+                set_source(op, *sources_of(maker))
+            elif len(shared) < len(scope_path(op)):
+                set_source(op, *(_cut(info, len(shared)) for info in sources_of(op)))
+
+
+def _cut(info: SourceInfo, depth: int) -> SourceInfo:
+    return SourceInfo(info.scopes[:depth], info.frames, info.op, info.name)
