@@ -31,7 +31,6 @@ using tt::tt_metal::NdShardSpec;
 using tt::tt_metal::Shape;
 using tt::tt_metal::ShardOrientation;
 using tt::tt_metal::ShardSpec;
-using tt::tt_metal::StorageType;
 using tt::tt_metal::TensorMemoryLayout;
 using tt::tt_metal::TensorSpec;
 using tt::tt_metal::Tile;

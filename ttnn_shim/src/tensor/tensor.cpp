@@ -154,7 +154,9 @@ void Tensor::deallocate(bool force) {
 bool is_cpu_tensor(const Tensor& tensor) { return !is_on_device(tensor); }
 bool is_device_tensor(const Tensor& tensor) { return is_on_device(tensor); }
 
-Tensor create_device_tensor(const TensorSpec& spec, MeshDevice* device) {
+Tensor create_device_tensor(
+    const TensorSpec& spec, MeshDevice* device, std::optional<tt::tt_metal::TensorTopology> tensor_topology) {
+    (void)tensor_topology;
     const Tensor tensor = make_device_tensor(device, spec);
     ensure_values(tensor);
     return tensor;

@@ -20,6 +20,16 @@ namespace ttnn_shim {
 struct TensorAttributes;
 }
 
+namespace tt::tt_metal {
+
+/// How a tensor is spread over a mesh. One chip: replicated.
+class TensorTopology {
+public:
+    bool operator==(const TensorTopology&) const = default;
+};
+
+}  // namespace tt::tt_metal
+
 namespace ttnn {
 
 struct QueueIdTag;
@@ -29,7 +39,6 @@ using tt::tt_metal::DataType;
 using tt::tt_metal::Layout;
 using tt::tt_metal::MemoryConfig;
 using tt::tt_metal::Shape;
-using tt::tt_metal::StorageType;
 using tt::tt_metal::TensorSpec;
 using tt::tt_metal::Tile;
 using tt::tt_metal::distributed::MeshDevice;
@@ -101,7 +110,10 @@ private:
 
 bool is_cpu_tensor(const Tensor& tensor);
 bool is_device_tensor(const Tensor& tensor);
-Tensor create_device_tensor(const TensorSpec& spec, MeshDevice* device);
+Tensor create_device_tensor(
+    const TensorSpec& spec,
+    MeshDevice* device,
+    std::optional<tt::tt_metal::TensorTopology> tensor_topology = std::nullopt);
 
 }  // namespace ttnn
 

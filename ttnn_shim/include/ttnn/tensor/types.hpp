@@ -32,8 +32,6 @@ enum class DataType {
 
 enum class Layout { ROW_MAJOR = 0, TILE = 1, INVALID = 2 };
 
-enum class StorageType { HOST = 0, DEVICE = 1 };
-
 const char* to_string(DataType dtype);
 const char* to_string(Layout layout);
 const char* to_string(TensorMemoryLayout memory_layout);
@@ -107,3 +105,9 @@ std::string to_string(const MemoryConfig& config);
 std::ostream& operator<<(std::ostream& stream, const MemoryConfig& config);
 
 }  // namespace tt::tt_metal
+
+namespace ttnn {
+
+enum class StorageType { HOST = 0, DEVICE = 1 };
+
+}  // namespace ttnn

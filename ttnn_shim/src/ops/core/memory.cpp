@@ -228,12 +228,6 @@ std::optional<MemoryConfig> get_memory_config(const Tensor& tensor) {
 
 namespace operations::core {
 
-Tensor unsqueeze_to_4D(const Tensor& tensor) {
-    OpScope scope("ttnn.unsqueeze_to_4D");
-    SHIM_CHECK(tensor.logical_shape().rank() <= 4, "expected rank <= 4, got {}", tensor.logical_shape().rank());
-    return tensor.reshape(tensor.logical_shape().to_rank(4));
-}
-
 Tensor squeeze_from_4D(const Tensor& tensor, int rank) {
     OpScope scope("ttnn.squeeze_from_4D");
     SHIM_CHECK(

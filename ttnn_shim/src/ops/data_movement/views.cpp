@@ -1,5 +1,6 @@
 // reshape, view, squeeze, unsqueeze: the values keep their row-major order.
 #include "ops/data_movement/common.hpp"
+#include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/squeeze/squeeze.hpp"
 #include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
@@ -124,13 +125,15 @@ Tensor unsqueeze(const Tensor& input, int dim) {
   extents.insert(extents.begin() + at, 1);
   return reshape(input, shape_of(extents));
 }
+namespace operations::core {
 Tensor unsqueeze_to_4D(const Tensor& input) {
   OpScope scope("ttnn.unsqueeze_to_4D");
   auto extents = extents_of(input.logical_shape());
   SHIM_CHECK(extents.size() <= 4, "expected rank 4 or less, got shape {}", input.logical_shape());
   extents.insert(extents.begin(), 4 - extents.size(), 1);
-  return reshape(input, shape_of(extents));
+  return ttnn::reshape(input, shape_of(extents));
 }
+}  // namespace operations::core
 
 }  // namespace ttnn
 
