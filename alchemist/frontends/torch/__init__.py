@@ -18,7 +18,9 @@ from torch.utils import _pytree as pytree
 from alchemist.errors import FrontendError, UnsupportedOpError
 from alchemist.frontends.base import Argument, FrontendResult, Output
 from alchemist.frontends.torch import rules as _rules
+from alchemist.frontends.torch.aliasing import written_placeholders
 from alchemist.frontends.torch.dtypes import numpy_name, to_numpy
+from alchemist.frontends.torch.emitter import INLINE_LIMIT, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.export import (
     FunctionModule,
@@ -28,7 +30,7 @@ from alchemist.frontends.torch.export import (
     unique,
     warn_of_training,
 )
-from alchemist.frontends.torch.lowering import INLINE_LIMIT, Lowering, Tensor, flatten, mutated_argument
+from alchemist.frontends.torch.lowering import Lowering, flatten
 from alchemist.frontends.torch.source import Sources
 
 __all__ = ["capture"]
@@ -73,8 +75,9 @@ def capture(
     labels = unique([*(label for label, _ in users), *(place.name for place, _ in mutations)])
     tensors = [value for _, value in users] + [value for _, value in mutations]
     _check_supported(lowering)
-    inputs = sum(place.kind == "input" for place in declared)
-    module, kept = lowering.finish(tensors, labels, inputs)
+    written = {place.name for place, _ in mutations}
+    keep = {i for i, place in enumerate(declared) if place.kind == "input" or place.name in written}
+    module, kept = lowering.finish(tensors, labels, keep)
     arguments = [_argument(place) for place in declared] + [
         Argument(c.name, "constant", tuple(c.value.shape), numpy_name(c.value.dtype), partial(to_numpy, c.value))
         for c in lowering.lifted
@@ -124,7 +127,7 @@ def _placeholders(program: ExportedProgram, root: torch.nn.Module, function: Cal
     user_names = iter(input_names(program, function))
     example_args, example_kwargs = program.example_inputs or ((), {})
     user_values = iter(pytree.tree_leaves((example_args, example_kwargs)))
-    tied = _first_names(root)
+    tied, memory = _first_names(root), _buffers(root)
     out = []
     for spec in program.graph_signature.input_specs:
         node = nodes[spec.arg.name]
@@ -141,8 +144,20 @@ def _placeholders(program: ExportedProgram, root: torch.nn.Module, function: Cal
         if not isinstance(value, torch.Tensor):
             raise FrontendError("a captured object is no tensor", got=f"{target}: {type(value).__name__}")
         name = tied.get(id(value), target)
-        out.append(_Place(node, name, _KINDS[spec.kind], value, target, spec.kind is InputKind.BUFFER))
+        kind, buffer = _KINDS[spec.kind], spec.kind is InputKind.BUFFER
+        if spec.kind is InputKind.CONSTANT_TENSOR and _memory(value) in memory:
+            name, kind, buffer = memory[_memory(value)], "parameter", True
+        out.append(_Place(node, name, kind, value, target, buffer))
     return out
+
+
+def _memory(value: torch.Tensor) -> tuple[int, torch.dtype, torch.Size]:
+    return value.data_ptr(), value.dtype, value.shape
+
+
+def _buffers(root: torch.nn.Module) -> dict[tuple[int, torch.dtype, torch.Size], str]:
+    """Registered buffers by memory: torch.export lifts those that the model reaches through another object (a cache)."""
+    return {_memory(value): name for name, value in root.named_buffers() if value.numel()}
 
 
 def _first_names(root: torch.nn.Module) -> dict[int, str]:
@@ -150,28 +165,20 @@ def _first_names(root: torch.nn.Module) -> dict[int, str]:
     return {id(value): name for name, value in root.named_parameters()}
 
 
-def _mutated_places(program: ExportedProgram) -> set[str]:
+def _written(program: ExportedProgram) -> set[str]:
     """Names of placeholders that the graph writes to."""
-    same: dict[fx.Node, fx.Node] = {}
-    out: set[str] = set()
-    for node in program.graph.nodes:
-        mutated = mutated_argument(node) if node.op == "call_function" else None
-        if mutated is not None:
-            origin = same.get(mutated, mutated)
-            same[node] = origin
-            if origin.op == "placeholder":
-                out.add(origin.name)
-    written = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
-    targets = {str(spec.target) for spec in program.graph_signature.output_specs if spec.kind in written}
+    out = {node.name for node in written_placeholders(program.graph)}
+    kinds = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
+    targets = {str(spec.target) for spec in program.graph_signature.output_specs if spec.kind in kinds}
     for spec in program.graph_signature.input_specs:
         if (spec.target if spec.target is not None else spec.arg.name) in targets:
             out.add(spec.arg.name)
     return out
 
 
-def _is_constant(place: _Place, mutated: set[str]) -> bool:
+def _is_constant(place: _Place, written: set[str]) -> bool:
     """Whether the value may be used while lowering: integer buffers and small tensors found in the graph, if never written."""
-    if place.kind not in ("parameter", "constant") or place.node.name in mutated:
+    if place.kind not in ("parameter", "constant") or place.name in written:
         return False
     if place.kind == "constant" and place.value.numel() <= INLINE_LIMIT:
         return True
@@ -183,7 +190,8 @@ def _prepare(
     program: ExportedProgram, places: Sequence[_Place], sources: Sources
 ) -> tuple[Lowering, dict[fx.Node, Any], list[_Place]]:
     """The lowering with its declared arguments (inputs first), and the values of the placeholders."""
-    mutated = _mutated_places(program)
+    by_node = _written(program)
+    written = {place.name for place in places if place.node.name in by_node}
     by_name: dict[str, _Place] = {}
     declared: list[_Place] = []
     for wanted in ("input", "parameter", "constant"):
@@ -209,7 +217,7 @@ def _prepare(
         if place.kind == "static":
             env[place.node] = place.value
             continue
-        constant = place.value.detach() if _is_constant(place, mutated) else None
+        constant = place.value.detach() if _is_constant(place, written) else None
         inline = constant is not None and place.kind == "constant" and constant.numel() <= INLINE_LIMIT
         env[place.node] = Tensor(
             lowering, place.value.shape, place.value.dtype, None if inline else ssa[place.name], constant
@@ -308,7 +316,7 @@ class _Golden:
         """Value of every FX node that is one tensor, by node name."""
         seen: dict[str, np.ndarray[Any, Any]] = {}
 
-        class Recorder(fx.Interpreter):
+        class Recorder(fx.Interpreter):  # type: ignore[misc]
             def run_node(self, n: fx.Node) -> Any:
                 value = super().run_node(n)
                 if n.op == "call_function" and isinstance(value, torch.Tensor):

@@ -38,13 +38,15 @@ def decomposition(op: Any, functional: str) -> Callable[..., Any]:
     for candidate in (op, _overload(functional)):
         if not isinstance(candidate, torch._ops.OpOverload):
             continue
-        known = _core().get(candidate) or decomposition_table.get(candidate)
+        known: Callable[..., Any] | None = _core().get(candidate) or decomposition_table.get(candidate)
         if known is not None:
             return known
         if candidate._can_decompose():
-            return candidate.decompose
-        if candidate is not op:
-            return candidate
+            known = candidate.decompose
+        elif candidate is not op:
+            known = candidate
+        if known is not None:
+            return known
     raise Unsupported("no rule and no decomposition")
 
 
@@ -76,7 +78,8 @@ def trace(
     def call(*tensors: torch.Tensor) -> Any:
         given = iter(tensors)
         filled_args, filled_kwargs = fill(args, given), fill(kwargs, given)
-        return function(*filled_args, **filled_kwargs)
+        out = function(*filled_args, **filled_kwargs)
+        return tuple(out) if isinstance(out, tuple) else out  # named results would appear as calls in the graph
 
     leaves: list[Any] = []
 

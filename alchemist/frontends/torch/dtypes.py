@@ -26,6 +26,11 @@ _TABLE: dict[torch.dtype, tuple[str, Any]] = {
 }
 
 
+def is_known(dtype: torch.dtype) -> bool:
+    """Whether tensors of this dtype can be expressed."""
+    return dtype in _TABLE
+
+
 def element_of(dtype: torch.dtype) -> str:
     """MLIR element type name; Unsupported for complex and quantised types."""
     if dtype not in _TABLE:
@@ -36,7 +41,8 @@ def element_of(dtype: torch.dtype) -> str:
 def numpy_of(dtype: torch.dtype) -> np.dtype[Any]:
     if dtype not in _TABLE:
         raise Unsupported(f"dtype {dtype}")
-    return np.dtype(_TABLE[dtype][1])
+    found: np.dtype[Any] = np.dtype(_TABLE[dtype][1])
+    return found
 
 
 def numpy_name(dtype: torch.dtype) -> str:
@@ -48,5 +54,6 @@ def to_numpy(value: torch.Tensor) -> np.ndarray[Any, Any]:
     """C-contiguous numpy array of the same values; shares memory where the tensor is contiguous on the CPU."""
     value = value.detach().cpu().contiguous()
     if value.dtype == torch.bfloat16:
-        return value.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-    return value.resolve_conj().resolve_neg().numpy()
+        value = value.view(torch.int16)
+        return np.asarray(value.numpy().view(ml_dtypes.bfloat16))
+    return np.asarray(value.resolve_conj().resolve_neg().numpy())

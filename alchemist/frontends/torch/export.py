@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import fx
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from alchemist.errors import FrontendError, InputError
-from alchemist.frontends.torch.lowering import is_view, mutated_argument
+from alchemist.frontends.torch.aliasing import needs_functionalisation
 from alchemist.frontends.torch.source import relative_file
 
 _FILE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
@@ -22,7 +22,7 @@ _STATIC = "every shape and branch must be known at export: use torch.where, fixe
 _DATA_DEPENDENT = ("GuardOnDataDependentSymNode", "DataDependentOutputException", "DynamicOutputShapeException")
 
 
-class FunctionModule(torch.nn.Module):
+class FunctionModule(torch.nn.Module):  # type: ignore[misc]
     """A function as a module, so that torch.export takes it. Modules that the function closes over keep their names."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -75,15 +75,29 @@ def warn_of_training(model: torch.nn.Module) -> None:
 
 def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
     """torch.export of the model as it is; FrontendError with the model's line where it cannot be captured."""
+    _register_caches()
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             program = torch.export.export(model, args, kwargs, strict=False)
-            if needs_functionalisation(program.graph_module.graph):
+        if needs_functionalisation(program.graph_module.graph):
+            with warnings.catch_warnings():  # not under no_grad: torch then takes a path that does not export
+                warnings.simplefilter("ignore")
                 program = program.run_decompositions({})
     except Exception as error:  # torch.export raises whatever the model's own code raises
         raise _translated(error) from error
     return program
+
+
+def _register_caches() -> None:
+    """Lets key-value caches of transformers be outputs (its own registration, when transformers is in use)."""
+    if "transformers" not in sys.modules:
+        return
+    try:
+        from transformers.integrations.executorch import register_dynamic_cache_export_support
+    except ImportError:  # older or newer transformers: such outputs are then refused by torch.export with a clear message
+        return
+    register_dynamic_cache_export_support()
 
 
 def _translated(error: Exception) -> FrontendError | InputError:
@@ -112,48 +126,6 @@ def _location(error: Exception, text: str) -> str:
         if not path.startswith("<") and not file.startswith(("torch/", "alchemist/", "contextlib", "copyreg", "inspect")):
             return f"{file}:{line}"
     return ""
-
-
-def needs_functionalisation(graph: fx.Graph) -> bool:
-    """Whether an in-place op changes memory that another live value shares through a view.
-
-    Without views, an in-place op only renames its argument from there on, which the lowering does itself.
-    """
-    order = {node: position for position, node in enumerate(graph.nodes)}
-    base: dict[fx.Node, fx.Node] = {}
-    members: dict[fx.Node, list[fx.Node]] = {}
-    same: dict[fx.Node, fx.Node] = {}  # results of in-place ops: the very same storage and shape
-
-    def last_use(node: fx.Node) -> int:
-        return max((order[user] for user in node.users), default=-1)
-
-    for node in graph.nodes:
-        if node.op != "call_function":
-            continue
-        if not isinstance(node.target, torch._ops.OpOverload):
-            sources = [part for part in node.args if isinstance(part, fx.Node)]
-            if getattr(node.target, "__name__", "") == "getitem" and sources and sources[0] in base:
-                _join(base, members, node, base[sources[0]])
-            continue
-        mutated = mutated_argument(node)
-        if mutated is not None:
-            identity = same.get(mutated, mutated)
-            root = base.get(mutated, mutated)
-            group = [one for one in members.get(root, [root]) if same.get(one, one) is not identity]
-            if any(last_use(one) > order[node] or one.op == "placeholder" for one in group):
-                return True
-            same[node] = identity
-            _join(base, members, node, root)
-        elif is_view(node.target):
-            source = next((part for part in node.args if isinstance(part, fx.Node)), None)
-            if source is not None:
-                _join(base, members, node, base.get(source, source))
-    return False
-
-
-def _join(base: dict[fx.Node, fx.Node], members: dict[fx.Node, list[fx.Node]], node: fx.Node, root: fx.Node) -> None:
-    base[node] = root
-    members.setdefault(root, [root]).append(node)
 
 
 # --- names ----------------------------------------------------------------------------------------------------------------

@@ -15,34 +15,25 @@ where something that is not constant uses them.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import fx
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from alchemist.errors import FrontendError, InternalError
-from alchemist.frontends.torch.dtypes import element_of, to_numpy
+from alchemist.frontends.torch import decompose
+from alchemist.frontends.torch.aliasing import Aliases, is_view, mutated_argument
+from alchemist.frontends.torch.dtypes import is_known
+from alchemist.frontends.torch.emitter import FOLD_LIMIT, Emitter, Shape, Tensor
 from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.registry import RECIPES, RULES
 from alchemist.frontends.torch.source import Sources
-from alchemist.ir.attributes import enum, tensor
-from alchemist.ir.builder import Builder
-from alchemist.ir.location import SourceInfo, set_source, sources_of, to_location
+from alchemist.ir.location import SourceInfo, set_source, sources_of
 
-Shape = tuple[int, ...]
-Scalar = bool | int | float
-Rule = Callable[..., Any]
-
-FOLD_LIMIT = 1 << 22
-"""Largest number of elements of a constant that is computed while walking."""
-INLINE_LIMIT = 16
-"""Largest number of elements of a constant that stays in the graph (`ttir.constant`) instead of becoming an argument."""
 DECOMPOSE_DEPTH = 12
 
-RULES: dict[str, Rule] = {}
-RECIPES: dict[str, Rule] = {}
 SKIPPED = {
     "aten._assert_tensor_metadata.default",
     "aten._assert_scalar.default",
@@ -55,101 +46,14 @@ INLINED = {"wrap_with_autocast": 4, "wrap_with_set_grad_enabled": 1, "tag_activa
 SHAPE_ONLY = ("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty")
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Registers a rule for ATen overloads ("aten.softmax.int")."""
-    return _register(RULES, names)
-
-
-def recipe(*names: str) -> Callable[[Rule], Rule]:
-    """Registers a torch function that computes the op from simpler ops."""
-    return _register(RECIPES, names)
-
-
-def _register(table: dict[str, Rule], names: Sequence[str]) -> Callable[[Rule], Rule]:
-    def add(function: Rule) -> Rule:
-        for name in names:
-            if name in RULES or name in RECIPES:
-                raise InternalError("two rules", op=name)
-            table[name] = function
-        return function
-
-    return add
-
-
-class Tensor:
-    """A value while lowering: shape, torch dtype, and its SSA value or its constant (or both, for integer buffers).
-
-    `remake` makes the SSA value of a constant that derives from buffers; without it a constant becomes ops or an argument.
-    """
-
-    __slots__ = ("_lowering", "_ssa", "const", "dtype", "remake", "shape")
-
-    def __init__(
-        self,
-        lowering: Lowering,
-        shape: Iterable[int],
-        dtype: torch.dtype,
-        ssa: SSAValue | None = None,
-        const: torch.Tensor | None = None,
-        remake: Callable[[], SSAValue] | None = None,
-    ) -> None:
-        self._lowering = lowering
-        self.shape: Shape = tuple(shape)
-        self.dtype = dtype
-        self._ssa = ssa
-        self.const = const
-        self.remake = remake
-
-    @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
-    def ssa(self) -> SSAValue:
-        if self._ssa is None:
-            self._ssa = self._lowering.materialise(self)
-        return self._ssa
-
-    @property
-    def has_ssa(self) -> bool:
-        return self._ssa is not None
-
-    @property
-    def uniform(self) -> Scalar | None:
-        """The one value of a constant whose elements are all equal, else None."""
-        if self.const is None or self.const.numel() == 0:
-            return None
-        first = self.const[(0,) * self.rank]
-        return first.item() if bool((self.const == first).all()) else None
-
-
-class LiftedConstant:
-    """A constant that becomes an argument of the function."""
-
-    __slots__ = ("name", "value")
-
-    def __init__(self, name: str, value: torch.Tensor) -> None:
-        self.name = name
-        self.value = value
-
-
-class Lowering:
-    """State of one capture: builder, environment, current node; and the vocabulary of the rules."""
+class Lowering(Emitter):
+    """One capture: walks the graph, folds constants, applies rules, recipes and decompositions, collects what has none."""
 
     def __init__(
         self, sources: Sources, inputs: Sequence[tuple[str, Shape, torch.dtype, str, SourceInfo | None]]
     ) -> None:
-        self.sources = sources
-        self.builder = Builder.module(
-            "forward",
-            [(name, self.type(shape, dtype), kind, source) for name, shape, dtype, kind, source in inputs],
-        )
-        self.lifted: list[LiftedConstant] = []
+        super().__init__(sources, inputs)
         self.unsupported: dict[tuple[str, str], list[Any]] = {}
-        self.node: fx.Node = None  # type: ignore[assignment]
-        self.info: SourceInfo | None = None
-        self._names = {name for name, *_ in inputs}
-        self._new_ops: list[SSAValue] = []
         self._traces: dict[Any, fx.GraphModule] = {}
         self._depth = 0
         self._fake_mode: Any = None
@@ -158,7 +62,7 @@ class Lowering:
 
     def run(self, graph: fx.Graph, env: dict[fx.Node, Any], owner: torch.nn.Module | None) -> Any:
         """Lowers the nodes of `graph`; `env` holds the placeholders. Returns the output structure with `Tensor` leaves."""
-        aliases: dict[fx.Node, list[fx.Node]] = {}  # nodes that are one storage after in-place ops, by any member
+        aliases = Aliases()
         for node in graph.nodes:
             match node.op:
                 case "placeholder":
@@ -169,11 +73,8 @@ class Lowering:
                     env[node] = self._attribute(owner, str(node.target))
                 case "call_function":
                     env[node] = self._node(env, node)
-                    mutated = mutated_argument(node)
-                    if mutated is not None:
-                        group = aliases.setdefault(mutated, [mutated])
-                        aliases[node] = group
-                        group.append(node)
+                    group = aliases.add(node)
+                    if mutated_argument(node) is not None:
                         for member in group:
                             env[member] = env[node]
                 case _:
@@ -193,24 +94,33 @@ class Lowering:
 
     def _node(self, env: dict[fx.Node, Any], node: fx.Node) -> Any:
         if node.target is operator.getitem:
-            return env[node.args[0]][node.args[1]]  # type: ignore[index]
+            return self._item(env[node.args[0]], node)
         target = str(node.target)
         if target in SKIPPED:
             return None
         args, kwargs = self._load(env, node.args), self._load(env, node.kwargs)
-        outer = self.node, self.info, self._new_ops
+        outer = self.node, self.info, self.new_values
         if self._depth == 0:
             self.node, self.info = node, self.sources.info(node, named=False)
         else:
             self.node = node
-        self._new_ops = []
+        self.new_values = []
         try:
             result = self._lower(node, target, args, kwargs)
             if self._depth == 0:
                 self._name_last(result)
             return result
         finally:
-            self.node, self.info, self._new_ops = outer
+            self.node, self.info, self.new_values = outer
+
+    def _item(self, source: Any, node: fx.Node) -> Any:
+        """One result of an op with several; secondary results that nobody uses need not exist."""
+        position: Any = node.args[1]
+        if isinstance(source, (list, tuple)) and position < len(source):
+            return source[position]
+        if node.users:
+            return self._fail(node, str(node.args[0].target), f"its result {position} is used")
+        return None
 
     def _lower(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = getattr(node.target, "__name__", "") or getattr(node.target, "_name", "")
@@ -243,6 +153,8 @@ class Lowering:
                 return self._checked(node, found(self, *args, **kwargs))
             except Unsupported as error:
                 reason = str(error)
+        if torch.Tag.nondeterministic_seeded in node.target.tags and functional not in RECIPES:
+            return self._fail(node, target, reason or "it makes random numbers: pass them as an input")
         try:
             traced = self._trace(node, functional, args, kwargs)
         except Unsupported as error:
@@ -257,7 +169,7 @@ class Lowering:
         for user in node.users:
             if user.target is not operator.getitem or not user.users:
                 continue
-            got, val = result[user.args[1]], vals[user.args[1]]  # type: ignore[index]
+            got, val = result[user.args[1]], vals[user.args[1]]
             if isinstance(got, Tensor) and (got.shape != tuple(val.shape) or got.dtype != val.dtype):
                 return self._fail(node, target, f"its result {user.args[1]} is used")
         return result
@@ -285,7 +197,7 @@ class Lowering:
         if not isinstance(first, Tensor) or not first.has_ssa:
             return
         owner = first.ssa.owner
-        if any(made is first.ssa for made in reversed(self._new_ops[-8:])) and not isinstance(result, (list, tuple)):
+        if any(made is first.ssa for made in reversed(self.new_values[-8:])) and not isinstance(result, (list, tuple)):
             infos = sources_of(owner)  # type: ignore[arg-type]
             if infos and not infos[0].name:
                 set_source(owner, self.sources.info(self.node, named=True))  # type: ignore[arg-type]
@@ -319,7 +231,7 @@ class Lowering:
                 plain = fx.node.map_aggregate(
                     (tuple(args), kwargs), lambda leaf: leaf.const if isinstance(leaf, Tensor) else leaf
                 )
-                concrete, named = list(plain[0]), dict(plain[1])  # type: ignore[index, arg-type]
+                concrete, named = list(plain[0]), dict(plain[1])
                 if mutated is not None:
                     concrete[0] = concrete[0].clone()
                 if "device" in named:
@@ -356,51 +268,6 @@ class Lowering:
                 self.node, self.info = outer
 
         return make
-
-    def constant(self, value: torch.Tensor) -> Tensor:
-        """A constant; it becomes an op or an argument when something needs it as a value."""
-        value = value.detach()
-        return Tensor(self, value.shape, value.dtype, const=value)
-
-    def materialise(self, t: Tensor) -> SSAValue:
-        """SSA value of a constant: `full`, `arange`, a small `constant`, ops on the buffer it derives from, or an argument."""
-        value = t.const
-        if value is None:
-            raise InternalError("value without definition", location=self.location())
-        uniform = t.uniform
-        if uniform is not None:
-            return self.full(t.shape, uniform, t.dtype).ssa
-        steps = progression(value)
-        if steps is not None:
-            return self._arange(t, *steps).ssa
-        if value.numel() <= INLINE_LIMIT:
-            return self.emit("constant", [], {"value": to_numpy(value)}, shape=t.shape, dtype=t.dtype).ssa
-        if t.remake is not None:
-            return t.remake()
-        return self._lift(value)
-
-    def _arange(self, t: Tensor, dim: int, start: int, step: int) -> Tensor:
-        count = t.shape[dim]
-        dtype = torch.int64 if t.dtype.is_floating_point else t.dtype
-        attributes = {"start": start, "end": start + step * count, "step": step, "arange_dimension": 0}
-        line = self.cast(self.emit("arange", [], attributes, shape=(count,), dtype=dtype), t.dtype)
-        lined = self.reshape(line, [count if i == dim else 1 for i in range(t.rank)])
-        return self.expand(lined, t.shape)
-
-    def _lift(self, value: torch.Tensor) -> SSAValue:
-        """A new argument of kind constant, named after the variable that the source assigns it to."""
-        wanted = self.sources.variable(self.node) or "constant"
-        name, count = wanted, 1
-        while name in self._names:
-            count += 1
-            name = f"{wanted}_{count}"
-        self._names.add(name)
-        self.lifted.append(LiftedConstant(name, value))
-        block = self.builder.block
-        arg = block.insert_arg(self.type(value.shape, value.dtype), len(block.args))
-        if self.info is not None:
-            arg.location = to_location([self.info])
-        return arg
 
     # --- decomposition --------------------------------------------------------------------------------------------------
 
@@ -440,16 +307,14 @@ class Lowering:
 
     def _trace(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> fx.GraphModule:
         """The op's recipe or torch decomposition as a small graph over its tensor arguments, cached by signature."""
-        from alchemist.frontends.torch.decompose import decomposition, fake_mode, trace
-
         leaves = flatten((args, kwargs))
         key = (target, *((leaf.shape, leaf.dtype) if isinstance(leaf, Tensor) else (type(leaf), str(leaf)) for leaf in leaves))
         if key in self._traces:
             return self._traces[key]
-        function = RECIPES.get(str(node.target)) or RECIPES.get(target) or decomposition(node.target, target)
+        function = RECIPES.get(str(node.target)) or RECIPES.get(target) or decompose.decomposition(node.target, target)
         if self._fake_mode is None:
-            self._fake_mode = fake_mode()
-        traced = trace(function, args, kwargs, self._fake_mode, is_tensor=lambda leaf: isinstance(leaf, Tensor))
+            self._fake_mode = decompose.fake_mode()
+        traced = decompose.trace(function, args, kwargs, self._fake_mode, is_tensor=lambda leaf: isinstance(leaf, Tensor))
         calls = [inner for inner in traced.graph.nodes if inner.op == "call_function"]
         if str(node.target) not in RECIPES and any(functional_name(str(inner.target)) == target for inner in calls):
             raise Unsupported("no rule and no decomposition")
@@ -458,186 +323,18 @@ class Lowering:
 
     # --- errors ---------------------------------------------------------------------------------------------------------
 
-    def location(self) -> str:
-        if self.info is not None and self.info.frames:
-            return f"{self.info.frames[-1].file}:{self.info.frames[-1].line}"
-        return str(self.node) if self.node is not None else ""
-
     def _fail(self, node: fx.Node, target: str, reason: str) -> Any:
         """Notes an unsupported op and goes on with values of the right type, so that all of them are reported at once."""
         record = self.unsupported.setdefault((target, reason), [0, self.location()])
         record[0] += 1
 
         def stand_in(val: Any) -> Any:
-            if isinstance(val, torch.Tensor):
-                return self.emit("empty", [], shape=tuple(val.shape), dtype=val.dtype)
-            return val
+            if not isinstance(val, torch.Tensor):
+                return val
+            dtype = val.dtype if is_known(val.dtype) else torch.float32
+            return Tensor(self, val.shape, val.dtype, self.emit("empty", [], shape=tuple(val.shape), dtype=dtype).ssa)
 
-        return fx.node.map_aggregate(node.meta.get("val"), stand_in)  # type: ignore[arg-type]
-
-    # --- vocabulary of the rules ----------------------------------------------------------------------------------------
-
-    @property
-    def out(self) -> Any:
-        """The node's value(s) as fake tensors."""
-        return self.node.meta["val"]
-
-    @property
-    def out_shape(self) -> Shape:
-        return tuple(self.out.shape)
-
-    @property
-    def out_dtype(self) -> torch.dtype:
-        dtype: torch.dtype = self.out.dtype
-        return dtype
-
-    @staticmethod
-    def type(shape: Iterable[int], dtype: torch.dtype) -> Attribute:
-        return tensor(tuple(shape), element_of(dtype))
-
-    def emit_many(
-        self,
-        name: str,
-        operands: Sequence[Tensor | Sequence[Tensor] | None],
-        attributes: Mapping[str, Any] | None,
-        results: Sequence[tuple[Shape, torch.dtype]],
-    ) -> list[Tensor]:
-        values = [
-            operand.ssa if isinstance(operand, Tensor) else None if operand is None else [part.ssa for part in operand]
-            for operand in operands
-        ]
-        types = [self.type(shape, dtype) for shape, dtype in results]
-        op = self.builder.make(f"ttir.{name}", values, attributes, types, self.info)
-        self._new_ops.extend(op.results)
-        return [Tensor(self, shape, dtype, ssa) for (shape, dtype), ssa in zip(results, op.results, strict=True)]
-
-    def emit(
-        self,
-        name: str,
-        operands: Sequence[Tensor | Sequence[Tensor] | None],
-        attributes: Mapping[str, Any] | None = None,
-        *,
-        shape: Iterable[int] | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> Tensor:
-        """One op with one result, by default of the node's own shape and dtype."""
-        result = (self.out_shape if shape is None else tuple(shape), self.out_dtype if dtype is None else dtype)
-        return self.emit_many(name, operands, attributes, [result])[0]
-
-    def unary(self, name: str, x: Tensor, attributes: Mapping[str, Any] | None = None) -> Tensor:
-        return self.emit(name, [x], attributes, shape=x.shape, dtype=x.dtype)
-
-    def binary(self, name: str, a: Tensor, b: Tensor | Scalar, dtype: torch.dtype | None = None) -> Tensor:
-        """An elementwise op with broadcasting; a number takes the tensor's dtype. dtype: of the result, default `a`'s."""
-        b = b if isinstance(b, Tensor) else self.full((1,) * a.rank, b, a.dtype)
-        return self.emit(name, [a, b], shape=torch.broadcast_shapes(a.shape, b.shape), dtype=dtype or a.dtype)
-
-    def full(self, shape: Iterable[int], value: Scalar, dtype: torch.dtype) -> Tensor:
-        shape = tuple(shape)
-        fill = float(value) if dtype.is_floating_point else int(value)
-        if dtype.is_complex:
-            raise Unsupported("complex numbers")
-        return self.emit("full", [], {"shape": shape, "fill_value": fill}, shape=shape, dtype=dtype)
-
-    def cast(self, x: Tensor, dtype: torch.dtype | None) -> Tensor:
-        if dtype is None or x.dtype == dtype:
-            return x
-        if x.const is not None and not x.has_ssa:
-            return self.constant(x.const.to(dtype))
-        if dtype == torch.bool:
-            return self.binary("ne", x, 0, torch.bool)
-        return self.emit("typecast", [x], {}, shape=x.shape, dtype=dtype)
-
-    def reshape(self, x: Tensor, shape: Iterable[int]) -> Tensor:
-        shape = tuple(int(part) for part in shape)
-        if shape == x.shape:
-            return x
-        if x.const is not None and not x.has_ssa and x.remake is None:
-            return self.constant(x.const.reshape(shape))
-        return self.emit("reshape", [x], {"shape": shape}, shape=shape, dtype=x.dtype)
-
-    def permute(self, x: Tensor, dims: Sequence[int]) -> Tensor:
-        dims = [dim % x.rank for dim in dims]
-        if dims == list(range(x.rank)):
-            return x
-        return self.emit("permute", [x], {"permutation": dims}, shape=[x.shape[dim] for dim in dims], dtype=x.dtype)
-
-    def slice(self, x: Tensor, dim: int, start: int, end: int, step: int = 1) -> Tensor:
-        begins, ends, steps = [0] * x.rank, list(x.shape), [1] * x.rank
-        begins[dim], ends[dim], steps[dim] = start, end, step
-        shape = list(x.shape)
-        shape[dim] = max(0, -(-(end - start) // step))
-        if tuple(shape) == x.shape:
-            return x
-        return self.emit("slice_static", [x], {"begins": begins, "ends": ends, "step": steps}, shape=shape, dtype=x.dtype)
-
-    def expand(self, x: Tensor, shape: Iterable[int]) -> Tensor:
-        """Broadcast to `shape`; missing leading dimensions are added."""
-        shape = tuple(int(part) for part in shape)
-        if shape == x.shape:
-            return x
-        if x.uniform is not None and not x.has_ssa:
-            return self.constant(x.const.expand(shape))  # type: ignore[union-attr]
-        x = self.reshape(x, (1,) * (len(shape) - x.rank) + x.shape)
-        if shape == x.shape:
-            return x
-        factors = [want // have if have else 1 for want, have in zip(shape, x.shape, strict=True)]
-        return self.emit("broadcast", [x], {"broadcast_dimensions": factors}, shape=shape, dtype=x.dtype)
-
-    def concat(self, parts: Sequence[Tensor], dim: int) -> Tensor:
-        if len(parts) == 1:
-            return parts[0]
-        shape = list(parts[0].shape)
-        shape[dim] = sum(part.shape[dim] for part in parts)
-        return self.emit("concat", [list(parts)], {"dim": dim}, shape=shape, dtype=parts[0].dtype)
-
-    def where(self, condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
-        shape = torch.broadcast_shapes(condition.shape, a.shape, b.shape)
-        return self.emit("where", [condition, a, b], shape=shape, dtype=a.dtype)
-
-    def reduce(self, name: str, x: Tensor, dims: Sequence[int] | None, keep: bool, dtype: torch.dtype | None = None) -> Tensor:
-        wanted = sorted({dim % x.rank for dim in dims}) if dims else list(range(x.rank))
-        if x.rank == 0:
-            return self.cast(x, dtype)
-        shape = [1 if i in wanted else size for i, size in enumerate(x.shape) if keep or i not in wanted]
-        return self.emit(name, [x], {"keep_dim": keep, "dim_arg": wanted}, shape=shape, dtype=dtype or x.dtype)
-
-    # --- finishing ------------------------------------------------------------------------------------------------------
-
-    def finish(self, values: Sequence[Tensor], names: Sequence[str], keep: int) -> tuple[ModuleOp, list[int]]:
-        """Closes the function and drops dead ops and unused arguments after the first `keep`; indices of those kept."""
-        builder = self.builder
-        block = builder.block
-        results = [value.ssa for value in values]
-        builder.ret(results, list(names))
-        for op in reversed(list(block.ops)):
-            if op.results and not any(result.uses for result in op.results):
-                op.detach()
-                op.erase()
-        func = builder.func
-        if func is None:
-            raise InternalError("no function")
-        old = func.properties.get("arg_attrs")
-        described = list(old.data) if isinstance(old, ArrayAttr) else []
-        for constant in self.lifted:
-            described.append(
-                DictionaryAttr(
-                    {
-                        "ttcore.argument_type": enum("ttcore.argument_type", "constant"),
-                        "ttir.name": StringAttr(constant.name),
-                    }
-                )
-            )
-        kept = [i for i, arg in enumerate(block.args) if i < keep or arg.uses]
-        dead = [arg for i, arg in enumerate(block.args) if i >= keep and not arg.uses]
-        for arg in dead:
-            block.erase_arg(arg)
-        if kept:
-            func.properties["arg_attrs"] = ArrayAttr([described[i] for i in kept])
-        else:
-            func.properties.pop("arg_attrs", None)
-        func.update_function_type()
-        return builder.module_op, kept
+        return fx.node.map_aggregate(node.meta.get("val"), stand_in)
 
 
 # --- helpers without state --------------------------------------------------------------------------------------------------
@@ -669,51 +366,9 @@ def functional_name(target: str) -> str:
     return ".".join(parts)
 
 
-def mutated_argument(node: fx.Node) -> fx.Node | None:
-    """The node whose value this in-place op replaces."""
-    op = node.target
-    if not isinstance(op, torch._ops.OpOverload) or not op._schema.is_mutable:
-        return None
-    for position, argument in enumerate(op._schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            value = node.args[position] if position < len(node.args) else node.kwargs.get(argument.name)
-            return value if isinstance(value, fx.Node) else None
-    return None
-
-
-def is_view(op: torch._ops.OpOverload) -> bool:
-    """Whether a result may share memory with an argument."""
-    name = op._schema.name
-    return any(r.alias_info is not None and not r.alias_info.is_write for r in op._schema.returns) or name in (
-        "aten::dropout",
-        "aten::reshape",
-    )
-
-
 def has_symbols(val: Any) -> bool:
     if isinstance(val, torch.Tensor):
         return any(not isinstance(size, int) for size in val.shape)
     if isinstance(val, (list, tuple)):
         return any(has_symbols(part) for part in val)
     return isinstance(val, (torch.SymInt, torch.SymFloat, torch.SymBool))
-
-
-def progression(value: torch.Tensor) -> tuple[int, int, int] | None:
-    """(dim, start, step) when the values count up or down along one dimension and repeat along all others."""
-    if value.dtype == torch.bool or value.numel() < 2 or value.numel() > FOLD_LIMIT:
-        return None
-    if value.dtype.is_floating_point and not bool((value == value.round()).all()):
-        return None
-    for dim, size in enumerate(value.shape):
-        if size < 2:
-            continue
-        line = value[tuple(slice(None) if i == dim else 0 for i in range(value.dim()))].to(torch.int64)
-        step = int(line[1] - line[0])
-        if step == 0:
-            continue
-        expected = line[0] + step * torch.arange(size)
-        whole = expected.reshape([size if i == dim else 1 for i in range(value.dim())])
-        if bool((value.to(torch.int64) == whole).all()):
-            return dim, int(line[0]), step
-        return None
-    return None

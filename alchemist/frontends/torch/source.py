@@ -23,7 +23,7 @@ _FRAMEWORK = ("torch/", "torch\\")
 def relative_file(path: str) -> str:
     """The path from the package root: cut at site-packages, else at the outermost folder without `__init__.py`."""
     for marker in ("site-packages", "dist-packages"):
-        head, found, tail = path.replace("\\", "/").rpartition(f"/{marker}/")
+        _head, found, tail = path.replace("\\", "/").rpartition(f"/{marker}/")
         if found:
             return tail
     file = Path(path)

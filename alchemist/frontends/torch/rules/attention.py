@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import torch
 
+from alchemist.frontends.torch.emitter import Emitter, Tensor
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.lowering import Lowering, Tensor, recipe, rule
+from alchemist.frontends.torch.registry import recipe, rule
 
 MASKED = -1e9
 """Additive value of a masked position: exp gives 0 in every format, and a row without any key stays finite."""
@@ -16,7 +18,7 @@ MASKED = -1e9
 
 @rule("aten.scaled_dot_product_attention.default")
 def scaled_dot_product_attention(
-    c: Lowering,
+    c: Emitter,
     q: Tensor,
     k: Tensor,
     v: Tensor,
@@ -45,7 +47,7 @@ def scaled_dot_product_attention(
     return c.reshape(out, shape)
 
 
-def _four(c: Lowering, x: Tensor) -> Tensor:
+def _four(c: Emitter, x: Tensor) -> Tensor:
     """[batch, heads, length, size]; missing dimensions are added in front of the length, extra ones join the batch."""
     if x.rank == 3:
         return c.reshape(x, [x.shape[0], 1, *x.shape[1:]])
@@ -56,7 +58,7 @@ def _four(c: Lowering, x: Tensor) -> Tensor:
 
 def _known_mask(mask: Tensor, is_causal: bool) -> tuple[Tensor | None, bool]:
     """A mask known at export that lets everything through, or exactly the causal triangle, needs no tensor."""
-    values: torch.Tensor = mask.const  # type: ignore[assignment]
+    values: torch.Tensor = mask.const
     allowed = values if values.dtype == torch.bool else values == 0
     hidden = ~values if values.dtype == torch.bool else values <= -1e4
     if bool(allowed.all()):
@@ -68,7 +70,7 @@ def _known_mask(mask: Tensor, is_causal: bool) -> tuple[Tensor | None, bool]:
     return mask, is_causal
 
 
-def _additive(c: Lowering, mask: Tensor, q: Tensor, keys: int) -> Tensor:
+def _additive(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> Tensor:
     """[batch or 1, heads or 1, length, keys] in the query's dtype."""
     if mask.rank < 4:
         lead = [1] * (4 - mask.rank) if mask.rank != 3 or mask.shape[0] == 1 or q.shape[1] != 1 else []
@@ -76,16 +78,22 @@ def _additive(c: Lowering, mask: Tensor, q: Tensor, keys: int) -> Tensor:
     elif mask.rank > 4:
         mask = c.reshape(mask, [math.prod(mask.shape[:-3]), *mask.shape[-3:]])
     if mask.dtype == torch.bool:
-        # the small mask becomes numbers before it is repeated per query
-        ones = (1,) * 4
-        mask = c.where(mask, c.full(ones, 0.0, q.dtype), c.full(ones, MASKED, q.dtype))
+        mask = c.shared(mask, "additive mask", lambda: _numbers(c, mask, q.dtype))
     mask = c.cast(mask, q.dtype)
     return c.expand(mask, [*mask.shape[:2], q.shape[2], keys])
 
 
+def _numbers(c: Emitter, mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """0 and MASKED from a boolean mask; what only repeats it stays behind, so that the small mask is converted."""
+    small = c.before_broadcast(mask)
+    ones = (1,) * small.rank
+    added = c.where(small, c.full(ones, 0.0, dtype), c.full(ones, MASKED, dtype))
+    return c.expand(added, mask.shape)
+
+
 @rule("aten._scaled_dot_product_flash_attention_for_cpu.default")
 def flash_attention(
-    c: Lowering,
+    c: Emitter,
     q: Tensor,
     k: Tensor,
     v: Tensor,
@@ -105,7 +113,7 @@ def flash_attention(
 
 # --- recurrent layers, unrolled -------------------------------------------------------------------------------------------
 
-Torch = torch.Tensor
+Torch: TypeAlias = torch.Tensor
 
 
 def _linear(x: Torch, weight: Torch, bias: Torch | None) -> Torch:

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from alchemist.frontends.torch.emitter import Emitter, Tensor
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.lowering import Lowering, Tensor, recipe, rule
+from alchemist.frontends.torch.registry import recipe, rule
 
 Ints = int | Sequence[int]
 
@@ -26,11 +27,14 @@ def _dims(rank: int) -> dict[str, int]:
     return {"batch_dim": 0, "channel_dim": 1} | {f"{name}_dim": i + 2 for i, name in enumerate(names)}
 
 
-def _batched(c: Lowering, x: Tensor, rank: int) -> Tensor:
+def _batched(c: Emitter, x: Tensor, rank: int) -> Tensor:
     return c.reshape(x, [1, *x.shape]) if x.rank == rank + 1 else x
 
 
-def forward_shape(x: Tensor, out_channels: int, kernel: Sequence[int], stride: Sequence[int], pads: Sequence[tuple[int, int]], dilation: Sequence[int]) -> list[int]:  # fmt: skip
+def forward_shape(
+    x: Tensor, out_channels: int, kernel: Sequence[int], stride: Sequence[int], pads: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+) -> list[int]:  # fmt: skip
     sizes = [
         (size + low + high - d * (k - 1) - 1) // s + 1
         for size, (low, high), d, k, s in zip(x.shape[2:], pads, dilation, kernel, stride, strict=True)
@@ -46,7 +50,7 @@ def _pads(pairs: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def convolve(
-    c: Lowering, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Any, dilation: Ints, groups: int
+    c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Any, dilation: Ints, groups: int
 ) -> Tensor:
     """A forward convolution of 1, 2 or 3 spatial dimensions; `padding` as in torch.nn.functional (numbers or a word)."""
     rank = weight.rank - 2
@@ -81,7 +85,7 @@ def convolve(
 
 @rule("aten.conv1d.default", "aten.conv2d.default", "aten.conv3d.default", "aten.conv1d.padding", "aten.conv2d.padding", "aten.conv3d.padding")  # fmt: skip
 def conv(
-    c: Lowering,
+    c: Emitter,
     x: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
@@ -95,7 +99,7 @@ def conv(
 
 @rule("aten.convolution.default")
 def convolution(
-    c: Lowering, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints,
+    c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints,
     transposed: bool, output_padding: Ints, groups: int,
 ) -> Tensor:  # fmt: skip
     if transposed:
@@ -105,7 +109,7 @@ def convolution(
 
 @rule("aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input")
 def transposed_conv(
-    c: Lowering,
+    c: Emitter,
     x: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
@@ -140,11 +144,11 @@ def transposed_conv(
 # --- pooling ----------------------------------------------------------------------------------------------------------------
 
 
-def _nhwc(c: Lowering, x: Tensor) -> Tensor:
+def _nhwc(c: Emitter, x: Tensor) -> Tensor:
     return c.permute(x, [0, 2, 3, 1])
 
 
-def _nchw(c: Lowering, x: Tensor) -> Tensor:
+def _nchw(c: Emitter, x: Tensor) -> Tensor:
     return c.permute(x, [0, 3, 1, 2])
 
 
@@ -157,7 +161,7 @@ def _pool_size(size: int, kernel: int, stride: int, padding: int, dilation: int,
 
 
 def pool2d(
-    c: Lowering, name: str, x: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
+    c: Emitter, name: str, x: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
     extra: dict[str, Any],
 ) -> Tensor:  # fmt: skip
     """A 2-d pool of an NCHW tensor (or CHW)."""
@@ -179,14 +183,14 @@ def pool2d(
 
 @rule("aten.max_pool2d.default")
 def max_pool2d(
-    c: Lowering, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False
+    c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False
 ) -> Tensor:
     return pool2d(c, "max_pool2d", x, kernel, stride, padding, dilation, ceil_mode, {})
 
 
 @rule("aten.max_pool2d_with_indices.default")
 def max_pool2d_with_indices(
-    c: Lowering, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False
+    c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False
 ) -> list[Tensor]:
     indices = [user for user in c.node.users if len(user.args) > 1 and user.args[1] == 1 and user.users]
     if indices:
@@ -196,7 +200,7 @@ def max_pool2d_with_indices(
 
 @rule("aten.avg_pool2d.default")
 def avg_pool2d(
-    c: Lowering, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, ceil_mode: bool = False,
+    c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     extra = {"count_include_pad": count_include_pad}
@@ -210,21 +214,21 @@ def avg_pool2d(
 
 @rule("aten.max_pool1d.default")
 def max_pool1d(
-    c: Lowering, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False
+    c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False
 ) -> Tensor:
     return _pool1d(c, "max_pool2d", x, kernel, stride, padding, dilation, ceil_mode, {})
 
 
 @rule("aten.avg_pool1d.default")
 def avg_pool1d(
-    c: Lowering, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, ceil_mode: bool = False,
+    c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
     return _pool1d(c, "avg_pool2d", x, kernel, stride, padding, 1, ceil_mode, {"count_include_pad": count_include_pad})
 
 
 def _pool1d(
-    c: Lowering, name: str, x: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
+    c: Emitter, name: str, x: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
     extra: dict[str, Any],
 ) -> Tensor:  # fmt: skip
     k = spread(kernel, 1)
@@ -235,7 +239,7 @@ def _pool1d(
 
 
 @rule("aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default")
-def adaptive_avg_pool2d(c: Lowering, x: Tensor, output_size: Sequence[int]) -> Tensor:
+def adaptive_avg_pool2d(c: Emitter, x: Tensor, output_size: Sequence[int]) -> Tensor:
     batched = _batched(c, x, 2)
     height, width = batched.shape[2:]
     rows, columns = c.out_shape[-2:]
@@ -252,7 +256,7 @@ def adaptive_avg_pool2d(c: Lowering, x: Tensor, output_size: Sequence[int]) -> T
 
 
 @rule("aten.adaptive_avg_pool1d.default")
-def adaptive_avg_pool1d(c: Lowering, x: Tensor, output_size: Sequence[int]) -> Tensor:
+def adaptive_avg_pool1d(c: Emitter, x: Tensor, output_size: Sequence[int]) -> Tensor:
     size, wanted = x.shape[-1], c.out_shape[-1]
     if wanted == 1:
         return c.reduce("mean", x, [-1], True)
@@ -260,7 +264,7 @@ def adaptive_avg_pool1d(c: Lowering, x: Tensor, output_size: Sequence[int]) -> T
 
 
 @rule("aten.adaptive_avg_pool3d.default", "aten._adaptive_avg_pool3d.default")
-def adaptive_avg_pool3d(c: Lowering, x: Tensor, output_size: Sequence[int]) -> Tensor:
+def adaptive_avg_pool3d(c: Emitter, x: Tensor, output_size: Sequence[int]) -> Tensor:
     if c.out_shape[-3:] == (1, 1, 1):
         return c.reduce("mean", x, [-3, -2, -1], True)
     sizes = zip(x.shape[-3:], c.out_shape[-3:], strict=True)
@@ -335,7 +339,7 @@ def avg_pool3d(
 # --- resizing ---------------------------------------------------------------------------------------------------------------
 
 
-def _separable(c: Lowering, x: Tensor, matrices: Sequence[torch.Tensor]) -> Tensor:
+def _separable(c: Emitter, x: Tensor, matrices: Sequence[torch.Tensor]) -> Tensor:
     """Applies one matrix [out, in] along each of the last dimensions: any linear, separable resampling."""
     rank = len(matrices)
     for k, matrix in enumerate(matrices):
@@ -365,14 +369,15 @@ def resize_matrix(size: int, wanted: int, scale: float | None, mode: str, align_
     return out.reshape(size, wanted).T.contiguous()
 
 
-def _resize(c: Lowering, x: Tensor, mode: str, align_corners: bool | None, scales: Sequence[float] | None) -> Tensor:
+def _resize(c: Emitter, x: Tensor, mode: str, align_corners: bool | None, scales: Sequence[float] | None) -> Tensor:
     rank = x.rank - 2
     sizes, wanted = x.shape[2:], c.out_shape[2:]
     whole = all(want % size == 0 for want, size in zip(wanted, sizes, strict=True))
-    given = list(scales or [])
+    given: list[float | None] = list(scales or [])
+    unknown: list[float | None] = [None] * rank
     plain = all(
         scale is None or scale == want / size
-        for scale, want, size in zip(given or [None] * rank, wanted, sizes, strict=True)
+        for scale, want, size in zip(given or unknown, wanted, sizes, strict=True)
     )
     if rank == 2 and whole and plain and (mode == "nearest" or (mode == "linear" and not align_corners)):
         factors = [want // size for want, size in zip(wanted, sizes, strict=True)]
@@ -384,19 +389,19 @@ def _resize(c: Lowering, x: Tensor, mode: str, align_corners: bool | None, scale
     with torch.no_grad():
         matrices = [
             resize_matrix(size, want, scale, mode, align_corners)
-            for size, want, scale in zip(sizes, wanted, given or [None] * rank, strict=True)
+            for size, want, scale in zip(sizes, wanted, given or unknown, strict=True)
         ]
     return _separable(c, x, matrices)
 
 
 def _upsample(names: Sequence[str], mode: str, corners: bool) -> None:
     @rule(*(f"aten.{name}.vec" for name in names))
-    def vector(c: Lowering, x: Tensor, output_size: Any, *rest: Any) -> Tensor:
+    def vector(c: Emitter, x: Tensor, output_size: Any, *rest: Any) -> Tensor:
         align, scales = (rest[0], rest[1]) if corners else (None, rest[0])
         return _resize(c, x, mode, align, scales)
 
     @rule(*(f"aten.{name}.default" for name in names))
-    def default(c: Lowering, x: Tensor, output_size: Any, *rest: Any) -> Tensor:
+    def default(c: Emitter, x: Tensor, output_size: Any, *rest: Any) -> Tensor:
         align = rest[0] if corners else None
         scales = list(rest[1:] if corners else rest)
         known = [scale for scale in scales if scale is not None]

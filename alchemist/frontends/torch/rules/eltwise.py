@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
+from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.lowering import RULES, Lowering, Scalar, Tensor, recipe, rule
+from alchemist.frontends.torch.registry import RULES, recipe, rule
 
 Value = Tensor | Scalar
 
@@ -58,11 +59,15 @@ LOGICAL = ("logical_and", "logical_or", "logical_xor")
 
 def result_type(*values: Value) -> torch.dtype:
     """torch's promotion rules on dtypes and ranks."""
-    metas = [torch.empty(value.shape, dtype=value.dtype, device="meta") if isinstance(value, Tensor) else value for value in values]
-    return torch.result_type(*metas)  # type: ignore[arg-type]
+    metas = [
+        torch.empty(value.shape, dtype=value.dtype, device="meta") if isinstance(value, Tensor) else value
+        for value in values
+    ]
+    found: torch.dtype = torch.result_type(*metas)
+    return found
 
 
-def operand(c: Lowering, value: Value, dtype: torch.dtype, rank: int) -> Tensor:
+def operand(c: Emitter, value: Value, dtype: torch.dtype, rank: int) -> Tensor:
     """The operand as a tensor of the dtype; numbers and 0-d constants become splats of shape [1, ...]."""
     if not isinstance(value, Tensor):
         return c.full((1,) * rank, value, dtype)
@@ -71,7 +76,7 @@ def operand(c: Lowering, value: Value, dtype: torch.dtype, rank: int) -> Tensor:
     return c.cast(value, dtype)
 
 
-def pointwise(c: Lowering, name: str, a: Value, b: Value, compute: torch.dtype | None = None) -> Tensor:
+def pointwise(c: Emitter, name: str, a: Value, b: Value, compute: torch.dtype | None = None) -> Tensor:
     """A binary op computed in `compute` (default: the result's dtype), with the node's result type."""
     rank = len(c.out_shape)
     compute = compute or c.out_dtype
@@ -80,7 +85,7 @@ def pointwise(c: Lowering, name: str, a: Value, b: Value, compute: torch.dtype |
 
 def _unary(aten: str, name: str) -> None:
     @rule(f"aten.{aten}.default")
-    def lower(c: Lowering, x: Tensor) -> Tensor:
+    def lower(c: Emitter, x: Tensor) -> Tensor:
         dtype = x.dtype if name in PREDICATES else c.out_dtype
         if name == "bitwise_not" and dtype == torch.bool:
             return c.emit("logical_not", [x])
@@ -91,16 +96,29 @@ def _unary(aten: str, name: str) -> None:
 
 def _arithmetic(aten: str, name: str) -> None:
     @rule(f"aten.{aten}")
-    def lower(c: Lowering, a: Value, b: Value) -> Tensor:
+    def lower(c: Emitter, a: Value, b: Value) -> Tensor:
         if c.out_dtype == torch.bool:
             if name in BOOLEAN:
                 return boolean(c, BOOLEAN[name], a, b)
             if name == "multiply":
                 return boolean(c, "logical_and", a, b)
+        if name == "multiply":
+            same = neutral(c, a, b, 1)
+            if same is not None:
+                return same
         return pointwise(c, name, a, b)
 
 
-def boolean(c: Lowering, name: str, a: Value, b: Value) -> Tensor:
+def neutral(c: Emitter, a: Value, b: Value, element: Scalar, either: bool = True) -> Tensor | None:
+    """The other operand when one is the op's neutral element (`arange(n) + 0`, `cos * 1.0`) and the type stays."""
+    for one, other in ((b, a), (a, b))[: 2 if either else 1]:
+        known = one.uniform if isinstance(one, Tensor) else one
+        if known == element and isinstance(other, Tensor) and other.shape == c.out_shape and other.dtype == c.out_dtype:
+            return other
+    return None
+
+
+def boolean(c: Emitter, name: str, a: Value, b: Value) -> Tensor:
     """and / or / xor of truth values; a constant operand that decides nothing disappears (causal masks of one row)."""
     neutral = {"logical_and": True, "logical_or": False, "logical_xor": False}[name]
     for one, other in ((a, b), (b, a)):
@@ -118,13 +136,13 @@ for _aten, _name in ARITHMETIC.items():
 
 def _comparison(name: str) -> None:
     @rule(f"aten.{name}.Tensor", f"aten.{name}.Scalar")
-    def lower(c: Lowering, a: Tensor, b: Value) -> Tensor:
+    def lower(c: Emitter, a: Tensor, b: Value) -> Tensor:
         return pointwise(c, name, a, b, result_type(a, b))
 
 
 def _logical(name: str) -> None:
     @rule(f"aten.{name}.default")
-    def lower(c: Lowering, a: Tensor, b: Tensor) -> Tensor:
+    def lower(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
         return boolean(c, name, a, b)
 
 
@@ -134,7 +152,7 @@ for _name in LOGICAL:
     _logical(_name)
 
 
-def _scaled(c: Lowering, b: Value, alpha: Scalar) -> Value:
+def _scaled(c: Emitter, b: Value, alpha: Scalar) -> Value:
     if alpha == 1:
         return b
     if not isinstance(b, Tensor):
@@ -143,42 +161,41 @@ def _scaled(c: Lowering, b: Value, alpha: Scalar) -> Value:
 
 
 @rule("aten.add.Tensor", "aten.add.Scalar")
-def add(c: Lowering, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
-    for one, other in ((a, b), (b, a)):  # arange(n) + 0
-        known = one.uniform if isinstance(one, Tensor) else one
-        if known == 0 and isinstance(other, Tensor) and other.shape == c.out_shape and other.dtype == c.out_dtype:
-            return other
+def add(c: Emitter, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
+    same = neutral(c, a, b, 0)
+    if same is not None:
+        return same
     if c.out_dtype == torch.bool:
         return boolean(c, "logical_or", a, b)
     return pointwise(c, "add", a, _scaled(c, b, alpha))
 
 
 @rule("aten.sub.Tensor", "aten.sub.Scalar", "aten.subtract.Tensor")
-def sub(c: Lowering, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
-    return pointwise(c, "subtract", a, _scaled(c, b, alpha))
+def sub(c: Emitter, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
+    return neutral(c, a, b, 0, either=False) or pointwise(c, "subtract", a, _scaled(c, b, alpha))
 
 
 @rule("aten.rsub.Scalar", "aten.rsub.Tensor")
-def rsub(c: Lowering, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
+def rsub(c: Emitter, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
     return pointwise(c, "subtract", b, _scaled(c, a, alpha))
 
 
 @rule("aten.div.Tensor", "aten.div.Scalar", "aten.true_divide.Tensor", "aten.divide.Tensor")
-def div(c: Lowering, a: Value, b: Value) -> Tensor:
-    return pointwise(c, "div", a, b)
+def div(c: Emitter, a: Value, b: Value) -> Tensor:
+    return neutral(c, a, b, 1, either=False) or pointwise(c, "div", a, b)
 
 
 @rule("aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.divide.Tensor_mode")
-def div_mode(c: Lowering, a: Value, b: Value, rounding_mode: str | None = None) -> Tensor:
+def div_mode(c: Emitter, a: Value, b: Value, rounding_mode: str | None = None) -> Tensor:
     return _rounded_quotient(c, a, b, rounding_mode)
 
 
 @rule("aten.floor_divide.default", "aten.floor_divide.Scalar")
-def floor_divide(c: Lowering, a: Value, b: Value) -> Tensor:
+def floor_divide(c: Emitter, a: Value, b: Value) -> Tensor:
     return _rounded_quotient(c, a, b, "floor")
 
 
-def _rounded_quotient(c: Lowering, a: Value, b: Value, mode: str | None) -> Tensor:
+def _rounded_quotient(c: Emitter, a: Value, b: Value, mode: str | None) -> Tensor:
     """Integers divide in float32, exact for quotients below 2**24."""
     if mode is None:
         return div(c, a, b)
@@ -190,16 +207,16 @@ def _rounded_quotient(c: Lowering, a: Value, b: Value, mode: str | None) -> Tens
 
 
 @rule("aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor")
-def remainder(c: Lowering, a: Value, b: Value) -> Tensor:
+def remainder(c: Emitter, a: Value, b: Value) -> Tensor:
     return _modulo(c, a, b, "floor")
 
 
 @rule("aten.fmod.Tensor", "aten.fmod.Scalar")
-def fmod(c: Lowering, a: Value, b: Value) -> Tensor:
+def fmod(c: Emitter, a: Value, b: Value) -> Tensor:
     return _modulo(c, a, b, "trunc")
 
 
-def _modulo(c: Lowering, a: Value, b: Value, mode: str) -> Tensor:
+def _modulo(c: Emitter, a: Value, b: Value, mode: str) -> Tensor:
     """a - b * round(a / b): the sign follows the divisor (floor) or the dividend (trunc), as torch defines it."""
     rank = len(c.out_shape)
     x, y = operand(c, a, c.out_dtype, rank), operand(c, b, c.out_dtype, rank)
@@ -207,7 +224,7 @@ def _modulo(c: Lowering, a: Value, b: Value, mode: str) -> Tensor:
 
 
 @rule("aten.pow.Tensor_Scalar")
-def pow_scalar(c: Lowering, x: Tensor, exponent: Scalar) -> Tensor:
+def pow_scalar(c: Emitter, x: Tensor, exponent: Scalar) -> Tensor:
     x = c.cast(x, c.out_dtype)
     simple = {0.5: "sqrt", -0.5: "rsqrt", -1.0: "reciprocal", 2.0: "square"}.get(float(exponent))
     if exponent == 1:
@@ -218,7 +235,7 @@ def pow_scalar(c: Lowering, x: Tensor, exponent: Scalar) -> Tensor:
 
 
 @rule("aten.to.dtype", "aten._to_copy.default", "prims.convert_element_type.default")
-def to_dtype(c: Lowering, x: Tensor, *_args: Any, **_kwargs: Any) -> Tensor:
+def to_dtype(c: Emitter, x: Tensor, *_args: Any, **_kwargs: Any) -> Tensor:
     return c.cast(x, c.out_dtype)
 
 
@@ -229,36 +246,36 @@ for _name in ("detach.default", "alias.default", "lift_fresh_copy.default", "lif
 
 
 @rule("aten.copy.default")
-def copy(c: Lowering, x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
+def copy(c: Emitter, x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
     return c.expand(c.cast(source, x.dtype), x.shape)
 
 
 @rule("aten.fill.Scalar", "aten.fill.Tensor")
-def fill(c: Lowering, x: Tensor, value: Value) -> Tensor:
+def fill(c: Emitter, x: Tensor, value: Value) -> Tensor:
     if isinstance(value, Tensor):
         return c.expand(c.cast(value, x.dtype), x.shape)
     return c.full(x.shape, value, x.dtype)
 
 
 @rule("aten.zero.default")
-def zero(c: Lowering, x: Tensor) -> Tensor:
+def zero(c: Emitter, x: Tensor) -> Tensor:
     return c.full(x.shape, 0, x.dtype)
 
 
 @rule("aten.dropout.default", "aten.feature_dropout.default", "aten.alpha_dropout.default")
-def dropout(c: Lowering, x: Tensor, p: float, train: bool) -> Tensor:
+def dropout(c: Emitter, x: Tensor, p: float, train: bool) -> Tensor:
     if train and p > 0:
         raise Unsupported("dropout in training mode is random: call model.eval() first")
     return x
 
 
 @rule("aten.native_dropout.default")
-def native_dropout(c: Lowering, x: Tensor, p: float, train: bool | None) -> list[Tensor]:
+def native_dropout(c: Emitter, x: Tensor, p: float, train: bool | None) -> list[Tensor]:
     return [dropout(c, x, p, bool(train)), c.full(x.shape, True, torch.bool)]
 
 
 @rule("aten.gelu.default")
-def gelu(c: Lowering, x: Tensor, *, approximate: str = "none") -> Tensor:
+def gelu(c: Emitter, x: Tensor, *, approximate: str = "none") -> Tensor:
     if approximate == "none":
         return c.emit("gelu", [x])
     cube = c.binary("multiply", c.binary("multiply", x, x), x)  # ttir.gelu is the exact one
@@ -267,22 +284,22 @@ def gelu(c: Lowering, x: Tensor, *, approximate: str = "none") -> Tensor:
 
 
 @rule("aten.leaky_relu.default")
-def leaky_relu(c: Lowering, x: Tensor, negative_slope: float = 0.01) -> Tensor:
+def leaky_relu(c: Emitter, x: Tensor, negative_slope: float = 0.01) -> Tensor:
     return c.emit("leaky_relu", [x], {"parameter": negative_slope})
 
 
 @rule("aten.hardswish.default")
-def hardswish(c: Lowering, x: Tensor) -> Tensor:
+def hardswish(c: Emitter, x: Tensor) -> Tensor:
     return c.binary("multiply", x, c.unary("hardsigmoid", x))
 
 
 @rule("aten.selu.default")
-def selu(c: Lowering, x: Tensor) -> Tensor:
+def selu(c: Emitter, x: Tensor) -> Tensor:
     return c.emit("selu", [x])
 
 
 @rule("aten.elu.default")
-def elu(c: Lowering, x: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+def elu(c: Emitter, x: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
     inner = x if input_scale == 1 else c.binary("multiply", x, input_scale)
     low = c.unary("expm1", c.binary("minimum", inner, 0))
     low = low if alpha == 1 else c.binary("multiply", low, alpha)
@@ -291,7 +308,7 @@ def elu(c: Lowering, x: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scal
 
 
 @rule("aten.softplus.default")
-def softplus(c: Lowering, x: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
+def softplus(c: Emitter, x: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
     scaled = x if beta == 1 else c.binary("multiply", x, beta)
     soft = c.unary("log1p", c.unary("exp", c.binary("minimum", scaled, threshold)))
     soft = soft if beta == 1 else c.binary("div", soft, beta)
@@ -299,13 +316,13 @@ def softplus(c: Lowering, x: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -
 
 
 @rule("aten.prelu.default", "aten._prelu_kernel.default")
-def prelu(c: Lowering, x: Tensor, weight: Tensor) -> Tensor:
+def prelu(c: Emitter, x: Tensor, weight: Tensor) -> Tensor:
     if weight.rank == 1 and x.rank > 1:
         weight = c.reshape(weight, [1, weight.shape[0], *[1] * (x.rank - 2)])
     return c.where(c.binary("gt", x, 0, torch.bool), x, c.binary("multiply", x, weight))
 
 
-def _clamp_scalars(c: Lowering, x: Tensor, low: Scalar | None, high: Scalar | None) -> Tensor:
+def _clamp_scalars(c: Emitter, x: Tensor, low: Scalar | None, high: Scalar | None) -> Tensor:
     x = c.cast(x, c.out_dtype)
     kind = float if x.dtype.is_floating_point else int
     if high is None and low is not None:
@@ -317,23 +334,28 @@ def _clamp_scalars(c: Lowering, x: Tensor, low: Scalar | None, high: Scalar | No
     return c.emit("clamp_scalar", [x], {"min": kind(low), "max": kind(high)})
 
 
+@recipe("aten.hypot.default")
+def hypot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return torch.sqrt(a * a + b * b)
+
+
 @rule("aten.clamp.default", "aten.clip.default")
-def clamp(c: Lowering, x: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:  # noqa: A002
+def clamp(c: Emitter, x: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
     return _clamp_scalars(c, x, min, max)
 
 
 @rule("aten.clamp_min.default")
-def clamp_min(c: Lowering, x: Tensor, low: Scalar) -> Tensor:
+def clamp_min(c: Emitter, x: Tensor, low: Scalar) -> Tensor:
     return _clamp_scalars(c, x, low, None)
 
 
 @rule("aten.clamp_max.default")
-def clamp_max(c: Lowering, x: Tensor, high: Scalar) -> Tensor:
+def clamp_max(c: Emitter, x: Tensor, high: Scalar) -> Tensor:
     return _clamp_scalars(c, x, None, high)
 
 
 @rule("aten.clamp.Tensor", "aten.clip.Tensor")
-def clamp_tensor(c: Lowering, x: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:  # noqa: A002
+def clamp_tensor(c: Emitter, x: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     for bound, name in ((min, "maximum"), (max, "minimum")):
         if bound is not None:
             x = pointwise(c, name, x, bound)
@@ -341,14 +363,14 @@ def clamp_tensor(c: Lowering, x: Tensor, min: Tensor | None = None, max: Tensor 
 
 
 @rule("aten.hardtanh.default")
-def hardtanh(c: Lowering, x: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+def hardtanh(c: Emitter, x: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
     if (min_val, max_val) == (0, 6):
         return c.emit("relu6", [x])
     return _clamp_scalars(c, x, min_val, max_val)
 
 
 @rule("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
-def where(c: Lowering, condition: Tensor, a: Value, b: Value) -> Tensor:
+def where(c: Emitter, condition: Tensor, a: Value, b: Value) -> Tensor:
     rank, dtype = len(c.out_shape), c.out_dtype
     known = condition.uniform
     for wanted, chosen in ((True, a), (False, b)):
@@ -358,32 +380,32 @@ def where(c: Lowering, condition: Tensor, a: Value, b: Value) -> Tensor:
 
 
 @rule("aten.masked_fill.Scalar", "aten.masked_fill.Tensor")
-def masked_fill(c: Lowering, x: Tensor, mask: Tensor, value: Value) -> Tensor:
+def masked_fill(c: Emitter, x: Tensor, mask: Tensor, value: Value) -> Tensor:
     return c.emit("where", [mask, operand(c, value, x.dtype, x.rank), x])
 
 
 @rule("aten.log2.default")
-def log2(c: Lowering, x: Tensor) -> Tensor:
+def log2(c: Emitter, x: Tensor) -> Tensor:
     return c.binary("multiply", c.unary("log", c.cast(x, c.out_dtype)), 1 / math.log(2))
 
 
 @rule("aten.log10.default")
-def log10(c: Lowering, x: Tensor) -> Tensor:
+def log10(c: Emitter, x: Tensor) -> Tensor:
     return c.binary("multiply", c.unary("log", c.cast(x, c.out_dtype)), 1 / math.log(10))
 
 
 @rule("aten.isnan.default")
-def isnan(c: Lowering, x: Tensor) -> Tensor:
+def isnan(c: Emitter, x: Tensor) -> Tensor:
     return c.emit("ne", [x, x])
 
 
 @rule("aten.isinf.default")
-def isinf(c: Lowering, x: Tensor) -> Tensor:
+def isinf(c: Emitter, x: Tensor) -> Tensor:
     return c.binary("eq", c.unary("abs", x), math.inf, torch.bool)
 
 
 @rule("aten.round.default")
-def round_half_even(c: Lowering, x: Tensor) -> Tensor:
+def round_half_even(c: Emitter, x: Tensor) -> Tensor:
     """floor(x + 1/2), minus one where that rounded a tie up to an odd number."""
     if not x.dtype.is_floating_point:
         return x

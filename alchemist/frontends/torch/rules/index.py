@@ -7,14 +7,15 @@ from collections.abc import Sequence
 
 import torch
 
+from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor, progression
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.lowering import Lowering, Scalar, Tensor, progression, recipe, rule
+from alchemist.frontends.torch.registry import recipe, rule
 
 REDUCTIONS = {"sum": "sum", "add": "sum", "prod": "prod", "multiply": "prod", "amax": "max", "amin": "min"}
 """torch's reduction names -> `#ttcore.reduce_type`; no reduction is "invalid"."""
 
 
-def take_rows(c: Lowering, table: Tensor, ids: Tensor) -> Tensor:
+def take_rows(c: Emitter, table: Tensor, ids: Tensor) -> Tensor:
     """table [rows, ...rest] and ids [...] -> [...ids, ...rest]. Known ids in sequence become a slice, equal ones a broadcast."""
     shape = [*ids.shape, *table.shape[1:]]
     rest = table.shape[1:]
@@ -42,17 +43,17 @@ def take_rows(c: Lowering, table: Tensor, ids: Tensor) -> Tensor:
 
 
 @rule("aten.embedding.default")
-def embedding(c: Lowering, weight: Tensor, ids: Tensor, *_rest: object) -> Tensor:
+def embedding(c: Emitter, weight: Tensor, ids: Tensor, *_rest: object) -> Tensor:
     return take_rows(c, weight, ids)
 
 
 @rule("aten.index_select.default")
-def index_select(c: Lowering, x: Tensor, dim: int, index: Tensor) -> Tensor:
+def index_select(c: Emitter, x: Tensor, dim: int, index: Tensor) -> Tensor:
     dim = dim % x.rank if x.rank else 0
     return _take_along(c, x, dim, index)
 
 
-def _take_along(c: Lowering, x: Tensor, dim: int, index: Tensor) -> Tensor:
+def _take_along(c: Emitter, x: Tensor, dim: int, index: Tensor) -> Tensor:
     """x indexed by one tensor at `dim`; the index's dimensions stand in its place."""
     if dim == 0:
         return take_rows(c, x, index)
@@ -64,7 +65,7 @@ def _take_along(c: Lowering, x: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 @rule("aten.index.Tensor", "aten._unsafe_index.Tensor")
-def index(c: Lowering, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+def index(c: Emitter, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     x, indices = _expand_masks(c, x, indices)
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     if not given:
@@ -84,7 +85,7 @@ def index(c: Lowering, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     return picked
 
 
-def _expand_masks(c: Lowering, x: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor, list[Tensor | None]]:
+def _expand_masks(c: Emitter, x: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor, list[Tensor | None]]:
     """Known boolean indices as integer ones."""
     out: list[Tensor | None] = []
     for one in indices:
@@ -97,7 +98,7 @@ def _expand_masks(c: Lowering, x: Tensor, indices: Sequence[Tensor | None]) -> t
     return x, out
 
 
-def _broadcast_index(c: Lowering, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> Tensor | None:
+def _broadcast_index(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> Tensor | None:
     """x[arange[:, None], arange[None, :]] is a slice per dimension: true when each index counts along its own dimension."""
     dims = [dim for dim, _ in given]
     if dims != list(range(len(dims))) or any(index.const is None for _, index in given):
@@ -107,7 +108,7 @@ def _broadcast_index(c: Lowering, x: Tensor, given: Sequence[tuple[int, Tensor]]
     place: dict[int, int] = {}  # dimension of x -> dimension of the index shape it runs along
     ranges: list[tuple[int, int, int]] = []
     for dim, index in given:
-        values: torch.Tensor = index.const  # type: ignore[assignment]
+        values: torch.Tensor = index.const
         lifted = values.reshape((1,) * (rank - values.dim()) + tuple(values.shape))
         same = index.uniform
         if same is not None:
@@ -130,7 +131,7 @@ def _broadcast_index(c: Lowering, x: Tensor, given: Sequence[tuple[int, Tensor]]
     return c.expand(c.reshape(x, [*out, *rest]), [*shape, *rest])
 
 
-def _linear(c: Lowering, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tuple[Tensor, list[int], Tensor]:
+def _linear(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tuple[Tensor, list[int], Tensor]:
     """(x with the indexed dimensions merged in front, index shape, merged index)."""
     dims = [dim for dim, _ in given]
     rest = [i for i in range(x.rank) if i not in dims]
@@ -141,7 +142,7 @@ def _linear(c: Lowering, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tupl
     if all(const is not None for const in consts):
         flat = torch.zeros(shape, dtype=torch.int64)
         for const, size in zip(consts, sizes, strict=True):
-            flat = flat * size + torch.where(const < 0, const + size, const)  # type: ignore[operator, arg-type]
+            flat = flat * size + torch.where(const < 0, const + size, const)  # type: ignore[operator]
         return front, shape, c.constant(flat)
     total: Tensor | None = None
     stride = math.prod(sizes)
@@ -158,12 +159,12 @@ def _linear(c: Lowering, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tupl
 
 
 @rule("aten.gather.default")
-def gather(c: Lowering, x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+def gather(c: Emitter, x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     return c.emit("gather", [x, index], {"dim": dim % max(x.rank, 1)})
 
 
 @rule("aten.take_along_dim.default")
-def take_along_dim(c: Lowering, x: Tensor, index: Tensor, dim: int | None = None) -> Tensor:
+def take_along_dim(c: Emitter, x: Tensor, index: Tensor, dim: int | None = None) -> Tensor:
     if dim is None:
         flat, ids = c.reshape(x, [math.prod(x.shape)]), c.reshape(index, [math.prod(index.shape)])
         return c.emit("gather", [flat, ids], {"dim": 0})
@@ -172,7 +173,7 @@ def take_along_dim(c: Lowering, x: Tensor, index: Tensor, dim: int | None = None
     return c.emit("gather", [wide, c.expand(index, shape)], {"dim": dim % x.rank})
 
 
-def _scatter(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor | Scalar, reduce: str) -> Tensor:
+def _scatter(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor | Scalar, reduce: str) -> Tensor:
     if not isinstance(source, Tensor):
         source = c.expand(c.full(index.shape, source, x.dtype), index.shape)
     if source.shape != index.shape:  # torch reads only the part that the index covers
@@ -183,22 +184,24 @@ def _scatter(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor | S
 
 
 @rule("aten.scatter.src", "aten.scatter.value")
-def scatter(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor | Scalar) -> Tensor:
+def scatter(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor | Scalar) -> Tensor:
     return _scatter(c, x, dim, index, source, "invalid")
 
 
 @rule("aten.scatter.reduce", "aten.scatter.value_reduce")
-def scatter_with(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor | Scalar, *, reduce: str) -> Tensor:
+def scatter_with(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor | Scalar, *, reduce: str) -> Tensor:
     return _scatter(c, x, dim, index, source, REDUCTIONS[reduce])
 
 
 @rule("aten.scatter_add.default")
-def scatter_add(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+def scatter_add(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     return _scatter(c, x, dim, index, source, "sum")
 
 
 @rule("aten.scatter_reduce.two")
-def scatter_reduce(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+def scatter_reduce(
+    c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
     if reduce == "mean":
         raise Unsupported("scatter_reduce with 'mean'")
     if not include_self:
@@ -208,30 +211,30 @@ def scatter_reduce(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tens
     return _scatter(c, x, dim, index, source, REDUCTIONS[reduce])
 
 
-def _along(c: Lowering, index: Tensor, dim: int, shape: Sequence[int]) -> Tensor:
+def _along(c: Emitter, index: Tensor, dim: int, shape: Sequence[int]) -> Tensor:
     """A 1-d index as an index tensor of `shape`."""
     placed = c.reshape(index, [index.shape[0] if index.rank and i == dim else 1 for i in range(len(shape))])
     return c.expand(placed, shape)
 
 
 @rule("aten.index_copy.default")
-def index_copy(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+def index_copy(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     return _index_write(c, x, dim, index, source, "invalid")
 
 
 @rule("aten.index_add.default")
-def index_add(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+def index_add(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     source = source if alpha == 1 else c.binary("multiply", source, alpha)
     return _index_write(c, x, dim, index, source, "sum")
 
 
 @rule("aten.index_fill.int_Scalar")
-def index_fill(c: Lowering, x: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+def index_fill(c: Emitter, x: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     shape = [index.shape[0] if i == dim % x.rank else size for i, size in enumerate(x.shape)]
     return _index_write(c, x, dim, index, c.full(shape, value, x.dtype), "invalid")
 
 
-def _index_write(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str) -> Tensor:
+def _index_write(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str) -> Tensor:
     dim %= x.rank
     known = index.const
     if reduce == "invalid" and known is not None and index.rank == 1:
@@ -245,7 +248,7 @@ def _index_write(c: Lowering, x: Tensor, dim: int, index: Tensor, source: Tensor
 
 @rule("aten.index_put.default", "aten._unsafe_index_put.default", "aten._index_put_impl.default")
 def index_put(
-    c: Lowering, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False
+    c: Emitter, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False
 ) -> Tensor:
     first = indices[0] if indices else None
     if len(indices) == 1 and first is not None and first.dtype == torch.bool and first.const is None:
@@ -280,7 +283,7 @@ def index_put(
 
 
 @rule("aten.one_hot.default")
-def one_hot(c: Lowering, x: Tensor, num_classes: int = -1) -> Tensor:
+def one_hot(c: Emitter, x: Tensor, num_classes: int = -1) -> Tensor:
     if num_classes < 0:
         raise Unsupported("one_hot without num_classes: the result's shape depends on data")
     classes = c.reshape(c.constant(torch.arange(num_classes)), [*[1] * x.rank, num_classes])
@@ -290,7 +293,7 @@ def one_hot(c: Lowering, x: Tensor, num_classes: int = -1) -> Tensor:
 
 def _triangle(name: str) -> None:
     @rule(f"aten.{name}.default")
-    def lower(c: Lowering, x: Tensor, diagonal: int = 0) -> Tensor:
+    def lower(c: Emitter, x: Tensor, diagonal: int = 0) -> Tensor:
         keep = getattr(torch.ones(x.shape[-2:], dtype=torch.bool), name)(diagonal)
         mask = c.reshape(c.constant(keep), [*[1] * (x.rank - 2), *x.shape[-2:]])
         return c.where(mask, x, c.full((1,) * x.rank, 0, x.dtype))
@@ -301,7 +304,7 @@ _triangle("triu")
 
 
 @rule("aten.as_strided.default")
-def as_strided(c: Lowering, x: Tensor, size: Sequence[int], stride: Sequence[int], offset: int | None = None) -> Tensor:
+def as_strided(c: Emitter, x: Tensor, size: Sequence[int], stride: Sequence[int], offset: int | None = None) -> Tensor:
     """A look-up of known positions in the flat tensor (of a contiguous one: others have no such meaning in the graph)."""
     positions = torch.full(tuple(size), offset or 0, dtype=torch.int64)
     for dim, (count, step) in enumerate(zip(size, stride, strict=True)):
@@ -314,7 +317,7 @@ def as_strided(c: Lowering, x: Tensor, size: Sequence[int], stride: Sequence[int
 
 
 @rule("aten.diagonal.default")
-def diagonal(c: Lowering, x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+def diagonal(c: Emitter, x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     dims = [dim1 % x.rank, dim2 % x.rank]
     rest = [i for i in range(x.rank) if i not in dims]
     rows, columns = x.shape[dims[0]], x.shape[dims[1]]
@@ -344,7 +347,7 @@ def im2col(
 
 
 @rule("aten.bucketize.Tensor", "aten.searchsorted.Tensor")
-def bucketize(c: Lowering, a: Tensor, b: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+def bucketize(c: Emitter, a: Tensor, b: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Number of boundaries below each value."""
     values, bounds_ = (b, a) if "searchsorted" in str(c.node.target) else (a, b)
     if bounds_.rank != 1:
@@ -352,6 +355,16 @@ def bucketize(c: Lowering, a: Tensor, b: Tensor, *, out_int32: bool = False, rig
     line = c.reshape(c.cast(bounds_, values.dtype), [*[1] * values.rank, bounds_.shape[0]])
     hits = c.binary("le" if right else "lt", line, c.reshape(values, [*values.shape, 1]), torch.bool)
     return c.reduce("sum", c.cast(hits, c.out_dtype), [values.rank], False)
+
+
+@recipe("aten.histc.default")
+def histc(x: torch.Tensor, bins: int = 100, min: float = 0, max: float = 0) -> torch.Tensor:
+    if min == max:
+        raise NotImplementedError("histc without bounds: they depend on data")
+    place = torch.floor((x.reshape(-1, 1) - min) * (bins / (max - min)))
+    inside = (x.reshape(-1, 1) >= min) & (x.reshape(-1, 1) <= max)
+    hits = (torch.clamp(place, None, bins - 1) == torch.arange(bins, dtype=x.dtype)) & inside
+    return hits.to(x.dtype).sum(0)
 
 
 @recipe("aten.embedding_bag.padding_idx", "aten._embedding_bag_forward_only.default", "aten._embedding_bag.default")

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import torch
 
-from alchemist.frontends.torch.lowering import Lowering, Scalar, Tensor, recipe, rule
+from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
+from alchemist.frontends.torch.registry import recipe, rule
 
 
 @rule("aten.linear.default")
-def linear(c: Lowering, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if weight.rank == 1:
         return c.reshape(product(c, x, c.reshape(weight, [weight.shape[0], 1])), c.out_shape)
     rows = c.reshape(x, [1, *x.shape]) if x.rank == 1 else x
@@ -19,20 +20,20 @@ def linear(c: Lowering, x: Tensor, weight: Tensor, bias: Tensor | None = None) -
     return c.reshape(out, c.out_shape)
 
 
-def product(c: Lowering, a: Tensor, b: Tensor) -> Tensor:
+def product(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
     """Matrix product of operands of rank >= 2."""
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return c.emit("matmul", [a, b], {}, shape=[*batch, a.shape[-2], b.shape[-1]], dtype=a.dtype)
 
 
 @rule("aten.matmul.default", "aten.mm.default", "aten.bmm.default", "aten.mv.default", "aten.dot.default", "aten.vdot.default")
-def matmul(c: Lowering, a: Tensor, b: Tensor) -> Tensor:
+def matmul(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
     left = c.reshape(a, [1, a.shape[0]]) if a.rank == 1 else a
     right = c.reshape(b, [b.shape[0], 1]) if b.rank == 1 else b
     return c.reshape(product(c, left, right), c.out_shape)
 
 
-def _plus(c: Lowering, addend: Tensor, value: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+def _plus(c: Emitter, addend: Tensor, value: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     if alpha != 1:
         value = c.binary("multiply", value, alpha)
     if beta == 0:
@@ -43,25 +44,25 @@ def _plus(c: Lowering, addend: Tensor, value: Tensor, beta: Scalar, alpha: Scala
 
 
 @rule("aten.addmm.default")
-def addmm(c: Lowering, bias: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+def addmm(c: Emitter, bias: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     if alpha == 1 and beta == 1 and bias.rank == 1:
         return c.emit("linear", [a, b, bias], {"transpose_a": False, "transpose_b": False})
     return _plus(c, bias, product(c, a, b), beta, alpha)
 
 
 @rule("aten.baddbmm.default", "aten.addmv.default")
-def baddbmm(c: Lowering, addend: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+def baddbmm(c: Emitter, addend: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     return _plus(c, addend, matmul_value(c, a, b), beta, alpha)
 
 
-def matmul_value(c: Lowering, a: Tensor, b: Tensor) -> Tensor:
+def matmul_value(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
     if b.rank == 1:
         return c.reshape(product(c, a, c.reshape(b, [b.shape[0], 1])), a.shape[:-1])
     return product(c, a, b)
 
 
 @rule("aten.outer.default", "aten.ger.default")
-def outer(c: Lowering, a: Tensor, b: Tensor) -> Tensor:
+def outer(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
     left = c.reshape(c.cast(a, c.out_dtype), [a.shape[0], 1])
     return c.binary("multiply", left, c.reshape(c.cast(b, c.out_dtype), [1, b.shape[0]]))
 
@@ -73,8 +74,37 @@ def bilinear(a: torch.Tensor, b: torch.Tensor, weight: torch.Tensor, bias: torch
     return out if bias is None else out + bias
 
 
+@recipe("aten._cdist_forward.default", "aten.cdist.default")
+def cdist(a: torch.Tensor, b: torch.Tensor, p: float = 2.0, compute_mode: int | None = None) -> torch.Tensor:
+    gap = torch.abs(a.unsqueeze(-2) - b.unsqueeze(-3))
+    if p == 1:
+        return gap.sum(-1)
+    if p != 2:
+        raise NotImplementedError(f"cdist with p = {p}")
+    return torch.sqrt((gap * gap).sum(-1))
+
+
+@recipe("aten._grouped_mm.default", "transformers.grouped_mm_fallback.default")
+def grouped_mm(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    offs: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """Rows of `x` sorted by expert, `offs` their running counts: every expert on all rows, the others' rows set to zero."""
+    if x.dim() != 2 or weight.dim() != 3 or bias is not None:
+        raise NotImplementedError("grouped_mm other than [rows, in] x [experts, in, out]")
+    place = torch.arange(x.shape[0])
+    until = (place.unsqueeze(0) < offs.unsqueeze(1)).to(x.dtype)
+    before = torch.cat([torch.zeros(1, x.shape[0], dtype=x.dtype), until[:-1]])
+    member = (until - before).unsqueeze(-1)
+    out = torch.bmm(member * x.unsqueeze(0), weight).sum(0)
+    return out if out_dtype is None else out.to(out_dtype)
+
+
 @rule("aten._weight_norm.default", "aten._weight_norm_interface.default")
-def weight_norm(c: Lowering, v: Tensor, g: Tensor, dim: int = 0) -> Tensor | Sequence[Tensor]:
+def weight_norm(c: Emitter, v: Tensor, g: Tensor, dim: int = 0) -> Tensor | Sequence[Tensor]:
     dims = [i for i in range(v.rank) if i != dim % v.rank] if dim != -1 else list(range(v.rank))
     norm = c.unary("sqrt", c.reduce("sum", c.unary("square", v), dims, True))
     out = c.binary("multiply", v, c.binary("div", g, norm))

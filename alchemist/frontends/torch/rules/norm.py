@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 import torch
 
-from alchemist.frontends.torch.lowering import Lowering, Tensor, recipe, rule
+from alchemist.frontends.torch.emitter import Emitter, Tensor
+from alchemist.frontends.torch.registry import recipe, rule
 
 
 @rule("aten.layer_norm.default")
 def layer_norm(
-    c: Lowering,
+    c: Emitter,
     x: Tensor,
     normalized_shape: Sequence[int],
     weight: Tensor | None = None,
@@ -27,14 +28,14 @@ def layer_norm(
 
 @rule("aten.native_layer_norm.default")
 def native_layer_norm(
-    c: Lowering, x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+    c: Emitter, x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> list[Tensor]:
     return [layer_norm(c, x, shape, weight, bias, eps)]
 
 
 @rule("aten.rms_norm.default")
 def rms_norm(
-    c: Lowering, x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+    c: Emitter, x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     epsilon = torch.finfo(x.dtype).eps if eps is None else eps
     attributes = {"normalized_shape": list(normalized_shape), "epsilon": epsilon}
@@ -43,14 +44,14 @@ def rms_norm(
 
 @rule("aten._fused_rms_norm.default")
 def fused_rms_norm(
-    c: Lowering, x: Tensor, shape: Sequence[int], weight: Tensor | None, eps: float | None
+    c: Emitter, x: Tensor, shape: Sequence[int], weight: Tensor | None, eps: float | None
 ) -> list[Tensor]:
     return [rms_norm(c, x, shape, weight, eps)]
 
 
 @rule("aten.batch_norm.default")
 def batch_norm(
-    c: Lowering,
+    c: Emitter,
     x: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -75,7 +76,7 @@ def batch_norm(
     return c.emit("batch_norm_inference", [x, weight, bias, mean, variance], attributes, shape=x.shape, dtype=x.dtype)
 
 
-def _statistics(c: Lowering, x: Tensor) -> tuple[Tensor, Tensor]:
+def _statistics(c: Emitter, x: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and biased variance per channel, both [C]."""
     dims = [i for i in range(x.rank) if i != 1]
     mean = c.reduce("mean", x, dims, True)
@@ -85,14 +86,14 @@ def _statistics(c: Lowering, x: Tensor) -> tuple[Tensor, Tensor]:
 
 @rule("aten._native_batch_norm_legit_no_training.default")
 def native_batch_norm(
-    c: Lowering, x: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, variance: Tensor, momentum: float, eps: float
+    c: Emitter, x: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, variance: Tensor, momentum: float, eps: float
 ) -> list[Tensor]:
     return [batch_norm(c, x, weight, bias, mean, variance, False, momentum, eps)]
 
 
 @rule("aten.group_norm.default")
 def group_norm(
-    c: Lowering,
+    c: Emitter,
     x: Tensor,
     groups: int,
     weight: Tensor | None = None,
@@ -106,7 +107,7 @@ def group_norm(
 
 @rule("aten.native_group_norm.default")
 def native_group_norm(
-    c: Lowering, x: Tensor, weight: Tensor | None, bias: Tensor | None, n: int, channels: int, size: int, groups: int, eps: float
+    c: Emitter, x: Tensor, weight: Tensor | None, bias: Tensor | None, n: int, channels: int, size: int, groups: int, eps: float
 ) -> list[Tensor]:
     return [group_norm(c, x, groups, weight, bias, eps)]
 
@@ -132,7 +133,7 @@ def instance_norm(
 def local_response_norm(x: torch.Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> torch.Tensor:
     squares = torch.nn.functional.pad(x * x, [0, 0] * (x.dim() - 2) + [size // 2, (size - 1) // 2])
     window = sum(squares.narrow(1, i, x.shape[1]) for i in range(size))
-    return x / (k + window * (alpha / size)) ** beta  # type: ignore[operator, no-any-return]
+    return x / (k + window * (alpha / size)) ** beta
 
 
 @recipe("aten.cosine_similarity.default")

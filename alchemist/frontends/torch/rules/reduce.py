@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import torch
 
+from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.lowering import Lowering, Scalar, Tensor, recipe, rule
+from alchemist.frontends.torch.registry import recipe, rule
 
 Dims = int | Sequence[int] | None
 
@@ -22,7 +23,7 @@ def as_list(dims: Dims) -> list[int] | None:
 
 def _reduction(names: Sequence[str], ttir: str) -> None:
     @rule(*(f"aten.{name}" for name in names))
-    def lower(c: Lowering, x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+    def lower(c: Emitter, x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
         return c.reduce(ttir, c.cast(x, c.out_dtype), as_list(dim), keepdim)
 
 
@@ -35,7 +36,7 @@ _reduction(("prod.default", "prod.dim_int"), "prod")
 
 def _truth(names: Sequence[str], ttir: str) -> None:
     @rule(*(f"aten.{name}" for name in names))
-    def lower(c: Lowering, x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    def lower(c: Emitter, x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         return c.reduce(ttir, c.cast(x, torch.bool), as_list(dim), keepdim)
 
 
@@ -45,12 +46,12 @@ _truth(("all.default", "all.dim", "all.dims"), "reduce_and")
 
 def _with_indices(name: str, ttir: str) -> None:
     @rule(f"aten.{name}.dim")
-    def lower(c: Lowering, x: Tensor, dim: int, keepdim: bool = False) -> list[Tensor]:
+    def lower(c: Emitter, x: Tensor, dim: int, keepdim: bool = False) -> list[Tensor]:
         values = c.reduce(ttir, x, [dim], keepdim)
         return [values, _arg(c, x, dim, keepdim, ttir == "min", values.shape)]
 
 
-def _arg(c: Lowering, x: Tensor, dim: int | None, keepdim: bool, smallest: bool, shape: Sequence[int]) -> Tensor:
+def _arg(c: Emitter, x: Tensor, dim: int | None, keepdim: bool, smallest: bool, shape: Sequence[int]) -> Tensor:
     if smallest:
         x = c.unary("neg", x)
     if dim is None and x.rank != 1:
@@ -66,18 +67,18 @@ _with_indices("min", "min")
 
 
 @rule("aten.argmax.default")
-def argmax(c: Lowering, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+def argmax(c: Emitter, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     return _arg(c, x, dim, keepdim, False, c.out_shape)
 
 
 @rule("aten.argmin.default")
-def argmin(c: Lowering, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+def argmin(c: Emitter, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     return _arg(c, x, dim, keepdim, True, c.out_shape)
 
 
 def _scan(name: str) -> None:
     @rule(f"aten.{name}.default")
-    def lower(c: Lowering, x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
+    def lower(c: Emitter, x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
         x = c.cast(x, c.out_dtype)
         return c.emit(name, [x], {"dim": dim % x.rank}) if x.rank else x
 
@@ -88,7 +89,7 @@ _scan("cumprod")
 
 @rule("aten.diff.default")
 def diff(
-    c: Lowering, x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    c: Emitter, x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
     dim %= x.rank
     x = c.concat([part for part in (prepend, x, append) if part is not None], dim)
@@ -100,39 +101,39 @@ def diff(
 
 
 @rule("aten.topk.default")
-def topk(c: Lowering, x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> list[Tensor]:  # noqa: A002
+def topk(c: Emitter, x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> list[Tensor]:
     shape = tuple(c.out[0].shape)
     attributes = {"k": k, "dim": dim % x.rank, "largest": largest, "sorted": sorted}
     return c.emit_many("topk", [x], attributes, [(shape, x.dtype), (shape, torch.int64)])
 
 
 @rule("aten.sort.default")
-def sort(c: Lowering, x: Tensor, dim: int = -1, descending: bool = False) -> list[Tensor]:
+def sort(c: Emitter, x: Tensor, dim: int = -1, descending: bool = False) -> list[Tensor]:
     return _sorted(c, x, dim, descending, False)
 
 
 @rule("aten.sort.stable")
-def sort_stable(c: Lowering, x: Tensor, *, stable: bool = False, dim: int = -1, descending: bool = False) -> list[Tensor]:
+def sort_stable(c: Emitter, x: Tensor, *, stable: bool = False, dim: int = -1, descending: bool = False) -> list[Tensor]:
     return _sorted(c, x, dim, descending, stable)
 
 
 @rule("aten.argsort.default", "aten.argsort.stable")
-def argsort(c: Lowering, x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+def argsort(c: Emitter, x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
     return _sorted(c, x, dim, descending, stable)[1]
 
 
-def _sorted(c: Lowering, x: Tensor, dim: int, descending: bool, stable: bool) -> list[Tensor]:
+def _sorted(c: Emitter, x: Tensor, dim: int, descending: bool, stable: bool) -> list[Tensor]:
     attributes = {"dim": dim % x.rank, "descending": descending, "stable": stable}
     return c.emit_many("sort", [x], attributes, [(x.shape, x.dtype), (x.shape, torch.int64)])
 
 
 @rule("aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default")
-def softmax(c: Lowering, x: Tensor, dim: int, dtype: torch.dtype | bool | None = None) -> Tensor:
+def softmax(c: Emitter, x: Tensor, dim: int, dtype: torch.dtype | bool | None = None) -> Tensor:
     return c.emit("softmax", [c.cast(x, c.out_dtype)], {"dimension": dim, "numericStable": True})
 
 
 @rule("aten.log_softmax.int", "aten._log_softmax.default")
-def log_softmax(c: Lowering, x: Tensor, dim: int, dtype: torch.dtype | bool | None = None) -> Tensor:
+def log_softmax(c: Emitter, x: Tensor, dim: int, dtype: torch.dtype | bool | None = None) -> Tensor:
     x = c.cast(x, c.out_dtype)
     shifted = c.binary("subtract", x, c.reduce("max", x, [dim], True))
     total = c.reduce("sum", c.unary("exp", shifted), [dim], True)
@@ -140,14 +141,14 @@ def log_softmax(c: Lowering, x: Tensor, dim: int, dtype: torch.dtype | bool | No
 
 
 @rule("aten.logsumexp.default")
-def logsumexp(c: Lowering, x: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+def logsumexp(c: Emitter, x: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     x = c.cast(x, c.out_dtype)
     peak = c.reduce("max", x, as_list(dim), True)
     total = c.reduce("sum", c.unary("exp", c.binary("subtract", x, peak)), as_list(dim), True)
     return c.reshape(c.binary("add", c.unary("log", total), peak), c.out_shape)
 
 
-def _variance(c: Lowering, x: Tensor, dim: Dims, keepdim: bool, correction: Scalar | None) -> tuple[Tensor, Tensor]:
+def _variance(c: Emitter, x: Tensor, dim: Dims, keepdim: bool, correction: Scalar | None) -> tuple[Tensor, Tensor]:
     """(variance, mean), both with reduced dimensions kept."""
     dims = as_list(dim) or list(range(x.rank))
     count = math.prod(x.shape[d] for d in dims)
@@ -162,43 +163,43 @@ def _variance(c: Lowering, x: Tensor, dim: Dims, keepdim: bool, correction: Scal
 
 @rule("aten.var.correction")
 def var(
-    c: Lowering, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
+    c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
 ) -> Tensor:
     return c.reshape(_variance(c, x, dim, keepdim, correction)[0], c.out_shape)
 
 
 @rule("aten.std.correction")
 def std(
-    c: Lowering, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
+    c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
 ) -> Tensor:
     return c.unary("sqrt", c.reshape(_variance(c, x, dim, keepdim, correction)[0], c.out_shape))
 
 
 @rule("aten.var_mean.correction")
 def var_mean(
-    c: Lowering, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
+    c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
 ) -> list[Tensor]:
     shape = tuple(c.out[0].shape)
     return [c.reshape(part, shape) for part in _variance(c, x, dim, keepdim, correction)]
 
 
 @rule("aten.var.dim")
-def var_dim(c: Lowering, x: Tensor, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+def var_dim(c: Emitter, x: Tensor, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     return c.reshape(_variance(c, x, dim, keepdim, int(unbiased))[0], c.out_shape)
 
 
 @rule("aten.std.dim")
-def std_dim(c: Lowering, x: Tensor, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+def std_dim(c: Emitter, x: Tensor, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     return c.unary("sqrt", var_dim(c, x, dim, unbiased, keepdim))
 
 
 @recipe("aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim")
 def vector_norm(
-    x: torch.Tensor, ord: float = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None  # noqa: A002
+    x: torch.Tensor, ord: float = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
     x = x if dtype is None else x.to(dtype)
     dims = list(range(x.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
-    ord = 2 if ord is None else ord  # noqa: A001
+    ord = 2 if ord is None else ord
     if ord == 2:
         return torch.sqrt(torch.sum(x * x, dims, keepdim))
     if ord == 1:
@@ -210,4 +211,4 @@ def vector_norm(
 
 @recipe("aten.norm.Scalar")
 def norm_all(x: torch.Tensor, p: float = 2) -> torch.Tensor:
-    return vector_norm(x, p)  # type: ignore[no-any-return]
+    return vector_norm(x, p)

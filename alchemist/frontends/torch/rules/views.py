@@ -7,27 +7,29 @@ from typing import Any
 
 import torch
 
+from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.lowering import Lowering, Scalar, Tensor, rule
+from alchemist.frontends.torch.registry import rule
 
 RESHAPES = (
-    "view.default reshape.default _unsafe_view.default flatten.using_ints unflatten.int squeeze.default squeeze.dim squeeze.dims "
-    "unsqueeze.default view_as.default view_copy.default ravel.default _reshape_alias.default unsqueeze_copy.default reshape_as.default"
+    "view.default reshape.default _unsafe_view.default flatten.using_ints unflatten.int squeeze.default squeeze.dim "
+    "squeeze.dims unsqueeze.default view_as.default view_copy.default ravel.default _reshape_alias.default "
+    "unsqueeze_copy.default reshape_as.default"
 )
 
 
 @rule(*(f"aten.{name}" for name in RESHAPES.split()))
-def reshape(c: Lowering, x: Tensor, *_args: Any, **_kwargs: Any) -> Tensor:
+def reshape(c: Emitter, x: Tensor, *_args: Any, **_kwargs: Any) -> Tensor:
     return c.reshape(x, c.out_shape)
 
 
 @rule("aten.permute.default", "aten.permute_copy.default")
-def permute(c: Lowering, x: Tensor, dims: Sequence[int]) -> Tensor:
+def permute(c: Emitter, x: Tensor, dims: Sequence[int]) -> Tensor:
     return c.permute(x, dims)
 
 
 @rule("aten.transpose.int", "aten.swapaxes.default", "aten.swapdims.default")
-def transpose(c: Lowering, x: Tensor, a: int, b: int) -> Tensor:
+def transpose(c: Emitter, x: Tensor, a: int, b: int) -> Tensor:
     dims = list(range(x.rank))
     if x.rank:
         dims[a], dims[b] = dims[b], dims[a]
@@ -35,7 +37,7 @@ def transpose(c: Lowering, x: Tensor, a: int, b: int) -> Tensor:
 
 
 @rule("aten.t.default", "aten.numpy_T.default", "aten.mT.default", "aten.adjoint.default")
-def t(c: Lowering, x: Tensor) -> Tensor:
+def t(c: Emitter, x: Tensor) -> Tensor:
     if x.rank < 2:
         return x
     swapped = list(range(x.rank))
@@ -45,7 +47,7 @@ def t(c: Lowering, x: Tensor) -> Tensor:
 
 
 @rule("aten.movedim.intlist", "aten.movedim.int")
-def movedim(c: Lowering, x: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+def movedim(c: Emitter, x: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     return c.permute(x, _moved(x.rank, source, destination))
 
 
@@ -58,12 +60,12 @@ def _moved(rank: int, source: int | Sequence[int], destination: int | Sequence[i
 
 
 @rule("aten.expand.default", "aten.expand_as.default", "aten.broadcast_to.default", "aten.expand_copy.default")
-def expand(c: Lowering, x: Tensor, *_args: Any, **_kwargs: Any) -> Tensor:
+def expand(c: Emitter, x: Tensor, *_args: Any, **_kwargs: Any) -> Tensor:
     return c.expand(x, c.out_shape)
 
 
 @rule("aten.repeat.default", "aten.tile.default")
-def repeat(c: Lowering, x: Tensor, repeats: Sequence[int]) -> Tensor:
+def repeat(c: Emitter, x: Tensor, repeats: Sequence[int]) -> Tensor:
     shape = c.out_shape
     x = c.reshape(x, (1,) * (len(shape) - x.rank) + x.shape)
     factors = [want // have if have else 1 for want, have in zip(shape, x.shape, strict=True)]
@@ -75,7 +77,7 @@ def repeat(c: Lowering, x: Tensor, repeats: Sequence[int]) -> Tensor:
 
 
 @rule("aten.repeat_interleave.self_int")
-def repeat_interleave(c: Lowering, x: Tensor, repeats: int, dim: int | None = None, output_size: int | None = None) -> Tensor:
+def repeat_interleave(c: Emitter, x: Tensor, repeats: int, dim: int | None = None, output_size: int | None = None) -> Tensor:
     if dim is None:
         x, dim = c.reshape(x, [torch.Size(x.shape).numel()]), 0
     return c.emit("repeat_interleave", [x], {"repeats": repeats, "dim": dim % x.rank})
@@ -88,23 +90,23 @@ def bounds(size: int, start: int | None, end: int | None) -> tuple[int, int]:
 
 
 @rule("aten.slice.Tensor", "aten.slice_copy.Tensor")
-def slice_(c: Lowering, x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+def slice_(c: Emitter, x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     return c.slice(x, dim % x.rank, *bounds(x.shape[dim], start, end), step)
 
 
 @rule("aten.narrow.default")
-def narrow(c: Lowering, x: Tensor, dim: int, start: int, length: int) -> Tensor:
+def narrow(c: Emitter, x: Tensor, dim: int, start: int, length: int) -> Tensor:
     start = start % x.shape[dim] if start < 0 else start
     return c.slice(x, dim % x.rank, start, start + length)
 
 
 @rule("aten.select.int", "aten.select_copy.int")
-def select(c: Lowering, x: Tensor, dim: int, index: int) -> Tensor:
+def select(c: Emitter, x: Tensor, dim: int, index: int) -> Tensor:
     index %= x.shape[dim]
     return c.reshape(c.slice(x, dim % x.rank, index, index + 1), c.out_shape)
 
 
-def _pieces(c: Lowering, x: Tensor, dim: int, sizes: Sequence[int]) -> list[Tensor]:
+def _pieces(c: Emitter, x: Tensor, dim: int, sizes: Sequence[int]) -> list[Tensor]:
     out, start = [], 0
     for size in sizes:
         out.append(c.slice(x, dim % x.rank, start, start + size))
@@ -117,37 +119,37 @@ def _pieces(c: Lowering, x: Tensor, dim: int, sizes: Sequence[int]) -> list[Tens
     "aten.split_with_sizes_copy.default", "aten.split_copy.Tensor", "aten.unsafe_split.Tensor", "aten.unsafe_chunk.default",
     "aten.tensor_split.indices",
 )  # fmt: skip
-def split(c: Lowering, x: Tensor, _sizes: Any, dim: int = 0) -> list[Tensor]:
+def split(c: Emitter, x: Tensor, _sizes: Any, dim: int = 0) -> list[Tensor]:
     return _pieces(c, x, dim, [int(part.shape[dim]) for part in c.out])
 
 
 @rule("aten.unbind.int")
-def unbind(c: Lowering, x: Tensor, dim: int = 0) -> list[Tensor]:
+def unbind(c: Emitter, x: Tensor, dim: int = 0) -> list[Tensor]:
     rest = [size for i, size in enumerate(x.shape) if i != dim % x.rank]
     return [c.reshape(piece, rest) for piece in _pieces(c, x, dim, [1] * x.shape[dim])]
 
 
 @rule("aten.cat.default", "aten.concat.default", "aten.concatenate.default")
-def cat(c: Lowering, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def cat(c: Emitter, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     parts = [c.cast(part, c.out_dtype) for part in tensors if part.shape != (0,)]
     whole = [part for part in parts if part.shape[dim]]
     return c.concat(whole or parts[:1], dim % len(c.out_shape))
 
 
 @rule("aten.stack.default")
-def stack(c: Lowering, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def stack(c: Emitter, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     dim %= len(c.out_shape)
     shape = [1 if i == dim else size for i, size in enumerate(c.out_shape)]
     return c.concat([c.reshape(c.cast(part, c.out_dtype), shape) for part in tensors], dim)
 
 
 @rule("aten.flip.default")
-def flip(c: Lowering, x: Tensor, dims: Sequence[int]) -> Tensor:
+def flip(c: Emitter, x: Tensor, dims: Sequence[int]) -> Tensor:
     return c.emit("reverse", [x], {"dimensions": sorted(dim % x.rank for dim in dims)}) if dims else x
 
 
 @rule("aten.roll.default")
-def roll(c: Lowering, x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+def roll(c: Emitter, x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     if not dims:
         flat = c.reshape(x, [torch.Size(x.shape).numel()])
         return c.reshape(_rolled(c, flat, 0, shifts[0]), x.shape)
@@ -156,7 +158,7 @@ def roll(c: Lowering, x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()
     return x
 
 
-def _rolled(c: Lowering, x: Tensor, dim: int, shift: int) -> Tensor:
+def _rolled(c: Emitter, x: Tensor, dim: int, shift: int) -> Tensor:
     size = x.shape[dim]
     cut = (size - shift % size) % size if size else 0
     if cut == 0:
@@ -165,7 +167,7 @@ def _rolled(c: Lowering, x: Tensor, dim: int, shift: int) -> Tensor:
 
 
 @rule("aten.constant_pad_nd.default")
-def constant_pad(c: Lowering, x: Tensor, pad: Sequence[int], value: Scalar = 0) -> Tensor:
+def constant_pad(c: Emitter, x: Tensor, pad: Sequence[int], value: Scalar = 0) -> Tensor:
     padding = [0] * (2 * x.rank)
     for i in range(len(pad) // 2):
         dim = x.rank - 1 - i
@@ -187,13 +189,13 @@ def constant_pad(c: Lowering, x: Tensor, pad: Sequence[int], value: Scalar = 0) 
 
 
 @rule("aten.pad.default")
-def pad(c: Lowering, x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+def pad(c: Emitter, x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     if mode == "constant":
         return constant_pad(c, x, pad, value or 0)
     return _edge_pad(c, x, pad, mode)
 
 
-def _edge_pad(c: Lowering, x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
+def _edge_pad(c: Emitter, x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     """Padding from the tensor's own values, one dimension after the other."""
     for i in range(len(pad) // 2):
         dim = x.rank - 1 - i
@@ -224,7 +226,7 @@ def _edge_rule(mode: str, ranks: Sequence[int]) -> None:
     aten = {"reflect": "reflection", "replicate": "replication"}[mode]
 
     @rule(*(f"aten.{aten}_pad{rank}d.default" for rank in ranks))
-    def lower(c: Lowering, x: Tensor, padding: Sequence[int]) -> Tensor:
+    def lower(c: Emitter, x: Tensor, padding: Sequence[int]) -> Tensor:
         return _edge_pad(c, x, padding, mode)
 
 
@@ -233,7 +235,7 @@ _edge_rule("replicate", (1, 2, 3))
 
 
 @rule("aten.select_scatter.default")
-def select_scatter(c: Lowering, x: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
+def select_scatter(c: Emitter, x: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
     dim, index = dim % x.rank, index % x.shape[dim]
     shape = [1 if i == dim else size for i, size in enumerate(x.shape)]
     return _spliced(c, x, c.reshape(c.cast(source, x.dtype), shape), dim, index)
@@ -241,7 +243,7 @@ def select_scatter(c: Lowering, x: Tensor, source: Tensor, dim: int, index: int)
 
 @rule("aten.slice_scatter.default")
 def slice_scatter(
-    c: Lowering, x: Tensor, source: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    c: Emitter, x: Tensor, source: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
     dim %= x.rank
     begin, stop = bounds(x.shape[dim], start, end)
@@ -255,7 +257,7 @@ def slice_scatter(
     return c.concat(pieces, dim)
 
 
-def _spliced(c: Lowering, x: Tensor, source: Tensor, dim: int, start: int) -> Tensor:
+def _spliced(c: Emitter, x: Tensor, source: Tensor, dim: int, start: int) -> Tensor:
     """`x` with the rows from `start` replaced by `source`."""
     stop, size = start + source.shape[dim], x.shape[dim]
     if source.shape[dim] == 0:
@@ -268,7 +270,7 @@ def _spliced(c: Lowering, x: Tensor, source: Tensor, dim: int, start: int) -> Te
 
 
 @rule("aten.unfold.default")
-def unfold(c: Lowering, x: Tensor, dimension: int, size: int, step: int) -> Tensor:
+def unfold(c: Emitter, x: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows along a dimension; each becomes a slice, the window's inside the last dimension."""
     if x.rank == 0:
         return c.reshape(x, c.out_shape)
@@ -291,7 +293,7 @@ def unfold(c: Lowering, x: Tensor, dimension: int, size: int, step: int) -> Tens
 
 
 @rule("aten.pixel_shuffle.default")
-def pixel_shuffle(c: Lowering, x: Tensor, factor: int) -> Tensor:
+def pixel_shuffle(c: Emitter, x: Tensor, factor: int) -> Tensor:
     *batch, channels, height, width = x.shape
     n = len(batch)
     split = c.reshape(x, [*batch, channels // factor**2, factor, factor, height, width])
@@ -300,7 +302,7 @@ def pixel_shuffle(c: Lowering, x: Tensor, factor: int) -> Tensor:
 
 
 @rule("aten.pixel_unshuffle.default")
-def pixel_unshuffle(c: Lowering, x: Tensor, factor: int) -> Tensor:
+def pixel_unshuffle(c: Emitter, x: Tensor, factor: int) -> Tensor:
     *batch, channels, height, width = x.shape
     n = len(batch)
     split = c.reshape(x, [*batch, channels, height // factor, factor, width // factor, factor])

@@ -51,6 +51,11 @@ class Call:
         return [self._env[value] for value in operands(self._op, name)]
 
 
+def number(value: float) -> float:
+    """An F32 attribute's value (its shortest decimal form may lie beyond the largest float32)."""
+    return float(np.float32(value)) if isinstance(value, float) else value
+
+
 def pair(value: int | Sequence[int], count: int = 2) -> list[int]:
     return [value] * count if isinstance(value, int) else list(value)
 
@@ -101,7 +106,7 @@ for _name, _other in BINARY.items():
 
 REFERENCE |= {
     "leaky_relu": lambda c: F.leaky_relu(c["input"], c.a["parameter"]),
-    "clamp_scalar": lambda c: c["input"].clamp(c.a["min"], c.a["max"]),
+    "clamp_scalar": lambda c: c["input"].clamp(number(c.a["min"]), number(c.a["max"])),
     "where": lambda c: torch.where(c["first"], c["second"], c["third"]),
     "typecast": lambda c: c["input"].to(c.dtypes[0]),
     "reshape": lambda c: c["input"].reshape(list(c.a["shape"])),
@@ -111,12 +116,12 @@ REFERENCE |= {
     "repeat_interleave": lambda c: c["input"].repeat_interleave(c.a["repeats"], c.a["dim"]),
     "concat": lambda c: torch.cat(c.group("inputs"), c.a["dim"]),
     "reverse": lambda c: c["input"].flip(list(c.a["dimensions"])),
-    "full": lambda c: torch.full(list(c.a["shape"]), c.a["fill_value"], dtype=c.dtypes[0]),
+    "full": lambda c: torch.full(list(c.a["shape"]), number(c.a["fill_value"]), dtype=c.dtypes[0]),
     "arange": lambda c: torch.arange(c.a["start"], c.a["end"], c.a["step"], dtype=c.dtypes[0]),
     "constant": lambda c: from_numpy(np.asarray(c.a["value"])),
     "softmax": lambda c: F.softmax(c["input"], c.a["dimension"]),
-    "cumsum": lambda c: c["input"].cumsum(c.a["dim"]),
-    "cumprod": lambda c: c["input"].cumprod(c.a["dim"]),
+    "cumsum": lambda c: c["input"].cumsum(c.a["dim"], dtype=c["input"].dtype),
+    "cumprod": lambda c: c["input"].cumprod(c.a["dim"], dtype=c["input"].dtype),
     "sort": lambda c: list(torch.sort(c["input"], dim=c.a["dim"], descending=c.a["descending"], stable=True)),
     "topk": lambda c: list(torch.topk(c["input_tensor"], c.a["k"], c.a["dim"], c.a["largest"], c.a["sorted"])),
     "gather": lambda c: torch.gather(c["input"], c.a["dim"], c["index"]),
@@ -215,7 +220,13 @@ def _conv(rank: int) -> Callable[[Call], T]:
         dilation = pair(c.a.get("dilation", 1), rank)
         function = [F.conv1d, F.conv2d, F.conv3d][rank - 1]
         out = function(
-            x, c["weight"], None if bias is None else bias.flatten(), pair(c.a["stride"], rank), 0, dilation, c.a["groups"]
+            x,
+            c["weight"],
+            None if bias is None else bias.flatten(),
+            pair(c.a["stride"], rank),
+            0,
+            dilation,
+            c.a["groups"],
         )
         return out.permute([order.index(i) for i in range(rank + 2)])
 
@@ -249,7 +260,9 @@ def max_pool2d(c: Call) -> T:
 def avg_pool2d(c: Call) -> T:
     x = c["input"].permute(0, 3, 1, 2)
     a = c.a
-    out = F.avg_pool2d(x, pair(a["kernel"]), pair(a["stride"]), pair(a["padding"]), a["ceil_mode"], a["count_include_pad"])
+    out = F.avg_pool2d(
+        x, pair(a["kernel"]), pair(a["stride"]), pair(a["padding"]), a["ceil_mode"], a["count_include_pad"]
+    )
     return out.permute(0, 2, 3, 1)
 
 
@@ -273,7 +286,8 @@ def attention(c: Call) -> T:
         assert q.shape[2] == k.shape[2]
         scores = scores.masked_fill(~torch.ones(scores.shape[-2:], dtype=torch.bool).tril(), -math.inf)
     if mask is not None:
-        assert mask.dim() == 4 and mask.shape[2:] == scores.shape[2:]
+        assert mask.dim() == 4
+        assert mask.shape[2:] == scores.shape[2:]
         scores = scores + mask
     return torch.matmul(F.softmax(scores, -1), v)
 
@@ -307,8 +321,3 @@ def interpret(module: ModuleOp, inputs: Sequence[T]) -> list[T]:
 def run(result: FrontendResult) -> list[T]:
     """The captured module on the captured arguments."""
     return interpret(result.module, [from_numpy(argument.value()) for argument in result.arguments])
-
-
-def ops_of(result: FrontendResult) -> list[str]:
-    func = next(iter(result.module.body.block.ops))
-    return [op.name.removeprefix("ttir.") for op in func.regions[0].block.ops if op.name != "func.return"]

@@ -1,0 +1,398 @@
+"""Names, scopes, lines, arguments, constants, mutation, golden values and errors."""
+
+from __future__ import annotations
+
+import collections
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import ttir_in_torch
+from torch_checking import check, names, ops
+
+from alchemist.errors import FrontendError, InputError, UnsupportedOpError
+from alchemist.frontends.torch import capture
+from alchemist.ir.access import argument_attrs
+from alchemist.ir.location import Scope
+
+HERE = "test_capture.py"
+
+
+def line_of(text: str) -> int:
+    with open(__file__, encoding="utf-8") as file:
+        return next(number for number, line in enumerate(file, 1) if text in line)
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.norm = nn.LayerNorm(4)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        hidden = self.norm(hidden + F.gelu(self.fc(hidden)))  # the block's statement
+        return hidden
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(), Block()])
+        self.register_buffer("positions", torch.arange(3), persistent=False)
+        self.table = nn.Embedding(8, 4)
+
+    def forward(self, tokens: torch.Tensor, scale: float = 1.0) -> dict[str, torch.Tensor]:
+        hidden = self.table(tokens) + self.table(self.positions)
+        for block in self.blocks:
+            hidden = block(hidden)
+        return {"hidden": hidden * scale, "pooled": hidden.mean(1)}
+
+
+def test_scopes_lines_and_names() -> None:
+    result = check(Net().eval(), (torch.tensor([[1, 2, 3]]),), {"scale": 2.0})
+    assert result.model_name == "Net"
+    assert [a.name for a in result.arguments if a.kind == "input"] == ["tokens"]
+    parameters = {a.name for a in result.arguments if a.kind == "parameter"}
+    assert parameters == {"table.weight"} | {
+        f"blocks.{i}.{name}" for i in (0, 1) for name in ("fc.weight", "fc.bias", "norm.weight", "norm.bias")
+    }
+    assert [output.name for output in result.outputs] == ["hidden", "pooled"]
+    linears = [info for name, info in ops(result) if name == "linear"]
+    assert [info.name for info in linears] == ["linear", "linear_1"]
+    block = f"{Block.__module__}.Block"
+    for i, info in enumerate(linears):
+        assert info.op == "aten.linear.default"
+        assert Scope(f"blocks.{i}", block) in info.scopes
+        assert info.scopes[0].path == ""
+        assert info.scopes[-1] == Scope(f"blocks.{i}.fc", "torch.nn.modules.linear.Linear")
+        assert all(not frame.file.startswith("torch/") for frame in info.frames)
+        assert info.frames[-1].line == line_of("# the block's statement")
+        assert info.frames[-1].file.endswith(HERE)
+    file = linears[0].frames[-1].file
+    assert "the block's statement" in result.source_files[file]
+    assert result.class_sources[block] == (file, line_of("def forward(self, hidden"))
+    declared = [row["ttir.name"] for row in argument_attrs(next(iter(result.module.body.block.ops)))]
+    assert declared == [argument.name for argument in result.arguments]
+
+
+def test_constants_fold_to_slices_and_uniform_values() -> None:
+    """Positions known at export turn the look-up into a slice; nothing of the index arithmetic is left."""
+    result = check(Net().eval(), (torch.tensor([[1, 2, 3]]),))
+    assert names(result).count("embedding") == 1
+    assert "slice_static" in names(result)
+    assert "positions" not in {a.name for a in result.arguments}
+
+
+def test_names_of_ops_match_golden_ops() -> None:
+    model = Net().eval()
+    result = capture(model, (torch.tensor([[1, 2, 3]]),))
+    assert result.golden_ops is not None
+    values = result.golden_ops()
+    named = [info.name for _, info in ops(result) if info.name]
+    assert len(named) == len(set(named)) >= 10
+    assert set(named) <= set(values)
+    assert values["linear"].shape == (1, 3, 4)
+
+
+class Pair(NamedTuple):
+    left: torch.Tensor
+    right: torch.Tensor
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: x + 1, ["output"]),
+        (lambda x: (x + 1,), ["output"]),
+        (lambda x: (x + 1, x + 2), ["output_0", "output_1"]),
+        (lambda x: [x + 1, (x + 2, x + 3)], ["output_0", "output_1_0", "output_1_1"]),
+        (lambda x: {"a": x + 1, "b": {"c": x}}, ["a", "b.c"]),
+        (lambda x: collections.OrderedDict(z=x + 1), ["z"]),
+        (lambda x: Pair(x + 1, x), ["left", "right"]),
+        (lambda x: (x, None, x), ["output_0", "output_2"]),
+    ],
+)
+def test_output_names(function: Any, expected: list[str]) -> None:
+    result = check(function, (torch.ones(2),))
+    assert [output.name for output in result.outputs] == expected
+
+
+def test_input_names_of_nested_arguments() -> None:
+    class Nested(nn.Module):
+        def forward(self, x: torch.Tensor, *rest: torch.Tensor, flag: bool, state: dict[str, Any]) -> torch.Tensor:
+            out = x + rest[0] - rest[1] + state["h"][0]
+            return out * 2 if flag else out + state["c"]
+
+    args = tuple(torch.full((2,), float(i)) for i in range(3))
+    state = {"h": [torch.ones(2), torch.ones(2)], "c": torch.ones(2)}
+    result = check(Nested(), args, {"flag": True, "state": state})
+    assert [a.name for a in result.arguments] == ["x", "rest_0", "rest_1", "state.h.0", "state.h.1", "state.c"]
+
+
+def test_function_with_closed_over_module_keeps_parameter_names() -> None:
+    encoder = nn.Linear(3, 2)
+
+    def pooled(tokens: torch.Tensor) -> torch.Tensor:
+        return encoder(tokens).mean(0)
+
+    result = check(pooled, (torch.ones(4, 3),))
+    assert result.model_name == "pooled"
+    assert [a.name for a in result.arguments] == ["tokens", "encoder.weight", "encoder.bias"]
+    assert all("alchemist" not in frame.file for _, info in ops(result) for frame in info.frames)
+
+
+def test_bound_method() -> None:
+    model = Net().eval()
+    result = check(model.blocks[0].forward, (torch.ones(2, 4),))
+    assert "model.fc.weight" in {a.name for a in result.arguments}
+
+
+def test_tied_parameters_are_one_argument_with_the_first_name() -> None:
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed = nn.Embedding(5, 4)
+            self.head = nn.Linear(4, 5, bias=False)
+            self.head.weight = self.embed.weight
+
+        def forward(self, ids: torch.Tensor) -> torch.Tensor:
+            return self.head(self.embed(ids))
+
+    result = check(Tied(), (torch.tensor([1, 2]),))
+    assert [a.name for a in result.arguments] == ["ids", "embed.weight"]
+
+
+def test_argument_values_are_not_copies() -> None:
+    model = nn.Linear(3, 2).to(torch.bfloat16)
+    result = capture(model, (torch.ones(1, 3, dtype=torch.bfloat16),))
+    weight = next(a for a in result.arguments if a.name == "weight")
+    assert (weight.dtype, weight.shape) == ("bfloat16", (2, 3))
+    assert weight.value().ctypes.data == model.weight.data_ptr()
+
+
+def test_lifted_constants_are_named_after_their_variable() -> None:
+    def windowed(x: torch.Tensor) -> torch.Tensor:
+        window = torch.hann_window(40, periodic=False)
+        return x * window
+
+    result = check(windowed, (torch.ones(2, 40),))
+    assert [(a.name, a.kind) for a in result.arguments] == [("x", "input"), ("window", "constant")]
+
+
+def test_mask_arithmetic_of_one_row_disappears() -> None:
+    """all-true constants vanish from a conjunction; a causal mask known at export becomes a flag."""
+
+    def attend(q: torch.Tensor, keep: torch.Tensor) -> Any:
+        rows = torch.arange(q.shape[2])
+        causal = rows[None, :] <= rows[:, None]
+        allowed = (rows[:, None] >= 0) & keep[:, None, None, :].bool()
+        return F.scaled_dot_product_attention(q, q, q, causal), F.scaled_dot_product_attention(q, q, q, allowed)
+
+    result = check(attend, (torch.randn(2, 3, 5, 8), torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])))
+    assert sorted(set(names(result))) == ["broadcast", "full", "ne", "reshape", "scaled_dot_product_attention", "where"]
+    assert [a.name for a in result.arguments] == ["q", "keep"]
+
+
+class Cache(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("keys", torch.zeros(1, 2, 6, 4))
+        self.register_buffer("count", torch.tensor(0), persistent=False)
+
+    def forward(self, key: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        self.keys.index_copy_(2, position, key)
+        self.count.add_(1)
+        return (self.keys * self.count).sum(2)
+
+
+class SliceCache(Cache):
+    def forward(self, key: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        self.keys[:, :, 2:3] = key
+        return self.keys.sum(2) + position
+
+
+@pytest.mark.parametrize(("model", "written"), [(Cache(), ["keys", "count"]), (SliceCache(), ["keys"])])
+def test_written_buffers_are_outputs(model: Cache, written: list[str]) -> None:
+    before = model.keys.clone()
+    result = check(model, (torch.randn(1, 2, 1, 4), torch.tensor([3])))
+    assert [(output.name, output.mutates) for output in result.outputs[1:]] == [(name, name) for name in written]
+    assert {a.name for a in result.arguments} >= set(written)
+    assert torch.equal(model.keys, before)  # golden() puts the buffers back
+    assert int(model.count) == 0
+
+
+def test_input_written_in_place() -> None:
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        x.mul_(2)
+        return x + 1
+
+    x = torch.ones(3)
+    result = check(scaled, (x,))
+    assert [(output.name, output.mutates) for output in result.outputs] == [("output", ""), ("x", "x")]
+    assert torch.equal(x, torch.ones(3))
+
+
+def test_training_mode_is_kept_and_said() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
+    with pytest.warns(UserWarning, match="training mode and has BatchNorm1d"):
+        capture(model, (torch.ones(4, 3),))
+    assert model.training
+    with pytest.warns(UserWarning, match="Dropout"), pytest.raises(UnsupportedOpError, match="model.eval"):
+        capture(nn.Sequential(nn.Dropout(0.5)), (torch.ones(3),))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        capture(model.eval(), (torch.ones(4, 3),))
+
+
+def test_all_unsupported_ops_are_reported_at_once() -> None:
+    def model(x: torch.Tensor) -> torch.Tensor:
+        y = torch.fft.fft(x).real + torch.fft.fft(x + 1).real  # complex
+        noise = torch.randn(3)  # random
+        return y + noise + torch.linalg.inv(x.reshape(3, 1) @ x.reshape(1, 3))[0]  # inverse
+
+    with pytest.raises(UnsupportedOpError) as caught:
+        capture(model, (torch.ones(3),))
+    rows = {op: (count, where, reason) for op, count, where, reason in caught.value.ops}
+    fft = next(row for op, row in rows.items() if "_fft" in op)
+    assert fft[0] == 2
+    assert fft[1].endswith(f"{HERE}:{line_of('# complex')}")
+    assert rows["aten.randn.default"][1].endswith(f"{HERE}:{line_of('# random')}")
+    assert "random" in rows["aten.randn.default"][2]
+    assert any("inv" in op for op in rows)
+    assert "x2" in str(caught.value)
+
+
+def branching(x: torch.Tensor) -> torch.Tensor:
+    if x.sum() > 0:  # the branch
+        return x
+    return -x
+
+
+def selecting(x: torch.Tensor) -> torch.Tensor:
+    return x[x > 0]  # the selection
+
+
+def looping(x: torch.Tensor) -> torch.Tensor:
+    return torch.cond(x.sum() > 0, lambda v: v + 1, lambda v: v - 1, (x,))  # the cond
+
+
+def autocasting(x: torch.Tensor) -> torch.Tensor:
+    with torch.autocast("cpu", torch.bfloat16):
+        return x @ x
+
+
+@pytest.mark.parametrize(
+    ("function", "marker", "message"),
+    [
+        (branching, "# the branch", "branches on tensor values"),
+        (selecting, "# the selection", "depends on data"),
+        (looping, "# the cond", "control flow"),
+        (autocasting, "", "autocast"),
+    ],
+)
+def test_what_cannot_be_captured_names_line_and_way_out(function: Any, marker: str, message: str) -> None:
+    with pytest.raises(FrontendError, match=message) as caught:
+        capture(function, (torch.ones(3, 3),))
+    assert caught.value.hint
+    if marker:
+        assert caught.value.location.endswith(f"{HERE}:{line_of(marker)}")
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises((InputError, FrontendError)) as caught:
+        capture(nn.Linear(3, 2), (torch.ones(1, 3), torch.ones(1)))
+    assert "positional" in caught.value.got
+    with pytest.raises(FrontendError, match="neither"):
+        capture(3, ())  # type: ignore[arg-type]
+
+
+def test_autocast_disabled_and_no_grad_regions_are_inlined() -> None:
+    def model(x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", enabled=False):
+            y = x @ x
+        with torch.no_grad():
+            return y + 1
+
+    assert names(check(model, (torch.ones(2, 2),))) == ["matmul", "full", "add"]
+
+
+def test_unused_parameters_are_dropped_and_inputs_kept() -> None:
+    class Unused(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.spare = nn.Linear(2, 2)
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return x.exp()
+
+    result = check(Unused(), (torch.ones(2), torch.ones(3)))
+    assert [a.name for a in result.arguments] == ["x", "y"]
+
+
+def test_fx_stage_is_text() -> None:
+    result = capture(lambda x: x.exp(), (torch.ones(2),))
+    assert "aten.exp.default" in result.stages["fx"]()
+
+
+def test_time_grows_linearly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The front end's own time (torch.export left out) per node does not grow with the graph."""
+    import sys
+
+    module = sys.modules["alchemist.frontends.torch"]
+    export, spent = module.export, [0.0]
+
+    def timed(*args: Any) -> Any:
+        start = time.perf_counter()
+        out = export(*args)
+        spent[0] = time.perf_counter() - start
+        return out
+
+    monkeypatch.setattr(module, "export", timed)
+
+    def chain(count: int) -> float:
+        def model(x: torch.Tensor) -> torch.Tensor:
+            for i in range(count):
+                x = torch.relu(x + float(i))
+            return x
+
+        start = time.perf_counter()
+        capture(model, (torch.ones(2),))
+        return (time.perf_counter() - start - spent[0]) / count
+
+    chain(10)
+    small, large = min(chain(100), chain(100)), chain(800)
+    assert large < 3 * small
+
+
+def test_bfloat16_integers_and_masks() -> None:
+    class Mixed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> Any:
+            hidden = self.fc(x).masked_fill(~mask.unsqueeze(-1), 0.0)
+            return hidden, ids * 2 + mask, hidden.float().softmax(-1).to(hidden.dtype)
+
+    inputs = (torch.randn(2, 3, 4).bfloat16(), torch.randint(9, (2, 3)), torch.rand(2, 3) > 0.5)
+    result = check(Mixed().bfloat16(), inputs, tolerance=2e-2)
+    assert [output.dtype for output in result.outputs] == ["bfloat16", "int64", "bfloat16"]
+    assert [a.dtype for a in result.arguments][:3] == ["bfloat16", "int64", "bool"]
+    assert result.golden is not None
+    assert [array.dtype for array in result.golden()] == [np.float32, np.int64, np.float32]
+
+
+def test_interpreter_notices_wrong_types() -> None:
+    """The tests' own interpreter refuses an op whose declared type is not what it computes."""
+    result = capture(lambda x: x.sum(0), (torch.ones(2, 3),))
+    op = next(iter(next(iter(result.module.body.block.ops)).regions[0].block.ops))
+    from alchemist.ir.access import set_attr
+
+    set_attr(op, "dim_arg", [1])
+    with pytest.raises(AssertionError, match="declared"):
+        ttir_in_torch.run(result)

@@ -1,0 +1,49 @@
+"""Capture, run the TTIR, compare with torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import ttir_in_torch
+from xdsl.dialects.func import FuncOp
+
+from alchemist.frontends.base import FrontendResult
+from alchemist.frontends.torch import capture
+from alchemist.ir.location import SourceInfo, sources_of
+
+
+def check(
+    model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, tolerance: float = 1e-4
+) -> FrontendResult:
+    """Runs the TTIR with the tests' own op meanings and compares every output with the model's own."""
+    result = capture(model, args, kwargs)
+    assert result.golden is not None
+    got, want = ttir_in_torch.run(result), result.golden()
+    assert len(got) == len(want) == len(result.outputs)
+    for value, golden, spec in zip(got, want, result.outputs, strict=True):
+        assert tuple(value.shape) == golden.shape == spec.shape
+        if golden.dtype.kind in "iu":
+            np.testing.assert_array_equal(value.to(torch.int64).numpy(), golden.astype(np.int64), err_msg=spec.name)
+            continue
+        a, b = value.to(torch.float32).numpy(), golden
+        scale = float(np.max(np.abs(b[np.isfinite(b)]), initial=1e-3))
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * scale, equal_nan=True, err_msg=spec.name)
+    return result
+
+
+def ops(result: FrontendResult) -> list[tuple[str, SourceInfo]]:
+    """(op name without dialect, origin) in order."""
+    func = next(op for op in result.module.body.block.ops if isinstance(op, FuncOp))
+    found = []
+    for op in func.body.block.ops:
+        if op.name.startswith("ttir."):
+            infos = sources_of(op)
+            found.append((op.name.removeprefix("ttir."), infos[0] if infos else SourceInfo()))
+    return found
+
+
+def names(result: FrontendResult) -> list[str]:
+    return [name for name, _ in ops(result)]
