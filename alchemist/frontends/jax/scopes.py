@@ -91,7 +91,8 @@ def _subclasses(cls: type) -> set[type]:
     found: set[type] = set()
     pending = [cls]
     while pending:
-        for child in pending.pop().__subclasses__():
+        children: list[type] = pending.pop().__subclasses__()
+        for child in children:
             if child not in found:
                 found.add(child)
                 pending.append(child)

@@ -1,0 +1,5 @@
+"""Text front end: StableHLO, TTIR or TTNN MLIR. Imports neither jax nor torch (pretty StableHLO asks jaxlib)."""
+
+from alchemist.frontends.mlir.load import Init, load
+
+__all__ = ["Init", "load"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FunctionType, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -189,8 +189,7 @@ class Converter:
 def _erase_dead(block: Block) -> None:
     for op in reversed(list(block.ops)):
         if op.results and has_trait(op, "pure") and not any(result.first_use for result in op.results):
-            op.detach()
-            op.erase()
+            block.erase_op(op)
 
 
 def convert(
@@ -245,7 +244,8 @@ def _drop_unused(builder: Builder, kinds: Sequence[str]) -> None:
             builder.block.erase_arg(builder.block.args[index])
             described.pop(index)
     func.properties["arg_attrs"] = ArrayAttr(described)
-    func.update_function_type()
+    outputs = func.function_type.outputs.data
+    func.properties["function_type"] = FunctionType.from_lists([a.type for a in builder.block.args], outputs)
 
 
 def _raise_refused(refused: Sequence[Refused]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
-from alchemist.frontends.stablehlo.matching import number
+from alchemist.frontends.stablehlo.matching import number, op_of
 from alchemist.frontends.stablehlo.values import FOLD_LIMIT, Array, Unsupported, Val, shrink
 from alchemist.ir import access
 from alchemist.ir.verify import broadcast_shapes
@@ -109,6 +110,17 @@ def unary(c: Converter, op: Operation, vals: list[Val]) -> Val:
     return fold(function, vals, shape, of) or elementwise(c, name, vals, shape, of)
 
 
+@rule("chlo.erf_inv")
+def erf_inv(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """Of constants only: what `jax.random.normal` with a fixed key comes down to."""
+    quantile = NormalDist().inv_cdf
+    function = np.vectorize(lambda x: quantile((x + 1) / 2) / math.sqrt(2) if abs(x) < 1 else x * math.inf)
+    folded = fold(function, vals, *type_of(op.results[0]))
+    if folded is None:
+        raise Unsupported("no inverse of erf on the device")
+    return folded
+
+
 @rule("stablehlo.not")
 def negation(c: Converter, op: Operation, vals: list[Val]) -> Val:
     shape, of = type_of(op.results[0])
@@ -139,17 +151,11 @@ def simplify(c: Converter, name: str, lhs: Val, rhs: Val) -> Val | None:
             return this
         if name == "maximum" and value == 0 and this.of.startswith(("f", "bf")):
             return elementwise(c, "relu", [this], this.shape, this.of)
-        if (
-            name == "minimum"
-            and value == 6
-            and getattr(getattr(this.ssa, "op", None), "name", "") == "ttir.relu"
-        ):
-            return Val(
-                this.shape,
-                this.of,
-                c.e.emit("ttir.relu6", [this.ssa.op.operands[0]], None, this.compact, this.of),
-            )
-        if name in ("div", "multiply") and on_right | (name == "multiply"):
+        clipped = op_of(this.ssa, "ttir.relu") if name == "minimum" and value == 6 else None
+        if clipped is not None:
+            relu6 = c.e.emit("ttir.relu6", list(clipped.operands), None, this.compact, this.of)
+            return Val(this.shape, this.of, relu6)
+        if name in ("div", "multiply") and (on_right or name == "multiply"):
             rescaled = _rescale(c, this, 1.0 / value if name == "div" and value else value)
             if rescaled is not None:
                 return rescaled
@@ -163,7 +169,7 @@ def simplify(c: Converter, name: str, lhs: Val, rhs: Val) -> Val | None:
 
 def _rescale(c: Converter, val: Val, factor: Any) -> Val | None:
     """sum / n -> mean; a pool's sum / window -> average. None when neither."""
-    op = getattr(val.ssa, "op", None)
+    op = op_of(val.ssa, "ttir.sum", "ttir.multiply")
     if op is None or not isinstance(factor, float) or not val.of.startswith(("f", "bf")):
         return None
     if op.name == "ttir.sum":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
@@ -135,13 +136,18 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
     )
     dims = dict(zip(names, [lhs.index(name) for name in ["b", *spatial, "f"]], strict=True))
     result = tuple(shape[out.index(name)] for name in lhs)
-    attributes = {"stride": stride, "groups": groups, **dims}
+    attributes: dict[str, Any] = {"stride": stride, "groups": groups, **dims}
     if transposed:
         if len(spatial) != 2 or any(n != 1 for n in stride):
             raise Unsupported("transposed convolution of this kind")
-        attributes |= _transposed(sizes, spread, dilation, before, after)
-        w = _flip_weights(c, w, groups)
-        made = c.e.make("ttir.conv_transpose2d", [c.e.full(x), c.e.full(w)], attributes, result, of)
+        found, cut = _transposed(sizes, spread, dilation, before, after)
+        axes = [lhs.index(name) for name in spatial]
+        whole = list(result)
+        for axis, size in zip(axes, cut, strict=True):
+            whole[axis] += size
+        operands = [c.e.full(x), c.e.full(_flip_weights(c, w, groups))]
+        made = c.e.make("ttir.conv_transpose2d", operands, attributes | found, whole, of)
+        made = slice_val(c, made, [0] * len(whole), result)
     elif len(spatial) == 2:
         attributes |= {"padding": [*before, *after], "dilation": dilation}
         made = c.e.make("ttir.conv2d", [c.e.full(x), c.e.full(w)], attributes, result, of)
@@ -170,17 +176,25 @@ def _transposed(
     dilation: Sequence[int],
     before: Sequence[int],
     after: Sequence[int],
-) -> dict[str, list[int]]:
-    """Attributes of conv_transpose2d for a convolution over a spread input with this padding."""
+) -> tuple[dict[str, Any], list[int]]:
+    """Attributes of conv_transpose2d for a convolution over a spread input, and what to cut off behind.
+
+    The op cuts the same amount on both sides and can add behind; the convolution may cut more behind than before.
+    """
     extents = [(k - 1) * d for k, d in zip(sizes, dilation, strict=True)]
     low = [extent - n for extent, n in zip(extents, before, strict=True)]
     high = [extent - n for extent, n in zip(extents, after, strict=True)]
+    if min(low) < 0:
+        raise Unsupported("transposed convolution that pads more than its window")
     extra = [max(0, a - b) for a, b in zip(low, high, strict=True)]
-    if min(low) < 0 or any(h + e != lo for h, e, lo in zip(high, extra, low, strict=True)):
-        if any(h > lo for h, lo in zip(high, low, strict=True)) or min(low) < 0:
-            # the op pads evenly and can only add behind: anything else needs a slice, which no model here has
-            raise Unsupported("transposed convolution with this padding")
-    return {"stride": list(spread), "padding": low + low, "output_padding": extra, "dilation": list(dilation)}
+    cut = [max(0, b - a) for a, b in zip(low, high, strict=True)]
+    attributes = {
+        "stride": list(spread),
+        "padding": low + low,
+        "output_padding": extra,
+        "dilation": list(dilation),
+    }
+    return attributes, cut
 
 
 def _flip_weights(c: Converter, w: Val, groups: int) -> Val:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
@@ -158,8 +159,8 @@ def _fold_window(c: Converter, x: Val, how: Window, name: str, shape: tuple[int,
     extent = tuple((w - 1) * d + 1 for w, d in zip(window, dilation, strict=True))
     view = np.lib.stride_tricks.sliding_window_view(padded, extent)
     view = view[(*(slice(None, None, s) for s in strides), *(slice(None, None, d) for d in dilation))]
-    function = {"sum": np.sum, "max": np.max, "min": np.min}[name]
-    out = function(view, axis=tuple(range(len(shape), 2 * len(shape))))
+    functions: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max, "min": np.min}
+    out = functions[name](view, axis=tuple(range(len(shape), 2 * len(shape))))
     return c.e.const(shrink(np.asarray(out)), shape, of)
 
 

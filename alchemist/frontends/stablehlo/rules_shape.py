@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import array_of, elementwise, fold
@@ -93,7 +93,7 @@ def reverse(c: Converter, op: Operation, vals: list[Val]) -> Val:
     x, dims = vals[0], prop(op, "dimensions")
     real = [d for d in dims if x.compact[d] != 1]
     if x.const is not None:
-        return Val(x.shape, x.of, const=np.flip(x.const, real))
+        return Val(x.shape, x.of, const=np.flip(x.const, tuple(real)))
     if not real:
         return x
     return Val(x.shape, x.of, c.e.emit("ttir.reverse", [c.e.small(x)], {"dimensions": real}, x.compact, x.of))
@@ -130,13 +130,14 @@ def pad(c: Converter, op: Operation, vals: list[Val]) -> Val:
 
 def unwrap_index(value: SSAValue) -> SSAValue:
     """`where(i < 0, i + n, i)` -> i: indices are unsigned on the device, so negative ones cannot come in."""
-    op = getattr(value, "op", None)
+    op = value.op if isinstance(value, OpResult) else None
     if op is not None and op.name == "ttir.reshape":
-        inner = unwrap_index(op.operands[0])
-        return value if inner is op.operands[0] else inner
+        source: SSAValue = op.operands[0]
+        inner = unwrap_index(source)
+        return value if inner is source else inner
     if op is None or op.name != "ttir.where":
         return value
-    mask, wrapped, plain = (getattr(v, "op", None) for v in op.operands)
+    mask, wrapped = (v.op if isinstance(v, OpResult) else None for v in (op.operands[0], op.operands[1]))
     third: SSAValue = op.operands[2]
     if mask is not None and mask.name == "ttir.lt" and mask.operands[0] is third:
         if wrapped is not None and wrapped.name == "ttir.add" and third in wrapped.operands:

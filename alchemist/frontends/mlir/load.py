@@ -1,0 +1,335 @@
+"""MLIR text -> FrontendResult: each dialect enters at its own level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import PurePath
+from typing import Any, Literal
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from alchemist.errors import FrontendError, InputError, ParseError
+from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output
+from alchemist.frontends.stablehlo import Input, convert
+from alchemist.ir.access import argument_attrs, element_type, entry_function, result_attrs, shape
+from alchemist.ir.attributes import enum, numpy_dtype
+from alchemist.ir.location import from_location
+from alchemist.ir.parser import FOREIGN
+from alchemist.ir.text import parse
+
+Array = np.ndarray[Any, Any]
+Init = Literal["ones", "zeros", "randn", "arange"]
+
+_PRETTY = re.compile(r"(?m)^\s*(?:%[\w:#, %]+ = )?(?:stablehlo|chlo|vhlo|mhlo)\.\w+")
+
+
+def load(
+    text: str,
+    filename: str = "<text>",
+    *,
+    init: Init = "randn",
+    seed: int = 0,
+    values: Mapping[str, Array] | None = None,
+) -> FrontendResult:
+    """Module text with one public function.
+
+    init, seed: how argument values are made; values: given ones by argument name (shapes must match).
+
+    Raises:
+        ParseError, VerifyError: file:line:column of what is wrong.
+        UnsupportedOpError: StableHLO ops without a TTIR form.
+        InputError: not exactly one public function, or values that do not fit.
+    """
+    module = _unwrap(_parse(text, filename))
+    entry = entry_function(module)
+    model_name = _model_name(module, entry, filename)
+    stages: dict[str, Callable[[], str]] = {}
+    names = _argument_names(entry)
+    kinds = [_kind(facts.get("ttcore.argument_type", "")) for facts in argument_attrs(entry)]
+    results = _result_names(entry)
+    if any(op.name.split(".")[0] in FOREIGN for op in module.walk()):
+        stages["shlo"] = lambda: text
+        inputs = [Input(name, kind) for name, kind in zip(names, kinds, strict=True)]
+        module = convert(module, inputs, results, entry=entry.sym_name.data).module
+        entry = entry_function(module)
+    else:
+        _inline_calls(module, entry)
+        _describe(entry, names, kinds, results)
+        entry.properties["sym_name"] = StringAttr("forward")
+    arguments = [
+        _argument(arg, facts, index, init, seed, values or {})
+        for index, (arg, facts) in enumerate(zip(entry.args, argument_attrs(entry), strict=True))
+    ]
+    unknown = set(values or {}) - {argument.name for argument in arguments}
+    if unknown:
+        raise InputError(
+            f"no argument is called {', '.join(sorted(unknown))}",
+            expected=", ".join(a.name for a in arguments),
+        )
+    outputs = [
+        Output(name, shape(type_), numpy_dtype(element_type(type_)).name)
+        for name, type_ in zip(results, entry.function_type.outputs.data, strict=True)
+    ]
+    return FrontendResult(
+        module=module,
+        framework="mlir",
+        model_name=model_name,
+        arguments=arguments,
+        outputs=outputs,
+        golden=_golden(module, arguments),
+        stages=stages,
+        made_from={"mlir": PurePath(filename).name},
+    )
+
+
+def _parse(text: str, filename: str) -> ModuleOp:
+    try:
+        return parse(text, filename)
+    except ParseError as error:
+        if not _PRETTY.search(text):
+            raise
+        generic = _generic_form(text, error)
+        return parse(generic, filename, verify=False)
+
+
+def _generic_form(text: str, error: ParseError) -> str:
+    """StableHLO in its own assembly is read by jaxlib, where there is one."""
+    try:
+        from jax._src.interpreters import mlir as jax_mlir  # the context with all of JAX's dialects
+        from jaxlib.mlir import ir
+    except ImportError:
+        error.hint = "print the module in generic form (--mlir-print-op-generic), or install jax"
+        raise error from None
+    with jax_mlir.make_ir_context():
+        try:
+            module = ir.Module.parse(text)
+        except ir.MLIRError as failure:
+            raise ParseError(str(failure).splitlines()[0], location=error.location) from None
+        generic = str(module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True))
+    return generic
+
+
+def _unwrap(module: ModuleOp) -> ModuleOp:
+    """The module inside `ttcore.device_module`, where tt-mlir puts it."""
+    ops = list(module.ops)
+    for op in ops:
+        if op.name == "ttcore.device_module":
+            inner = next((part for part in op.regions[0].blocks[0].ops if isinstance(part, ModuleOp)), None)
+            if inner is not None:
+                inner.detach()  # type: ignore[no-untyped-call]
+                module = inner
+    for op in list(module.ops):
+        if op.name in ("ttcore.device", "ttcore.cpu_module"):
+            module.body.block.erase_op(op)
+    return module
+
+
+def _model_name(module: ModuleOp, entry: FuncOp, filename: str) -> str:
+    name = module.sym_name.data if module.sym_name is not None else entry.sym_name.data
+    stem = PurePath(filename).stem
+    generic = name in ("main", "forward", "module", "_main")
+    return stem if generic and stem and not stem.startswith("<") else name.removeprefix("jit_")
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------------
+
+
+def _kind(declared: str) -> ArgumentKind:
+    match declared:
+        case "parameter":
+            return "parameter"
+        case "constant":
+            return "constant"
+        case _:
+            return "input"
+
+
+def _argument_names(entry: FuncOp) -> list[str]:
+    """`ttir.name`, else the argument's location name, else arg<n>; made unique."""
+    names: list[str] = []
+    for index, (arg, facts) in enumerate(zip(entry.args, argument_attrs(entry), strict=True)):
+        stem = str(facts.get("ttir.name") or _location_name(arg) or f"arg{index}")
+        name, count = stem, 0
+        while name in names:
+            count += 1
+            name = f"{stem}_{count}"
+        names.append(name)
+    return names
+
+
+def _location_name(arg: BlockArgument) -> str:
+    """`state['conv1']['kernel'].value` (JAX) -> conv1.kernel; only plain words and dots are kept."""
+    infos = from_location(arg.location)
+    text = infos[0].name if infos else ""
+    if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", text):
+        return text
+    parts = re.findall(r"\['?(\w+)'?\]", text)
+    return ".".join(parts)
+
+
+def _result_names(entry: FuncOp) -> list[str]:
+    count = len(entry.function_type.outputs.data)
+    described = result_attrs(entry) or [{}] * count
+    default = ["output"] if count == 1 else [f"output_{i}" for i in range(count)]
+    names: list[str] = []
+    for facts, stem in zip(described, default, strict=True):
+        info = str(facts.get("jax.result_info", ""))
+        keys = ".".join(re.findall(r"\['?(\w*[A-Za-z]\w*)'?\]", info))
+        name = str(facts.get("ttir.name") or keys or stem)
+        names.append(name if name not in names else stem)
+    return names
+
+
+def _describe(entry: FuncOp, names: Sequence[str], kinds: Sequence[str], results: Sequence[str]) -> None:
+    """Writes names and kinds into the function's attributes, keeping the others."""
+    given = entry.properties.get("arg_attrs")
+    before = [part.data for part in given.data] if isinstance(given, ArrayAttr) else [{} for _ in names]
+    entry.properties["arg_attrs"] = ArrayAttr(
+        [
+            DictionaryAttr(
+                {
+                    **facts,
+                    "ttcore.argument_type": enum("ttcore.argument_type", kind),
+                    "ttir.name": StringAttr(name),
+                }
+            )
+            for facts, name, kind in zip(before, names, kinds, strict=True)
+        ]
+    )
+    given = entry.properties.get("res_attrs")
+    before = [part.data for part in given.data] if isinstance(given, ArrayAttr) else [{} for _ in results]
+    entry.properties["res_attrs"] = ArrayAttr(
+        [
+            DictionaryAttr({**facts, "ttir.name": StringAttr(name)})
+            for facts, name in zip(before, results, strict=True)
+        ]
+    )
+
+
+def _argument(
+    arg: BlockArgument,
+    facts: Mapping[str, Any],
+    index: int,
+    init: Init,
+    seed: int,
+    values: Mapping[str, Array],
+) -> Argument:
+    name, dims, of = str(facts["ttir.name"]), shape(arg), element_type(arg)
+    dtype = numpy_dtype(of)
+    if name in values:
+        given = np.asarray(values[name])
+        if given.shape != dims:
+            raise InputError(
+                f"{name} has another shape", expected=str(list(dims)), got=str(list(given.shape))
+            )
+        value: Callable[[], Array] = partial(np.ascontiguousarray, given.astype(dtype))
+    else:
+        value = partial(make_value, dims, dtype, init, seed + index, _index_bound(arg))
+    return Argument(name, _kind(str(facts["ttcore.argument_type"])), dims, dtype.name, value)
+
+
+def make_value(dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int, bound: int | None) -> Array:
+    """Values of an argument. Integers of "randn" and "arange" stay below `bound` (16 and the size without one)."""
+    count = int(np.prod(dims, dtype=np.int64))
+    if init in ("ones", "zeros"):
+        return np.full(dims, int(init == "ones"), dtype)
+    if dtype.kind == "b":
+        return np.random.default_rng(seed).integers(0, 2, dims).astype(dtype)
+    if dtype.kind in "iu":
+        highest = min(bound or (16 if init == "randn" else max(count, 1)), np.iinfo(dtype).max)
+        whole = (
+            np.arange(count) if init == "arange" else np.random.default_rng(seed).integers(0, highest, count)
+        )
+        return (whole % highest).astype(dtype).reshape(dims)
+    if init == "arange":
+        return np.arange(count, dtype=np.float64).astype(dtype).reshape(dims)
+    return np.random.default_rng(seed).standard_normal(dims, dtype=np.float32).astype(dtype)
+
+
+_INDEXED = {"embedding": ("input", "weight", 0), "gather": ("index", "input", None)}
+
+
+def _index_bound(value: SSAValue, depth: int = 4) -> int | None:
+    """Rows of the table that an integer argument looks up, through casts and moves."""
+    for use in value.uses:
+        op = use.operation
+        short = op.name.partition(".")[2]
+        if short in _INDEXED and use.index == 0 and short == "embedding":
+            return shape(op.operands[1])[0]
+        if short == "gather" and use.index == 1:
+            return min(shape(op.operands[0]))
+        if (
+            depth
+            and op.results
+            and short in ("typecast", "reshape", "to_layout", "to_device", "permute", "unsqueeze")
+        ):
+            found = _index_bound(op.results[0], depth - 1)
+            if found is not None:
+                return found
+    return None
+
+
+# --- calls --------------------------------------------------------------------------------------------------------------
+
+
+def _inline_calls(module: ModuleOp, entry: FuncOp) -> None:
+    """Replaces `func.call` of private functions by their bodies, innermost calls included."""
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    budget = 100_000
+    pending = [op for op in entry.body.block.ops if isinstance(op, CallOp)]
+    while pending:
+        call = pending.pop()
+        target = functions.get(call.callee.root_reference.data)
+        if target is None or target.is_declaration:
+            raise FrontendError("a call of a function without body", op=call.callee.root_reference.data)
+        made = _inline(call, target.body.block)
+        budget -= len(made)
+        if budget < 0:
+            raise FrontendError(
+                "calls do not end", op=target.sym_name.data, hint="recursion is not supported"
+            )
+        pending += [op for op in made if isinstance(op, CallOp)]
+    used = {
+        op.properties["callee"].root_reference.data  # type: ignore[attr-defined]
+        for op in module.walk()
+        if "callee" in op.properties
+    }
+    for name, function in functions.items():
+        if function is not entry and name not in used:
+            module.body.block.erase_op(function)
+
+
+def _inline(call: CallOp, body: Block) -> list[Operation]:
+    mapper: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
+    block = call.parent
+    assert block is not None
+    made: list[Operation] = []
+    for op in body.ops:
+        if isinstance(op, ReturnOp):
+            for result, value in zip(call.results, op.operands, strict=True):
+                result.replace_all_uses_with(mapper.get(value, value))
+            break
+        clone = op.clone(mapper)
+        block.insert_op_before(clone, call)
+        made.append(clone)
+    block.erase_op(call)
+    return made
+
+
+# --- reference ----------------------------------------------------------------------------------------------------------
+
+
+def _golden(module: ModuleOp, arguments: Sequence[Argument]) -> Callable[[], list[Array]] | None:
+    """The reference functions of TTIR ops; None where an op has none (TTNN text, collectives, random numbers)."""
+    import alchemist.ops  # noqa: F401 (registers the references)
+    from alchemist.ops.evaluate import can_evaluate, run
+
+    body = entry_function(module).body.block
+    if not all(can_evaluate(op) or isinstance(op, ReturnOp) for op in body.ops):
+        return None
+    return lambda: [np.asarray(out) for out in run(module, [argument.value() for argument in arguments])]

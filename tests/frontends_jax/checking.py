@@ -1,0 +1,49 @@
+"""Capture, verify, round-trip and compare with JAX."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import alchemist.ops  # noqa: F401 (registers the references)
+from alchemist.frontends.base import FrontendResult
+from alchemist.frontends.jax import capture
+from alchemist.ir.text import parse, print_module
+from alchemist.ir.verify import verify_module
+from alchemist.ops.evaluate import run
+
+
+def check(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tolerance: float = 2e-5,
+) -> FrontendResult:
+    """Captures and compares every output with JAX's own; absolute error relative to the largest value."""
+    result = capture(function, args, dict(kwargs or {}))
+    verify_module(result.module)
+    text = print_module(result.module)
+    assert print_module(parse(text, "round-trip.mlir")) == text
+    outputs = run(result.module, [argument.value() for argument in result.arguments])
+    assert result.golden is not None
+    golden = result.golden()
+    assert len(outputs) == len(golden) == len(result.outputs)
+    for actual, expected, described in zip(outputs, golden, result.outputs, strict=True):
+        assert actual.shape == expected.shape == described.shape
+        if expected.dtype.kind in "iub":
+            np.testing.assert_array_equal(actual, expected)
+        else:
+            eps = 2**-7 if described.dtype == "bfloat16" else tolerance
+            np.testing.assert_allclose(
+                actual, expected, rtol=eps, atol=eps * max(1.0, float(np.abs(expected).max()))
+            )
+    return result
+
+
+def op_counts(result: FrontendResult) -> Counter[str]:
+    """Number of ops by name without dialect."""
+    return Counter(op.name.partition(".")[2] for op in result.module.walk())

@@ -1,0 +1,148 @@
+"""Whole models: numbers, names, scopes, recognised ops, refusals."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from flax import nnx
+from jax import lax
+
+from alchemist.errors import FrontendError, InputError, UnsupportedOpError
+from alchemist.frontends.jax import capture
+from alchemist.ir.location import sources_of
+from tests.frontends_jax import models
+from tests.frontends_jax.checking import check, op_counts
+
+KEY = jax.random.key(0)
+
+
+def split(model: nnx.Module) -> tuple[Any, Any]:
+    graphdef, state = nnx.split(model)
+    return graphdef, state
+
+
+def test_cnn() -> None:
+    graphdef, state = split(models.DigitsCNN(nnx.Rngs(0)))
+    image = jax.random.uniform(KEY, (4, 8, 8, 1))
+    result = check(models.forward, (graphdef, state, image))
+    assert result.model_name == "DigitsCNN"
+    kinds = {argument.name: argument.kind for argument in result.arguments}
+    assert kinds["conv1.kernel"] == kinds["norm.mean"] == "parameter"
+    assert kinds["x"] == "input" and len(kinds) == 13
+    counts = op_counts(result)
+    assert counts["conv2d"] == 2 and counts["batch_norm_inference"] == 1
+    assert counts["max_pool2d"] == 1 and counts["avg_pool2d"] == 1
+    assert counts["matmul"] == 2 and counts["relu"] == 3
+    assert counts["rsqrt"] == 0 and counts["multiply"] == 0
+    assert [output.name for output in result.outputs] == ["output"]
+
+
+def test_transformer() -> None:
+    graphdef, state = split(models.Transformer(50, 32, 4, 2, nnx.Rngs(0)))
+    ids = jnp.arange(16).reshape(2, 8) % 50
+    result = check(models.forward, (graphdef, state, ids), tolerance=1e-3)
+    counts = op_counts(result)
+    assert counts["scaled_dot_product_attention"] == 2 and counts["gelu"] == 2 and counts["embedding"] == 1
+    assert counts["where"] == counts["exp"] == counts["tanh"] == 0
+    names = [argument.name for argument in result.arguments]
+    assert "blocks.0.attention.query.kernel" in names and "positions" in names
+    assert [output.name for output in result.outputs] == ["logits"]
+
+
+def test_sources() -> None:
+    """Scopes say which module an op belongs to, frames which line of the model; both also without weights."""
+    graphdef, state = split(models.Transformer(50, 32, 4, 2, nnx.Rngs(0)))
+    result = capture(models.forward, (graphdef, state, jnp.zeros((1, 8), jnp.int32)), {})
+    (gelu,) = [op for op in result.module.walk() if op.name == "ttir.gelu"][1:]
+    info = sources_of(gelu)[0]
+    assert [scope.path for scope in info.scopes] == ["", "blocks.1", "blocks.1.mlp"]
+    assert info.scopes[-1].class_name == f"{models.__name__}.MLPBlock"
+    frame = info.frames[-1]
+    lines = result.source_files[frame.file].splitlines()
+    assert "nnx.gelu(self.fc1(x))" in lines[frame.line - 1]
+    assert all("flax" not in f.file and "alchemist/" not in f.file for f in info.frames)
+    file, line = result.class_sources[info.scopes[-1].class_name]
+    assert "def __call__" in result.source_files[file].splitlines()[line - 1]
+    assert "stablehlo.dot_general" in result.stages["shlo"]()
+
+
+def test_module_itself() -> None:
+    model = models.DigitsCNN(nnx.Rngs(0))
+    result = check(model, (jnp.ones((1, 8, 8, 1)),))
+    assert result.model_name == "DigitsCNN"
+    assert [a.name for a in result.arguments if a.kind == "input"] == ["image"]
+    assert models.DigitsCNN.__call__.__name__ == "__call__" and not hasattr(models.DigitsCNN.__call__, "__wrapped__")
+
+
+def test_linen() -> None:
+    model = models.LinenMLP()
+    x = jax.random.normal(KEY, (2, 8))
+    variables = model.init(KEY, x)
+    result = check(model.apply, (variables, x))
+    assert result.model_name == "LinenMLP"
+    names = {argument.name: argument.kind for argument in result.arguments}
+    assert names["Dense_0.kernel"] == names["norm.scale"] == "parameter" and names["x" if "x" in names else "args_0"] == "input"
+    (relu,) = [op for op in result.module.walk() if op.name == "ttir.relu" and len(sources_of(op)[0].scopes) == 1]
+    assert sources_of(relu)[0].scopes[0].class_name.endswith("LinenMLP")
+
+
+def test_plain_function() -> None:
+    params = [(jax.random.normal(KEY, (8, 16)), jnp.ones(16)), (jax.random.normal(KEY, (16, 3)), jnp.zeros(3))]
+    result = check(models.mlp, (params, jnp.ones((2, 8))))
+    assert [(a.name, a.kind) for a in result.arguments] == [
+        ("params.0.0", "parameter"),
+        ("params.0.1", "parameter"),
+        ("params.1.0", "parameter"),
+        ("params.1.1", "parameter"),
+        ("x", "input"),
+    ]
+
+
+def test_static_and_nested_arguments() -> None:
+    def function(batch: dict[str, Any], scale: float, *, flag: bool) -> tuple[jax.Array, jax.Array]:
+        x = batch["image"] * scale
+        return (x if flag else -x), batch["ids"] + 1
+
+    batch = {"image": jnp.ones((2, 3)), "ids": jnp.arange(3)}
+    result = check(function, (batch, 2.0), {"flag": True})
+    assert [a.name for a in result.arguments] == ["batch.ids", "batch.image"]
+    assert [o.name for o in result.outputs] == ["output_0", "output_1"]
+
+
+def test_all_unsupported_at_once() -> None:
+    def function(x: jax.Array) -> jax.Array:
+        noise = jax.random.normal(jax.random.key(0), x.shape) * lax.erf_inv(x)
+        return lax.while_loop(lambda v: v.sum() < 10, lambda v: v * 2, x) + jnp.linalg.cholesky(noise @ noise.T)
+
+    with pytest.raises(UnsupportedOpError) as error:
+        capture(function, (jnp.ones((3, 3)),), {})
+    reasons = {op: reason for op, _, _, reason in error.value.ops}
+    assert len(reasons) == 3 and "erf" in reasons["chlo.erf_inv"]
+    assert reasons["stablehlo.while"] == "control flow depends on data"
+    assert any("cholesky" in op or "custom_call" in op for op in reasons)
+    assert all(where.startswith("tests/frontends_jax/test_models.py:") for _, _, where, _ in error.value.ops)
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "text"),
+    [
+        (lambda x: x if x.sum() > 0 else -x, FrontendError, "control flow depends on data"),
+        (lambda x: x @ jnp.ones((7, 7)), FrontendError, "fails while traced"),
+        (lambda x, y: x + y, InputError, "do not fit"),
+    ],
+)
+def test_refused(function: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text) as found:
+        capture(function, (jnp.ones((3, 3)),), {})
+    if error is FrontendError:
+        assert "test_models.py:" in str(found.value)
+
+
+def test_does_not_import_torch() -> None:
+    code = "import sys, alchemist.frontends.jax; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
