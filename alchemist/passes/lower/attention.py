@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.passes.lower.configs import compute_config
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
 from alchemist.passes.lower.eltwise import broadcast_to
+from alchemist.passes.registry import add_sources
 
 TILE_SIZE = 32
 BF16_ONLY = "attention takes bfloat16 only"
@@ -73,12 +74,12 @@ def _composed(c: Lowering, op: Operation) -> None:
     if mask is not None:
         scores = c.emit("add", [scores, c.get(mask, TILE, dtype)], None, dims, dtype)
     if access.attr(op, "is_causal"):
-        scores = c.emit("add", [scores, _causal(c, dims[2], dims[3], dtype)], None, dims, dtype)
+        scores = c.emit("add", [scores, _causal(c, op, dims[2], dims[3], dtype)], None, dims, dtype)
     weights = c.like("softmax", scores, {"dimension": -1, "numericStable": True, **configs})
     c.set(result, c.emit("matmul", [weights, v], configs, shape(result), dtype))
 
 
-def _causal(c: Lowering, rows: int, columns: int, dtype: str) -> SSAValue:
+def _causal(c: Lowering, op: Operation, rows: int, columns: int, dtype: str) -> SSAValue:
     """[1, 1, rows, columns]: 0 where a row may look, -inf after it; depends on nothing, so const-eval computes it once."""
     key = (c.device, f"causal {rows} {columns} {dtype}")
     found = c._converted.get(key)
@@ -95,7 +96,18 @@ def _causal(c: Lowering, rows: int, columns: int, dtype: str) -> SSAValue:
         allowed = c.convert(allowed, TILE, dtype)
         operands = [allowed, c.scalar(0.0, dtype), c.scalar(-math.inf, dtype)]
         found = c._converted[key] = c.emit("where", operands, None, (1, 1, rows, columns), dtype)
+    else:  # made for several attentions: it belongs to the module around all of them
+        pending = [defining_op(found)]
+        while pending:
+            maker = pending.pop()
+            if maker is not None and maker.name != "ttnn.get_device":
+                add_sources(maker, op, before=False)
+                pending += [defining_op(value) for value in maker.operands]
     return found
+
+
+def defining_op(value: SSAValue) -> Operation | None:
+    return value.op if isinstance(value, OpResult) else None
 
 
 @rule("scaled_dot_product_attention_decode", "paged_scaled_dot_product_attention_decode")
