@@ -22,8 +22,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(ROOT / "ttnn_shim" / "python")]
 
-from strategy_cases import Case, cases, program  # noqa: E402
-
+from strategy_cases import cases, program  # noqa: E402
 from ttnn_shim.simlib import Priced, Simulator, SimulatorError, simulator  # noqa: E402
 
 DATA = ROOT / "tests" / "data" / "referee"
@@ -57,7 +56,21 @@ def record(referee: Path, arch: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "main.py").write_text(source, encoding="utf-8")
         out = Path(folder, "out.json")
-        subprocess.run([sys.executable, str(referee), folder, "--arch", arch, "--mode", "no_dispatch", "--json", str(out), "--quiet"], check=False)
+        subprocess.run(
+            [
+                sys.executable,
+                str(referee),
+                folder,
+                "--arch",
+                arch,
+                "--mode",
+                "no_dispatch",
+                "--json",
+                str(out),
+                "--quiet",
+            ],
+            check=False,
+        )
         report = json.loads(out.read_text(encoding="utf-8"))
     answers: dict[str, Any] = {}
     listed = cases()
@@ -71,13 +84,23 @@ def record(referee: Path, arch: str) -> None:
             continue
         for op in call.get("device_ops", []):
             if op["op"].startswith(case.device_op):
-                answers[case.line] = {"device_op": op["op"], "factory": op["factory"].rsplit("::", 1)[-1], "cores": count_cores(op.get("cores", "")), "l1_bytes": op["cb_bytes"] + op.get("dfb_bytes", 0)}
+                answers[case.line] = {
+                    "device_op": op["op"],
+                    "factory": op["factory"].rsplit("::", 1)[-1],
+                    "cores": count_cores(op.get("cores", "")),
+                    "l1_bytes": op["cb_bytes"] + op.get("dfb_bytes", 0),
+                }
                 break
         else:
             if call.get("device_ops"):
-                answers.setdefault(case.line, {"error": "other device ops: " + ", ".join(o["op"] for o in call["device_ops"])})
+                answers.setdefault(
+                    case.line,
+                    {"error": "other device ops: " + ", ".join(o["op"] for o in call["device_ops"])},
+                )
     DATA.mkdir(parents=True, exist_ok=True)
-    (DATA / f"strategy_{arch}.json").write_text(json.dumps({"ttnn": report["ttnn"], "answers": answers}, indent=0), encoding="utf-8")
+    (DATA / f"strategy_{arch}.json").write_text(
+        json.dumps({"ttnn": report["ttnn"], "answers": answers}, indent=0), encoding="utf-8"
+    )
     print(f"{arch}: {len(answers)} answers recorded")
 
 
@@ -87,7 +110,11 @@ def stored(arch: str) -> dict[str, Answer]:
     if not path.exists():
         return {}
     answers = json.loads(path.read_text(encoding="utf-8"))["answers"]
-    return {line: Answer(a["device_op"], a["factory"], a["cores"], a["l1_bytes"]) for line, a in answers.items() if "error" not in a}
+    return {
+        line: Answer(a["device_op"], a["factory"], a["cores"], a["l1_bytes"])
+        for line, a in answers.items()
+        if "error" not in a
+    }
 
 
 def same_l1(ours: int, theirs: int) -> bool:
@@ -114,18 +141,27 @@ def compare(arch: str, sim: Simulator, verbose: bool = False) -> dict[str, tuple
         row[0] += 1
         if ours is None:
             continue
-        checks = (want.cores in (0, ours.cores), ours.factory.rsplit("::", 1)[-1] == want.factory, same_l1(ours.l1_bytes, want.l1_bytes))
+        checks = (
+            want.cores in (0, ours.cores),
+            ours.factory.rsplit("::", 1)[-1] == want.factory,
+            same_l1(ours.l1_bytes, want.l1_bytes),
+        )
         for i, good in enumerate(checks, 1):
             row[i] += good
         if verbose and not all(checks):
-            print(f"{arch} {case.family}: {case.line}\n    ours {ours.factory} {ours.cores} cores {ours.l1_bytes} B; real {want.factory} {want.cores} cores {want.l1_bytes} B")
+            print(
+                f"{arch} {case.family}: {case.line}\n    ours {ours.factory} {ours.cores} cores {ours.l1_bytes} B; real {want.factory} {want.cores} cores {want.l1_bytes} B"
+            )
     return {family: (n[0], n[1], n[2], n[3]) for family, n in table.items()}
 
 
 def shares(table: dict[str, tuple[int, int, int, int]]) -> tuple[int, dict[str, float]]:
     """Number of cases and share of equal cores, factories and L1."""
     n = sum(row[0] for row in table.values())
-    return n, {name: sum(row[i] for row in table.values()) / max(n, 1) for i, name in enumerate(("cores", "factory", "l1"), 1)}
+    return n, {
+        name: sum(row[i] for row in table.values()) / max(n, 1)
+        for i, name in enumerate(("cores", "factory", "l1"), 1)
+    }
 
 
 def show(arch: str, table: dict[str, tuple[int, int, int, int]]) -> bool:
@@ -134,7 +170,9 @@ def show(arch: str, table: dict[str, tuple[int, int, int, int]]) -> bool:
     for family, (n, cores, factory, l1) in sorted(table.items()):
         print(f"  {family:26s}{n:5d}{100 * cores / n:7.0f}%{100 * factory / n:8.0f}%{100 * l1 / n:5.0f}%")
     n, share = shares(table)
-    print(f"  {'all':26s}{n:5d}{100 * share['cores']:7.1f}%{100 * share['factory']:8.1f}%{100 * share['l1']:5.1f}%")
+    print(
+        f"  {'all':26s}{n:5d}{100 * share['cores']:7.1f}%{100 * share['factory']:8.1f}%{100 * share['l1']:5.1f}%"
+    )
     return all(share[name] >= limit for name, limit in LIMITS.items())
 
 

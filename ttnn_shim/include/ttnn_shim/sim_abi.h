@@ -4,7 +4,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* cffi-begin */
+/* cffi:begin */
 typedef struct {
   double ns;            /* kernel duration */
   double math_ns;       /* duration of the math thread (GEMM tables) */
@@ -36,7 +36,7 @@ int ttsim_get_constant(int arch, const char* name, double* value);
 /* Names of all constants, newline separated. */
 const char* ttsim_constant_names(void);
 void ttsim_clear(void); /* drop all handles */
-/* cffi-end */
+/* cffi:end */
 #ifdef __cplusplus
 }
 #endif

@@ -116,7 +116,9 @@ def load(data: Path, sim: Simulator) -> Problem:
     observations: list[Observation] = []
     archs: dict[str, set[int]] = {family: set() for family in FAMILIES}
     for table in TABLES:
-        path = next((p for p in (data / f"{table}.train.csv", data / f"{table}.train.csv.gz") if p.exists()), None)
+        path = next(
+            (p for p in (data / f"{table}.train.csv", data / f"{table}.train.csv.gz") if p.exists()), None
+        )
         if path is None:
             raise FileNotFoundError(f"{data}: no {table}.train.csv[.gz]")
         rows = read_table(path)
@@ -128,8 +130,30 @@ def load(data: Path, sim: Simulator) -> Problem:
             archs[row["arch"]].add(arch)
             size = float(row.get("total_bytes") or 0) + float(row.get("flops") or 0) / 1000
 
-            def add(name: str, truth: str, column: int, row: dict[str, str] = row, arch: int = arch, config: int = config, size: float = size) -> None:
-                observations.append(Observation(row["id"], name, row["op"], row["arch"], row.get("source_file", ""), row["split_group"], float(truth), size, arch, config, column))
+            def add(
+                name: str,
+                truth: str,
+                column: int,
+                row: dict[str, str] = row,
+                arch: int = arch,
+                config: int = config,
+                size: float = size,
+            ) -> None:
+                observations.append(
+                    Observation(
+                        row["id"],
+                        name,
+                        row["op"],
+                        row["arch"],
+                        row.get("source_file", ""),
+                        row["split_group"],
+                        float(truth),
+                        size,
+                        arch,
+                        config,
+                        column,
+                    )
+                )
 
             add(table, row.get("kernel_ns") or row["trisc1_avg_ns"], 1 if table == "gemm" else 0)
             if row.get("wall_trace_ns"):
@@ -152,13 +176,18 @@ def parameters_of(constants: Sequence[dict[str, str]]) -> list[Parameter]:
             case "no":
                 continue
             case "both":
-                out += [Parameter(row["name"], (family,), float(row[f"start_{family}"]), sigma) for family in FAMILIES]
+                out += [
+                    Parameter(row["name"], (family,), float(row[f"start_{family}"]), sigma)
+                    for family in FAMILIES
+                ]
             case "shared":
                 out.append(Parameter(row["name"], FAMILIES, float(row["start_blackhole"]), sigma))
             case ("wormhole_b0" | "blackhole") as family:
                 out.append(Parameter(row["name"], (family,), float(row[f"start_{family}"]), sigma))
             case other:
-                raise ValueError(f"constants.csv: {row['name']}: fitted must be no, both, shared or a family, not {other!r}")
+                raise ValueError(
+                    f"constants.csv: {row['name']}: fitted must be no, both, shared or a family, not {other!r}"
+                )
     return out
 
 
@@ -172,7 +201,13 @@ class Fit:
     cost: float
 
 
-def fit(problem: Problem, parameters: Sequence[Parameter], train: NDArray[np.bool_], iterations: int = 12, verbose: bool = False) -> Fit:
+def fit(
+    problem: Problem,
+    parameters: Sequence[Parameter],
+    train: NDArray[np.bool_],
+    iterations: int = 12,
+    verbose: bool = False,
+) -> Fit:
     """Levenberg-Marquardt on log constants over the observations in `train`; predictions are for all observations."""
     start = np.log([p.start for p in parameters])
     sigma = np.array([p.sigma for p in parameters])
@@ -232,7 +267,9 @@ def fold_of(group: str) -> int:
     return int(hashlib.sha1(group.encode()).hexdigest(), 16) % FOLDS
 
 
-def cross_validate(problem: Problem, parameters: Sequence[Parameter], verbose: bool = False) -> tuple[Vector, list[Vector]]:
+def cross_validate(
+    problem: Problem, parameters: Sequence[Parameter], verbose: bool = False
+) -> tuple[Vector, list[Vector]]:
     """Out-of-fold predictions of every observation, and the constants of each fold."""
     folds = np.array([fold_of(o.group) for o in problem.observations])
     out = np.full(len(folds), np.nan)
@@ -294,12 +331,19 @@ def score(problem: Problem, predictions: Vector, mask: NDArray[np.bool_]) -> Sco
 
 def mask_of(problem: Problem, **want: str) -> NDArray[np.bool_]:
     """Observations whose fields equal the given values."""
-    return np.array([all(getattr(o, key) == value for key, value in want.items()) for o in problem.observations])
+    return np.array(
+        [all(getattr(o, key) == value for key, value in want.items()) for o in problem.observations]
+    )
 
 
 def thin(problem: Problem, every: int = 12) -> NDArray[np.bool_]:
     """All ops and gemm rows, a sample of the two big sweeps: enough where only ops are judged."""
-    return np.array([o.table in ("ops", "gemm", "gemm_wall") or i % every == 0 for i, o in enumerate(problem.observations)])
+    return np.array(
+        [
+            o.table in ("ops", "gemm", "gemm_wall") or i % every == 0
+            for i, o in enumerate(problem.observations)
+        ]
+    )
 
 
 def leave_trace_out(problem: Problem, parameters: Sequence[Parameter]) -> dict[str, Score]:
@@ -334,7 +378,9 @@ def leave_sizes_out(problem: Problem, parameters: Sequence[Parameter], minimum: 
     return out
 
 
-def write_constants(arch_dir: Path, constants: Sequence[dict[str, str]], parameters: Sequence[Parameter], values: Vector) -> None:
+def write_constants(
+    arch_dir: Path, constants: Sequence[dict[str, str]], parameters: Sequence[Parameter], values: Vector
+) -> None:
     """Fitted values back into constants.csv."""
     by_name = {row["name"]: row for row in constants}
     for parameter, value in zip(parameters, values, strict=True):
@@ -348,7 +394,9 @@ def write_constants(arch_dir: Path, constants: Sequence[dict[str, str]], paramet
 
 def write_predictions(path: Path, problem: Problem, predictions: Vector) -> None:
     """id,predicted_ns,predicted_wall_ns as the scorer reads it."""
-    wall = {o.row_id: p for o, p in zip(problem.observations, predictions, strict=True) if o.table == "gemm_wall"}
+    wall = {
+        o.row_id: p for o, p in zip(problem.observations, predictions, strict=True) if o.table == "gemm_wall"
+    }
     with open(path, "w", newline="", encoding="utf-8") as handle:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(("id", "predicted_ns", "predicted_wall_ns"))
@@ -367,11 +415,26 @@ def reset(problem: Problem, constants: Sequence[dict[str, str]]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
     root = Path(__file__).resolve().parents[3]
-    parser = argparse.ArgumentParser(prog="python -m ttnn_shim.calibrate", description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--data", type=Path, default=root / "tests" / "data" / "hardware", help="folder of the *.train.csv[.gz] tables")
-    parser.add_argument("--arch", type=Path, default=root / "ttnn_shim" / "arch", help="folder of constants.csv")
-    parser.add_argument("--write", action="store_true", help="write the fitted constants back (then run arch/generate.py and rebuild)")
-    parser.add_argument("--predictions", type=Path, help="write out-of-fold predictions of the training rows here")
+    parser = argparse.ArgumentParser(
+        prog="python -m ttnn_shim.calibrate", description=__doc__.splitlines()[0] if __doc__ else ""
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=root / "tests" / "data" / "hardware",
+        help="folder of the *.train.csv[.gz] tables",
+    )
+    parser.add_argument(
+        "--arch", type=Path, default=root / "ttnn_shim" / "arch", help="folder of constants.csv"
+    )
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="write the fitted constants back (then run arch/generate.py and rebuild)",
+    )
+    parser.add_argument(
+        "--predictions", type=Path, help="write out-of-fold predictions of the training rows here"
+    )
     parser.add_argument("--docs", type=Path, help="write the accuracy page here (takes some minutes)")
     parser.add_argument("--quick", action="store_true", help="full fit only, no cross-validation")
     args = parser.parse_args(argv)
@@ -380,7 +443,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     constants = read_constants(args.arch)
     reset(problem, constants)
     parameters = parameters_of(constants)
-    print(f"{len(problem.observations)} observations, {len(problem.jobs)} configurations, {len(parameters)} fitted numbers", file=sys.stderr)
+    print(
+        f"{len(problem.observations)} observations, {len(problem.jobs)} configurations, {len(parameters)} fitted numbers",
+        file=sys.stderr,
+    )
     everything = np.ones(len(problem.observations), bool)
     full = fit(problem, parameters, everything, verbose=True)
     for table in NOISE:
@@ -394,7 +460,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.docs:
             from ttnn_shim.accuracy import accuracy_page
 
-            args.docs.write_text(accuracy_page(problem, constants, parameters, full, out_of_fold, folds), encoding="utf-8")
+            args.docs.write_text(
+                accuracy_page(problem, constants, parameters, full, out_of_fold, folds), encoding="utf-8"
+            )
     if args.write:
         write_constants(args.arch, constants, parameters, full.values)
     return 0

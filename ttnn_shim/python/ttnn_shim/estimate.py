@@ -16,10 +16,21 @@ from ttnn_shim.row_attrs import op_attributes
 from ttnn_shim.simlib import Simulator, SimulatorError, simulator
 
 Row = Mapping[str, str]
-GRIDS = {20: (5, 4), 56: (8, 7), 64: (8, 8), 72: (8, 9), 110: (11, 10), 120: (12, 10), 130: (13, 10), 140: (14, 10)}
+GRIDS = {
+    20: (5, 4),
+    56: (8, 7),
+    64: (8, 8),
+    72: (8, 9),
+    110: (11, 10),
+    120: (12, 10),
+    130: (13, 10),
+    140: (14, 10),
+}
 DTYPES = {"bfloat16", "float32", "bfloat8_b", "bfloat4_b", "uint32", "int32", "uint16", "uint8"}
 FIDELITIES = {"LoFi", "HiFi2", "HiFi3", "HiFi4"}
-MEASURED = re.compile(r"^(kernel_ns.*|fw_ns|pm_.*|brisc_ns|ncrisc_ns|trisc.*|n|tflops|.*_util_pct|inference_time_avg_ns|wall_trace_ns)$")
+MEASURED = re.compile(
+    r"^(kernel_ns.*|fw_ns|pm_.*|brisc_ns|ncrisc_ns|trisc.*|n|tflops|.*_util_pct|inference_time_avg_ns|wall_trace_ns)$"
+)
 
 
 class EstimateError(ValueError):
@@ -88,16 +99,33 @@ class Cells:
             dims = ast.literal_eval(value)
         except (ValueError, SyntaxError):
             raise self.fail(column, f"expected a list of integers, got {value!r}") from None
-        if not isinstance(dims, (list, tuple)) or not dims or not all(isinstance(d, int) and d > 0 for d in dims):
+        if (
+            not isinstance(dims, (list, tuple))
+            or not dims
+            or not all(isinstance(d, int) and d > 0 for d in dims)
+        ):
             raise self.fail(column, f"expected a list of positive integers, got {value!r}")
         return [int(d) for d in dims]
 
 
-def tensor(shape: list[int], dtype: str, mem: str = "dram_interleaved", layout: str = "tile", shard: dict[str, Any] | None = None,
-           logical: list[int] | None = None) -> dict[str, Any]:
+def tensor(
+    shape: list[int],
+    dtype: str,
+    mem: str = "dram_interleaved",
+    layout: str = "tile",
+    shard: dict[str, Any] | None = None,
+    logical: list[int] | None = None,
+) -> dict[str, Any]:
     """A tensor of an op configuration; `mem` as in the tables: dram_interleaved, l1_height_sharded ..."""
     buffer, _, memory = mem.partition("_")
-    out: dict[str, Any] = {"logical": logical or shape, "padded": shape, "dtype": dtype, "layout": layout, "buffer": buffer, "memory": memory}
+    out: dict[str, Any] = {
+        "logical": logical or shape,
+        "padded": shape,
+        "dtype": dtype,
+        "layout": layout,
+        "buffer": buffer,
+        "memory": memory,
+    }
     if shard:
         out["shard"] = shard
     return out
@@ -115,7 +143,12 @@ def shard_spec(spec: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Shard of the tables {grid, n, orient, shape} -> shard of an op configuration."""
     if not spec or "shape" not in spec:
         return None
-    return {"shape": spec["shape"], "cores": int(spec.get("n") or 0), "grid": list(grid_box(str(spec.get("grid", "")))), "orient": spec.get("orient", "ROW_MAJOR")}
+    return {
+        "shape": spec["shape"],
+        "cores": int(spec.get("n") or 0),
+        "grid": list(grid_box(str(spec.get("grid", "")))),
+        "orient": spec.get("orient", "ROW_MAJOR"),
+    }
 
 
 def exp_row(cells: Cells) -> Configured:
@@ -123,8 +156,15 @@ def exp_row(cells: Cells) -> Configured:
     shape = cells.shape("padded_shape") if cells.row.get("padded_shape") else cells.shape("shape")
     dtype = cells.choice("dtype", DTYPES)
     source = tensor(shape, dtype, cells.text("in_mem"))
-    config = {"op": "unary", "inputs": [source], "outputs": [tensor(shape, dtype, cells.text("out_mem_inferred"))], "attrs": {"ops": ["EXP"], "traced": False}}
-    return Configured("n150", (8, 7) if cells.text("dataset") == "final" else (8, 8), 0, config, "eltwise_exp")
+    config = {
+        "op": "unary",
+        "inputs": [source],
+        "outputs": [tensor(shape, dtype, cells.text("out_mem_inferred"))],
+        "attrs": {"ops": ["EXP"]},
+    }
+    return Configured(
+        "n150", (8, 7) if cells.text("dataset") == "final" else (8, 8), 0, config, "eltwise_exp"
+    )
 
 
 def height_sharded_row(cells: Cells) -> Configured:
@@ -133,10 +173,25 @@ def height_sharded_row(cells: Cells) -> Configured:
     per_core = -(-(-(-m // 32)) // cores)
     k32, n32 = -(-k // 32) * 32, -(-n // 32) * 32
     rows = per_core * 32 * cores
-    a = tensor([1, 1, rows, k32], "bfloat16", "l1_height_sharded", shard={"shape": [per_core * 32, k32], "cores": cores})
-    out = tensor([1, 1, rows, n32], "bfloat16", "l1_height_sharded", shard={"shape": [per_core * 32, n32], "cores": cores})
-    config = {"op": "matmul", "inputs": [a, tensor([1, 1, k32, n32], "bfloat16")], "outputs": [out], "compute": {"fidelity": "HiFi2"},
-              "attrs": {"selector": "table", "traced": False, "core_count": cores}}
+    a = tensor(
+        [1, 1, rows, k32],
+        "bfloat16",
+        "l1_height_sharded",
+        shard={"shape": [per_core * 32, k32], "cores": cores},
+    )
+    out = tensor(
+        [1, 1, rows, n32],
+        "bfloat16",
+        "l1_height_sharded",
+        shard={"shape": [per_core * 32, n32], "cores": cores},
+    )
+    config = {
+        "op": "matmul",
+        "inputs": [a, tensor([1, 1, k32, n32], "bfloat16")],
+        "outputs": [out],
+        "compute": {"fidelity": "HiFi2"},
+        "attrs": {"selector": "table", "core_count": cores},
+    }
     return Configured("n150", (8, 8), 0, config, "matmul_height_sharded")
 
 
@@ -151,7 +206,7 @@ def gemm_row(cells: Cells) -> Configured:
     except (ValueError, SyntaxError, TypeError):
         raise cells.fail("grid_size", "expected (x, y)") from None
     card = cells.choice("card", {"n150", "n300", "p100", "p150"})
-    attrs: dict[str, Any] = {"selector": "table", "traced": False}
+    attrs: dict[str, Any] = {"selector": "table"}
     program = cells.json("program_config")
     if program:
         attrs |= {key: value for key, value in program.items() if key != "type"}
@@ -161,11 +216,20 @@ def gemm_row(cells: Cells) -> Configured:
     def operand(rows: int, cols: int, l1: bool) -> dict[str, Any]:
         if not l1:
             return tensor([1, 1, rows, cols], dtype)
-        shard = {"shape": [-(-rows // 32 // gy) * 32, -(-cols // 32 // gx) * 32], "cores": gx * gy, "grid": [gx, gy]}
+        shard = {
+            "shape": [-(-rows // 32 // gy) * 32, -(-cols // 32 // gx) * 32],
+            "cores": gx * gy,
+            "grid": [gx, gy],
+        }
         return tensor([1, 1, rows, cols], dtype, "l1_block_sharded", shard=shard)
 
-    config = {"op": "matmul", "inputs": [operand(m, k, in0_l1), tensor([1, 1, k, n], dtype)], "outputs": [operand(m, n, out_l1)],
-              "compute": {"fidelity": cells.choice("math_fidelity", FIDELITIES)}, "attrs": attrs}
+    config = {
+        "op": "matmul",
+        "inputs": [operand(m, k, in0_l1), tensor([1, 1, k, n], dtype)],
+        "outputs": [operand(m, n, out_l1)],
+        "compute": {"fidelity": cells.choice("math_fidelity", FIDELITIES)},
+        "attrs": attrs,
+    }
     return Configured(card, (gx, gy), 0, config, "gemm")
 
 
@@ -185,10 +249,18 @@ def ops_row(cells: Cells) -> Configured:
         out = []
         for i, t in enumerate(listed):
             try:
-                shard = attrs.get("out_shard") if column == "outputs" else (shards[i] if i < len(shards) else None)
+                shard = (
+                    attrs.get("out_shard")
+                    if column == "outputs"
+                    else (shards[i] if i < len(shards) else None)
+                )
                 if t["dtype"] not in DTYPES:
                     raise cells.fail(column, f"unknown dtype {t['dtype']!r}")
-                out.append(tensor(t["padded"], t["dtype"], t["mem"], t["layout"], shard_spec(shard), t.get("logical")))
+                out.append(
+                    tensor(
+                        t["padded"], t["dtype"], t["mem"], t["layout"], shard_spec(shard), t.get("logical")
+                    )
+                )
             except (KeyError, TypeError):
                 raise cells.fail(column, f"tensor {i}: needs padded, dtype, mem, layout") from None
         return out
@@ -202,9 +274,18 @@ def ops_row(cells: Cells) -> Configured:
         mapped["core_count"] = cells.integer("core_count")
     kernel_config = attrs.get("ckc") or {}
     fidelity = (kernel_config.get("fidelity") or cells.row.get("fidelity") or "HiFi4").strip()
-    config = {"op": op, "inputs": inputs, "outputs": outputs, "attrs": mapped,
-              "compute": {"fidelity": fidelity if fidelity in FIDELITIES else "HiFi4", "fp32_dest_acc": bool(kernel_config.get("fp32_dest_acc")),
-                          "math_approx": bool(kernel_config.get("approx")), "packer_l1_acc": bool(kernel_config.get("packer_l1_acc"))}}
+    config = {
+        "op": op,
+        "inputs": inputs,
+        "outputs": outputs,
+        "attrs": mapped,
+        "compute": {
+            "fidelity": fidelity if fidelity in FIDELITIES else "HiFi4",
+            "fp32_dest_acc": bool(kernel_config.get("fp32_dest_acc")),
+            "math_approx": bool(kernel_config.get("approx")),
+            "packer_l1_acc": bool(kernel_config.get("packer_l1_acc")),
+        },
+    }
     return Configured(card, GRIDS.get(cores, (cores, 1)), banks, config, "ops")
 
 
@@ -219,11 +300,34 @@ class Table:
 
 TABLES = (
     Table("eltwise_exp", ("id", "dataset", "shape", "dtype", "in_mem", "out_mem_inferred"), exp_row),
-    Table("matmul_height_sharded", ("id", "M", "K", "N", "num_cores", "m_tiles_per_core"), height_sharded_row),
-    Table("gemm", ("id", "card", "M", "K", "N", "grid_size", "in0_storage", "out_storage", "dtype", "math_fidelity", "program_config"), gemm_row),
+    Table(
+        "matmul_height_sharded", ("id", "M", "K", "N", "num_cores", "m_tiles_per_core"), height_sharded_row
+    ),
+    Table(
+        "gemm",
+        (
+            "id",
+            "card",
+            "M",
+            "K",
+            "N",
+            "grid_size",
+            "in0_storage",
+            "out_storage",
+            "dtype",
+            "math_fidelity",
+            "program_config",
+        ),
+        gemm_row,
+    ),
     Table("ops", ("id", "arch", "op", "attrs", "inputs", "outputs", "available_cores"), ops_row),
 )
-MARKS = {"eltwise_exp": "dataset", "matmul_height_sharded": "m_tiles_per_core", "gemm": "grid_size", "ops": "attrs"}
+MARKS = {
+    "eltwise_exp": "dataset",
+    "matmul_height_sharded": "m_tiles_per_core",
+    "gemm": "grid_size",
+    "ops": "attrs",
+}
 
 
 def recognise(columns: list[str]) -> Table:
@@ -231,7 +335,9 @@ def recognise(columns: list[str]) -> Table:
     best = max(TABLES, key=lambda t: (MARKS[t.name] in columns, sum(c in columns for c in t.columns)))
     missing = [c for c in best.columns if c not in columns]
     if missing:
-        raise EstimateError(0, missing[0], f"missing (needed for a row of {best.name}: {', '.join(best.columns)})")
+        raise EstimateError(
+            0, missing[0], f"missing (needed for a row of {best.name}: {', '.join(best.columns)})"
+        )
     return best
 
 
@@ -254,7 +360,9 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     return [{k: v or "" for k, v in row.items() if not MEASURED.match(k)} for row in rows]
 
 
-def estimate_rows(rows: list[dict[str, str]], sim: Simulator | None = None) -> list[tuple[str, float | None, float | None]]:
+def estimate_rows(
+    rows: list[dict[str, str]], sim: Simulator | None = None
+) -> list[tuple[str, float | None, float | None]]:
     """(id, predicted_ns, predicted_wall_ns) per row; None where the op has no model or no wall time applies."""
     sim = sim or simulator()
     out: list[tuple[str, float | None, float | None]] = []
@@ -284,6 +392,8 @@ def estimate_csv(source: Path, target: Path) -> list[str]:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(("id", "predicted_ns", "predicted_wall_ns"))
         for row_id, ns, wall in priced:
-            writer.writerow((row_id, "" if ns is None else f"{ns:.1f}", "" if wall is None else f"{wall:.1f}"))
+            writer.writerow(
+                (row_id, "" if ns is None else f"{ns:.1f}", "" if wall is None else f"{wall:.1f}")
+            )
     scratch.replace(target)
     return [row_id for row_id, ns, _ in priced if ns is None]

@@ -13,6 +13,8 @@ from typing import Any
 
 import cffi
 
+from ttnn_shim.native import MARKS, library_path
+
 HERE = Path(__file__).resolve().parent
 BOUNDS = ("latency", "compute", "reader", "writer", "dram", "noc")
 
@@ -44,23 +46,29 @@ class Priced:
 
 
 def header_text() -> str:
-    """The cdef region of sim_abi.h, from the installed package or the source tree."""
-    for root in (HERE, *HERE.parents):
-        path = root / "include" / "ttnn_shim" / "sim_abi.h"
-        if path.exists():
-            return path.read_text(encoding="utf-8").split("/* cffi-begin */")[1].split("/* cffi-end */")[0]
-    raise SimulatorError("ttnn_shim/sim_abi.h not found beside the package")
+    """The marked region of sim_abi.h, from the installed package or the source tree."""
+    for root in (HERE, *HERE.parents[:4]):
+        for path in (
+            root / "include" / "ttnn_shim" / "sim_abi.h",
+            root / "ttnn_shim" / "include" / "ttnn_shim" / "sim_abi.h",
+        ):
+            if path.is_file():
+                return path.read_text(encoding="utf-8").split(MARKS[0])[1].split(MARKS[1])[0]
+    raise SimulatorError("ttnn_shim/sim_abi.h is not beside the package; reinstall ttnn_shim")
 
 
-def library_path() -> Path:
-    """The shared library: $TTSIM_LIBRARY, one beside the package, or one in a build tree above it."""
-    if given := os.environ.get("TTSIM_LIBRARY"):
+def simulator_library() -> Path:
+    """The shared library with the simulator: $TTSIM_LIBRARY, else the one that the package uses, else a build of src/sim alone."""
+    if given := os.environ.get("TTSIM_LIBRARY") or os.environ.get("TTNN_SHIM_LIBRARY"):
         return Path(given)
-    for root in (HERE, HERE / "lib", HERE.parent / "lib", *HERE.parents):
-        for pattern in ("libttnn_shim*.so*", "libttsim*.so*", "build/*/libttsim*.so", "build/*/libttnn_shim*.so", "build/*/*/libttnn_shim*.so"):
-            for path in sorted(root.glob(pattern)):
-                return path
-    raise SimulatorError("the simulator library is not built (libttnn_shim.so or libttsim.so); set TTSIM_LIBRARY to its path")
+    if found := library_path():
+        return found
+    for root in HERE.parents[:4]:
+        for path in sorted(root.glob("build/*/libttsim.so")):
+            return path
+    raise SimulatorError(
+        "the core of ttnn_shim is not built: install the package, or build ttnn_shim/src/sim/CMakeLists.txt and set TTSIM_LIBRARY"
+    )
 
 
 class Simulator:
@@ -69,7 +77,7 @@ class Simulator:
     def __init__(self, library: Path | None = None) -> None:
         self.ffi: Any = cffi.FFI()
         self.ffi.cdef(header_text())
-        self.lib: Any = self.ffi.dlopen(str(library or library_path()))
+        self.lib: Any = self.ffi.dlopen(str(library or simulator_library()))
         self.archs: dict[tuple[str, int, int, int], int] = {}
         self.configs: dict[str, int] = {}
 
@@ -103,16 +111,34 @@ class Simulator:
             raise self._fail()
         names = ("reader", "compute", "writer", "sender")
         return Priced(
-            ns=out.ns, math_ns=out.math_ns, wall_ns=out.wall_ns, cycles=out.cycles, cores=out.cores, grid=(out.grid_x, out.grid_y),
-            factory=self.ffi.string(out.factory).decode(), l1_bytes=out.l1_bytes, modelled=bool(out.modelled), bound=BOUNDS[out.bound],
-            busy_ns=dict(zip(names, list(out.busy_ns), strict=True)), dram_ns=out.dram_ns, noc_ns=out.noc_ns,
-            fpu_utilisation=out.fpu_utilisation, dram_utilisation=out.dram_utilisation, noc_utilisation=out.noc_utilisation)
+            ns=out.ns,
+            math_ns=out.math_ns,
+            wall_ns=out.wall_ns,
+            cycles=out.cycles,
+            cores=out.cores,
+            grid=(out.grid_x, out.grid_y),
+            factory=self.ffi.string(out.factory).decode(),
+            l1_bytes=out.l1_bytes,
+            modelled=bool(out.modelled),
+            bound=BOUNDS[out.bound],
+            busy_ns=dict(zip(names, list(out.busy_ns), strict=True)),
+            dram_ns=out.dram_ns,
+            noc_ns=out.noc_ns,
+            fpu_utilisation=out.fpu_utilisation,
+            dram_utilisation=out.dram_utilisation,
+            noc_utilisation=out.noc_utilisation,
+        )
 
     def price_many(self, archs: Sequence[int], configs: Sequence[int]) -> list[tuple[float, float, float]]:
         """(ns, math_ns, wall_ns) per pair; NaN where no program fits."""
         n = len(archs)
         out = self.ffi.new("double[]", 3 * n)
-        if self.lib.ttsim_price_many(n, self.ffi.new("int[]", list(archs)), self.ffi.new("int[]", list(configs)), out) != 0:
+        if (
+            self.lib.ttsim_price_many(
+                n, self.ffi.new("int[]", list(archs)), self.ffi.new("int[]", list(configs)), out
+            )
+            != 0
+        ):
             raise self._fail()
         flat = self.ffi.unpack(out, 3 * n) if n else []
         return [(flat[3 * i], flat[3 * i + 1], flat[3 * i + 2]) for i in range(n)]

@@ -15,8 +15,8 @@ constexpr ConstantRow kConstants[] = {
   {"launch_move", 400, 162},  // cycles
   {"launch_compute", 600, 702},  // cycles
   {"launch_move_sharded", 300, 250},  // cycles
-  {"launch_compute_sharded", 700, 452},  // cycles
-  {"skew_core", 4, 8.64},  // cycles/core
+  {"launch_compute_sharded", 300, 452},  // cycles
+  {"skew_core", 9.2, 8.64},  // cycles/core
   {"skew_core_sharded", 9.5, 2.6},  // cycles/core
   {"skew_trace", 1870, 0},  // cycles
   {"contention_exponent", 12, 4},  // 1

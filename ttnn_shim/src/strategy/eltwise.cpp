@@ -175,6 +175,14 @@ DeviceProgram plan_binary(const Arch& arch, const OpConfig& c) {
   return p;
 }
 
+/// Normalisation with given statistics: input, mean, variance and optional scale and shift stream together.
+DeviceProgram plan_batch_norm(const Arch& arch, const OpConfig& c) {
+  const TensorDesc& a = c.inputs[0];
+  const double extra = static_cast<double>(c.inputs.size() - 1);
+  const double compute = (extra + 1) * copy_tile(arch, a) + sfpu(arch, "RSQRT", false);
+  return tile_stream(arch, c, "BatchNormOperation::BatchNormFactory", page_read(arch, a, page_bytes(a)) + extra * arch.k.second_operand, compute, {&a});
+}
+
 DeviceProgram plan_ternary(const Arch& arch, const OpConfig& c) {
   const TensorDesc& a = c.inputs[0];
   double reader = page_read(arch, a, page_bytes(a));
@@ -193,6 +201,6 @@ DeviceProgram plan_fill(const Arch& arch, const OpConfig& c) { return tile_strea
 }  // namespace
 
 const std::vector<PlanRow> kEltwisePlans = {{"unary", plan_unary},     {"binary", plan_binary}, {"ternary", plan_ternary}, {"typecast", plan_typecast},
-                                            {"copy", plan_copy},       {"clone", plan_copy},    {"fill", plan_fill}};
+                                            {"copy", plan_copy},       {"clone", plan_copy},    {"fill", plan_fill},    {"batch_norm", plan_batch_norm}};
 
 }  // namespace ttnn_shim::strategy

@@ -24,6 +24,7 @@
 //   embedding   tilized (bool)    pool2d  window_hw*, max (bool)    upsample  scale_hw*    grid_sample
 //   create_heads, concat_heads, rotary, update_cache (op=FILL|UPDATE), fill (any op that only writes its output)
 // An op not in this list is planned with a roofline of its bytes and reported with modelled = false.
+// `traced` (bool): replayed from a trace (larger start skew on Wormhole). `selector` = "table": program choice of the releases before 0.81.1.
 // `core_count` (int) overrides the core split where a profile recorded it.
 #pragma once
 #include <cstdint>

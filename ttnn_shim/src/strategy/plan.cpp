@@ -39,7 +39,7 @@ DeviceProgram plan(const sim::Arch& arch, const OpConfig& config) {
   if (it == table().end()) return roofline(arch, config);
   if (config.inputs.empty() && config.op != "fill") throw std::invalid_argument("op '" + config.op + "': no input tensor");
   DeviceProgram program = it->second(arch, config);
-  program.work.traced = config.flag("traced", true);
+  program.work.traced = config.flag("traced", false);
   return program;
 }
 

@@ -1,0 +1,6 @@
+"""The conformance script beside the tests is importable."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))

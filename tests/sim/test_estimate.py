@@ -1,0 +1,114 @@
+"""The estimator prices the training tables from configuration columns, and refuses tables that it cannot read."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ttnn_shim.calibrate import Problem, load, mask_of, parameters_of, read_constants, read_table, score
+from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv
+from ttnn_shim.simlib import simulator
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "data" / "hardware"
+ARCH = ROOT / "ttnn_shim" / "arch"
+TABLES = ("ops", "gemm", "eltwise_exp", "matmul_height_sharded")
+# Median and 90th percentile of the absolute error on the training rows with the committed constants.
+LIMITS = {
+    "ops": (5.0, 20.0),
+    "gemm": (2.0, 7.0),
+    "gemm_wall": (2.5, 7.0),
+    "eltwise_exp": (0.6, 5.0),
+    "matmul_height_sharded": (1.0, 3.5),
+}
+
+
+def rows_of(table: str, step: int) -> list[dict[str, str]]:
+    return read_table(DATA / f"{table}.train.csv.gz")[::step]
+
+
+def write(path: Path, rows: list[dict[str, str]]) -> Path:
+    with open(path, "w", newline="", encoding="utf-8") as handle:
+        writer = csv.DictWriter(handle, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load(DATA, simulator())
+
+
+@pytest.mark.parametrize("table", list(LIMITS))
+def test_training_rows_are_reproduced(problem: Problem, table: str) -> None:
+    made = score(problem, problem.predict(), mask_of(problem, table=table))
+    median, p90 = LIMITS[table]
+    assert made.median <= median and made.p90 <= p90 and made.rho >= 0.99, str(made)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_measured_columns_are_not_read(tmp_path: Path, table: str) -> None:
+    rows = rows_of(table, 40)
+    blank = [{k: "" if MEASURED.match(k) else v for k, v in row.items()} for row in rows]
+    assert estimate_csv(write(tmp_path / "full.csv", rows), tmp_path / "a.csv") == []
+    estimate_csv(write(tmp_path / "blank.csv", blank), tmp_path / "b.csv")
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    made = read_table(tmp_path / "a.csv")
+    assert [r["id"] for r in made] == [r["id"] for r in rows]
+    assert all(float(r["predicted_ns"]) > 0 for r in made)
+    assert all(bool(r["predicted_wall_ns"]) == (table == "gemm") for r in made)
+
+
+@pytest.mark.parametrize(
+    "table, column",
+    [("ops", "inputs"), ("gemm", "dtype"), ("eltwise_exp", "in_mem"), ("matmul_height_sharded", "num_cores")],
+)
+def test_a_missing_column_is_named(tmp_path: Path, table: str, column: str) -> None:
+    rows = [{k: v for k, v in row.items() if k != column} for row in rows_of(table, 500)]
+    with pytest.raises(EstimateError, match=f"column '{column}': missing"):
+        estimate_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "table, column, value, what",
+    [
+        ("ops", "inputs", "{oops", "not JSON"),
+        ("ops", "arch", "grayskull", "unknown value 'grayskull'"),
+        ("ops", "available_cores", "many", "expected an integer"),
+        ("gemm", "M", "-5", "expected an integer of at least 1"),
+        ("gemm", "math_fidelity", "HiFi9", "unknown value 'HiFi9'"),
+        ("gemm", "grid_size", "8", "expected"),
+        ("eltwise_exp", "padded_shape", "[32, 'x']", "expected a list of positive integers"),
+        ("matmul_height_sharded", "K", "", "is empty"),
+    ],
+)
+def test_junk_is_refused_with_row_and_column(
+    tmp_path: Path, table: str, column: str, value: str, what: str
+) -> None:
+    rows = rows_of(table, 100)[:3]
+    rows[1] = {**rows[1], column: value}
+    with pytest.raises(EstimateError, match=f"row 2, column '{column}': .*{what}"):
+        estimate_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_no_prediction_is_invented(tmp_path: Path) -> None:
+    rows = rows_of("ops", 60)
+    rows[0] = {**rows[0], "op": "sort"}
+    assert estimate_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv") == [rows[0]["id"]]
+    assert read_table(tmp_path / "out.csv")[0]["predicted_ns"] == ""
+
+
+def test_generated_tables_are_in_step() -> None:
+    assert subprocess.run([sys.executable, str(ARCH / "generate.py"), "--check"], check=False).returncode == 0
+
+
+def test_fitted_constants_are_few_and_documented() -> None:
+    constants = read_constants(ARCH)
+    assert len(parameters_of(constants)) <= 120
+    assert all(row["unit"] and row["source"] for row in constants)

@@ -1,0 +1,238 @@
+"""Physical sense of the simulator: never above the peak, never slower with more of a resource, the same answer every time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from ttnn_shim.query import query
+from ttnn_shim.simlib import Priced, Simulator, SimulatorError
+
+CARDS = ("n150", "n300", "p100", "p150")
+FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
+DTYPES = ("bfloat16", "bfloat8_b", "float32")
+
+
+@pytest.fixture(scope="module")
+def sim() -> Simulator:
+    """A simulator of its own: these tests change constants."""
+    return Simulator()
+
+
+def tensor(
+    shape: list[int], dtype: str = "bfloat16", layout: str = "tile", buffer: str = "dram"
+) -> dict[str, Any]:
+    return {
+        "logical": shape,
+        "padded": shape,
+        "dtype": dtype,
+        "layout": layout,
+        "buffer": buffer,
+        "memory": "interleaved",
+    }
+
+
+def price(sim: Simulator, config: dict[str, Any], card: str, grid: tuple[int, int] = (0, 0)) -> Priced:
+    return sim.price(sim.arch(card, grid), sim.config(config))
+
+
+def tiles(low: int = 1, high: int = 64) -> st.SearchStrategy[int]:
+    return st.integers(low, high).map(lambda n: 32 * n)
+
+
+@st.composite
+def op_config(draw: st.DrawFn) -> dict[str, Any]:
+    """A random op configuration over the common families."""
+    op = draw(
+        st.sampled_from(
+            (
+                "unary",
+                "binary",
+                "matmul",
+                "softmax",
+                "layernorm",
+                "reduce",
+                "transpose",
+                "permute",
+                "reshape",
+                "tilize",
+                "untilize",
+                "concat",
+                "slice",
+                "sdpa",
+                "typecast",
+                "embedding",
+            )
+        )
+    )
+    h, w, dtype = draw(tiles()), draw(tiles()), draw(st.sampled_from(DTYPES))
+    shape = [1, draw(st.integers(1, 4)), h, w]
+    t = tensor(shape, dtype, buffer=draw(st.sampled_from(("dram", "l1"))))
+    config: dict[str, Any] = {
+        "op": op,
+        "inputs": [t],
+        "outputs": [t],
+        "compute": {"fidelity": draw(st.sampled_from(FIDELITIES))},
+    }
+    match op:
+        case "unary":
+            config["attrs"] = {"ops": [draw(st.sampled_from(("RELU", "EXP", "GELU")))]}
+        case "binary":
+            config["inputs"] = [t, t]
+        case "matmul":
+            n = draw(tiles())
+            config["inputs"] = [tensor([1, 1, h, w], dtype), tensor([1, 1, w, n], dtype)]
+            config["outputs"] = [tensor([1, 1, h, n], dtype)]
+        case "reduce":
+            config["outputs"] = [tensor([*shape[:-1], 32], dtype)]
+            config["attrs"] = {"dim": "W"}
+        case "transpose":
+            config["outputs"] = [tensor([shape[0], shape[1], w, h], dtype)]
+            config["attrs"] = {"dim": "WH"}
+        case "permute":
+            config["outputs"] = [
+                tensor([shape[2], shape[1], shape[0], shape[3]] if False else [1, h, shape[1], w], dtype)
+            ]
+            config["attrs"] = {"dims": [0, 2, 1, 3]}
+        case "tilize" | "untilize":
+            other = {**t, "layout": "row_major", "dtype": "bfloat16"}
+            config["inputs"], config["outputs"] = ([other], [t]) if op == "tilize" else ([t], [other])
+        case "concat":
+            config["inputs"] = [t, t]
+            config["outputs"] = [tensor([*shape[:-1], 2 * w], dtype)]
+        case "sdpa":
+            q = tensor([1, 4, h, 64], dtype)
+            config["inputs"], config["outputs"] = [q, q, q], [q]
+        case "embedding":
+            config["inputs"] = [
+                tensor([1, h], "uint32", "row_major"),
+                tensor([1, 1, 1000, w], "bfloat16", "row_major"),
+            ]
+            config["outputs"] = [tensor([1, 1, h, w], "bfloat16", "row_major")]
+    return config
+
+
+@settings(
+    max_examples=300,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(config=op_config(), card=st.sampled_from(CARDS))
+def test_never_above_peak(sim: Simulator, config: dict[str, Any], card: str) -> None:
+    made = price(sim, config, card)
+    assert made.ns > 0 and made.cycles > 0 and made.modelled
+    assert 0 <= made.fpu_utilisation <= 1 + 1e-9
+    assert 0 <= made.dram_utilisation <= 1 + 1e-9
+    assert 0 <= made.noc_utilisation <= 1 + 1e-9
+    assert max(made.busy_ns.values()) <= made.ns * (1 + 1e-6)
+    assert price(sim, config, card) == made  # deterministic
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(config=op_config(), card=st.sampled_from(CARDS), factor=st.floats(1.05, 4))
+@pytest.mark.parametrize(
+    "constant",
+    [
+        "dram_read_bank",
+        "dram_write_bank",
+        "mm_read_rate",
+        "mm_mcast_rate",
+        "mm_write_rate",
+        "noc_link_rate",
+        "write_core_rate",
+        "local_copy_rate",
+    ],
+)
+def test_more_bandwidth_is_never_slower(
+    sim: Simulator, config: dict[str, Any], card: str, factor: float, constant: str
+) -> None:
+    arch = sim.arch(card)
+    before = sim.get(arch, constant)
+    slow = price(sim, config, card)
+    try:
+        sim.set([arch], constant, before * factor)
+        fast = price(sim, config, card)
+    finally:
+        sim.set([arch], constant, before)
+    assert fast.cycles <= slow.cycles + 1
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(m=tiles(), k=tiles(), n=tiles(), dtype=st.sampled_from(DTYPES), card=st.sampled_from(CARDS))
+def test_lower_fidelity_is_never_slower(
+    sim: Simulator, m: int, k: int, n: int, dtype: str, card: str
+) -> None:
+    base = {
+        "op": "matmul",
+        "inputs": [tensor([1, 1, m, k], dtype), tensor([1, 1, k, n], dtype)],
+        "outputs": [tensor([1, 1, m, n], dtype)],
+    }
+    cycles = [price(sim, {**base, "compute": {"fidelity": f}}, card).cycles for f in FIDELITIES]
+    assert cycles == sorted(cycles)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    per_core=st.integers(16, 400),
+    card=st.sampled_from(CARDS),
+    op=st.sampled_from(("unary", "binary", "typecast")),
+)
+def test_more_cores_are_never_slower(sim: Simulator, per_core: int, card: str, op: str) -> None:
+    # Enough tiles per core that the start skew of the further cores is paid back.
+    shape = [1, 1, 32, 32 * 8 * per_core]
+    t = tensor(shape, buffer="l1")
+    config = {"op": op, "inputs": [t, t] if op == "binary" else [t], "outputs": [t]}
+    cycles = [price(sim, config, card, grid).cycles for grid in ((2, 1), (2, 2), (4, 2), (4, 4))]
+    assert cycles == sorted(cycles, reverse=True)
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_steady_state_is_linear(sim: Simulator, card: str) -> None:
+    def cycles(n: int) -> int:
+        t = tensor([1, 1, 32, 32 * n], buffer="l1")
+        return price(
+            sim, {"op": "unary", "inputs": [t], "outputs": [t], "attrs": {"ops": ["EXP"]}}, card, (1, 1)
+        ).cycles
+
+    step = cycles(2000) - cycles(1000)
+    assert abs((cycles(3000) - cycles(2000)) - step) <= 2
+    assert abs((cycles(100_000) - cycles(2000)) / 98 - step) <= 2
+
+
+def test_unknown_names_and_bad_configurations(sim: Simulator) -> None:
+    with pytest.raises(SimulatorError, match="unknown card 'n200'; known: n150, n300, p100, p150"):
+        sim.arch("n200")
+    with pytest.raises(SimulatorError, match="no constant named 'speed'"):
+        sim.set([sim.arch("n150")], "speed", 1.0)
+    with pytest.raises(SimulatorError, match="unknown dtype 'float12'"):
+        sim.config({"op": "unary", "inputs": [{"logical": [32, 32], "dtype": "float12"}], "outputs": []})
+    with pytest.raises(SimulatorError, match='"op" is missing'):
+        sim.config({"inputs": []})
+    bad = query("matmul", [tensor([1, 1, 64, 64]), tensor([1, 1, 96, 64])], [tensor([1, 1, 64, 64])])
+    assert not bad.valid and "inner dimensions differ" in bad.error
+    config = query(
+        "matmul",
+        [tensor([1, 1, 64, 64]), tensor([1, 1, 64, 64])],
+        [tensor([1, 1, 64, 64])],
+        {"program_config": "MatmulMultiCoreReuseMultiCastProgramConfig", "in0_block_w": 3},
+    )
+    assert not config.valid and "in0_block_w 3 does not divide K" in config.error
+
+
+def test_an_op_without_a_model_says_so() -> None:
+    t = tensor([1, 1, 64, 64])
+    answer = query("sort", [t], [t])
+    assert answer.valid and answer.price is not None and not answer.price.modelled
+
+
+def test_every_card_has_its_own_machine(sim: Simulator) -> None:
+    t = tensor([1, 1, 4096, 4096])
+    config = {"op": "unary", "inputs": [t], "outputs": [t], "attrs": {"ops": ["RELU"]}}
+    assert {card: price(sim, config, card).cores for card in CARDS} == {
+        "n150": 64,
+        "n300": 56,
+        "p100": 110,
+        "p150": 130,
+    }

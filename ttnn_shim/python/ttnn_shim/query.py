@@ -1,0 +1,58 @@
+"""Ask for one op before running it: is there a program, on how many cores, with how much L1, and how long would it take? No data is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ttnn_shim.simlib import Priced, SimulatorError, simulator
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Outcome of a query: `valid` with a price, or the reason why no program fits."""
+
+    valid: bool
+    error: str = ""
+    price: Priced | None = None
+
+    @property
+    def cycles(self) -> int:
+        """Kernel duration in cycles; 0 when invalid."""
+        return self.price.cycles if self.price else 0
+
+    @property
+    def l1_bytes_per_core(self) -> int:
+        """Circular buffers per core; 0 when invalid."""
+        return self.price.l1_bytes if self.price else 0
+
+
+def query(
+    op: str,
+    inputs: Sequence[Mapping[str, Any]],
+    outputs: Sequence[Mapping[str, Any]],
+    attributes: Mapping[str, Any] | None = None,
+    compute: Mapping[str, Any] | None = None,
+    arch: str = "n150",
+) -> Answer:
+    """Plan and price one op.
+
+    `inputs`, `outputs`: tensors as {"logical", "padded", "dtype", "layout", "buffer", "memory", "shard"}; `attributes`, `compute`: as listed in
+    `strategy/op_config.hpp`. An op without a model is valid with `price.modelled` False (a roofline of its bytes).
+    """
+    sim = simulator()
+    try:
+        handle = sim.arch(arch)
+        config: dict[str, Any] = {
+            "op": op,
+            "inputs": [dict(t) for t in inputs],
+            "outputs": [dict(t) for t in outputs],
+        }
+        if attributes:
+            config["attrs"] = dict(attributes)
+        if compute:
+            config["compute"] = dict(compute)
+        return Answer(True, price=sim.price(handle, sim.config(config)))
+    except SimulatorError as error:
+        return Answer(False, error=str(error))
