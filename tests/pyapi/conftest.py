@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 
 import ttnn_shim
 
+if "TTNN_SHIM_LIBRARY" in os.environ:  # for the tests' own processes in other directories
+    os.environ["TTNN_SHIM_LIBRARY"] = os.path.abspath(os.environ["TTNN_SHIM_LIBRARY"])
 ttnn_shim.activate(explicit=True)
 
 import ttnn  # noqa: E402  (only after activation)

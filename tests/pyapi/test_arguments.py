@@ -33,6 +33,13 @@ NO_EFFECT = {
     "pad_value": "padding holds no values in the simulator",
     "force": "the buffer has one owner",
     "use_low_perf": "a hint: the device program is the same",
+    "numeric_stable": "accuracy hint: the maximum is always subtracted",
+    "use_welford": "accuracy hint",
+    "recip_tensor": "reciprocals that the real kernel looks up instead of dividing",
+    "input_mask": "follows from num_groups; the real kernel reads it as a table",
+    "negative_mask": "follows from num_groups; the real kernel reads it as a table",
+    "num_out_blocks": "how the real kernel cuts its work; results are the same",
+    "ceil_mode": "the sample's sizes divide evenly",
     "sub_core_grids": "see test_sub_core_grids",
 }
 # (op, parameter) -> reason: it takes more than the generic variation to see the effect.
@@ -40,12 +47,24 @@ NO_EFFECT_HERE = {
     ("ttnn.softplus", "threshold"): "the samples lie far below both thresholds",
     ("ttnn.split", "dim"): "dimensions 0 and 1 have size 1",
     ("ttnn.geglu", "variant"): "accuracy hint",
+    ("ttnn.transformer.attention_softmax_", "memory_config"): "works in place",
+    ("ttnn.transformer.scaled_dot_product_attention", "windowed_q_token_offset"): "only with windows",
     ("ttnn.logical_not_", "memory_config"): "works in place",
+    **{(f"ttnn.{op}_like", "device"): "the sample is on that device" for op in ("zeros", "ones", "empty", "full")},
+    **{(f"ttnn.prepare_conv_{what}", name): "tells the real package which convolution follows; the values do not depend on it"
+       for what in ("weights", "bias", "transpose2d_weights", "transpose2d_bias") for name in ("output_dtype", "compute_config")},
+    ("ttnn.transformer.split_query_key_value_and_split_heads", "num_kv_heads"): "the sample has one head",
+    ("ttnn.experimental.nlp_create_qkv_heads", "num_kv_heads"): "the sample has one head",
+    ("ttnn.experimental.nlp_create_qkv_heads_decode", "num_kv_heads"): "the sample has one head",
+    ("ttnn.prepare_conv_transpose2d_weights", "output_padding"): "tells which convolution follows",
+    ("ttnn.group_norm", "inplace"): "the sample is interleaved, which is never in place",
 }
 PREALLOCATED = ("output_tensor", "optional_output_tensor", "optional_tensor", "output")
 # (op, parameter) -> what the kernel does wrong. Strict: an entry that shows an effect fails.
 DEFECTS: dict[tuple[str, str], str] = {
     ("ttnn.experimental.broadcast_to", "output"): "the kernel does not look at it",
+    ("ttnn.experimental.nlp_create_qkv_heads_decode", "overlap_qk_coregrid"): "shards are placed the same way",
+    ("ttnn.prepare_conv_transpose2d_weights", "mirror_kernel"): "weights are mirrored anyway",
     ("ttnn.mac", "output_tensor"): "the registration does not pass it on",
 }
 
@@ -80,6 +99,13 @@ class Samples:
         raise LookupError(f"no sample for {op} {name}: {type_}")
 
 
+def host(samples: Samples, shape: tuple[int, ...]) -> Any:
+    return ttnn.Tensor(samples.rng.normal(size=shape).astype(np.float32), ttnn.bfloat16)
+
+
+IMAGE_OPS = ("conv2d", "conv_transpose2d", "avg_pool2d", "max_pool2d", "adaptive_avg_pool2d", "adaptive_max_pool2d")
+
+
 def with_nans(samples: Samples) -> Any:
     """Half NaN, the rest within 0.3 of each other."""
     values = samples.rng.random((32, 32)) * 0.3
@@ -104,11 +130,40 @@ BY_NAME: dict[str, Callable[[Samples], Any]] = {
     "slice_end": lambda s: [1, 1, 32, 32],
     "dim1": lambda s: -1,
     "dim2": lambda s: -2,
+    "shape": lambda s: [32, 64],
+    "end": lambda s: 10,
+    "start": lambda s: 0,
+    "in_channels": lambda s: 32,
+    "out_channels": lambda s: 32,
+    "channels": lambda s: 32,
+    "batch_size": lambda s: 1,
+    **dict.fromkeys(("input_height", "input_width", "input_h", "input_w"), lambda s: 8),
+    "input_length": lambda s: 64,
+    "kernel_size": lambda s: [3, 3],
+    "stride": lambda s: [1, 1],
+    "padding": lambda s: [1, 1],
+    "dilation": lambda s: [1, 1],
+    "groups": lambda s: 1,
+    "weights_format": lambda s: "OIHW",
+    "has_bias": lambda s: True,
+    "input_layout": lambda s: ttnn.ROW_MAJOR_LAYOUT,
+    "input_dtype": lambda s: ttnn.bfloat16,
+    "weight_tensor": lambda s: host(s, (32, 32, 3, 3)),
+    "bias_tensor": lambda s: host(s, (1, 1, 1, 32)),
 }
 INTEGER_OPS = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift", "logical_left_shift",
                "logical_right_shift", "gcd", "lcm")  # fmt: skip
 BY_OP: dict[tuple[str, str], Callable[[Samples], Any]] = {
     **{(f"ttnn.{op}", name): lambda s: s.tensor(dtype=ttnn.int32) for op in INTEGER_OPS for name in ("input_tensor", "input_tensor_a", "input_tensor_b")},
+    **{(f"ttnn.{op}", "input_tensor"): lambda s: s.tensor((1, 1, 64, 32), layout=ttnn.ROW_MAJOR_LAYOUT) for op in IMAGE_OPS},
+    ("ttnn.conv1d", "input_tensor"): lambda s: s.tensor((1, 1, 64, 32), layout=ttnn.ROW_MAJOR_LAYOUT),
+    ("ttnn.conv1d", "weight_tensor"): lambda s: host(s, (32, 32, 3)),
+    ("ttnn.conv1d", "kernel_size"): lambda s: 3,
+    ("ttnn.prepare_conv_transpose2d_weights", "weights_format"): lambda s: "IOHW",
+    ("ttnn.experimental.nlp_create_qkv_heads", "input"): lambda s: s.tensor((1, 1, 64, 192)),
+    ("ttnn.experimental.nlp_create_qkv_heads_decode", "input_tensor"): lambda s: s.tensor((1, 1, 32, 192)),
+    ("ttnn.transformer.split_query_key_value_and_split_heads", "input_tensor"): lambda s: s.tensor((1, 64, 192)),
+    ("ttnn.roll", "dim"): lambda s: 3,
     ("ttnn.reshape", "shape"): lambda s: [1, 1, 32, 128],
     ("ttnn.expand", "input_tensor"): lambda s: s.tensor((1, 64)),
     ("ttnn.expand", "output_shape"): lambda s: [64, 64],
@@ -145,6 +200,20 @@ BY_OP: dict[tuple[str, str], Callable[[Samples], Any]] = {
 
 def varied(samples: Samples, name: str, type_: str, default: Any, output: Any) -> Any:
     """A value that differs from the default; LookupError where there is no generic one."""
+    if name == "head_size":
+        return 4
+    if name in ("bias_tensor", "bias", "weight", "running_mean", "running_var") and "Tensor" in type_:
+        return host(samples, (1, 1, 1, 32)) if name == "bias_tensor" else samples.tensor((1, 1, 1, output.shape[-1]))
+    if "Op2DSliceConfig" in type_:
+        return ttnn.Conv2dSliceConfig(slice_type=ttnn.Conv2dDRAMSliceHeight, num_slices=2)
+    if "SDPAProgramConfig" in type_:
+        return ttnn.SDPAProgramConfig(compute_with_storage_grid_size=(1, 2), q_chunk_size=32, k_chunk_size=32)
+    if "Conv2dConfig" in type_:
+        return ttnn.Conv2dConfig(activation=ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU), weights_dtype=ttnn.bfloat8_b)
+    if type_.startswith("Sequence[int]") and isinstance(default, str):
+        return [one + 1 for one in json.loads(default)]
+    if "MeshDevice" in type_:
+        return samples.device
     if name in PREALLOCATED:
         return ttnn.Tensor(np.full(tuple(output.shape), 77, np.float32), output.dtype, samples.device, output.layout)
     kinds = type_.split(" | ")
@@ -170,10 +239,10 @@ def varied(samples: Samples, name: str, type_: str, default: Any, output: Any) -
         )
     if kinds == ["Tensor", "None"]:
         return samples.tensor((1, 1, 1, output.shape[-1]))
-    if type_ == "bool":
+    if type_ in ("bool", "bool | None"):
         return not default
     if "float" in kinds:
-        return (default if isinstance(default, int | float) else 0.0) + 0.37
+        return (default if isinstance(default, int | float) and not isinstance(default, bool) else 0.0) + 0.37
     if "int" in kinds:
         return (default if isinstance(default, int) else 0) + 1
     if "str" in kinds:
@@ -192,6 +261,7 @@ BASE: dict[str, dict[str, Any]] = {
     "ttnn.clamp": {"min": -0.5, "max": 0.5},
     "ttnn.clip": {"min": -0.5, "max": 0.5},
     "ttnn.slice": {"slice_step": [1, 1, 1, 1]},
+    "ttnn.batch_norm": {name: lambda s: s.tensor((1, 1, 1, 1)) for name in ("running_mean", "running_var")} | {"training": True},
 }
 
 
@@ -201,6 +271,13 @@ def outputs_of(result: Any) -> list[Any]:
     return [one for part in result for one in outputs_of(part)] if isinstance(result, list | tuple) else []
 
 
+def shape_of(result: Any) -> Any:
+    """What comes back, without the tensors."""
+    if isinstance(result, list | tuple):
+        return [shape_of(part) for part in result]
+    return "tensor" if isinstance(result, ttnn.Tensor) else repr(result)
+
+
 def run(device: Any, operation: Operation, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, str]:
     """(result, everything observable as text)."""
     device.clock_reset()
@@ -208,7 +285,10 @@ def run(device: Any, operation: Operation, args: list[Any], kwargs: dict[str, An
     seen: list[Any] = []
     for tensor in outputs_of(result):
         values = tensor._read(ttnn.float32 if tensor.dtype in (ttnn.bfloat8_b, ttnn.bfloat4_b) else None).tobytes().hex()
-        seen.append([values, repr(tensor.dtype), repr(tensor.layout), list(tensor.shape), repr(tensor.memory_config())])
+        seen.append([values, repr(tensor.storage_type()), repr(tensor.dtype), repr(tensor.layout), list(tensor.shape), repr(tensor.memory_config())])
+    for tensor in outputs_of([*args, *kwargs.values()]):  # works in place, gives memory back
+        seen.append([tensor.is_allocated(), tensor.is_allocated() and hash(tensor._read().tobytes())])
+    seen.append(shape_of(result))
     names = ("name", "factory", "cores", "grid_x", "grid_y", "cycles", "attributes", "fidelity")
     events = [{name: event[name] for name in names} for event in device.events()]
     return result, json.dumps([seen, events])
@@ -226,14 +306,17 @@ def arguments(operation: Operation, device: Any) -> tuple[list[Any], dict[str, A
     """Required arguments, the same at each call."""
     samples = Samples(device)
     args: list[Any] = []
-    kwargs: dict[str, Any] = dict(BASE.get(operation.name, {}))
+    kwargs: dict[str, Any] = {name: value(samples) if callable(value) else value for name, value in BASE.get(operation.name, {}).items()}
+    skipped = False
     for param in overload_for(operation).overload.params:
         if param.required:
             value = samples.value(operation.name, param.name, param.type)
-            if param.kind == "K":
+            if param.kind == "K" or skipped:
                 kwargs[param.name] = value
             else:
                 args.append(value)
+        elif param.kind == "":
+            skipped = True
     return args, kwargs
 
 
@@ -273,7 +356,8 @@ def test_argument_has_an_effect_or_is_refused(name: str, parameter: str, device:
     tensors = outputs_of(base)
     facts = next(param for param in one.overload.params if param.name == parameter)
     try:
-        value = varied(samples, parameter, facts.type, facts.default, tensors[0] if tensors else None)
+        default = BASE.get(operation.name, {}).get(parameter, facts.default)
+        value = varied(samples, parameter, facts.type, default, tensors[0] if tensors else None)
     except LookupError as error:
         pytest.skip(str(error))
     args, kwargs = arguments(operation, device)  # anew: the op may work in place

@@ -170,7 +170,7 @@ def exp_row(cells: Cells) -> Configured:
 def height_sharded_row(cells: Cells) -> Configured:
     """matmul_height_sharded: A and output in L1 shards, B in DRAM, bf16 on n150."""
     m, k, n, cores = (cells.integer(c) for c in ("M", "K", "N", "num_cores"))
-    per_core = -(-(-(-m // 32)) // cores)
+    per_core = math.ceil(math.ceil(m / 32) / cores)
     k32, n32 = -(-k // 32) * 32, -(-n // 32) * 32
     rows = per_core * 32 * cores
     a = tensor(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 from functools import cache
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 MARKS = ("/* cffi:begin */", "/* cffi:end */")
-# The compiled extension (API mode), then what a build tree may hold. TTNN_SHIM_LIBRARY names a library and wins.
+# The compiled extension (API mode), then what a build tree may hold. TTNN_SHIM_LIBRARY names a library, or a build tree's folder
+# (which holds the extension too), and wins: `TTNN_SHIM_LIBRARY=build/dev` runs what was just built.
 EXTENSION = "ttnn_shim._native"
 PATTERNS = ("libttnn_shim.so", "lib*/libttnn_shim.so", "build/dev/libttnn_shim.so", "build/dev/*/libttnn_shim.so", "build/*/libttnn_shim.so")
 
@@ -30,6 +32,17 @@ def library_path() -> Path | None:
     return max(found, key=lambda path: path.stat().st_mtime) if found else None
 
 
+def _extension_of(folder: Path) -> Any:
+    """The extension in a build tree."""
+    for path in sorted(folder.glob("_core*.so")):
+        spec = importlib.util.spec_from_file_location("_core", path)
+        if spec is not None and spec.loader is not None:
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    raise ImportError(f"TTNN_SHIM_LIBRARY={folder}: no _core*.so there")
+
+
 @cache
 def load() -> tuple[Any, Any, str]:
     """(ffi, lib, where it came from).
@@ -38,6 +51,9 @@ def load() -> tuple[Any, Any, str]:
         ImportError: neither the extension nor the library is there; the text says how to build it.
     """
     given = os.environ.get("TTNN_SHIM_LIBRARY")
+    if given and Path(given).is_dir():
+        module = _extension_of(Path(given).resolve())
+        return module.ffi, module.lib, str(module.__file__)
     if not given:
         try:
             module = importlib.import_module(EXTENSION)
