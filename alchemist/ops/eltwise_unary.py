@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from alchemist.ops.describe import EDGE_SIZES, MEMORY, Array, Reference, attribute, op, same_shape, tensor, ttir
-from alchemist.ops.spec import ErrorSample, Kind, Sample
+from alchemist.ops.spec import EnumRef, ErrorSample, Kind, Sample
 
 HEADER = "eltwise/unary/unary.hpp"
 Function = Callable[[Array], Array]
@@ -32,6 +32,10 @@ def sigmoid(x: Array) -> Array:
 
 def gelu(x: Array) -> Array:
     return np.asarray(0.5 * x * (1.0 + erf(x / math.sqrt(2.0))))
+
+
+def gelu_tanh(x: Array) -> Array:
+    return np.asarray(0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3))))
 
 
 def softplus(x: Array) -> Array:
@@ -98,6 +102,11 @@ def _leaky_relu(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes:
     return [np.where(inputs[0] >= 0, inputs[0], inputs[0] * attributes["parameter"])]
 
 
+def _gelu(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    """`alchemist.variant` = "Tanh": the approximation that models call gelu_new."""
+    return [(gelu_tanh if attributes.get("alchemist.variant") == "Tanh" else gelu)(inputs[0])]
+
+
 def _selu(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
     x = inputs[0]
     scale, alpha = attributes.get("scale", 1.0507009873390197), attributes.get("alpha", 1.6732635498046875)
@@ -128,13 +137,17 @@ for _name, _form, _function in UNARY:
 
 op(
     "gelu",
-    [tensor("input_tensor", "input"), MEMORY],
-    "input_tensor fast_and_approximate_mode=false memory_config? output_tensor? sub_core_grids?",
+    [
+        tensor("input_tensor", "input"),
+        attribute("variant", Kind.ENUM, "alchemist.variant", default=EnumRef("ttnn.GeluVariant", "Accurate")),
+        MEMORY,
+    ],
+    "input_tensor variant=ttnn::operations::unary::GeluVariant::Accurate memory_config? output_tensor? sub_core_grids?",
     HEADER,
     samples=same_shape(1),
-    reference=elementwise(gelu),
+    reference=_gelu,
 )
-ttir("gelu", elementwise(gelu), target="gelu")
+ttir("gelu", _gelu, target="gelu")
 op(
     "sigmoid",
     [tensor("input_tensor", "input"), MEMORY],

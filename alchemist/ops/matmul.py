@@ -65,6 +65,7 @@ def _activations() -> dict[str, Any]:
     table = {name: function for name, _, function in unary.UNARY}
     return {name: table[name] for name in ("relu", "silu", "tanh")} | {
         "gelu": unary.gelu,
+        "gelu_tanh": unary.gelu_tanh,
         "sigmoid": unary.sigmoid,
     }
 

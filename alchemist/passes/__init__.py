@@ -11,6 +11,7 @@ from alchemist.passes import (
     fuse_linear,
     fuse_patterns,
     fuse_residual_norm,
+    keep_rank,
     lift_constants,
     place_conversions,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "fuse_linear",
     "fuse_patterns",
     "fuse_residual_norm",
+    "keep_rank",
     "lift_constants",
     "lower_to_ttnn",
     "place_conversions",

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import operand, set_attr, shape
+from alchemist.ir.access import set_attr, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.options import CompilerOptions
@@ -75,7 +75,7 @@ def fuse_linear(module: ModuleOp, options: CompilerOptions) -> None:
                 if len(dot.operands) > 2 or ACTIVATION in dot.attributes or len(shape(product)) < 2:
                     continue
                 bias = _bias_vector(other, shape(product)[-1])
-                if bias is None or not _is_before(bias, dot, op):
+                if bias is None:
                     continue
                 b = Builder.before(op)
                 flags = {key: access.attr(dot, key) for key in ("transpose_a", "transpose_b")}
@@ -86,15 +86,9 @@ def fuse_linear(module: ModuleOp, options: CompilerOptions) -> None:
         erase_dead(func)
 
 
-def _is_before(value: SSAValue, dot: Operation, op: Operation) -> bool:
-    """The fused op stands where the add stood, so every operand of it is defined by then."""
-    del value, dot, op
-    return True
-
-
 FUSED = {
-    "ttir.linear": ("relu", "gelu", "silu", "sigmoid", "tanh"),
-    "ttir.matmul": ("relu", "gelu", "silu", "sigmoid", "tanh"),
+    "ttir.linear": ("relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"),
+    "ttir.matmul": ("relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"),
     "ttir.conv2d": ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh"),
     "ttir.add": ("relu",),
 }
@@ -108,6 +102,8 @@ def fuse_activation(module: ModuleOp, options: CompilerOptions) -> None:
     for func in functions(module):
         for op in list(func.body.block.ops):
             name = op.name.removeprefix("ttir.")
+            if access.attr(op, "alchemist.variant") == "Tanh":
+                name = "gelu_tanh"
             source = op.operands[0] if len(op.operands) == 1 else None
             producer = defining(source, *FUSED)
             if producer is None or source is None or name not in FUSED[producer.name] or not single_use(source):
@@ -127,5 +123,3 @@ def operand_is_constant(op: Operation) -> bool:
         defining(value, "ttir.full", "ttir.constant", "ttir.zeros", "ttir.ones") is not None for value in op.operands
     )
 
-
-__all__ = ["canonicalize_dots", "fuse_activation", "fuse_linear", "operand"]

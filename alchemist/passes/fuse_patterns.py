@@ -102,6 +102,40 @@ def gelu(op: Operation) -> Match | None:
     return None
 
 
+def gelu_tanh(op: Operation) -> Match | None:
+    """0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))"""
+    parts, constant, ops = factors(op.results[0])
+    if len(parts) != 2 or not near(constant, 0.5):
+        return None
+    for x, other in (parts, reversed(parts)):
+        total = binary(other, "add")
+        for one, curve in (total[:2], total[1::-1]) if total is not None else ():
+            function = defining(curve, "ttir.tanh")
+            inner = scaled(function.operands[0]) if number(one) == 1.0 and function is not None else None
+            cubic = _cubic(inner[0], x) if inner is not None and near(inner[1], math.sqrt(2 / math.pi)) else None
+            if total is not None and function is not None and inner is not None and cubic is not None:
+                attributes = {"alchemist.variant": "Tanh"}
+                return "ttir.gelu", [x], attributes, [*cubic, *inner[2], function, total[2], *ops[:-1]]
+    return None
+
+
+def _cubic(value: SSAValue, x: SSAValue) -> list[Operation] | None:
+    """x + 0.044715 * x**3"""
+    total = binary(value, "add")
+    for own, power in (total[:2], total[1::-1]) if total is not None else ():
+        if own is not x or total is None:
+            continue
+        parts, constant, ops = factors(power, 4)
+        if not near(constant, 0.044715):
+            continue
+        if parts == [x, x, x]:
+            return [*ops, total[2]]
+        cube = binary(parts[0], "pow") if len(parts) == 1 else None
+        if cube is not None and cube[0] is x and number(cube[1]) == 3.0:
+            return [cube[2], *ops, total[2]]
+    return None
+
+
 def _scaled_argument(value: SSAValue) -> tuple[SSAValue, float, list[Operation]] | None:
     negated = defining(value, "ttir.neg")
     if negated is not None:
@@ -288,7 +322,7 @@ def _variance(value: SSAValue, x: SSAValue) -> list[Operation] | None:
 
 
 RULES: dict[str, tuple[Callable[[Operation], Match | None], ...]] = {
-    "ttir.multiply": (silu, gelu, layer_norm, rms_norm, weighted_norm),
+    "ttir.multiply": (silu, gelu, gelu_tanh, layer_norm, rms_norm, weighted_norm),
     "ttir.div": (softmax,),
     "ttir.add": (biased_norm,),
 }

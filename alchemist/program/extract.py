@@ -254,7 +254,7 @@ def to_value(value: Any, arg: Arg, attribute_name: str = "") -> model.Value | No
             if isinstance(value, EnumRef):
                 return value
             owner = arg.default.enum if isinstance(arg.default, EnumRef) else arg.cpp_type.replace("::", ".")
-            return EnumRef(owner, str(value).upper())
+            return EnumRef(owner, str(value).upper() if str(value).islower() else str(value))
         case _:
             raise InternalError(f"argument {arg.name} of kind {arg.kind.name} cannot come from an attribute")
 

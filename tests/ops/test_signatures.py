@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alchemist.ops import TTNN_OPS
-from alchemist.ops.spec import REQUIRED, Arg, Kind, OpSpec
+from alchemist.ops.spec import REQUIRED, Arg, EnumRef, Kind, OpSpec
 
 ENUM_DEFAULTS = {
     "DataType.BFLOAT16": "bf16",
@@ -25,6 +25,8 @@ def _default(text: Any) -> Any:
         return None  # interleaved DRAM: what leaving the argument out means
     if isinstance(text, str) and re.fullmatch(r"\[[\d, ]*\]", text):
         return tuple(int(part) for part in text.strip("[]").split(",") if part.strip())
+    if isinstance(text, str) and text.startswith("GeluVariant."):
+        return EnumRef("ttnn.GeluVariant", text.partition(".")[2])
     return tuple(text) if isinstance(text, list) else text
 
 
@@ -81,7 +83,7 @@ KINDS = {
     Kind.UNARY_LIST: "span|vector",
     Kind.CORE_GRID: "CoreGrid",
     Kind.DEVICE: "MeshDevice",
-    Kind.ENUM: "TensorMemoryLayout",
+    Kind.ENUM: "TensorMemoryLayout|GeluVariant",
     Kind.SCALAR: "variant|float|int",
 }
 NO_SYMBOL = {"ttnn.full", "ttnn.constant", "ttnn.global_avg_pool2d"}

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.layout import TTNNLayout, layout_of
-from alchemist.ops.spec import INLINE, REQUIRED, TTNN_OPS, Arg, Kind, inline_scalar
+from alchemist.ops.spec import INLINE, REQUIRED, TTNN_OPS, Arg, EnumRef, Kind, inline_scalar
 
 DTYPES = {
     "f32": "ttnn.float32",
@@ -68,6 +68,9 @@ def _attribute(value: Any, arg: Arg) -> str:
             return LAYOUTS[value]
         case Kind.MEMORY_CONFIG:
             return "ttnn.DRAM_MEMORY_CONFIG"
+        case Kind.ENUM:
+            assert isinstance(arg.default, EnumRef)
+            return f"{arg.default.enum}.{value}"
         case Kind.UNARY_LIST:
             return f"[{', '.join(map(_unary, value))}]"
         case Kind.CORE_GRID:

@@ -14,12 +14,16 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
 from alchemist.ops.conv import flat_padding
-from alchemist.ops.eltwise_unary import UNARY, gelu, sigmoid
+from alchemist.ops.eltwise_unary import UNARY, gelu, gelu_tanh, sigmoid
 from alchemist.ops.spec import TTNN_OPS
 from alchemist.ops.windows import convolve_transposed
 
 Array = np.ndarray[Any, Any]
-ACTIVATIONS: dict[str, Any] = {name: function for name, _, function in UNARY} | {"gelu": gelu, "sigmoid": sigmoid}
+ACTIVATIONS: dict[str, Any] = {name: function for name, _, function in UNARY} | {
+    "gelu": gelu,
+    "gelu_tanh": gelu_tanh,
+    "sigmoid": sigmoid,
+}
 SAME = ("to_layout", "to_device", "from_device", "to_memory_config", "assign")
 
 

@@ -51,6 +51,8 @@ def unary(c: Lowering, op: Operation) -> None:
     """Keeps the operand's form; predicates and casts aside, the dtype is the operand's."""
     name = op.name.removeprefix("ttir.")
     attributes = {key: access.attr(op, key) for key in ("parameter", "min", "max") if key in op.info.attributes}  # type: ignore[attr-defined]
+    if (variant := access.attr(op, "alchemist.variant")) is not None:
+        attributes["alchemist.variant"] = variant
     result = op.results[0]
     c.set(result, *apply_unary(c, name, op.operands[0], attributes))
 
