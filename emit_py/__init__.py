@@ -17,6 +17,8 @@ from emit_py.values import render
 
 __all__ = ["emit"]
 
+_MAX_BLACK_LINES = 4000
+"""Longer files keep the printer's own line breaks: black does about a thousand lines a second."""
 _MODE = black.Mode(line_length=WIDTH, target_versions={black.TargetVersion.PY311})
 
 
@@ -71,6 +73,8 @@ def _reported(variable: model.Variable) -> str:
 def _formatted(name: str, text: str) -> str:
     try:
         ast.parse(text)
+        if text.count("\n") > _MAX_BLACK_LINES:
+            return text.rstrip("\n") + "\n"
         return black.format_str(text, mode=_MODE)
     except (SyntaxError, ValueError, black.InvalidInput) as error:
         line = getattr(error, "lineno", None) or 1

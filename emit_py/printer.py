@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from alchemist.errors import EmitError
 from alchemist.program import model
 from alchemist.program.text import WIDTH, comment
+from emit_py.layout import call_lines
 from emit_py.text import docstring
 from emit_py.values import render, render_key
 
@@ -81,10 +82,11 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
         case model.Comment(text):
             return [f"{pad}# {comment(text, WIDTH - len(pad) - 2)}"]
         case model.Call():
-            return [f"{pad}{_bound(statement)}{call_text(statement)}{_note(statement.note)}"]
+            head = f"{_bound(statement)}{statement.spec.target}"
+            return call_lines(head, call_parts(statement), pad, comment(statement.note))
         case model.CallFunction():
-            arguments = ", ".join(_argument(one) for one in statement.arguments)
-            return [f"{pad}{_bound(statement)}{statement.function}({arguments}){_note(statement.note)}"]
+            parts = [_argument(one) for one in statement.arguments]
+            return call_lines(f"{_bound(statement)}{statement.function}", parts, pad, comment(statement.note))
         case model.Assign(name, value):
             return [f"{pad}{name} = {render(value)}"]
         case model.Store(target, value):
@@ -98,8 +100,9 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
         case model.Loop():
             return [f"{pad}for {statement.variable} in {_range(statement)}:", *block(statement.body, depth + 1)]
         case model.NameLoop(variable, names, body):
-            listed = ", ".join(render_key(name) for name in names) + ("," if len(names) == 1 else "")
-            return [f"{pad}for {variable} in ({listed}):", *block(body, depth + 1)]
+            parts = [render_key(name) for name in names]
+            header = call_lines(f"for {variable} in ", parts if len(parts) > 1 else [f"{parts[0]},"], pad)
+            return [*header[:-1], f"{header[-1]}:", *block(body, depth + 1)]
         case _:
             raise EmitError("a statement without Python form", got=type(statement).__name__)
 
@@ -117,17 +120,13 @@ def _bound(call: model.Call | model.CallFunction) -> str:
     return f"{', '.join(names)} = " if names else ""
 
 
-def _note(note: str) -> str:
-    return f"  # {comment(note)}" if note else ""
-
-
 def _argument(argument: model.Argument) -> str:
     if isinstance(argument, model.ScopeArgument):
         return f"{argument.collection}.scope({render_key(argument.key)})" if argument.key else argument.collection
     return render(argument)
 
 
-def call_text(call: model.Call) -> str:
+def call_parts(call: model.Call) -> list[str]:
     """Tensors by position as far as the API allows without a gap, everything else by keyword."""
     present = {arg.name: value for arg, value in call.arguments}
     positional = True
@@ -139,4 +138,4 @@ def call_text(call: model.Call) -> str:
         positional = positional and not arg.keyword
         text = render(present[arg.name])
         parts.append(text if positional else f"{arg.name}={text}")
-    return f"{call.spec.target}({', '.join(parts)})"
+    return parts
