@@ -64,7 +64,8 @@ def native_version() -> str:
 def cmake_dir() -> Path:
     """The folder with `TT-NNConfig.cmake`, for `-DTT-NN_DIR=`."""
     names = ("tt-nn-config.cmake", "TT-NNConfig.cmake")
-    for folder in (_HERE, *_HERE.parents[:3]):
+    # `__path__` also names the installed half of an editable install.
+    for folder in (*map(Path, __path__), *_HERE.parents[:3]):
         for name in names:
             for path in sorted(folder.glob(f"lib*/cmake/*/{name}")) + sorted(folder.glob(f"cmake/{name}")):
                 return path.parent

@@ -1,0 +1,193 @@
+"""The C door: tensors, ops, errors, files, clock, memory."""
+
+from __future__ import annotations
+
+import json
+import struct
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from .conftest import HOST_TYPES, Core, CoreError, Input, blob_of
+
+DATA = Path(__file__).parents[1] / "data" / "tensorbin"
+MANIFEST = json.loads((DATA / "manifest.json").read_text())
+
+
+def ramp(shape: tuple[int, ...]) -> Any:
+    return (((np.arange(np.prod(shape, dtype=int)) * 37) % 101 - 50) / 8).astype(np.float32).reshape(shape)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (3, 7), (2, 33, 40), (0, 4), (1, 2, 3, 4, 5)])
+@pytest.mark.parametrize("dtype", ["BFLOAT16", "FLOAT32", "BFLOAT8_B", "INT32", "UINT8"])
+def test_round_trip(core: Core, device: Any, shape: tuple[int, ...], dtype: str) -> None:
+    """Host -> device -> host gives the values rounded to the dtype."""
+    if dtype in ("INT32", "UINT8"):
+        values = (np.arange(np.prod(shape, dtype=int)) % 200).astype(HOST_TYPES[dtype]).reshape(shape)
+        read = core.read(core.tensor(values, dtype, device=device), dtype)
+        np.testing.assert_array_equal(read, values)
+        return
+    values = ramp(shape)
+    read = core.read(core.tensor(values, dtype, device=device))
+    if dtype == "BFLOAT8_B":
+        np.testing.assert_allclose(read, values, atol=2.0**-3)
+    else:
+        wanted = values.astype(ml_dtypes.bfloat16).astype(np.float32) if dtype == "BFLOAT16" else values
+        np.testing.assert_array_equal(read, wanted)
+
+
+@pytest.mark.parametrize("entry", MANIFEST if isinstance(MANIFEST, list) else MANIFEST["files"], ids=lambda entry: entry["file"])
+def test_reference_files(core: Core, tmp_path: Path, entry: dict[str, Any]) -> None:
+    """Files of the real package: metadata and first values as the package reported, rewritten byte for byte."""
+    out = core.ffi.new("shim_tensor **")
+    core.check(core.lib.shim_tensor_load(str(DATA / entry["file"]).encode(), core.ffi.NULL, out))
+    tensor = core.ffi.gc(out[0], core.lib.shim_tensor_free)
+    info = core.info(tensor)
+    assert [info.shape[i] for i in range(info.rank)] == entry["shape"]
+    if "padded_shape" in entry:
+        assert [info.padded_shape[i] for i in range(info.padded_rank)] == entry["padded_shape"]
+        first = entry["reload_first8"]
+        np.testing.assert_array_equal(core.read(tensor).ravel()[: len(first)], np.array(first, np.float32))
+    copy = tmp_path / "copy.tensorbin"
+    core.check(core.lib.shim_tensor_dump(tensor, str(copy).encode()))
+    assert copy.read_bytes() == (DATA / entry["file"]).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs", "code", "text"),
+    [
+        ("ttnn.no_such_op", {}, 2, "not implemented"),
+        ("ttnn.typecast", {"input_tensor": Input(0)}, 1, "data type INVALID"),
+        ("ttnn.typecast", {"dtype": "INT32"}, 1, "missing argument 'input_tensor'"),
+        ("ttnn.typecast", {"input_tensor": Input(3), "dtype": "INT32"}, 1, "no input tensor 3"),
+        ("ttnn.typecast", {"input_tensor": Input(0), "dtype": 7}, 1, "expected a string"),
+        ("ttnn.to_layout", {"tensor": Input(0), "layout": "COLUMN"}, 1, "unknown layout 'COLUMN'"),
+        ("ttnn.to_memory_config", {"tensor": Input(0), "memory_config": {"memory_layout": "WIDTH_SHARDED", "buffer_type": "L1"}}, 1, "no shard spec"),
+    ],
+)
+def test_errors(core: Core, device: Any, op: str, attrs: dict[str, Any], code: int, text: str) -> None:
+    """Every failure is a status with op, message and code; nothing is thrown or leaked."""
+    tensor = core.tensor(ramp((32, 32)), device=device)
+    with pytest.raises(CoreError, match=text.replace("(", r"\(")) as caught:
+        core.invoke(op, [tensor], **attrs)
+    assert caught.value.code == code
+    assert caught.value.op == op
+
+
+def test_errors_stay_on_their_thread(core: Core) -> None:
+    seen: dict[int, str] = {}
+
+    def work(number: int) -> None:
+        for _ in range(200):
+            with pytest.raises(CoreError) as caught:
+                core.open(f"card{number}")
+            seen[number] = caught.value.message
+            assert f"card{number}'" in caught.value.message
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 8
+
+
+@pytest.mark.parametrize(
+    "blob",
+    [b"", b"\x01\x00", blob_of({"a": 1}) + b"x", struct.pack("<H", 1) + b"\x01aI" + struct.pack("<I", 0xFFFFFFFF), struct.pack("<H", 1) + b"\x01a?", struct.pack("<H", 1) + b"\x01a" + b"l\x01\x00\x00\x00" * 40 + b"n"],
+)
+def test_malformed_attributes(core: Core, blob: bytes) -> None:
+    out = core.ffi.new("shim_attrs **")
+    assert core.lib.shim_attrs_new(blob, len(blob), out) == 1
+    assert b"malformed" in core.ffi.string(core.lib.shim_error_message())
+
+
+def test_memory_config_round_trip(core: Core, device: Any) -> None:
+    shard = {"grid": [0, 0, 1, 1, 4, 0, 4, 0], "shape": [32, 64], "orientation": "COL_MAJOR"}
+    config = {"memory_layout": "HEIGHT_SHARDED", "buffer_type": "L1", "shard_spec": shard}
+    tensor = core.tensor(ramp((160, 64)), device=device, memory_config=config)
+    size = core.ffi.new("size_t *", 512)
+    blob = core.ffi.new("char[]", 512)
+    core.check(core.lib.shim_tensor_memory_config(tensor, blob, size))
+    given = blob_of({"memory_config": config})
+    # Same fields; only the records' type names differ (empty in the given blob).
+    assert bytes(core.ffi.buffer(blob, size[0])).replace(b"r\x0cMemoryConfig", b"r\x00").replace(b"r\x09ShardSpec", b"r\x00") == given
+    assert core.info(tensor).bytes_per_bank == 2 * 2048
+
+
+def test_events_and_clock(core: Core) -> None:
+    device = core.open("p150", estimate=True)
+    core.lib.shim_set_call(42)
+    tensor = core.tensor(np.zeros((0,), np.float32)[:0].reshape(0, 32), device=device)
+    assert core.info(tensor).volume == 0
+    big = core.ffi.new("shim_tensor **")
+    shape = core.ffi.new("uint32_t[]", [4096, 4096])
+    core.check(core.lib.shim_tensor_new(device, 0, 1, 2, shape, core.ffi.NULL, core.ffi.NULL, 0, 0, big))
+    handle = core.ffi.gc(big[0], core.lib.shim_tensor_free)
+    out = core.invoke("ttnn.typecast", [handle], input_tensor=Input(0), dtype="FLOAT32")[0]
+    assert core.info(out).has_values == 0
+    assert core.info(out).address > 0
+    core.invoke("ttnn.typecast", [handle], input_tensor=Input(0), dtype="FLOAT32")
+    core.lib.shim_set_call(0)
+    events = json.loads(core.text(core.lib.shim_events_json, device, 0, 0))
+    assert [event["call_id"] for event in events] == [42, 42]
+    assert events[0]["cycles"] == events[1]["cycles"] > 10_000
+    assert events[1]["start_ns"] == pytest.approx(events[0]["ns"] + events[1]["gap_ns"], rel=1e-6)
+    assert events[0]["outputs"][0]["dtype"] == "FLOAT32"
+    clock = core.ffi.new("shim_clock *")
+    core.check(core.lib.shim_clock_get(device, clock))
+    assert clock.programs == 2
+    assert clock.device_ns == pytest.approx(clock.kernel_ns + events[1]["gap_ns"])
+    core.check(core.lib.shim_events_clear(device))
+    core.check(core.lib.shim_clock_get(device, clock))
+    assert (clock.programs, clock.cycles) == (0, 0)
+    with pytest.raises(CoreError, match="no values"):
+        core.read(out)
+
+
+@pytest.mark.parametrize(("card", "l1", "banks", "dram"), [("n150", 1393312, 64, 1072693184), ("p150", 1461120, 130, 4277141376)])
+def test_memory_view(core: Core, card: str, l1: int, banks: int, dram: int) -> None:
+    """Sizes that ttnn 0.81.1 reports on mock devices; L1_SMALL comes off the top of L1."""
+    device = core.open(card, l1_small=16384)
+    view = core.ffi.new("shim_memory_view *")
+    core.check(core.lib.shim_memory_view_get(device, 1, view))
+    assert (view.total_bytes_per_bank, view.num_banks) == (l1 - 16384, banks)
+    core.check(core.lib.shim_memory_view_get(device, 0, view))
+    assert view.total_bytes_per_bank == dram
+    tensor = core.tensor(ramp((64, 64)), device=device)
+    blocks = json.loads(core.text(core.lib.shim_memory_blocks, device, 0))
+    assert blocks[0] == {"address": core.info(tensor).address, "bytes": 2048, "allocated": True}
+
+
+def test_device_outlives_tensors_and_the_reverse(core: Core) -> None:
+    device = core.open()
+    tensor = core.tensor(ramp((32, 32)), device=device)
+    core.check(core.lib.shim_device_close(device))
+    del device
+    np.testing.assert_array_equal(core.read(tensor), ramp((32, 32)))
+    with pytest.raises(CoreError, match="closed"):
+        core.invoke("ttnn.typecast", [tensor], input_tensor=Input(0), dtype="FLOAT32")
+
+
+@pytest.mark.slow
+def test_call_overhead(core: Core, device: Any) -> None:
+    """A tiny op through the C door, event recorded: far below the 20 us budget of a Python call."""
+    tensor = core.tensor(ramp((32, 32)), device=device)
+    op_id = core.ffi.new("int *")
+    core.check(core.lib.shim_op_find(b"ttnn.typecast", op_id))
+    attrs = core.attrs({"input_tensor": Input(0), "dtype": "FLOAT32"})
+    result = core.ffi.new("shim_result *")
+    inputs = core.ffi.new("shim_tensor *[]", [tensor])
+    best = 1.0
+    for _ in range(5):
+        start = time.perf_counter()
+        for _ in range(1000):
+            core.lib.shim_invoke(op_id[0], inputs, 1, core.ffi.NULL, attrs, result)
+            core.lib.shim_tensor_free(result.tensors[0])
+        best = min(best, (time.perf_counter() - start) / 1000)
+    assert best < 15e-6
