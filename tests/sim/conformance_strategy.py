@@ -149,9 +149,9 @@ def compare(arch: str, sim: Simulator, verbose: bool = False) -> dict[str, tuple
         for i, good in enumerate(checks, 1):
             row[i] += good
         if verbose and not all(checks):
-            print(
-                f"{arch} {case.family}: {case.line}\n    ours {ours.factory} {ours.cores} cores {ours.l1_bytes} B; real {want.factory} {want.cores} cores {want.l1_bytes} B"
-            )
+            print(f"{arch} {case.family}: {case.line}")
+            for who, it in (("ours", ours), ("real", want)):
+                print(f"    {who} {it.factory} {it.cores} cores {it.l1_bytes} B")
     return {family: (n[0], n[1], n[2], n[3]) for family, n in table.items()}
 
 

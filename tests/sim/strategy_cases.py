@@ -440,9 +440,172 @@ def movement() -> Iterator[Case]:
         )
 
 
+def others() -> Iterator[Case]:
+    for batch, heads, length, width in (
+        (8, 12, 384, 64),
+        (1, 16, 128, 64),
+        (1, 12, 256, 64),
+        (2, 20, 1024, 128),
+    ):
+        shape = [batch, heads, length, width]
+        t, joined = desc(shape), desc([batch, 1, length, heads * width])
+        q = text(shape)
+        for causal in (False, True):
+            yield Case(
+                "sdpa",
+                f"ttnn.transformer.scaled_dot_product_attention({q}, {q}, {q}, is_causal={causal})",
+                "SDPA",
+                {"op": "sdpa", "inputs": [t, t, t], "outputs": [t], "attrs": {"is_causal": causal}},
+            )
+        yield Case(
+            "concat_heads",
+            f"ttnn.experimental.nlp_concat_heads({q})",
+            "NLPConcatHeads",
+            {"op": "concat_heads", "inputs": [t], "outputs": [joined]},
+        )
+        fused = [batch, 1, length, 3 * heads * width]
+        yield Case(
+            "create_heads",
+            f"ttnn.experimental.nlp_create_qkv_heads({text(fused)}, num_heads={heads}, num_kv_heads={heads})",
+            "NlpCreateHeads",
+            {"op": "create_heads", "inputs": [desc(fused)], "outputs": [t, t, t]},
+        )
+        cache = [batch, heads, 2048, width]
+        new = [1, heads, length, width]
+        yield Case(
+            "update_cache",
+            f"ttnn.kv_cache.fill_cache_for_user_({text(cache)}, {text(new)}, 0)",
+            "UpdateKVCache",
+            {
+                "op": "update_cache",
+                "inputs": [desc(cache), desc(new)],
+                "outputs": [desc(cache)],
+                "attrs": {"op": "FILL"},
+            },
+        )
+    for shape in ([1, 1, 64, 768], [2, 1, 384, 1024], [1, 64, 56, 64]):
+        t, rm = desc(shape), desc(shape, layout="row_major")
+        yield Case(
+            "ternary",
+            f"ttnn.where({text(shape)}, {text(shape)}, {text(shape)})",
+            "Ternary",
+            {"op": "ternary", "inputs": [t, t, t], "outputs": [t], "attrs": {"op": "WHERE"}},
+        )
+        yield Case(
+            "clone", f"ttnn.clone({text(shape)})", "Clone", {"op": "clone", "inputs": [t], "outputs": [t]}
+        )
+        turned = [shape[0], shape[1], shape[3], shape[2]]
+        yield Case(
+            "permute",
+            f"ttnn.permute({text(shape, layout='row_major')}, [0, 1, 3, 2])",
+            "Permute",
+            {
+                "op": "permute",
+                "inputs": [rm],
+                "outputs": [desc(turned, layout="row_major")],
+                "attrs": {"dims": [0, 1, 3, 2]},
+            },
+        )
+        swapped = [shape[0], shape[2], shape[1], shape[3]]
+        yield Case(
+            "permute",
+            f"ttnn.permute({text(shape, layout='row_major')}, [0, 2, 1, 3])",
+            "Permute",
+            {
+                "op": "permute",
+                "inputs": [rm],
+                "outputs": [desc(swapped, layout="row_major")],
+                "attrs": {"dims": [0, 2, 1, 3]},
+            },
+        )
+        tall = [shape[0], shape[1], 4 * shape[2], shape[3]]
+        yield Case(
+            "repeat",
+            f"ttnn.repeat({text(shape)}, [1, 1, 4, 1])",
+            "Repeat",
+            {"op": "repeat", "inputs": [t], "outputs": [desc(tall)]},
+        )
+        part = [shape[0], shape[1], 1, shape[3]]
+        yield Case(
+            "slice",
+            f"ttnn.slice({text(shape, layout='row_major')}, [0, 0, 0, 0], {part})",
+            "Slice",
+            {"op": "slice", "inputs": [rm], "outputs": [desc(part, layout="row_major")]},
+        )
+        longer = [shape[0], shape[1], shape[2] + 1, shape[3]]
+        yield Case(
+            "concat",
+            f"ttnn.concat([{text(part, layout='row_major')}, {text(shape, layout='row_major')}], dim=2)",
+            "Concat",
+            {
+                "op": "concat",
+                "inputs": [desc(part, layout="row_major"), rm],
+                "outputs": [desc(longer, layout="row_major")],
+                "attrs": {"dim": 2},
+            },
+        )
+    for tokens, width in ((384, 1024), (64, 768), (2048, 4096)):
+        ids = {
+            "logical": [1, tokens],
+            "padded": [1, tokens],
+            "dtype": "uint32",
+            "layout": "row_major",
+            "buffer": "dram",
+            "memory": "interleaved",
+        }
+        table = desc([1, 1, 32000, width], layout="row_major")
+        yield Case(
+            "embedding",
+            f"ttnn.embedding(T([1, {tokens}], U32, RM), T([32000, {width}], BF16, RM), layout=TILE)",
+            "Embedding",
+            {"op": "embedding", "inputs": [ids, table], "outputs": [desc([1, 1, tokens, width])]},
+        )
+    for c, h in ((256, 32), (64, 64)):
+        source, target = [1, h, h, c], [1, 2 * h, 2 * h, c]
+        yield Case(
+            "upsample",
+            f"ttnn.upsample({text(source, layout='row_major')}, 2)",
+            "Upsample",
+            {
+                "op": "upsample",
+                "inputs": [desc(source, layout="row_major")],
+                "outputs": [desc(target, layout="row_major")],
+                "attrs": {"scale_hw": [2, 2]},
+            },
+        )
+    for shape in ([1, 64, 56, 64], [8, 256, 32, 32]):
+        t, s = desc(shape), [1, shape[1], 1, 1]
+        yield Case(
+            "batch_norm",
+            f"ttnn.batch_norm({text(shape)}, running_mean={text(s)}, running_var={text(s)}, training=False)",
+            "BatchNorm",
+            {"op": "batch_norm", "inputs": [t, desc(s), desc(s)], "outputs": [t]},
+        )
+    for m, k, n, activation in (
+        (384, 1024, 1024, None),
+        (384, 1024, 4096, None),
+        (3072, 768, 768, None),
+        (64, 768, 768, "relu"),
+        (1024, 1024, 1024, "relu"),
+    ):
+        a, b, bias, out = [1, 1, m, k], [1, 1, k, n], [1, 1, 1, n], [1, 1, m, n]
+        fused = f', activation="{activation}"' if activation else ""
+        yield Case(
+            "linear",
+            f"ttnn.linear({text(a)}, {text(b)}, bias={text(bias)}{fused})",
+            "Matmul",
+            {
+                "op": "matmul",
+                "inputs": [desc(a), desc(b)],
+                "outputs": [desc(out)],
+                "compute": {"fidelity": "HiFi2", "packer_l1_acc": True},
+            },
+        )
+
+
 def cases() -> list[Case]:
     """All configurations, in a fixed order."""
-    return [*eltwise(), *matmuls(), *norms(), *movement()]
+    return [*eltwise(), *matmuls(), *norms(), *movement(), *others()]
 
 
 def program() -> tuple[str, dict[int, int]]:

@@ -122,7 +122,9 @@ def op_config(draw: st.DrawFn) -> dict[str, Any]:
 @given(config=op_config(), card=st.sampled_from(CARDS))
 def test_never_above_peak(sim: Simulator, config: dict[str, Any], card: str) -> None:
     made = price(sim, config, card)
-    assert made.ns > 0 and made.cycles > 0 and made.modelled
+    assert made.ns > 0
+    assert made.cycles > 0
+    assert made.modelled
     assert 0 <= made.fpu_utilisation <= 1 + 1e-9
     assert 0 <= made.dram_utilisation <= 1 + 1e-9
     assert 0 <= made.noc_utilisation <= 1 + 1e-9
@@ -211,20 +213,24 @@ def test_unknown_names_and_bad_configurations(sim: Simulator) -> None:
     with pytest.raises(SimulatorError, match='"op" is missing'):
         sim.config({"inputs": []})
     bad = query("matmul", [tensor([1, 1, 64, 64]), tensor([1, 1, 96, 64])], [tensor([1, 1, 64, 64])])
-    assert not bad.valid and "inner dimensions differ" in bad.error
+    assert not bad.valid
+    assert "inner dimensions differ" in bad.error
     config = query(
         "matmul",
         [tensor([1, 1, 64, 64]), tensor([1, 1, 64, 64])],
         [tensor([1, 1, 64, 64])],
         {"program_config": "MatmulMultiCoreReuseMultiCastProgramConfig", "in0_block_w": 3},
     )
-    assert not config.valid and "in0_block_w 3 does not divide K" in config.error
+    assert not config.valid
+    assert "in0_block_w 3 does not divide K" in config.error
 
 
 def test_an_op_without_a_model_says_so() -> None:
     t = tensor([1, 1, 64, 64])
     answer = query("sort", [t], [t])
-    assert answer.valid and answer.price is not None and not answer.price.modelled
+    assert answer.valid
+    assert answer.price is not None
+    assert not answer.price.modelled
 
 
 def test_every_card_has_its_own_machine(sim: Simulator) -> None:

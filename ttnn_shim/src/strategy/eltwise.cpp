@@ -113,7 +113,9 @@ DeviceProgram plan_copy(const Arch& arch, const OpConfig& c) {
   const TensorDesc& in = c.inputs[0];
   const TensorDesc& out = c.outputs[0];
   const double compute = in.dtype != out.dtype ? copy_tile(arch, in) : 0;
-  return tile_stream(arch, c, "CopySameMemoryConfigProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
+  DeviceProgram p = tile_stream(arch, c, c.op == "clone" ? "CloneProgramFactory" : "CopySameMemoryConfigProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
+  if (compute <= 0) p.circular_buffers.pop_back();  // one buffer from reader to writer
+  return p;
 }
 
 bool logical_op(std::string_view op) { return op.rfind("LOGICAL_", 0) == 0; }
@@ -180,7 +182,10 @@ DeviceProgram plan_batch_norm(const Arch& arch, const OpConfig& c) {
   const TensorDesc& a = c.inputs[0];
   const double extra = static_cast<double>(c.inputs.size() - 1);
   const double compute = (extra + 1) * copy_tile(arch, a) + sfpu(arch, "RSQRT", false);
-  return tile_stream(arch, c, "BatchNormOperation::BatchNormFactory", page_read(arch, a, page_bytes(a)) + extra * arch.k.second_operand, compute, {&a});
+  DeviceProgram p = tile_stream(arch, c, "BatchNormOperation::BatchNormFactory", page_read(arch, a, page_bytes(a)) + extra * arch.k.second_operand, compute, {&a});
+  p.circular_buffers = {{"operands", 18 * a.tile_bytes()}};
+  whole_grid(p, arch, c);
+  return p;
 }
 
 DeviceProgram plan_ternary(const Arch& arch, const OpConfig& c) {
@@ -192,7 +197,9 @@ DeviceProgram plan_ternary(const Arch& arch, const OpConfig& c) {
     reads.push_back(&c.inputs[i]);
   }
   const double compute = copy_tile(arch, a) + arch.k.sfpu_scale * 100 + static_cast<double>(reads.size() - 1) * static_cast<double>(a.tile_bytes()) / arch.k.unpack_two_rate;
-  return tile_stream(arch, c, "TernaryProgramFactory", reader, compute, reads);
+  DeviceProgram p = tile_stream(arch, c, "TernaryProgramFactory", reader, compute, reads);
+  whole_grid(p, arch, c);
+  return p;
 }
 
 /// Any op that only writes its output (full, zeros, arange).

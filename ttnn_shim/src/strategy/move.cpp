@@ -35,7 +35,7 @@ DeviceProgram page_stream(const Arch& arch, const OpConfig& c, const char* facto
 }
 
 /// Row-major sticks: many in flight, cost per stick on the RISC.
-DeviceProgram stick_stream(const Arch& arch, const OpConfig& c, const char* factory, bool unaligned) {
+DeviceProgram stick_stream(const Arch& arch, const OpConfig& c, const char* factory, bool unaligned, std::int64_t buffered) {
   const Constants& k = arch.k;
   const TensorDesc& in = c.inputs[0];
   const TensorDesc& out = c.outputs[0];
@@ -48,7 +48,9 @@ DeviceProgram stick_stream(const Arch& arch, const OpConfig& c, const char* fact
   s.writer = k.write_stick + k.write_stick_byte * stick;
   add_dram(s.shared, in, static_cast<double>(out.bytes()), false);
   add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
-  return stream(arch, c, s);
+  DeviceProgram p = stream(arch, c, s);
+  p.circular_buffers = {{"sticks", buffered * out.stick_bytes()}};
+  return p;
 }
 
 DeviceProgram plan_transpose(const Arch& arch, const OpConfig& c) {
@@ -95,8 +97,7 @@ DeviceProgram plan_permute(const Arch& arch, const OpConfig& c) {
   const auto dims = c.integers("dims");
   const bool keeps_width = dims.empty() || dims.back() == static_cast<std::int64_t>(dims.size()) - 1;
   if (in.layout == PageLayout::RowMajor && keeps_width) {
-    DeviceProgram p = page_stream(arch, c, "PermuteRowInvariantProgramFactory", static_cast<double>(in.bytes()));
-    return p;
+    return page_stream(arch, c, "PermuteDeviceOperation::MultiCoreRowInvariant", static_cast<double>(in.bytes()));
   }
   if (in.layout == PageLayout::RowMajor) {
     // Blocks of 32 x 32 elements through a transpose of the last and another dimension.
@@ -109,7 +110,9 @@ DeviceProgram plan_permute(const Arch& arch, const OpConfig& c) {
     phase.stages.push_back({Unit::Reader, k.permute_block, 0, 2});
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-    return one_phase("PermuteBlockedGenericProgramFactory", arch, cores, std::move(phase), true, false);
+    DeviceProgram p = one_phase("PermuteDeviceOperation::MultiCoreBlockedGeneric", arch, cores, std::move(phase), true, false);
+    p.circular_buffers = {{"blocks", 6 * bytes_per_tile(in.dtype)}};
+    return p;
   }
   const int cores = split_cores(arch, c, std::max(in.tiles(), out.tiles()));
   Phase phase;
@@ -117,7 +120,9 @@ DeviceProgram plan_permute(const Arch& arch, const OpConfig& c) {
   phase.stages.push_back({Unit::Writer, static_cast<double>(ceil_div(in.tiles(), cores)) * page_read(arch, in, 2048) + static_cast<double>(ceil_div(out.tiles(), cores)) * 64 * k.permute_line, 0, 2});
   add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
   add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-  return one_phase(keeps_width ? "PermuteTileRowInvariantProgramFactory" : "PermuteTileGenericProgramFactory", arch, cores, std::move(phase), !keeps_width, false);
+  DeviceProgram p = one_phase(keeps_width ? "PermuteDeviceOperation::MultiCoreTileRowInvariant" : "PermuteDeviceOperation::MultiCoreTileInvariant", arch, cores, std::move(phase), !keeps_width, false);
+  p.circular_buffers = {{"tiles", 2 * in.tile_bytes()}};
+  return p;
 }
 
 DeviceProgram plan_reshape(const Arch& arch, const OpConfig& c) {
@@ -162,7 +167,7 @@ DeviceProgram plan_reshape(const Arch& arch, const OpConfig& c) {
 DeviceProgram plan_slice(const Arch& arch, const OpConfig& c) {
   const TensorDesc& out = c.outputs[0];
   if (out.layout == PageLayout::Tile) return page_stream(arch, c, "SliceTileProgramFactory", static_cast<double>(out.bytes()));
-  return stick_stream(arch, c, "SliceRmProgramFactory", out.stick_bytes() % (in_dram(c.inputs[0]) ? arch.dram_align : arch.l1_align) != 0);
+  return stick_stream(arch, c, "SliceRmProgramFactory", out.stick_bytes() % (in_dram(c.inputs[0]) ? arch.dram_align : arch.l1_align) != 0, 4);
 }
 
 DeviceProgram plan_concat(const Arch& arch, const OpConfig& c) {
@@ -175,7 +180,7 @@ DeviceProgram plan_concat(const Arch& arch, const OpConfig& c) {
     phase.stages.push_back({Unit::Reader, out.layout == PageLayout::Tile ? k.concat_tile : k.row_stick, 0, 2});
     return one_phase("ConcatS2STiledProgramFactory", arch, shard_cores(arch, out), std::move(phase), out.layout == PageLayout::Tile, true);
   }
-  if (out.layout == PageLayout::RowMajor) return stick_stream(arch, c, "ConcatProgramFactory", false);
+  if (out.layout == PageLayout::RowMajor) return stick_stream(arch, c, "ConcatProgramFactory", false, 2);
   return page_stream(arch, c, "ConcatProgramFactory", static_cast<double>(out.bytes()));
 }
 
@@ -184,12 +189,14 @@ DeviceProgram plan_split(const Arch& arch, const OpConfig& c) {
 }
 
 DeviceProgram plan_pad(const Arch& arch, const OpConfig& c) {
-  if (c.outputs[0].layout == PageLayout::RowMajor) return stick_stream(arch, c, "PadRmReaderWriterMultiCoreProgramFactory", true);
+  if (c.outputs[0].layout == PageLayout::RowMajor) return stick_stream(arch, c, "PadRmReaderWriterMultiCoreDefaultProgramFactory", true, 32);
   return page_stream(arch, c, "PadTileMulticoreProgramFactory", static_cast<double>(c.inputs[0].bytes()));
 }
 
 DeviceProgram plan_repeat(const Arch& arch, const OpConfig& c) {
-  return page_stream(arch, c, "RepeatProgramFactory", static_cast<double>(c.outputs[0].bytes()));
+  DeviceProgram p = page_stream(arch, c, "RepeatCodegenProgramFactory", static_cast<double>(c.outputs[0].bytes()));
+  p.circular_buffers = {{"pages", 8 * static_cast<std::int64_t>(page_bytes(c.outputs[0]))}};
+  return p;
 }
 
 DeviceProgram plan_upsample(const Arch& arch, const OpConfig& c) {
@@ -205,7 +212,9 @@ DeviceProgram plan_upsample(const Arch& arch, const OpConfig& c) {
   phase.stages = {{Unit::Reader, resident(in) ? 0 : page_read(arch, in, stick), 0, 2}, {Unit::Writer, copies * (k.write_stick + k.write_stick_byte * stick), 0, 2}};
   add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
   add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-  return one_phase("UpsampleMultiCoreInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
+  DeviceProgram p = one_phase("UpsampleMultiCoreInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
+  p.circular_buffers = {{"sticks", 2 * out.stick_bytes()}};
+  return p;
 }
 
 DeviceProgram plan_grid_sample(const Arch& arch, const OpConfig& c) {
@@ -245,7 +254,8 @@ DeviceProgram plan_embedding(const Arch& arch, const OpConfig& c) {
   add_dram(phase.shared, table, static_cast<double>(tokens) * stick, false);
   add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
   DeviceProgram p = one_phase(fused ? "EmbeddingsFusedProgramFactory" : (block == 16 ? "EmbeddingsTilizedIndicesProgramFactory" : "EmbeddingsRMProgramFactory"), arch, cores, std::move(phase), fused, false);
-  p.circular_buffers = {{"row", static_cast<std::int64_t>(stick) * (ceil_div(blocks, cores) > 1 ? 2 : 1)}};
+  if (fused) p.circular_buffers = {{"rows", 2 * ceil_div(out.width(), 32) * table.tile_bytes()}, {"out", 2 * ceil_div(out.width(), 32) * out.tile_bytes()}};
+  else p.circular_buffers = {{"row", static_cast<std::int64_t>(stick) * (ceil_div(blocks, cores) > 1 ? 2 : 1)}};
   return p;
 }
 

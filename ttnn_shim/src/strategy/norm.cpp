@@ -129,7 +129,9 @@ DeviceProgram plan_accumulation(const Arch& arch, const OpConfig& c) {
   const double bytes = static_cast<double>(in.tile_bytes());
   phase.stages = {{Unit::Reader, page_read(arch, in, bytes), 0, 2}, {Unit::Compute, arch.k.unary_tile, 0, 2}, {Unit::Writer, page_write(arch, bytes), 0, 2}};
   dram_traffic(phase, c);
-  return one_phase("AccumulationProgramFactory", arch, cores, std::move(phase), true, false);
+  DeviceProgram p = one_phase("AccumulationProgramFactory", arch, cores, std::move(phase), true, false);
+  p.circular_buffers = {{"tiles", 10 * in.tile_bytes()}};
+  return p;
 }
 
 /// Integral image: column blocks on few cores.

@@ -12,21 +12,26 @@ std::int64_t dim(const TensorDesc& t, std::size_t from_end) { return t.padded.si
 DeviceProgram plan_heads(const Arch& arch, const OpConfig& c) {
   const TensorDesc& in = c.inputs[0];
   Stream s;
-  s.factory = c.op == "concat_heads" ? "NLPConcatHeadsProgramFactory" : "NlpCreateHeadsProgramFactory";
+  const bool joins = c.op == "concat_heads";
+  s.factory = joins ? "NLPConcatHeadsProgramFactory" : "NlpCreateHeadsDeviceOperation::Interleaved";
   std::int64_t tiles = 0;
   for (const TensorDesc& t : c.outputs) {
     tiles += t.volume() > 0 ? t.tiles() : 0;
     add_dram(s.shared, t, static_cast<double>(t.bytes()), true);
   }
   for (const TensorDesc& t : c.inputs) add_dram(s.shared, t, static_cast<double>(t.bytes()), false);
-  const std::int64_t rows = std::max<std::int64_t>(1, ceil_div(dim(in, 1), 32) * (c.op == "concat_heads" ? dim(in, 3) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
+  // Work units: rows of tiles of a batch entry; 0.81.1 also splits joined heads.
+  const std::int64_t rows = std::max<std::int64_t>(1, ceil_div(dim(in, 1), 32) * (joins ? dim(in, 3) * (c.text("selector") == "table" ? 1 : dim(in, 2)) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
   s.cores = split_cores(arch, c, rows);
   s.units = tiles;
   s.per_core = ceil_div(rows, s.cores) * std::max<std::int64_t>(1, tiles / rows);
   s.page_bytes = static_cast<double>(in.tile_bytes());
   s.reader = page_read(arch, in, s.page_bytes);
   s.writer = page_write(arch, s.page_bytes);
-  return stream(arch, c, s);
+  DeviceProgram p = stream(arch, c, s);
+  const std::int64_t head = std::max<std::int64_t>(1, ceil_div(joins ? dim(in, 0) * dim(in, 2) : dim(c.outputs[0], 0), 32));
+  p.circular_buffers = {{"heads", (joins ? 2 : 6) * head * in.tile_bytes()}};
+  return p;
 }
 
 DeviceProgram plan_rotary(const Arch& arch, const OpConfig& c) {
@@ -52,7 +57,8 @@ DeviceProgram plan_rotary(const Arch& arch, const OpConfig& c) {
 DeviceProgram plan_cache(const Arch& arch, const OpConfig& c) {
   const TensorDesc& update = c.inputs.size() > 1 ? c.inputs[1] : c.inputs[0];
   Stream s;
-  s.factory = "UpdateKVCacheProgramFactory";
+  const bool fill = c.text("op", "FILL") == "FILL";
+  s.factory = fill ? "FillCacheMultiCoreProgramFactory" : "UpdateCacheMultiCoreProgramFactory";
   s.page_bytes = static_cast<double>(update.tile_bytes());
   s.units = update.tiles();
   const std::int64_t w = ceil_div(update.width(), 32), rows = std::max<std::int64_t>(1, s.units / std::max<std::int64_t>(1, w));
@@ -61,10 +67,12 @@ DeviceProgram plan_cache(const Arch& arch, const OpConfig& c) {
   s.reader = page_read(arch, resident(update) ? false : in_dram(update), s.page_bytes);
   s.writer = page_write(arch, s.page_bytes);
   // A single position is inserted by untilizing, patching and tilizing the row of tiles again.
-  if (c.text("op", "FILL") == "UPDATE") s.compute = 2 * (arch.k.untilize_tile + arch.k.tilize_tile) + arch.k.untilize_block;
+  if (!fill) s.compute = 2 * (arch.k.untilize_tile + arch.k.tilize_tile) + arch.k.untilize_block;
   add_dram(s.shared, update, static_cast<double>(update.bytes()), false);
   s.shared.dram_write_bytes += static_cast<double>(update.bytes());
-  return stream(arch, c, s);
+  DeviceProgram p = stream(arch, c, s);
+  p.circular_buffers = {{"page", 2 * update.tile_bytes() * (fill ? 1 : w)}};
+  return p;
 }
 
 /// Prefill attention: query chunks over cores; per key chunk two matmuls and an online softmax.
@@ -94,7 +102,12 @@ DeviceProgram plan_sdpa(const Arch& arch, const OpConfig& c) {
   DeviceProgram p = one_phase("SDPAProgramFactory", arch, cores, std::move(phase), true, false);
   p.work.math_cycles = steps * macs * 16.0 * phases(c);
   p.work.total_math_cycles = std::min(p.work.math_cycles * cores, 2.0 * static_cast<double>(batch * heads * sq * sk * d) * causal * 16.0 * phases(c));
-  p.circular_buffers = {{"q", q_chunk * d * q.tile_bytes()}, {"k", 2 * k_chunk * d * key.tile_bytes()}, {"v", 2 * k_chunk * d * key.tile_bytes()}, {"qk", q_chunk * k_chunk * 2048}, {"out", 3 * q_chunk * d * 2048}};
+  p.circular_buffers = {{"q", 2 * q_chunk * d * q.tile_bytes()}, {"k", 2 * k_chunk * d * key.tile_bytes()}, {"v", 2 * k_chunk * d * key.tile_bytes()},
+                        {"scores", q_chunk * k_chunk * 2048}, {"out", 4 * q_chunk * d * 2048}, {"statistics", 6 * q_chunk * 2048}, {"scalers", 2 * 2048}};
+  if (c.flag("is_causal", true) || c.flag("mask")) p.circular_buffers.push_back({"mask", 2 * q_chunk * k_chunk * 2048});
+  p.cores = arch.cores();  // the program is placed on the whole grid
+  p.grid_x = arch.grid_x;
+  p.grid_y = arch.grid_y;
   return p;
 }
 
@@ -118,7 +131,10 @@ DeviceProgram plan_sdpa_decode(const Arch& arch, const OpConfig& c) {
   phase.shared.dram_read_bytes = 2.0 * static_cast<double>(streams * length * d * key.tile_bytes());
   const double rounds = std::ceil(std::log2(static_cast<double>(per_head) + 1));
   phase.extra_cycles = 2900 + rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * k.unary_tile));
-  DeviceProgram p = one_phase("SdpaDecodeProgramFactory", arch, cores, std::move(phase), true, false);
+  DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
+  p.cores = arch.cores();
+  p.grid_x = arch.grid_x;
+  p.grid_y = arch.grid_y;
   return p;
 }
 
