@@ -52,7 +52,8 @@ NO_EFFECT_HERE = {
     ("ttnn.logical_not_", "memory_config"): "works in place",
     **{(f"ttnn.{op}_like", "device"): "the sample is on that device" for op in ("zeros", "ones", "empty", "full")},
     **{(f"ttnn.prepare_conv_{what}", name): "tells the real package which convolution follows; the values do not depend on it"
-       for what in ("weights", "bias", "transpose2d_weights", "transpose2d_bias") for name in ("output_dtype", "compute_config")},
+       for what in ("weights", "bias", "transpose2d_weights", "transpose2d_bias") for name in ("output_dtype", "compute_config", "slice_config",
+                                                                                                        "dram_slice_config")},
     ("ttnn.transformer.split_query_key_value_and_split_heads", "num_kv_heads"): "the sample has one head",
     ("ttnn.experimental.nlp_create_qkv_heads", "num_kv_heads"): "the sample has one head",
     ("ttnn.experimental.nlp_create_qkv_heads_decode", "num_kv_heads"): "the sample has one head",
@@ -65,6 +66,9 @@ DEFECTS: dict[tuple[str, str], str] = {
     ("ttnn.experimental.broadcast_to", "output"): "the kernel does not look at it",
     ("ttnn.experimental.nlp_create_qkv_heads_decode", "overlap_qk_coregrid"): "shards are placed the same way",
     ("ttnn.prepare_conv_transpose2d_weights", "mirror_kernel"): "weights are mirrored anyway",
+    **{(f"ttnn.{op}", name): "slices are not simulated: one program, as without"
+       for op, name in (("conv1d", "slice_config"), ("conv2d", "slice_config"), ("conv_transpose2d", "dram_slice_config"),
+                        ("avg_pool2d", "dram_slice_config"), ("max_pool2d", "dram_slice_config"))},
     ("ttnn.mac", "output_tensor"): "the registration does not pass it on",
 }
 

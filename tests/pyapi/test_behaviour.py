@@ -106,6 +106,17 @@ def test_host_rounding(source: list[float], dtype: Any, expected: list[float]) -
     assert got == pytest.approx(expected, rel=0.01, abs=0.6 if dtype is ttnn.bfloat8_b else 0)
 
 
+def test_mesh_of_one(device: Any) -> None:
+    """Programs written for meshes run on the one device."""
+    source = torch.arange(12.0).reshape(3, 4)
+    for mapper in (ttnn.ReplicateTensorToMesh(device), ttnn.ShardTensorToMesh(device, dim=0)):
+        tensor = ttnn.from_torch(source, device=device, mesh_mapper=mapper)
+        assert torch.equal(ttnn.to_torch(tensor, mesh_composer=ttnn.ConcatMeshToTensor(device, dim=0)), source)
+    assert ttnn.get_device_tensors(tensor)[0] is tensor
+    with pytest.raises(NotSupported):
+        ttnn.open_mesh_device(ttnn.MeshShape(1, 2))
+
+
 def test_lists(device: Any) -> None:
     tensor = ttnn.Tensor([1.0, 2.0, 3.0], [3], ttnn.float32, ttnn.TILE_LAYOUT, device)
     assert tuple(tensor.padded_shape) == (32, 32)

@@ -25,13 +25,13 @@ ABSENT = re.compile(
     r"stack_trace_source|config_serialization|\.reload\.|layer_completion|comparison|experimental_loader|reflection|profiler|"
     r"gated_delta|mla|adamw|l1_loss|mse_loss|dram_prefetcher|apply_twiddles|gdn|GDN|[sS]ocket|D2D|D2H|H2D|Mcast|Gdn|ComplexTensor|"
     r"complex|conj$|ttnn\.(real|imag|is_real|is_imag|angle|polar|broadcast|from_buffer|normalize_global|manual_seed|ema|bernoulli)$|"
-    r"distributed_context|Distributed|Replay|light_metal|shard_tensor|mesh_composer|mesh_mapper|distribute|attach_|register_|program_desc|"
+    r"distributed_context|Distributed|Replay|light_metal|create_mesh_composer|create_mesh_mapper|distribute|attach_|register_|program_desc|"
     r"DeviceOperation|ProgramFactory|Inputs$|Params$|Descriptor|ttnn\.(operations\.ccl|graph)\.|decorators\.|fused_rms_minimal|hc_sum|"
     r"selective_reduce|pearson|device_delay|mgd|Fabric|prefix_scan|attn_matmul|yuv|YUV|rgb|RGB|SemaphoreDesc|semaphore|"
     r"_w0_|_w2_|expert|EXPERT|Expert|get_weight|quantize_weights|SparseKV|MMSignal|Dispatch[A]|WorkerMode|IndexerScore|"
     r"MeshTrace|trace_capture|execute_trace|release_trace|_SQL|SCHEMA|SIDECAR|REPORT|MOE|TRACE_ALLOC|UNGATED|RECORDS|InterProcess|LayerAck|Overlapped|RuntimeArgs|TensorAccessor|CounterChannel"
 )
-CLASSES_ABSENT = re.compile(r"distributed\.|graph\.|device\.Program|Cpp|Replicate|Placement|MeshMapper|MeshComposer|MeshSocket|MeshId|"
+CLASSES_ABSENT = re.compile(r"distributed\.|graph\.|device\.Program|Placement|MeshMapper|MeshComposer|MeshSocket|MeshId|"
                             r"MeshCoordinateRange|SubDevice$|SubDeviceManagerId|SubcontextId|Rank|Size$|MeshCoreCoord|FaceGeometry|Paged|Qkv")
 FUNCTIONS = """CreateDevice CreateDevices CloseDevice CloseDevices GetDefaultDevice SetDefaultDevice GetNumAvailableDevices GetNumPCIeDevices
 ReadDeviceProfiler close_device close_mesh_device create_mesh_device device.open_device device.manage_device device.synchronize_device
@@ -44,6 +44,8 @@ core.get_memory_config core.is_sharded core.has_tile_padding core.is_tensor_stor
 core.ttnn_dtype_to_torch_dtype corerange_to_cores element_size tile_size get_conv_output_dim global_avg_pool2d
 operations.conv2d.prepare_conv_weights operations.conv2d.prepare_conv_bias operations.conv2d.prepare_conv_transpose2d_weights
 operations.conv2d.prepare_conv_transpose2d_bias operations.pool.prepare_grid_sample_grid get_device_tensors
+ReplicateTensorToMesh ShardTensorToMesh ConcatMeshToTensor replicate_tensor_to_mesh_mapper shard_tensor_to_mesh_mapper
+concat_mesh_to_tensor_composer from_host_shards combine_device_tensors aggregate_tensor
 layernorm_default_compute_config operations.normalization.rmsnorm_default_compute_config create_layernorm_program_config
 create_group_norm_input_mask create_group_norm_input_negative_mask create_group_norm_weight_bias_rm get_group_norm_cores_across_channel
 record_event wait_for_event event_synchronize""".split()

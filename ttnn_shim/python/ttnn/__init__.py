@@ -20,7 +20,10 @@ _HOME = {
     "_tensor": ("Tensor",),
     "_grid": ("Shape", "CoreCoord", "CoreRange", "CoreRangeSet", "CoreGrid"),
     "_memory": ("ShardSpec", "NdShardSpec", "MemoryConfig", "Tile", "TensorSpec"),
-    "_mesh": ("MeshShape", "MeshCoordinate", "QueueId", "SubDeviceId", "MeshEvent", "TensorTopology", "PlacementReplicate"),
+    "_mesh": ("MeshShape", "MeshCoordinate", "QueueId", "SubDeviceId", "MeshEvent", "TensorTopology", "PlacementReplicate",
+              "CppTensorToMesh", "CppMeshToTensor", "ReplicateTensorToMeshWrapper", "ReplicateTensorToMesh", "ShardTensorToMesh",
+              "ConcatMeshToTensor", "replicate_tensor_to_mesh_mapper", "shard_tensor_to_mesh_mapper", "concat_mesh_to_tensor_composer",
+              "from_host_shards", "combine_device_tensors", "aggregate_tensor"),
     "_configs": ("UnaryWithParam",),
     "_device": (
         "Device", "DispatchCoreConfig", "CreateDevice", "CreateDevices", "CloseDevice", "CloseDevices", "GetDefaultDevice", "SetDefaultDevice",

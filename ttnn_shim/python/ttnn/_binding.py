@@ -23,10 +23,11 @@ _KINDS = {
 class BoundOverload:
     """One overload, ready to check calls."""
 
-    __slots__ = ("checkers", "overload", "positional", "required", "var_keyword", "var_positional")
+    __slots__ = ("checkers", "overload", "positional", "required", "single", "var_keyword", "var_positional")
 
     def __init__(self, overload: Overload) -> None:
         self.overload = overload
+        self.single = overload.returns == "Tensor"
         self.positional: list[tuple[str, Checker]] = []
         self.checkers: dict[str, Checker] = {}
         self.required: list[str] = []

@@ -85,10 +85,11 @@ def invoke(op_id: int, name: str, handles: list[Any], device: Any, blob: bytes, 
     if lib.shim_invoke(op_id, inputs, len(handles), device, attrs, result):
         _results.append(result)
         raise last_error(name)
-    null = ffi.NULL
     raw = result.tensors
-    count = result.n_tensors
-    tensors = [None if raw[i] == null else wrap(raw[i]) for i in range(count)]
-    numbers = [int(result.ints[i]) for i in range(result.n_ints)]
+    if result.n_tensors == 1 and not result.n_ints:
+        tensors, numbers = [wrap(raw[0]) if raw[0] else None], []
+    else:
+        tensors = [wrap(raw[i]) if raw[i] else None for i in range(result.n_tensors)]
+        numbers = [int(result.ints[i]) for i in range(result.n_ints)]
     _results.append(result)
     return tensors, numbers

@@ -56,7 +56,7 @@ def from_torch(
 
 @api_function("ttnn.to_torch")
 def to_torch(
-    tensor: Tensor, dtype: Any = None, torch_rank: int | None = None, mesh_composer: None = None, device: Any = None, cq_id: int | None = None
+    tensor: Tensor, dtype: Any = None, torch_rank: int | None = None, mesh_composer: Any = None, device: Any = None, cq_id: int | None = None
 ) -> Any:
     """Logical values as a torch tensor; leading ones are squeezed down to `torch_rank`."""
     result = tensor.to_torch()

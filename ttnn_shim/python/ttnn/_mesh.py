@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ttnn_shim.errors import NotSupported
+from ttnn_shim.errors import InvalidArgument, NotSupported
 
-from ttnn._binding import api_class
+from ttnn._binding import api_class, api_function
 from ttnn._convert import MISMATCH, check_int, checker, encode, register_class
 
 
@@ -197,3 +197,104 @@ class TensorTopology:
 
 
 register_class("TensorTopology", TensorTopology)
+
+
+# --- mappers and composers: on one device every tensor is whole ---
+
+
+class CppTensorToMesh:
+    """How a host tensor goes to a mesh. One device gets all of it, whatever the dimension."""
+
+    __module__ = "ttnn"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("CppTensorToMesh: no constructor defined!")
+
+    @classmethod
+    def _whole(cls) -> CppTensorToMesh:
+        return object.__new__(cls)
+
+    def config(self) -> Any:
+        raise NotSupported("mapper configurations are not implemented", op="ttnn.CppTensorToMesh.config")
+
+
+class CppMeshToTensor:
+    """How the parts of a mesh become one host tensor. One device has all of it."""
+
+    __module__ = "ttnn"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("CppMeshToTensor: no constructor defined!")
+
+    @classmethod
+    def _whole(cls) -> CppMeshToTensor:
+        return object.__new__(cls)
+
+
+register_class("CppTensorToMesh", CppTensorToMesh)
+register_class("CppMeshToTensor", CppMeshToTensor)
+
+
+@api_class("ttnn.ReplicateTensorToMeshWrapper")
+class ReplicateTensorToMeshWrapper:
+    """What `ReplicateTensorToMesh` gives."""
+
+    def __init__(self, mapper: CppTensorToMesh) -> None:
+        self._mapper = mapper
+
+    def unwrap(self) -> CppTensorToMesh:
+        return self._mapper
+
+
+register_class("ReplicateTensorToMeshWrapper", ReplicateTensorToMeshWrapper)
+
+
+@api_function("ttnn.ReplicateTensorToMesh")
+def ReplicateTensorToMesh(mesh_device: Any) -> ReplicateTensorToMeshWrapper:
+    return ReplicateTensorToMeshWrapper(CppTensorToMesh._whole())
+
+
+@api_function("ttnn.replicate_tensor_to_mesh_mapper")
+def replicate_tensor_to_mesh_mapper(mesh_device: Any) -> CppTensorToMesh:
+    return CppTensorToMesh._whole()
+
+
+@api_function("ttnn.ShardTensorToMesh")
+def ShardTensorToMesh(mesh_device: Any, dim: int) -> CppTensorToMesh:
+    return CppTensorToMesh._whole()
+
+
+@api_function("ttnn.shard_tensor_to_mesh_mapper")
+def shard_tensor_to_mesh_mapper(mesh_device: Any, dim: int) -> CppTensorToMesh:
+    return CppTensorToMesh._whole()
+
+
+@api_function("ttnn.ConcatMeshToTensor")
+def ConcatMeshToTensor(mesh_device: Any, dim: int) -> CppMeshToTensor:
+    return CppMeshToTensor._whole()
+
+
+@api_function("ttnn.concat_mesh_to_tensor_composer")
+def concat_mesh_to_tensor_composer(mesh_device: Any, dim: int) -> CppMeshToTensor:
+    return CppMeshToTensor._whole()
+
+
+@api_function("ttnn.from_host_shards")
+def from_host_shards(tensors: Sequence[Any], mesh_shape: MeshShape) -> Any:
+    return _single(tensors, "ttnn.from_host_shards")
+
+
+@api_function("ttnn.combine_device_tensors")
+def combine_device_tensors(tensors: Sequence[Any]) -> Any:
+    return _single(tensors, "ttnn.combine_device_tensors")
+
+
+@api_function("ttnn.aggregate_tensor")
+def aggregate_tensor(tensor: Any, composer: CppMeshToTensor) -> Any:
+    return tensor.cpu()
+
+
+def _single(tensors: Sequence[Any], op: str) -> Any:
+    if len(tensors) != 1:
+        raise InvalidArgument(f"expected one tensor for the one device, got {len(tensors)}", op=op)
+    return tensors[0]

@@ -18,6 +18,9 @@ from ttnn._profile import argument_texts
 from ttnn_shim import session
 
 _call_ids = itertools.count(1)
+_NULL = _core.ffi.NULL
+# Encoded tensor references by position.
+_TENSOR_INDEX = tuple(b"t" + index.to_bytes(4, "little") for index in range(1024))
 _PLAIN = (list, tuple, dict, set)
 
 
@@ -75,20 +78,22 @@ class Operation:
             op_id = self._find()
         handles: list[Any] = []
         fields = []
-        device = _core.ffi.NULL
+        device = _NULL
         for name, value in bound.items():
             if value is None:
                 continue
             kind = type(value)
-            if kind is tuple and not value and _default_is_empty(one, name):
-                continue
-            if kind is MeshDevice:
+            if kind is Tensor:
+                fields.append(name_prefix(name) + _TENSOR_INDEX[len(handles)])
+                handles.append(value._handle)
+            elif kind is MeshDevice:
                 device = value._handle
-                continue
-            fields.append(name_prefix(name))
-            fields.append(encode(value, handles))
-        blob = (len(fields) // 2).to_bytes(2, "little") + b"".join(fields)
+            elif kind is not tuple or value or not _default_is_empty(one, name):
+                fields.append(name_prefix(name) + encode(value, handles))
+        blob = len(fields).to_bytes(2, "little") + b"".join(fields)
         tensors, numbers = _core.invoke(op_id, self.name, handles, device, blob, Tensor._adopt)
+        if one.single:
+            return tensors[0]
         return self._result(one, bound, tensors, numbers)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[BoundOverload, dict[str, Any]]:
@@ -113,8 +118,6 @@ class Operation:
 
     def _result(self, one: BoundOverload, bound: dict[str, Any], tensors: list[Any], numbers: list[int]) -> Any:
         returns = one.overload.returns
-        if returns == "Tensor":
-            return tensors[0]
         if returns == "None":
             return None
         if " | tuple[" in returns and ("int" in returns or "Tensor | None" in returns):

@@ -262,11 +262,11 @@ class Tensor:
             _core.check(lib.shim_tensor_read(self._handle, core_dtype.value, ffi.from_buffer(array), array.nbytes), "ttnn.Tensor.to_numpy")
         return array
 
-    def to_numpy(self, mesh_composer: None = None) -> np.ndarray[Any, Any]:
+    def to_numpy(self, mesh_composer: Any = None) -> np.ndarray[Any, Any]:
         """Logical values. bfloat16 comes as ml_dtypes.bfloat16, or as uint16 bit patterns without ml_dtypes; block floats as float32."""
         return self._read()
 
-    def to_torch(self, mesh_composer: None = None) -> Any:
+    def to_torch(self, mesh_composer: Any = None) -> Any:
         return _numpy.to_torch(self._read(), self.dtype)
 
     def to_torch_with_padded_shape(self) -> Any:
