@@ -1,104 +1,157 @@
 #include "ops/conv/window.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/data_movement/sharded/interleaved_to_sharded/interleaved_to_sharded.hpp"
 
 namespace ttnn_shim {
+namespace {
 
-void Window::resolve() {
-  SHIM_CHECK(batch > 0 && height > 0 && width > 0 && channels > 0, "batch_size, input size and channels: expected positive numbers, got {} x {} x {} x {}", batch, height, width, channels);
-  const int64_t sizes[2] = {height, width};
-  int64_t out[2];
-  for (size_t i = 0; i < 2; ++i) {
-    SHIM_CHECK(kernel[i] > 0 && stride[i] > 0 && dilation[i] > 0, "kernel_size, stride and dilation: expected positive numbers, got {}, {} and {}", kernel[i], stride[i], dilation[i]);
-    const int64_t padded = sizes[i] + padding[2 * i] + padding[2 * i + 1], reach = dilation[i] * (kernel[i] - 1) + 1;
-    SHIM_CHECK(padded >= reach, "kernel_size: a window of {} does not fit the padded input of {}", reach, padded);
-    out[i] = (padded - reach + (ceil_mode ? stride[i] - 1 : 0)) / stride[i] + 1;
-    if (ceil_mode && (out[i] - 1) * stride[i] >= sizes[i] + padding[2 * i]) --out[i];  // the last window must start inside
-  }
-  out_height = out[0];
-  out_width = out[1];
+constexpr uint32_t TILE_EDGE = 32;
+
+uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+uint32_t div_up(uint64_t value, uint64_t by) { return static_cast<uint32_t>((value + by - 1) / by); }
+
+}  // namespace
+
+uint32_t Window::out(uint32_t extent, uint32_t padding, uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t before) const {
+    const uint64_t reach = uint64_t{dilation} * (kernel - 1) + 1;
+    const uint64_t free = uint64_t{extent} + padding - reach;
+    uint64_t count = free / stride + 1;
+    if (ceil_mode && free % stride != 0) {
+        // The last window must start inside the input or its leading padding.
+        if (count * stride < uint64_t{extent} + before) {
+            ++count;
+        }
+    }
+    return static_cast<uint32_t>(count);
 }
 
-std::array<int64_t, 4> four_paddings(const ttnn::operations::conv::Padding& padding) {
-  if (const auto* two = std::get_if<std::array<uint32_t, 2>>(&padding)) return {(*two)[0], (*two)[0], (*two)[1], (*two)[1]};
-  const auto& four = std::get<std::array<uint32_t, 4>>(padding);
-  return {four[0], four[1], four[2], four[3]};
+void Window::check() const {
+    SHIM_CHECK(batch > 0 && in_h > 0 && in_w > 0 && channels > 0, "expected extents above 0, got batch {}, height {}, width {}, channels {}", batch, in_h, in_w, channels);
+    SHIM_CHECK(kernel_h > 0 && kernel_w > 0 && stride_h > 0 && stride_w > 0 && dilation_h > 0 && dilation_w > 0, "expected kernel, stride and dilation above 0");
+    const auto fits = [](uint64_t extent, uint64_t padding, uint64_t kernel, uint64_t dilation) { return extent + padding >= dilation * (kernel - 1) + 1; };
+    SHIM_CHECK(fits(in_h, uint64_t{top} + bottom, kernel_h, dilation_h) && fits(in_w, uint64_t{left} + right, kernel_w, dilation_w), "the window {} x {} is larger than the padded input {} x {}", kernel_h, kernel_w, uint64_t{in_h} + top + bottom, uint64_t{in_w} + left + right);
+    const uint64_t limit = std::numeric_limits<uint32_t>::max();
+    SHIM_CHECK(uint64_t{in_h} + top + bottom < limit && uint64_t{in_w} + left + right < limit && uint64_t{in_h} * in_w < limit / batch, "the input is too large");
 }
 
-void check_pixels(const Tensor& input, const Window& window) {
-  const Shape& shape = input.logical_shape();
-  SHIM_CHECK(shape.rank() == 4, "input_tensor: expected rank 4, got shape {}", shape);
-  SHIM_CHECK(shape[3] == window.channels, "input_tensor: expected {} channels in the last dimension, got shape {}", window.channels, shape);
-  SHIM_CHECK(static_cast<int64_t>(shape[0]) * shape[1] * shape[2] == window.in_pixels(), "input_tensor: expected {} x {} x {} pixels, got shape {}", window.batch, window.height, window.width, shape);
+void set_padding(Window& window, const Pads& padding) {
+    if (const auto* both = std::get_if<std::array<uint32_t, 2>>(&padding)) {
+        window.top = window.bottom = (*both)[0];
+        window.left = window.right = (*both)[1];
+        return;
+    }
+    const auto& sides = std::get<std::array<uint32_t, 4>>(padding);
+    window.top = sides[0];
+    window.bottom = sides[1];
+    window.left = sides[2];
+    window.right = sides[3];
 }
 
-int64_t parts_without_empty(int64_t units, int64_t most) {
-  int64_t parts = std::max<int64_t>(1, std::min(units, most));
-  while (parts > 1) {
-    const int64_t each = (units + parts - 1) / parts;
-    if (each * parts - units < each) break;
-    --parts;
-  }
-  return parts;
+uint32_t largest_divisor_up_to(uint32_t number, uint32_t limit) {
+    uint32_t divisor = std::max<uint32_t>(1, std::min(number, limit));
+    while (number % divisor != 0) {
+        --divisor;
+    }
+    return divisor;
 }
 
-CoreRangeSet cores_in_rows(int64_t count, int64_t width) {
-  std::vector<CoreRange> ranges;
-  const int64_t full = count / width, rest = count % width;
-  if (full > 0) ranges.emplace_back(CoreCoord(0, 0), CoreCoord(static_cast<size_t>(width - 1), static_cast<size_t>(full - 1)));
-  if (rest > 0) ranges.emplace_back(CoreCoord(0, static_cast<size_t>(full)), CoreCoord(static_cast<size_t>(rest - 1), static_cast<size_t>(full)));
-  return CoreRangeSet(ranges);
+MemoryConfig Placement::memory_config(uint64_t rows, uint32_t channels, uint32_t row_multiple, uint32_t channel_multiple) const {
+    const auto shard_rows = static_cast<uint32_t>(round_up(div_up(rows, scheme == TensorMemoryLayout::WIDTH_SHARDED ? 1 : cores_nhw), row_multiple));
+    const auto shard_channels = static_cast<uint32_t>(round_up(div_up(channels, scheme == TensorMemoryLayout::HEIGHT_SHARDED ? 1 : cores_c), channel_multiple));
+    CoreRangeSet cores;
+    if (scheme == TensorMemoryLayout::BLOCK_SHARDED) {
+        cores = CoreRangeSet(CoreRange(CoreCoord{0, 0}, CoreCoord{cores_c - 1, cores_nhw - 1}));
+    } else {
+        cores = tt::tt_metal::num_cores_to_corerangeset(this->cores(), grid, true);
+    }
+    return MemoryConfig(scheme, BufferType::L1, tt::tt_metal::ShardSpec(cores, {shard_rows, shard_channels}));
 }
 
-ShardSpec shards_of(const Split& split, int64_t pixels, int64_t channels, bool tiled, int64_t channel_step) {
-  auto up = [](int64_t value, int64_t step) { return (value + step - 1) / step * step; };
-  const int64_t row_step = tiled ? 32 : 1;
-  const int64_t rows = up((up(pixels, row_step) / row_step + split.cores_nhw - 1) / split.cores_nhw * row_step, row_step);
-  const int64_t step = tiled ? 32 : channel_step;
-  const int64_t columns = up((channels + split.cores_c - 1) / split.cores_c, step);
-  return ShardSpec(split.grid, {static_cast<uint32_t>(rows), static_cast<uint32_t>(columns)});
+Placement place_window(CoreCoord grid, uint64_t rows, uint32_t in_channels, uint32_t out_channels, uint32_t unit, std::optional<TensorMemoryLayout> scheme) {
+    const auto all = static_cast<uint32_t>(grid.x * grid.y);
+    const uint32_t row_units = div_up(rows, unit);
+    const uint32_t in_units = div_up(in_channels, TILE_EDGE);
+    const uint32_t out_units = div_up(out_channels, TILE_EDGE);
+    const auto common_divisor = [&](uint32_t limit) {
+        uint32_t divisor = std::min({limit, in_units, out_units});
+        while (divisor > 1 && (in_units % divisor != 0 || out_units % divisor != 0)) {
+            --divisor;
+        }
+        return std::max<uint32_t>(1, divisor);
+    };
+    const Placement height{TensorMemoryLayout::HEIGHT_SHARDED, largest_divisor_up_to(row_units, all), 1, grid};
+    const Placement block{TensorMemoryLayout::BLOCK_SHARDED, largest_divisor_up_to(row_units, static_cast<uint32_t>(grid.y)), common_divisor(static_cast<uint32_t>(grid.x)), grid};
+    const Placement width{TensorMemoryLayout::WIDTH_SHARDED, 1, common_divisor(all), grid};
+    if (scheme) {
+        return *scheme == TensorMemoryLayout::BLOCK_SHARDED ? block : (*scheme == TensorMemoryLayout::WIDTH_SHARDED ? width : height);
+    }
+    // Height sharding unless splitting the channels too keeps more cores busy (TT-NN's automatic choice).
+    Placement best = height;
+    if (height.cores() < all && block.cores_c > 1 && block.cores() > best.cores()) {
+        best = block;
+    }
+    if (width.cores() > best.cores()) {
+        best = width;
+    }
+    return best;
 }
 
-Tensor gather_windows(const Tensor& input, const Window& w, const Split& split, bool output_tiled, bool sliced, bool config_in_dram) {
-  const Shape flat({1, 1, static_cast<uint32_t>(w.in_pixels()), static_cast<uint32_t>(w.channels)});
-  const Layout layout = input.layout();
-  Tensor shards = input;
-  if (!input.memory_config().is_sharded()) {
-    const MemoryConfig memory = sliced ? MemoryConfig(BufferType::DRAM) : MemoryConfig(split.layout, BufferType::L1, shards_of(split, w.in_pixels(), w.channels, layout == Layout::TILE, 8));
-    shards = launch({.op = "interleaved_to_sharded", .name = "InterleavedToShardedDeviceOperation"}, {input}, {make_spec(flat, input.dtype(), layout, memory)}, [](std::span<const Tensor>) {})[0];
-  }
-  // padded rows that one core's windows touch
-  const int64_t padded_width = w.width + w.padding[2] + w.padding[3];
-  const int64_t pixels_per_core = (w.out_pixels() + split.cores_nhw - 1) / split.cores_nhw;
-  const int64_t rows = (pixels_per_core + w.out_width - 1) / w.out_width * w.stride[0] + w.dilation[0] * (w.kernel[0] - 1) + 1;
-  const int64_t sticks = std::max<int64_t>(1, std::min(rows, w.height + w.padding[0] + w.padding[1]) * padded_width);
-  const DataType dtype = is_block_float(input.dtype()) ? DataType::BFLOAT16 : input.dtype();
-  const int64_t channels = (w.channels + 7) / 8 * 8;
-  const Shape gathered({1, 1, static_cast<uint32_t>(sticks * split.cores_nhw), static_cast<uint32_t>(channels)});
-  Split out = split;
-  const MemoryConfig memory = sliced ? MemoryConfig(BufferType::DRAM) : MemoryConfig(split.layout, BufferType::L1, shards_of(out, sticks * split.cores_nhw, channels, false, 8));
-  auto ints = [](auto... values) { return std::vector<int64_t>{values...}; };
-  return launch({.op = "halo",
-                 .attrs = {{"batch", w.batch}, {"input_hw", ints(w.height, w.width)}, {"window_hw", ints(w.kernel[0], w.kernel[1])}, {"stride_hw", ints(w.stride[0], w.stride[1])},
-                           {"padding", ints(w.padding[0], w.padding[1], w.padding[2], w.padding[3])}, {"dilation_hw", ints(w.dilation[0], w.dilation[1])}, {"num_cores_nhw", split.cores_nhw},
-                           {"num_cores_c", split.cores_c}, {"is_out_tiled", output_tiled}, {"config_in_dram", config_in_dram}},
-                 .name = "HaloDeviceOperation"},
-                {shards}, {make_spec(gathered, dtype, Layout::ROW_MAJOR, memory)}, [](std::span<const Tensor>) {})[0];
-}
-
-std::array<uint32_t, 2> pair_of(const Call& c, const char* name, std::array<uint32_t, 2> otherwise) {
-  if (!c.has(name)) return otherwise;
-  const auto values = c.u32s(name);
-  SHIM_CHECK(values.size() == 1 || values.size() == 2, "{}: expected one or two integers, got {}", name, values.size());
-  return {values[0], values.back()};
-}
-
-ttnn::operations::conv::Padding padding_of(const Call& c, const char* name) {
-  if (!c.has(name)) return std::array<uint32_t, 2>{0, 0};
-  const auto values = c.u32s(name);
-  SHIM_CHECK(values.size() == 1 || values.size() == 2 || values.size() == 4, "{}: expected two or four integers, got {}", name, values.size());
-  if (values.size() == 4) return std::array<uint32_t, 4>{values[0], values[1], values[2], values[3]};
-  return std::array<uint32_t, 2>{values[0], values.back()};
+Tensor gather_halo(const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram) {
+    Tensor sharded = input;
+    if (!input.is_sharded()) {
+        const uint32_t multiple = input.layout() == Layout::TILE ? TILE_EDGE : 1;
+        const MemoryConfig config = placement.memory_config(window.in_pixels(), window.channels, multiple, multiple == TILE_EDGE ? TILE_EDGE : 8);
+        sharded = launch(
+            {.op = "interleaved_to_sharded", .name = "InterleavedToShardedDeviceOperation"},
+            {input},
+            {make_spec(input.logical_shape(), input.dtype(), input.layout(), config)},
+            [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];
+    }
+    const bool width_split = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
+    const uint32_t channels = width_split ? div_up(window.channels, placement.cores_c) : window.channels;
+    const uint64_t pixels_per_core = round_up(div_up(window.out_pixels(), placement.cores_nhw), unit);
+    // Rows of the padded image that one core's outputs touch: its own span and a window below it.
+    const uint64_t padded_w = uint64_t{window.in_w} + window.left + window.right;
+    const uint64_t rows_per_core = div_up(pixels_per_core, window.out_w()) + 1;
+    const uint64_t sticks = std::min<uint64_t>(
+        (rows_per_core * window.stride_h + uint64_t{window.dilation_h} * (window.kernel_h - 1)) * padded_w,
+        uint64_t{window.batch} * (uint64_t{window.in_h} + window.top + window.bottom) * padded_w);
+    const uint64_t total = sticks * placement.cores_nhw;
+    SHIM_CHECK(total < std::numeric_limits<uint32_t>::max(), "the input is too large for one call: {} rows with halo", total);
+    const Shape halo_shape({1, 1, static_cast<uint32_t>(total), window.channels});
+    const MemoryConfig halo_config(
+        sharded.memory_config().memory_layout(), BufferType::L1,
+        tt::tt_metal::ShardSpec(
+            sharded.memory_config().shard_spec() ? sharded.memory_config().shard_spec()->grid : placement.memory_config(1, 1, 1, 1).shard_spec()->grid,
+            {static_cast<uint32_t>(sticks), static_cast<uint32_t>(round_up(channels, 8))}));
+    const auto integer = [](uint64_t value) { return static_cast<int64_t>(value); };
+    const std::vector<int64_t> padding{integer(window.top), integer(window.bottom), integer(window.left), integer(window.right)};
+    const DataType dtype = is_block_float(sharded.dtype()) ? DataType::BFLOAT16 : sharded.dtype();
+    const TensorSpec halo_spec = make_spec(halo_shape, dtype, Layout::ROW_MAJOR, halo_config);
+    const Kernel nothing = [](std::span<const Tensor>) {};
+    Tensor halo = launch(
+        {.op = "halo",
+         .attrs =
+             {{"batch", integer(window.batch)},
+              {"input_hw", std::vector<int64_t>{integer(window.in_h), integer(window.in_w)}},
+              {"window_hw", std::vector<int64_t>{integer(window.kernel_h), integer(window.kernel_w)}},
+              {"stride_hw", std::vector<int64_t>{integer(window.stride_h), integer(window.stride_w)}},
+              {"dilation_hw", std::vector<int64_t>{integer(window.dilation_h), integer(window.dilation_w)}},
+              {"padding", padding},
+              {"num_cores_nhw", integer(placement.cores_nhw)},
+              {"is_out_tiled", unit == TILE_EDGE},
+              {"config_in_dram", config_in_dram}},
+         .name = "HaloDeviceOperation"},
+        {sharded}, {halo_spec}, nothing)[0];
+    if (move) {
+        sharded = Tensor();  // the shards are given back before the halo is moved up
+        halo = launch({.op = "move", .name = "MoveDeviceOperation"}, {halo}, {halo_spec}, nothing)[0];
+    }
+    return halo;
 }
 
 }  // namespace ttnn_shim

@@ -1,46 +1,64 @@
-// Geometry, sharding and device programs of sliding-window ops (convolution and pooling).
+// Geometry and placement shared by convolutions and pools: output extents, the cores that share the work, sharded specs.
 #pragma once
 
-#include "ops/data_movement/common.hpp"
-#include "ttnn/operations/conv/conv_types.hpp"
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "ops/launch.hpp"
 
 namespace ttnn_shim {
 
+using Pads = std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>>;
+
+/// A 2-D window over [batch, h, w, channels]. Paddings in elements.
 struct Window {
-  int64_t batch = 1, height = 1, width = 1, channels = 1;
-  std::array<int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
-  std::array<int64_t, 4> padding{0, 0, 0, 0};  ///< top, bottom, left, right
-  bool ceil_mode = false;
-  int64_t out_height = 0, out_width = 0;
+    uint32_t batch = 1, in_h = 1, in_w = 1, channels = 1;
+    uint32_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+    uint32_t top = 0, bottom = 0, left = 0, right = 0;
+    bool ceil_mode = false;
 
-  /// Fills in the output size; throws when the window does not fit.
-  void resolve();
-  int64_t out_pixels() const { return batch * out_height * out_width; }
-  int64_t in_pixels() const { return batch * height * width; }
+    uint32_t out_h() const { return out(in_h, top + bottom, kernel_h, stride_h, dilation_h, top); }
+    uint32_t out_w() const { return out(in_w, left + right, kernel_w, stride_w, dilation_w, left); }
+    uint64_t in_pixels() const { return uint64_t{batch} * in_h * in_w; }
+    uint64_t out_pixels() const { return uint64_t{batch} * out_h() * out_w(); }
+    /// Throws Error(InvalidArgument) for zero extents, strides of zero, or a window larger than the padded input.
+    void check() const;
+
+private:
+    uint32_t out(uint32_t extent, uint32_t padding, uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t before) const;
 };
 
-std::array<int64_t, 4> four_paddings(const ttnn::operations::conv::Padding& padding);
-/// [1, 1, N*H*W, C] or [N, H, W, C]; throws with both shapes.
-void check_pixels(const Tensor& input, const Window& window);
+/// [h, w] means the same on both sides; [top, bottom, left, right] otherwise.
+void set_padding(Window& window, const Pads& padding);
 
-/// Work over cores: `rows` of output pixels x `columns` of channels.
-struct Split {
-  TensorMemoryLayout layout = TensorMemoryLayout::HEIGHT_SHARDED;
-  CoreRangeSet grid;
-  int64_t cores_nhw = 1, cores_c = 1;
+/// Largest divisor of `number` that is at most `limit` (TT-NN's rule for cores along a dimension).
+uint32_t largest_divisor_up_to(uint32_t number, uint32_t limit);
+
+/// How the pixels (and channels) of a windowed op are dealt to cores.
+struct Placement {
+    TensorMemoryLayout scheme = TensorMemoryLayout::HEIGHT_SHARDED;
+    uint32_t cores_nhw = 1;
+    uint32_t cores_c = 1;
+    CoreCoord grid{8, 8};
+
+    uint32_t cores() const { return cores_nhw * cores_c; }
+    /// L1 memory config for `rows` x `channels`, each rounded up to the given multiples.
+    MemoryConfig memory_config(uint64_t rows, uint32_t channels, uint32_t row_multiple, uint32_t channel_multiple) const;
 };
 
-/// Largest count of at most `most` parts of `units` that leaves none empty.
-int64_t parts_without_empty(int64_t units, int64_t most);
-/// `count` cores in rows of a grid that is `width` wide.
-CoreRangeSet cores_in_rows(int64_t count, int64_t width);
-/// Shards for `pixels` rows of `channels`; tile-sized rows on request.
-ShardSpec shards_of(const Split& split, int64_t pixels, int64_t channels, bool tiled, int64_t channel_step);
+/// Cores for an op with `rows` output rows (pixels) and `in_channels` -> `out_channels`; `unit` is 32 for tiled outputs, 1 for sticks.
+Placement place_window(
+    CoreCoord grid,
+    uint64_t rows,
+    uint32_t in_channels,
+    uint32_t out_channels,
+    uint32_t unit,
+    std::optional<TensorMemoryLayout> scheme);
 
-/// The input in L1 shards (interleaved inputs cost a program) and the halo program on it. The result carries no values: the kernel reads the input.
-Tensor gather_windows(const Tensor& input, const Window& window, const Split& split, bool output_tiled, bool sliced, bool config_in_dram);
-
-std::array<uint32_t, 2> pair_of(const Call& c, const char* name, std::array<uint32_t, 2> otherwise);
-ttnn::operations::conv::Padding padding_of(const Call& c, const char* name);
+/// The input of a windowed op, sharded in L1 with its neighbours' rows beside each shard: interleaved-to-sharded (unless
+/// sharded already), halo and, with `move`, the defragmenting move, each as its own device program. Values are not arranged.
+Tensor gather_halo(const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram);
 
 }  // namespace ttnn_shim

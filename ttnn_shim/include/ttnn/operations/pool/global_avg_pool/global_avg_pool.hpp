@@ -1,4 +1,4 @@
-// ttnn::global_avg_pool2d: the mean over all pixels. [N, H, W, C] -> [N, 1, 1, C].
+// ttnn::global_avg_pool2d: [N, H, W, C] -> [N, 1, 1, C].
 #pragma once
 
 #include <optional>
@@ -8,6 +8,8 @@
 namespace ttnn {
 
 Tensor global_avg_pool2d(
-    const Tensor& input, const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<DataType>& output_dtype = std::nullopt);
+    const Tensor& input,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const std::optional<DataType>& output_dtype = std::nullopt);
 
 }  // namespace ttnn
