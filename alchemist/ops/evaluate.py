@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.errors import UnsupportedOpError
 from alchemist.ir import access
 from alchemist.ir.attributes import numpy_dtype
+from alchemist.ir.dialects import TTOp
 from alchemist.ops.spec import TTIR_OPS
 
 Array = np.ndarray[Any, Any]
@@ -57,7 +58,7 @@ def evaluate(op: Operation, environment: dict[SSAValue, Array]) -> list[Array]:
     spec = TTIR_OPS.get(op.name)
     if spec is None or spec.reference is None:
         raise UnsupportedOpError("the op has no reference", op=op.name, ops=((op.name, 1, "", "no numpy reference"),))
-    names = [group.name for group in getattr(op, "info").operands] if hasattr(op, "info") else []
+    names = [group.name for group in op.info.operands] if isinstance(op, TTOp) else []
     inputs: list[Any] = []
     for name in names:
         group = access.operands(op, name)
@@ -78,7 +79,7 @@ def run(module: ModuleOp, arguments: Sequence[Array], entry: str = "forward") ->
 
 def _run(functions: dict[str, FuncOp], function: FuncOp, arguments: Sequence[Array]) -> list[Array]:
     block = function.body.block
-    environment = {arg: hold(value, arg) for arg, value in zip(block.args, arguments, strict=True)}
+    environment: dict[SSAValue, Array] = {arg: hold(value, arg) for arg, value in zip(block.args, arguments, strict=True)}
     for op in block.ops:
         if isinstance(op, ReturnOp):
             return [environment[value] for value in op.operands]

@@ -112,7 +112,7 @@ def _argmax(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: obj
         dim = dims[0]
     if dim is None:
         out = np.argmax(x).reshape((1,) * x.ndim if keep else ())
-        return [out.astype(np.int32)]
+        return [np.asarray(out, np.int32)]
     return [np.argmax(x, axis=dim, keepdims=keep).astype(np.int32)]
 
 
@@ -127,7 +127,7 @@ op(
     "input_tensor dim? keepdim=false sub_core_grids? memory_config? output_tensor? enable_secondary_dm?",
     "reduction/argmax/argmax.hpp",
     samples=tuple(
-        Sample((((shape), "bfloat16"),), {"dim": len(shape) - 1, "keep_dim": True}, (shape[:-1] + (1,),), "row_major")
+        Sample((((shape), "bfloat16"),), {"dim": len(shape) - 1, "keep_dim": True}, ((*shape[:-1], 1),), "row_major")
         for shape in ((1, 1, 32, 32), (1, 1, 31, 33), (2, 64, 96))
     ),
     reference=_argmax,

@@ -55,7 +55,8 @@ def convolve(
     outs, per_out = weight.shape[0] // groups, weight.shape[1]
     parts = []
     for group in range(groups):
-        columns = view[..., group * per_out : (group + 1) * per_out, *(slice(None),) * len(kernel)].reshape(*lead, -1)
+        part = (slice(None),) * len(lead) + (slice(group * per_out, (group + 1) * per_out),)
+        columns = view[part].reshape(*lead, -1)
         rows = weight[group * outs : (group + 1) * outs].reshape(outs, -1)
         parts.append(columns @ rows.T)
     return np.concatenate(parts, axis=-1)

@@ -155,7 +155,9 @@ def _canonical(op: Operation) -> Operation | None:
     """squeeze, unsqueeze -> reshape; transpose -> permute; chains of reshapes, permutes and casts -> one op."""
     b = Builder.before(op)
     b.source = sources_of(op) or None
-    out = op.results[0].type if op.results else None
+    if not op.results:
+        return None
+    out = op.results[0].type
     if op.name in ("ttir.squeeze", "ttir.unsqueeze"):
         return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])}, [out])
     if op.name == "ttir.transpose":
@@ -175,8 +177,7 @@ def _canonical(op: Operation) -> Operation | None:
         if moved == sorted(moved):  # only dims of size 1 move
             return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])}, [out])
     if op.name == "ttir.typecast" and (inner := defining(op.operands[0], "ttir.typecast")):
-        source, middle = access.element_type(inner.operands[0]), access.element_type(inner.results[0])
-        if _is_lossless(source, middle):
+        if _is_lossless(access.element_type(inner.operands[0]), access.element_type(inner.results[0])):
             return b.make("ttir.typecast", [inner.operands[0]], {}, [out])
     if op.name in ("ttir.index", "ttir.index_select") and not access.attr(op, "stride", 0):
         begin, step = access.attr(op, "begin"), access.attr(op, "step", 1)

@@ -110,7 +110,7 @@ def _one_projection(heads: list[Head]) -> tuple[SSAValue, list[Operation]] | Non
     transposed = next(iter(flags))[2]
     last = max(found, key=_position)
     b = Builder.before(last)
-    b.source = [info for dot in found for info in sources_of(dot)] or None
+    b.source = [info for dot in sorted(found, key=_position) for info in sources_of(dot)] or None
     dim = 0 if transposed else 1
     joined = _concat(b, weights, dim)
     operands = [found[0].operands[0], joined]
@@ -153,7 +153,7 @@ def _split(func: FuncOp, op: Operation, heads: list[Head]) -> None:
     made = b.make(
         "ttir.split_query_key_value_and_split_heads", [value], attributes, [head.result.type for head in heads]
     )
-    add_sources(made, *extra, *(member for head in heads for member in head.ops))
+    add_sources(made, *extra, *sorted((member for head in heads for member in head.ops), key=_position))
     for head, result in zip(heads, made.results, strict=True):
         head.result.replace_all_uses_with(result)
     del func, op

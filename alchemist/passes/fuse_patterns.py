@@ -173,16 +173,19 @@ def softmax(op: Operation) -> Match | None:
     return "ttir.softmax", [x], {"dimension": dims[0] % rank, "numericStable": True}, [peak, *ops]
 
 
+def _is_last_dim(op: Operation) -> bool:
+    return tuple(access.attr(op, "dim_arg") or ()) in ((-1,), (len(shape(op.operands[0])) - 1,))
+
+
 def _last_dim_mean(value: SSAValue) -> tuple[SSAValue, list[Operation]] | None:
     """mean over the last dim, as ttir.mean or sum / n."""
     value = skip(value)
     mean = defining(value, "ttir.mean")
-    rank_ok = lambda op: tuple(access.attr(op, "dim_arg") or ()) in ((-1,), (len(shape(op.operands[0])) - 1,))  # noqa: E731
     if mean is not None:
-        return (mean.operands[0], [mean]) if rank_ok(mean) else None
+        return (mean.operands[0], [mean]) if _is_last_dim(mean) else None
     one = scaled(value)
     summed = defining(skip(one[0]), "ttir.sum") if one is not None else None
-    if one is None or summed is None or not rank_ok(summed):
+    if one is None or summed is None or not _is_last_dim(summed):
         return None
     width = shape(summed.operands[0])[-1]
     return (summed.operands[0], [summed, *one[2]]) if near(one[1] * width, 1.0) else None
@@ -333,6 +336,7 @@ def fuse_patterns(module: ModuleOp, options: CompilerOptions) -> None:
     """Written-out silu, gelu, softmax, rms_norm and layer_norm become one op each."""
     del options
     for func in functions(module):
+        position = {op: index for index, op in enumerate(func.body.block.ops)}
         for op in list(func.body.block.ops):
             for pattern in RULES.get(op.name, ()):
                 match = pattern(op)
@@ -340,7 +344,8 @@ def fuse_patterns(module: ModuleOp, options: CompilerOptions) -> None:
                     continue
                 name, operands, attributes, others = match
                 made = Builder.before(op).make(name, operands, attributes, [op.results[0].type])
-                add_sources(made, *others, op)
+                position[made] = position[op]
+                add_sources(made, *sorted(dict.fromkeys(others), key=position.__getitem__), op)
                 replace(op, list(made.results))
                 break
         erase_dead(func)

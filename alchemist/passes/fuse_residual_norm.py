@@ -9,9 +9,9 @@ from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
-from alchemist.options import CompilerOptions
 from alchemist.ops.spec import inline_scalar
-from alchemist.passes.registry import add_sources, defining, functions, register, replace, single_use
+from alchemist.options import CompilerOptions
+from alchemist.passes.registry import add_sources, defining, erase, functions, register, replace, single_use
 
 
 @register("fuse-residual-norm", fusing=True)
@@ -37,8 +37,7 @@ def fuse_residual_norm(module: ModuleOp, options: CompilerOptions) -> None:
             made = Builder.before(op).make(name, operands, attributes, [op.results[0].type])
             add_sources(made, add, op)
             replace(op, list(made.results))
-            add.detach()
-            add.erase()
+            erase(add)
 
 
 def _module(op: Operation) -> str:

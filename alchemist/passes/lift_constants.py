@@ -13,7 +13,7 @@ from alchemist.ir import access
 from alchemist.ir.attributes import DenseElements, enum
 from alchemist.ir.layout import layout_of
 from alchemist.options import CompilerOptions
-from alchemist.passes.registry import erase_dead, functions, is_const_eval, register
+from alchemist.passes.registry import erase, erase_dead, functions, is_const_eval, register
 
 INLINE_LIMIT = 16
 """Most elements that a constant may have in source text."""
@@ -65,8 +65,7 @@ def _lift(func: FuncOp, op: Operation) -> None:
     outputs = next(o for o in block.ops if isinstance(o, ReturnOp)).operands
     func.properties["function_type"] = FunctionType.from_lists([a.type for a in block.args], [v.type for v in outputs])
     op.results[0].replace_all_uses_with(argument)
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 def lifted(module: ModuleOp) -> dict[str, np.ndarray[Any, Any]]:

@@ -44,7 +44,7 @@ def place_conversions(module: ModuleOp, options: CompilerOptions) -> None:
             depth = min(len(path) for path in paths)
             maker = op.operands[0].owner
             if len(shared) < depth - 1 and isinstance(maker, Operation) and sources_of(maker):
-                op.detach()
+                op.detach()  # type: ignore[no-untyped-call]
                 assert maker.parent is not None
                 maker.parent.insert_op_after(op, maker)
                 set_source(op, *sources_of(maker))

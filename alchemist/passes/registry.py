@@ -65,7 +65,12 @@ def replace(op: Operation, values: list[SSAValue]) -> None:
     """Uses of `op`'s results become `values`; the op is erased."""
     for result, value in zip(op.results, values, strict=True):
         result.replace_all_uses_with(value)
-    op.detach()
+    erase(op)
+
+
+def erase(op: Operation) -> None:
+    """Takes an op without uses out of its block and drops it."""
+    op.detach()  # type: ignore[no-untyped-call]
     op.erase()
 
 
@@ -83,7 +88,6 @@ def erase_dead(func: FuncOp) -> int:
     count = 0
     for op in reversed(list(func.body.block.ops)):
         if has_trait(op, "pure") and not any(True for result in op.results for _ in result.uses):
-            op.detach()
-            op.erase()
+            erase(op)
             count += 1
     return count

@@ -32,7 +32,9 @@ class Case:
 
     @property
     def name(self) -> str:
-        shapes = ",".join("x".join(map(str, s)) + e + ("p" if k == "parameter" else "") for s, e, k in self.operands)
+        shapes = ",".join(
+            "x".join(map(str, s)) + e + ("p" if k == "parameter" else "") for s, e, k in self.operands
+        )
         return f"{self.op}({shapes}){self.note}"
 
     def module(self) -> ModuleOp:
@@ -58,11 +60,15 @@ class Case:
         return found
 
 
-def one(op: str, dims: tuple[int, ...], out: tuple[int, ...], element: str = "f32", **attributes: Any) -> Case:
+def one(
+    op: str, dims: tuple[int, ...], out: tuple[int, ...], element: str = "f32", **attributes: Any
+) -> Case:
     return Case(op, ((dims, element, "input"),), ((out, element),), attributes)
 
 
-def many(op: str, shapes: Sequence[tuple[int, ...]], out: tuple[int, ...], element: str = "f32", **attributes: Any) -> Case:
+def many(
+    op: str, shapes: Sequence[tuple[int, ...]], out: tuple[int, ...], element: str = "f32", **attributes: Any
+) -> Case:
     return Case(op, tuple((s, element, "input") for s in shapes), ((out, element),), attributes)
 
 
@@ -85,21 +91,54 @@ def _cases() -> list[Case]:
         element = "i32" if dtype == "int32" else "f32"
         out = "i1" if name in COMPARISONS else element
         op = TTIR_NAMES.get(name, name)
-        for a, b, shape in (((2, 31, 33), (2, 31, 33), (2, 31, 33)), ((2, 31, 33), (33,), (2, 31, 33)), ((4, 1, 7), (5, 1), (4, 5, 7))):
-            cases.append(Case(op, ((a, element, "input"), (b, element, "input")), ((shape, out),), low=0.5, high=4))
+        for a, b, shape in (
+            ((2, 31, 33), (2, 31, 33), (2, 31, 33)),
+            ((2, 31, 33), (33,), (2, 31, 33)),
+            ((4, 1, 7), (5, 1), (4, 5, 7)),
+        ):
+            cases.append(
+                Case(op, ((a, element, "input"), (b, element, "input")), ((shape, out),), low=0.5, high=4)
+            )
     for name in ("add", "subtract", "multiply", "maximum", "eq", "lt"):
         out = "i1" if name in COMPARISONS else "i64"
-        cases.append(Case(name, (((3, 8), "i64", "input"), ((3, 8), "i64", "input")), (((3, 8), out),), low=0, high=9))
+        cases.append(
+            Case(name, (((3, 8), "i64", "input"), ((3, 8), "i64", "input")), (((3, 8), out),), low=0, high=9)
+        )
     cases += [
         Case("div", (((3, 8), "i32", "input"), ((3, 8), "i32", "input")), (((3, 8), "i32"),), low=1, high=9),
         Case("pow", (((3, 8), "f32", "input"), ((3, 8), "f32", "input")), (((3, 8), "f32"),), low=0.5),
-        Case("right_shift", (((3, 8), "i32", "input"), ((3, 8), "i32", "input")), (((3, 8), "i32"),), low=1, high=5),
+        Case(
+            "right_shift",
+            (((3, 8), "i32", "input"), ((3, 8), "i32", "input")),
+            (((3, 8), "i32"),),
+            low=1,
+            high=5,
+        ),
         Case("logical_and", (((3, 8), "i1", "input"), ((3, 8), "i1", "input")), (((3, 8), "i1"),)),
-        Case("where", (((1, 1, 8), "i1", "input"), ((4, 3, 8), "f32", "input"), ((8,), "f32", "input")), (((4, 3, 8), "f32"),)),
-        Case("where", (((3, 8), "i1", "input"), ((3, 8), "i32", "input"), ((3, 8), "i32", "input")), (((3, 8), "i32"),), high=9),
+        Case(
+            "where",
+            (((1, 1, 8), "i1", "input"), ((4, 3, 8), "f32", "input"), ((8,), "f32", "input")),
+            (((4, 3, 8), "f32"),),
+        ),
+        Case(
+            "where",
+            (((3, 8), "i1", "input"), ((3, 8), "i32", "input"), ((3, 8), "i32", "input")),
+            (((3, 8), "i32"),),
+            high=9,
+        ),
         many("clamp_tensor", [(31, 33)] * 3, (31, 33)),
     ]
-    for source, target in (("f32", "bf16"), ("bf16", "f32"), ("f32", "i32"), ("i64", "f32"), ("i1", "f32"), ("f32", "i1"), ("i64", "i32"), ("i1", "i64"), ("i64", "i1")):
+    for source, target in (
+        ("f32", "bf16"),
+        ("bf16", "f32"),
+        ("f32", "i32"),
+        ("i64", "f32"),
+        ("i1", "f32"),
+        ("f32", "i1"),
+        ("i64", "i32"),
+        ("i1", "i64"),
+        ("i64", "i1"),
+    ):
         cases.append(Case("typecast", (((3, 40), source, "input"),), (((3, 40), target),), high=5))
     for name in ("sum", "mean", "max", "min"):
         cases += [
@@ -109,7 +148,9 @@ def _cases() -> list[Case]:
             one(name, (2, 31, 33), (), keep_dim=False),
         ]
     for name in ("reduce_and", "reduce_or"):
-        cases.append(Case(name, (((3, 40), "i1", "input"),), (((3,), "i1"),), {"keep_dim": False, "dim_arg": [1]}))
+        cases.append(
+            Case(name, (((3, 40), "i1", "input"),), (((3,), "i1"),), {"keep_dim": False, "dim_arg": [1]})
+        )
     cases += [
         one("prod", (3, 10), (3, 1), keep_dim=True, dim_arg=[1]),
         one("prod", (2, 3, 10), (3,), keep_dim=False, dim_arg=[0, 2]),
@@ -118,7 +159,12 @@ def _cases() -> list[Case]:
         Case("argmax", (((3, 40), "f32", "input"),), (((3,), "i32"),), {"keep_dim": False, "dim_arg": [1]}),
         Case("argmax", (((3, 40), "f32", "input"),), (((1, 40), "i64"),), {"keep_dim": True, "dim_arg": [0]}),
         Case("argmax", (((3, 40), "f32", "input"),), (((), "i32"),), {"keep_dim": False}),
-        Case("sort", (((3, 40), "f32", "input"),), (((3, 40), "f32"), ((3, 40), "i32")), {"dim": -1, "descending": True}),
+        Case(
+            "sort",
+            (((3, 40), "f32", "input"),),
+            (((3, 40), "f32"), ((3, 40), "i32")),
+            {"dim": -1, "descending": True},
+        ),
         Case("topk", (((3, 64), "f32", "input"),), (((3, 5), "f32"), ((3, 5), "i64")), {"k": 5, "dim": -1}),
         many("matmul", [(31, 33), (33, 7)], (31, 7)),
         many("matmul", [(2, 3, 31, 33), (33, 7)], (2, 3, 31, 7)),
@@ -126,18 +172,68 @@ def _cases() -> list[Case]:
         many("matmul", [(2, 3, 31, 33), (3, 33, 7)], (2, 3, 31, 7)),
         many("matmul", [(2, 3, 31, 33), (1, 3, 33, 7)], (2, 3, 31, 7)),
         many("matmul", [(2, 31, 33), (2, 7, 33)], (2, 31, 7), transpose_b=True),
-        Case("linear", (((2, 31, 33), "f32", "input"), ((7, 33), "f32", "parameter"), ((7,), "f32", "parameter")), (((2, 31, 7), "f32"),), {"transpose_b": True}),
+        Case(
+            "linear",
+            (((2, 31, 33), "f32", "input"), ((7, 33), "f32", "parameter"), ((7,), "f32", "parameter")),
+            (((2, 31, 7), "f32"),),
+            {"transpose_b": True},
+        ),
         Case("linear", (((31, 33), "bf16", "input"), ((33, 7), "bf16", "parameter")), (((31, 7), "bf16"),)),
-        many("dot_general", [(2, 31, 33), (33, 7)], (2, 31, 7), batch_dims_lhs=[], batch_dims_rhs=[], contract_dims_lhs=[2], contract_dims_rhs=[0]),
-        many("dot_general", [(2, 16, 4, 8), (2, 20, 4, 8)], (2, 4, 16, 20), batch_dims_lhs=[0, 2], batch_dims_rhs=[0, 2], contract_dims_lhs=[3], contract_dims_rhs=[3]),
-        many("dot_general", [(5, 4, 8), (4, 8, 6)], (5, 6), batch_dims_lhs=[], batch_dims_rhs=[], contract_dims_lhs=[1, 2], contract_dims_rhs=[0, 1]),
+        many(
+            "dot_general",
+            [(2, 31, 33), (33, 7)],
+            (2, 31, 7),
+            batch_dims_lhs=[],
+            batch_dims_rhs=[],
+            contract_dims_lhs=[2],
+            contract_dims_rhs=[0],
+        ),
+        many(
+            "dot_general",
+            [(2, 16, 4, 8), (2, 20, 4, 8)],
+            (2, 4, 16, 20),
+            batch_dims_lhs=[0, 2],
+            batch_dims_rhs=[0, 2],
+            contract_dims_lhs=[3],
+            contract_dims_rhs=[3],
+        ),
+        many(
+            "dot_general",
+            [(5, 4, 8), (4, 8, 6)],
+            (5, 6),
+            batch_dims_lhs=[],
+            batch_dims_rhs=[],
+            contract_dims_lhs=[1, 2],
+            contract_dims_rhs=[0, 1],
+        ),
         one("softmax", (2, 31, 33), (2, 31, 33), dimension=-1),
         one("softmax", (2, 31, 33), (2, 31, 33), dimension=1),
-        Case("layer_norm", (((2, 31, 33), "f32", "input"), ((33,), "f32", "parameter"), ((33,), "f32", "parameter")), (((2, 31, 33), "f32"),), {"normalized_shape": [33], "epsilon": 1e-5}),
+        Case(
+            "layer_norm",
+            (((2, 31, 33), "f32", "input"), ((33,), "f32", "parameter"), ((33,), "f32", "parameter")),
+            (((2, 31, 33), "f32"),),
+            {"normalized_shape": [33], "epsilon": 1e-5},
+        ),
         one("layer_norm", (2, 5, 33), (2, 5, 33), normalized_shape=[5, 33], epsilon=1e-5),
-        Case("rms_norm", (((2, 31, 33), "f32", "input"), ((33,), "f32", "parameter")), (((2, 31, 33), "f32"),), {"normalized_shape": [33], "epsilon": 1e-5}),
-        Case("batch_norm_inference", (((2, 16, 5, 7), "f32", "input"), *((((16,), "f32", "parameter"),) * 4)), (((2, 16, 5, 7), "f32"),), {"dimension": 1, "epsilon": 1e-5}, low=0.5),
-        Case("group_norm", (((2, 5, 7, 16), "f32", "input"),), (((2, 5, 7, 16), "f32"),), {"num_groups": 4, "epsilon": 1e-5}),
+        Case(
+            "rms_norm",
+            (((2, 31, 33), "f32", "input"), ((33,), "f32", "parameter")),
+            (((2, 31, 33), "f32"),),
+            {"normalized_shape": [33], "epsilon": 1e-5},
+        ),
+        Case(
+            "batch_norm_inference",
+            (((2, 16, 5, 7), "f32", "input"), *((((16,), "f32", "parameter"),) * 4)),
+            (((2, 16, 5, 7), "f32"),),
+            {"dimension": 1, "epsilon": 1e-5},
+            low=0.5,
+        ),
+        Case(
+            "group_norm",
+            (((2, 5, 7, 16), "f32", "input"),),
+            (((2, 5, 7, 16), "f32"),),
+            {"num_groups": 4, "epsilon": 1e-5},
+        ),
         one("reshape", (2, 31, 33), (62, 33), shape=[62, 33]),
         one("reshape", (2, 31, 33), (2, 31, 3, 11), shape=[2, 31, 3, 11]),
         one("permute", (2, 31, 33), (31, 2, 33), permutation=[1, 0, 2]),
@@ -160,30 +256,98 @@ def _cases() -> list[Case]:
         one("rearrange", (2, 3, 5), (5, 6), pattern="a b c -> c (a b)"),
         one("pad", (3, 40), (5, 43), padding=[1, 1, 0, 3], value=0.5),
         one("pad", (3, 40), (3, 43), padding=[0, 0, 0, 3], value=0.0),
-        Case("gather", (((3, 40), "f32", "input"), ((3, 5), "i64", "input")), (((3, 5), "f32"),), {"dim": 1}, low=0, high=40),
-        Case("scatter", (((3, 40), "f32", "input"), ((3, 1), "i64", "input"), ((3, 1), "f32", "input")), (((3, 40), "f32"),), {"dim": 1, "scatter_reduce_type": "invalid"}, low=0, high=40),
-        Case("embedding", (((2, 31), "i64", "input"), ((50, 40), "f32", "parameter")), (((2, 31, 40), "f32"),), low=0, high=50),
-        Case("embedding", (((2, 3, 4), "i64", "input"), ((50, 32), "bf16", "parameter")), (((2, 3, 4, 32), "bf16"),), low=0, high=50),
+        Case(
+            "gather",
+            (((3, 40), "f32", "input"), ((3, 5), "i64", "input")),
+            (((3, 5), "f32"),),
+            {"dim": 1},
+            low=0,
+            high=40,
+        ),
+        Case(
+            "scatter",
+            (((3, 40), "f32", "input"), ((3, 1), "i64", "input"), ((3, 1), "f32", "input")),
+            (((3, 40), "f32"),),
+            {"dim": 1, "scatter_reduce_type": "invalid"},
+            low=0,
+            high=40,
+        ),
+        Case(
+            "embedding",
+            (((2, 31), "i64", "input"), ((50, 40), "f32", "parameter")),
+            (((2, 31, 40), "f32"),),
+            low=0,
+            high=50,
+        ),
+        Case(
+            "embedding",
+            (((2, 3, 4), "i64", "input"), ((50, 32), "bf16", "parameter")),
+            (((2, 3, 4, 32), "bf16"),),
+            low=0,
+            high=50,
+        ),
     ]
-    for h, s, t, d, extra in ((4, 33, 33, 32, {"is_causal": True}), (4, 33, 40, 32, {"is_causal": False, "scale": 0.3}), (2, 7, 7, 12, {"is_causal": True})):
-        cases.append(many("scaled_dot_product_attention", [(2, h, s, d), (2, h, t, d), (2, h, t, d)], (2, h, s, d), **extra))
+    for h, s, t, d, extra in (
+        (4, 33, 33, 32, {"is_causal": True}),
+        (4, 33, 40, 32, {"is_causal": False, "scale": 0.3}),
+        (2, 7, 7, 12, {"is_causal": True}),
+    ):
+        cases.append(
+            many(
+                "scaled_dot_product_attention",
+                [(2, h, s, d), (2, h, t, d), (2, h, t, d)],
+                (2, h, s, d),
+                **extra,
+            )
+        )
     cases += [
-        many("scaled_dot_product_attention", [(2, 4, 33, 32), (2, 2, 33, 32), (2, 2, 33, 32), (2, 1, 1, 33)], (2, 4, 33, 32), is_causal=False),
-        many("scaled_dot_product_attention", [(1, 4, 9, 12), (1, 2, 9, 12), (1, 2, 9, 12), (1, 1, 9, 9)], (1, 4, 9, 12), is_causal=False),
+        many(
+            "scaled_dot_product_attention",
+            [(2, 4, 33, 32), (2, 2, 33, 32), (2, 2, 33, 32), (2, 1, 1, 33)],
+            (2, 4, 33, 32),
+            is_causal=False,
+        ),
+        many(
+            "scaled_dot_product_attention",
+            [(1, 4, 9, 12), (1, 2, 9, 12), (1, 2, 9, 12), (1, 1, 9, 9)],
+            (1, 4, 9, 12),
+            is_causal=False,
+        ),
         one("concatenate_heads", (2, 4, 33, 32), (2, 33, 128)),
         one("concatenate_heads", (2, 4, 33, 12), (2, 33, 48)),
-        Case("split_query_key_value_and_split_heads", (((2, 33, 384), "f32", "input"),), (((2, 4, 33, 32), "f32"),) * 3, {"num_heads": 4, "transpose_key": False}),
+        Case(
+            "split_query_key_value_and_split_heads",
+            (((2, 33, 384), "f32", "input"),),
+            (((2, 4, 33, 32), "f32"),) * 3,
+            {"num_heads": 4, "transpose_key": False},
+        ),
         *_images(),
         Case("full", (), (((3, 40), "f32"),), {"shape": [3, 40], "fill_value": 1.5}),
         Case("zeros", (), (((3, 40), "i32"),), {"shape": [3, 40]}),
         Case("ones", (), (((3, 40), "bf16"),), {"shape": [3, 40]}),
         Case("arange", (), (((5, 8), "i64"),), {"start": 0, "end": 8, "step": 1, "arange_dimension": 1}),
         Case("constant", (), (((2, 3), "f32"),), {"value": np.arange(6, dtype=np.float32).reshape(2, 3)}),
-        Case("constant", (), (((8, 9), "f32"),), {"value": np.arange(72, dtype=np.float32).reshape(8, 9)}, note="big"),
+        Case(
+            "constant",
+            (),
+            (((8, 9), "f32"),),
+            {"value": np.arange(72, dtype=np.float32).reshape(8, 9)},
+            note="big",
+        ),
         Case("constant", (), (((2, 3), "i64"),), {"value": np.arange(6).reshape(2, 3)}),
         Case("get_dimension_size", (((3, 40), "f32", "input"),), (((1,), "ui32"),), {"dimension": 1}),
-        Case("quantize_unrolled", (((3, 40), "f32", "input"), ((1,), "f32", "parameter"), ((1,), "i32", "parameter")), (((3, 40), "i32"),), low=1),
-        Case("dequantize_unrolled", (((3, 40), "i32", "input"), ((1,), "f32", "parameter"), ((1,), "i32", "parameter")), (((3, 40), "f32"),), low=1),
+        Case(
+            "quantize_unrolled",
+            (((3, 40), "f32", "input"), ((1,), "f32", "parameter"), ((1,), "i32", "parameter")),
+            (((3, 40), "i32"),),
+            low=1,
+        ),
+        Case(
+            "dequantize_unrolled",
+            (((3, 40), "i32", "input"), ((1,), "f32", "parameter"), ((1,), "i32", "parameter")),
+            (((3, 40), "f32"),),
+            low=1,
+        ),
     ]
     return cases
 
@@ -193,18 +357,67 @@ def _images() -> list[Case]:
     geometry = {"stride": [1, 1], "padding": [1, 1], "dilation": [1, 1], "groups": 1}
     pool = {"kernel": [2, 2], "stride": [2, 2], "dilation": [1, 1], "padding": [0, 0], "ceil_mode": False}
     return [
-        Case("conv2d", (((2, 3, 8, 8), "f32", "input"), ((16, 3, 3, 3), "f32", "parameter"), ((1, 1, 1, 16), "f32", "parameter")), (((2, 16, 8, 8), "f32"),), geometry | nchw),
-        Case("conv2d", (((2, 8, 9, 32), "bf16", "input"), ((64, 32, 1, 1), "bf16", "parameter")), (((2, 4, 5, 64), "bf16"),), geometry | {"stride": [2, 2], "padding": [0, 0]}),
-        Case("conv2d", (((1, 8, 8, 32), "f32", "input"), ((32, 1, 3, 3), "f32", "parameter")), (((1, 8, 8, 32), "f32"),), geometry | {"groups": 32}),
-        Case("conv2d", (((1, 8, 8, 16), "f32", "input"), ((16, 16, 3, 3), "f32", "parameter")), (((1, 7, 8, 16), "f32"),), geometry | {"padding": [0, 1, 1, 1]}),
-        Case("conv_transpose2d", (((1, 8, 8, 32), "f32", "input"), ((32, 16, 2, 2), "f32", "parameter"), ((1, 1, 1, 16), "f32", "parameter")), (((1, 16, 16, 16), "f32"),), geometry | {"stride": [2, 2], "padding": [0, 0], "output_padding": [0, 0]}),
-        Case("conv1d", (((2, 16, 8), "f32", "input"), ((32, 8, 3), "f32", "parameter")), (((2, 16, 32), "f32"),), {"stride": 1, "padding": 1, "dilation": 1, "groups": 1}),
+        Case(
+            "conv2d",
+            (
+                ((2, 3, 8, 8), "f32", "input"),
+                ((16, 3, 3, 3), "f32", "parameter"),
+                ((1, 1, 1, 16), "f32", "parameter"),
+            ),
+            (((2, 16, 8, 8), "f32"),),
+            geometry | nchw,
+        ),
+        Case(
+            "conv2d",
+            (((2, 8, 9, 32), "bf16", "input"), ((64, 32, 1, 1), "bf16", "parameter")),
+            (((2, 4, 5, 64), "bf16"),),
+            geometry | {"stride": [2, 2], "padding": [0, 0]},
+        ),
+        Case(
+            "conv2d",
+            (((1, 8, 8, 32), "f32", "input"), ((32, 1, 3, 3), "f32", "parameter")),
+            (((1, 8, 8, 32), "f32"),),
+            geometry | {"groups": 32},
+        ),
+        Case(
+            "conv2d",
+            (((1, 8, 8, 16), "f32", "input"), ((16, 16, 3, 3), "f32", "parameter")),
+            (((1, 7, 8, 16), "f32"),),
+            geometry | {"padding": [0, 1, 1, 1]},
+        ),
+        Case(
+            "conv_transpose2d",
+            (
+                ((1, 8, 8, 32), "f32", "input"),
+                ((32, 16, 2, 2), "f32", "parameter"),
+                ((1, 1, 1, 16), "f32", "parameter"),
+            ),
+            (((1, 16, 16, 16), "f32"),),
+            geometry | {"stride": [2, 2], "padding": [0, 0], "output_padding": [0, 0]},
+        ),
+        Case(
+            "conv1d",
+            (((2, 16, 8), "f32", "input"), ((32, 8, 3), "f32", "parameter")),
+            (((2, 16, 32), "f32"),),
+            {"stride": 1, "padding": 1, "dilation": 1, "groups": 1},
+        ),
         one("max_pool2d", (1, 8, 8, 32), (1, 4, 4, 32), **pool),
         one("max_pool2d", (1, 9, 9, 32), (1, 5, 5, 32), "bf16", **(pool | {"ceil_mode": True})),
-        one("max_pool2d", (2, 14, 14, 16), (2, 7, 7, 16), "bf16", **(pool | {"kernel": [3, 3], "padding": [1, 1]})),
+        one(
+            "max_pool2d",
+            (2, 14, 14, 16),
+            (2, 7, 7, 16),
+            "bf16",
+            **(pool | {"kernel": [3, 3], "padding": [1, 1]}),
+        ),
         one("avg_pool2d", (1, 8, 8, 32), (1, 4, 4, 32), **pool),
         one("avg_pool2d", (2, 7, 7, 16), (2, 1, 1, 16), **(pool | {"kernel": [7, 7], "stride": [1, 1]})),
-        one("avg_pool2d", (1, 8, 8, 32), (1, 4, 4, 32), **(pool | {"kernel": [3, 3], "padding": [1, 1], "count_include_pad": False})),
+        one(
+            "avg_pool2d",
+            (1, 8, 8, 32),
+            (1, 4, 4, 32),
+            **(pool | {"kernel": [3, 3], "padding": [1, 1], "count_include_pad": False}),
+        ),
         one("global_avg_pool2d", (2, 7, 7, 16), (2, 1, 1, 16)),
         one("upsample2d", (1, 4, 4, 32), (1, 8, 8, 32), scale_factor=[2, 2]),
         one("upsample2d", (1, 4, 4, 32), (1, 8, 8, 32), "bf16", scale_factor=2, mode="bilinear"),

@@ -90,7 +90,7 @@ def _result_page(context: Lowering, value: object) -> str:
 
 def _drop(func: FuncOp, block: Block) -> None:
     for op in reversed(list(block.ops)):
-        op.detach()
+        op.detach()  # type: ignore[no-untyped-call]
         op.drop_all_references()
     func.body.detach_block(block)
 

@@ -16,7 +16,7 @@ from alchemist.ops.spec import TTIR_OPS
 from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
 
-_UNARY_NAMES = tuple(name for name, _, _ in UNARY) + ("gelu", "sigmoid", "leaky_relu", "clamp_scalar")
+_UNARY_NAMES = (*(name for name, _, _ in UNARY), "gelu", "sigmoid", "leaky_relu", "clamp_scalar")
 _BINARY_BY_TTIR = {TTIR_NAMES.get(name, name): name for name, *_ in BINARY}
 _FLOAT_ONLY_INTEGER = ("divide", "pow_tensor", "atan2")
 ACTIVATION = "alchemist.activation"
@@ -352,10 +352,9 @@ def to_layout(c: Lowering, op: Operation) -> None:
 def full(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     dtype, dims = c.dtype(result), shape(result)
-    number = {"ttir.zeros": 0, "ttir.ones": 1}.get(op.name)
-    number = access.attr(op, "fill_value") if number is None else number
-    number = int(number) if dtype in INTEGERS else float(number)
-    c.set(result, filled(c, dims, dtype, number))
+    given = {"ttir.zeros": 0, "ttir.ones": 1}.get(op.name)
+    value = access.attr(op, "fill_value") if given is None else given
+    c.set(result, filled(c, dims, dtype, int(value) if dtype in INTEGERS else float(value)))
 
 
 def filled(c: Lowering, dims: tuple[int, ...], dtype: str, number: int | float) -> SSAValue:

@@ -13,7 +13,6 @@ from alchemist.passes.lower.configs import compute_config, core_grid, weight_dty
 from alchemist.passes.lower.context import TILE, Lowering, rule
 from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to
 
-
 NHWC = (0, 1, 2, 3)
 
 
@@ -48,8 +47,7 @@ def _same_batches(c: Lowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAV
     batch = np.broadcast_shapes(left[:-2], right[:-2])
     if all(n == 1 for n in right[:-2]) and len(left) == len(right):
         return a, b
-    grow = lambda v, d: broadcast_to(c, v, (*batch, *d[-2:]))  # noqa: E731
-    return grow(a, left), grow(b, right)
+    return broadcast_to(c, a, (*batch, *left[-2:])), broadcast_to(c, b, (*batch, *right[-2:]))
 
 
 @rule("matmul", "linear")
@@ -179,10 +177,12 @@ def batch_norm(c: Lowering, op: Operation) -> None:
     moved = c.emit("multiply", [mean, factor], None, (size,), dtype)
     constant = c.emit("subtract", [offset, moved], None, (size,), dtype)
     if order is not None and order[3] == channel and c.is_image(source) is not None:
-        x, vector = c.flat(source, order, TILE, dtype), (1, 1, 1, size)
+        x = c.flat(source, order, TILE, dtype)
+        vector: tuple[int, ...] = (1, 1, 1, size)
     else:
         order = None
-        x, vector = c.get(source, TILE, dtype), tuple(size if d == channel else 1 for d in range(len(dims)))
+        x = c.get(source, TILE, dtype)
+        vector = tuple(size if d == channel else 1 for d in range(len(dims)))
     scaled = c.emit("multiply", [x, c.reshape(factor, vector)], None, shape(x), dtype)
     c.set(result, c.emit("add", [scaled, c.reshape(constant, vector)], None, shape(x), dtype), order)
 
