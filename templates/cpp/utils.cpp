@@ -467,9 +467,8 @@ void compare(Row& row, const Array& actual, const Array& expected, const Json& l
 }
 
 struct Measured {
-    std::optional<double> device_ns, host_s;
-    std::optional<long long> cycles, ops;
-    bool uncalibrated = false;
+    std::optional<double> host_s;
+    std::optional<long long> device_ns, cycles, ops;
     std::string arch, card;
 };
 
@@ -538,8 +537,7 @@ std::string timing() {
     std::ostringstream out;
     out << std::fixed << std::setprecision(3);
     if (times.device_ns) {
-        out << "device " << *times.device_ns / 1e6 << " ms"
-            << (times.uncalibrated ? " (estimate: uncalibrated)" : "") << ", " << times.ops.value_or(0) << " ops, ";
+        out << "device " << static_cast<double>(*times.device_ns) / 1e6 << " ms, " << times.ops.value_or(0) << " ops, ";
     }
     out << "host " << times.host_s.value_or(0.0) << " s";
     return out.str();
@@ -690,11 +688,13 @@ void Loops::end_forward() {
     measured().host_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - forward_start).count();
 #if ON_SIMULATOR
     const auto clock = ttnn_shim::clock_read(*device_.get());
-    measured().device_ns = clock.device_ns;
+    measured().device_ns = std::llround(clock.device_ns);
     measured().cycles = clock.cycles;
     measured().ops = static_cast<long long>(clock.ops);
-    measured().uncalibrated = clock.uncalibrated;
     measured().card = clock.card;
+    if (const char* events = std::getenv("TTNN_SHIM_EVENTS")) {  // ./run --profile makes reports of it
+        std::ofstream(events) << ttnn_shim::recorded_events_json(*device_.get()) << '\n';
+    }
 #else
     (void)device_;
 #endif

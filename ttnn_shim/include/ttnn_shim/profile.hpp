@@ -1,0 +1,25 @@
+// The simulated clock of a device, for programs that report it. Absent on real TT-NN: include it behind __has_include.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tt-metalium/mesh_device.hpp"
+
+namespace ttnn_shim {
+
+/// What the device did since `clock_reset`.
+struct ClockReading {
+    double device_ns = 0;  ///< device programs and the gaps between them
+    int64_t cycles = 0;    ///< kernel cycles of all programs
+    uint64_t ops = 0;      ///< device programs
+    std::string card;      ///< "n150", "p150" ...
+};
+
+/// Starts a new measurement: drops all recorded device programs.
+void clock_reset(tt::tt_metal::distributed::MeshDevice& device);
+ClockReading clock_read(tt::tt_metal::distributed::MeshDevice& device);
+/// The recorded device programs as JSON (the format of shim_events_json).
+std::string recorded_events_json(tt::tt_metal::distributed::MeshDevice& device);
+
+}  // namespace ttnn_shim

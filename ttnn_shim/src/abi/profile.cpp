@@ -1,0 +1,21 @@
+// The C++ door to the clock and the event log.
+#include "ttnn_shim/profile.hpp"
+
+#include "abi/reports.hpp"
+#include "ops/launch.hpp"
+#include "tensor/device.hpp"
+
+namespace ttnn_shim {
+
+void clock_reset(tt::tt_metal::distributed::MeshDevice& device) { event_log(device.shim()).clear(); }
+
+ClockReading clock_read(tt::tt_metal::distributed::MeshDevice& device) {
+    const EventLog& log = event_log(device.shim());
+    return {log.now_ns(), log.cycles(), log.count(), device.shim().machine().card};
+}
+
+std::string recorded_events_json(tt::tt_metal::distributed::MeshDevice& device) {
+    return events_json(event_log(device.shim()), 0, 0);
+}
+
+}  // namespace ttnn_shim
