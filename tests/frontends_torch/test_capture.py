@@ -237,12 +237,25 @@ def test_input_written_in_place() -> None:
     assert torch.equal(x, torch.ones(3))
 
 
+def test_views_as_inputs_keep_static_shapes_and_are_written_through() -> None:
+    whole = torch.arange(12.0).reshape(2, 6)
+
+    def model(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        part.add_(1)
+        return whole.sum() + part[:, :2]
+
+    result = check(model, (whole[:, :4].clone()[:, :3], whole))
+    assert [a.shape for a in result.arguments] == [(2, 3), (2, 6)]
+    assert [output.mutates for output in result.outputs] == ["", "part"]
+    assert torch.equal(whole, torch.arange(12.0).reshape(2, 6))
+
+
 def test_training_mode_is_kept_and_said() -> None:
     model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
     with pytest.warns(UserWarning, match="training mode and has BatchNorm1d"):
         capture(model, (torch.ones(4, 3),))
     assert model.training
-    with pytest.warns(UserWarning, match="Dropout"), pytest.raises(UnsupportedOpError, match="model.eval"):
+    with pytest.warns(UserWarning, match="Dropout"), pytest.raises(UnsupportedOpError, match=r"model\.eval"):
         capture(nn.Sequential(nn.Dropout(0.5)), (torch.ones(3),))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -347,9 +360,9 @@ def test_time_grows_linearly(monkeypatch: pytest.MonkeyPatch) -> None:
     export, spent = module.export, [0.0]
 
     def timed(*args: Any) -> Any:
-        start = time.perf_counter()
+        start = time.process_time()
         out = export(*args)
-        spent[0] = time.perf_counter() - start
+        spent[0] = time.process_time() - start
         return out
 
     monkeypatch.setattr(module, "export", timed)
@@ -360,12 +373,12 @@ def test_time_grows_linearly(monkeypatch: pytest.MonkeyPatch) -> None:
                 x = torch.relu(x + float(i))
             return x
 
-        start = time.perf_counter()
+        start = time.process_time()
         capture(model, (torch.ones(2),))
-        return (time.perf_counter() - start - spent[0]) / count
+        return (time.process_time() - start - spent[0]) / count
 
     chain(10)
-    small, large = min(chain(100), chain(100)), chain(800)
+    small, large = min(chain(100), chain(100)), min(chain(800), chain(800))
     assert large < 3 * small
 
 

@@ -26,6 +26,16 @@ class Model(nn.Module):
         return self.function(*inputs, *self.parts)
 
 
+UNARY = (
+    "abs acos asin asinh atan ceil cos erf erfc exp exp2 expm1 floor frac isfinite log1p neg reciprocal relu rsqrt sigmoid "
+    "sign sin sqrt square tan tanh trunc round sinh cosh atanh acosh log log2 log10 isnan isinf logical_not nan_to_num deg2rad"
+)
+ACTIVATIONS = (
+    "relu6 hardsigmoid hardswish hardtanh mish silu gelu softplus softsign selu elu celu leaky_relu logsigmoid tanhshrink "
+    "softshrink hardshrink threshold glu"
+)
+
+
 def case(
     name: str, function: Callable[..., Any], *inputs: torch.Tensor, mods: tuple[nn.Module, ...] = (), tol: float = 1e-4
 ) -> None:
@@ -40,16 +50,12 @@ r = torch.randn
 torch.manual_seed(0)
 x = r(2, 6, 8)
 img = r(2, 4, 9, 11)
-for (
-    n
-) in "abs acos asin asinh atan ceil cos erf erfc exp exp2 expm1 floor frac isfinite log1p neg reciprocal relu rsqrt sigmoid sign sin sqrt square tan tanh trunc round sinh cosh atanh acosh log log2 log10 isnan isinf logical_not nan_to_num deg2rad".split():
+for n in UNARY.split():
     a = torch.rand(3, 5) * 0.9 + 0.05
     if n == "acosh":
         a = a + 1.5
     case(n, getattr(torch, n), a)
-for (
-    n
-) in "relu6 hardsigmoid hardswish hardtanh mish silu gelu softplus softsign selu elu celu leaky_relu logsigmoid tanhshrink softshrink hardshrink threshold glu".split():
+for n in ACTIVATIONS.split():
     if n == "threshold":
         case(n, lambda t: F.threshold(t, 0.1, 2.0), r(4, 6))
     else:

@@ -29,6 +29,7 @@ from alchemist.frontends.torch.export import (
     output_names,
     unique,
     warn_of_training,
+    without_views,
 )
 from alchemist.frontends.torch.lowering import Lowering, flatten
 from alchemist.frontends.torch.source import Sources
@@ -58,16 +59,17 @@ def capture(
     Errors: FrontendError (control flow on values, shapes that depend on data), UnsupportedOpError (all ops without a rule),
     InputError (arguments that do not fit).
     """
-    wrapped = not isinstance(model, torch.nn.Module)
-    root = FunctionModule(model) if wrapped else model
-    if not isinstance(root, torch.nn.Module):
+    if not callable(model):
         raise FrontendError("neither a torch.nn.Module nor a function", got=type(model).__name__)
-    function = model if wrapped else root.forward
+    wrapped = not isinstance(model, torch.nn.Module)
+    root: Any = FunctionModule(model) if wrapped else model
+    function: Callable[..., Any] = model if wrapped else root.forward
     name = getattr(model, "__name__", type(model).__name__) if wrapped else type(model).__name__
     warn_of_training(root)
-    program = export(root, tuple(args), dict(kwargs or {}))
+    (plain_args, plain_kwargs), originals = without_views((tuple(args), dict(kwargs or {})))
+    program = export(root, plain_args, plain_kwargs)
     sources = Sources(root, str(getattr(model, "__qualname__", name)), wrapped)
-    places = _placeholders(program, root, function)
+    places = _placeholders(program, root, function, originals)
     lowering, env, declared = _prepare(program, places, sources)
     values, mutations = _lower(program, lowering, env, places)
     names = output_names(program)
@@ -122,7 +124,9 @@ def _made_from(root: torch.nn.Module) -> dict[str, str]:
 # --- arguments ------------------------------------------------------------------------------------------------------------
 
 
-def _placeholders(program: ExportedProgram, root: torch.nn.Module, function: Callable[..., Any]) -> list[_Place]:
+def _placeholders(
+    program: ExportedProgram, root: torch.nn.Module, function: Callable[..., Any], originals: Mapping[int, torch.Tensor]
+) -> list[_Place]:
     nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
     user_names = iter(input_names(program, function))
     example_args, example_kwargs = program.example_inputs or ((), {})
@@ -133,6 +137,7 @@ def _placeholders(program: ExportedProgram, root: torch.nn.Module, function: Cal
         node = nodes[spec.arg.name]
         if spec.kind is InputKind.USER_INPUT:
             value, name = next(user_values), next(user_names)
+            value = originals.get(id(value), value)
             out.append(_Place(node, name, "input" if isinstance(value, torch.Tensor) else "static", value))
             continue
         if spec.kind not in _KINDS:

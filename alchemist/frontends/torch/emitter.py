@@ -38,9 +38,10 @@ class Tensor:
     """A value while lowering: shape, torch dtype, and its SSA value or its constant (or both, for integer buffers).
 
     `remake` makes the SSA value of a constant that derives from buffers; without it a constant becomes ops or an argument.
+    `origin` is the node that a constant comes from.
     """
 
-    __slots__ = ("_emitter", "_ssa", "const", "dtype", "remake", "shape")
+    __slots__ = ("_emitter", "_ssa", "const", "dtype", "origin", "remake", "shape")
 
     def __init__(
         self,
@@ -57,6 +58,7 @@ class Tensor:
         self._ssa = ssa
         self.const = const
         self.remake = remake
+        self.origin: tuple[fx.Node, SourceInfo | None] | None = None
 
     @property
     def rank(self) -> int:
@@ -103,7 +105,8 @@ class Emitter:
             [(name, tensor_type(shape, dtype), kind, source) for name, shape, dtype, kind, source in inputs],
         )
         self.lifted: list[LiftedConstant] = []
-        self.node: fx.Node = None
+        self.node: fx.Node = None  # being lowered; inside a decomposition a node of the traced graph
+        self.outer: fx.Node | None = None  # the node of the exported graph that it belongs to
         self.info: SourceInfo | None = None
         self.new_values: list[SSAValue] = []
         self._shared: dict[tuple[SSAValue, str], Tensor] = {}
@@ -119,11 +122,27 @@ class Emitter:
 
     def constant(self, value: torch.Tensor) -> Tensor:
         """A constant; it becomes an op or an argument when something needs it as a value."""
-        value = value.detach()
-        return Tensor(self, value.shape, value.dtype, const=value)
+        made = Tensor(self, value.shape, value.dtype, const=value.detach())
+        if self.outer is not None:
+            made.origin = (self.outer, self.info)
+        return made
+
+    def _derived(self, x: Tensor, value: torch.Tensor) -> Tensor:
+        made = self.constant(value)
+        made.origin = x.origin or made.origin
+        return made
 
     def materialise(self, t: Tensor) -> SSAValue:
         """SSA value of a constant: `full`, `arange`, a small `constant`, ops on the buffer it derives from, or an argument."""
+        outer = self.outer, self.info
+        if t.origin is not None:
+            self.outer, self.info = t.origin
+        try:
+            return self._materialised(t)
+        finally:
+            self.outer, self.info = outer
+
+    def _materialised(self, t: Tensor) -> SSAValue:
         value = t.const
         if value is None:
             raise InternalError("value without definition", location=self.location())
@@ -149,7 +168,7 @@ class Emitter:
 
     def _lift(self, value: torch.Tensor) -> SSAValue:
         """A new argument of kind constant, named after the variable that the source assigns it to."""
-        wanted = self.sources.variable(self.node) or "constant"
+        wanted = self.sources.variable(self.outer) or "constant"
         name, count = wanted, 1
         while name in self._names:
             count += 1
@@ -229,7 +248,7 @@ class Emitter:
         if dtype is None or x.dtype == dtype:
             return x
         if x.const is not None and not x.has_ssa:
-            return self.constant(x.const.to(dtype))
+            return self._derived(x, x.const.to(dtype))
         if dtype == torch.bool:
             return self.binary("ne", x, 0, torch.bool)
         return self.emit("typecast", [x], {}, shape=x.shape, dtype=dtype)
@@ -239,7 +258,7 @@ class Emitter:
         if shape == x.shape:
             return x
         if x.const is not None and not x.has_ssa and x.remake is None:
-            return self.constant(x.const.reshape(shape))
+            return self._derived(x, x.const.reshape(shape))
         return self.emit("reshape", [x], {"shape": shape}, shape=shape, dtype=x.dtype)
 
     def permute(self, x: Tensor, dims: Sequence[int]) -> Tensor:
@@ -263,7 +282,7 @@ class Emitter:
         if shape == x.shape:
             return x
         if x.uniform is not None and not x.has_ssa:
-            return self.constant(x.const.expand(shape))  # type: ignore[union-attr]
+            return self._derived(x, x.const.expand(shape))  # type: ignore[union-attr]
         x = self.reshape(x, (1,) * (len(shape) - x.rank) + x.shape)
         if shape == x.shape:
             return x

@@ -6,7 +6,8 @@ import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -77,16 +78,35 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     """torch.export of the model as it is; FrontendError with the model's line where it cannot be captured."""
     _register_caches()
     try:
-        with torch.no_grad(), warnings.catch_warnings():
+        with torch.no_grad(), warnings.catch_warnings(), _frames_of(model):
             warnings.simplefilter("ignore")
             program = torch.export.export(model, args, kwargs, strict=False)
         if needs_functionalisation(program.graph_module.graph):
-            with warnings.catch_warnings():  # not under no_grad: torch then takes a path that does not export
+            with warnings.catch_warnings(), _frames_of(model):  # not under no_grad: torch then takes a path that does not export
                 warnings.simplefilter("ignore")
                 program = program.run_decompositions({})
     except Exception as error:  # torch.export raises whatever the model's own code raises
         raise _translated(error) from error
     return program
+
+
+@contextmanager
+def _frames_of(model: torch.nn.Module) -> Iterator[None]:
+    """torch records only frames of functions called `forward`; this adds those of a wrapped function."""
+    anchors = getattr(torch.fx.proxy, "_STACK_TRACE_ANCHORS", None)
+    function = model.function if isinstance(model, FunctionModule) else None
+    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None) if function else None
+    if anchors is None or code is None:
+        yield
+        return
+    entry = (code.co_filename, code.co_name)
+    known = entry in anchors
+    anchors.add(entry)
+    try:
+        yield
+    finally:
+        if not known:
+            anchors.discard(entry)
 
 
 def _register_caches() -> None:
@@ -98,6 +118,20 @@ def _register_caches() -> None:
     except ImportError:  # older or newer transformers: such outputs are then refused by torch.export with a clear message
         return
     register_dynamic_cache_export_support()
+
+
+def without_views(tree: Any) -> tuple[Any, dict[int, torch.Tensor]]:
+    """The arguments with copies in place of views (torch.export gives a view's base symbolic sizes), and copy id -> original."""
+    originals: dict[int, torch.Tensor] = {}
+
+    def leaf(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or value._base is None:
+            return value
+        copy = value.detach().clone()
+        originals[id(copy)] = value
+        return copy
+
+    return pytree.tree_map(leaf, tree), originals
 
 
 def _translated(error: Exception) -> FrontendError | InputError:

@@ -99,9 +99,10 @@ class Lowering(Emitter):
         if target in SKIPPED:
             return None
         args, kwargs = self._load(env, node.args), self._load(env, node.kwargs)
-        outer = self.node, self.info, self.new_values
+        outer = self.node, self.outer, self.info, self.new_values
         if self._depth == 0:
-            self.node, self.info = node, self.sources.info(node, named=False)
+            self.node = self.outer = node
+            self.info = self.sources.info(node, named=False)
         else:
             self.node = node
         self.new_values = []
@@ -111,7 +112,7 @@ class Lowering(Emitter):
                 self._name_last(result)
             return result
         finally:
-            self.node, self.info, self.new_values = outer
+            self.node, self.outer, self.info, self.new_values = outer
 
     def _item(self, source: Any, node: fx.Node) -> Any:
         """One result of an op with several; secondary results that nobody uses need not exist."""
@@ -241,9 +242,12 @@ class Lowering(Emitter):
         if any(leaf.has_ssa or leaf.remake is not None for leaf in tensors):
             remake = self._remake(node, args, kwargs)
         if isinstance(value, torch.Tensor):
-            return Tensor(self, value.shape, value.dtype, const=value, remake=remake)
+            folded = Tensor(self, value.shape, value.dtype, const=value, remake=remake)
+            if self.outer is not None:
+                folded.origin = (self.outer, self.info)
+            return folded
         if isinstance(value, (list, tuple)):
-            return [Tensor(self, part.shape, part.dtype, const=part) for part in value]
+            return [self.constant(part) for part in value]
         return value
 
     def _fold_like(self, name: str, val: torch.Tensor, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tensor:
@@ -252,7 +256,7 @@ class Lowering(Emitter):
         if position is not None:
             fill = args[position] if len(args) > position else kwargs["fill_value"]
         const = torch.full((), fill, dtype=val.dtype).expand(val.shape)
-        return Tensor(self, val.shape, val.dtype, const=const)
+        return self.constant(const)
 
     def _remake(self, node: fx.Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], SSAValue]:
         info = self.info
