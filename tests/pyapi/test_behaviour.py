@@ -106,6 +106,24 @@ def test_host_rounding(source: list[float], dtype: Any, expected: list[float]) -
     assert got == pytest.approx(expected, rel=0.01, abs=0.6 if dtype is ttnn.bfloat8_b else 0)
 
 
+# (values, numpy dtype, target) -> what the real package gives.
+CONVERSIONS = [
+    ([-1, 5, 300, 70000], "int32", ttnn.uint8, [255, 5, 44, 112]),
+    ([-1, 5, 70000, -(2**31)], "int32", ttnn.uint32, [4294967295, 5, 70000, 2147483648]),
+    ([-1, 2**40 + 5, 7], "int64", None, [4294967295, 5, 7]),
+    ([-1, 2**40 + 5, 7], "int64", ttnn.float32, [-1.0, 1099511627776.0, 7.0]),
+    ([-0.5, 0.5, 1.9, 300.7, 3e9], "float32", ttnn.uint32, [0, 0, 1, 300, 3000000000]),
+    ([-1.5, -0.5, 1.9, 70000.2], "float32", ttnn.int32, [-1, 0, 1, 70000]),
+    ([-1.5, 1.9, 300.7, 70000.2], "float32", ttnn.uint16, [0, 1, 300, 65535]),
+    ([-1.5, 1.9, 300.7, 70000.2], "float32", ttnn.uint8, [0, 1, 255, 255]),
+]
+
+
+@pytest.mark.parametrize(("values", "kind", "target", "expected"), CONVERSIONS)
+def test_host_conversion(values: list[Any], kind: str, target: Any, expected: list[Any]) -> None:
+    assert ttnn.Tensor(np.array(values, kind), target).to_list() == expected
+
+
 def test_mesh_of_one(device: Any) -> None:
     """Programs written for meshes run on the one device."""
     source = torch.arange(12.0).reshape(3, 4)

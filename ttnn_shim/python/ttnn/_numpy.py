@@ -44,32 +44,34 @@ def bfloat16_dtype() -> Any:
     return np.dtype(ml_dtypes.bfloat16)
 
 
-def as_numpy(value: Any) -> tuple[np.ndarray[Any, Any], Any]:
-    """(C-contiguous array, DataType of its elements) of an array-like object.
+def as_numpy(value: Any, target: Any = None) -> tuple[np.ndarray[Any, Any], Any]:
+    """(C-contiguous array, DataType of its elements) of an array-like object; `target` is the DataType that it will become.
 
     Raises:
         InvalidArgument: element types that the real package does not take.
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
-        return _from_torch(torch, value)
+        return _from_torch(torch, value, target)
     array = np.asarray(value)
     name = array.dtype.name
     dtype = _BY_NUMPY.get(name)
     if dtype is None:
         raise InvalidArgument(f"parse_py_tensor: element type {name} is not supported; use one of {', '.join(_BY_NUMPY)}", op="ttnn.Tensor")
-    if name in _CONVERTED:
+    if name in ("int64", "uint64") and target is not None and target.name in ("FLOAT32", "BFLOAT16", "BFLOAT8_B", "BFLOAT4_B"):
+        array, dtype = array.astype(np.float32), DataType.FLOAT32
+    elif name in _CONVERTED:
         array = array.astype(_CONVERTED[name])
     return np.ascontiguousarray(array).reshape(array.shape), dtype
 
 
-def _from_torch(torch: Any, value: Any) -> tuple[np.ndarray[Any, Any], Any]:
+def _from_torch(torch: Any, value: Any, target: Any) -> tuple[np.ndarray[Any, Any], Any]:
     value = value.detach().cpu().contiguous()
     if value.dtype == torch.bfloat16:
         return value.view(torch.uint16).numpy(), DataType.BFLOAT16
     if value.dtype == torch.float16:
         return value.to(torch.float32).numpy(), DataType.FLOAT32
-    return as_numpy(value.numpy())
+    return as_numpy(value.numpy(), target)
 
 
 def numpy_dtype(dtype: Any) -> tuple[Any, Any]:

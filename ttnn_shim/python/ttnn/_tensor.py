@@ -80,7 +80,7 @@ class Tensor:
             self._device = arg._device
             return
         if tensor is not None:
-            array, source = _numpy.as_numpy(tensor)
+            array, source = _numpy.as_numpy(tensor, data_type)
         else:
             array, source = _list_array(data or (), shape, data_type)
         dtype = data_type or source
