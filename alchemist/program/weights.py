@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from alchemist.ir.location import Frame
 from alchemist.program.graph import ConstEval, Graph, Node, Value, skeleton
-from alchemist.program.scopes import chain_of_source, weight_path
+from alchemist.program.scopes import chain_of_source, common_prefix, weight_path
 from alchemist.program.source import Sources
 
 MOVING = frozenset(
@@ -130,11 +130,12 @@ def _source_name(nodes: Sequence[Node], sources: Sources, forward_frames: set[Fr
 
 
 def _scope_of(nodes: Sequence[Node]) -> str:
+    """Path of the module around all sources of the first op that has any: a value shared by modules is not one's own."""
     for node in nodes:
-        for info in node.sources:
-            chain = chain_of_source(info)
-            if chain:
-                return weight_path(chain[-1].path)
+        chains = [chain for info in node.sources if (chain := chain_of_source(info))]
+        if chains:
+            common = common_prefix(chains)
+            return weight_path(common[-1].path) if common else ""
     return ""
 
 
