@@ -147,7 +147,7 @@ class Lowering:
         """The value in logical form with a page layout and data type (None: the one it has), on the device or the host."""
         entry = self._entries.get(value)
         if entry is None:
-            entry = self._argument(value, page, dtype, host)
+            entry = self._argument(value, page, dtype)
         if entry.order is not None:
             entry = self._logical(value, entry)
         return self.convert(entry.value, page, dtype, host=host, note=note)
@@ -185,20 +185,23 @@ class Lowering:
             self._converted[key] = found
         return Entry(found)
 
-    def _argument(self, value: SSAValue, page: str, dtype: str | None, host: bool) -> Entry:
-        """First use of a function argument: it gets the layout asked for. Float dtypes are the model's own."""
+    def _argument(self, value: SSAValue, page: str, dtype: str | None) -> Entry:
+        """First use of a function argument: it gets the layout asked for, on the device, where programs load all tensors.
+
+        Float dtypes are the model's own.
+        """
         if not isinstance(value, BlockArgument):
             raise LoweringError("used before it was lowered", op=self.name, location=self.where)
         own = self.dtype(value)
         element = access.element_type(value)
         if dtype is not None and own in INTEGERS and dtype in ("si32", "u32") and not element.startswith("ui"):
             own = dtype
-        return self.declare(value, page, own, host)
+        return self.declare(value, page, own)
 
-    def declare(self, value: BlockArgument, page: str, dtype: str, host: bool = False) -> Entry:
+    def declare(self, value: BlockArgument, page: str, dtype: str) -> Entry:
         """Makes the lowered function's argument for `value`."""
         dims = shape(value)
-        made = TTNNLayout.make(dims, dtype, page, "system_memory" if host else "dram")
+        made = TTNNLayout.make(dims, dtype, page)
         at = bisect.bisect_left(self._order, value.index)
         self._order.insert(at, value.index)
         argument = self.block.insert_arg(made.type_for(dims), at)
