@@ -292,7 +292,7 @@ class _ModulePrinter:
                 self._lines.append(f"{indent}ttcore.device_module {{")
                 self._body(op.regions[0], indent)
                 self._lines.append(f"{indent}}}{self._loc(op.location)}")
-            case Operation(name="ttcore.load_cached"):
+            case Operation(name="ttcore.load_cached") if "callee" in op.properties:
                 operands = self._values(op.operands)
                 head = f"{self._define(op)}ttcore.load_cached({self._text(op.properties['callee'])}, [{operands}])"
                 types = self._render.function_type(op.operand_types, op.result_types)

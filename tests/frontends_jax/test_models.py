@@ -33,12 +33,17 @@ def test_cnn() -> None:
     assert result.model_name == "DigitsCNN"
     kinds = {argument.name: argument.kind for argument in result.arguments}
     assert kinds["conv1.kernel"] == kinds["norm.mean"] == "parameter"
-    assert kinds["x"] == "input" and len(kinds) == 13
+    assert kinds["x"] == "input"
+    assert len(kinds) == 13
     counts = op_counts(result)
-    assert counts["conv2d"] == 2 and counts["batch_norm_inference"] == 1
-    assert counts["max_pool2d"] == 1 and counts["avg_pool2d"] == 1
-    assert counts["matmul"] == 2 and counts["relu"] == 3
-    assert counts["rsqrt"] == 0 and counts["multiply"] == 0
+    assert counts["conv2d"] == 2
+    assert counts["batch_norm_inference"] == 1
+    assert counts["max_pool2d"] == 1
+    assert counts["avg_pool2d"] == 1
+    assert counts["matmul"] == 2
+    assert counts["relu"] == 3
+    assert counts["rsqrt"] == 0
+    assert counts["multiply"] == 0
     assert [output.name for output in result.outputs] == ["output"]
 
 
@@ -47,10 +52,13 @@ def test_transformer() -> None:
     ids = jnp.arange(16).reshape(2, 8) % 50
     result = check(models.forward, (graphdef, state, ids), tolerance=1e-3)
     counts = op_counts(result)
-    assert counts["scaled_dot_product_attention"] == 2 and counts["gelu"] == 2 and counts["embedding"] == 1
+    assert counts["scaled_dot_product_attention"] == 2
+    assert counts["gelu"] == 2
+    assert counts["embedding"] == 1
     assert counts["where"] == counts["exp"] == counts["tanh"] == 0
     names = [argument.name for argument in result.arguments]
-    assert "blocks.0.attention.query.kernel" in names and "positions" in names
+    assert "blocks.0.attention.query.kernel" in names
+    assert "positions" in names
     assert [output.name for output in result.outputs] == ["logits"]
 
 
@@ -76,7 +84,8 @@ def test_module_itself() -> None:
     result = check(model, (jnp.ones((1, 8, 8, 1)),))
     assert result.model_name == "DigitsCNN"
     assert [a.name for a in result.arguments if a.kind == "input"] == ["image"]
-    assert models.DigitsCNN.__call__.__name__ == "__call__" and not hasattr(models.DigitsCNN.__call__, "__wrapped__")
+    assert models.DigitsCNN.__call__.__name__ == "__call__"
+    assert not hasattr(models.DigitsCNN.__call__, "__wrapped__")
 
 
 def test_linen() -> None:
@@ -86,7 +95,8 @@ def test_linen() -> None:
     result = check(model.apply, (variables, x))
     assert result.model_name == "LinenMLP"
     names = {argument.name: argument.kind for argument in result.arguments}
-    assert names["Dense_0.kernel"] == names["norm.scale"] == "parameter" and names["x" if "x" in names else "args_0"] == "input"
+    assert names["Dense_0.kernel"] == names["norm.scale"] == "parameter"
+    assert names["x" if "x" in names else "args_0"] == "input"
     (relu,) = [op for op in result.module.walk() if op.name == "ttir.relu" and len(sources_of(op)[0].scopes) == 1]
     assert sources_of(relu)[0].scopes[0].class_name.endswith("LinenMLP")
 
@@ -122,7 +132,8 @@ def test_all_unsupported_at_once() -> None:
     with pytest.raises(UnsupportedOpError) as error:
         capture(function, (jnp.ones((3, 3)),), {})
     reasons = {op: reason for op, _, _, reason in error.value.ops}
-    assert len(reasons) == 3 and "erf" in reasons["chlo.erf_inv"]
+    assert len(reasons) == 3
+    assert "erf" in reasons["chlo.erf_inv"]
     assert reasons["stablehlo.while"] == "control flow depends on data"
     assert any("cholesky" in op or "custom_call" in op for op in reasons)
     assert all(where.startswith("tests/frontends_jax/test_models.py:") for _, _, where, _ in error.value.ops)

@@ -1,0 +1,348 @@
+"""Parsing and printing: tt-mlir's spellings, round trips, error positions, speed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alchemist.errors import ParseError, VerifyError
+from alchemist.ir import access
+from alchemist.ir.attributes import DenseElements, OpaqueAttr, element, float_text, numpy_dtype, tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import context, op_classes
+from alchemist.ir.layout import TTNNLayout, layout_of
+from alchemist.ir.lexer import decode_string
+from alchemist.ir.location import Frame, Scope, SourceInfo, decode, encode, sources_of
+from alchemist.ir.printer import quoted
+from alchemist.ir.text import attribute_text, parse, print_module
+
+DATA = Path(__file__).parent / "data"
+LAYOUT = "#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x4x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>"
+
+
+def attribute(text: str) -> str:
+    """Text of an attribute after parsing, as a module attribute."""
+    module = parse(f"module attributes {{a = {text}}} {{}}")
+    return attribute_text(module.attributes["a"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 : i32",
+        "-1 : si32",
+        "true",
+        "unit",
+        '"a\\22b\\0A"',
+        "1.5 : f32",
+        "1.0e-05 : f32",
+        "0x7F800000 : f32",
+        "[1 : i32, @f, @f::@g]",
+        "{x, y = 2 : i64}",
+        "array<i32: 1, 2>",
+        "array<i64>",
+        "array<i1: true, false>",
+        "dense<0.0> : tensor<1000000x1000xbf16>",
+        "dense<[[1, 2], [3, 4]]> : tensor<2x2xi64>",
+        "dense<true> : tensor<3xi1>",
+        "tensor<2x3xbf16>",
+        "(tensor<1xf32>, i32) -> tensor<1xf32>",
+        LAYOUT,
+        "#ttnn.ttnn_layout<(d0, d1, d2) -> (d0 * 32 + d1, d2), <8x8>, memref<1x2xf32, #ttnn.buffer_type<l1>>, "
+        "<height_sharded>, core_ranges = <[#ttnn.core_range<(0,0), (7,7)>]>>",
+        "#ttnn.memory_config<#ttnn.buffer_type<l1>, <block_sharded>, "
+        "#ttnn.shard_spec<<[#ttnn.core_range<(0,0), (0,0)>]>, <32x32>, <row_major>>>",
+        "#ttnn.shape<13x24x56x42>",
+        "#ttnn.device_compute_kernel_config<math_fidelity = hifi4, fp32_dest_acc_en = true>",
+        "#ttnn.conv2d_config<weights_dtype = bf16, activation = #ttnn.unary_with_param<op_type = relu>, "
+        "act_block_h_override = 32>",
+        "#ttnn.matmul_multi_core_reuse_program_config<compute_with_storage_grid_size = #ttnn.core_coord<8, 8>, "
+        "in0_block_w = 8, out_subblock_h = 1, out_subblock_w = 8, per_core_m = 8, per_core_n = 8>",
+        "#ttcore.argument_type<parameter>",
+        "#ttcore.reduce_type<sum>",
+        '#ttcore.meshes<[<"mesh" = 1x1>]>',
+        "#ttnn<mesh_shape 1x1>",
+        '#sdy.sharding<@mesh, [{}, {"x"}]>',
+        "!ttcore.tile<32x32, bfp_bf8>",
+        "!ttnn.device",
+        "affine_map<(d0, d1) -> (d0 + d1 * 2, d0 floordiv 3)>",
+    ],
+)
+def test_attribute_round_trip(text: str) -> None:
+    once = attribute(text)
+    assert attribute(once) == once
+    if "affine_map" not in text:
+        assert once == text
+
+
+def test_accepts_short_and_aliased_forms() -> None:
+    long = attribute(
+        "#ttnn.shard_spec<#ttnn.core_range_set<[#ttnn.core_range<(0, 0), (7, 0)>]>, <32x32>, <row_major>>"
+    )
+    assert attribute("#ttnn.shard_spec<<[<(0,0), (7,0)>]>, <32x32>, <row_major>>") == long
+    module = parse(
+        "#l1 = #ttnn.buffer_type<l1>\n"
+        "module attributes {a = #ttnn.memory_config<#l1, <interleaved>>, b = #later, c = #sys.x<#l1>} {}\n"
+        "#later = #ttnn.buffer_type<dram>\n"
+    )
+    assert access.to_python(module.attributes["a"]) == {
+        "buffer": "l1",
+        "memory": "interleaved",
+        "shard": None,
+    }
+    assert access.to_python(module.attributes["b"]) == "dram"
+    assert module.attributes["c"] == OpaqueAttr(("#sys.x", "<#ttnn.buffer_type<l1>>"))
+
+
+def test_compiler_file() -> None:
+    """A file as tt-mlir writes it: device module, aliases after use, fused locations with metadata, const-eval."""
+    module = parse((DATA / "ttnn_wrapped.mlir").read_text(), "ttnn_wrapped.mlir")
+    text = print_module(module)
+    assert print_module(parse(text)) == text
+    assert text.count("#ttnn.ttnn_layout<") == 1
+    assert "#ttnn_layout = " in text
+    ops = {op.name: op for op in module.walk()}
+    assert access.attrs(ops["ttnn.softmax"]) == {
+        "dimension": 1,
+        "numericStable": True,
+        "compute_config": {"math_fidelity": "hifi4", "fp32_dest_acc_en": True},
+    }
+    assert access.attr(ops["ttcore.load_cached"], "callee") == "ce"
+    assert [info.name for info in sources_of(ops["ttnn.softmax"])] == ["a", ""]
+    assert sources_of(ops["ttnn.add"])[0].frames == (Frame("X", 0), Frame("a.py", 3))
+    (argument, _) = access.forward_arguments(module)
+    assert (argument.kind, argument.dtype, argument.tiled) == ("input", "bfloat16", True)
+
+
+MODULE = """module {{
+  func.func @forward(%arg0: tensor<2x3xf32>, %arg1: tensor<3x4xf32>) -> tensor<2x4xf32> {{
+    {}
+    return %0 : tensor<2x4xf32>
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "message"),
+    [
+        (
+            '%0 = "ttir.matmul"(%arg0, %arg2) : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>',
+            31,
+            "not defined",
+        ),
+        (
+            '%0 = "ttir.matmull"(%arg0) : (tensor<2x3xf32>) -> tensor<2x4xf32>',
+            10,
+            "ttir.matmull is not known",
+        ),
+        (
+            '%0 = "ttir.matmul"(%arg0, %arg1) : (tensor<2x3xf32>, tensor<3x4xf3>) -> tensor<2x4xf32>',
+            69,
+            "a type",
+        ),
+        ('%0 = "ttir.relu"(%arg0) : (tensor<9x3xf32>) -> tensor<2x4xf32>', 22, "another type"),
+        (
+            '%0 = "ttir.sum"(%arg0) <{dim = #nothing}> : (tensor<2x3xf32>) -> tensor<2x4xf32>',
+            36,
+            "undefined alias",
+        ),
+        ('%0 = "ttir.full"() <{shape = array<i32: 1, "x">}> : () -> tensor<2x4xf32>', 48, "a number"),
+        (
+            '%0 = "ttir.constant"() <{value = dense<[1.0, 2.0]> : tensor<2x4xf32>}> : () -> tensor<2x4xf32>',
+            43,
+            "fill",
+        ),
+        ('%0 = "ttir.empty"() : () -> tensor<2x?xf32>', 42, "dynamic"),
+    ],
+)
+def test_parse_errors(line: str, column: int, message: str) -> None:
+    with pytest.raises(ParseError) as error:
+        parse(MODULE.format(line), "m.mlir")
+    assert message in str(error.value)
+    assert error.value.location == f"m.mlir:3:{column}"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            '%0 = "ttir.matmul"(%arg1, %arg0) : (tensor<3x4xf32>, tensor<2x3xf32>) -> tensor<2x4xf32>',
+            "inner dimensions",
+        ),
+        ('%0 = "ttir.add"(%arg0) : (tensor<2x3xf32>) -> tensor<2x4xf32>', "operands do not match"),
+        (
+            '%0 = "ttir.add"(%arg0, %arg1) : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>',
+            "broadcast",
+        ),
+        ('%0 = "ttir.relu"(%arg0) : (tensor<2x3xf32>) -> tensor<2x4xf32>', "expected result shape [2, 3]"),
+        (
+            '%0 = "ttir.sum"(%arg0) : (tensor<2x3xf32>) -> tensor<2x4xf32>',
+            "missing required attribute keep_dim",
+        ),
+        (
+            '%0 = "ttir.softmax"(%arg0) <{dimension = "x"}> : (tensor<2x3xf32>) -> tensor<2x4xf32>',
+            "dimension must be an integer",
+        ),
+        (
+            '%0 = "ttir.permute"(%arg0) <{permutation = array<i64: 0, 0>}> : (tensor<2x3xf32>) -> tensor<2x4xf32>',
+            "no permutation",
+        ),
+        (
+            '%0 = "ttir.reshape"(%arg0) <{shape = [2 : i32, 4 : i32]}> : (tensor<2x3xf32>) -> tensor<2x4xf32>',
+            "reshape",
+        ),
+        ("%0 = call @nothing(%arg0) : (tensor<2x3xf32>) -> tensor<2x4xf32>", "@nothing"),
+    ],
+)
+def test_verify_errors(line: str, message: str) -> None:
+    with pytest.raises(VerifyError) as error:
+        parse(MODULE.format(line), "m.mlir")
+    assert message in str(error.value)
+    assert error.value.location.startswith("m.mlir:3:")
+
+
+@pytest.mark.parametrize("name", sorted(op_classes()))
+def test_every_op_round_trips(name: str) -> None:
+    """Any op of the tables with all its operands: made, printed, parsed, printed the same."""
+    info = op_classes()[name].info
+    if info.regions:
+        pytest.skip("holds a module")
+    plain = tensor((4, 4), "f32")
+    b = Builder.module(inputs=[("x", plain, "input", None)])
+    values = [[b.args[0]] * 2 if group.variadic else b.args[0] for group in info.operands]
+    b.make(name, values, {}, [plain for group in info.results])
+    b.ret([b.args[0]])
+    text = print_module(b.module_op)
+    assert print_module(parse(text, verify=False)) == text
+
+
+def test_ten_thousand_ops() -> None:
+    b = Builder.module(inputs=[("x", tensor((64, 64), "f32"), "input", None)])
+    (x,) = b.args
+    for i in range(10_000):
+        info = SourceInfo(
+            (Scope(f"layer.{i // 100}", "m.Layer"),), (Frame("m.py", i, "forward"),), "aten.relu", f"r{i}"
+        )
+        if i % 2:
+            x = b.op("ttir.relu", [x], {}, [x.type], source=info)
+        else:
+            b.op(
+                "ttir.constant",
+                [],
+                {"value": access.splat(float(i), (1024, 1024), "bf16")},
+                [tensor((1024, 1024), "bf16")],
+            )
+    b.ret([x])
+    start = time.perf_counter()
+    text = print_module(b.module_op)
+    module = parse(text)
+    seconds = time.perf_counter() - start
+    assert print_module(module) == text
+    assert seconds < 15, f"{seconds:.1f} s"
+
+
+# --- properties ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.text())
+def test_strings(text: str) -> None:
+    plain = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if text.isprintable() else text
+    assert decode_string(quoted(text)[1:-1]) == plain
+
+
+@given(st.sampled_from(["f32", "f16", "bf16", "f64"]), st.floats(width=32))
+def test_floats(of: str, value: float) -> None:
+    rounded = numpy_dtype(of).type(value)
+    module = parse(f"module attributes {{a = {float_text(float(rounded), of)} : {of}}} {{}}")
+    back = module.attributes["a"].value.data  # type: ignore[attr-defined]
+    assert np.array_equal(numpy_dtype(of).type(back), rounded, equal_nan=True)
+
+
+@given(
+    st.builds(
+        SourceInfo,
+        st.tuples(st.builds(Scope, st.text(alphabet="ab.0|%"), st.text(alphabet="AB.|%<>"))),
+        st.lists(
+            st.builds(Frame, st.text(alphabet="ab/.|%:"), st.integers(0, 9999), st.text(alphabet="f|%"))
+        ).map(tuple),
+        st.text(alphabet="abc.|%"),
+        st.text(alphabet="abc_|%"),
+    )
+)
+def test_sources_survive(info: SourceInfo) -> None:
+    assert decode(encode(info)) == info
+
+
+@pytest.mark.parametrize("of", ["f32", "bf16", "f16", "i1", "i8", "ui8", "si32", "ui32", "i64"])
+@pytest.mark.parametrize("size", [1, 3, 200])
+def test_dense_elements(of: str, size: int) -> None:
+    values = np.arange(size).astype(numpy_dtype(of))
+    elements = DenseElements(values, tensor((size,), of))
+    again = parse(f"module attributes {{a = {attribute_text(elements)}}} {{}}").attributes["a"]
+    assert again == elements
+    assert np.array_equal(access.to_python(again), values)
+
+
+def test_splats_are_small() -> None:
+    huge = access.splat(1.0, (1 << 20, 1 << 20), "f32")
+    assert huge.data.nbytes == 4
+    assert huge.array.shape == (1 << 20, 1 << 20)
+    assert DenseElements(np.zeros(8, np.float32), tensor((8,), "f32")).is_splat
+    assert not DenseElements(np.array([0.0, -0.0], np.float32), tensor((2,), "f32")).is_splat
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "memref", "linear"),
+    [
+        ((2, 3, 50, 70), {}, "memref<12x3x!ttcore.tile<32x32, bf16>", "(d0 * 192 + d1 * 64 + d2, d3)"),
+        ((2, 3, 50, 70), {"page": "row_major"}, "memref<300x70xbf16", "(d0 * 150 + d1 * 50 + d2, d3)"),
+        ((70,), {}, "memref<1x3x!ttcore.tile<32x32, bf16>", "(0, d0)"),
+        ((), {}, "memref<1x1x!ttcore.tile<32x32, bf16>", "(0, 0)"),
+        ((256, 256), {"grid": (8, 8), "memory": "block_sharded", "buffer": "l1"}, "memref<1x1x!", "(d0, d1)"),
+        (
+            (256, 256),
+            {"grid": (8, 1), "memory": "height_sharded", "buffer": "l1"},
+            "memref<1x8x!",
+            "(d0, d1)",
+        ),
+    ],
+)
+def test_layouts(shape: tuple[int, ...], options: dict[str, object], memref: str, linear: str) -> None:
+    layout = TTNNLayout.make(shape, "bf16", **options)  # type: ignore[arg-type]
+    type_ = layout.type_for(shape)
+    assert memref in layout.body()
+    assert f"-> {linear}" in layout.body()
+    again = parse(f"module attributes {{a = {attribute_text(type_)}}} {{}}").attributes["a"]
+    assert again == type_
+    assert layout_of(again) == layout
+
+
+def test_builder_and_access() -> None:
+    b = Builder.module(
+        inputs=[("x", tensor((2, 8), "f32"), "input", None), ("w", tensor((8,), "f32"), "parameter", None)]
+    )
+    x, w = b.args
+    norm = b.op("ttir.layer_norm", [x, None, w], {"normalized_shape": [8], "my.note": "hi"}, [x.type])
+    b.ret([norm], names=["out"])
+    op = norm.op
+    assert access.operand(op, "weight") is None
+    assert access.operand(op, "bias") is w
+    assert access.attrs(op) == {"normalized_shape": (8,), "epsilon": 1e-05, "my.note": "hi"}
+    access.set_attr(op, "epsilon", 1e-6)
+    assert access.attr(op, "epsilon") == 1e-06
+    assert [a.name for a in access.forward_arguments(b.module_op)] == ["x", "w"]
+    later = Builder.after(op).op("ttir.relu", [norm], {}, [x.type])
+    assert op.next_op is later.op
+    assert Builder.before(op).module_op is b.module_op
+    assert (
+        element("ui32") == element("ui32")
+    )
+    assert (
+        context().get_optional_op("ttnn.conv2d") is op_classes()["ttnn.conv2d"]
+    )
