@@ -32,7 +32,7 @@ constexpr ConstantRow kConstants[] = {
   {"write_core_rate", 20, 15},  // B/cycle
   {"write_barrier", 300, 385},  // cycles
   {"local_copy_rate", 30, 57},  // B/cycle
-  {"dram_read_bank", 21.7, 51.4},  // GB/s
+  {"dram_read_bank", 16.5, 51.4},  // GB/s
   {"dram_write_bank", 12.8, 40.4},  // GB/s
   {"dram_turnaround", 0.03, 0},  // ns/B
   {"dram_write_aligned", 0.5, 0.77},  // 1
@@ -70,7 +70,7 @@ constexpr ConstantRow kConstants[] = {
   {"mm_issue", 49, 38},  // cycles
   {"mm_read_rate", 27.9, 48.8},  // B/cycle
   {"mm_mcast_rate", 25.5, 46},  // B/cycle
-  {"mm_mcast_1d", 0.84, 0.84},  // 1
+  {"mm_mcast_1d", 0.84, 0.7},  // 1
   {"mm_handshake", 300, 730},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
   {"mm_both_operands", 0.25, 0.145},  // 1

@@ -38,8 +38,10 @@ double fetch(const Arch& arch, const TensorDesc& t, std::int64_t rows, std::int6
   }
   return static_cast<double>(rows * run) * std::max(arch.k.mm_issue, bytes / rate);
 }
-double multicast(const Arch& arch, double tiles, double bytes, bool one_d) {
-  return tiles * bytes / (arch.k.mm_mcast_rate * (one_d ? arch.k.mm_mcast_1d : 1));
+/// Multicast of a block. Wide destination rectangles (1-D programs on much of the grid) run at a fraction of the rate.
+double multicast(const Arch& arch, double tiles, double bytes, int destinations) {
+  constexpr int kWide = 40;
+  return tiles * bytes / (arch.k.mm_mcast_rate * (destinations > kWide ? arch.k.mm_mcast_1d : 1));
 }
 
 /// DRAM-side time per K block of the whole program's reads.
@@ -52,20 +54,20 @@ double sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, co
   double in0 = 0, in1 = 0;
   switch (p.kind) {
     case MatmulKind::Mcast2D:
-      in1 = fetch1 + multicast(arch, n1, t1, false) + k.mm_handshake;
-      in0 = local0 ? multicast(arch, n0, t0, false) + k.mm_handshake_local : fetch0 + multicast(arch, n0, t0, false) + k.mm_handshake;
+      in1 = fetch1 + multicast(arch, n1, t1, p.grid_y) + k.mm_handshake;
+      in0 = local0 ? multicast(arch, n0, t0, p.grid_x) + k.mm_handshake_local : fetch0 + multicast(arch, n0, t0, p.grid_x) + k.mm_handshake;
       break;
     case MatmulKind::Mcast1DIn0:
       in1 = fetch1 + k.mm_handshake / 2;
-      in0 = local0 ? multicast(arch, n0, t0, true) + k.mm_handshake_local : fetch0 + multicast(arch, n0, t0, true) + k.mm_handshake;
+      in0 = local0 ? multicast(arch, n0, t0, p.cores) + k.mm_handshake_local : fetch0 + multicast(arch, n0, t0, p.cores) + k.mm_handshake;
       break;
     case MatmulKind::Mcast1DIn1:
-      in1 = fetch1 + multicast(arch, n1, t1, p.cores > 64) + k.mm_handshake;
+      in1 = fetch1 + multicast(arch, n1, t1, p.cores) + k.mm_handshake;
       in0 = local0 ? 0 : fetch0 + k.mm_handshake / 2;
       break;
     case MatmulKind::DramSharded:
       in1 = n1 * t1 * p.cores / (arch.dram_banks * k.dram_peak_bank * k.dram_sharded_efficiency) * arch.clock_ghz;
-      in0 = multicast(arch, n0, t0, true) + k.mm_handshake_local;
+      in0 = multicast(arch, n0, t0, p.cores) + k.mm_handshake_local;
       break;
     default:
       in1 = fetch1 + k.mm_handshake / 2;
