@@ -1,0 +1,508 @@
+// ttnn::conv2d, conv1d, conv_transpose2d and the preparation of their weights.
+//
+// A convolution with a 1x1 window is a matmul, as in TT-NN; any other is interleaved-to-sharded, halo, move, conv, and back.
+#include <numeric>
+
+#include "ops/conv/weights.hpp"
+#include "ops/conv/window.hpp"
+#include "ops/eltwise/engine.hpp"
+#include "ops/registry.hpp"
+#include "tensor/gemm.hpp"
+#include "ops/matmul/multiply.hpp"
+#include "ttnn/operations/conv/conv1d/conv1d.hpp"
+#include "ttnn/operations/conv/conv2d/prepare_conv2d_weights.hpp"
+#include "ttnn/operations/conv/conv_transpose2d/conv_transpose2d.hpp"
+#include "ttnn/operations/conv/conv_transpose2d/prepare_conv_transpose2d_weights.hpp"
+#include "ttnn/operations/core/core.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
+#include "ttnn/operations/matmul/matmul.hpp"
+
+namespace ttnn_shim {
+namespace {
+
+using ttnn::prim::Conv2dConfig;
+using ttnn::operations::op_slicing::Op2DSliceConfig;
+
+constexpr uint32_t TILE_EDGE = 32;
+constexpr uint32_t DEST_TILES = 8;  // tiles of the destination registers; half with float32 accumulation
+
+uint32_t div_up(uint64_t value, uint64_t by) { return static_cast<uint32_t>((value + by - 1) / by); }
+
+struct Convolution {
+    Window window;
+    WeightShape weights;
+    std::array<uint32_t, 2> output_padding{0, 0};
+
+    uint32_t out_h() const { return weights.transposed ? grown(window.in_h, window.stride_h, window.top + window.bottom, window.dilation_h, window.kernel_h, output_padding[0]) : window.out_h(); }
+    uint32_t out_w() const { return weights.transposed ? grown(window.in_w, window.stride_w, window.left + window.right, window.dilation_w, window.kernel_w, output_padding[1]) : window.out_w(); }
+
+    void check() const {
+        SHIM_CHECK(weights.groups > 0 && weights.in_channels % weights.groups == 0 && weights.out_channels % weights.groups == 0 && weights.out_channels > 0,
+            "groups: {} must divide in_channels {} and out_channels {}", weights.groups, weights.in_channels, weights.out_channels);
+        if (!weights.transposed) {
+            window.check();
+            return;
+        }
+        Window core = window;
+        core.top = core.bottom = window.kernel_h * window.dilation_h;
+        core.left = core.right = window.kernel_w * window.dilation_w;
+        core.check();
+        SHIM_CHECK(uint64_t{window.in_h} * window.stride_h + window.dilation_h * window.kernel_h > uint64_t{window.top} + window.bottom &&
+                       uint64_t{window.in_w} * window.stride_w + window.dilation_w * window.kernel_w > uint64_t{window.left} + window.right,
+            "padding is larger than the output");
+    }
+    bool is_matmul() const {
+        const Window& w = window;
+        return !weights.transposed && weights.groups == 1 && w.kernel_h == 1 && w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 &&
+               w.top + w.bottom + w.left + w.right == 0;
+    }
+
+private:
+    static uint32_t grown(uint32_t in, uint32_t stride, uint32_t padding, uint32_t dilation, uint32_t kernel, uint32_t extra) {
+        return (in - 1) * stride + dilation * (kernel - 1) + extra + 1 - padding;
+    }
+};
+
+struct Outcome {
+    Tensor output;
+    uint32_t height, width;
+    Tensor weight;
+    std::optional<Tensor> bias;
+};
+
+/// Options shared by the public functions.
+struct Settings {
+    std::optional<DataType> dtype;
+    Conv2dConfig config;
+    std::optional<ttnn::ComputeKernelConfig> compute;
+    std::optional<MemoryConfig> memory_config;
+};
+
+MemoryConfig dram() { return MemoryConfig(TensorMemoryLayout::INTERLEAVED, BufferType::DRAM); }
+
+/// The device program of the convolution itself, on an input whose halo has been gathered.
+Tensor run_conv(const Tensor& input, const Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
+                const Placement& placement, const TensorSpec& output_spec, const Settings& settings, const std::vector<UnaryStep>& steps) {
+    const Window& w = conv.window;
+    const auto integer = [](uint64_t value) { return static_cast<int64_t>(value); };
+    const bool split_channels = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
+    const uint32_t rows = div_up(output_spec.logical_shape()[2], TILE_EDGE);
+    const uint32_t per_core_m = div_up(rows, placement.cores_nhw);
+    const uint32_t per_core_n = div_up(div_up(conv.weights.out_channels, TILE_EDGE), split_channels ? placement.cores_c : 1);
+    const uint32_t block_h = settings.config.act_block_h_override > 0 ? std::max(1U, settings.config.act_block_h_override / TILE_EDGE) : 1;
+    const uint32_t inner = split_channels ? div_up(uint64_t{w.kernel_h} * w.kernel_w * div_up(w.channels, placement.cores_c), TILE_EDGE)
+                                          : div_up(uint64_t{w.kernel_w} * ((w.channels + 7) / 8 * 8), TILE_EDGE);
+    const auto compute = matmul_compute_config(input, weight, settings.compute);
+    const uint32_t limit = compute.fp32_dest_acc_en ? DEST_TILES / 2 : DEST_TILES;
+    const uint32_t subblock_w = largest_divisor_up_to(per_core_n, limit);
+    const uint32_t subblock_h = largest_divisor_up_to(block_h, std::max(1U, limit / subblock_w));
+    std::vector<Tensor> inputs{halo, weight};
+    if (bias) {
+        inputs.push_back(*bias);
+    }
+    const Program program{
+        .op = "conv2d",
+        .attrs =
+            {{"act_block_h", integer(block_h)},
+             {"act_block_w", integer(std::max(1U, inner / settings.config.act_block_w_div))},
+             {"subblock_h", integer(subblock_h)},
+             {"subblock_w", integer(subblock_w)},
+             {"per_core_m", integer(per_core_m)},
+             {"per_core_n", integer(per_core_n)},
+             {"window_hw", std::vector<int64_t>{integer(w.kernel_h), integer(w.kernel_w)}},
+             {"stride", std::vector<int64_t>{integer(w.stride_h), integer(w.stride_w)}},
+             {"num_cores_nhw", integer(placement.cores_nhw)},
+             {"num_cores_c_in", integer(placement.cores_c)},
+             {"num_cores_c_out", integer(placement.cores_c)},
+             {"core_count", integer(placement.cores())},
+             {"act_double_buffer", settings.config.enable_act_double_buffer},
+             {"weights_double_buffer", settings.config.enable_weights_double_buffer},
+             {"untilize_out", output_spec.layout() == Layout::ROW_MAJOR},
+             {"groups", integer(conv.weights.groups)}},
+        .compute = compute,
+        .name = "Conv2dDeviceOperation"};
+    return launch(program, inputs, {output_spec}, [&](std::span<const Tensor> outputs) {
+        ConvCall call{
+            .batch = w.batch, .in_h = w.in_h, .in_w = w.in_w, .in_channels = w.channels,
+            .out_h = conv.out_h(), .out_w = conv.out_w(), .out_channels = conv.weights.out_channels,
+            .kernel_h = w.kernel_h, .kernel_w = w.kernel_w, .stride_h = w.stride_h, .stride_w = w.stride_w,
+            .dilation_h = w.dilation_h, .dilation_w = w.dilation_w,
+            .pad_top = w.top, .pad_bottom = w.bottom, .pad_left = w.left, .pad_right = w.right,
+            .groups = conv.weights.groups, .transposed = conv.weights.transposed,
+            .input = {raw_data(input), input.dtype(), nullptr}, .weight = {}};
+        if (!conv.weights.transposed) {
+            // Rows and columns that no window reaches are not part of the library's geometry.
+            call.pad_bottom = int64_t{conv.out_h() - 1} * w.stride_h + int64_t{w.dilation_h} * (w.kernel_h - 1) + 1 - w.in_h - w.top;
+            call.pad_right = int64_t{conv.out_w() - 1} * w.stride_w + int64_t{w.dilation_w} * (w.kernel_w - 1) + 1 - w.in_w - w.left;
+        } else {
+            call.pad_bottom = int64_t{w.bottom} - conv.output_padding[0];
+            call.pad_right = int64_t{w.right} - conv.output_padding[1];
+        }
+        const auto dense = dense_weights(weight, conv.weights);
+        call.weight = {dense->data(), weight.dtype(), dense};
+        std::optional<F32Values> bias_values;
+        if (bias) {
+            bias_values.emplace(*bias);
+            call.bias = bias_values->data();
+        }
+        const auto fused = steps.size() == 1 ? gemm_activation(steps[0]) : std::nullopt;
+        if (fused) {
+            call.activation = *fused;
+        }
+        const bool direct = steps.empty() || fused;
+        const DataType stored = outputs[0].dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
+        if (direct) {
+            call.output = mutable_raw_data(outputs[0]);
+            call.output_dtype = stored;
+            convolution(call);
+            return;
+        }
+        // An activation that the library cannot fuse is applied to the float32 result, before the one rounding.
+        const TensorSpec f32_spec = make_spec(outputs[0].logical_shape(), DataType::FLOAT32, Layout::ROW_MAJOR);
+        const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
+        call.output = mutable_raw_data(sums);
+        call.output_dtype = DataType::FLOAT32;
+        convolution(call);
+        run_unary(sums, outputs[0], steps);
+    })[0];
+}
+
+Outcome convolve(const Tensor& input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor, const Settings& settings) {
+    conv.check();
+    check_device_tensor(input, "input_tensor");
+    const Window& w = conv.window;
+    SHIM_CHECK(input.logical_volume() == w.in_pixels() * w.channels, "input_tensor: expected {} x {} x {} x {} values, got shape {}", w.batch, w.in_h, w.in_w, w.channels, input.logical_shape());
+    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    SHIM_SUPPORTED(settings.config.padding_mode == ttnn::prim::PaddingMode::Zeros, "padding_mode Replicate is not implemented here; implemented: Zeros");
+    std::vector<UnaryStep> steps;
+    if (settings.config.activation) {
+        steps.emplace_back(*settings.config.activation);
+        check_unary_steps(steps, input.dtype());
+    }
+    const DataType input_dtype = input.dtype();
+    const DataType dtype = settings.dtype.value_or(input_dtype);
+    SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
+    const DataType weights_dtype = settings.config.weights_dtype.value_or(weight_tensor.dtype());
+
+    const bool prepared = is_prepared(weight_tensor, conv.weights) && is_on_device(weight_tensor);
+    const Tensor weight = prepared ? weight_tensor : prepare_weights(weight_tensor, conv.weights, weights_dtype, device);
+    std::optional<Tensor> bias = bias_tensor;
+    if (bias && !is_on_device(*bias)) {
+        bias = prepare_bias(*bias, conv.weights.out_channels, weights_dtype, device);
+    }
+    if (bias) {
+        SHIM_CHECK(bias->logical_volume() == conv.weights.out_channels, "bias_tensor: expected {} values, got shape {}", conv.weights.out_channels, bias->logical_shape());
+    }
+    const uint64_t pixels = uint64_t{w.batch} * conv.out_h() * conv.out_w();
+    SHIM_CHECK(pixels > 0 && pixels < (uint64_t{1} << 32), "the output has {} pixels", pixels);
+    const Shape flat_in({1, 1, static_cast<uint32_t>(w.in_pixels()), w.channels});
+    const Shape flat_out({1, 1, static_cast<uint32_t>(pixels), conv.weights.out_channels});
+    const bool to_dram = !input.is_sharded() && !input.memory_config().is_l1();
+
+    Tensor output;
+    if (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded())) {
+        Tensor rows = input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in);
+        if (rows.layout() != Layout::TILE) {
+            rows = ttnn::to_layout(rows, Layout::TILE);
+        }
+        std::optional<const std::variant<std::string, ttnn::operations::unary::UnaryWithParam>> activation;
+        if (settings.config.activation) {
+            activation.emplace(*settings.config.activation);
+        }
+        const std::optional<const Tensor> linear_bias = bias ? std::optional<const Tensor>(*bias) : std::nullopt;
+        output = ttnn::linear(rows, weight, linear_bias, false, false, rows.is_sharded() ? std::optional<const MemoryConfig>(dram()) : std::optional<const MemoryConfig>(rows.memory_config()), dtype, std::nullopt, activation, settings.compute);
+        if (settings.config.output_layout == Layout::ROW_MAJOR) {
+            output = ttnn::to_layout(output, Layout::ROW_MAJOR);
+        }
+    } else {
+        const Placement placement = place_window(device->shim().grid(), pixels, w.channels, conv.weights.out_channels, TILE_EDGE, input.is_sharded() ? std::optional(input.memory_config().memory_layout()) : settings.config.shard_layout);
+        Tensor source = input;
+        if (input.layout() == Layout::TILE && !input.is_sharded() && w.in_pixels() != w.in_h && w.in_w % TILE_EDGE != 0) {
+            // TT-NN goes through [N, H, W, C], whose rows are padded to the tile, and back.
+            source = ttnn::reshape(ttnn::reshape(input, Shape({w.batch, w.in_h, w.in_w, w.channels})), flat_in);
+        } else if (input.logical_shape() != flat_in) {
+            source = ttnn::reshape(input, flat_in);
+        }
+        Convolution as_run = conv;
+        if (conv.weights.transposed) {
+            // The device convolves the input with zeros between its pixels.
+            Window spread = w;
+            spread.in_h = (w.in_h - 1) * w.stride_h + 1;
+            spread.in_w = (w.in_w - 1) * w.stride_w + 1;
+            spread.stride_h = spread.stride_w = 1;
+            spread.top = spread.bottom = std::max(1U, w.dilation_h * (w.kernel_h - 1)) - std::min(w.top, w.dilation_h * (w.kernel_h - 1));
+            spread.left = spread.right = std::max(1U, w.dilation_w * (w.kernel_w - 1)) - std::min(w.left, w.dilation_w * (w.kernel_w - 1));
+            as_run.window = spread;
+        }
+        Window halo_window = as_run.window;
+        const Tensor halo = gather_halo(source, halo_window, placement, TILE_EDGE, settings.config.reallocate_halo_output, settings.config.config_tensors_in_dram);
+        const Layout layout = settings.config.output_layout;
+        const MemoryConfig sharded = placement.memory_config(pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
+        output = run_conv(source, halo, weight, bias, conv, placement, make_spec(flat_out, dtype, layout, sharded), settings, steps);
+        if (to_dram) {
+            output = launch({.op = "sharded_to_interleaved", .name = "ShardedToInterleavedDeviceOperation"}, {output}, {make_spec(flat_out, dtype, layout, dram())},
+                [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
+        }
+    }
+    if (settings.memory_config && *settings.memory_config != output.memory_config()) {
+        output = ttnn::to_memory_config(output, *settings.memory_config);
+    }
+    if (settings.config.deallocate_activation) {
+        Tensor activation = input;
+        activation.deallocate(true);
+    }
+    return {output, conv.out_h(), conv.out_w(), weight, bias};
+}
+
+Settings settings_of(const std::optional<const DataType>& dtype, const std::optional<const Conv2dConfig>& config, const std::optional<const ttnn::ComputeKernelConfig>& compute, const std::optional<const MemoryConfig>& memory_config) {
+    Settings settings;
+    if (dtype) settings.dtype = *dtype;
+    if (config) settings.config = *config;
+    if (compute) settings.compute = *compute;
+    if (memory_config) settings.memory_config = *memory_config;
+    return settings;
+}
+
+Convolution geometry(uint32_t in_channels, uint32_t out_channels, uint32_t batch, uint32_t height, uint32_t width, std::array<uint32_t, 2> kernel, std::array<uint32_t, 2> stride, const Pads& padding, std::array<uint32_t, 2> dilation, uint32_t groups, bool transposed = false) {
+    Convolution conv;
+    conv.window = {.batch = batch, .in_h = height, .in_w = width, .channels = in_channels, .kernel_h = kernel[0], .kernel_w = kernel[1], .stride_h = stride[0], .stride_w = stride[1], .dilation_h = dilation[0], .dilation_w = dilation[1]};
+    set_padding(conv.window, padding);
+    conv.weights = {.in_channels = in_channels, .out_channels = out_channels, .kernel_h = kernel[0], .kernel_w = kernel[1], .groups = groups, .transposed = transposed};
+    return conv;
+}
+
+std::optional<Tensor> plain(const std::optional<const Tensor>& tensor) { return tensor ? std::optional<Tensor>(*tensor) : std::nullopt; }
+
+ttnn::Conv2dResultWithOptions with_options(Outcome outcome, bool dims, bool weights) {
+    const std::tuple extents{outcome.height, outcome.width};
+    const std::tuple<Tensor, std::optional<Tensor>> prepared{outcome.weight, outcome.bias};
+    if (dims && weights) return std::tuple{outcome.output, extents, prepared};
+    if (dims) return std::tuple{outcome.output, extents};
+    if (weights) return std::tuple{outcome.output, prepared};
+    return outcome.output;
+}
+
+// --- the Python door ---------------------------------------------------------------------------------------------------------
+
+Pads pads(const Call& call, std::string_view name = "padding") {
+    const auto values = call.has(name) ? call.u32s(name) : std::vector<uint32_t>{0, 0};
+    SHIM_CHECK(values.size() == 2 || values.size() == 4, "{}: expected 2 or 4 integers, got {}", name, values.size());
+    if (values.size() == 2) return std::array<uint32_t, 2>{values[0], values[1]};
+    return std::array<uint32_t, 4>{values[0], values[1], values[2], values[3]};
+}
+
+std::optional<Conv2dConfig> conv_config(const Call& call) {
+    const auto record = call.record("conv_config");
+    if (!record) return std::nullopt;
+    Conv2dConfig config;
+    if (const auto name = record->text("weights_dtype"); !name.empty()) config.weights_dtype = parse_dtype(name);
+    if (const Attr* activation = record->find("activation")) {
+        if (const auto step = parse_unary_step(*activation)) config.activation = ttnn::operations::unary::UnaryWithParam(*step);
+    }
+    config.deallocate_activation = record->boolean("deallocate_activation", false);
+    config.reallocate_halo_output = record->boolean("reallocate_halo_output", true);
+    config.config_tensors_in_dram = record->boolean("config_tensors_in_dram", false);
+    config.act_block_h_override = static_cast<uint32_t>(record->integer("act_block_h_override", 0));
+    config.act_block_w_div = static_cast<uint32_t>(std::max<int64_t>(1, record->integer("act_block_w_div", 1)));
+    config.reshard_if_not_optimal = record->boolean("reshard_if_not_optimal", false);
+    config.override_sharding_config = record->boolean("override_sharding_config", false);
+    if (const auto scheme = record->text("shard_layout"); !scheme.empty()) {
+        SHIM_CHECK(scheme == "HEIGHT_SHARDED" || scheme == "BLOCK_SHARDED" || scheme == "WIDTH_SHARDED", "conv_config.shard_layout: expected a sharded layout, got {}", scheme);
+        config.shard_layout = scheme == "HEIGHT_SHARDED" ? TensorMemoryLayout::HEIGHT_SHARDED : (scheme == "BLOCK_SHARDED" ? TensorMemoryLayout::BLOCK_SHARDED : TensorMemoryLayout::WIDTH_SHARDED);
+    }
+    config.core_grid = record->core_range_set("core_grid");
+    config.transpose_shards = record->boolean("transpose_shards", false);
+    if (const auto layout = record->text("output_layout"); !layout.empty()) config.output_layout = parse_layout(layout);
+    config.enable_act_double_buffer = record->boolean("enable_act_double_buffer", false);
+    config.enable_weights_double_buffer = record->boolean("enable_weights_double_buffer", false);
+    config.full_inner_dim = record->boolean("full_inner_dim", false);
+    config.enable_kernel_stride_folding = record->optional_boolean("enable_kernel_stride_folding");
+    config.enable_activation_reuse = record->boolean("enable_activation_reuse", false);
+    config.force_split_reader = record->optional_boolean("force_split_reader");
+    config.override_output_sharding_config = record->boolean("override_output_sharding_config", false);
+    if (record->text("padding_mode", "Zeros") != "Zeros") config.padding_mode = ttnn::prim::PaddingMode::Replicate;
+    SHIM_SUPPORTED(!config.core_grid && !config.override_sharding_config, "conv_config.core_grid and override_sharding_config are not implemented here; leave them out");
+    return config;
+}
+
+Convolution geometry_of(const Call& c, bool transposed) {
+    Convolution conv = geometry(
+        c.u32("in_channels", 0), c.u32("out_channels", 0), c.u32("batch_size", 0), c.u32("input_height", 0), c.u32("input_width", 0),
+        c.u32_array<2>("kernel_size", {0, 0}), c.u32_array<2>("stride", {1, 1}), pads(c), c.u32_array<2>("dilation", {1, 1}),
+        c.u32("groups", 1), transposed);
+    if (transposed) conv.output_padding = c.u32_array<2>("output_padding", {0, 0});
+    return conv;
+}
+
+Result packed(const Call& c, const Outcome& outcome, bool one_dim = false) {
+    Result result;
+    append(result, outcome.output);
+    if (c.boolean("return_output_dim", false)) {
+        result.ints.push_back(outcome.height);
+        if (!one_dim) result.ints.push_back(outcome.width);
+    }
+    if (c.boolean("return_weights_and_bias", false)) {
+        append(result, outcome.weight);
+        append(result, outcome.bias);
+    }
+    return result;
+}
+
+Result call_conv2d(const Call& c, bool transposed) {
+    const OpScope scope(transposed ? "ttnn.conv_transpose2d" : "ttnn.conv2d");
+    SHIM_SUPPORTED(!transposed || c.boolean("mirror_kernel", true), "mirror_kernel=False is not implemented here; mirror the weights on the host");
+    Settings settings{c.dtype("dtype"), conv_config(c).value_or(Conv2dConfig{}), c.compute_config("compute_config"), c.memory_config("memory_config")};
+    return packed(c, convolve(c.tensor("input_tensor"), c.tensor("weight_tensor"), c.device(), geometry_of(c, transposed), c.optional_tensor("bias_tensor"), settings));
+}
+
+Tensor call_prepare(const Call& c, bool transposed, bool bias) {
+    const OpScope scope(bias ? "ttnn.prepare_conv_bias" : "ttnn.prepare_conv_weights");
+    const Convolution conv = geometry_of(c, transposed);
+    conv.check();
+    const auto config = conv_config(c).value_or(Conv2dConfig{});
+    const DataType input_dtype = c.dtype("input_dtype").value_or(DataType::BFLOAT16);
+    const DataType weight_dtype = config.weights_dtype.value_or(input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : (bias ? c.tensor("bias_tensor") : c.tensor("weight_tensor")).dtype());
+    if (bias) return prepare_bias(c.tensor("bias_tensor"), conv.weights.out_channels, weight_dtype, c.device());
+    const std::string format = c.text("weights_format", transposed ? "IOHW" : "OIHW");
+    SHIM_CHECK(format == (transposed ? "IOHW" : "OIHW"), "weights_format: expected {}, got {}; permute the weights on the host", transposed ? "IOHW" : "OIHW", format);
+    return prepare_weights(c.tensor("weight_tensor"), conv.weights, weight_dtype, c.device());
+}
+
+Convolution length_of(uint32_t in_channels, uint32_t out_channels, uint32_t batch, uint32_t length, uint32_t kernel, uint32_t stride, std::array<uint32_t, 2> padding, uint32_t dilation, uint32_t groups) {
+    return geometry(in_channels, out_channels, batch, length, 1, {kernel, 1}, {stride, 1}, std::array<uint32_t, 4>{padding[0], padding[1], 0, 0}, {dilation, 1}, groups);
+}
+
+/// Weights [O, I / groups, K] of a 1-D convolution as [O, I / groups, K, 1].
+Tensor as_2d_weight(const Tensor& weight) {
+    const Shape& shape = weight.logical_shape();
+    return shape.rank() == 3 ? weight.reshape(Shape({shape[0], shape[1], shape[2], 1})) : weight;
+}
+
+}  // namespace
+}  // namespace ttnn_shim
+
+using namespace ttnn_shim;
+
+namespace ttnn {
+
+Conv2dResultWithOptions conv2d(
+    const Tensor& input_tensor, const Tensor& weight_tensor, MeshDevice* device, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
+    uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, uint32_t groups,
+    const std::optional<const DataType>& dtype, const std::optional<const Tensor>& bias_tensor, const std::optional<const Conv2dConfig>& conv_config,
+    const std::optional<const ComputeKernelConfig>& compute_config, const std::optional<const MemoryConfig>& memory_config,
+    const std::optional<const Conv2dSliceConfig>&, bool return_output_dim, bool return_weights_and_bias) {
+    const OpScope scope("ttnn.conv2d");
+    const auto conv = geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups);
+    return with_options(convolve(input_tensor, weight_tensor, device, conv, plain(bias_tensor), settings_of(dtype, conv_config, compute_config, memory_config)), return_output_dim, return_weights_and_bias);
+}
+
+Conv1dResult conv1d(
+    const Tensor& input_tensor, const Tensor& weight_tensor, MeshDevice* device, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
+    uint32_t input_length, uint32_t kernel_size, uint32_t stride, std::variant<std::array<uint32_t, 2>, uint32_t> padding, uint32_t dilation, uint32_t groups,
+    const std::optional<const DataType>& dtype, const std::optional<const Tensor>& bias_tensor, const std::optional<const Conv2dConfig>& conv_config,
+    const std::optional<const ComputeKernelConfig>& compute_config, const std::optional<const MemoryConfig>& memory_config,
+    const std::optional<const Conv2dSliceConfig>&, bool return_output_dim, bool return_weights_and_bias) {
+    const OpScope scope("ttnn.conv1d");
+    const std::array<uint32_t, 2> sides = std::holds_alternative<uint32_t>(padding) ? std::array<uint32_t, 2>{std::get<uint32_t>(padding), std::get<uint32_t>(padding)} : std::get<std::array<uint32_t, 2>>(padding);
+    const auto conv = length_of(in_channels, out_channels, batch_size, input_length, kernel_size, stride, sides, dilation, groups);
+    const Outcome outcome = convolve(input_tensor, as_2d_weight(weight_tensor), device, conv, plain(bias_tensor), settings_of(dtype, conv_config, compute_config, memory_config));
+    const std::tuple<Tensor, std::optional<Tensor>> prepared{outcome.weight, outcome.bias};
+    if (return_output_dim && return_weights_and_bias) return std::tuple{outcome.output, outcome.height, prepared};
+    if (return_output_dim) return std::tuple{outcome.output, outcome.height};
+    if (return_weights_and_bias) return std::tuple{outcome.output, prepared};
+    return outcome.output;
+}
+
+ConvTranspose2dResultWithOptions conv_transpose2d(
+    const Tensor& input_tensor, const Tensor& weight_tensor, MeshDevice* device, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
+    uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> output_padding, std::array<uint32_t, 2> dilation,
+    uint32_t groups, const std::optional<const DataType>& dtype, const std::optional<const Tensor>& bias_tensor, const std::optional<const Conv2dConfig>& conv_config,
+    const std::optional<const ComputeKernelConfig>& compute_config, const std::optional<const MemoryConfig>& memory_config,
+    const std::optional<const Conv2dSliceConfig>&, bool mirror_kernel, bool return_output_dim, bool return_weights_and_bias) {
+    const OpScope scope("ttnn.conv_transpose2d");
+    SHIM_SUPPORTED(mirror_kernel, "mirror_kernel=false is not implemented here; mirror the weights on the host");
+    auto conv = geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true);
+    conv.output_padding = output_padding;
+    return with_options(convolve(input_tensor, weight_tensor, device, conv, plain(bias_tensor), settings_of(dtype, conv_config, compute_config, memory_config)), return_output_dim, return_weights_and_bias);
+}
+
+namespace operations::conv::conv2d {
+
+Tensor prepare_conv_weights(
+    const Tensor& weight_tensor, const MemoryConfig&, Layout, const std::string& weights_format, uint32_t in_channels, uint32_t out_channels,
+    uint32_t batch_size, uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, bool, uint32_t groups, MeshDevice* device,
+    DataType input_dtype, const std::optional<const DataType>&, const std::optional<const prim::Conv2dConfig>& conv_config,
+    const std::optional<const ComputeKernelConfig>&, const std::optional<const op_slicing::Op2DSliceConfig>&) {
+    const OpScope scope("ttnn.prepare_conv_weights");
+    SHIM_CHECK(weights_format == "OIHW", "weights_format: expected OIHW, got {}; permute the weights on the host", weights_format);
+    const auto conv = geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups);
+    conv.check();
+    const auto otherwise = input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : weight_tensor.dtype();
+    return prepare_weights(weight_tensor, conv.weights, conv_config ? conv_config->weights_dtype.value_or(otherwise) : otherwise, device);
+}
+
+Tensor prepare_conv_bias(
+    const Tensor& bias_tensor, const MemoryConfig&, Layout, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size, uint32_t input_height,
+    uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, uint32_t groups, MeshDevice* device,
+    DataType input_dtype, const std::optional<const DataType>&, const std::optional<const prim::Conv2dConfig>& conv_config,
+    const std::optional<const ComputeKernelConfig>&, const std::optional<const op_slicing::Op2DSliceConfig>&) {
+    const OpScope scope("ttnn.prepare_conv_bias");
+    geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups).check();
+    const auto otherwise = input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : bias_tensor.dtype();
+    return prepare_bias(bias_tensor, out_channels, conv_config ? conv_config->weights_dtype.value_or(otherwise) : otherwise, device);
+}
+
+}  // namespace operations::conv::conv2d
+
+namespace operations::conv::conv_transpose2d {
+
+Tensor prepare_conv_transpose2d_weights(
+    const Tensor& weight_tensor, MemoryConfig, Layout, const std::string& weights_format, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
+    uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2>, std::array<uint32_t, 2> dilation, bool, uint32_t groups,
+    MeshDevice* device, DataType input_dtype, const std::optional<const DataType>&, const std::optional<const prim::Conv2dConfig>& conv_config,
+    const std::optional<const ComputeKernelConfig>&, const std::optional<const op_slicing::Op2DSliceConfig>&, bool mirror_kernel) {
+    const OpScope scope("ttnn.prepare_conv_transpose2d_weights");
+    SHIM_SUPPORTED(mirror_kernel, "mirror_kernel=false is not implemented here; mirror the weights on the host");
+    SHIM_CHECK(weights_format == "IOHW", "weights_format: expected IOHW, got {}; permute the weights on the host", weights_format);
+    const auto conv = geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true);
+    conv.check();
+    const auto otherwise = input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : weight_tensor.dtype();
+    return prepare_weights(weight_tensor, conv.weights, conv_config ? conv_config->weights_dtype.value_or(otherwise) : otherwise, device);
+}
+
+Tensor prepare_conv_transpose2d_bias(
+    const Tensor& bias_tensor, const MemoryConfig&, Layout, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size, uint32_t input_height,
+    uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, uint32_t groups, MeshDevice* device,
+    DataType input_dtype, const std::optional<const DataType>&, const std::optional<const prim::Conv2dConfig>& conv_config,
+    const std::optional<const ComputeKernelConfig>&, const std::optional<const op_slicing::Op2DSliceConfig>&) {
+    const OpScope scope("ttnn.prepare_conv_transpose2d_bias");
+    geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true).check();
+    const auto otherwise = input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : bias_tensor.dtype();
+    return prepare_bias(bias_tensor, out_channels, conv_config ? conv_config->weights_dtype.value_or(otherwise) : otherwise, device);
+}
+
+}  // namespace operations::conv::conv_transpose2d
+}  // namespace ttnn
+
+SHIM_OP("ttnn.conv2d", [](const Call& c) { return call_conv2d(c, false); });
+SHIM_OP("ttnn.conv_transpose2d", [](const Call& c) { return call_conv2d(c, true); });
+SHIM_OP("ttnn.prepare_conv_weights", [](const Call& c) { return call_prepare(c, false, false); });
+SHIM_OP("ttnn.prepare_conv_bias", [](const Call& c) { return call_prepare(c, false, true); });
+SHIM_OP("ttnn.prepare_conv_transpose2d_weights", [](const Call& c) { return call_prepare(c, true, false); });
+SHIM_OP("ttnn.prepare_conv_transpose2d_bias", [](const Call& c) { return call_prepare(c, true, true); });
+SHIM_OP("ttnn.conv1d", [](const Call& c) {
+    const OpScope scope("ttnn.conv1d");
+    const auto sides = c.has("padding") ? c.u32s("padding") : std::vector<uint32_t>{0};
+    SHIM_CHECK(sides.size() == 1 || sides.size() == 2, "padding: expected 1 or 2 integers, got {}", sides.size());
+    const auto conv = length_of(c.u32("in_channels", 0), c.u32("out_channels", 0), c.u32("batch_size", 0), c.u32("input_length", 0), c.u32("kernel_size", 0), c.u32("stride", 1), {sides.front(), sides.back()}, c.u32("dilation", 1), c.u32("groups", 1));
+    Settings settings{c.dtype("dtype"), conv_config(c).value_or(Conv2dConfig{}), c.compute_config("compute_config"), c.memory_config("memory_config")};
+    return packed(c, convolve(c.tensor("input_tensor"), as_2d_weight(c.tensor("weight_tensor")), c.device(), conv, c.optional_tensor("bias_tensor"), settings), true);
+});

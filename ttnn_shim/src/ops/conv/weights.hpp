@@ -1,0 +1,29 @@
+// Weights of a convolution, between the library's prepared form and the one the convolution kernel reads.
+#pragma once
+
+#include <memory>
+
+#include "ops/launch.hpp"
+
+namespace ttnn_shim {
+
+/// Shape of a convolution's weights. Dense order [first, second, kh, kw]: [O, I / groups, ...], transposed [I, O / groups, ...].
+struct WeightShape {
+    uint32_t in_channels = 1, out_channels = 1, kernel_h = 1, kernel_w = 1, groups = 1;
+    bool transposed = false;
+
+    uint32_t first() const { return transposed ? in_channels : out_channels; }
+    uint32_t second() const { return (transposed ? out_channels : in_channels) / groups; }
+    bool operator==(const WeightShape&) const = default;
+};
+
+/// [first, second, kh, kw] values on the host -> [1, 1, kh * kw * I, O] (groups as blocks of a matrix that is zero elsewhere).
+Tensor prepare_weights(const Tensor& weight, const WeightShape& shape, DataType dtype, MeshDevice* device);
+/// True for a tensor that `prepare_weights` made (or has its shape).
+bool is_prepared(const Tensor& weight, const WeightShape& shape);
+/// Dense [first, second, kh, kw] values of a weight tensor in either form, in its stored type. Kept while the tensor's values live.
+std::shared_ptr<Values> dense_weights(const Tensor& weight, const WeightShape& shape);
+/// [1, 1, 1, O] on the device in tile layout.
+Tensor prepare_bias(const Tensor& bias, uint32_t out_channels, DataType dtype, MeshDevice* device);
+
+}  // namespace ttnn_shim
