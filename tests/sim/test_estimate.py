@@ -114,3 +114,17 @@ def test_fitted_constants_are_few_and_documented() -> None:
     constants = read_constants(ARCH)
     assert len(parameters_of(constants)) <= 120
     assert all(row["unit"] and row["source"] for row in constants)
+
+
+def test_files_that_are_no_tables(tmp_path: Path) -> None:
+    with pytest.raises(EstimateError, match="cannot read"):
+        estimate_csv(tmp_path / "nothing.csv", tmp_path / "out.csv")
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(EstimateError, match="no header"):
+        estimate_csv(tmp_path / "empty.csv", tmp_path / "out.csv")
+    (tmp_path / "binary.csv").write_bytes(bytes(range(128, 256)))
+    with pytest.raises(EstimateError, match="cannot read"):
+        estimate_csv(tmp_path / "binary.csv", tmp_path / "out.csv")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(EstimateError, match="missing"):
+        estimate_csv(tmp_path / "other.csv", tmp_path / "out.csv")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.errors import ShimError
 from ttnn_shim.row_attrs import op_attributes
 from ttnn_shim.simlib import Simulator, SimulatorError, simulator
 
@@ -33,12 +34,14 @@ MEASURED = re.compile(
 )
 
 
-class EstimateError(ValueError):
+class EstimateError(ShimError, ValueError):
     """A table that cannot be priced: names the row (1 = first data row, 0 = header) and the column."""
 
+    title = "estimate"
+
     def __init__(self, row: int, column: str, what: str) -> None:
-        where = f"row {row}, " if row else ""
-        super().__init__(f"{where}column {column!r}: {what}")
+        where = [f"row {row}"] * bool(row) + [f"column {column!r}"] * bool(column)
+        super().__init__(": ".join([", ".join(where), what] if where else [what]), location="")
         self.row, self.column = row, column
 
 
@@ -269,7 +272,10 @@ def ops_row(cells: Cells) -> Configured:
     if not outputs:
         raise cells.fail("outputs", "is empty")
     op = cells.text("op")
-    mapped = op_attributes(op, attrs, cells.row)
+    try:
+        mapped = op_attributes(op, attrs, cells.row)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise cells.fail("attrs", f"not the attributes of {op}: {error}") from None
     if cells.row.get("core_count"):
         mapped["core_count"] = cells.integer("core_count")
     kernel_config = attrs.get("ckc") or {}
@@ -349,11 +355,17 @@ def configure(row: Row, index: int, table: Table | None = None) -> Configured:
 def read_rows(path: Path) -> list[dict[str, str]]:
     """All rows of a CSV file; the measured columns are dropped so that nothing can depend on them."""
     csv.field_size_limit(1 << 30)
-    with open(path, newline="", encoding="utf-8") as handle:
-        reader = csv.DictReader(handle)
-        if not reader.fieldnames:
-            raise EstimateError(0, "id", "the file has no header")
-        rows = list(reader)
+    try:
+        with open(path, newline="", encoding="utf-8") as handle:
+            reader = csv.DictReader(handle)
+            columns = reader.fieldnames
+            rows = list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise EstimateError(0, "", f"cannot read {path}: {error}") from None
+    if not columns:
+        raise EstimateError(0, "id", "the file has no header")
+    if not rows:
+        recognise(list(columns))
     for i, row in enumerate(rows, 1):
         if None in row:
             raise EstimateError(i, "", "more cells than columns")
@@ -373,7 +385,7 @@ def estimate_rows(
         try:
             price = sim.price(sim.arch(done.card, done.grid, done.dram_banks), sim.config(done.config))
         except SimulatorError as error:
-            raise cells.fail("op" if "op" in row else "id", str(error)) from None
+            raise cells.fail("op" if "op" in row else "id", error.message) from None
         if not price.modelled or not math.isfinite(price.ns):
             out.append((cells.text("id"), None, None))
         elif done.table == "gemm":

@@ -55,4 +55,4 @@ def query(
             config["compute"] = dict(compute)
         return Answer(True, price=sim.price(handle, sim.config(config)))
     except SimulatorError as error:
-        return Answer(False, error=str(error))
+        return Answer(False, error=error.message)

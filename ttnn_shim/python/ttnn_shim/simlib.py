@@ -13,14 +13,17 @@ from typing import Any
 
 import cffi
 
+from ttnn_shim.errors import ShimError
 from ttnn_shim.native import MARKS, library_path
 
 HERE = Path(__file__).resolve().parent
 BOUNDS = ("latency", "compute", "reader", "writer", "dram", "noc")
 
 
-class SimulatorError(RuntimeError):
+class SimulatorError(ShimError):
     """The simulator refused a card, a configuration or a constant; the text says which and why."""
+
+    title = "simulator"
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ MatmulProgram from_config(const Arch& arch, const OpConfig& c, const MatmulShape
   p.block_k = std::max<std::int64_t>(1, c.integer("in0_block_w", 1));
   p.m = c.integer("per_core_M", s.m);
   p.n = c.integer("per_core_N", s.n);
-  if (s.k % p.block_k) throw std::invalid_argument("matmul: in0_block_w " + std::to_string(p.block_k) + " does not divide K of " + std::to_string(s.k) + " tiles");
+  if (s.k % p.block_k && c.text("selector") != "table") throw std::invalid_argument("matmul: in0_block_w " + std::to_string(p.block_k) + " does not divide K of " + std::to_string(s.k) + " tiles");
   p.block_h = c.integer("out_block_h", p.m);
   p.block_w = c.integer("out_block_w", p.n);
   p.sub_h = c.integer("out_subblock_h", 1);
@@ -201,7 +201,7 @@ MatmulShape matmul_shape(const OpConfig& c) {
   const std::int64_t kb = ceil_div(tail(b, tb ? 0 : 1), 32), ba = batch(a), bb = batch(b);
   s.b_batched = bb > 1;
   s.batch = std::max(ba, bb);
-  if (s.k != kb && !(ba < bb)) throw std::invalid_argument("op '" + c.op + "': inner dimensions differ (" + std::to_string(s.k) + " and " + std::to_string(kb) + " tiles)");
+  if (s.k != kb && c.text("selector") != "table") throw std::invalid_argument("op '" + c.op + "': inner dimensions differ (" + std::to_string(s.k) + " and " + std::to_string(kb) + " tiles)");
   s.k = std::max(s.k, kb) == kb ? kb : s.k;
   // B without a batch: the batch folds into M, unless the program keeps it as a loop.
   const bool loops = c.has("loop_batch") ? c.flag("loop_batch") : (in_l1(a) && !a.sharded());
