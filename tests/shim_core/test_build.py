@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 import ttnn_shim
 
 ROOT = Path(__file__).parents[2]

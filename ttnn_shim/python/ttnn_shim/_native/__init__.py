@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ttnn_shim._native._core import ffi, lib  # type: ignore[import-not-found]
+from ttnn_shim._native._core import ffi, lib
 
 __all__ = ["ffi", "lib"]
