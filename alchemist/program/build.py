@@ -17,7 +17,7 @@ from alchemist.program.extract import extract
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
 from alchemist.program.graph import Graph, TensorType
 from alchemist.program.loops import find_loops
-from alchemist.program.names import identifier, snake_case, unique
+from alchemist.program.names import RESERVED, identifier, snake_case, unique
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.scopes import Group, assign_chains, group
@@ -69,17 +69,18 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
         flat=not structured,
     )
     functions, local_names = _bodies(definitions, context)
-    outputs = _outputs(graph, result)
+    outputs = _outputs(graph, result, context.functions)
+    inputs = _inputs(root, {*context.functions, *(output.identifier for output in outputs)})
     functions[-1] = _entry_doc(functions[-1], root, outputs, context)
     split = options.split_consteval
     prepared = prepare_functions(
         graph, root, sources, main_file, prefix="" if split else "prepare_", rebind_parameters=context.rebind_parameters
     )
-    taken = local_names | context.functions | prepared.names
+    taken = local_names | context.functions | prepared.names | {one.identifier for one in (*inputs, *outputs)}
     final, prepare, constants, prepare_constants = name_constants(functions, prepared.functions, taken)
     if not split:
         constants = tuple(dict.fromkeys([*constants, *prepare_constants]))
-    return _program(graph, result, options, root, context, final, prepare, constants, prepare_constants, outputs)
+    return _program(graph, result, options, root, context, final, prepare, constants, prepare_constants, inputs, outputs)
 
 
 def _name_functions(root: Definition, definitions: Sequence[Definition], model_name: str) -> None:
@@ -205,8 +206,21 @@ def _entry_doc(
     return replace(function, doc=f"{head}Returns {', '.join(parts[:-1])} and {parts[-1]}.")
 
 
-def _outputs(graph: Graph, result: FrontendResult) -> tuple[model.Variable, ...]:
-    taken = {value.name for value in graph.inputs} | {identifier(value.name, "arg") for value in graph.inputs}
+def _inputs(root: Definition, taken: set[str]) -> tuple[model.Variable, ...]:
+    """Variables of main() that hold the program's inputs."""
+    made: list[model.Variable] = []
+    taken = set(taken)
+    for value in root.parameters:
+        names = [identifier(value.name, "arg"), identifier(f"{value.name}_in", "arg")]
+        one = unique(names, lambda name: name not in taken and name not in RESERVED)
+        taken.add(one)
+        made.append(model.Variable(value.name, one))
+    return tuple(made)
+
+
+def _outputs(graph: Graph, result: FrontendResult, functions: set[str]) -> tuple[model.Variable, ...]:
+    """Variables of main() that hold the results; an input keeps its name, the output of the same name gets another."""
+    taken = {value.name for value in graph.inputs} | {identifier(value.name, "arg") for value in graph.inputs} | functions
     made: list[model.Variable] = []
     names: set[str] = set()
     for index in range(len(graph.outputs)):
@@ -215,7 +229,7 @@ def _outputs(graph: Graph, result: FrontendResult) -> tuple[model.Variable, ...]
         while given in names:
             given += "_"
         names.add(given)
-        one = unique([identifier(given, "output"), identifier(f"{given}_out", "output")], lambda name: name not in taken)
+        one = unique([identifier(given, "output"), identifier(f"{given}_out", "output")], lambda name: name not in taken and name not in RESERVED)
         taken.add(one)
         made.append(model.Variable(given, one))
     return tuple(made)
@@ -231,14 +245,9 @@ def _program(
     prepare: tuple[model.Function, ...],
     constants: tuple[model.Constant, ...],
     prepare_constants: tuple[model.Constant, ...],
+    inputs: tuple[model.Variable, ...],
     outputs: tuple[model.Variable, ...],
 ) -> model.Program:
-    inputs: list[model.Variable] = []
-    taken: set[str] = {output.identifier for output in outputs}
-    for value in root.parameters:
-        one = unique([identifier(value.name, "arg"), identifier(f"{value.name}_in", "arg")], lambda name: name not in taken)
-        taken.add(one)
-        inputs.append(model.Variable(value.name, one))
     typical = context.typical
     return model.Program(
         title=result.model_name or root.name,
@@ -249,7 +258,7 @@ def _program(
         prepare_constants=prepare_constants,
         functions=functions,
         prepare=prepare,
-        inputs=tuple(inputs),
+        inputs=inputs,
         outputs=outputs,
         entry=root.name,
         has_weights=context.uses_weights[id(root)],

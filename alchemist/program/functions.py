@@ -27,6 +27,7 @@ class Definition:
     method: str = ""
     paths: list[str] = field(default_factory=list)
     name: str = ""
+    is_root: bool = False
 
     @property
     def class_name(self) -> str:
@@ -34,7 +35,8 @@ class Definition:
 
     @property
     def path(self) -> str:
-        return weight_path(self.chain[-1].path)
+        """Parameter path of the module; the entry function sees all weights, whatever its module is called."""
+        return "" if self.is_root else weight_path(self.chain[-1].path)
 
     def covers(self, value: Value) -> bool:
         """Whether a value is a weight whose name, and the names of what it is made from, lie in the function's scope."""
@@ -128,7 +130,7 @@ class Recovery:
         """The entry function; every other one is reached from it."""
         items = self._items(tree)
         parameters = [value for value in self._graph.inputs if value.users or value.returned]
-        definition = Definition(tree.chain, items, parameters, list(self._graph.outputs), paths=[tree.path])
+        definition = Definition(tree.chain, items, parameters, list(self._graph.outputs), paths=[tree.path], is_root=True)
         return definition
 
     def _items(self, tree: Group) -> list[Item]:

@@ -97,7 +97,7 @@ def run(files: Mapping[str, str], loops: int = 1) -> dict[str, Tensor]:
         stored_weights=lambda device: Weights({}, stored=True),
         load=lambda name, device: symbol(("input", name)),
         loops=lambda args: range(loops),
-        report=lambda args, **outputs: reported.update(outputs) or 0,
+        report=lambda args, /, **outputs: reported.update(outputs) or 0,
     )
     names = {"ttnn": Name("ttnn"), "utils": utils}
     before = {name: sys.modules.get(name) for name in (*names, "consteval")}

@@ -1,0 +1,168 @@
+"""Python text: hostile names and strings, literals, golden files, formatting."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+
+import black
+import pytest
+
+import emit_py
+from alchemist.frontends.base import FrontendResult
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import Frame, Scope, SourceInfo
+from alchemist.options import CompilerOptions
+from alchemist.program import build_program, model
+from alchemist.program.names import RESERVED, identifier, snake_case
+from emit_py.text import docstring, quoted
+from emit_py.values import render
+from tests.program.evaluate import run
+from tests.program.models import Sketch, result, transformer
+
+GOLDEN = Path(__file__).parent / "golden"
+HOSTILE = (
+    "class",
+    "lambda",
+    "ttnn",
+    "print",
+    "__import__('os').system('x')",
+    "a\nimport os",
+    'quote"quote',
+    "back\\",
+    '"""',
+    "имя",
+    "名前",
+    "x\u202ey",
+    "\x00\x1b[31m",
+    "a b.c-d/e",
+    "0start",
+    "",
+    "self",
+    "weights",
+    "for {name}",
+    "args",
+    "device",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_identifiers_are_valid_in_both_languages(text: str) -> None:
+    for name in (identifier(text), snake_case(text)):
+        assert name.isidentifier() and name.isascii() and name not in RESERVED
+        assert "__" not in name and not name.startswith("_")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_strings_survive_as_literals(text: str) -> None:
+    assert ast.literal_eval(quoted(text)) == text
+    key = model.WeightRef((text, model.Index("i"), text))
+    assert eval(render(key), {"weights": {text + "3" + text: 1}, "i": 3}) == 1  # noqa: S307
+
+
+def hostile_program(text: str, frames: bool = True) -> FrontendResult:
+    """A program in which every string that a model can choose is `text`."""
+    sketch = Sketch(None)  # type: ignore[arg-type]
+    type_ = sketch.type((1, 32, 32))
+    builder = Builder.module("forward", [(text or "x", type_, "input", None), (f"{text}.w", type_, "parameter", None)])
+    sketch.builder = builder
+    file = f"{text}.py"
+    source = SourceInfo(
+        (Scope("", f"{text}.{text}"), Scope(text or "m", f"m.{text}")),
+        (Frame(file, 1, text), Frame(file, 2, text)) if frames else (),
+        text,
+        text,
+    )
+    x, w = builder.args
+    for name in ("relu", "exp", "relu"):
+        x = builder.op(f"ttnn.{name}", [x], {"alchemist.note": text} if text else {}, [type_], source)
+    x = builder.op("ttnn.add", [x, w], {}, [type_], source)
+    builder.ret([x], [text])
+    lines = f"x = self.{text}(x)\ny = '''{text}''' + x \\\n"
+    return result(builder.module_op, text, [text], [text], {file: lines}, {f"m.{text}": (file, 1)})
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_models(text: str) -> None:
+    made = hostile_program(text)
+    for options in (CompilerOptions(), CompilerOptions(recover_structure=False)):
+        files = emit_py.emit(build_program(made.module, made, options))
+        outputs = run(files)
+        assert len(outputs) == 1
+        for content in files.values():
+            tree = ast.parse(content)
+            imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+            assert imported <= {"sys", "ttnn", "utils", "consteval"}
+            assert "\u202e" not in content and "\x1b" not in content and "\x00" not in content
+            assert not any(line.lstrip().startswith("#") and line.endswith("\\") for line in content.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (model.Literal(1e-12), "1e-12"),
+        (model.Literal(9.999999960041972e-13), "1e-12"),
+        (model.Literal(0.1), "0.1"),
+        (model.Literal(float("-inf")), 'float("-inf")'),
+        (model.Literal(True), "True"),
+        (model.Literal(3), "3"),
+        (model.Literal("gelu"), '"gelu"'),
+        (model.DType("bfloat8_b"), "ttnn.bfloat8_b"),
+        (model.Layout("row_major"), "ttnn.ROW_MAJOR_LAYOUT"),
+        (model.MemoryConfig("l1", "height_sharded"), "ttnn.L1_HEIGHT_SHARDED_MEMORY_CONFIG"),
+        (
+            model.MemoryConfig("l1", "block_sharded", ((32, 64), (((0, 0), (7, 3)),), "row_major")),
+            "ttnn.MemoryConfig(ttnn.TensorMemoryLayout.BLOCK_SHARDED, ttnn.BufferType.L1, "
+            "ttnn.ShardSpec(ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(7, 3))]), [32, 64], "
+            "ttnn.ShardOrientation.ROW_MAJOR))",
+        ),
+        (model.Unary("LEAKY_RELU", (0.5,)), "ttnn.UnaryWithParam(ttnn.UnaryOpType.LEAKY_RELU, [0.5])"),
+        (model.WeightRef(("layer.", model.Index("i", 1), ".w")), 'weights[f"layer.{i + 1}.w"]'),
+        (model.WeightRef((model.Index("name", text=True),), stored=True), "stored[name]"),
+    ],
+)
+def test_values(value: model.Value, text: str) -> None:
+    assert render(value) == text
+
+
+def test_docstrings_never_end_early() -> None:
+    for text in (*HOSTILE, 'ends with "', "ends with \\", '""""', '\\"""'):
+        assert isinstance(ast.parse(f'"""{docstring(text)}"""').body[0], ast.Expr)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "const_eval"),
+    [
+        ("transformer", CompilerOptions(), True),
+        ("transformer_flat", CompilerOptions(recover_structure=False), True),
+        ("transformer_one_file", CompilerOptions(split_consteval=False), True),
+        ("transformer_no_consteval", CompilerOptions(enable_const_eval=False), False),
+    ],
+)
+def test_golden(name: str, options: CompilerOptions, const_eval: bool) -> None:
+    """`UPDATE_GOLDEN=1 pytest tests/emit` rewrites the files; read the difference before committing it."""
+    made = transformer(3, const_eval=const_eval)
+    files = emit_py.emit(build_program(made.module, made, options))
+    if os.environ.get("UPDATE_GOLDEN"):
+        (GOLDEN / name).mkdir(parents=True, exist_ok=True)
+        for file, content in files.items():
+            (GOLDEN / name / f"{file}.txt").write_text(content)
+    assert {path.name for path in (GOLDEN / name).iterdir()} == {f"{file}.txt" for file in files}
+    for file, content in files.items():
+        compile(content, file, "exec")
+        assert max(len(line) for line in content.splitlines()) <= 125  # a string or comment cannot be broken
+        assert content == (GOLDEN / name / f"{file}.txt").read_text()
+
+
+def test_own_line_breaks_are_black_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs too long for black look the same."""
+    made = transformer(3)
+    for options in (CompilerOptions(), CompilerOptions(recover_structure=False)):
+        program = build_program(made.module, made, options)
+        formatted = emit_py.emit(program)
+        with monkeypatch.context() as patch:
+            patch.setattr(emit_py, "_MAX_BLACK_LINES", 0)
+            assert emit_py.emit(program) == formatted
+        for content in formatted.values():
+            assert black.format_str(content, mode=emit_py._MODE) == content
