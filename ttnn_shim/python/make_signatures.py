@@ -1,9 +1,11 @@
 """Writes ttnn/_signatures.json: the part of the real package's public surface that the simulator offers.
 
-    python ttnn_shim/python/make_signatures.py tests/data/ttnn_api.json.gz
+    python ttnn_shim/python/make_signatures.py tests/data/ttnn_api.json.gz tests/data/ttnn_int_kinds.json
 
 The input holds names, parameters, enums and classes of ttnn 0.81.1. The output keeps what inference on one chip can touch, with equal
 type strings, parameters and overload sets stored once, and the names of the rest, so that their use gives a precise error.
+The second input holds what the real package's "int" and "Sequence[int]" parameters were seen to accept: `function#overload.parameter` ->
+width and sign (`i8`, `i32`, `u32`, `i64`), `!` when it takes a plain int only, `[2,4]` the lengths of a fixed-length sequence.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ def wrapped_signature(text: str) -> dict[str, Any]:
     return {"p": params, "r": "Tensor"}
 
 
-def main(source: Path) -> None:
+def main(source: Path, kinds: Path) -> None:
     raw = gzip.decompress(source.read_bytes()) if source.suffix == ".gz" else source.read_bytes()
     entries: dict[str, dict[str, Any]] = json.loads(raw)["entries"]
     types, params, sets = Table(), Table(), Table()
@@ -150,10 +152,16 @@ def main(source: Path) -> None:
                 out["values"][name] = [entry["type"], entry["v"]]
     document = {"version": "0.81.1", "types": types.items, "params": params.items, "sets": sets.items, **out,
                 "absent": sorted(a.removeprefix("ttnn.") for a in absent)}
+    int_kinds: dict[str, dict[str, dict[str, str]]] = {}
+    for key, kind in json.loads(kinds.read_text(encoding="utf-8")).items():
+        name, rest = key.split("#")
+        index, parameter = rest.split(".", 1)
+        int_kinds.setdefault(name, {}).setdefault(index, {})[parameter] = kind
+    document["int_kinds"] = int_kinds
     lines = ",\n".join(f"{json.dumps(key)}:{json.dumps(value, separators=(',', ':'))}" for key, value in document.items())
     OUTPUT.write_text("{" + lines + "}\n", encoding="utf-8")
     print(OUTPUT, OUTPUT.stat().st_size, {key: len(value) for key, value in document.items()})
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

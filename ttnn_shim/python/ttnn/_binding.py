@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ttnn._convert import MISMATCH, Checker, checker, default_value
+from ttnn._convert import MISMATCH, Checker, checker, default_value, restrict
 from ttnn._facts import REQUIRED, Overload, Param, facts, overload_set
 
 _KINDS = {
@@ -25,7 +25,7 @@ class BoundOverload:
 
     __slots__ = ("checkers", "overload", "positional", "required", "single", "var_keyword", "var_positional")
 
-    def __init__(self, overload: Overload) -> None:
+    def __init__(self, overload: Overload, int_kinds: dict[str, str]) -> None:
         self.overload = overload
         self.single = overload.returns == "Tensor"
         self.positional: list[tuple[str, Checker]] = []
@@ -39,6 +39,8 @@ class BoundOverload:
                 self.var_keyword = True
             else:
                 check = checker(f"{param.type} | None" if param.default is None else param.type)
+                if param.name in int_kinds:
+                    check = restrict(check, int_kinds[param.name])
                 if param.kind in ("", "P"):
                     self.positional.append((param.name, check))
                 if param.kind in ("", "K"):
@@ -81,7 +83,10 @@ def _parameter(param: Param) -> inspect.Parameter:
 class Overloads:
     """All overloads of a callable. style "op": messages of an op; "method": messages of a method or a function of the native module."""
 
-    def __init__(self, name: str, overloads: tuple[Overload, ...], style: str = "method", owner: str = "") -> None:
+    def __init__(
+        self, name: str, overloads: tuple[Overload, ...], style: str = "method", owner: str = "", int_kinds: dict[str, dict[str, str]] | None = None
+    ) -> None:
+        self.int_kinds = int_kinds or {}
         self.name = name
         self.overloads = overloads
         self.style = style
@@ -91,7 +96,7 @@ class Overloads:
     @property
     def bound(self) -> list[BoundOverload]:
         if self._bound is None:
-            self._bound = [BoundOverload(overload) for overload in self.overloads]
+            self._bound = [BoundOverload(one, self.int_kinds.get(str(i), {})) for i, one in enumerate(self.overloads)]
         return self._bound
 
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[BoundOverload, dict[str, Any]]:

@@ -186,11 +186,14 @@ class UnaryWithParam:
 
 
 def _activation_from(value: Any) -> Any:
-    if isinstance(value, UnaryOpType):
-        return UnaryWithParam(value)
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], UnaryOpType):
-        return UnaryWithParam(value[0], float(value[1]))
-    return MISMATCH
+    """From an op type (or its number), or a pair of one and a parameter."""
+    op_type = checker("UnaryOpType")
+    parts = tuple(value) if isinstance(value, tuple) and len(value) == 2 else (value,)
+    kind = op_type(parts[0], True)
+    parameter = checker("float")(parts[1], True) if len(parts) == 2 else None
+    if kind is MISMATCH or parameter is MISMATCH:
+        return MISMATCH
+    return UnaryWithParam(kind) if parameter is None else UnaryWithParam(kind, parameter)
 
 
 register_class("UnaryWithParam", UnaryWithParam, _activation_from)

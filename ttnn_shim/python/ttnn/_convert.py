@@ -84,6 +84,30 @@ def _refuse(value: Any, loose: bool) -> Any:
     return MISMATCH
 
 
+_WIDTHS = {"i8": range(-128, 128), "i32": range(-(2**31), 2**31), "u32": range(2**32), "i64": _INT_RANGE}
+
+
+def restrict(check: Checker, kind: str) -> Checker:
+    """`check` for a C++ integer or array parameter: see int_kinds in make_signatures.py."""
+    match = re.fullmatch(r"(\w+)(!?)(?:\[([\d,]+)\])?", kind)
+    if match is None:
+        raise ValueError(f"unknown integer kind {kind!r}")
+    width, exact = _WIDTHS[match.group(1)], bool(match.group(2))
+    lengths = {int(part) for part in match.group(3).split(",")} if match.group(3) else None
+
+    def narrow(value: Any, loose: bool) -> Any:
+        converted = check(value, loose)
+        if type(converted) is int:
+            return converted if converted in width and not (exact and type(value) is not int) else MISMATCH
+        if type(converted) is tuple:
+            if lengths is not None and len(converted) not in lengths:
+                return MISMATCH
+            return converted if all(type(one) is not int or one in width for one in converted) else MISMATCH
+        return converted
+
+    return narrow
+
+
 def _sequence(item: Checker) -> Checker:
     def check(value: Any, loose: bool) -> Any:
         if not isinstance(value, list | tuple):
@@ -144,10 +168,10 @@ def _enum(name: str) -> Checker:
     def check(value: Any, loose: bool) -> Any:
         if type(value) is cls:
             return value
-        if loose and type(value) is int:
+        if loose and not isinstance(value, float) and hasattr(value, "__index__"):
             try:
-                return cls(value)
-            except ValueError:
+                return cls(operator.index(value))
+            except (TypeError, ValueError):
                 return MISMATCH
         return MISMATCH
 

@@ -78,8 +78,8 @@ class _Id:
 
     __slots__ = ("value",)
 
-    def __init__(self, **given: int) -> None:
-        (self.value,) = given.values()
+    def __init__(self, *values: int, **given: int) -> None:
+        (self.value,) = (*values, *given.values())
 
     def __eq__(self, arg: object) -> bool:
         if type(self).__name__ == "QueueId" and isinstance(arg, int):
@@ -106,21 +106,21 @@ class _Id:
 class QueueId(_Id):
     """A command queue; the simulator runs all of them in order."""
 
-    def __init__(self, **given: int) -> None:
-        super().__init__(**given)
+    def __init__(self, *values: int, **given: int) -> None:
+        super().__init__(*values, **given)
 
 
 @api_class("ttnn.SubDeviceId")
 class SubDeviceId(_Id):
     """A part of a device; the simulator has the whole one, number 0."""
 
-    def __init__(self, **given: int) -> None:
-        super().__init__(**given)
+    def __init__(self, *values: int, **given: int) -> None:
+        super().__init__(*values, **given)
 
 
 def _queue_from(value: Any) -> Any:
     number = check_int(value, True)
-    return MISMATCH if number is MISMATCH or number < 0 else QueueId(**{"id": number})
+    return MISMATCH if number is MISMATCH or number < 0 else QueueId(number)
 
 
 register_class("QueueId", QueueId, _queue_from)

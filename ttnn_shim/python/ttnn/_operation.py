@@ -31,7 +31,7 @@ class Operation:
         self.names = spellings(name)  # the core may know an op by any of them
         self.table_name = name
         self.name = name = self.names[0]
-        self.overloads = Overloads(name, wrapped_overloads(self.table_name), "op")
+        self.overloads = Overloads(name, wrapped_overloads(self.table_name), "op", int_kinds=facts()["int_kinds"].get(self.table_name))
         self._plans: dict[Any, BoundOverload] = {}
         self._op_id: int | None = None
         self.__name__ = self.__qualname__ = name
