@@ -221,7 +221,7 @@ Tensor concat(const std::vector<Tensor>& tensors, int dim, const std::optional<M
   auto extents = extents_of(shape);
   extents[axis] = static_cast<uint32_t>(total);
   const Shape result = shape_of(extents);
-  return launch({.op = "concat", .attrs = {{"dim", int64_t{axis}}}}, tensors, {make_spec(result, first.dtype(), first.layout(), output ? output->memory_config() : result_memory(first, memory_config, result))},
+  return launch({.op = "concat", .attrs = {{"dim", int64_t{axis}}}}, tensors, {make_spec(result, first.dtype(), first.layout(), output ? output->memory_config() : memory_config.value_or(MemoryConfig{}))},
                 [&](std::span<const Tensor> outputs) {
                   std::byte* target = mutable_raw_data(outputs[0]);
                   const size_t bytes = stored_bytes(first.dtype());

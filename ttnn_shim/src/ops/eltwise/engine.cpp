@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/eltwise/int_blocks.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 
 namespace ttnn_shim {
 
@@ -216,6 +217,9 @@ void apply(const std::vector<Step>& steps, const T*& values, T* scratch, size_t 
 void check_unary_steps(UnarySteps steps, DataType dtype) {
   if (is_integer(dtype)) {
     int_steps(steps);
+    for (const UnaryStep& step : steps) {
+      SHIM_CHECK(dtype == DataType::INT32 || step.op_type != UnaryOpType::NEG, "unary op NEG expects a signed tensor, got {}", dtype);
+    }
   } else {
     float_steps(steps);
   }
@@ -341,44 +345,87 @@ Tensor unary_op(const char* op_name, const Tensor& input, std::vector<UnaryStep>
 namespace {
 
 /// Ops whose result on integers is a real number.
-bool makes_real(BinaryOpType op) { return op == BinaryOpType::DIV; }
+bool makes_real(BinaryOpType op) { return op == BinaryOpType::DIV || op == BinaryOpType::DIV_FLOOR; }
 
-DataType result_dtype(const DataType a, BinaryOpType op) { return is_integer(a) && makes_real(op) ? DataType::FLOAT32 : a; }
-
-void check_scalar_fits(const Scalar& scalar, DataType dtype) {
+bool fits_integer(const Scalar& scalar) {
   const double value = scalar_value(scalar);
-  SHIM_CHECK(std::nearbyint(value) == value && std::abs(value) <= 4294967295.0, "scalar {} does not fit the tensor's integer dtype {}", value, dtype);
+  return std::nearbyint(value) == value && std::abs(value) <= 4294967295.0;
+}
+
+/// What binary_ng runs on: dtype of the result, and whether the kernel computes on integers. Throws for pairs that TT-NN refuses.
+struct Policy {
+  DataType result;
+  bool integer;
+};
+Policy policy_of(const Operand& a, const Operand& b, BinaryOpType op) {
+  const Tensor* ta = std::get_if<Tensor>(&a);
+  const Tensor* tb = std::get_if<Tensor>(&b);
+  const DataType lead = ta != nullptr ? ta->dtype() : tb->dtype();
+  if (ta != nullptr && tb != nullptr && ta->dtype() != tb->dtype() && (is_integer(ta->dtype()) || is_integer(tb->dtype()))) {
+    // a product converts its integer operand; other ops take no mixture
+    SHIM_CHECK(op == BinaryOpType::MUL && is_integer(ta->dtype()) != is_integer(tb->dtype()), "Mixed dtype is not supported for {}: got {} and {}", binary_name(op), ta->dtype(), tb->dtype());
+    return {is_integer(ta->dtype()) ? tb->dtype() : ta->dtype(), false};
+  }
+  if (!is_integer(lead)) {
+    SHIM_CHECK(kernels::kernel_set().binary[static_cast<size_t>(op)] != nullptr, "expected integer tensors for {}, got {}", binary_name(op), lead);
+    return {lead, false};
+  }
+  if (makes_real(op)) {
+    SHIM_CHECK(lead == DataType::INT32, "expected INT32 or floating point tensors for {}, got {}", binary_name(op), lead);
+    return {DataType::FLOAT32, false};
+  }
+  SHIM_CHECK(has_integer_form(op) && (op != BinaryOpType::POWER || ta == nullptr || tb == nullptr), "dtype {} is not supported for binary operation {}", lead, binary_name(op));
+  const Scalar* scalar = ta == nullptr ? &std::get<Scalar>(a) : (tb == nullptr ? &std::get<Scalar>(b) : nullptr);
+  if (scalar != nullptr && !fits_integer(*scalar)) {
+    SHIM_CHECK(op == BinaryOpType::MUL, "Binary operation {} with a {} tensor cannot represent the scalar {}", binary_name(op), lead, scalar_value(*scalar));
+    return {DataType::FLOAT32, false};
+  }
+  return {lead, true};
+}
+
+/// Ops that TT-NN runs as a unary program when the second operand is a scalar.
+std::optional<UnaryOpType> unary_form(BinaryOpType op) {
+  switch (op) {
+    case BinaryOpType::MAXIMUM: return UnaryOpType::MAXIMUM;
+    case BinaryOpType::MINIMUM: return UnaryOpType::MINIMUM;
+    case BinaryOpType::REMAINDER: return UnaryOpType::REMAINDER;
+    case BinaryOpType::FMOD: return UnaryOpType::FMOD;
+    case BinaryOpType::BITWISE_AND: return UnaryOpType::BITWISE_AND;
+    case BinaryOpType::BITWISE_OR: return UnaryOpType::BITWISE_OR;
+    case BinaryOpType::BITWISE_XOR: return UnaryOpType::BITWISE_XOR;
+    case BinaryOpType::LEFT_SHIFT: return UnaryOpType::LEFT_SHIFT;
+    case BinaryOpType::RIGHT_SHIFT: return UnaryOpType::RIGHT_SHIFT;
+    default: return std::nullopt;
+  }
 }
 
 }  // namespace
 
-Tensor binary_op(const char* op_name, const Operand& a, const Operand& b, BinaryOpType op, const BinaryOptions& options) {
+Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& given_b, BinaryOpType op, const BinaryOptions& options) {
   OpScope scope(op_name);
-  const Tensor* ta = std::get_if<Tensor>(&a);
-  const Tensor* tb = std::get_if<Tensor>(&b);
+  Operand a = given_a, b = given_b;
+  Tensor* ta = std::get_if<Tensor>(&a);
+  Tensor* tb = std::get_if<Tensor>(&b);
   SHIM_ASSERT(ta != nullptr || tb != nullptr);
   if (ta != nullptr) check_device_tensor(*ta, "input_tensor_a");
   if (tb != nullptr) check_device_tensor(*tb, "input_tensor_b");
+  const auto [result_dtype, integer] = policy_of(a, b, op);
+  const bool plain = options.left.empty() && options.right.empty() && options.post.empty();
+  if (const auto unary = unary_form(op); unary && tb == nullptr && plain && std::abs(scalar_value(std::get<Scalar>(b))) <= 16777216.0) {
+    return unary_op(op_name, *ta, {UnaryStep(*unary, static_cast<float>(scalar_value(std::get<Scalar>(b))))}, {options.memory_config, options.output, options.dtype});
+  }
+  if (ta != nullptr && tb != nullptr && ta->layout() != tb->layout()) {  // the row-major operand is tilized
+    Tensor& rows = ta->layout() == Layout::ROW_MAJOR ? *ta : *tb;
+    rows = ttnn::to_layout(rows, Layout::TILE);
+  }
   const Tensor& lead = ta != nullptr ? *ta : *tb;
   const Shape shape = ta != nullptr && tb != nullptr ? broadcast_shapes(ta->logical_shape(), tb->logical_shape()) : lead.logical_shape();
-  const bool all_integer = (ta == nullptr || is_integer(ta->dtype())) && (tb == nullptr || is_integer(tb->dtype()));
-  if (ta != nullptr && tb != nullptr && op != BinaryOpType::LDEXP && op != BinaryOpType::POWER) {
-    SHIM_CHECK(is_integer(ta->dtype()) == is_integer(tb->dtype()), "input_tensor_a and input_tensor_b: expected both floating point or both integer, got {} and {}",
-               ta->dtype(), tb->dtype());
-  }
-  const bool integer = all_integer && !makes_real(op) && has_integer_form(op);
-  if (integer) {
-    if (ta == nullptr) check_scalar_fits(std::get<Scalar>(a), lead.dtype());
-    if (tb == nullptr) check_scalar_fits(std::get<Scalar>(b), lead.dtype());
-  } else {
-    SHIM_CHECK(kernels::kernel_set().binary[static_cast<size_t>(op)] != nullptr, "expected integer tensors, got {}", lead.dtype());
-  }
   const DataType compute = integer ? DataType::INT32 : DataType::FLOAT32;
   check_unary_steps(options.left, compute);
   check_unary_steps(options.right, compute);
   check_unary_steps(options.post, compute);
 
-  const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : result_dtype(lead.dtype(), op));
+  const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : result_dtype);
   const bool lead_fits = lead.logical_shape() == shape;
   const Tensor& model = !lead_fits && tb != nullptr && tb->logical_shape() == shape ? *tb : lead;
   MemoryConfig memory_config = options.memory_config.value_or(options.output ? options.output->memory_config() : model.memory_config());

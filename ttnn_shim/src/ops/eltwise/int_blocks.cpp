@@ -31,7 +31,6 @@ int64_t shift_right_logical(int64_t a, int64_t by) { return by < 0 || by > 31 ? 
   X(ABS, x < 0 ? -x : x) \
   X(ABS_INT32, x < 0 ? -x : x) \
   X(NEG, -x) \
-  X(SIGN, (x > 0) - (x < 0)) \
   X(SQUARE, x * x) \
   X(RELU, x > 0 ? x : 0) \
   X(RELU6, x > 6 ? 6 : (x > 0 ? x : 0)) \
@@ -61,16 +60,6 @@ int64_t shift_right_logical(int64_t a, int64_t by) { return by < 0 || by > 31 ? 
   X(UNARY_LT, x < p0) \
   X(UNARY_GE, x >= p0) \
   X(UNARY_LE, x <= p0) \
-  X(FLOOR, x) \
-  X(CEIL, x) \
-  X(TRUNC, x) \
-  X(ROUND, x) \
-  X(FRAC, x * 0) \
-  X(ISINF, x * 0) \
-  X(ISPOSINF, x * 0) \
-  X(ISNEGINF, x * 0) \
-  X(ISNAN, x * 0) \
-  X(ISFINITE, x * 0 + 1) \
   X(FILL, x * 0 + p0) \
   X(MAXIMUM, x > p0 ? x : p0) \
   X(MINIMUM, x < p0 ? x : p0) \

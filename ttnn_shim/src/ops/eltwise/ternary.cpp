@@ -83,15 +83,11 @@ Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const 
                 {call.output})[0];
 }
 
-/// Result dtype of where: that of the tensor operands, else the predicate's; a float scalar makes an integer result FLOAT32.
+/// Result dtype of where: that of the tensor operands; of two scalars the predicate's, FLOAT32 for an integer predicate.
 DataType where_dtype(const Tensor& predicate, const Operand& yes, const Operand& no) {
   const Tensor* tensor = std::get_if<Tensor>(&yes) != nullptr ? std::get_if<Tensor>(&yes) : std::get_if<Tensor>(&no);
-  if (tensor == nullptr) {
-    const bool real = std::holds_alternative<float>(std::get<Scalar>(yes)) || std::holds_alternative<float>(std::get<Scalar>(no));
-    return real && is_integer(predicate.dtype()) ? DataType::FLOAT32 : predicate.dtype();
-  }
-  // the real kernel works on one format: an integer predicate beside floating point values gives FLOAT32
-  return is_integer(predicate.dtype()) && !is_integer(tensor->dtype()) ? DataType::FLOAT32 : tensor->dtype();
+  if (tensor != nullptr) return tensor->dtype();
+  return is_integer(predicate.dtype()) ? DataType::FLOAT32 : predicate.dtype();
 }
 
 }  // namespace
@@ -106,6 +102,11 @@ Tensor where(const Tensor& predicate, const ValueOrTensor& true_value, const Val
   const auto *ty = std::get_if<Tensor>(&yes), *tn = std::get_if<Tensor>(&no);
   if (ty != nullptr && tn != nullptr) {
     SHIM_CHECK(ty->dtype() == tn->dtype(), "true_value and false_value: expected the same dtype, got {} and {}", ty->dtype(), tn->dtype());
+  }
+  const Tensor* values = ty != nullptr ? ty : tn;
+  if (values != nullptr && (ty == nullptr || tn == nullptr)) {
+    SHIM_CHECK(is_integer(predicate.dtype()) || is_integer(values->dtype()) || (values->dtype() == DataType::FLOAT32) == (predicate.dtype() == DataType::FLOAT32),
+               "predicate and value tensor: mixed dtypes {} and {} are not supported beside a scalar", predicate.dtype(), values->dtype());
   }
   return ternary_op({"ttnn.where", "WHERE", memory_config, output}, predicate, yes, no, where_dtype(predicate, yes, no),
                     [](auto p, auto t, auto f) { return p != 0 ? t : f; });

@@ -232,7 +232,7 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
   }
   const Geometry g = geometry_of(a.logical_shape(), b.logical_shape(), options.transpose_a, options.transpose_b);
   if (bias) {
-    check_device_tensor(*bias, "bias", Layout::TILE);
+    check_device_tensor(*bias, "bias");
     const Shape& shape = bias->logical_shape();
     SHIM_CHECK(shape.rank() >= 1 && shape[-1] == static_cast<uint32_t>(g.n), "bias: expected a last dimension of {}, got shape {}", g.n, shape);
   }

@@ -30,7 +30,7 @@ Tensor normalize(const char* op_name, bool rms, const Tensor& input, float epsil
                  const std::optional<MemoryConfig>& memory_config, const std::optional<const ttnn::prim::LayerNormProgramConfig>& program_config,
                  const std::optional<const ttnn::ComputeKernelConfig>& compute) {
   OpScope scope(op_name);
-  check_device_tensor(input, "input_tensor", Layout::TILE);
+  check_device_tensor(input, "input_tensor");
   SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
   const Shape& shape = input.logical_shape();
   SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
@@ -39,7 +39,7 @@ Tensor normalize(const char* op_name, bool rms, const Tensor& input, float epsil
   check_vector(bias, "bias", width);
   std::vector<Tensor> inputs = {input};
   if (residual) {
-    check_device_tensor(*residual, "residual_input_tensor", Layout::TILE);
+    check_device_tensor(*residual, "residual_input_tensor", input.layout());
     SHIM_CHECK(residual->logical_shape() == shape, "residual_input_tensor: expected shape {}, got {}", shape, residual->logical_shape());
     inputs.push_back(*residual);
   }
