@@ -119,7 +119,7 @@ def prepared_weights(
 
 @rule("conv1d")
 def conv1d(c: Lowering, op: Operation) -> None:
-    """A convolution of width 1 on [1, 1, N*L, C]."""
+    """A convolution of height 1 on [1, 1, N*L, C], as ttnn.conv1d does it."""
     source, weight = op.operands[0], operand(op, "weight")
     assert weight is not None
     result = op.results[0]
@@ -134,12 +134,12 @@ def conv1d(c: Lowering, op: Operation) -> None:
         "in_channels": channels,
         "out_channels": out_channels,
         "batch_size": n,
-        "input_height": length,
-        "input_width": 1,
-        "kernel_size": [shape(weight)[2], 1],
-        "stride": [*expand(access.attr(op, "stride"), 1), 1],
-        "padding": pads(((before, after), (0, 0))),
-        "dilation": [*expand(access.attr(op, "dilation"), 1), 1],
+        "input_height": 1,
+        "input_width": length,
+        "kernel_size": [1, shape(weight)[2]],
+        "stride": [1, *expand(access.attr(op, "stride"), 1)],
+        "padding": pads(((0, 0), (before, after))),
+        "dilation": [1, *expand(access.attr(op, "dilation"), 1)],
         "groups": access.attr(op, "groups"),
     }
     configs = {"conv2d_config": _config(c, op, dtype), "compute_config": compute_config(c.options)}
@@ -151,7 +151,7 @@ def conv1d(c: Lowering, op: Operation) -> None:
     }
     x = c.permute(c.get(source, ROW_MAJOR, dtype), dims)
     x = c.reshape(x, (1, 1, n * length, channels))
-    kernel = c.convert(c.reshape(c.get(weight, ROW_MAJOR, dtype), (*shape(weight), 1)), ROW_MAJOR, host=True)
+    kernel = c.convert(c.reshape(c.get(weight, ROW_MAJOR, dtype), (*shape(weight)[:2], 1, shape(weight)[2])), ROW_MAJOR, host=True)
     weights, bias = prepared_weights(c, "conv2d", prepare, geometry, kernel, operand(op, "bias"), dtype)
     made = c.emit("conv2d", [x, weights, bias, c.device], geometry | configs, (1, 1, n * out_length, out_channels), dtype)
     c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
