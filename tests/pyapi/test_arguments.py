@@ -58,6 +58,7 @@ NO_EFFECT_HERE = {
     ("ttnn.experimental.nlp_create_qkv_heads", "num_kv_heads"): "the sample has one head",
     ("ttnn.experimental.nlp_create_qkv_heads_decode", "num_kv_heads"): "the sample has one head",
     ("ttnn.prepare_conv_transpose2d_weights", "output_padding"): "tells which convolution follows",
+    **{(f"ttnn.{op}", "correction"): "only variances have a correction" for op in ("sum", "mean", "max", "min")},
     ("ttnn.group_norm", "inplace"): "the sample is interleaved, which is never in place",
 }
 PREALLOCATED = ("output_tensor", "optional_output_tensor", "optional_tensor", "output")
@@ -69,6 +70,7 @@ DEFECTS: dict[tuple[str, str], str] = {
     **{(f"ttnn.{op}", name): "slices are not simulated: one program, as without"
        for op, name in (("conv1d", "slice_config"), ("conv2d", "slice_config"), ("conv_transpose2d", "dram_slice_config"),
                         ("avg_pool2d", "dram_slice_config"), ("max_pool2d", "dram_slice_config"))},
+    **{(f"ttnn.{op}", "compute_kernel_config"): "not part of the program's description" for op in ("var", "std")},
     ("ttnn.mac", "output_tensor"): "the registration does not pass it on",
 }
 
@@ -265,6 +267,8 @@ BASE: dict[str, dict[str, Any]] = {
     "ttnn.clamp": {"min": -0.5, "max": 0.5},
     "ttnn.clip": {"min": -0.5, "max": 0.5},
     "ttnn.slice": {"slice_step": [1, 1, 1, 1]},
+    "ttnn.var": {"dim": -1},
+    "ttnn.std": {"dim": -1},
     "ttnn.batch_norm": {name: lambda s: s.tensor((1, 1, 1, 1)) for name in ("running_mean", "running_var")} | {"training": True},
 }
 

@@ -264,6 +264,20 @@ def test_memory_goes_back_with_the_last_reference(device: Any) -> None:
     assert used() == before
 
 
+def test_device_facts(device: Any) -> None:
+    """Figures of the real package on an n150."""
+    assert (device.core_grid.x, device.core_grid.y, repr(device.dram_grid_size())) == (8, 8, "12-1")
+    assert (device.sfpu_eps(), device.sfpu_nan()) == (np.float32(1.19209e-07), np.float32(7.0040e19))
+    assert (ttnn.get_l1_alignment(), ttnn.get_dram_alignment(), ttnn.get_max_worker_l1_unreserved_size()) == (16, 32, 1463968)
+    view = ttnn.get_memory_view(device, ttnn.BufferType.L1)
+    assert (view.num_banks, view.total_bytes_per_bank) == (64, 1393312 - 32768)  # less l1_small_size
+    gc.collect()
+    x = ttnn.to_memory_config(on(device, np.ones((32, 64))), ttnn.L1_MEMORY_CONFIG)
+    table = ttnn.get_memory_view(device, ttnn.BufferType.L1).block_table
+    assert [row["allocated"] for row in table][-1] == "yes", "L1 fills from the top"
+    assert (x.buffer_num_pages(), x.buffer_page_size(), x.buffer_aligned_page_size()) == (2, 2048, 2048)
+
+
 def test_deallocate(device: Any) -> None:
     x = on(device, np.ones((32, 32)))
     ttnn.deallocate(x)

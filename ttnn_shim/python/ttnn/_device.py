@@ -28,7 +28,7 @@ _next_id = 0
 _L1_ALIGNMENT_BYTES = 16
 _DRAM_ALIGNMENT_BYTES = {"WORMHOLE_B0": 32, "BLACKHOLE": 64}
 # What the device's SFPU gives for its special constants (wormhole and blackhole alike).
-_SFPU_EPS, _SFPU_NAN, _SFPU_INF = 1.1920928955078125e-07, 7.0040e19, 1.7014e38
+_SFPU_EPS, _SFPU_NAN, _SFPU_INF = 1.1920899822825959e-07, 7.0039998997052e19, 1.7013999693950742e38
 
 
 @api_class("ttnn.Device")
@@ -395,8 +395,17 @@ class MemoryView:
     def __init__(self, view: Any, blocks: list[dict[str, Any]]) -> None:
         for name in self._NAMES:
             setattr(self, name, int(getattr(view, name)))
+        # Addresses from the start of the bank; neighbours by number, as the real package gives them.
+        start, last, none = (blocks[0]["address"] if blocks else 0), len(blocks) - 1, 2**64 - 1
         self.block_table: list[dict[str, str]] = [
-            {"blockID": str(i), "address": str(block["address"]), "size": str(block["bytes"]), "allocated": "yes" if block["allocated"] else "no"}
+            {
+                "allocated": "yes" if block["allocated"] else "no",
+                "nextID": str(i + 1 if i < last else none),
+                "prevID": str(i - 1 if i else none),
+                "size": str(block["bytes"]),
+                "address": str(block["address"] - start),
+                "blockID": str(i),
+            }
             for i, block in enumerate(blocks)
         ]
 
@@ -446,7 +455,7 @@ def get_dram_alignment() -> int:
 @api_function("ttnn.device.get_max_worker_l1_unreserved_size")
 def get_max_worker_l1_unreserved_size() -> int:
     """Bytes of a core's L1 that programs and tensors may use."""
-    return {"WORMHOLE_B0": 1463968, "BLACKHOLE": 1501888}[get_arch_name().upper()]
+    return {"WORMHOLE_B0": 1463968, "BLACKHOLE": 1531776}[get_arch_name().upper()]
 
 
 @api_function("ttnn.device.init_device_compute_kernel_config")
