@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -357,6 +358,31 @@ def test_same_device_twice(device: Any) -> None:
     assert x.device() is device
     assert ttnn.add(x, x).device() is device
     assert ttnn.get_arch_name() == "wormhole_b0"
+
+
+def test_threads_share_a_device(device: Any) -> None:
+    y = on(device, np.ones((32, 32)))
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: ttnn.relu(ttnn.add(y, y)).to_list()[0][0], range(200)))
+    assert set(results) == {2.0}
+
+
+def test_closed_device_and_estimate_mode(tmp_path: Path) -> None:
+    code = """
+import ttnn_shim; ttnn_shim.activate(explicit=True)
+import numpy as np, ttnn
+from ttnn_shim import session
+def tensor(d): return ttnn.Tensor(np.ones((32, 32), np.float32), ttnn.bfloat16, d, ttnn.TILE_LAYOUT)
+d = ttnn.open_device(device_id=0); x = tensor(d); ttnn.close_device(d)
+try: ttnn.add(x, x)
+except RuntimeError as error: print("closed" in str(error))
+del x
+session.settings.estimate = True
+d = ttnn.open_device(device_id=0); y = ttnn.matmul(tensor(d), tensor(d))
+print(d.clock_read()["ops"], "no values" in repr(y))
+"""
+    result = run_python(code, tmp_path)
+    assert result.stdout.split("\n")[:2] == ["True", "1 True"], result.stderr
 
 
 def run_python(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
