@@ -30,6 +30,7 @@ TABLES = ("ops", "gemm", "eltwise_exp", "matmul_height_sharded")
 NOISE = {"ops": 0.07, "gemm": 0.02, "gemm_wall": 0.02, "eltwise_exp": 0.006, "matmul_height_sharded": 0.01}
 SHARE = {"ops": 1.0, "gemm": 1.0, "gemm_wall": 1.0, "eltwise_exp": 0.08, "matmul_height_sharded": 0.2}
 STEP = 0.02
+REFRESH = 4
 FOLDS = 5
 
 
@@ -230,14 +231,19 @@ def fit(
     cost = cost_of(res, theta)
     damping = 1e-2
     jacobian = np.zeros((len(index), len(parameters)))
+    moved_jobs = [job_mask] * len(parameters)
     for iteration in range(iterations):
+        # Most constants move few configurations; which ones is looked up afresh now and then.
+        afresh = iteration % REFRESH == 0
         for j, parameter in enumerate(parameters):
-            moved = theta.copy()
-            moved[j] += STEP
-            problem.set([parameter], np.exp(moved[j : j + 1]))
-            predicted = problem.predict(job_mask)[index]
-            error = np.log(predicted / truth) / noise
-            jacobian[:, j] = np.where(np.isfinite(error), error - res, 0) / STEP
+            jobs = job_mask if afresh else moved_jobs[j]
+            problem.set([parameter], np.exp(theta[j : j + 1] + STEP))
+            error = np.log(problem.predict(jobs)[index] / truth) / noise
+            change = np.where(np.isfinite(error), error - res, 0) / STEP
+            jacobian[:, j] = change
+            if afresh:
+                moved_jobs[j] = np.zeros(len(problem.jobs), bool)
+                moved_jobs[j][problem.job_of[index[change != 0]]] = True
             problem.set([parameter], np.exp(theta[j : j + 1]))
         weight = share / np.sqrt(1 + res * res)
         normal = jacobian.T @ (jacobian * weight[:, None]) + np.diag(1 / sigma**2)

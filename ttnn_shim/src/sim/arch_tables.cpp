@@ -12,140 +12,140 @@ constexpr CardRow kCards[] = {
 };
 
 constexpr ConstantRow kConstants[] = {
-  {"launch_move", 400, 162},  // cycles
-  {"launch_compute", 600, 702},  // cycles
-  {"launch_move_sharded", 300, 250},  // cycles
-  {"launch_compute_sharded", 300, 452},  // cycles
-  {"skew_core", 9.2, 8.64},  // cycles/core
-  {"skew_core_sharded", 9.5, 2.6},  // cycles/core
-  {"skew_trace", 1870, 0},  // cycles
-  {"contention_exponent", 12, 4},  // 1
-  {"stage_exponent", 8, 4},  // 1
-  {"read_dram", 385, 428},  // cycles
-  {"read_dram_byte", 0.0335, 0.070},  // cycles/B
-  {"read_l1", 350, 404},  // cycles
+  {"launch_move", 400, 163.84},  // cycles
+  {"launch_compute", 600.01, 426.85},  // cycles
+  {"launch_move_sharded", 300, 236.94},  // cycles
+  {"launch_compute_sharded", 131.16, 466.83},  // cycles
+  {"skew_core", 9.2, 7.4991},  // cycles/core
+  {"skew_core_sharded", 9.5151, 2.7761},  // cycles/core
+  {"skew_trace", 1369.3, 0},  // cycles
+  {"contention_exponent", 12, 3.8093},  // 1
+  {"stage_exponent", 8, 5.115},  // 1
+  {"read_dram", 406.07, 440.53},  // cycles
+  {"read_dram_byte", 0.0335, 0.062795},  // cycles/B
+  {"read_l1", 350, 373.34},  // cycles
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
-  {"second_operand", 130, 125},  // cycles
+  {"second_operand", 130, 138.32},  // cycles
   {"bcast_fill", 200, 170},  // cycles
-  {"write_issue", 60, 55},  // cycles
-  {"write_core_rate", 20, 15},  // B/cycle
-  {"write_barrier", 300, 385},  // cycles
-  {"local_copy_rate", 30, 57},  // B/cycle
-  {"dram_read_bank", 16.5, 51.4},  // GB/s
-  {"dram_write_bank", 12.8, 40.4},  // GB/s
-  {"dram_turnaround", 0.03, 0},  // ns/B
-  {"dram_write_aligned", 0.5, 0.77},  // 1
+  {"write_issue", 51.463, 55},  // cycles
+  {"write_core_rate", 20, 15.214},  // B/cycle
+  {"write_barrier", 300, 389.03},  // cycles
+  {"local_copy_rate", 30, 57.069},  // B/cycle
+  {"dram_read_bank", 14.276, 52.6},  // GB/s
+  {"dram_write_bank", 14.57, 39.887},  // GB/s
+  {"dram_turnaround", 0.016982, 0},  // ns/B
+  {"dram_write_aligned", 0.47618, 0.77584},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 22, 70},  // B/cycle
-  {"bank_start_write", 22, 70},  // B/cycle
-  {"noc_link_rate", 30, 32},  // B/cycle
-  {"throttle", 0.146, 0.3},  // 1
-  {"throttle_tau", 52, 110000},  // us
-  {"launch_gap", 2706, 1633},  // ns
-  {"unary_tile", 233, 249},  // cycles
-  {"unary_byte", 0.017, 0.0},  // cycles/B
-  {"tile_32bit", 119, 119},  // cycles
-  {"sfpu_exp", 1560, 1220},  // cycles
+  {"bank_start_read", 77.025, 76.836},  // B/cycle
+  {"bank_start_write", 93.604, 72.312},  // B/cycle
+  {"noc_link_rate", 30, 31.421},  // B/cycle
+  {"throttle", 0.13897, 0.47035},  // 1
+  {"throttle_tau", 32.031, 110000},  // us
+  {"launch_gap", 3203.5, 1630.3},  // ns
+  {"unary_tile", 254.21, 253.81},  // cycles
+  {"unary_byte", 0.012372, 0.0},  // cycles/B
+  {"tile_32bit", 128.29, 119},  // cycles
+  {"sfpu_exp", 1546.1, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
   {"sfpu_scale", 1, 1},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
   {"unpack_two_rate", 32, 32},  // B/cycle
-  {"binary_tile", 20, 9.2},  // cycles
+  {"binary_tile", 20, 9.1335},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.7, 96},  // B/cycle
-  {"unpack_b_rate", 68.5, 80},  // B/cycle
-  {"unpack_overlap", 0.86, 1},  // 1
-  {"fpu_overhead", 1.04, 1.045},  // 1
-  {"mac_overhead", 1.4, 0.9},  // cycles
-  {"subblock_sync", 15, 10},  // cycles
-  {"subblock_tile", 6, 2},  // cycles
-  {"subblock_min", 102.4, 90},  // cycles
+  {"unpack_a_rate", 57.704, 96},  // B/cycle
+  {"unpack_b_rate", 70.546, 80},  // B/cycle
+  {"unpack_overlap", 0.86857, 1},  // 1
+  {"fpu_overhead", 1.0369, 1.0423},  // 1
+  {"mac_overhead", 0.87438, 0.81149},  // cycles
+  {"subblock_sync", 13.277, 10},  // cycles
+  {"subblock_tile", 13.564, 2},  // cycles
+  {"subblock_min", 102.47, 90},  // cycles
   {"subblock_pack", 34, 20},  // cycles
-  {"mm_block_end", 100, 320},  // cycles
-  {"mm_issue", 49, 38},  // cycles
-  {"mm_read_rate", 27.9, 48.8},  // B/cycle
-  {"mm_mcast_rate", 25.5, 46},  // B/cycle
-  {"mm_mcast_1d", 0.84, 0.7},  // 1
-  {"mm_handshake", 300, 730},  // cycles
+  {"mm_block_end", 28.881, 344.05},  // cycles
+  {"mm_issue", 48.536, 37.254},  // cycles
+  {"mm_read_rate", 34.471, 50.169},  // B/cycle
+  {"mm_mcast_rate", 26.448, 45.503},  // B/cycle
+  {"mm_mcast_1d", 0.75782, 0.65388},  // 1
+  {"mm_handshake", 422.88, 774.13},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
-  {"mm_both_operands", 0.25, 0.145},  // 1
+  {"mm_both_operands", 0.27738, 0.14003},  // 1
   {"mm_coupling", 9, 10},  // 1
-  {"mm_write_rate", 86, 191},  // B/cycle
-  {"mm_write_1d", 0.59, 0.59},  // 1
-  {"dram_run", 1.4, 1.4},  // tiles
-  {"mm_fill", 860, 500},  // cycles
+  {"mm_write_rate", 86.369, 189.13},  // B/cycle
+  {"mm_write_1d", 0.56532, 0.457},  // 1
+  {"dram_run", 1.5862, 1.5862},  // tiles
+  {"mm_fill", 804.55, 502.25},  // cycles
   {"tilize_block", 12, 12},  // cycles
-  {"tilize_tile", 65, 65},  // cycles
+  {"tilize_tile", 65.034, 65.034},  // cycles
   {"tilize_start", 222, 222},  // cycles
-  {"stick_issue", 74, 74},  // cycles
-  {"stick_byte", 0.081, 0.081},  // cycles/B
-  {"stick_loop", 40, 40},  // cycles
+  {"stick_issue", 73.625, 73.625},  // cycles
+  {"stick_byte", 0.072568, 0.072568},  // cycles/B
+  {"stick_loop", 57.406, 57.406},  // cycles
   {"pad_word", 2.8, 2.8},  // cycles
-  {"untilize_block", 378, 378},  // cycles
-  {"untilize_tile", 55, 55},  // cycles
-  {"untilize_start", 660, 660},  // cycles
-  {"stick_write", 77, 77},  // cycles
+  {"untilize_block", 374.39, 374.39},  // cycles
+  {"untilize_tile", 54.499, 54.499},  // cycles
+  {"untilize_start", 670.55, 670.55},  // cycles
+  {"stick_write", 80.573, 80.573},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
-  {"write_stick", 46, 46},  // cycles
+  {"write_stick", 48.468, 48.468},  // cycles
   {"write_stick_byte", 0.004, 0.004},  // cycles/B
-  {"s2i_start", 300, 300},  // cycles
-  {"i2s_tile", 57, 57},  // cycles
-  {"i2s_tile_byte", 0.049, 0.049},  // cycles/B
+  {"s2i_start", 316.41, 316.41},  // cycles
+  {"i2s_tile", 50.586, 50.586},  // cycles
+  {"i2s_tile_byte", 0.044131, 0.044131},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
-  {"slice_stick", 113, 113},  // cycles
+  {"slice_stick", 109.65, 109.65},  // cycles
   {"slice_stick_byte", 0.053, 0.053},  // cycles/B
   {"slice_read_share", 0.6, 0.6},  // 1
-  {"slice_tile", 142, 142},  // cycles
+  {"slice_tile", 105.49, 105.49},  // cycles
   {"slice_copy_block", 82, 82},  // cycles
-  {"slice_copy_row", 24, 24},  // cycles
-  {"put_stick", 127, 127},  // cycles
+  {"slice_copy_row", 23.396, 23.396},  // cycles
+  {"put_stick", 128.44, 128.44},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
   {"face_line", 68, 68},  // cycles
   {"permute_block", 2268, 2268},  // cycles
-  {"permute_line", 37, 37},  // cycles
+  {"permute_line", 37.455, 37.455},  // cycles
   {"reshape_row", 391, 391},  // cycles
   {"reshape_stick", 277, 277},  // cycles
-  {"reshape_tile", 1323, 1323},  // cycles
-  {"reshape_segment", 58, 58},  // cycles
-  {"reshape_page", 713, 713},  // cycles
+  {"reshape_tile", 1235.9, 1235.9},  // cycles
+  {"reshape_segment", 66.73, 66.73},  // cycles
+  {"reshape_page", 717.33, 717.33},  // cycles
   {"row_stick", 62, 62},  // cycles
   {"row_stick_byte", 0.15, 0.15},  // cycles/B
   {"row_unaligned", 85, 85},  // cycles
   {"concat_tile", 313, 313},  // cycles
   {"sample_point", 140, 140},  // cycles
-  {"halo_local_rate", 32.4, 32.4},  // B/cycle
-  {"halo_run", 26, 26},  // cycles
+  {"halo_local_rate", 34.513, 34.513},  // B/cycle
+  {"halo_run", 24.794, 24.794},  // cycles
   {"halo_pad_rate", 38, 38},  // B/cycle
   {"halo_block", 31, 31},  // cycles
-  {"conv_start", 810, 810},  // cycles
-  {"conv_mac", 20.4, 20.4},  // cycles
-  {"conv_mac_phase", 16, 16},  // cycles
+  {"conv_start", 755.07, 755.07},  // cycles
+  {"conv_mac", 17.582, 17.582},  // cycles
+  {"conv_mac_phase", 16.054, 16.054},  // cycles
   {"conv_subblock", 38, 38},  // cycles
-  {"conv_accumulate", 33, 33},  // cycles
+  {"conv_accumulate", 21.182, 21.182},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 76, 76},  // cycles
-  {"conv_weight_byte", 0.0169, 0.0169},  // cycles/B
-  {"conv_stick", 13.2, 13.2},  // cycles
-  {"conv_stick_byte", 0.021, 0.021},  // cycles/B
-  {"conv_coupling", 2.5, 2.5},  // 1
-  {"conv_untilize", 214, 214},  // cycles
-  {"conv_mcast_block", 600, 600},  // cycles
+  {"conv_weight_tile", 72.285, 72.285},  // cycles
+  {"conv_weight_byte", 0.016418, 0.016418},  // cycles/B
+  {"conv_stick", 12.652, 12.652},  // cycles
+  {"conv_stick_byte", 0.020521, 0.020521},  // cycles/B
+  {"conv_coupling", 2.2642, 2.2642},  // 1
+  {"conv_untilize", 209.06, 209.06},  // cycles
+  {"conv_mcast_block", 395.32, 395.32},  // cycles
   {"conv_mcast_tile", 18, 18},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
-  {"norm_core", 713, 713},  // cycles
+  {"norm_core", 667.96, 667.96},  // cycles
   {"norm_row", 2500, 2500},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
   {"softmax_row", 17000, 8900},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
-  {"groupnorm_start", 12900, 12900},  // cycles
+  {"groupnorm_start", 11765, 11765},  // cycles
   {"groupnorm_tile", 1150, 1150},  // cycles
-  {"groupnorm_group_tile", 765, 765},  // cycles
-  {"drain_rate", 4, 10},  // B/cycle
+  {"groupnorm_group_tile", 705.6, 705.6},  // cycles
+  {"drain_rate", 18.382, 19.495},  // B/cycle
 };
 
 }  // namespace
