@@ -65,7 +65,10 @@ WRAPPED = {
                    slice="dram_slice_config") + ", mirror_kernel: bool = True",
     "ttnn.operations.conv2d.prepare_conv_transpose2d_bias": "bias_tensor: Tensor, "
     + _CONV.format(weights="", extra="", bias="", slice="dram_slice_config"),
+    "ttnn.operations.pool.prepare_grid_sample_grid": "grid: Tensor, input_shape: Sequence[int], mode: str = bilinear, padding_mode: str = zeros, "
+    "align_corners: bool = False, output_dtype: DataType | None = None",
 }
+_POSITIONAL = ("grid", "input_shape")
 
 
 class Table:
@@ -88,8 +91,8 @@ def wrapped_signature(text: str) -> dict[str, Any]:
     for part in re.split(r",\s+(?=\w+:)", " ".join(text.split())):
         name, rest = part.split(": ", 1)
         kind, _, default = rest.partition(" = ")
-        value: Any = {"None": None, "True": True}.get(default, default)
-        params.append([name, "K", kind] + ([value] if default else []))
+        value: Any = {"None": None, "True": True, "False": False}.get(default, default)
+        params.append([name, "" if name in _POSITIONAL else "K", kind] + ([value] if default else []))
     return {"p": params, "r": "Tensor"}
 
 
