@@ -17,6 +17,7 @@ from alchemist.passes import lower
 from alchemist.passes.registry import PASSES, functions, register
 
 TTIR_PIPELINE = (
+    "inline-calls",
     "keep-rank",
     "fold",
     "implicit-broadcast",

@@ -423,6 +423,24 @@ def test_embedding_ids_are_unsigned_and_tables_bfloat16() -> None:
     assert any(text and "bfloat16" in text for text in note)
 
 
+def test_private_functions_are_inlined() -> None:
+    net = build(lambda g, x: g("exp", x), X)
+    func = next(op for op in net.ops if isinstance(op, FuncOp))
+    inner = Builder.function(net, "twice", [("", tensor((2, 4, 64), F), "", None)], visibility="private")
+    inner.ret([inner.op("ttir.add", [inner.args[0], inner.args[0]], {}, [tensor((2, 4, 64), F)])])
+    outer = Builder.function(net, "thrice", [("", tensor((2, 4, 64), F), "", None)], visibility="private")
+    outer.ret([outer.op("ttir.abs", [*outer.call("twice", outer.args, [tensor((2, 4, 64), F)])], {}, [tensor((2, 4, 64), F)])])
+    end = func.body.block.last_op
+    assert end is not None
+    end.operands[0] = Builder.before(end).call("thrice", [end.operands[0]], [tensor((2, 4, 64), F)])[0]
+    inputs = arrays(net)
+    want = run_ttir(net, inputs)[0]
+    run_named(net, "inline-calls")
+    assert names(net) == ["exp", "add", "abs"]
+    assert [op.sym_name.data for op in net.ops if isinstance(op, FuncOp)] == ["forward"]
+    np.testing.assert_allclose(run_ttir(net, inputs)[0], want)
+
+
 def test_the_given_module_is_left_alone() -> None:
     net = build(attention, HIDDEN, SQUARE, SQUARE, SQUARE)
     before = print_module(net)

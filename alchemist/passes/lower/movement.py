@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
+from alchemist.ir.layout import TTNNLayout
 from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.eltwise import broadcast_to
@@ -354,11 +355,25 @@ def update_cache(c: Lowering, op: Operation) -> None:
         c.set(result, value)
 
 
+def _one_user_per_core(c: Lowering, value: SSAValue) -> SSAValue:
+    """[1, B, H, D] height-sharded in L1, a user's heads on each of B cores (rows of eight): what the update reads."""
+    dims = shape(value)
+    users = dims[1]
+    whole, rest = divmod(users, 8)
+    ranges = ([((0, 0), (7, whole - 1))] if whole else []) + ([((0, whole), (rest - 1, whole))] if rest else [])
+    to = TTNNLayout.make(dims, layout(value).dtype, TILE, "l1", "height_sharded", (users, 1), tuple(ranges))
+    made: SSAValue = c.b.op("ttnn.to_memory_config", [value], {}, [to.type_for(dims)])
+    return made
+
+
 @rule("paged_update_cache", "paged_fill_cache")
 def paged_cache(c: Lowering, op: Operation) -> None:
     name = op.name.removeprefix("ttir.")
     cache = c.get(op.operands[0], TILE)
-    operands = [cache, c.get(op.operands[1], TILE, layout(cache).dtype)]
+    update = c.get(op.operands[1], TILE, layout(cache).dtype)
+    if name == "paged_update_cache":
+        update = _one_user_per_core(c, update)
+    operands = [cache, update]
     for group in ("update_index", "page_table", "batch_idx_tensor"):
         if group in {g.name for g in op.info.operands}:  # type: ignore[attr-defined]
             value = access.operand(op, group)

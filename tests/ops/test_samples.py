@@ -1,0 +1,71 @@
+"""Samples of every TTNN op: the reference gives the shapes that the sample promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from alchemist.ir.dialects import op_info, op_table
+from alchemist.ops import TTIR_OPS, TTNN_OPS
+from alchemist.ops.spec import OpSpec, Sample
+from alchemist.ops.table import rows, support_table
+
+LATER = {
+    "adamw", "aggregate_tensor", "all_gather", "all_reduce", "all_reduce_async", "all_to_all_combine", "all_to_all_dispatch",
+    "all_to_all_dispatch_metadata", "alloc", "allocate_moe_compute_semaphore", "begin_trace_capture", "bitcast_convert",
+    "capture_or_execute_trace", "create_global_semaphore", "d2m_subgraph", "distribute_tensor", "distributed_layer_norm",
+    "distributed_rms_norm", "dit_rms_norm_unary_fused", "embedding_bw", "end_trace_capture", "execute_trace", "flash_mla_prefill",
+    "gelu_bw", "generic", "indexer_score_dsa", "mesh_partition", "moe_compute", "moe_expert_token_remap", "moe_gpt",
+    "paged_flash_multi_latent_attention_decode", "point_to_point", "prepare_moe_compute_w0_w1_weights",
+    "prepare_moe_compute_w2_weights", "reduce_scatter", "reset_global_semaphore", "sdpa_bw", "sdpa_fw",
+    "selective_reduce_combine", "sparse_matmul", "topk_router_gpt", "tt_lang_op", "to_tensor_spec", "write_tensor", "get_device",
+}  # fmt: skip
+"""Collectives, traces, semaphores, training and vendor specials, names that the Python package lacks, and get_device."""
+
+SAMPLED = [(spec, sample) for spec in TTNN_OPS.values() for sample in spec.samples]
+
+
+def arguments(sample: Sample) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    made = []
+    for dims, dtype in sample.inputs:
+        if dtype in ("uint32", "int32", "uint16"):
+            made.append(rng.integers(0, 8, dims).astype(np.int64))
+        else:
+            made.append(rng.uniform(0.1, 0.9, dims).astype(np.float32))
+    return made
+
+
+@pytest.mark.parametrize(("spec", "sample"), SAMPLED, ids=lambda x: x.name if isinstance(x, OpSpec) else str(x.inputs))
+def test_reference_of_sample(spec: OpSpec, sample: Sample) -> None:
+    assert set(sample.attributes) <= set(op_info(spec.name).attributes), "an attribute that the IR op lacks"
+    if spec.reference is None:
+        pytest.skip("no reference: " + spec.doc)
+    outputs = spec.reference(arguments(sample), sample.attributes, sample.outputs)
+    assert [np.shape(out) for out in outputs] == [tuple(shape) for shape in sample.outputs]
+    assert all(np.isfinite(np.asarray(out, np.float64)).all() for out in outputs)
+
+
+def test_every_inference_op_is_described() -> None:
+    missing = {name.removeprefix("ttnn.") for name in op_table("ttnn")} - {name.removeprefix("ttnn.") for name in TTNN_OPS}
+    assert missing == LATER
+
+
+def test_operands_and_attributes_exist_in_the_ir() -> None:
+    for spec in TTNN_OPS.values():
+        info = op_info(spec.name)
+        operands = {group.name for group in info.operands}
+        for arg in spec.args:
+            source, _, name = arg.source.partition(":")
+            if source == "operand":
+                assert name in operands, f"{spec.name}: {name}"
+            if source == "attr" and "." not in name:
+                assert name in info.attributes, f"{spec.name}: {name}"
+    assert all(name in op_table("ttir") for name in TTIR_OPS)
+
+
+def test_table() -> None:
+    text = support_table()
+    assert "ttnn.softmax" in text and "ttir.conv2d" in text
+    assert len(rows()) == len(op_table("ttnn")) + len(op_table("ttir"))
+    assert support_table(markdown=True).count("\n| ttnn.") == len(op_table("ttnn"))
