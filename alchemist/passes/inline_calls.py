@@ -60,5 +60,6 @@ def inline_calls(module: ModuleOp, options: CompilerOptions) -> None:
                     pending.append((op, (*stack, name)))
                 op = op.next_op if op is not None else None
     for name in inlined:
-        if table[name].sym_visibility is not None and table[name].sym_visibility.data == "private":
+        visibility = table[name].sym_visibility
+        if visibility is not None and visibility.data == "private":
             erase(table[name])

@@ -66,6 +66,7 @@ def test_operands_and_attributes_exist_in_the_ir() -> None:
 
 def test_table() -> None:
     text = support_table()
-    assert "ttnn.softmax" in text and "ttir.conv2d" in text
+    assert "ttnn.softmax" in text
+    assert "ttir.conv2d" in text
     assert len(rows()) == len(op_table("ttnn")) + len(op_table("ttir"))
     assert support_table(markdown=True).count("\n| ttnn.") == len(op_table("ttnn"))

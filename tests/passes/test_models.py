@@ -75,7 +75,7 @@ def _check(captured: FrontendResult, lowered: Lowered) -> Counter[str]:
     return Counter(op.name.removeprefix("ttnn.") for op in forward.body.block.ops)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["bert", *(pytest.param(name, marks=pytest.mark.slow) for name in MODELS if name != "bert")])
 def test_torch_model(name: str) -> None:
     from alchemist.frontends.torch import capture
 
@@ -87,6 +87,7 @@ def test_torch_model(name: str) -> None:
     assert {op: found[op] for op in expected} == expected
 
 
+@pytest.mark.slow
 def test_flax_block() -> None:
     jax = pytest.importorskip("jax")
     linen = pytest.importorskip("flax.linen")
