@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 import black
+from black.mode import TargetVersion
+from black.parsing import InvalidInput
 
 from alchemist.errors import InternalError
 from alchemist.program import model
@@ -19,7 +21,7 @@ __all__ = ["emit"]
 
 _MAX_BLACK_LINES = 4000
 """Longer files keep the printer's own line breaks: black does about a thousand lines a second."""
-_MODE = black.Mode(line_length=WIDTH, target_versions={black.TargetVersion.PY311})
+_MODE = black.Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 
 
 def emit(program: model.Program) -> dict[str, str]:
@@ -76,7 +78,7 @@ def _formatted(name: str, text: str) -> str:
         if text.count("\n") > _MAX_BLACK_LINES:
             return text.rstrip("\n") + "\n"
         return black.format_str(text, mode=_MODE)
-    except (SyntaxError, ValueError, black.InvalidInput) as error:
+    except (SyntaxError, ValueError, InvalidInput) as error:
         line = getattr(error, "lineno", None) or 1
         around = "\n".join(text.splitlines()[max(line - 4, 0) : line + 3])
         raise InternalError(f"the text of {name} is not Python: {error}", location=f"{name}:{line}", got=around) from error

@@ -97,8 +97,8 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
         if definition.method:
             candidates.append(snake_case(definition.method.lstrip("_")))
         candidates.append(snake_case(class_label(definition)))
-        attribute = next((part for part in reversed(definition.path.split(".")) if part and not part.isdigit()), "")
-        if attribute and not definition.method:
+        attribute = definition.path.rpartition(".")[2]  # an element of a list has none
+        if attribute and not attribute.isdigit() and not definition.method:
             candidates.append(snake_case(attribute))
         definition.name = _numbered(candidates, taken)
         taken.add(definition.name)
@@ -293,7 +293,7 @@ def _facts(
         ("Inputs", ", ".join(spelled(value.name, value.type) for value in root.parameters) or "none"),
         ("Outputs", ", ".join(spelled(one.name, value.type) for one, value in zip(outputs, graph.outputs, strict=True)) or "none"),
     ]
-    changed = options.changed()
+    changed = {key: value for key, value in options.changed().items() if key != "dump_irs"}
     if changed:
         rows.append(("Options", "  ".join(f"{key}={value}" for key, value in changed.items())))
     rows.append(("Made by", f"alchemist {_version()}" + (f" from {made_from}" if made_from else "")))

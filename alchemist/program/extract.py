@@ -89,7 +89,8 @@ class _Extraction:
         self._const_evals: list[ConstEval] = []
 
     def graph(self, forward: FuncOp) -> Graph:
-        inputs, weights = [], []
+        inputs: list[Value] = []
+        weights: list[Value] = []
         environment: dict[SSAValue, Value] = {}
         described = access.argument_attrs(forward)
         for index, argument in enumerate(forward.args):
@@ -134,7 +135,8 @@ class _Extraction:
             for argument, value in zip(function.args, op.operands, strict=True)
         )
         nodes: list[Node] = []
-        outputs = self._block(function, dict(zip(function.args, inputs, strict=True)), nodes)
+        inner: dict[SSAValue, Value] = dict(zip(function.args, inputs, strict=True))
+        outputs = self._block(function, inner, nodes)
         results = tuple(Value(value.type) for value in outputs)
         environment.update(zip(op.results, results, strict=True))
         self._const_evals.append(ConstEval(name, inputs, tuple(nodes), outputs, results))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
-from alchemist.ir.location import Frame, SourceInfo
+from alchemist.ir.location import Frame, Scope, SourceInfo
 from alchemist.program import weights as weight_names
 from alchemist.program.graph import Graph, Node, Value, skeleton
 from alchemist.program.model import Key
@@ -253,6 +253,11 @@ def _first_source(tree: Group) -> SourceInfo | None:
     return None
 
 
+def framed_scopes(info: SourceInfo) -> list[Scope]:
+    """Modules whose forward is a frame of the op: all but those of torch.nn, of which front ends drop the frames."""
+    return [scope for index, scope in enumerate(info.scopes) if index == 0 or not scope.class_name.startswith("torch.nn.")]
+
+
 def frame_at(info: SourceInfo, level: int, sources: Sources) -> Frame | None:
     """The statement of the module at `level` of the op's chain: its line in that module's forward, None if unknown.
 
@@ -264,8 +269,9 @@ def frame_at(info: SourceInfo, level: int, sources: Sources) -> Frame | None:
         return frames[-1]
     if not frames or level >= len(chain):
         return None
-    if len(frames) == len(chain):
-        return frames[level]
+    framed = framed_scopes(info)
+    if len(frames) == len(framed):
+        return frames[framed.index(chain[level])]
     current, found = 0, None
     for frame in frames:
         following = next(

@@ -205,9 +205,11 @@ class _Preparation:
         def form(name: str) -> model.Key:
             return keys.get(name, (name,))
 
+        shown: list[str] = []
         for group in _groups(recipes):
             first = group[0]
             comments = self._comments(first) if len(group) == 1 else []
+            comments, shown = ([] if comments == shown else comments), comments
             if len(group) < 3 or first.suffix is None:
                 for one in group:
                     out += self._one(one, form(one.key), [form(file) for file in one.files], comments)

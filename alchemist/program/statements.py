@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from alchemist.ir.location import Frame, SourceInfo
 from alchemist.program import model
-from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, reads, writes
+from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, reads, writes
 from alchemist.program.graph import Node, TensorType, Value, map_raw, values_of
 from alchemist.program.names import RESERVED, identifier, result_name, unique
 from alchemist.program.scopes import chain_of_source, is_library
@@ -157,11 +157,11 @@ class Body:
         group: set[tuple[str, int]] = set()
         inherited = set(held.values())
         for index, item in enumerate(items):
-            comments, keys = self._comments(item)
-            if not quiet and keys and not keys <= group:
-                out += [model.Blank(), *[model.Comment(text) for text in comments]]
-                group = keys
-            elif not keys and isinstance(item, LoopItem):
+            comments = self._comments(item)
+            if not quiet and not comments.keys() <= group:
+                out += [model.Blank(), *[model.Comment(text) for key, text in comments.items() if key not in group]]
+                group = set(comments) | (group if group & comments.keys() else set())
+            elif not comments and isinstance(item, LoopItem):
                 out.append(model.Blank())
                 group = set()
             if isinstance(item, LoopItem):
@@ -336,18 +336,18 @@ class Body:
 
     # ----------------------------------------------------------------------------------------------------------- comments
 
-    def _comments(self, item: Item) -> tuple[list[str], set[tuple[str, int]]]:
-        """Texts and identities of the source statements that the item implements."""
+    def _comments(self, item: Item) -> dict[tuple[str, int], str]:
+        """Identities and texts of the source statements that the item implements, in their order."""
         parts = item.body if isinstance(item, LoopItem) else [item]
         if len(parts) > 1:
-            return [], set()
+            return {}
         texts: dict[tuple[str, int], str] = {}
         for info, frame in _display_frames(parts[0], self._context.sources, self._level):
             statement = self._context.sources.statement(frame)
             line = statement.line if statement else frame.line
             texts.setdefault((frame.file, line), self._context.comment(frame, statement, info.op))
         ordered = sorted(texts, key=lambda key: (list(texts)[0][0] != key[0], key))
-        return [texts[key] for key in ordered], set(texts)
+        return {key: texts[key] for key in ordered}
 
     def _shape_note(self, node: Node) -> str:
         if not node.results or any(arg.name == "shape" for arg, _ in node.arguments):
@@ -462,17 +462,15 @@ class Body:
         module: list[str] = []
         if item.spec.name in MOVING or item.spec.name == "ttnn.typecast":
             module += self._moved_names(item)
-        weight = next((value.key.rpartition(".")[0] for value in item.inputs() if value.key), "")
-        if weight and len(item.sources) > 1:
-            module.append(_last_word(weight))
-        for info in item.sources[-1:]:
-            chain = chain_of_source(info)
-            if len(chain) > self._level + 1 and self._level >= 0:
-                module.append(_last_word(chain[self._level + 1].path))
-            elif info.scopes and is_library(info.scopes[-1].class_name) and info.scopes[-1].path:
-                module.append(_last_word(info.scopes[-1].path))
-        if weight and len(item.sources) <= 1:
-            module.append(_last_word(weight))
+        info = item.sources[-1] if item.sources else SourceInfo()
+        chain = chain_of_source(info)
+        dissolved = _last_word(chain[self._level + 1].path) if 0 <= self._level < len(chain) - 1 else ""
+        leaf = info.scopes[-1] if info.scopes and is_library(info.scopes[-1].class_name) else None
+        weight = next((_last_word(value.key.rpartition(".")[0]) for value in item.inputs() if value.key), "")
+        # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
+        own = _last_word(leaf.path) if leaf is not None else ""
+        module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
+        module = [name for name in module if name]
         return module, [result_name(item.spec.target)]
 
     def _moved_names(self, node: Node) -> list[str]:
@@ -529,12 +527,20 @@ def _display_frames(item: Item, sources: Sources, level: int) -> list[tuple[Sour
     if isinstance(item, LoopItem):
         return []
     if isinstance(item, Node):
-        return [(info, info.frames[-1]) for info in item.sources if info.frames]
+        return [(info, _innermost(info, sources)) for info in item.sources if info.frames]
     if item.source is None:
         return []
     place = len(item.chain) - 1 if item.function.method else max(len(item.chain) - 2, level)
     frame = frame_at(item.source, place, sources) or frame_at(item.source, level, sources)
     return [(item.source, frame)] if frame else []
+
+
+def _innermost(info: SourceInfo, sources: Sources) -> Frame:
+    """The op's statement in model code: that of the module that uses an activation, not the activation's own."""
+    chain = chain_of_source(info)
+    if chain and len(info.frames) == len(framed_scopes(info)):
+        return frame_at(info, len(chain) - 1, sources) or info.frames[-1]
+    return info.frames[-1]
 
 
 def _last_word(path: str) -> str:

@@ -1,0 +1,137 @@
+"""C++ text: literals, calls, hostile strings, golden files, and what the compiler says about it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import emit_cpp
+from alchemist.ops.spec import Arg, Kind
+from alchemist.options import CompilerOptions
+from alchemist.program import build_program, model
+from emit_cpp.text import quoted
+from emit_cpp.values import render
+from tests.emit.test_python import HOSTILE, hostile_program
+from tests.program.models import transformer
+
+GOLDEN = Path(__file__).parent / "golden"
+INCLUDE = Path(__file__).parents[2] / "ttnn_shim" / "include"
+COMPILER = shutil.which("g++")
+GENERATED = ("main.cpp", "consteval.cpp")
+
+
+def compile_all(directory: Path, files: dict[str, str], *, warnings: bool = True) -> None:
+    """Compiles every source for syntax and types against the shim's headers (TT-NN's own signatures)."""
+    if COMPILER is None:
+        pytest.skip("no g++")
+    for name, content in files.items():
+        (directory / name).write_text(content)
+    flags = ["-Wall", "-Wextra", "-Werror"] if warnings else []
+    for name in files:
+        if name.endswith(".cpp"):
+            command = [COMPILER, "-fsyntax-only", "-std=c++20", *flags, f"-I{INCLUDE}", '-DPROGRAM_DIR="."', name]
+            done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{name}\n{done.stderr[:4000]}"
+
+
+@pytest.mark.parametrize(
+    ("value", "arg", "text"),
+    [
+        (model.Literal(1e-12), Arg("epsilon", "", Kind.FLOAT), "1e-12f"),
+        (model.Literal(2), Arg("scale", "", Kind.FLOAT), "2.0f"),
+        (model.Literal(float("-inf")), Arg("value", "", Kind.SCALAR), "-std::numeric_limits<float>::infinity()"),
+        (model.Literal(1e300), Arg("value", "", Kind.SCALAR), "std::numeric_limits<float>::max()"),
+        (model.Literal(3), Arg("value", "", Kind.SCALAR), "3"),
+        (model.Literal(True), Arg("flag", "", Kind.BOOL), "true"),
+        (model.Literal("gelu"), Arg("activation", "", Kind.STR, cpp_type="std::string"), 'std::string("gelu")'),
+        (
+            model.Items((model.Literal(3), model.Literal(3))),
+            Arg("kernel_size", "", Kind.INT_LIST, cpp_type="std::array<uint32_t, 2>"),
+            "std::array<uint32_t, 2>{3, 3}",
+        ),
+        (
+            model.Items(tuple(model.Literal(one) for one in (1, 1, 2, 2))),
+            Arg("padding", "", Kind.INT_LIST, cpp_type="std::array<uint32_t, 2>"),
+            "std::array<uint32_t, 4>{1, 1, 2, 2}",
+        ),
+        (model.Items((model.Literal(1), model.Literal(64))), Arg("shape", "", Kind.SHAPE), "ttnn::Shape({1, 64})"),
+        (model.DType("bfloat16"), Arg("dtype", "", Kind.DTYPE), "ttnn::DataType::BFLOAT16"),
+        (model.WeightRef(("layer.", model.Index("i"), ".w")), None, 'weights["layer." + std::to_string(i) + ".w"]'),
+    ],
+)
+def test_values(value: model.Value, arg: Arg | None, text: str) -> None:
+    assert render(value, arg) == text
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_string_literals(text: str, tmp_path: Path) -> None:
+    literal = quoted(text)
+    assert "\n" not in literal
+    if COMPILER is None:
+        pytest.skip("no g++")
+    (tmp_path / "a.cpp").write_text(
+        "#include <string_view>\nconstexpr std::string_view text(" + literal + f", {len(text.encode())});\n"
+        + "".join(
+            f"static_assert(static_cast<unsigned char>(text[{index}]) == {byte});\n" for index, byte in enumerate(text.encode())
+        )
+    )
+    subprocess.run([COMPILER, "-fsyntax-only", "-std=c++20", "a.cpp"], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_models(text: str, tmp_path: Path) -> None:
+    made = hostile_program(text)
+    files = emit_cpp.emit(build_program(made.module, made, CompilerOptions(), "cpp"))
+    generated = {name: files[name] for name in GENERATED if name in files}
+    for content in generated.values():
+        assert "\u202e" not in content and "\x1b" not in content and "\x00" not in content
+        assert not any("//" in line and line.endswith("\\") for line in content.splitlines())
+    headers = {name: content for name, content in files.items() if name.endswith(".hpp")}
+    compile_all(tmp_path, generated | headers)
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_golden(split: bool, tmp_path: Path) -> None:
+    """`UPDATE_GOLDEN=1 pytest tests/emit` rewrites the files."""
+    made = transformer(3)
+    files = emit_cpp.emit(build_program(made.module, made, CompilerOptions(split_consteval=split), "cpp"))
+    compile_all(tmp_path, files)
+    folder = GOLDEN / ("transformer_cpp" if split else "transformer_cpp_one_file")
+    if os.environ.get("UPDATE_GOLDEN"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in GENERATED:
+            if name in files:
+                (folder / f"{name}.txt").write_text(files[name])
+    assert {path.name for path in folder.iterdir()} == {f"{name}.txt" for name in GENERATED if name in files}
+    for path in folder.iterdir():
+        content = files[path.name.removesuffix(".txt")]
+        assert content == path.read_text()
+        assert max(len(line) for line in content.splitlines()) <= 112
+
+
+def test_parameters_are_never_assigned() -> None:
+    """C++ parameters are const: what Python rebinds gets another name."""
+    made = transformer(2)
+    program = build_program(made.module, made, CompilerOptions(), "cpp")
+    for function in (*program.functions, *program.prepare):
+        names = {parameter.name for parameter in function.parameters}
+        for one in model.statements(function.body):
+            if isinstance(one, model.Call | model.CallFunction):
+                assert not names & {result for result in one.results if isinstance(result, str)}
+
+
+def test_same_structure_in_both_languages() -> None:
+    made = transformer(3)
+    python, cpp = (build_program(made.module, made, CompilerOptions(), language) for language in ("python", "cpp"))
+    assert [function.name for function in python.functions] == [function.name for function in cpp.functions]
+    assert [function.name for function in python.prepare] == [function.name for function in cpp.prepare]
+    assert python.constants == cpp.constants
+    comments = [
+        [one.text for function in program.functions for one in model.statements(function.body) if isinstance(one, model.Comment)]
+        for program in (python, cpp)
+    ]
+    assert comments[0] == comments[1] != []
