@@ -30,7 +30,7 @@ from alchemist.ir.dialects import TTOp, op_classes
 from alchemist.ir.lexer import BARE, BLOCK, INTEGER, STRING, VALUE
 from alchemist.ir.verify import verify_module
 
-FOREIGN = ("stablehlo", "chlo")
+FOREIGN = ("stablehlo", "chlo", "sdy")
 _KNOWN: dict[str, type[Operation]] = {
     "builtin.module": ModuleOp,
     "func.func": FuncOp,

@@ -71,6 +71,75 @@ class Transformer(nnx.Module):
         return {"logits": self.head(self.norm(x))}
 
 
+class ResidualBlock(nnx.Module):
+    def __init__(self, width_in: int, width: int, stride: int, rngs: nnx.Rngs) -> None:
+        self.conv1 = nnx.Conv(width_in, width, (3, 3), strides=stride, use_bias=False, rngs=rngs)
+        self.norm1 = nnx.BatchNorm(width, use_running_average=True, rngs=rngs)
+        self.conv2 = nnx.Conv(width, width, (3, 3), use_bias=False, rngs=rngs)
+        self.norm2 = nnx.BatchNorm(width, use_running_average=True, rngs=rngs)
+        self.shortcut = nnx.Conv(width_in, width, (1, 1), strides=stride, use_bias=False, rngs=rngs)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        y = nnx.relu(self.norm1(self.conv1(x)))
+        return nnx.relu(self.norm2(self.conv2(y)) + self.shortcut(x))
+
+
+class ResNet(nnx.Module):
+    def __init__(self, rngs: nnx.Rngs) -> None:
+        self.stem = nnx.Conv(3, 8, (7, 7), strides=2, rngs=rngs)
+        self.blocks = nnx.List([ResidualBlock(8, 8, 1, rngs), ResidualBlock(8, 16, 2, rngs)])
+        self.head = nnx.Linear(16, 10, rngs=rngs)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        x = nnx.max_pool(nnx.relu(self.stem(x)), (3, 3), strides=(2, 2), padding="SAME")
+        for block in self.blocks:
+            x = block(x)
+        return self.head(jnp.mean(x, axis=(1, 2)))
+
+
+class VisionTransformer(nnx.Module):
+    def __init__(self, rngs: nnx.Rngs) -> None:
+        self.patch = nnx.Conv(3, 32, (4, 4), strides=(4, 4), padding="VALID", rngs=rngs)
+        self.token = nnx.Param(jnp.zeros((1, 1, 32)))
+        self.positions = nnx.Param(jnp.full((1, 17, 32), 0.1))
+        self.block = Block(32, 4, rngs)
+        self.norm = nnx.LayerNorm(32, rngs=rngs)
+        self.dropout = nnx.Dropout(0.1, deterministic=True, rngs=rngs)
+        self.head = nnx.Linear(32, 10, rngs=rngs)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        x = self.patch(x)
+        x = x.reshape(x.shape[0], -1, 32)
+        x = jnp.concatenate([jnp.tile(self.token[...], (x.shape[0], 1, 1)), x], 1) + self.positions
+        return self.head(self.norm(self.block(self.dropout(x), None))[:, 0])
+
+
+class Recurrent(nnx.Module):
+    def __init__(self, rngs: nnx.Rngs) -> None:
+        self.rnn = nnx.RNN(nnx.LSTMCell(4, 8, rngs=rngs))
+        self.out = nnx.Linear(8, 2, rngs=rngs)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return self.out(self.rnn(x)[:, -1])
+
+
+class AutoEncoder(nnx.Module):
+    def __init__(self, rngs: nnx.Rngs) -> None:
+        self.encode = nnx.Conv(1, 8, (3, 3), strides=2, rngs=rngs)
+        self.norm = nnx.GroupNorm(8, num_groups=2, rngs=rngs)
+        self.decode = nnx.ConvTranspose(8, 1, (3, 3), strides=2, rngs=rngs)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return nnx.sigmoid(self.decode(nnx.silu(self.norm(self.encode(x)))))
+
+
+def masked_attention(x: jax.Array, keep: jax.Array) -> jax.Array:
+    """Attention over x [batch, length, heads, size] to the positions that `keep` [batch, length] names."""
+    scores = jnp.einsum("bqhd,bkhd->bhqk", x, x) / 4.0
+    weights = jax.nn.softmax(jnp.where(keep[:, None, None, :], scores, -1e9), -1)
+    return jnp.einsum("bhqk,bkhd->bqhd", weights, x)
+
+
 class LinenMLP(linen.Module):
     @linen.compact
     def __call__(self, x: jax.Array) -> jax.Array:

@@ -62,6 +62,34 @@ def test_transformer() -> None:
     assert [output.name for output in result.outputs] == ["logits"]
 
 
+@pytest.mark.parametrize(
+    ("model", "shape", "expected"),
+    [
+        (models.ResNet, (1, 32, 32, 3), {"conv2d": 7, "batch_norm_inference": 4, "mean": 1, "max_pool2d": 1}),
+        (models.VisionTransformer, (2, 16, 16, 3), {"conv2d": 1, "scaled_dot_product_attention": 1, "gelu": 1}),
+        (models.Recurrent, (2, 5, 4), {"sigmoid": 15, "tanh": 10}),
+        (models.AutoEncoder, (2, 8, 8, 1), {"conv2d": 1, "conv_transpose2d": 1, "sigmoid": 2}),
+    ],
+)
+def test_architectures(model: Any, shape: tuple[int, ...], expected: dict[str, int]) -> None:
+    graphdef, state = split(model(nnx.Rngs(0)))
+    result = check(models.forward, (graphdef, state, jax.random.normal(KEY, shape)), tolerance=1e-3)
+    counts = op_counts(result)
+    assert {name: counts[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_functions(masked: bool) -> None:
+    x = jax.random.normal(KEY, (2, 8, 4, 16))
+    if masked:
+        result = check(models.masked_attention, (x, jnp.arange(8)[None] < jnp.array([[5], [8]])))
+    else:
+        result = check(lambda q, k: jax.nn.dot_product_attention(q, k, k), (x, x[:, ::-1]))
+    counts = op_counts(result)
+    assert counts["scaled_dot_product_attention"] == 1
+    assert counts["matmul"] == counts["softmax"] == counts["exp"] == 0
+
+
 def test_sources() -> None:
     """Scopes say which module an op belongs to, frames which line of the model; both also without weights."""
     graphdef, state = split(models.Transformer(50, 32, 4, 2, nnx.Rngs(0)))

@@ -62,6 +62,12 @@ ELTWISE: list[Case] = [
     ("bool to float", lambda x: (x > 0).astype(jnp.float32), (X,)),
     ("iota", lambda x: x + jnp.arange(4.0), (X,)),
     ("constant array", lambda x: x @ jnp.asarray(np.arange(12.0).reshape(4, 3), jnp.float32), (X,)),
+    ("round", lambda x: jnp.round(x * 4), (X,)),
+    ("round halves", jnp.round, (jnp.arange(-4.0, 4.0, 0.5),)),
+    ("sinh", jnp.sinh, (X,)),
+    ("cosh", jnp.cosh, (X,)),
+    ("floor divide", lambda x: jnp.floor_divide(x, 0.3), (X,)),
+    ("mod", lambda x: jnp.mod(x, 0.7), (X,)),
     ("relu6", lambda x: jax.nn.relu6(x * 10), (X,)),
     ("stop gradient", lambda x: lax.stop_gradient(x) + 1, (X,)),
     ("jit inside", lambda x: jax.jit(lambda v: v * 2)(x) + jax.jit(lambda v: v * 2)(x + 1), (X,)),
@@ -120,6 +126,10 @@ SHAPES: list[Case] = [
         (X, Y[:1], jnp.array([1])),
     ),
     ("set", lambda t, u: t.at[:, 1].set(u), (X, Y[:, 0])),
+    ("add rows", lambda t, u, i: t.at[i].add(u), (X, Y[:2], jnp.array([2, 2]))),
+    ("add columns", lambda t, u, i: t.at[:, i].add(u), (X, Y[:, :2], jnp.array([3, 0]))),
+    ("segment sum", lambda x: jax.ops.segment_sum(x, jnp.array([0, 1, 0]), 2), (X,)),
+    ("image resize", lambda x: jax.image.resize(x, (2, 16, 16, 3), "bilinear"), (IMAGE,)),
     ("set window", lambda t, u: t.at[1:, 1:3].set(u), (X, Y[:2, :2])),
 ]
 REDUCTIONS: list[Case] = [

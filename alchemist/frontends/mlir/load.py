@@ -19,7 +19,6 @@ from alchemist.frontends.stablehlo import Input, convert
 from alchemist.ir.access import argument_attrs, element_type, entry_function, result_attrs, shape
 from alchemist.ir.attributes import enum, numpy_dtype
 from alchemist.ir.location import from_location
-from alchemist.ir.parser import FOREIGN
 from alchemist.ir.text import parse
 
 Array = np.ndarray[Any, Any]
@@ -52,7 +51,7 @@ def load(
     names = _argument_names(entry)
     kinds = [_kind(facts.get("ttcore.argument_type", "")) for facts in argument_attrs(entry)]
     results = _result_names(entry)
-    if any(op.name.split(".")[0] in FOREIGN for op in module.walk()):
+    if any(op.name.startswith(("stablehlo.", "chlo.")) for op in module.walk()):
         stages["shlo"] = lambda: text
         inputs = [Input(name, kind) for name, kind in zip(names, kinds, strict=True)]
         module = convert(module, inputs, results, entry=entry.sym_name.data).module

@@ -41,18 +41,29 @@ def softmax_input(value: SSAValue) -> tuple[SSAValue, int] | None:
     exponent = op_of(quotient.operands[0], "ttir.exp") if quotient is not None else None
     total = op_of(quotient.operands[1], "ttir.sum") if quotient is not None else None
     difference = op_of(exponent.operands[0], "ttir.subtract") if exponent is not None else None
-    peak = op_of(difference.operands[1], "ttir.max") if difference is not None else None
-    if exponent is None or total is None or difference is None or peak is None:
+    if exponent is None or total is None or difference is None:
         return None
     x = difference.operands[0]
     dims = access.attr(total, "dim_arg")
-    if (
-        total.operands[0] is not exponent.results[0]
-        or peak.operands[0] is not x
-        or access.attr(peak, "dim_arg") != dims
-    ):
+    if total.operands[0] is not exponent.results[0] or dims is None or len(dims) != 1:
         return None
-    return (x, dims[0] % len(shape(x))) if dims is not None and len(dims) == 1 else None
+    dim = dims[0] % len(shape(x))
+    return (x, dim) if _is_peak(difference.operands[1], x, dim) else None
+
+
+def _is_peak(value: SSAValue, x: SSAValue, dim: int) -> bool:
+    """Whether `value` is the maximum of `x` over `dim`, moves of unit dimensions on either side apart."""
+    while (op := op_of(value, "ttir.reshape")) is not None:
+        value = op.operands[0]
+    peak = op_of(value, "ttir.max")
+    reduced = access.attr(peak, "dim_arg") if peak is not None else None
+    if peak is None or reduced is None or len(reduced) != 1:
+        return False
+    ours, theirs = trace(x), trace(peak.operands[0])
+    if ours.root is not theirs.root or theirs.dims[reduced[0] % len(theirs.dims)] != ours.dims[dim]:
+        return False
+    real = [[d for d in path.dims if d >= 0 and shape(path.root)[d] != 1] for path in (ours, theirs)]
+    return real[0] == real[1]
 
 
 def scores_of(x: SSAValue) -> Scores | None:

@@ -1,6 +1,6 @@
 """Folds primitive TTIR ops back to what the model's author wrote, where the passes on TTIR do not.
 
-Here: convolution bias, batch norm behind a convolution, tanh gelu, leaky relu, attention heads' bias, attention.
+Here: convolution bias, batch norm behind a convolution, tanh gelu, sigmoid, softmax, leaky relu, attention heads' bias, attention.
 `alchemist/passes/fuse_patterns.py` does silu, exact gelu, softmax and the norms for every front end.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from alchemist.frontends.stablehlo.attention import attention
+from alchemist.frontends.stablehlo.attention import attention, softmax_input
 from alchemist.frontends.stablehlo.matching import (
     Replace,
     near,
@@ -138,6 +138,29 @@ def _factors(value: SSAValue, depth: int = 4) -> tuple[list[SSAValue], float]:
     return left[0] + right[0], left[1] * right[1]
 
 
+def sigmoid(op: Operation, r: Replace) -> SSAValue | None:
+    """1 / (1 + exp(-x)), as newer JAX writes logistic."""
+    if number(op.operands[0]) != 1.0:
+        return None
+    for one, power in pairs(op.operands[1], "ttir.add"):
+        exponent = op_of(power, "ttir.exp")
+        negated = op_of(exponent.operands[0], "ttir.neg") if exponent is not None else None
+        if number(one) == 1.0 and exponent is not None and negated is not None:
+            return r.emit("ttir.sigmoid", [negated.operands[0]], {}, op.results[0], exponent)
+    return None
+
+
+def softmax(op: Operation, r: Replace) -> SSAValue | None:
+    """exp(x - max(x)) / sum(exp(x - max(x))) over one dimension."""
+    found = softmax_input(op.results[0])
+    if found is None:
+        return None
+    x, dim = found
+    exponent = op_of(op.operands[0], "ttir.exp")
+    parts = [exponent] if exponent is not None else []
+    return r.emit("ttir.softmax", [x], {"dimension": dim, "numericStable": True}, op.results[0], *parts)
+
+
 def leaky_relu(op: Operation, r: Replace) -> SSAValue | None:
     """where(x >= 0, x, slope * x)."""
     mask, x, other = op.operands
@@ -177,6 +200,7 @@ def head_bias(op: Operation, r: Replace) -> SSAValue | None:
 _RULES: dict[str, tuple[Callable[[Operation, Replace], SSAValue | None], ...]] = {
     "ttir.add": (conv_bias, batch_norm, head_bias),
     "ttir.multiply": (tanh_gelu,),
+    "ttir.div": (sigmoid, softmax),
     "ttir.where": (leaky_relu,),
     "ttir.matmul": (attention,),
 }

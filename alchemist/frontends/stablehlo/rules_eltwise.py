@@ -298,7 +298,42 @@ def iota(c: Converter, op: Operation, vals: list[Val]) -> Val:
     return c.e.const(np.arange(shape[axis]).reshape(compact), shape, of)
 
 
-@rule("stablehlo.optimization_barrier")
+@rule("chlo.sinh", "chlo.cosh")
+def hyperbolic(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """(exp(x) -+ exp(-x)) / 2."""
+    shape, of = type_of(op.results[0])
+    sinh = op.name == "chlo.sinh"
+    folded = fold(np.sinh if sinh else np.cosh, vals, shape, of)
+    if folded is not None:
+        return folded
+    up = elementwise(c, "exp", vals, shape, of)
+    down = elementwise(c, "exp", [elementwise(c, "neg", vals, shape, of)], shape, of)
+    both = elementwise(c, "subtract" if sinh else "add", [up, down], shape, of)
+    return elementwise(c, "multiply", [both, c.e.scalar(0.5, shape, of)], shape, of)
+
+
+@rule("stablehlo.round_nearest_afz", "stablehlo.round_nearest_even")
+def rounding(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """There is no TTIR op: floor(|x| + 0.5) with the sign; to even, halves above odd numbers are taken back."""
+    shape, of = type_of(op.results[0])
+    to_even = op.name.endswith("even")
+    away = lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5)  # noqa: E731
+    folded = fold(np.round if to_even else away, vals, shape, of)
+    if folded is not None:
+        return folded
+    half = c.e.scalar(0.5, shape, of)
+    if not to_even:
+        up = elementwise(c, "floor", [elementwise(c, "add", [elementwise(c, "abs", vals, shape, of), half], shape, of)], shape, of)
+        return elementwise(c, "multiply", [elementwise(c, "sign", vals, shape, of), up], shape, of)
+    raised = elementwise(c, "add", [vals[0], half], shape, of)
+    up = elementwise(c, "floor", [raised], shape, of)
+    halved = elementwise(c, "multiply", [up, half], shape, of)
+    odd = elementwise(c, "ne", [halved, elementwise(c, "floor", [halved], shape, of)], shape, "i1")
+    tie = elementwise(c, "logical_and", [elementwise(c, "eq", [raised, up], shape, "i1"), odd], shape, "i1")
+    return elementwise(c, "where", [tie, elementwise(c, "subtract", [up, c.e.scalar(1.0, shape, of)], shape, of), up], shape, of)
+
+
+@rule("stablehlo.optimization_barrier", "sdy.sharding_constraint")
 def barrier(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     return vals
 

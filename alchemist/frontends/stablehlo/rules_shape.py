@@ -409,6 +409,23 @@ def _gather_along(c: Converter, x: Val, indices: Val, d: dict[str, Any], sizes: 
     return c.e.reshape(found, shape)
 
 
+def _scatter_add(c: Converter, x: Val, indices: Val, update: Val, axis: int, rows: int) -> Val:
+    """x.at[indices].add(update) along one axis, as x + one_hot(indices)^T @ update."""
+    count, size = math.prod(update.shape[:rows]), x.shape[axis]
+    rest = tuple(n for i, n in enumerate(x.shape) if i != axis)
+    if update.shape[rows:] != rest or math.prod(indices.shape) != count:
+        raise Unsupported("scatter of windows")
+    ids = c.e.reshape(indices, (1, count))
+    line = c.e.const(np.arange(size).reshape(size, 1), (size, 1), ids.of)
+    same = fold(np.equal, [line, ids], (size, count), "i1") or elementwise(c, "eq", [line, ids], (size, count), "i1")
+    picked = c.e.full(c.e.typecast(same, x.of))
+    values = c.e.full(c.e.reshape(update, (count, math.prod(rest))))
+    summed = c.e.make("ttir.matmul", [picked, values], None, (size, math.prod(rest)), x.of)
+    moved = c.e.reshape(summed, (size, *rest))
+    order = [*range(1, axis + 1), 0, *range(axis + 1, len(x.shape))]
+    return elementwise(c, "add", [x, c.e.permute(moved, order)], x.shape, x.of)
+
+
 @rule("stablehlo.scatter")
 def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
     """x.at[window].set(values) with a window at a known place."""
@@ -418,12 +435,18 @@ def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
     d = numbers(prop(op, "scatter_dimension_numbers"))
     body = [inner.name for inner in op.regions[0].blocks[0].ops]
     mapped = d.get("scatter_dims_to_operand_dims", ())
+    if body == ["stablehlo.add", "stablehlo.return"] and len(mapped) == 1 and d.get("inserted_window_dims") == mapped:
+        window_dims = d.get("update_window_dims", ())
+        places = [i for i in range(len(update.shape)) if i not in window_dims]
+        if x.of.startswith(("f", "bf")):
+            moved = c.e.permute(update, [*places, *window_dims])
+            return _scatter_add(c, x, indices, moved, mapped[0], len(places))
     if body != ["stablehlo.return"] or d.get("input_batching_dims"):
         raise Unsupported(
             "scatter that combines values", hint="only .at[...].set(...) of a fixed window is known"
         )
-    places = array_of(indices, "the place of the update").reshape(-1)
-    if places.size != len(mapped):
+    place = array_of(indices, "the place of the update").reshape(-1)
+    if place.size != len(mapped):
         raise Unsupported("scatter to several places")
     inserted = d.get("inserted_window_dims", ())
     windows = list(d.get("update_window_dims", ()))
@@ -431,6 +454,6 @@ def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
     for i in range(len(x.shape)):
         window.append(1 if i in inserted else update.shape[windows.pop(0)])
     starts = [c.e.scalar(0, (), "i32") for _ in x.shape]
-    for axis, place in zip(mapped, places, strict=True):
-        starts[axis] = c.e.scalar(int(place), (), "i32")
+    for axis, begin in zip(mapped, place, strict=True):
+        starts[axis] = c.e.scalar(int(begin), (), "i32")
     return update_slice(c, x, c.e.reshape(update, tuple(window)), starts)
