@@ -99,7 +99,14 @@ def test_errors_stay_on_their_thread(core: Core) -> None:
 
 @pytest.mark.parametrize(
     "blob",
-    [b"", b"\x01\x00", blob_of({"a": 1}) + b"x", struct.pack("<H", 1) + b"\x01aI" + struct.pack("<I", 0xFFFFFFFF), struct.pack("<H", 1) + b"\x01a?", struct.pack("<H", 1) + b"\x01a" + b"l\x01\x00\x00\x00" * 40 + b"n"],
+    [
+        b"",
+        b"\x01\x00",
+        blob_of({"a": 1}) + b"x",
+        b"\x01\x00\x01aI" + struct.pack("<I", 0xFFFFFFFF),
+        b"\x01\x00\x01a?",
+        b"\x01\x00\x01a" + b"l\x01\x00\x00\x00" * 40 + b"n",
+    ],
 )
 def test_malformed_attributes(core: Core, blob: bytes) -> None:
     out = core.ffi.new("shim_attrs **")
@@ -172,6 +179,27 @@ def test_device_outlives_tensors_and_the_reverse(core: Core) -> None:
     np.testing.assert_array_equal(core.read(tensor), ramp((32, 32)))
     with pytest.raises(CoreError, match="closed"):
         core.invoke("ttnn.typecast", [tensor], input_tensor=Input(0), dtype="FLOAT32")
+
+
+def test_threads_share_a_device(core: Core, device: Any) -> None:
+    """cffi lets go of the GIL during calls: memory and clock stay consistent."""
+    tensor = core.tensor(ramp((64, 64)), device=device)
+
+    def work() -> None:
+        for _ in range(100):
+            out = core.invoke("ttnn.typecast", [tensor], input_tensor=Input(0), dtype="FLOAT32")[0]
+            np.testing.assert_array_equal(core.read(out), ramp((64, 64)))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    clock = core.ffi.new("shim_clock *")
+    core.check(core.lib.shim_clock_get(device, clock))
+    assert clock.programs == 400
+    blocks = json.loads(core.text(core.lib.shim_memory_blocks, device, 0))
+    assert sum(block["bytes"] for block in blocks if block["allocated"]) == core.info(tensor).bytes_per_bank
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <unordered_map>
 
 namespace ttnn_shim {
@@ -30,6 +31,12 @@ struct ClockState final : DeviceState {
     std::unordered_map<std::string, Priced> memo;
     EventLog log;
 };
+
+/// Ops may run on several threads; their programs queue up on the one device as on the chip.
+std::mutex& clock_mutex() {
+    static auto* mutex = new std::mutex;
+    return *mutex;
+}
 
 ClockState& clock_of(Device& device) {
     if (!device.state) {
@@ -240,6 +247,62 @@ std::string operation_name(const Program& program) {
     return name + "DeviceOperation";
 }
 
+/// Steps 2 and 3 of a launch: plan and price the program (or look it up), check its circular buffers, advance the clock, record it.
+void account(
+    Device& machine,
+    const Program& program,
+    const std::vector<Tensor>& inputs,
+    const std::vector<TensorSpec>& output_specs,
+    const std::vector<Tensor>& outputs) {
+    thread_local std::string key;
+    make_key(key, program, inputs, output_specs);
+    const std::lock_guard lock(clock_mutex());
+    ClockState& clock = clock_of(machine);
+    auto found = clock.memo.find(key);
+    if (found == clock.memo.end()) {
+        found = clock.memo.emplace(key, price(clock, program, inputs, output_specs)).first;
+    }
+    const Priced& priced = found->second;
+    machine.allocator().check_circular_buffers(priced.cb_bytes);
+
+    const double gap_ns = program_gap_ns(clock.arch);
+    const double start_ns = clock.log.advance(gap_ns, priced.stats.ns, priced.stats.cycles);
+    if (!clock.log.enabled()) {
+        return;
+    }
+    Event event;
+    event.call_id = running_call;
+    event.call_op = current_op();
+    event.op = program.op;
+    event.name = operation_name(program);
+    event.factory = priced.factory;
+    event.cores = priced.cores;
+    event.grid_x = priced.grid_x;
+    event.grid_y = priced.grid_y;
+    event.cycles = priced.stats.cycles;
+    event.ns = priced.stats.ns;
+    event.gap_ns = gap_ns;
+    event.start_ns = start_ns;
+    event.modelled = priced.modelled;
+    event.l1_bytes = priced.cb_bytes;
+    event.l1_peak_bytes = machine.allocator().allocated(BufferType::L1) + priced.cb_bytes;
+    event.dram_bytes = machine.allocator().allocated(BufferType::DRAM);
+    event.stats = priced.stats;
+    event.attributes = priced.attributes;
+    event.fidelity = priced.fidelity;
+    for (const Tensor& input : inputs) {
+        event.inputs.push_back(input.tensor_spec());
+        event.input_ids.push_back(input.shim().id);
+        event.input_addresses.push_back(input.buffer_address());
+    }
+    for (const Tensor& output : outputs) {
+        event.outputs.push_back(output.tensor_spec());
+        event.output_ids.push_back(output.shim().id);
+        event.output_addresses.push_back(output.buffer_address());
+    }
+    clock.log.push(std::move(event));
+}
+
 Tensor output_tensor(MeshDevice* device, const TensorSpec& spec, const OptionalTensor& given) {
     if (!given) {
         return make_device_tensor(device, spec);
@@ -324,7 +387,7 @@ strategy::TensorDesc describe(const TensorSpec& spec) {
 
 void EventLog::push(Event event) {
     event.index = count_ - 1;
-    if (enabled_) {
+    if (enabled_ && events_.size() < MOST_EVENTS) {
         events_.push_back(std::move(event));
     }
 }
@@ -346,7 +409,10 @@ void EventLog::clear() {
     count_ = 0;
 }
 
-EventLog& event_log(Device& device) { return clock_of(device).log; }
+EventLog& event_log(Device& device) {
+    const std::lock_guard lock(clock_mutex());
+    return clock_of(device).log;
+}
 
 void set_call(uint64_t call_id) { running_call = call_id; }
 
@@ -379,51 +445,7 @@ std::vector<Tensor> launch_on(
         outputs.push_back(output_tensor(device, output_specs[i], i < preallocated.size() ? preallocated[i] : OptionalTensor()));
     }
 
-    ClockState& clock = clock_of(machine);
-    thread_local std::string key;
-    make_key(key, program, inputs, output_specs);
-    auto found = clock.memo.find(key);
-    if (found == clock.memo.end()) {
-        found = clock.memo.emplace(key, price(clock, program, inputs, output_specs)).first;
-    }
-    const Priced& priced = found->second;
-    machine.allocator().check_circular_buffers(priced.cb_bytes);
-
-    const double gap_ns = program_gap_ns(clock.arch);
-    const double start_ns = clock.log.advance(gap_ns, priced.stats.ns, priced.stats.cycles);
-    if (clock.log.enabled()) {
-        Event event;
-        event.call_id = running_call;
-        event.call_op = current_op();
-        event.op = program.op;
-        event.name = operation_name(program);
-        event.factory = priced.factory;
-        event.cores = priced.cores;
-        event.grid_x = priced.grid_x;
-        event.grid_y = priced.grid_y;
-        event.cycles = priced.stats.cycles;
-        event.ns = priced.stats.ns;
-        event.gap_ns = gap_ns;
-        event.start_ns = start_ns;
-        event.modelled = priced.modelled;
-        event.l1_bytes = priced.cb_bytes;
-        event.l1_peak_bytes = machine.allocator().allocated(BufferType::L1) + priced.cb_bytes;
-        event.dram_bytes = machine.allocator().allocated(BufferType::DRAM);
-        event.stats = priced.stats;
-        event.attributes = priced.attributes;
-        event.fidelity = priced.fidelity;
-        for (const Tensor& input : inputs) {
-            event.inputs.push_back(input.tensor_spec());
-            event.input_ids.push_back(input.shim().id);
-            event.input_addresses.push_back(input.buffer_address());
-        }
-        for (const Tensor& output : outputs) {
-            event.outputs.push_back(output.tensor_spec());
-            event.output_ids.push_back(output.shim().id);
-            event.output_addresses.push_back(output.buffer_address());
-        }
-        clock.log.push(std::move(event));
-    }
+    account(machine, program, inputs, output_specs, outputs);
 
     if (!machine.estimate()) {
         for (const Tensor& input : inputs) {

@@ -91,6 +91,9 @@ struct Event {
 
 class EventLog {
 public:
+    /// Later programs are counted and timed but not recorded: a loop that never clears the log must not eat the memory.
+    static constexpr size_t MOST_EVENTS = size_t{1} << 18;
+
     const std::vector<Event>& events() const { return events_; }
     void push(Event event);
     void clear();

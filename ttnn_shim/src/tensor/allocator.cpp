@@ -147,6 +147,7 @@ uint64_t Allocator::allocate(const tt::tt_metal::TensorSpec& spec, BufferType bu
             machine_.grid.y,
             machine_.card);
     }
+    const std::lock_guard lock(mutex_);
     Arena& memory = arena(buffer_type);
     uint64_t address = 0;
     if (!memory.allocate(bytes_per_bank, address)) {
@@ -171,9 +172,18 @@ uint64_t Allocator::allocate(const tt::tt_metal::TensorSpec& spec, BufferType bu
     return address;
 }
 
-void Allocator::free(BufferType buffer_type, uint64_t address) { arena(buffer_type).free(address); }
+void Allocator::free(BufferType buffer_type, uint64_t address) {
+    const std::lock_guard lock(mutex_);
+    arena(buffer_type).free(address);
+}
+
+uint64_t Allocator::allocated(BufferType buffer_type) const {
+    const std::lock_guard lock(mutex_);
+    return arena(buffer_type).allocated();
+}
 
 uint64_t Allocator::circular_buffer_space() const {
+    const std::lock_guard lock(mutex_);
     return std::min(l1_.lowest_allocated(), machine_.l1_base + l1_.capacity()) - machine_.l1_base;
 }
 
@@ -203,6 +213,7 @@ void Allocator::check_circular_buffers(uint64_t bytes) const {
 }
 
 MemoryView Allocator::view(BufferType buffer_type) const {
+    const std::lock_guard lock(mutex_);
     const Arena& memory = arena(buffer_type);
     MemoryView view;
     view.num_banks = banks(buffer_type);
@@ -216,6 +227,7 @@ MemoryView Allocator::view(BufferType buffer_type) const {
 }
 
 void Allocator::reset_peaks() {
+    const std::lock_guard lock(mutex_);
     for (Arena* memory : {&dram_, &l1_, &l1_small_, &trace_}) {
         memory->reset_peak();
     }

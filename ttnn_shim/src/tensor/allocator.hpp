@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -75,13 +76,14 @@ public:
 
     MemoryView view(BufferType buffer_type) const;
     void reset_peaks();
-    uint64_t allocated(BufferType buffer_type) const { return arena(buffer_type).allocated(); }  ///< per bank
+    uint64_t allocated(BufferType buffer_type) const;  ///< per bank
     uint32_t banks(BufferType buffer_type) const;
 
 private:
     Arena& arena(BufferType buffer_type);
     const Arena& arena(BufferType buffer_type) const;
 
+    mutable std::mutex mutex_;  // tensors may be made and freed on any thread
     MachineMemory machine_;
     Arena dram_;
     Arena l1_;
