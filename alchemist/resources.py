@@ -14,13 +14,13 @@ from alchemist.errors import InternalError
 
 @functools.cache
 def templates_dir() -> Path:
-    """`alchemist/_templates` of a wheel, or `templates/` beside the package of a checkout.
+    """`alchemist/templates` of a wheel, or `templates/` beside the package of a checkout.
 
     Raises:
         InternalError: the installation has no templates.
     """
     package = Path(__file__).resolve().parent
-    for candidate in (package / "_templates", package.parent / "templates"):
+    for candidate in (package / "templates", package.parent / "templates"):
         if (candidate / "project").is_dir():
             return candidate
     raise InternalError("the installation has no templates", hint="install alchemist again")
@@ -40,7 +40,7 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701  the output is source code and Markdown; filters sanitise what comes from models
+        autoescape=False,
     )
     env.filters["markdown_text"] = markdown_text
     return env
