@@ -10,6 +10,7 @@ from pathlib import Path
 
 import alchemist
 from alchemist.errors import AlchemistError, ToolchainError
+from alchemist.options import parse_option_text
 
 EPILOG = """\
 examples:
@@ -109,7 +110,7 @@ def _generate(args: argparse.Namespace) -> int:
         init=args.init,
         seed=args.seed,
         inputs=args.inputs,
-        options_text=args.pipeline_options,
+        compiler_options=parse_option_text(args.pipeline_options),
     )
     print(f"{result.path}: {', '.join(file for file in result.files if '/' not in file)}")
     return 0
@@ -124,7 +125,7 @@ def _model_to(args: argparse.Namespace) -> int:
         init=args.init,
         seed=args.seed,
         inputs=args.inputs,
-        options_text=args.pipeline_options,
+        compiler_options=parse_option_text(args.pipeline_options),
     )
     mark = "#" if args.language == "python" else "//"
     for name, text in sources.items():

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from alchemist.errors import OptionError
+import numpy as np
+
+from alchemist.errors import InputError, OptionError
 from alchemist.export.directory import exporting
+from alchemist.export.tensorbin import read_tensor
 from alchemist.export.writer import ExportedArgument, Golden, write_export
+from alchemist.frontends.base import FrontendResult
 from alchemist.options import CompilerOptions
 from alchemist.pipeline import Language, capture, compile_captured, detect_framework
 from alchemist.progress import Progress
 
+Init = Literal["ones", "zeros", "randn", "arange"]
 GOLDEN_CHOICES = ("none", "outputs", "ops")
 
 
@@ -80,15 +85,97 @@ def _codegen(
     compiler_options: Mapping[str, Any] | None,
 ) -> CodegenResult:
     options = CompilerOptions.parse(compiler_options)
-    if export_golden not in GOLDEN_CHOICES:
-        raise OptionError("bad export_golden", expected="one of " + ", ".join(GOLDEN_CHOICES), got=repr(export_golden))
     progress = Progress()
-    path = Path(export_path)
-    # Entered first: a path that cannot be written is refused before minutes of work.
-    with exporting(path, overwrite=overwrite) as staging:
+
+    def run_front_end() -> FrontendResult:
         framework = detect_framework(model, args, kwargs)
         with progress.stage("capture", f"{framework} model {type(model).__name__}"):
-            captured = capture(model, args, kwargs, framework)
+            return capture(model, args, kwargs, framework)
+
+    return _export(run_front_end, language, Path(export_path), options, export_tensors, export_golden, overwrite, progress)
+
+
+def codegen_mlir(
+    source: str | Path,
+    *,
+    language: Language = "python",
+    export_path: str | Path = "codegen_result",
+    overwrite: bool = False,
+    init: Init = "randn",
+    seed: int = 0,
+    inputs: str | Path | None = None,
+    compiler_options: Mapping[str, Any] | None = None,
+) -> CodegenResult:
+    """Writes an MLIR file (TTIR, TTNN or StableHLO) as a program.
+
+    Args:
+        source: the `.mlir` file.
+        init, seed: values of arguments that `inputs` does not hold.
+        inputs: directory with values by argument name, `.npy` or `.tensorbin`.
+        Others as in `codegen_py`. Golden outputs come from a float32 evaluation of the file's own ops.
+
+    Raises:
+        UserError: as `codegen_py`; ParseError and VerifyError name file, line and column.
+    """
+    options = CompilerOptions.parse(compiler_options)
+    progress = Progress()
+
+    def run_front_end() -> FrontendResult:
+        with progress.stage("read", str(source)):
+            return _load_mlir(source, init, seed, inputs)
+
+    return _export(run_front_end, language, Path(export_path), options, True, "outputs", overwrite, progress)
+
+
+def mlir_sources(
+    source: str | Path,
+    *,
+    language: Language = "python",
+    init: Init = "randn",
+    seed: int = 0,
+    inputs: str | Path | None = None,
+    compiler_options: Mapping[str, Any] | None = None,
+) -> dict[str, str]:
+    """File name -> source text of an MLIR file; nothing is written. Arguments and errors as in `codegen_mlir`."""
+    options = CompilerOptions.parse(dict(compiler_options or {}) | {"dump_irs": False})
+    return compile_captured(_load_mlir(source, init, seed, inputs), language, options, Progress(verbose=False)).sources
+
+
+def _load_mlir(source: str | Path, init: Init, seed: int, inputs: str | Path | None) -> FrontendResult:
+    from alchemist.frontends.mlir import load
+
+    text = Path(source).read_text(encoding="utf-8", errors="replace")
+    return load(text, str(source), init=init, seed=seed, values=None if inputs is None else _values_in(Path(inputs)))
+
+
+def _values_in(directory: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """Arrays of a directory by file stem."""
+    if not directory.is_dir():
+        raise InputError(f"no directory {directory}", location=str(directory))
+    values: dict[str, np.ndarray[Any, Any]] = {}
+    for file in sorted(directory.iterdir()):
+        if file.suffix == ".npy":
+            values[file.stem] = np.load(file, allow_pickle=False)
+        elif file.suffix == ".tensorbin":
+            values[file.stem] = read_tensor(file)
+    return values
+
+
+def _export(
+    front_end: Callable[[], FrontendResult],
+    language: Language,
+    path: Path,
+    options: CompilerOptions,
+    export_tensors: bool,
+    export_golden: Golden,
+    overwrite: bool,
+    progress: Progress,
+) -> CodegenResult:
+    if export_golden not in GOLDEN_CHOICES:
+        raise OptionError("bad export_golden", expected="one of " + ", ".join(GOLDEN_CHOICES), got=repr(export_golden))
+    # The directory first: a path that cannot be written is refused before minutes of work.
+    with exporting(path, overwrite=overwrite) as staging:
+        captured = front_end()
         compiled = compile_captured(captured, language, options, progress)
         arguments = write_export(
             staging,

@@ -66,7 +66,7 @@ def _umask() -> int:
 
 
 def _check_replaceable(path: Path, overwrite: bool) -> None:
-    if path.is_file() or path.is_symlink() and not path.is_dir():
+    if path.is_file() or (path.is_symlink() and not path.is_dir()):
         raise ExportDirectoryError(f"{path} is a file", location=str(path), hint="choose another export_path")
     if not path.exists() or overwrite or not any(path.iterdir()):
         return

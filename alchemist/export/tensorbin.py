@@ -60,12 +60,12 @@ def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = Fals
         )
     data = np.ascontiguousarray(_to_tiles(values) if tiled else values)
     header = _header(values.shape, code, tiled, data.nbytes)
-    payload = memoryview(data.reshape(-1).view(np.uint8)) if data.size else memoryview(b"")
-    digest = hashlib.sha256()
+    payload: Any = data.reshape(-1).view(np.uint8) if data.size else b""
+    digest = hashlib.sha256(header)
+    digest.update(payload)
     with open(path, "wb") as file:
-        for chunk in (header, payload):
-            file.write(chunk)
-            digest.update(chunk)
+        file.write(header)
+        file.write(payload)
     return WrittenTensor(len(header) + data.nbytes, digest.hexdigest())
 
 

@@ -1,0 +1,1 @@
+"""Front ends: each turns a model or text into one TTIR module."""

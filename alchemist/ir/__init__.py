@@ -1,0 +1,1 @@
+"""The intermediate representation on xDSL: dialects, builder, accessors, locations, layouts, text."""

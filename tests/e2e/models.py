@@ -116,7 +116,6 @@ def jax_mlp() -> Built:
 
 def jax_transformer_block() -> Built:
     import jax
-    import jax.numpy as jnp
     from flax import nnx
 
     class Block(nnx.Module):

@@ -64,9 +64,13 @@ def test_pycache_and_build_are_not_edits(tmp_path: Path) -> None:
 
 
 def test_failure_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), exporting(tmp_path / "out", overwrite=False) as staging:
-        (staging / "main.py").write_text("")
-        raise KeyError("model")
+    def fail() -> None:
+        with exporting(tmp_path / "out", overwrite=False) as staging:
+            (staging / "main.py").write_text("")
+            raise KeyError("model")
+
+    with pytest.raises(KeyError):
+        fail()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from ttnn_shim import session
+from ttnn_shim.records import Profile
 from ttnn_shim.reports.html import write_page
 from ttnn_shim.reports.perf_csv import write_ops_perf_results, write_profile_log_device
-from ttnn_shim.records import Profile
 from ttnn_shim.reports.terminal import table
 from ttnn_shim.reports.trace import write_trace
 from ttnn_shim.reports.visualizer import write_memory_report

@@ -81,8 +81,7 @@ def _write(profile: Profile, connection: sqlite3.Connection) -> None:
     cores, bank = columns * rows, profile.l1_bank_bytes
     connection.execute(
         "INSERT INTO devices VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        (0, rows, columns, rows, columns, bank, cores, bank, 0, 0, 1, cores, cores, bank * cores, bank * cores)
-        + (bank * cores, bank * cores, bank),
+        (0, rows, columns, rows, columns, bank, cores, bank, 0, 0, 1, cores, cores, *[bank * cores] * 4, bank),
     )
     connection.executemany(
         "INSERT INTO source_files(path, contents) VALUES (?,?)",
@@ -137,7 +136,7 @@ def _write_call(
     outputs = {tensor.id: tensor for tensor in (programs[-1].outputs if programs else ())}
     for table, found in (("input_tensors", unique), ("output_tensors", outputs)):
         connection.executemany(
-            f"INSERT INTO {table} VALUES (?,?,?)",  # noqa: S608  the table name is one of two literals
+            f"INSERT INTO {table} VALUES (?,?,?)",
             [(id_, index, tensor_id) for index, tensor_id in enumerate(found)],
         )
     for program in programs:

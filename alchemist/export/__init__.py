@@ -1,0 +1,1 @@
+"""Writes export directories: see README.md."""
