@@ -17,7 +17,7 @@ from alchemist.program.extract import extract
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
 from alchemist.program.graph import Graph, TensorType
 from alchemist.program.loops import find_loops
-from alchemist.program.names import RESERVED, identifier, snake_case, unique
+from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, unique
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.scopes import Group, assign_chains, group
@@ -212,7 +212,7 @@ def _inputs(root: Definition, taken: set[str]) -> tuple[model.Variable, ...]:
     taken = set(taken)
     for value in root.parameters:
         names = [identifier(value.name, "arg"), identifier(f"{value.name}_in", "arg")]
-        one = unique(names, lambda name: name not in taken and name not in RESERVED)
+        one = unique(names, lambda name: name not in taken and name not in MAIN_RESERVED)
         taken.add(one)
         made.append(model.Variable(value.name, one))
     return tuple(made)
@@ -229,7 +229,7 @@ def _outputs(graph: Graph, result: FrontendResult, functions: set[str]) -> tuple
         while given in names:
             given += "_"
         names.add(given)
-        one = unique([identifier(given, "output"), identifier(f"{given}_out", "output")], lambda name: name not in taken and name not in RESERVED)
+        one = unique([identifier(given, "output"), identifier(f"{given}_out", "output")], lambda name: name not in taken and name not in MAIN_RESERVED)
         taken.add(one)
         made.append(model.Variable(given, one))
     return tuple(made)

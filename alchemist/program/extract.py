@@ -118,7 +118,8 @@ class _Extraction:
                 self._load_cached(op, environment)
             elif isinstance(op, CallOp):
                 callee = self._functions[op.callee.root_reference.data]
-                inner = {argument: environment[value] for argument, value in zip(callee.args, op.operands, strict=True)}
+                inner: dict[SSAValue, Value] = {}
+                inner.update((argument, environment[value]) for argument, value in zip(callee.args, op.operands, strict=True))
                 results = self._block(callee, inner, nodes)
                 environment.update(zip(op.results, results, strict=True))
             else:
@@ -135,7 +136,8 @@ class _Extraction:
             for argument, value in zip(function.args, op.operands, strict=True)
         )
         nodes: list[Node] = []
-        inner: dict[SSAValue, Value] = dict(zip(function.args, inputs, strict=True))
+        inner: dict[SSAValue, Value] = {}
+        inner.update(zip(function.args, inputs, strict=True))
         outputs = self._block(function, inner, nodes)
         results = tuple(Value(value.type) for value in outputs)
         environment.update(zip(op.results, results, strict=True))

@@ -160,9 +160,8 @@ class Recovery:
             previous = statement
         for method, items in runs:
             if method and 2 <= len(items) and len(runs) > 1:
-                first, last = items[0], items[-1]
-                assert isinstance(first, Node) and isinstance(last, Node)
-                yield _Method(method, Group(tree.chain, items, first.position, last.position + 1))
+                positions = [item.position for item in items if isinstance(item, Node)]
+                yield _Method(method, Group(tree.chain, items, min(positions), max(positions) + 1))
             else:
                 yield from items
 

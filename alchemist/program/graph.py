@@ -12,6 +12,8 @@ from alchemist.ir.location import SourceInfo
 from alchemist.ops.spec import Arg, OpSpec
 from alchemist.program import model
 
+_DRAM = model.MemoryConfig()
+
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
@@ -20,7 +22,7 @@ class TensorType:
     shape: tuple[int, ...]
     dtype: str = "bfloat16"
     layout: str = "tile"
-    config: model.MemoryConfig | None = model.MemoryConfig()
+    config: model.MemoryConfig | None = _DRAM
 
     @property
     def placement(self) -> str:

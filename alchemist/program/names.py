@@ -18,13 +18,15 @@ typeid typename union unsigned using virtual void volatile wchar_t while xor xor
 """.split()
 _MACROS = "NULL EOF assert errno stdin stdout stderr linux unix i386 major minor makedev INFINITY NAN TRUE FALSE".split()
 _PROGRAM = (
-    "ttnn tt std utils const_eval consteval main prepare sys args device weights stored Weights Tensor Device release nullopt "
-    "Shape i name loop outputs MANIFEST HERE"
+    "ttnn tt std utils const_eval consteval main prepare sys device weights stored Weights Tensor Device release nullopt "
+    "Shape i name"
 ).split()
 RESERVED = frozenset(
     [*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *_CPP_KEYWORDS, *_MACROS, *_PROGRAM]
 )
 """Names that no variable or function of an emitted program has."""
+MAIN_RESERVED = RESERVED | {"args", "argc", "argv", "loop", "outputs", "error"}
+"""The same for the variables of main()."""
 
 _NOUNS = {
     "add": "total",
@@ -68,8 +70,13 @@ def identifier(text: str, fallback: str = "value") -> str:
     return f"{name}_" if name in RESERVED else name
 
 
+_WORDS = re.compile(r"ViT|DeiT|BEiT|ReLU|SiLU|GELU|ResNet|MobileNet|EfficientNet|DenseNet|ConvNeXt|UNet|VGG|YOLO|CNN|MLP")
+"""Names with capitals of their own that are one word."""
+
+
 def snake_case(text: str) -> str:
-    """BertSelfOutput -> bert_self_output, GPT2Block -> gpt2_block, conv_2D -> conv_2d."""
+    """BertSelfOutput -> bert_self_output, GPT2Block -> gpt2_block, ViTMLP -> vit_mlp."""
+    text = _WORDS.sub(lambda match: match[0].capitalize(), text)
     text = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", text)
     text = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", text)
     return identifier(re.sub(r"(?<=[A-Za-z])_(?=\d)", "_", text).lower(), "function")

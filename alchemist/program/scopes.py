@@ -20,7 +20,7 @@ _COMPOSITES = frozenset(
     }
 )
 """Classes of torch.nn that are models in themselves, not one op."""
-_LIBRARY = re.compile(r"^(torch\.nn\.|flax\.|haiku\.|equinox\.)|\.activations\.|(^|\.)activations$")
+_LIBRARY = re.compile(r"^(torch\.nn\.|flax\.|haiku\.|equinox\.)|\.activations\.|\.pytorch_utils\.|(^|\.)activations$")
 _CALL_NUMBER = re.compile(r"@\d+")
 
 Chain = tuple[Scope, ...]

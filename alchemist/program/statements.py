@@ -16,6 +16,14 @@ from alchemist.program.source import Sources, Statement
 from alchemist.program.weights import MOVING, SHAPING
 
 FOREVER = 1 << 60
+_CUSTOMARY = {
+    "ttnn.transformer.split_query_key_value_and_split_heads": ("query", "key", "value"),
+    "ttnn.experimental.nlp_create_qkv_heads": ("query", "key", "value"),
+    "ttnn.experimental.nlp_create_qkv_heads_decode": ("query", "key", "value"),
+    "ttnn.topk": ("values", "indices"),
+    "ttnn.sort": ("values", "indices"),
+}
+"""What the results of ops with several are called."""
 
 
 @dataclass(slots=True)
@@ -346,7 +354,8 @@ class Body:
             statement = self._context.sources.statement(frame)
             line = statement.line if statement else frame.line
             texts.setdefault((frame.file, line), self._context.comment(frame, statement, info.op))
-        ordered = sorted(texts, key=lambda key: (list(texts)[0][0] != key[0], key))
+        first = next(iter(texts), ("", 0))[0]
+        ordered = sorted(texts, key=lambda key: (key[0] != first, key))
         return {key: texts[key] for key in ordered}
 
     def _shape_note(self, node: Node) -> str:
@@ -410,7 +419,9 @@ class Body:
                 if intermediate in own[0].reads or only_shaped:
                     first.append(intermediate)
         module, others = self._attribute_names(item)
-        for names in out:
+        customary = _CUSTOMARY.get(item.spec.target, ()) if isinstance(item, Node) else ()
+        for slot, names in enumerate(out):
+            names += customary[slot : slot + 1] if len(customary) == count else ()
             names += [*first, *module, intermediate, *others]
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
@@ -443,7 +454,7 @@ class Body:
         final = [one for one in statements if finals.end(one, index) == index and not self._of_another_module(item, one)]
         if not final:
             return
-        together = [name for statement in statements for name in statement.targets]
+        together = list(dict.fromkeys(name for statement in statements for name in statement.targets))
         if len(together) == len(out):
             names = together
         elif len(out) == 1 or len(final[-1].targets) >= len(out):

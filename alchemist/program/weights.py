@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Sequence
 
 from alchemist.ir.location import Frame
@@ -142,7 +141,7 @@ def _scope_of(nodes: Sequence[Node]) -> str:
 def _joined(names: Sequence[str], suffix: str, *, joined: bool) -> str:
     """query.weight, key.weight, value.weight -> qkv.weight."""
     split = [name.split(".") for name in names]
-    prefix = split[0][: len(os.path.commonprefix([parts[:-1] for parts in split]))]
+    prefix = _common([parts[:-1] for parts in split])
     rest = [parts[len(prefix) :] for parts in split]
     leaves = list(dict.fromkeys(parts[-1] for parts in rest))
     modules = list(dict.fromkeys(".".join(parts[:-1]) for parts in rest))
@@ -153,8 +152,18 @@ def _joined(names: Sequence[str], suffix: str, *, joined: bool) -> str:
     return ".".join([*prefix, *owner]) + (suffix or "_joined")
 
 
+def _common(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The longest common beginning."""
+    out = []
+    for column in zip(*rows, strict=False):
+        if len(set(column)) > 1:
+            break
+        out.append(column[0])
+    return out
+
+
 def _join_words(words: Sequence[str]) -> str:
-    backward = os.path.commonprefix([word[::-1] for word in words])[::-1]
+    backward = "".join(_common([word[::-1] for word in words]))[::-1]
     tail = backward[backward.find("_") :] if "_" in backward else ""
     stems = [word.removesuffix(tail) for word in words]
     if stems == ["query", "key", "value"] or all(len(stem) == 1 for stem in stems):
