@@ -108,7 +108,7 @@ def tanh_gelu(op: Operation, r: Replace) -> SSAValue | None:
             for plain, cubic in pairs(inner[0], "ttir.add"):
                 terms, factor = _factors(cubic)
                 if plain is x and near(factor, 0.044715) and _is_cube(terms, x):
-                    return r.emit("ttir.gelu", [x], {}, op.results[0], tanh)
+                    return r.emit("ttir.gelu", [x], {"alchemist.variant": "Tanh"}, op.results[0], tanh)
     return None
 
 
