@@ -401,6 +401,13 @@ class BuiltinParser(Cursor):
                 return total
 
     def _product(self, names: dict[str, AffineExpr]) -> AffineExpr:
+        at = self.skip()
+        try:
+            return self._factors(names)
+        except NotImplementedError:
+            self.fail("a product of two dimensions is not affine", at)
+
+    def _factors(self, names: dict[str, AffineExpr]) -> AffineExpr:
         value = self._atom(names)
         while True:
             if self.accept("*"):

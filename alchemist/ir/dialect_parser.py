@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 
 from alchemist.ir.attribute_parser import BuiltinParser
 from alchemist.ir.attributes import (
+    DTYPE_ELEMENTS,
     ELEMENT_DTYPES,
     CoreCoordAttr,
     CoreRangeAttr,
@@ -26,6 +27,7 @@ from alchemist.ir.attributes import (
     TileType,
     attribute_classes,
     element_name,
+    table,
 )
 from alchemist.ir.layout import LayoutData, TTNNLayout
 from alchemist.ir.lexer import BARE, SUFFIX
@@ -44,11 +46,15 @@ class AttributeParser(BuiltinParser):
             return self.alias(name, at)
         if name == "!ttcore.tile":
             self.expect("<")
-            height, width = self.dimension_list()
+            dims = self.dimension_list()
+            if len(dims) != 2:
+                self.fail("a tile has two dimensions", at)
             self.expect(",")
             dtype = self.need(BARE, "a data type")
+            if dtype not in table("attributes")["enums"]["TTCore_DataType"]:
+                self.fail(f"unknown data type {dtype}", at)
             self.expect(">")
-            return TileType((height, width), dtype)
+            return TileType((dims[0], dims[1]), dtype)
         if name == "!ttnn.device":
             if self.peek("<"):
                 self.body()
@@ -255,6 +261,7 @@ class AttributeParser(BuiltinParser):
             mesh = self.string()
             self.expect(">")
             self.expect(",")
+        at = self.skip()
         self.expect("memref")
         self.expect("<")
         shape = self._dimensions()
@@ -284,4 +291,6 @@ class AttributeParser(BuiltinParser):
         dtype = (
             of.dtype if isinstance(of, TileType) else ELEMENT_DTYPES.get(element_name(of), element_name(of))
         )
+        if not tile and dtype not in DTYPE_ELEMENTS:
+            self.fail(f"a row-major layout cannot hold {dtype}", at)
         return TTNNLayout(LayoutData(linear, grid, shape, dtype, tile, buffer, memory, ranges, mesh, ignore))

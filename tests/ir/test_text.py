@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from pathlib import Path
 
@@ -245,6 +246,25 @@ def test_ten_thousand_ops() -> None:
     seconds = time.perf_counter() - start
     assert print_module(module) == text
     assert seconds < 15, f"{seconds:.1f} s"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_text_is_refused_or_read(seed: int) -> None:
+    """Any damage gives an error with a position, or a module that prints and parses again."""
+    source = (DATA / "ttnn_wrapped.mlir").read_text()
+    chance = random.Random(seed)
+    for _ in range(100):
+        text = source
+        for _ in range(chance.randint(1, 3)):
+            at = chance.randrange(len(text))
+            extra = chance.choice([*"<>{}()[]\"#%@!,:=x0-", "-1", "tensor<", "dense<", "1e400", "9" * 20, ""])
+            text = text[:at] + extra + text[at + chance.choice([0, 0, 1, 5]) :]
+        try:
+            printed = print_module(parse(text, "damaged.mlir"))
+        except (ParseError, VerifyError) as error:
+            assert error.location.startswith("damaged.mlir:")  # noqa: PT017 (either outcome is right)
+        else:
+            assert print_module(parse(printed, verify=False)) == printed
 
 
 # --- properties ---------------------------------------------------------------------------------------------------------
