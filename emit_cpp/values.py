@@ -101,7 +101,8 @@ def _items(items: tuple[model.Value, ...], arg: Arg | None) -> str:
     if arg.kind is Kind.TENSOR_LIST:
         return f"std::vector<Tensor>{{{inside}}}"
     if arg.kind is Kind.UNARY_LIST:
-        return f"std::vector<ttnn::operations::unary::UnaryWithParam>{{{inside}}}"
+        inside = inside.replace("::UnaryWithParam(", "::EltwiseUnaryWithParam(")
+        return f"std::vector<ttnn::operations::unary::EltwiseUnaryWithParam>{{{inside}}}"
     if arg.cpp_type.startswith("std::array<") and len(items) != _array_size(arg.cpp_type):
         return f"{arg.cpp_type.rpartition(',')[0]}, {len(items)}>{{{inside}}}"
     if arg.cpp_type:

@@ -87,8 +87,10 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
     """Class names first come first served from the root down; then the module's attribute, then numbers."""
     taken: set[str] = set()
     root.name = snake_case(model_name or class_label(root) or "forward")
-    if root.name in ("function",):
+    if root.name == "function":
         root.name = "forward"
+    if root.name in MAIN_RESERVED:
+        root.name += "_"
     taken.add(root.name)
     for definition in _preorder(root):
         if definition is root:
@@ -106,7 +108,7 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
 
 def _numbered(candidates: Sequence[str], taken: set[str]) -> str:
     for name in candidates:
-        if name not in taken:
+        if name not in taken and name not in MAIN_RESERVED:
             return name
     number = 2
     while f"{candidates[0]}_{number}" in taken:

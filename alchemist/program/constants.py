@@ -35,10 +35,16 @@ def name_constants(
     Returns (functions, const-eval functions, constants of each file). Counts run over both files.
     """
     entries: dict[object, _Entry] = {}
+    partial = {
+        one.container
+        for function in functions
+        for one in model.statements(function.body)
+        if isinstance(one, model.Loop) and (one.start or one.step != 1)
+    }
     used: tuple[dict[object, int], dict[object, int]] = ({}, {})
     for file, group in enumerate((functions, prepare)):
         for function in group:
-            for base, value, kind in _places(function.body):
+            for base, value, kind in _places(function.body, partial):
                 key = _identity(value, kind, base)
                 entry = entries.setdefault(key, _Entry(base, value, kind))
                 entry.count += 1
@@ -62,7 +68,7 @@ def name_constants(
         )
         for file in used
     ]
-    rewritten = [tuple(replace(one, body=_rewrite(one.body, convert)) for one in group) for group in (functions, prepare)]
+    rewritten = [tuple(replace(one, body=_rewrite(one.body, convert, partial)) for one in group) for group in (functions, prepare)]
     return rewritten[0], rewritten[1], made[0], made[1]
 
 
@@ -122,7 +128,12 @@ def _conv_name(value: model.Record) -> str:
     return f"CONV_{constant_case(activation.op)}" if isinstance(activation, model.Unary) else "CONV"
 
 
-def _places(body: Sequence[model.Statement]) -> Iterator[Place]:
+def _counts_all(loop: model.Loop, partial: set[str]) -> bool:
+    """Whether the loop's end is a number of the model ("layers") and not just where one of several loops stops."""
+    return loop.start == 0 and loop.step == 1 and bool(loop.container) and loop.container not in partial
+
+
+def _places(body: Sequence[model.Statement], partial: set[str]) -> Iterator[Place]:
     for statement in body:
         if isinstance(statement, model.Call):
             for arg, value in statement.arguments:
@@ -130,11 +141,11 @@ def _places(body: Sequence[model.Statement]) -> Iterator[Place]:
                 if base:
                     yield base, value, arg.kind
         elif isinstance(statement, model.Loop):
-            if statement.start == 0 and statement.step == 1 and statement.container:
+            if _counts_all(statement, partial):
                 yield _loop_name(statement), statement.stop, Kind.INT
-            yield from _places(statement.body)
+            yield from _places(statement.body, partial)
         elif isinstance(statement, model.NameLoop):
-            yield from _places(statement.body)
+            yield from _places(statement.body, partial)
 
 
 def _loop_name(loop: model.Loop) -> str:
@@ -144,7 +155,7 @@ def _loop_name(loop: model.Loop) -> str:
 
 
 def _rewrite(
-    body: Sequence[model.Statement], convert: Callable[[str, model.Value, Kind], model.Value]
+    body: Sequence[model.Statement], convert: Callable[[str, model.Value, Kind], model.Value], partial: set[str]
 ) -> tuple[model.Statement, ...]:
     out: list[model.Statement] = []
     for statement in body:
@@ -156,11 +167,11 @@ def _rewrite(
             out.append(replace(statement, arguments=arguments))
         elif isinstance(statement, model.Loop):
             stop = statement.stop
-            if statement.start == 0 and statement.step == 1 and statement.container:
+            if _counts_all(statement, partial):
                 stop = convert(_loop_name(statement), stop, Kind.INT)
-            out.append(replace(statement, stop=stop, body=_rewrite(statement.body, convert)))
+            out.append(replace(statement, stop=stop, body=_rewrite(statement.body, convert, partial)))
         elif isinstance(statement, model.NameLoop):
-            out.append(replace(statement, body=_rewrite(statement.body, convert)))
+            out.append(replace(statement, body=_rewrite(statement.body, convert, partial)))
         else:
             out.append(statement)
     return tuple(out)

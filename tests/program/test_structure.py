@@ -1,0 +1,99 @@
+"""Structure recovery: what becomes a function, what a loop, what stays flat."""
+
+from __future__ import annotations
+
+import pytest
+
+import emit_py
+from alchemist.ir.access import set_attr
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import Frame
+from alchemist.options import CompilerOptions
+from alchemist.program import build_program, model
+from alchemist.program.names import snake_case
+from alchemist.program.outline import compress
+from alchemist.program.source import Sources
+from tests.program.evaluate import run
+from tests.program.models import FILE, TRANSFORMER_SOURCE, Sketch, result, transformer
+
+
+def build(made: object, **options: object) -> model.Program:
+    return build_program(made.module, made, CompilerOptions(**options))  # type: ignore[attr-defined,arg-type]
+
+
+def loops(program: model.Program) -> list[model.Loop]:
+    return [
+        one for function in program.functions for one in model.statements(function.body) if isinstance(one, model.Loop)
+    ]
+
+
+def test_one_function_per_module_class_and_a_loop_over_layers() -> None:
+    program = build(transformer(5))
+    assert [function.name for function in program.functions] == ["attention", "feed_forward", "block", "tiny"]
+    assert [(one.start, one.step) for one in loops(program)] == [(0, 1)]
+    assert program.functions[2].scopes == ("encoder.layer.{0..4}",)
+    assert [function.name for function in program.prepare][-4:] == ["attention", "feed_forward", "block", "prepare"]
+
+
+def test_a_layer_that_differs_gets_its_own_function_and_ends_the_loop() -> None:
+    made = transformer(5)
+    norms = [op for op in made.module.walk() if op.name == "ttnn.layer_norm"]
+    set_attr(norms[4], "epsilon", 1e-3)  # first norm of layer 2
+    program = build(made)
+    assert [function.name for function in program.functions] == ["attention", "feed_forward", "block", "block_2", "tiny"]
+    assert [(one.start, one.stop) for one in loops(program)] == [(0, model.Literal(2)), (3, model.Literal(5))]
+    flat = run(emit_py.emit(build(made, recover_structure=False)))
+    assert run(emit_py.emit(program)) == flat
+
+
+@pytest.mark.parametrize("const_eval", [True, False])
+def test_flat_on_request(const_eval: bool) -> None:
+    program = build(transformer(2, const_eval=const_eval), recover_structure=False)
+    assert [function.name for function in program.functions] == ["tiny"]
+    assert not loops(program)
+    assert not program.outline
+
+
+def test_without_any_location() -> None:
+    """Files of other tools: one function named like the model, values named by their ops."""
+    sketch = Sketch(None)  # type: ignore[arg-type]
+    type_ = sketch.type((1, 32, 32))
+    builder = Builder.module("forward", [("", type_, "input", None), ("", type_, "input", None)])
+    a, b = builder.args
+    total = builder.op("ttnn.add", [a, b], {}, [type_])
+    out = builder.op("ttnn.multiply", [total, a], {}, [type_])
+    builder.ret([out, total])
+    program = build(result(builder.module_op, "", [], []))
+    (function,) = program.functions
+    assert function.name == "forward"
+    assert [parameter.name for parameter in function.parameters] == ["arg_0", "arg_1"]
+    assert [variable.name for variable in program.outputs] == ["output_0", "output_1"]
+    text = emit_py.emit(program)["main.py"]
+    assert "total = ttnn.add(arg_0, arg_1" in text
+    assert "#" not in text[text.index("def forward") : text.index("def main")]
+
+
+def test_statements_of_the_source() -> None:
+    sources = Sources({FILE: TRANSFORMER_SOURCE + "class Bad(:\n"}, {})
+    assert sources.statement(Frame(FILE, 7)) is not None  # a file that does not parse is quoted line by line
+    sources = Sources({FILE: TRANSFORMER_SOURCE}, {"tiny.model.Block": (FILE, 20)})
+    call = sources.statement(Frame(FILE, 22))  # a line in the middle of a call
+    assert call is not None
+    assert (call.line, call.text, call.targets, call.method) == (21, "attended = self.attention(...)", ("attended",), "attention")
+    found = sources.function_of_class("tiny.model.Block")
+    assert found is not None
+    assert found[1].parameters == ("hidden_states", "mask")
+    assert sources.statement(Frame("other.py", 1)) is None
+    assert sources.statement(Frame(FILE, 10**6)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "snake"),
+    [("BertSelfOutput", "bert_self_output"), ("GPT2Block", "gpt2_block"), ("ViTMLP", "vit_mlp"), ("CNN", "cnn"), ("T5", "t5")],
+)
+def test_snake_case(name: str, snake: str) -> None:
+    assert snake_case(name) == snake
+
+
+def test_scopes_are_compressed() -> None:
+    assert compress(["a.0.b", "a.1.b", "a.3.b", "c"]) == ("c", "a.{0..1}.b", "a.3.b")
