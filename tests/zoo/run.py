@@ -1,0 +1,102 @@
+"""One model of the zoo from builder to checked program; as a program, prints one line per model.
+
+    python -m tests.zoo.run [--language py|cpp] [--out DIR] NAME ...
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.zoo.models import table
+
+
+@dataclass(slots=True)
+class Row:
+    """What docs/models.md says of one run. pcc: of the worst output, None where all are integers or constants."""
+
+    model: str
+    framework: str
+    language: str
+    dtype: str = ""
+    ops: int = 0
+    lines: int = 0
+    pcc: float | None = None
+    rel_l2: float | None = None
+    device_us: float = 0.0
+    codegen_s: float = 0.0
+    result: str = "ok"
+
+
+def run_model(name: str, language: str, directory: Path) -> Row:
+    """Exports the model to `directory`, runs `./run --check`. A failure is the row's `result`: stage and message."""
+    from alchemist import codegen_cpp, codegen_py
+    from alchemist.errors import AlchemistError
+
+    framework, build = table()[name]
+    row = Row(name, framework, language)
+    model, args, kwargs = build()
+    start = time.perf_counter()
+    try:
+        made = (codegen_py if language == "py" else codegen_cpp)(model, *args, export_path=directory, overwrite=True, **kwargs)
+    except AlchemistError as error:
+        row.result = f"codegen: {error}"
+        return row
+    row.codegen_s = round(time.perf_counter() - start, 2)
+    row.lines = len((made.path / ("main.py" if language == "py" else "main.cpp")).read_text().splitlines())
+    manifest = json.loads((made.path / "manifest.json").read_text())
+    row.dtype = _dtype(manifest)
+    report = directory.parent / f"{name}.{language}.json"
+    environment = {key: os.environ[key] for key in ("PATH", "HOME", "TTNN_SHIM_LIBRARY") if key in os.environ}
+    command = [str(made.path / "run"), "--check", "--json", str(report)]
+    done = subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False, timeout=1200)
+    if report.exists():
+        result = json.loads(report.read_text())
+        report.unlink()
+        row.ops, row.device_us = result["ops"] or 0, round((result["device_ns"] or 0) / 1000, 1)
+        known = [one["pcc"] for one in result["outputs"] if one["pcc"] is not None]
+        row.pcc = min(known, default=None)
+        row.rel_l2 = max((one["rel_l2"] for one in result["outputs"] if one["rel_l2"] is not None), default=None)
+    if done.returncode:
+        row.result = f"run: {(done.stderr.strip() or done.stdout.strip())[-1500:]}"
+    return row
+
+
+def _dtype(manifest: dict[str, dict[str, dict[str, str]]]) -> str:
+    kinds = [entry["dtype"] for entry in manifest["outputs"].values()]
+    return "bf16" if "bfloat16" in kinds else "fp32" if any(kind.startswith("float") for kind in kinds) else kinds[0]
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.zoo.run", description=__doc__)
+    parser.add_argument("--language", choices=("py", "cpp"), default="py")
+    parser.add_argument("--out", type=Path, help="keep the exports here")
+    parser.add_argument("--json", type=Path, help="append one JSON line per model")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args(arguments)
+    failed = 0
+    for name in options.names or table():
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                row = run_model(name, options.language, (options.out or Path(scratch)) / f"{name}_{options.language}")
+            except Exception:  # noqa: BLE001  a crash of one model must not hide the others
+                row = Row(name, table()[name][0], options.language, result="crash: " + traceback.format_exc()[-1500:])
+        failed += row.result != "ok"
+        print(f"{name:24} {row.ops:5} ops {row.lines:5} lines  pcc {row.pcc}  {row.device_us} us  {row.result}", flush=True)
+        if options.json:
+            with options.json.open("a") as file:
+                file.write(json.dumps(asdict(row)) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
