@@ -75,7 +75,7 @@ def _slice(value: SSAValue) -> tuple[list[Operation], list[BlockArgument]]:
     return ops, list(arguments)
 
 
-def _hoist(module: ModuleOp, func: FuncOp, value: SSAValue, number: int) -> None:
+def _hoist(module: ModuleOp, func: FuncOp, value: SSAValue, number: int, constant: set[SSAValue]) -> None:
     ops, arguments = _slice(value)
     described = access.argument_attrs(func)
     inputs = []
@@ -98,11 +98,16 @@ def _hoist(module: ModuleOp, func: FuncOp, value: SSAValue, number: int) -> None
     loaded = maker.op(
         "ttcore.load_cached", [list(arguments)], {"callee": name}, [value.type], source=sources_of(owner) or None
     )
-    value.replace_uses_with_if(loaded, lambda use: use.operation is not loaded.owner)
+    # Constant users keep the original: a const-eval function reads parameters, not the results of another one.
+    value.replace_uses_with_if(loaded, lambda use: _runs(use.operation, constant))
+
+
+def _runs(op: Operation, constant: set[SSAValue]) -> bool:
+    return not op.results or not all(result in constant for result in op.results)
 
 
 def _used_at_run_time(value: SSAValue, constant: set[SSAValue]) -> bool:
-    return any(not use.operation.results or not all(r in constant for r in use.operation.results) for use in value.uses)
+    return any(_runs(use.operation, constant) for use in value.uses)
 
 
 @register("const-eval")
@@ -120,6 +125,6 @@ def const_eval(module: ModuleOp, options: CompilerOptions) -> None:
                 continue
             for result in op.results:
                 if result in constant and _used_at_run_time(result, constant):
-                    _hoist(module, func, result, number)
+                    _hoist(module, func, result, number, constant)
                     number += 1
         erase_dead(func)
