@@ -12,140 +12,140 @@ constexpr CardRow kCards[] = {
 };
 
 constexpr ConstantRow kConstants[] = {
-  {"launch_move", 400, 163.84},  // cycles
-  {"launch_compute", 600.01, 426.85},  // cycles
-  {"launch_move_sharded", 300, 236.94},  // cycles
-  {"launch_compute_sharded", 131.16, 466.83},  // cycles
-  {"skew_core", 9.2, 7.4991},  // cycles/core
-  {"skew_core_sharded", 9.5151, 2.7761},  // cycles/core
-  {"skew_trace", 1369.3, 0},  // cycles
-  {"contention_exponent", 12, 3.8093},  // 1
-  {"stage_exponent", 8, 5.115},  // 1
-  {"read_dram", 406.07, 440.53},  // cycles
-  {"read_dram_byte", 0.0335, 0.062795},  // cycles/B
-  {"read_l1", 350, 373.34},  // cycles
+  {"launch_move", 400, 163.36},  // cycles
+  {"launch_compute", 568.08, 412.58},  // cycles
+  {"launch_move_sharded", 300, 242.45},  // cycles
+  {"launch_compute_sharded", 106.21, 469.82},  // cycles
+  {"skew_core", 9.2, 7.4474},  // cycles/core
+  {"skew_core_sharded", 9.2327, 2.7452},  // cycles/core
+  {"skew_trace", 1374.9, 0},  // cycles
+  {"contention_exponent", 12, 3.7905},  // 1
+  {"stage_exponent", 8, 4.9757},  // 1
+  {"read_dram", 407.31, 440.93},  // cycles
+  {"read_dram_byte", 0.0335, 0.062393},  // cycles/B
+  {"read_l1", 350, 372.74},  // cycles
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
-  {"second_operand", 130, 138.32},  // cycles
+  {"second_operand", 130, 138.15},  // cycles
   {"bcast_fill", 200, 170},  // cycles
-  {"write_issue", 51.463, 55},  // cycles
-  {"write_core_rate", 20, 15.214},  // B/cycle
-  {"write_barrier", 300, 389.03},  // cycles
-  {"local_copy_rate", 30, 57.069},  // B/cycle
-  {"dram_read_bank", 14.276, 52.6},  // GB/s
-  {"dram_write_bank", 14.57, 39.887},  // GB/s
-  {"dram_turnaround", 0.016982, 0},  // ns/B
-  {"dram_write_aligned", 0.47618, 0.77584},  // 1
+  {"write_issue", 69.144, 55},  // cycles
+  {"write_core_rate", 20, 15.154},  // B/cycle
+  {"write_barrier", 300, 389.11},  // cycles
+  {"local_copy_rate", 30, 57.167},  // B/cycle
+  {"dram_read_bank", 14.488, 52.602},  // GB/s
+  {"dram_write_bank", 14.602, 39.893},  // GB/s
+  {"dram_turnaround", 0.01816, 0},  // ns/B
+  {"dram_write_aligned", 0.47477, 0.77569},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 77.025, 76.836},  // B/cycle
-  {"bank_start_write", 93.604, 72.312},  // B/cycle
-  {"noc_link_rate", 30, 31.421},  // B/cycle
-  {"throttle", 0.13897, 0.47035},  // 1
-  {"throttle_tau", 32.031, 110000},  // us
-  {"launch_gap", 3203.5, 1630.3},  // ns
-  {"unary_tile", 254.21, 253.81},  // cycles
-  {"unary_byte", 0.012372, 0.0},  // cycles/B
-  {"tile_32bit", 128.29, 119},  // cycles
-  {"sfpu_exp", 1546.1, 1220},  // cycles
+  {"bank_start_read", 76.062, 75.865},  // B/cycle
+  {"bank_start_write", 94.624, 71.972},  // B/cycle
+  {"noc_link_rate", 30, 31.472},  // B/cycle
+  {"throttle", 0.13911, 0.47014},  // 1
+  {"throttle_tau", 32.151, 110000},  // us
+  {"launch_gap", 3198.6, 1632},  // ns
+  {"unary_tile", 251.12, 253.68},  // cycles
+  {"unary_byte", 0.012539, 0.0},  // cycles/B
+  {"tile_32bit", 127.01, 119},  // cycles
+  {"sfpu_exp", 1549, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
   {"sfpu_scale", 1, 1},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
   {"unpack_two_rate", 32, 32},  // B/cycle
-  {"binary_tile", 20, 9.1335},  // cycles
+  {"binary_tile", 20, 8.7421},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.704, 96},  // B/cycle
-  {"unpack_b_rate", 70.546, 80},  // B/cycle
-  {"unpack_overlap", 0.86857, 1},  // 1
-  {"fpu_overhead", 1.0369, 1.0423},  // 1
-  {"mac_overhead", 0.87438, 0.81149},  // cycles
-  {"subblock_sync", 13.277, 10},  // cycles
-  {"subblock_tile", 13.564, 2},  // cycles
+  {"unpack_a_rate", 57.707, 96},  // B/cycle
+  {"unpack_b_rate", 70.6, 80},  // B/cycle
+  {"unpack_overlap", 0.86827, 1},  // 1
+  {"fpu_overhead", 1.0366, 1.0425},  // 1
+  {"mac_overhead", 0.88085, 0.8061},  // cycles
+  {"subblock_sync", 13.394, 10},  // cycles
+  {"subblock_tile", 13.524, 2},  // cycles
   {"subblock_min", 102.47, 90},  // cycles
   {"subblock_pack", 34, 20},  // cycles
-  {"mm_block_end", 28.881, 344.05},  // cycles
-  {"mm_issue", 48.536, 37.254},  // cycles
-  {"mm_read_rate", 34.471, 50.169},  // B/cycle
-  {"mm_mcast_rate", 26.448, 45.503},  // B/cycle
-  {"mm_mcast_1d", 0.75782, 0.65388},  // 1
-  {"mm_handshake", 422.88, 774.13},  // cycles
+  {"mm_block_end", 24.958, 345.6},  // cycles
+  {"mm_issue", 48.681, 37.256},  // cycles
+  {"mm_read_rate", 34.244, 50.178},  // B/cycle
+  {"mm_mcast_rate", 26.563, 45.492},  // B/cycle
+  {"mm_mcast_1d", 0.75648, 0.65288},  // 1
+  {"mm_handshake", 420.27, 776.22},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
-  {"mm_both_operands", 0.27738, 0.14003},  // 1
+  {"mm_both_operands", 0.27745, 0.13988},  // 1
   {"mm_coupling", 9, 10},  // 1
-  {"mm_write_rate", 86.369, 189.13},  // B/cycle
-  {"mm_write_1d", 0.56532, 0.457},  // 1
-  {"dram_run", 1.5862, 1.5862},  // tiles
-  {"mm_fill", 804.55, 502.25},  // cycles
+  {"mm_write_rate", 86.291, 189.15},  // B/cycle
+  {"mm_write_1d", 0.56569, 0.45709},  // 1
+  {"dram_run", 1.5885, 1.5885},  // tiles
+  {"mm_fill", 835.38, 471.76},  // cycles
   {"tilize_block", 12, 12},  // cycles
-  {"tilize_tile", 65.034, 65.034},  // cycles
+  {"tilize_tile", 65.001, 65.001},  // cycles
   {"tilize_start", 222, 222},  // cycles
-  {"stick_issue", 73.625, 73.625},  // cycles
-  {"stick_byte", 0.072568, 0.072568},  // cycles/B
-  {"stick_loop", 57.406, 57.406},  // cycles
+  {"stick_issue", 73.603, 73.603},  // cycles
+  {"stick_byte", 0.072064, 0.072064},  // cycles/B
+  {"stick_loop", 57.211, 57.211},  // cycles
   {"pad_word", 2.8, 2.8},  // cycles
-  {"untilize_block", 374.39, 374.39},  // cycles
-  {"untilize_tile", 54.499, 54.499},  // cycles
-  {"untilize_start", 670.55, 670.55},  // cycles
-  {"stick_write", 80.573, 80.573},  // cycles
+  {"untilize_block", 374.28, 374.28},  // cycles
+  {"untilize_tile", 54.555, 54.555},  // cycles
+  {"untilize_start", 667.35, 667.35},  // cycles
+  {"stick_write", 80.581, 80.581},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
-  {"write_stick", 48.468, 48.468},  // cycles
+  {"write_stick", 48.435, 48.435},  // cycles
   {"write_stick_byte", 0.004, 0.004},  // cycles/B
-  {"s2i_start", 316.41, 316.41},  // cycles
-  {"i2s_tile", 50.586, 50.586},  // cycles
-  {"i2s_tile_byte", 0.044131, 0.044131},  // cycles/B
+  {"s2i_start", 311.24, 311.24},  // cycles
+  {"i2s_tile", 50.706, 50.706},  // cycles
+  {"i2s_tile_byte", 0.044023, 0.044023},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
   {"slice_stick", 109.65, 109.65},  // cycles
   {"slice_stick_byte", 0.053, 0.053},  // cycles/B
   {"slice_read_share", 0.6, 0.6},  // 1
-  {"slice_tile", 105.49, 105.49},  // cycles
+  {"slice_tile", 105.59, 105.59},  // cycles
   {"slice_copy_block", 82, 82},  // cycles
-  {"slice_copy_row", 23.396, 23.396},  // cycles
+  {"slice_copy_row", 23.416, 23.416},  // cycles
   {"put_stick", 128.44, 128.44},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
   {"face_line", 68, 68},  // cycles
   {"permute_block", 2268, 2268},  // cycles
-  {"permute_line", 37.455, 37.455},  // cycles
+  {"permute_line", 37.46, 37.46},  // cycles
   {"reshape_row", 391, 391},  // cycles
   {"reshape_stick", 277, 277},  // cycles
-  {"reshape_tile", 1235.9, 1235.9},  // cycles
-  {"reshape_segment", 66.73, 66.73},  // cycles
-  {"reshape_page", 717.33, 717.33},  // cycles
+  {"reshape_tile", 1236.4, 1236.4},  // cycles
+  {"reshape_segment", 66.721, 66.721},  // cycles
+  {"reshape_page", 717.34, 717.34},  // cycles
   {"row_stick", 62, 62},  // cycles
   {"row_stick_byte", 0.15, 0.15},  // cycles/B
   {"row_unaligned", 85, 85},  // cycles
   {"concat_tile", 313, 313},  // cycles
   {"sample_point", 140, 140},  // cycles
-  {"halo_local_rate", 34.513, 34.513},  // B/cycle
-  {"halo_run", 24.794, 24.794},  // cycles
+  {"halo_local_rate", 34.699, 34.699},  // B/cycle
+  {"halo_run", 25.808, 25.808},  // cycles
   {"halo_pad_rate", 38, 38},  // B/cycle
   {"halo_block", 31, 31},  // cycles
-  {"conv_start", 755.07, 755.07},  // cycles
-  {"conv_mac", 17.582, 17.582},  // cycles
-  {"conv_mac_phase", 16.054, 16.054},  // cycles
+  {"conv_start", 755.4, 755.4},  // cycles
+  {"conv_mac", 17.565, 17.565},  // cycles
+  {"conv_mac_phase", 16.051, 16.051},  // cycles
   {"conv_subblock", 38, 38},  // cycles
-  {"conv_accumulate", 21.182, 21.182},  // cycles
+  {"conv_accumulate", 21.246, 21.246},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 72.285, 72.285},  // cycles
-  {"conv_weight_byte", 0.016418, 0.016418},  // cycles/B
-  {"conv_stick", 12.652, 12.652},  // cycles
-  {"conv_stick_byte", 0.020521, 0.020521},  // cycles/B
-  {"conv_coupling", 2.2642, 2.2642},  // 1
-  {"conv_untilize", 209.06, 209.06},  // cycles
-  {"conv_mcast_block", 395.32, 395.32},  // cycles
+  {"conv_weight_tile", 72.264, 72.264},  // cycles
+  {"conv_weight_byte", 0.01645, 0.01645},  // cycles/B
+  {"conv_stick", 12.653, 12.653},  // cycles
+  {"conv_stick_byte", 0.020465, 0.020465},  // cycles/B
+  {"conv_coupling", 2.2597, 2.2597},  // 1
+  {"conv_untilize", 209.47, 209.47},  // cycles
+  {"conv_mcast_block", 395.41, 395.41},  // cycles
   {"conv_mcast_tile", 18, 18},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
-  {"norm_core", 667.96, 667.96},  // cycles
+  {"norm_core", 667.95, 667.95},  // cycles
   {"norm_row", 2500, 2500},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
   {"softmax_row", 17000, 8900},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
-  {"groupnorm_start", 11765, 11765},  // cycles
+  {"groupnorm_start", 11775, 11775},  // cycles
   {"groupnorm_tile", 1150, 1150},  // cycles
-  {"groupnorm_group_tile", 705.6, 705.6},  // cycles
-  {"drain_rate", 18.382, 19.495},  // B/cycle
+  {"groupnorm_group_tile", 705.76, 705.76},  // cycles
+  {"drain_rate", 15.504, 17.082},  // B/cycle
 };
 
 }  // namespace
