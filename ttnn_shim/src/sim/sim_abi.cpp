@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -18,11 +19,14 @@ namespace {
 using namespace ttnn_shim;
 
 thread_local std::string last_error;
-thread_local std::deque<sim::Arch> archs;
-thread_local std::deque<strategy::OpConfig> configs;
+// Handles are good in every thread; one lock guards them all.
+std::mutex lock;
+std::deque<sim::Arch> archs;
+std::deque<strategy::OpConfig> configs;
 
 template <class F>
 int guarded(F&& body) {
+  const std::scoped_lock held(lock);
   try { last_error.clear(); return body(); }
   catch (const std::exception& e) { last_error = e.what(); return -1; }
 }
@@ -132,6 +136,10 @@ const char* ttsim_constant_names(void) {
   return names.c_str();
 }
 
-void ttsim_clear(void) { archs.clear(); configs.clear(); }
+void ttsim_clear(void) {
+  const std::scoped_lock held(lock);
+  archs.clear();
+  configs.clear();
+}
 
 }  // extern "C"
