@@ -9,14 +9,14 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from alchemist.errors import FrontendError, InputError, ParseError
 from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output
 from alchemist.frontends.stablehlo import Input, convert
-from alchemist.ir.access import argument_attrs, element_type, entry_function, result_attrs, shape
+from alchemist.ir.access import argument_attrs, element_type, entry_function, operands, result_attrs, shape
 from alchemist.ir.attributes import enum, numpy_dtype
 from alchemist.ir.location import from_location
 from alchemist.ir.text import parse
@@ -228,12 +228,17 @@ def _argument(
             )
         value: Callable[[], Array] = partial(np.ascontiguousarray, given.astype(dtype))
     else:
-        value = partial(make_value, dims, dtype, init, seed + index, _index_bound(arg))
+        value = partial(make_value, dims, dtype, init, seed + index, _index_bound(arg), _must_be_positive(arg))
     return Argument(name, _kind(str(facts["ttcore.argument_type"])), dims, dtype.name, value)
 
 
-def make_value(dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int, bound: int | None) -> Array:
-    """Values of an argument. Integers of "randn" and "arange" stay below `bound` (16 and the size without one)."""
+def make_value(
+    dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int, bound: int | None, positive: bool = False
+) -> Array:
+    """Values of an argument. Integers of "randn" and "arange" stay below `bound` (16 and the size without one).
+
+    positive: variances and other operands of roots: "randn" gives numbers in [0.5, 1.5).
+    """
     count = int(np.prod(dims, dtype=np.int64))
     if init in ("ones", "zeros"):
         return np.full(dims, int(init == "ones"), dtype)
@@ -247,7 +252,50 @@ def make_value(dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int,
         return (whole % highest).astype(dtype).reshape(dims)
     if init == "arange":
         return np.arange(count, dtype=np.float64).astype(dtype).reshape(dims)
-    return np.random.default_rng(seed).standard_normal(dims, dtype=np.float32).astype(dtype)
+    generator = np.random.default_rng(seed)
+    if positive:
+        return (generator.random(dims, dtype=np.float32) + 0.5).astype(dtype)
+    return generator.standard_normal(dims, dtype=np.float32).astype(dtype)
+
+
+_VARIANCES = {"variance", "running_var", "running_variance"}
+_ROOTS = {"rsqrt", "sqrt", "log", "log2", "log10", "log1p"}
+_MOVES = {
+    "typecast", "reshape", "to_layout", "to_device", "from_device", "to_memory_config", "permute", "transpose",
+    "unsqueeze", "squeeze", "broadcast", "repeat", "slice_static",
+}  # fmt: skip
+
+
+def _must_be_positive(value: SSAValue, depth: int = 8) -> bool:
+    """Whether an argument is a variance: read by a batch norm as such, or by a root, perhaps after `+ epsilon`."""
+    for use in value.uses:
+        op = use.operation
+        short = op.name.partition(".")[2]
+        if short in _ROOTS:
+            return True
+        if short.startswith("batch_norm"):
+            if any(value in operands(op, group) for group in _VARIANCES & {g.name for g in op.info.operands}):  # type: ignore[attr-defined]
+                return True
+        elif depth and op.name in ("ttcore.load_cached", "func.call"):
+            callee = _callee(op)
+            if callee is not None and _must_be_positive(callee.args[use.index], depth - 1):
+                return True
+        elif depth and op.results and (short in _MOVES or short == "add") and _must_be_positive(op.results[0], depth - 1):
+            return True
+    return False
+
+
+def _callee(op: Operation) -> FuncOp | None:
+    module: Operation | None = op
+    while module is not None and not isinstance(module, ModuleOp):
+        module = module.parent_op()
+    callee = op.properties.get("callee")
+    if module is None or not isinstance(callee, SymbolRefAttr):
+        return None
+    name = callee.root_reference.data
+    return next(
+        (f for f in module.ops if isinstance(f, FuncOp) and f.sym_name.data == name and f.body.blocks), None
+    )
 
 
 _INDEXED = {"embedding": ("input", "weight", 0), "gather": ("index", "input", None)}
@@ -324,11 +372,15 @@ def _inline(call: CallOp, body: Block) -> list[Operation]:
 
 
 def _golden(module: ModuleOp, arguments: Sequence[Argument]) -> Callable[[], list[Array]] | None:
-    """The reference functions of TTIR ops; None where an op has none (TTNN text, collectives, random numbers)."""
+    """The reference functions of the ops; None where an op has none (collectives, paged caches, random numbers)."""
     import alchemist.ops  # noqa: F401 (registers the references)
-    from alchemist.ops.evaluate import can_evaluate, run
+    from alchemist.ops import evaluate, evaluate_ttnn
 
     body = entry_function(module).body.block
-    if not all(can_evaluate(op) or isinstance(op, ReturnOp) for op in body.ops):
+    if all(evaluate.can_evaluate(op) or isinstance(op, ReturnOp) for op in body.ops):
+        run = partial(evaluate.run, module)
+    elif evaluate_ttnn.can_evaluate(module):
+        run = partial(evaluate_ttnn.run, module)
+    else:
         return None
-    return lambda: [np.asarray(out) for out in run(module, [argument.value() for argument in arguments])]
+    return lambda: [np.asarray(out) for out in run([argument.value() for argument in arguments])]

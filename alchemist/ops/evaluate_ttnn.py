@@ -1,0 +1,150 @@
+"""TTNN on numpy: the meaning of a TTNN module by the references of its ops, in float32. Golden values of TTNN text.
+
+Layouts, memory configs and devices do not change values, so they are skipped; prepared weights stay as they were given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.errors import InternalError, UnsupportedOpError
+from alchemist.ir import access
+from alchemist.ir.layout import layout_of
+from alchemist.ops.conv import flat_padding
+from alchemist.ops.eltwise_unary import UNARY, gelu, gelu_tanh, sigmoid
+from alchemist.ops.spec import TTNN_OPS
+from alchemist.ops.windows import convolve_transposed
+
+Array = np.ndarray[Any, Any]
+ACTIVATIONS: dict[str, Any] = {name: function for name, _, function in UNARY} | {
+    "gelu": gelu,
+    "gelu_tanh": gelu_tanh,
+    "sigmoid": sigmoid,
+}
+SAME = frozenset({"to_layout", "to_device", "from_device", "to_memory_config", "assign"})
+SKIPPED = frozenset({"ttnn.get_device", "ttnn.deallocate"})
+
+
+def can_evaluate(module: ModuleOp) -> bool:
+    """Whether every op of the module's functions has a meaning on numpy."""
+    for op in module.walk():
+        name = op.name.removeprefix("ttnn.")
+        if isinstance(op, (ModuleOp, FuncOp, ReturnOp, CallOp)) or op.name in SKIPPED or op.name == "ttcore.load_cached":
+            continue
+        if not op.name.startswith("ttnn."):
+            return False
+        if name in SAME or name == "typecast" or name == "conv_transpose2d":
+            continue
+        if name.startswith("prepare_conv"):
+            continue
+        if name == "conv2d" and not _raw_weights(op):
+            return False
+        spec = TTNN_OPS.get(op.name)
+        if spec is None or spec.reference is None:
+            return False
+    return True
+
+
+def _raw_weights(conv: Operation) -> bool:
+    """Whether the weights come from a `prepare_conv2d_weights` or have their own shape; prepared ones cannot be read back."""
+    weight = access.operand(conv, "weight")
+    a = access.attrs(conv)
+    wanted = (a["out_channels"], a["in_channels"] // a.get("groups", 1), *a["kernel_size"])
+    if weight is None or access.shape(weight) == wanted:
+        return weight is not None
+    owner = getattr(weight, "op", None)
+    return owner is not None and owner.name in ("ttcore.load_cached", "ttnn.prepare_conv2d_weights")
+
+
+def run(module: ModuleOp, arguments: Sequence[Array]) -> list[Array]:
+    """Runs @forward on values of its arguments.
+
+    Raises:
+        UnsupportedOpError: an op without a reference. InternalError: a reference gives another shape than the op's type.
+    """
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    return _run(functions, functions["forward"], arguments)
+
+
+def _run(functions: Mapping[str, FuncOp], func: FuncOp, arguments: Sequence[Array]) -> list[Array]:
+    environment: dict[SSAValue, Any] = dict(zip(func.args, arguments, strict=True))
+    for op in func.body.block.ops:
+        if isinstance(op, ReturnOp):
+            return [environment[value] for value in op.operands]
+        if op.name == "ttcore.load_cached" or isinstance(op, CallOp):
+            inputs = [environment[value] for value in op.operands]
+            outputs = _run(functions, functions[str(access.attr(op, "callee"))], inputs)
+        elif op.name in SKIPPED:
+            outputs = [None] * len(op.results)
+        else:
+            outputs = _evaluate(op, environment)
+        for result, output in zip(op.results, outputs, strict=True):
+            if output is not None and "prepare_" not in op.name and op.name not in ("ttcore.load_cached", "func.call"):
+                if np.shape(output) != access.shape(result):
+                    raise InternalError(
+                        "the reference gives another shape",
+                        op=op.name,
+                        expected=str(list(access.shape(result))),
+                        got=str(list(np.shape(output))),
+                    )
+            environment[result] = output
+    return []
+
+
+def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]:
+    name = op.name.removeprefix("ttnn.")
+    inputs: list[Any] = []
+    for group in op.info.operands:  # type: ignore[attr-defined]
+        if group.name == "device":
+            continue
+        values = [environment[value] for value in access.operands(op, group.name)]
+        inputs += values if group.variadic else values or [None]
+    while inputs and inputs[-1] is None:
+        inputs.pop()
+    attributes = access.attrs(op)
+    shapes = [access.shape(result) for result in op.results]
+    if name in SAME or name.startswith("prepare_"):
+        return [inputs[0]]
+    if name == "typecast":
+        return [_cast(inputs[0], op.results[0])]
+    if name == "conv_transpose2d":
+        return [_conv_transpose(inputs, attributes)]
+    spec = TTNN_OPS.get(op.name)
+    if spec is None or spec.reference is None:
+        raise UnsupportedOpError("the op has no reference", op=op.name, ops=((op.name, 1, "", "no numpy reference"),))
+    outputs = [np.asarray(out) for out in spec.reference(inputs, attributes, shapes)]
+    outputs = [out.astype(np.float32) if out.dtype.kind in "fb" else out for out in outputs]
+    activation = (attributes.get("conv2d_config") or {}).get("activation")
+    for fused in [activation and activation["op_type"], *attributes.get("alchemist.activations", ())]:
+        if fused:
+            outputs[0] = ACTIVATIONS[str(fused).lower()](outputs[0])
+    if name == "matmul" and attributes.get("activation"):
+        outputs[0] = ACTIVATIONS[attributes["activation"]](outputs[0])
+    return [out.reshape(shape) if out.size == math.prod(shape) else out for out, shape in zip(outputs, shapes, strict=True)]
+
+
+def _cast(array: Array, result: SSAValue) -> Array:
+    layout = layout_of(result.type)
+    of = layout.dtype if layout is not None else access.element_type(result)
+    if of in ("si32", "u32", "u16", "u8", "i32", "ui32", "ui16", "ui8"):
+        return np.trunc(array).astype(np.int64)
+    return array.astype(np.float32)
+
+
+def _conv_transpose(inputs: Sequence[Array], a: Mapping[str, Any]) -> Array:
+    n, h, w = a["batch_size"], a["input_height"], a["input_width"]
+    x = inputs[0].reshape(n, h, w, a["in_channels"])
+    pairs = flat_padding(a["padding"])
+    out = convolve_transposed(
+        x, inputs[1], tuple(a["stride"]), pairs, tuple(a["output_padding"]), tuple(a["dilation"]), a["groups"]
+    )
+    if len(inputs) > 2 and inputs[2] is not None:
+        out = out + inputs[2].reshape(-1)
+    return out.reshape(1, 1, -1, out.shape[-1])
