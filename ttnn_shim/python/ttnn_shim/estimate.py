@@ -155,7 +155,7 @@ def shard_spec(spec: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def exp_row(cells: Cells) -> Configured:
-    """eltwise_exp: `final` was measured on 8x7 cores, `big` on 8x8 (cycle_findings, section 3)."""
+    """eltwise_exp: `final` was measured on 8x7 cores, `big` on 8x8."""
     shape = cells.shape("padded_shape") if cells.row.get("padded_shape") else cells.shape("shape")
     dtype = cells.choice("dtype", DTYPES)
     source = tensor(shape, dtype, cells.text("in_mem"))

@@ -204,5 +204,6 @@ def op_attributes(op: str, attrs: Attrs, row: Mapping[str, str]) -> dict[str, An
     if op == "binary" and ("eltwise_binary_kernel" in kernels or "bcast_h" in kernels):
         out["legacy"] = True
     if op == "tilize_with_val_padding":
-        out["blocks_2d"] = "multicore_both_dims" in kernels or "both_dims" in kernels
+        if kernels:
+            out["blocks_2d"] = "both_dims" in kernels
     return out

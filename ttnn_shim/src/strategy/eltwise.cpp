@@ -6,7 +6,7 @@
 namespace ttnn_shim::strategy {
 namespace {
 
-/// SFPU cycles per tile beyond the copy/pack of any unary op: Wormhole, Blackhole. Sources: hardware.md 2.3 (published slot counts and
+/// SFPU cycles per tile beyond the copy/pack of any unary op: Wormhole, Blackhole. Sources: tt-metal pull requests 48925, 49926, 54317, 54938, 57076, 57292 (slot counts and
 /// kernel timings); entries of 0 use the fitted classes below.
 struct SfpuRow { double wormhole, blackhole; };
 const std::unordered_map<std::string_view, SfpuRow> kSfpu = {

@@ -48,6 +48,7 @@ DeviceProgram plan_tilize(const Arch& arch, const OpConfig& c) {
 /// TTNN splits wide rows over cores too once a row has more than 32 tiles.
 bool split_2d(const OpConfig& c, std::int64_t width_tiles, std::int64_t height_tiles) {
   if (c.has("blocks_2d")) return c.flag("blocks_2d");
+  if (c.text("selector") == "table") return width_tiles > 32 && width_tiles > height_tiles;
   return width_tiles > 32 && (height_tiles > 32 || width_tiles > height_tiles);
 }
 

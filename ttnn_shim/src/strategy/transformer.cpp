@@ -89,7 +89,7 @@ DeviceProgram plan_sdpa(const Arch& arch, const OpConfig& c) {
   const double steps = static_cast<double>(ceil_div(units, cores)) * std::ceil(static_cast<double>(ceil_div(sk, k_chunk)) * causal);
   const double macs = 2.0 * static_cast<double>(q_chunk * k_chunk * d), scores = static_cast<double>(q_chunk * k_chunk);
   const double math = macs * 16.0 * phases(c) * k.fpu_overhead;
-  // hardware.md 4.6: front end of about 3300 cycles per step, 70 cycles per exp tile, 204 per query tile.
+  // tt-metal issue 55760: front end of about 3300 cycles per step, 70 cycles per exp tile, 204 per query tile.
   const double compute = std::max(math + scores * 70 + 48 + static_cast<double>(q_chunk) * 204, 3300.0);
   const double reader = 2.0 * static_cast<double>(k_chunk * d) * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate) + page_read(arch, key, 0);
   Phase phase;
