@@ -14,7 +14,7 @@ import numpy as np
 
 from alchemist.errors import InputError, ToolchainError, UserError
 from alchemist.export.directory import MANIFEST
-from alchemist.export.writer import to_stored
+from alchemist.export.stored import to_stored
 
 
 class LoadedProgram:

@@ -6,7 +6,7 @@ Nothing here touches the disk; `alchemist.export` writes what this returns.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.errors import FrontendError
 from alchemist.frontends.base import FrontendResult
 from alchemist.options import CompilerOptions
+from alchemist.program.model import Step
 from alchemist.progress import Progress
 
 Framework = Literal["torch", "jax"]
@@ -28,6 +29,7 @@ class Compiled:
     sources: file name -> text ("main.py", "consteval.py" | "main.cpp", ...). irs: stage -> MLIR text.
     ttnn: the lowered module; its `@forward` arguments say which tensors the program loads and in which layout.
     constants: values of the `@forward` arguments that lowering added, by name.
+    entry: {"function", "inputs": names in order, "weights": whether it takes them}. steps: TT-NN calls of a forward pass in order.
     """
 
     captured: FrontendResult
@@ -37,6 +39,8 @@ class Compiled:
     functions: dict[str, dict[str, str]]
     constants: Mapping[str, Any]
     l1_small_bytes: int
+    entry: Mapping[str, Any]
+    steps: Sequence[Step]
 
 
 def detect_framework(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Framework:
@@ -135,4 +139,11 @@ def compile_captured(
         functions={function.name: function.origin() for function in program.functions},
         constants=lowered.constants,
         l1_small_bytes=lowered.l1_small_bytes,
+        entry={
+            "function": program.entry,
+            "inputs": [variable.name for variable in program.inputs],
+            "outputs": [variable.name for variable in program.outputs],
+            "weights": program.has_weights,
+        },
+        steps=program.steps,
     )

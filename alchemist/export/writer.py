@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import sys
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,10 @@ from typing import Any, Literal
 import numpy as np
 
 import alchemist
-from alchemist.errors import InputError, InternalError
+from alchemist.errors import InternalError
 from alchemist.export.directory import MANIFEST, file_sha256
+from alchemist.export.golden_ops import write_golden_ops
+from alchemist.export.stored import LIMITS, to_stored
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
 from alchemist.frontends.base import Argument, Output
 from alchemist.ir.access import forward_arguments
@@ -28,9 +29,6 @@ from alchemist.progress import Progress
 from alchemist.resources import render, template_text
 
 Golden = Literal["none", "outputs", "ops"]
-
-# Bounds of `--check`: PCC from the project's contract, relative L2 error the largest that PCC allows for a zero-mean output.
-LIMITS = {"bfloat16": {"pcc": 0.99, "rel_l2": 0.15}, "float32": {"pcc": 0.999, "rel_l2": 0.05}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +91,7 @@ def write_export(
         "inputs": [argument.name for argument in arguments if argument.kind == "input"],
         "tensors": entries,
         "outputs": outputs,
+        "entry": dict(compiled.entry),
         "functions": compiled.functions,
     }
     manifest["files"] = {
@@ -163,31 +162,6 @@ def _write_arguments(
     return arguments, entries
 
 
-def to_stored(value: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[Any, Any]:
-    """`value` in the TT-NN dtype `dtype`; integers are checked against its range.
-
-    Raises:
-        InputError: a value out of range.
-    """
-    import ml_dtypes
-
-    target = np.dtype(ml_dtypes.bfloat16) if dtype == "bfloat16" else np.dtype(dtype)
-    if value.dtype == target:
-        return value
-    if target.kind in "iu" and value.size and value.dtype.kind != "b":
-        limits = np.iinfo(target)
-        low, high = value.min(), value.max()
-        if low < limits.min or high > limits.max:
-            raise InputError(
-                f"{name}: values do not fit the device's {dtype}",
-                expected=f"{limits.min} to {limits.max}",
-                got=f"{low} to {high}",
-            )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # float32 values beyond bfloat16's range become inf, as on the device
-        return value.astype(target)
-
-
 def _write_golden(
     directory: Path,
     compiled: Compiled,
@@ -213,6 +187,9 @@ def _write_golden(
         values = compiled.captured.golden()
         for output, value in zip(compiled.captured.outputs, values, strict=True):
             _write_one_golden(directory, output, value, outputs[output.name], written)
+    if export_golden == "ops":
+        with progress.stage("golden ops"):
+            write_golden_ops(directory, compiled, written)
     return outputs
 
 

@@ -23,7 +23,7 @@ from alchemist.program.prepare import prepare_functions
 from alchemist.program.scopes import Group, assign_chains, group
 from alchemist.program.source import Sources
 from alchemist.program.statements import Body, Context, describe
-from alchemist.program.weights import name_prepared_weights
+from alchemist.program.weights import SHAPING, name_prepared_weights
 
 
 def build_program(
@@ -267,7 +267,20 @@ def _program(
         split_prepare=options.split_consteval,
         source_file=context.main_file if _has_line_comments(functions) else "",
         typical=(typical.dtype, typical.layout, typical.config.buffer if typical.config else "host"),
+        steps=_steps(graph),
     )
+
+
+def _steps(graph: Graph) -> tuple[model.Step, ...]:
+    """The calls of a forward pass: structure recovery has put the graph's nodes in the order in which they run."""
+    steps = []
+    for node in graph.nodes:
+        maker = next((value.node.position for value in node.inputs() if value.node is not None), -1)
+        names = tuple(dict.fromkeys(info.name for info in node.sources if info.name))
+        shape = node.results[0].type.shape if len(node.results) == 1 else None
+        dtype = node.results[0].type.dtype if node.results else ""
+        steps.append(model.Step(node.spec.target, shape, dtype, names, maker, node.spec.name in SHAPING))
+    return tuple(steps)
 
 
 def _has_line_comments(functions: Sequence[model.Function]) -> bool:

@@ -281,6 +281,23 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One TT-NN call of a forward pass, in the order in which the program makes them.
+
+    op: the callee ("ttnn.linear"). shape, dtype: of its only result, None for several. values: framework names of the values
+    behind it, latest last. source: index of the step that made its first tensor, -1 for none; same_value: it only gives
+    that tensor another form.
+    """
+
+    op: str
+    shape: tuple[int, ...] | None
+    dtype: str
+    values: tuple[str, ...]
+    source: int = -1
+    same_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class OutlineRow:
     """One line of the call tree. `times` = 0 when not in a loop."""
 
@@ -298,7 +315,7 @@ class Program:
     facts: header rows (label, text) such as ("Inputs", "image [8, 28, 28, 1] bfloat16"). notes: sentences that explain
     conventions. functions: callee first, the last one is `entry`. prepare: const-eval functions, the last one is `prepare`;
     empty when nothing is computed from weights. source_file: the file that line numbers refer to. typical: dtype, layout
-    and buffer of most tensors. split_prepare: const-eval functions have a file of their own.
+    and buffer of most tensors. split_prepare: const-eval functions have a file of their own. steps: the calls of a forward pass.
     """
 
     title: str
@@ -316,6 +333,7 @@ class Program:
     split_prepare: bool = True
     source_file: str = ""
     typical: tuple[str, str, str] = ("bfloat16", "tile", "dram")
+    steps: tuple[Step, ...] = ()
 
 
 def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:

@@ -134,6 +134,8 @@ def parse_args() -> argparse.Namespace:
 def loops(args: argparse.Namespace) -> Iterator[int]:
     """Counts the forward calls and measures the last one."""
     for loop in range(args.loops):
+        if SIMULATOR and args.check_ops:
+            SIMULATOR.watch_ops(HERE, to_numpy)
         if SIMULATOR:
             SIMULATOR.begin_forward()
         start = time.perf_counter()
@@ -215,7 +217,7 @@ def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
     if args.check:
         print(f"check: passed, {len(rows)} output{'s' if len(rows) != 1 else ''}")
     if args.check_ops:
-        return SIMULATOR.check_ops(MANIFEST, HERE) if SIMULATOR else sys.exit("run: --check-ops needs the simulator")
+        return SIMULATOR.check_ops(HERE, read_golden, compare) if SIMULATOR else sys.exit("run: --check-ops needs the simulator")
     return 0
 
 

@@ -66,10 +66,12 @@ class Operation:
         _core.lib.shim_set_call(call_id)
         start = time.perf_counter()
         try:
-            return self._call(args, kwargs)
+            result = self._call(args, kwargs)
         finally:
             session.record_call(call_id, self.name, arguments, time.perf_counter() - start)
             _core.lib.shim_set_call(0)
+        session.record_result(self.name, result)
+        return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         one, bound = self._bind(args, kwargs)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from ttnn_shim.check_ops import Compare, OpWatch, ReadGolden, ToNumpy, check_program
 from ttnn_shim.records import Block, CallRecord, Frame, Profile
 
 
@@ -55,6 +56,7 @@ settings = Settings()
 _devices: list[ClockedDevice] = []
 _on_profile: list[Callable[[Profile], None]] = []
 _recording: _Recording | None = None
+_watch: OpWatch | None = None
 
 
 def device_opened(device: ClockedDevice) -> None:
@@ -84,7 +86,25 @@ def record_calls(root: Path) -> None:
 
 def recording() -> bool:
     """True while calls are to be reported with `record_call`."""
-    return _recording is not None and _recording.active
+    return (_recording is not None and _recording.active) or (_watch is not None and _watch.active)
+
+
+def watch_ops(root: Path, to_numpy: ToNumpy) -> None:
+    """Keeps the output of every op that the next forward call makes, for `check_ops`. root: the program's directory."""
+    global _watch
+    _watch = OpWatch(root, to_numpy)
+
+
+def record_result(op: str, result: Any) -> None:
+    """Keeps what a call has returned; `ttnn` calls this when `recording()`."""
+    if _watch is not None and _watch.active:
+        _watch.add(op, result)
+
+
+def check_ops(root: Path, read_golden: ReadGolden, compare: Compare) -> int:
+    """Compares the watched forward call with golden/ops and prints the first op that drifted. Returns the exit code."""
+    calls = _watch.calls if _watch is not None else []
+    return check_program(root, calls, read_golden, compare)
 
 
 def record_call(call_id: int, op: str, arguments: tuple[tuple[str, str], ...], host_s: float) -> None:
@@ -115,10 +135,14 @@ def begin_forward() -> None:
     if _recording is not None:
         _recording.calls.clear()
         _recording.active = True
+    if _watch is not None:
+        _watch.begin()
 
 
 def end_forward() -> dict[str, Any]:
     """Device time of the forward call: the gaps between device programs are in it, const-eval and transfers are not."""
+    if _watch is not None:
+        _watch.active = False
     total: dict[str, Any] = {"device_ns": 0, "cycles": 0, "ops": 0}
     uncalibrated = False
     for device in _devices:
