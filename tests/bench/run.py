@@ -17,41 +17,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured ratio; lower is better unless `at_least`."""
-
-    name: str
-    ours: float
-    peer: float
-    unit: str
-    ratio: float
-    target: float
-    at_least: bool = False
-
-    @property
-    def met(self) -> bool:
-        return self.ratio >= self.target if self.at_least else self.ratio <= self.target
-
-
-def interleaved(ours: Callable[[], Any], peer: Callable[[], Any], *, rounds: int = 9, warm: int = 2) -> tuple[float, float]:
-    """Median seconds of both, called in turns so that a noisy moment hits both alike."""
-    ours_s, peer_s = [], []
-    for round_ in range(warm + rounds):
-        for function, times in ((ours, ours_s), (peer, peer_s)):
-            start_s = time.perf_counter()
-            function()
-            if round_ >= warm:
-                times.append(time.perf_counter() - start_s)
-    return statistics.median(ours_s), statistics.median(peer_s)
+from tests.bench.measure import Figure, interleaved  # noqa: E402
+from tests.bench.ops import bench_copies, bench_gemm, bench_rows  # noqa: E402
 
 
 def bench_call_overhead() -> list[Figure]:
@@ -166,6 +140,9 @@ print(json.dumps(dict(export_s=export_s, total_s=total_s, write_s=write_s, weigh
 BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "call": bench_call_overhead,
     "import": bench_import,
+    "gemm": bench_gemm,
+    "copies": bench_copies,
+    "rows": bench_rows,
     "minilm": lambda: bench_program("minilm"),
     "bert": lambda: bench_program("bert_base"),
     "resnet": lambda: bench_program("resnet50"),
