@@ -118,13 +118,12 @@ def _slowest(profile: Profile) -> str:
         source = _source_line(profile, line)
         shapes = ", ".join(str(list(tensor.shape)) for tensor in program.inputs[:3])
         rows.append(
-            f'<tr><td class="code">{escape(line)}<br><span class="soft">{escape(source)}</span></td>'
-            f'<td class="code">{escape(op)}<br><span class="soft">{escape(shapes)}</span></td><td class="n">{group.count}</td>'
-            f'<td class="n">{_time(group.total_ns)}</td><td>{_BOUND_TEXT.get(program.bound, program.bound)}<br>'
-            f'<span class="soft">{escape(hint(profile, program))}</span></td></tr>'
+            f'<tr><td class="code wrap">{escape(op)}<br><span class="soft">{escape(line)}: {escape(source)}<br>{escape(shapes)}</span></td>'
+            f'<td class="n">{group.count}</td><td class="n">{_time(group.total_ns)}</td>'
+            f'<td class="wide">{_BOUND_TEXT.get(program.bound, program.bound)}<br><span class="soft">{escape(hint(profile, program))}</span></td></tr>'
         )
     return (
-        '<div class="scroll"><table><tr><th>line</th><th>call</th><th class="n">count</th><th class="n">time</th>'
+        '<div class="scroll"><table><tr><th>call</th><th class="n">count</th><th class="n">time</th>'
         f'<th>limited by, and what would help</th></tr>{"".join(rows)}</table></div>'
     )
 
@@ -148,11 +147,12 @@ def _roofline(profile: Profile) -> str:
     if not points or not peak_flops or not peak_bytes:
         return '<p class="soft">No program of this run uses both the math engine and DRAM.</p>'
     width, height, left, bottom = 900.0, 360.0, 62.0, 34.0
+    right = 24.0
     low_x, high_x = min(0.1, *(x for x, _, _ in points)), max(1e4, *(x for x, _, _ in points))
     low_y, high_y = min(peak_flops / 1e5, *(y for _, y, _ in points)), peak_flops * 2
 
     def at_x(value: float) -> float:
-        return left + (width - left - 12) * math.log(value / low_x) / math.log(high_x / low_x)
+        return left + (width - left - right) * math.log(value / low_x) / math.log(high_x / low_x)
 
     def at_y(value: float) -> float:
         return (height - bottom) - (height - bottom - 12) * math.log(max(value, low_y) / low_y) / math.log(high_y / low_y)

@@ -1,0 +1,163 @@
+"""Every report file of one profile: same totals, valid formats, nothing from the model unescaped."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sqlite3
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from ttnn_shim.records import Block, CallRecord, Frame, Profile, ProgramRecord, TensorRecord
+from ttnn_shim.reports import write_all
+from ttnn_shim.reports.perf_csv import attributes_cell
+from ttnn_shim.reports.summary import by_line, by_module, by_op
+from ttnn_shim.reports.terminal import table
+
+HOSTILE = '<script>alert("x")</script>'
+
+
+def profile(count: int = 24) -> Profile:
+    """A made-up run: alternating ops in two functions, a gap before each program."""
+    programs, calls, now_ns = [], {}, 0.0
+    for index in range(count):
+        tensor = TensorRecord(index, 1024 * index, (2, 33, 64), (2, 64, 64), "BFLOAT16", "TILE", "DRAM", "INTERLEAVED")
+        now_ns += 1000.0
+        kernel_ns = 5000.0 + 700 * index
+        programs.append(
+            ProgramRecord(
+                index=index,
+                call_id=index,
+                call_op="ttnn.linear" if index % 2 else "ttnn.add",
+                op_code="MatmulDeviceOperation" if index % 2 else "BinaryNgDeviceOperation",
+                factory="Factory",
+                cores=64 if index % 3 else 4,
+                cycles=round(kernel_ns),
+                kernel_ns=kernel_ns,
+                gap_ns=1000.0,
+                start_ns=now_ns,
+                modelled=index != 5,
+                bound=("compute", "dram", "noc", "latency", "reader", "writer")[index % 6],
+                busy_cycles=(900, 4000, 800, 0),
+                dram_cycles=2000,
+                noc_cycles=100,
+                fpu_utilisation=0.3,
+                dram_utilisation=0.5,
+                noc_utilisation=0.1,
+                l1_cb_bytes=4096,
+                l1_peak_bytes=60_000 + index,
+                dram_bytes=1 << 20,
+                fidelity="HiFi2",
+                attributes="dim=-1;config=(x=8;y=8)",
+                inputs=(tensor, tensor),
+                outputs=(tensor,),
+            )
+        )
+        now_ns += kernel_ns
+        frames = (Frame("main.py", 3, "main"), Frame("main.py", 10 + index % 2, "layer" if index % 2 else "embed"))
+        calls[index] = CallRecord(index, programs[-1].call_op, frames, (("x", HOSTILE),), (Block(0, 2048, "L1"), Block(64, 4096, "DRAM")))
+    return Profile(
+        card="n150",
+        arch="wormhole_b0",
+        clock_ghz=1.0,
+        grid=(8, 8),
+        l1_bank_bytes=1_393_312,
+        dram_bank_bytes=1 << 30,
+        dram_banks=12,
+        dram_peak_gb_s=288.0,
+        fpu_peak_tflops={"HiFi2": 148.0, "LoFi": 262.0},
+        programs=programs,
+        calls=calls,
+        root=Path("program"),
+        sources={"main.py": "\n" * 9 + f"x = 1  # {HOSTILE}\ny = 2\n"},
+        manifest={"model": HOSTILE},
+    )
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Profile, Path]:
+    made, directory = profile(), tmp_path_factory.mktemp("reports")
+    write_all(made, directory)
+    return made, directory
+
+
+def test_groups_add_up(written: tuple[Profile, Path]) -> None:
+    made, _ = written
+    for groups in (by_op(made), by_module(made), by_line(made)):
+        assert sum(group.total_ns for group in groups) == pytest.approx(made.device_ns)
+        assert sum(group.count for group in groups) == len(made.programs)
+    assert "1 programs have no timing model" in table(made)
+
+
+def test_csv(written: tuple[Profile, Path]) -> None:
+    made, directory = written
+    with open(directory / "performance" / "ops_perf_results.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    total_ns = sum(float(row["DEVICE KERNEL DURATION [ns]"]) + float(row["OP TO OP LATENCY [ns]"]) for row in rows)
+    assert total_ns == pytest.approx(made.device_ns)
+    assert rows[0]["INPUT_0_Y_PAD[LOGICAL]"] == "64[33]"
+    assert rows[0]["INPUT_0_W_PAD[LOGICAL]"] == "1[1]"
+    assert rows[0]["OUTPUT_0_MEMORY"] == "DEV_0_DRAM_INTERLEAVED"
+    lines = (directory / "performance" / "profile_log_device.csv").read_text().splitlines()
+    assert lines[0] == "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000"
+    assert all(line.count(",") == lines[1].count(",") for line in lines[2:])
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("", "{}"),
+        ("dim=-1", "{'dim': '-1'}"),
+        ("a=1;b=(x=8;y=8)", "{'a': '1'; 'b': '(x=8;y=8)'}"),
+        ("shape=[1, 2]", "{'shape': '[1; 2]'}"),
+    ],
+)
+def test_attributes_cell(text: str, cell: str) -> None:
+    assert attributes_cell(text) == cell
+
+
+def test_trace(written: tuple[Profile, Path]) -> None:
+    made, directory = written
+    events = json.loads((directory / "trace.json").read_text())["traceEvents"]
+    ops = [event for event in events if event["ph"] == "X" and event["tid"] == 1]
+    assert len(ops) == len(made.programs)
+    kernels_us = sum(program.kernel_ns for program in made.programs) / 1e3
+    assert sum(event["dur"] for event in ops) == pytest.approx(kernels_us)
+    assert {event["name"] for event in events if event["ph"] == "C"} >= {"DRAM utilisation [%]", "NoC utilisation [%]"}
+
+
+def test_database(written: tuple[Profile, Path]) -> None:
+    made, directory = written
+    with sqlite3.connect(directory / "memory" / "db.sqlite") as connection:
+        duration_s, count = connection.execute("SELECT sum(duration), count(*) FROM operations").fetchone()
+        assert count == len(made.calls)
+        assert duration_s * 1e9 == pytest.approx(made.device_ns)
+        assert connection.execute("SELECT count(*) FROM buffers").fetchone()[0] == 2 * count
+        assert json.loads(connection.execute("SELECT captured_graph FROM captured_graph").fetchone()[0])[0]["node_type"] == "capture_start"
+
+
+def test_page_is_self_contained_and_escaped(written: tuple[Profile, Path]) -> None:
+    _, directory = written
+    text = (directory / "report.html").read_text()
+    assert "<script" not in text
+    assert not re.search(r"""(?:src|href)\s*=|url\(""", text)
+
+    class Balance(HTMLParser):
+        depth = 0
+
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            self.depth += tag not in ("meta", "br", "line", "circle", "path", "polygon", "polyline")
+
+        def handle_endtag(self, tag: str) -> None:
+            self.depth -= tag not in ("meta", "br", "line", "circle", "path", "polygon", "polyline")
+
+    parser = Balance()
+    parser.feed(text)
+    assert parser.depth == 0
+
+
+def test_empty_run(tmp_path: Path) -> None:
+    write_all(profile(0), tmp_path)
+    assert json.loads((tmp_path / "summary.json").read_text())["device_ns"] == 0
