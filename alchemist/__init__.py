@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["CodegenResult", "__version__", "codegen_cpp", "codegen_py"]
+__all__ = ["CodegenResult", "__version__", "codegen_cpp", "codegen_py", "load_codegen_py"]
 
 if TYPE_CHECKING:
     from alchemist.codegen import CodegenResult, codegen_cpp, codegen_py
+    from alchemist.loaded import load_codegen_py
 
 
 def __getattr__(name: str) -> Any:
@@ -17,4 +18,8 @@ def __getattr__(name: str) -> Any:
         from alchemist import codegen
 
         return getattr(codegen, name)
+    if name == "load_codegen_py":
+        from alchemist import loaded
+
+        return loaded.load_codegen_py
     raise AttributeError(f"module 'alchemist' has no attribute {name!r}")

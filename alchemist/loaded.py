@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,10 +15,29 @@ import numpy as np
 from alchemist.errors import InputError, ToolchainError, UserError
 from alchemist.export.directory import MANIFEST
 from alchemist.export.stored import to_stored
+from alchemist.pipeline import detect_framework
+
+_MODULES = ("utils", "consteval", "main")
+_open_programs = 0  # they share one simulated card: the last one closes it
+
+
+def load_codegen_py(model_or_fn: Any, *args: Any, load_path: str | Path = "codegen_result", **kwargs: Any) -> Any:
+    """Runs the Python program at `load_path` in the place of `model_or_fn(*args, **kwargs)`.
+
+    The weights are those of the export; of the arguments only the inputs are read. Buffers that the model writes (a key-value
+    cache) get their new values. Returns what the model returns: the same structure, with torch tensors or JAX arrays.
+
+    Raises:
+        UserError: no Python export at `load_path`. InputError: arguments that are not those of the export.
+    """
+    framework = detect_framework(model_or_fn, args, kwargs)
+    run = _run_torch if framework == "torch" else _run_jax
+    with LoadedProgram(load_path) as program:
+        return run(program, model_or_fn, args, kwargs)
 
 
 class LoadedProgram:
-    """`program(*inputs)` -> outputs as numpy arrays, in the order of the manifest.
+    """`program(*inputs)` -> outputs as numpy arrays, in the order of `outputs`.
 
     The device is opened and the weights are prepared once; `close()` (or leaving a `with` block) frees them.
 
@@ -27,6 +46,7 @@ class LoadedProgram:
     """
 
     def __init__(self, path: str | Path) -> None:
+        global _open_programs
         self.path = Path(path).resolve()
         try:
             self.manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_text())
@@ -42,32 +62,36 @@ class LoadedProgram:
         import ttnn
 
         self.ttnn: Any = ttnn
-        modules = self._load_modules(("utils", "consteval", "main"))
+        modules = self._load_modules()
         self.utils, self.main = modules["utils"], modules["main"]
         self.device = ttnn.open_device(device_id=0, l1_small_size=self.manifest["device"]["l1_small_size"])
+        _open_programs += 1
         consteval = modules.get("consteval")
         stored = self.utils.stored_weights(self.device)
-        self.weights = consteval.prepare(stored) if consteval is not None else stored
+        prepare = getattr(consteval or self.main, "prepare", None)
+        self.weights = prepare(stored) if prepare is not None else stored
         entry = self.manifest["entry"]
-        self.function = getattr(self.main, entry["function"])
+        self.function: Callable[..., Any] = getattr(self.main, entry["function"])
         self.inputs: list[str] = entry["inputs"]
+        self.outputs: list[str] = entry["outputs"]
         self.takes_weights: bool = entry["weights"]
 
-    def _load_modules(self, names: Sequence[str]) -> dict[str, ModuleType]:
+    def _load_modules(self) -> dict[str, ModuleType]:
         """Imports the program's modules under their own names, then gives those names back to whoever had them."""
-        before = {name: sys.modules.pop(name, None) for name in names}
+        before = {name: sys.modules.pop(name, None) for name in _MODULES}
         loaded: dict[str, ModuleType] = {}
         try:
-            for name in names:
+            for name in _MODULES:
                 file = self.path / f"{name}.py"
                 if not file.exists():
                     continue
                 spec = importlib.util.spec_from_file_location(name, file)
-                if spec is None or spec.loader is None:
+                if spec is None:
                     raise UserError(f"cannot import {file}", location=str(file))
                 module = importlib.util.module_from_spec(spec)
                 sys.modules[name] = loaded[name] = module
-                spec.loader.exec_module(module)
+                # Not through the loader: its bytecode cache does not see an edit within the same second.
+                exec(compile(file.read_text(), str(file), "exec"), module.__dict__)
         finally:
             for name, module_before in before.items():
                 sys.modules.pop(name, None)
@@ -99,12 +123,119 @@ class LoadedProgram:
         on_device = [self.to_device(name, value) for name, value in zip(self.inputs, values, strict=True)]
         return [self.utils.to_numpy(output) for output in self.run(on_device)]
 
+    def call(self, values: Mapping[str, Callable[[], np.ndarray[Any, Any]]]) -> list[np.ndarray[Any, Any]]:
+        """The outputs for inputs by name; names that the program does not read are ignored.
+
+        Raises:
+            InputError: an input is missing.
+        """
+        missing = [name for name in self.inputs if name not in values]
+        if missing:
+            raise InputError(
+                "arguments that are not those of the export", expected=", ".join(self.inputs), got=", ".join(values) or "none"
+            )
+        return self(*(values[name]() for name in self.inputs))
+
     def close(self) -> None:
+        """Frees the weights; the last program closes the card."""
+        global _open_programs
         self.weights = None
-        self.ttnn.close_device(self.device)
+        _open_programs -= 1
+        if not _open_programs:
+            self.ttnn.close_device(self.device)
 
     def __enter__(self) -> LoadedProgram:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+# ------------------------------------------------------------------------------------------------------------- frameworks
+
+
+def torch_array(value: Any) -> np.ndarray[Any, Any]:
+    """A torch tensor on the host in a dtype that numpy has."""
+    import torch
+
+    value = value.detach().cpu()
+    return np.ascontiguousarray((value.float() if value.dtype == torch.bfloat16 else value).numpy())
+
+
+def torch_tensor(value: np.ndarray[Any, Any], dtype: str) -> Any:
+    import torch
+
+    return torch.from_numpy(np.ascontiguousarray(value)).to(getattr(torch, dtype))
+
+
+def _run_torch(program: LoadedProgram, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    import torch
+    from torch.utils import _pytree as pytree
+
+    from alchemist.frontends.torch.export import argument_names
+
+    is_module = isinstance(model, torch.nn.Module)
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    names = argument_names(spec, model.forward if is_module else model)
+    tensors = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
+    buffers = dict((model if is_module else getattr(model, "__self__", torch.nn.Module())).named_buffers())
+    given = {**buffers, **tensors}
+    arrays = program.call({name: lambda value=value: torch_array(value) for name, value in given.items()})
+    results: list[Any] = []
+    for name, array in zip(program.outputs, arrays, strict=True):
+        entry = program.manifest["outputs"][name]
+        value = torch_tensor(array, entry["dtype"])
+        if "mutates" in entry:
+            if entry["mutates"] in given:
+                given[entry["mutates"]].detach().copy_(value)
+        else:
+            results.append(value)
+    shape = _torch_result(model, args, kwargs)
+    flat, out_spec = pytree.tree_flatten(shape)
+    if sum(isinstance(leaf, torch.Tensor) for leaf in flat) != len(results):
+        return results[0] if len(results) == 1 else tuple(results)
+    values = iter(results)
+    return pytree.tree_unflatten([next(values) if isinstance(leaf, torch.Tensor) else leaf for leaf in flat], out_spec)
+
+
+def _torch_result(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the model returns, with tensors that have no values: only its structure is wanted."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils import _pytree as pytree
+
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+
+    def fake(leaf: Any) -> Any:
+        return mode.from_tensor(leaf, static_shapes=True) if isinstance(leaf, torch.Tensor) else leaf
+
+    fake_args, fake_kwargs = pytree.tree_map(fake, (args, kwargs))
+    with torch.no_grad(), mode:
+        if isinstance(model, torch.nn.Module):
+            state = {name: fake(value) for name, value in (*model.named_parameters(), *model.named_buffers())}
+            return torch.func.functional_call(model, state, fake_args, fake_kwargs)
+        return model(*fake_args, **fake_kwargs)
+
+
+def _run_jax(program: LoadedProgram, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    import jax
+    import jax.numpy as jnp
+
+    from alchemist.frontends.jax.arguments import flatten
+    from alchemist.frontends.jax.capture import _as_function
+
+    function, args = _as_function(function, args)
+    flat = flatten(function, args, kwargs)
+    values = {leaf.name: leaf.value for leaf in flat.leaves}
+    arrays = program.call({name: lambda value=value: np.asarray(value) for name, value in values.items()})
+    dtypes = [program.manifest["outputs"][name]["dtype"] for name in program.outputs]
+    results = [jnp.asarray(array).astype(dtype) for array, dtype in zip(arrays, dtypes, strict=True)]
+
+    def shapes(leaves: list[Any]) -> Any:
+        called_args, called_kwargs = flat.rebuild(leaves)
+        return function(*called_args, **called_kwargs)
+
+    tree = jax.tree_util.tree_structure(jax.eval_shape(shapes, [leaf.value for leaf in flat.leaves]))
+    if tree.num_leaves != len(results):
+        return results[0] if len(results) == 1 else tuple(results)
+    return jax.tree_util.tree_unflatten(tree, results)

@@ -177,6 +177,7 @@ def _write_golden(
         outputs[output.name] = {
             "shape": list(output.shape),
             "dtype": output.dtype,
+            **({"mutates": output.mutates} if output.mutates else {}),
             "stem": stems.stem(output.name),
             **limits,
         }

@@ -78,7 +78,7 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     """torch.export of the model as it is; FrontendError with the model's line where it cannot be captured."""
     _register_caches()
     try:
-        with torch.no_grad(), warnings.catch_warnings(), _frames_of(model):
+        with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given():
             warnings.simplefilter("ignore")
             program = torch.export.export(model, args, kwargs, strict=False)
         if needs_functionalisation(program.graph_module.graph):
@@ -107,6 +107,22 @@ def _frames_of(model: torch.nn.Module) -> Iterator[None]:
     finally:
         if not known:
             anchors.discard(entry)
+
+
+@contextmanager
+def _masks_as_given() -> Iterator[None]:
+    """torch.nn's transformer compares a mask's values to see whether it is causal; while tracing, only `is_causal` counts."""
+    module = torch.nn.modules.transformer
+    before = module._detect_is_causal_mask
+
+    def given(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
+        return bool(is_causal)
+
+    module._detect_is_causal_mask = given
+    try:
+        yield
+    finally:
+        module._detect_is_causal_mask = before
 
 
 def _register_caches() -> None:
@@ -206,8 +222,11 @@ def _child_keys(spec: pytree.TreeSpec) -> list[str]:
 def input_names(program: ExportedProgram, function: Callable[..., Any]) -> list[str]:
     """One name per user input, in the order of the signature."""
     spec = program.call_spec.in_spec
-    if spec is None:
-        return []
+    return [] if spec is None else argument_names(spec, function)
+
+
+def argument_names(spec: pytree.TreeSpec, function: Callable[..., Any]) -> list[str]:
+    """Names of the leaves of `(args, kwargs)`: the parameter's name, with the path behind it where nested."""
     positional, keyword = spec.children()
     names: list[str] = []
     for name, child in zip(parameter_names(function, positional.num_children), positional.children(), strict=True):
