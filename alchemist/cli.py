@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import alchemist
-from alchemist.errors import AlchemistError, ToolchainError
+from alchemist.errors import AlchemistError, ParseError, ToolchainError, VerifyError
 from alchemist.options import parse_option_text
 
 EPILOG = """\
@@ -17,12 +18,20 @@ examples:
   alchemist generate-python model.mlir -o out     TTIR, TTNN or StableHLO text -> out/main.py, tensors, ./run
   alchemist model-to-cpp model.mlir               the C++ source on stdout
   alchemist opt model.mlir --ttir-to-ttnn-backend-pipeline
+  alchemist show model.mlir
   alchemist estimate --csv ops.csv --out times.csv
   alchemist verify out                            run out/main.py against the real ttnn wheel, without a card
   alchemist doctor
 
 In Python: from alchemist import codegen_py; codegen_py(model, *inputs, export_path="out")
 """
+
+DRIVER = {
+    "opt": "run passes or pipelines on an MLIR file, print the IR",
+    "translate": "MLIR file -> Python or C++ text (--mlir-to-python, --mlir-to-cpp)",
+    "show": "table of ops, shapes and memory per function of an MLIR file",
+    "explore": "MLIR file -> graph for Google Model Explorer",
+}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -48,11 +57,8 @@ def parser() -> argparse.ArgumentParser:
         _add_mlir_options(to_text)
         to_text.set_defaults(run=_model_to, language=language)
 
-    opt = commands.add_parser("opt", help="run passes or pipelines on an MLIR file, print the IR")
-    opt.add_argument("input", type=Path, metavar="INPUT.mlir")
-    opt.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: stdout")
-    opt.add_argument("passes", nargs=argparse.REMAINDER, metavar="--PASS ...", help="passes in order; --list shows them")
-    opt.set_defaults(run=_opt)
+    for name, what in DRIVER.items():  # read their own arguments, in the real driver's spelling
+        commands.add_parser(name, help=what, add_help=False)
 
     verify = commands.add_parser("verify", help="run an emitted Python program on the real ttnn wheel (mock device)")
     verify.add_argument("directory", type=Path, metavar="DIR")
@@ -86,17 +92,41 @@ def _add_mlir_options(command: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; errors of ours are printed without a traceback. Returns the exit code."""
     warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
-    args = parser().parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        if words and words[0] in DRIVER:
+            driver = importlib.import_module(f"alchemist.driver.{words[0]}")
+            return int(driver.main(words[1:]))
+        args = parser().parse_args(words)
         return int(args.run(args))
+    except (ParseError, VerifyError) as error:
+        for each in _all_errors(words, error):
+            print(each, file=sys.stderr)
+        return 1
     except AlchemistError as error:
         print(error, file=sys.stderr)
+        return 1
+    except RecursionError:
+        print("error[ALC-0700] the input is nested too deeply", file=sys.stderr)
+        return 1
+    except MemoryError:
+        print("error[ALC-0102] the input needs more memory than there is", file=sys.stderr)
         return 1
     except FileNotFoundError as error:
         print(f"error[ALC-0103] no such file\n  at {error.filename}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         return 0
+
+
+def _all_errors(words: Sequence[str], first: AlchemistError) -> Sequence[AlchemistError]:
+    """The errors of the file that `first` is about: all of them when it is among the arguments."""
+    from alchemist.driver import source
+
+    for word in words:
+        if first.location.startswith(f"{word}:"):
+            return source.all_errors(source.Chunk(source.read_text(word), word), first)
+    return [first]
 
 
 def _generate(args: argparse.Namespace) -> int:
@@ -132,22 +162,6 @@ def _model_to(args: argparse.Namespace) -> int:
         if len(sources) > 1:
             print(f'{mark} File: "{name}"')
         print(text)
-    return 0
-
-
-def _opt(args: argparse.Namespace) -> int:
-    from alchemist.ir.text import parse, print_module
-    from alchemist.passes import run_named
-
-    module = parse(args.input.read_text(encoding="utf-8", errors="replace"), str(args.input))
-    for word in args.passes:
-        name, _, value = word.removeprefix("--").partition("=")
-        module = run_named(module, name, value)
-    text = print_module(module)
-    if args.output is None:
-        print(text)
-    else:
-        args.output.write_text(text)
     return 0
 
 

@@ -6,7 +6,7 @@ Op-level checks raise xDSL's VerifyException (so `op.verify()` works); `verify_m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -196,15 +196,19 @@ def verify_module(module: ModuleOp, locate: Callable[[Operation], str] | None = 
     Raises:
         VerifyError: first op that is wrong.
     """
+    for error in verify_errors(module, locate):
+        raise error
+
+
+def verify_errors(module: ModuleOp, locate: Callable[[Operation], str] | None = None) -> Iterator[VerifyError]:
+    """Every op that is wrong, in order of the text."""
     functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)}
     for op in module.walk():
         try:
             op.verify_()
             _verify_structure(op, functions)
         except VerifyException as error:
-            raise VerifyError(
-                str(error), op=op.name, location=locate(op) if locate else _source(op)
-            ) from None
+            yield VerifyError(str(error), op=op.name, location=locate(op) if locate else _source(op))
 
 
 def _source(op: Operation) -> str:

@@ -75,6 +75,7 @@ def run(module: ModuleOp, arguments: Sequence[Array]) -> list[Array]:
 
 def _run(functions: Mapping[str, FuncOp], func: FuncOp, arguments: Sequence[Array]) -> list[Array]:
     environment: dict[SSAValue, Any] = dict(zip(func.args, arguments, strict=True))
+    outputs: list[Any]
     for op in func.body.block.ops:
         if isinstance(op, ReturnOp):
             return [environment[value] for value in op.operands]

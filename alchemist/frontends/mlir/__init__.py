@@ -1,5 +1,5 @@
 """Text front end: StableHLO, TTIR or TTNN MLIR. Imports neither jax nor torch (pretty StableHLO asks jaxlib)."""
 
-from alchemist.frontends.mlir.load import Init, load
+from alchemist.frontends.mlir.load import Init, load, read_module
 
-__all__ = ["Init", "load"]
+__all__ = ["Init", "load", "read_module"]

@@ -18,13 +18,14 @@ from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Out
 from alchemist.frontends.stablehlo import Input, convert
 from alchemist.ir.access import argument_attrs, element_type, entry_function, operands, result_attrs, shape
 from alchemist.ir.attributes import enum, numpy_dtype
+from alchemist.ir.dialects import TTOp
 from alchemist.ir.location import from_location
 from alchemist.ir.text import parse
 
 Array = np.ndarray[Any, Any]
 Init = Literal["ones", "zeros", "randn", "arange"]
 
-_PRETTY = re.compile(r"(?m)^\s*(?:%[\w:#, %]+ = )?(?:stablehlo|chlo|vhlo|mhlo)\.\w+")
+PRETTY = re.compile(r"(?m)^\s*(?:%[\w:#, %]+ = )?(?:stablehlo|chlo|vhlo|mhlo)\.\w+")
 
 
 def load(
@@ -44,7 +45,7 @@ def load(
         UnsupportedOpError: StableHLO ops without a TTIR form.
         InputError: not exactly one public function, or values that do not fit.
     """
-    module = _unwrap(_parse(text, filename))
+    module = unwrap_device_module(read_module(text, filename))
     entry = entry_function(module)
     model_name = _model_name(module, entry, filename)
     stages: dict[str, Callable[[], str]] = {}
@@ -53,8 +54,7 @@ def load(
     results = _result_names(entry)
     if any(op.name.startswith(("stablehlo.", "chlo.")) for op in module.walk()):
         stages["shlo"] = lambda: text
-        inputs = [Input(name, kind) for name, kind in zip(names, kinds, strict=True)]
-        module = convert(module, inputs, results, entry=entry.sym_name.data).module
+        module = _converted(module, entry)
         entry = entry_function(module)
     else:
         _inline_calls(module, entry)
@@ -86,11 +86,33 @@ def load(
     )
 
 
-def _parse(text: str, filename: str) -> ModuleOp:
+def stablehlo_to_ttir(module: ModuleOp) -> ModuleOp:
+    """The module in TTIR, with the argument and result names that `load` gives.
+
+    Raises:
+        UnsupportedOpError: StableHLO ops without a TTIR form.
+    """
+    if not any(op.name.startswith(("stablehlo.", "chlo.")) for op in module.walk()):
+        return module
+    return _converted(module, entry_function(module))
+
+
+def _converted(module: ModuleOp, entry: FuncOp) -> ModuleOp:
+    kinds = [_kind(facts.get("ttcore.argument_type", "")) for facts in argument_attrs(entry)]
+    inputs = [Input(name, kind) for name, kind in zip(_argument_names(entry), kinds, strict=True)]
+    return convert(module, inputs, _result_names(entry), entry=entry.sym_name.data).module
+
+
+def read_module(text: str, filename: str = "<text>") -> ModuleOp:
+    """Module of TTIR, TTNN or StableHLO text; StableHLO in its pretty form is read through jaxlib.
+
+    Raises:
+        ParseError, VerifyError: file:line:column of what is wrong.
+    """
     try:
         return parse(text, filename)
     except ParseError as error:
-        if not _PRETTY.search(text):
+        if not PRETTY.search(text):
             raise
         generic = _generic_form(text, error)
         return parse(generic, filename, verify=False)
@@ -113,7 +135,7 @@ def _generic_form(text: str, error: ParseError) -> str:
     return generic
 
 
-def _unwrap(module: ModuleOp) -> ModuleOp:
+def unwrap_device_module(module: ModuleOp) -> ModuleOp:
     """The module inside `ttcore.device_module`, where tt-mlir puts it."""
     ops = list(module.ops)
     for op in ops:
@@ -274,7 +296,8 @@ def _must_be_positive(value: SSAValue, depth: int = 8) -> bool:
         if short in _ROOTS:
             return True
         if short.startswith("batch_norm"):
-            if any(value in operands(op, group) for group in _VARIANCES & {g.name for g in op.info.operands}):  # type: ignore[attr-defined]
+            groups = {group.name for group in op.info.operands} if isinstance(op, TTOp) else set()
+            if any(value in operands(op, group) for group in _VARIANCES & groups):
                 return True
         elif depth and op.name in ("ttcore.load_cached", "func.call"):
             callee = _callee(op)

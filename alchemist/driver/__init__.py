@@ -1,0 +1,1 @@
+"""The compiler driver behind `alchemist opt`, `translate`, `show` and `explore`."""

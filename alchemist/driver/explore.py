@@ -1,0 +1,188 @@
+"""`alchemist explore INPUT.mlir -o graph.json`: a graph for Google Model Explorer, and a node-data overlay from a profile."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.driver import show, source
+from alchemist.errors import InputError
+from alchemist.ir.access import argument_attrs, attrs, result_attrs
+from alchemist.ir.dialects import TTOp
+from alchemist.ir.location import SourceInfo, from_location, sources_of
+
+_LONGEST = 200
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="alchemist explore", description="Graph of an MLIR file for Google Model Explorer.")
+    parser.add_argument("input", metavar="INPUT.mlir")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUT.json")
+    parser.add_argument("--profile", type=Path, metavar="DIR", help="what `./run --profile DIR` wrote: OUT.node_data.json gets kernel times")
+    args = parser.parse_args(arguments)
+    made = graphs(source.Chunk(source.read_text(args.input), args.input))
+    args.output.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    print(f"{args.output}: {sum(len(graph['nodes']) for graph in made['graphs'])} nodes; open it with `model-explorer {args.output}`")
+    if args.profile is not None:
+        overlay, used, rows = node_data(made, args.profile)
+        path = args.output.with_suffix(".node_data.json")
+        path.write_text(json.dumps(overlay, indent=1) + "\n", encoding="utf-8")
+        print(f"{path}: {used} of {rows} profiled device programs matched to nodes")
+    return 0
+
+
+def graphs(chunk: source.Chunk) -> dict[str, Any]:
+    """`{"label": ..., "graphs": [...]}`, one graph per function with a body.
+
+    Raises:
+        ParseError, VerifyError: see `source.read`.
+    """
+    module = source.read(chunk)
+    functions = [op for op in module.walk() if isinstance(op, FuncOp) and op.body.blocks]
+    # The viewer opens the first graph: the public function.
+    functions.sort(key=lambda func: func.sym_visibility is not None and func.sym_visibility.data == "private")
+    return {"label": Path(chunk.filename).stem, "graphs": [_graph(func) for func in functions]}
+
+
+def _graph(func: FuncOp) -> dict[str, Any]:
+    nodes: list[dict[str, Any]] = []
+    made_by: dict[SSAValue, tuple[str, str]] = {}
+    facts = argument_attrs(func)
+    for index, arg in enumerate(func.args):
+        described = facts[index] if index < len(facts) else {}
+        infos = from_location(arg.location)
+        label = str(described.get("ttir.name") or (infos[0].name if infos else "") or f"arg{index}")
+        kind = str(described.get("ttcore.argument_type", "argument"))
+        node = _node(f"arg{index}", label, f"{kind}s", [], [arg])
+        node["attrs"].append({"key": "kind", "value": kind})
+        nodes.append(node)
+        made_by[arg] = (node["id"], "0")
+    outputs = result_attrs(func)
+    for index, op in enumerate(func.body.block.ops):
+        edges = [
+            {"sourceNodeId": made_by[value][0], "sourceNodeOutputId": made_by[value][1], "targetNodeInputId": str(position)}
+            for position, value in enumerate(op.operands)
+            if value in made_by
+        ]
+        if isinstance(op, ReturnOp):
+            node = _node("outputs", "outputs", "", edges, [])
+            for position, described in enumerate(outputs):
+                node["attrs"].append({"key": f"output {position}", "value": str(described.get("ttir.name", ""))})
+            nodes.append(node)
+            continue
+        node = _node(str(index), op.name, namespace(sources_of(op)), edges, list(op.results))
+        node["attrs"] += _attributes(op)
+        nodes.append(node)
+        for position, result in enumerate(op.results):
+            made_by[result] = (node["id"], str(position))
+    return {"id": func.sym_name.data, "nodes": nodes}
+
+
+def _node(id_: str, label: str, where: str, edges: list[dict[str, str]], results: Sequence[SSAValue]) -> dict[str, Any]:
+    outputs = []
+    for position, value in enumerate(results):
+        described = [{"key": "tensor_shape", "value": show.type_text(value)}]
+        if memory := show.where(value.type):
+            described.append({"key": "memory", "value": memory})
+            described.append({"key": "bytes", "value": str(show.size_bytes(value.type))})
+        outputs.append({"id": str(position), "attrs": described})
+    return {"id": id_, "label": label, "namespace": where, "attrs": [], "incomingEdges": edges, "outputsMetadata": outputs}
+
+
+def namespace(infos: Sequence[SourceInfo]) -> str:
+    """`BertModel/encoder/layer/0 (BertLayer)`: the module path of an op's location, "" without one."""
+    if not infos or not infos[0].scopes:
+        return ""
+    path = ""
+    parts: list[str] = []
+    for scope in infos[0].scopes:
+        short = scope.class_name.rsplit(".", 1)[-1]
+        own = scope.path.removeprefix(path).strip(".") if scope.path.startswith(path) else scope.path
+        parts.append(f"{own} ({short})".replace("/", "_") if own else short.replace("/", "_") or "module")
+        path = scope.path
+    return "/".join(parts)
+
+
+def _attributes(op: Operation) -> list[dict[str, str]]:
+    values: Mapping[str, Any] = (
+        attrs(op) if isinstance(op, TTOp) else {key: str(value) for key, value in (op.properties | op.attributes).items()}
+    )
+    found = [{"key": key, "value": _short(value)} for key, value in values.items()]
+    for info in sources_of(op)[:3]:
+        found += [{"key": "source", "value": f"{frame.file}:{frame.line} {frame.function}".strip()} for frame in info.frames[-1:]]
+        if info.op:
+            found.append({"key": "from", "value": info.op})
+    return found
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+
+# --- profiles -----------------------------------------------------------------------------------------------------------
+
+
+def node_data(made: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], int, int]:
+    """Overlay of kernel times (ns) per node; number of profile rows used, number of rows.
+
+    Profile rows carry no node names. They are matched in order: a row belongs to the next node whose op name has the row's
+    own (`MatmulDeviceOperation` and `ttnn.linear` both stand for a matmul); rows without such a node are left out.
+
+    Raises:
+        InputError: no ops_perf_results.csv in the directory.
+    """
+    found = sorted(profile.rglob("ops_perf_results*.csv")) if profile.is_dir() else [profile]
+    if not found or not found[0].is_file():
+        raise InputError("no profile", location=str(profile), expected="a directory with ops_perf_results.csv")
+    with found[0].open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    column = next((name for name in (rows[0] if rows else {}) if name.startswith("DEVICE KERNEL DURATION [ns]")), "")
+    graph = made["graphs"][0]
+    nodes = [node for node in graph["nodes"] if node["label"].startswith("ttnn.")]
+    results: dict[str, dict[str, float]] = {}
+    at = 0
+    used = 0
+    for row in rows:
+        words = _words(row.get("OP CODE", ""))
+        hit = next((i for i in range(at, min(at + 40, len(nodes))) if _belongs(words, nodes[i]["label"])), None)
+        if hit is None or not row.get(column):
+            continue
+        entry = results.setdefault(nodes[hit]["id"], {"value": 0.0})
+        entry["value"] += float(row[column])
+        used += 1
+        at = hit + 1
+    gradient = [{"stop": 0, "bgColor": "#ffffff"}, {"stop": 1, "bgColor": "#e8590c"}]
+    return {graph["id"]: {"results": results, "gradient": gradient}}, used, len(rows)
+
+
+_SYNONYMS = {
+    "linear": "matmul", "rms_norm": "layernorm", "layer_norm": "layernorm", "add_layer_norm": "layernorm", "max_pool2d": "pool2d",
+    "avg_pool2d": "pool2d", "embedding": "embeddings", "slice_static": "slice", "to_layout": "tilize", "sum": "reduce",
+    "mean": "reduce", "max": "reduce", "concatenate_heads": "nlpconcatheads", "scaled_dot_product_attention": "sdpaoperation",
+    "split_query_key_value_and_split_heads": "createqkvheads", "reshape": "reshapeview", "full": "fill",
+}  # fmt: skip
+_BINARY = {"add", "subtract", "multiply", "div", "divide", "maximum", "minimum", "pow_tensor", "eq", "ne", "lt", "le", "gt", "ge"}
+_UNARY = {"relu", "gelu", "silu", "exp", "log", "sqrt", "rsqrt", "sigmoid", "tanh", "neg", "cos", "sin", "abs", "erf", "typecast", "reciprocal"}
+
+
+def _words(code: str) -> str:
+    return code.lower().replace("_", "").replace("deviceoperation", "")
+
+
+def _belongs(words: str, label: str) -> bool:
+    name = label.removeprefix("ttnn.")
+    if "binary" in words:
+        return name in _BINARY
+    if "unary" in words or "typecast" in words:
+        return name in _UNARY
+    if "untilize" in words:
+        return name == "to_layout"
+    return _SYNONYMS.get(name, name).replace("_", "") in words or (bool(words) and words in name.replace("_", ""))

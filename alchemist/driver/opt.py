@@ -1,0 +1,226 @@
+"""`alchemist opt`: runs passes and pipelines on MLIR text and prints the result, with the real driver's option names."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from alchemist.driver import source
+from alchemist.driver.options import MAPPED, NEUTRAL, pairs, pipeline_options
+from alchemist.driver.passes import names, steps
+from alchemist.errors import AlchemistError, OptionError
+from alchemist.ir.text import print_module
+from alchemist.ir.verify import verify_module
+
+USAGE = """\
+usage: alchemist opt [INPUT.mlir | -] [-o FILE] [--PASS[="key=value ..."] ...]
+
+Runs passes and pipelines in the order given and prints the module. Without a pass: parse, verify, print.
+
+  --stablehlo-to-ttir-pipeline, --ttir-to-ttnn-backend-pipeline, --ttir-to-emitpy-pipeline, --ttir-to-emitc-pipeline, ...
+  --pass-pipeline="builtin.module(a,b{k=v})"
+  --list                      every pass, pipeline and option
+  --split-input-file          modules between `// -----` lines, each by itself
+  --verify-diagnostics        compare errors with `expected-error {{...}}` comments
+  --mlir-print-ir-after-all   the module on stderr behind every pass; also --mlir-print-ir-before-all
+  --verify-each=false         do not verify behind every pass
+"""
+_ACCEPTED = {  # flags of the real driver that change nothing here
+    "mlir-print-debuginfo", "mlir-print-op-generic", "mlir-print-local-scope", "mlir-disable-threading",
+    "mlir-print-ir-module-scope", "allow-unregistered-dialect", "mlir-elide-elementsattrs-if-larger", "no-implicit-module",
+}  # fmt: skip
+_FLAGS = {"split-input-file", "verify-diagnostics", "mlir-print-ir-after-all", "mlir-print-ir-before-all", "verify-each", "list"}
+_EXPECTED = re.compile(
+    r"expected-(error|warning|note|remark)(-re)?(?:@([+-]\d+|below|above|unknown))?\s*(\d+)?\s*\{\{(.*?)\}\}", re.DOTALL
+)
+
+
+@dataclass(slots=True)
+class Invocation:
+    """A parsed command line. passes: (name, option text) in order."""
+
+    input: str = ""
+    output: str = ""
+    passes: list[tuple[str, str]] = field(default_factory=list)
+    flags: set[str] = field(default_factory=set)
+
+
+def parse_arguments(arguments: Sequence[str]) -> Invocation:
+    """Raises: OptionError for unknown flags, passes and options, before any file is read."""
+    made = Invocation()
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
+        if word == "-o" or word in ("--output", "-output"):
+            if not words:
+                raise OptionError(f"{word} needs a value", expected="a file name")
+            made.output = words.pop(0)
+        elif word.startswith("-o="):
+            made.output = word[3:]
+        elif word == "-" or not word.startswith("-"):
+            if made.input:
+                raise OptionError("more than one input", expected="one file", got=word)
+            made.input = word
+        else:
+            _option(made, *word.lstrip("-").partition("=")[::2])
+    return made
+
+
+def _option(made: Invocation, name: str, value: str) -> None:
+    if name in _FLAGS:
+        if value.lower() in ("false", "0"):
+            made.flags.add(f"no-{name}")
+        else:
+            made.flags.add(name)
+    elif name in _ACCEPTED:
+        return
+    elif name == "pass-pipeline":
+        for step, options in _pass_pipeline(value):
+            _add(made, step, options)
+    elif value == "" and name not in names() and (near := difflib.get_close_matches(name, _FLAGS | _ACCEPTED, n=1, cutoff=0.8)):
+        raise OptionError(f"no pass, pipeline or option {name!r}", expected=f"--{near[0]}", hint=f"did you mean --{near[0]}?")
+    else:
+        _add(made, name, value)
+
+
+def _add(made: Invocation, name: str, options: str) -> None:
+    list(steps(name))  # an unknown name is refused here
+    pipeline_options(options)
+    made.passes.append((name, options))
+
+
+def _pass_pipeline(text: str) -> list[tuple[str, str]]:
+    """`builtin.module(a,b{k=v},func.func(c))`: nesting is read and flattened."""
+    found: list[tuple[str, str]] = []
+    body = text.strip("\"' ")
+    token = re.compile(r"\s*([\w.-]+)\s*(\{[^{}]*\}|\()?|\s*([,)])")
+    at = depth = 0
+    while at < len(body):
+        match = token.match(body, at)
+        if match is None or match.end() == at:
+            raise OptionError("malformed pass pipeline", expected="builtin.module(pass{k=v},...)", got=body[at : at + 40])
+        at = match.end()
+        if match[3]:
+            depth -= match[3] == ")"
+        elif match[2] == "(":
+            depth += 1
+        elif match[1]:
+            found.append((match[1], match[2] or ""))
+    if depth:
+        raise OptionError("malformed pass pipeline", expected="balanced parentheses", got=body[:60])
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit code: 0, or 1 after any error (or a diagnostic that does not match)."""
+    if not arguments or set(arguments) & {"-h", "--help"}:
+        print(USAGE, end="")
+        return 0 if arguments else 2
+    try:
+        invocation = parse_arguments(arguments)
+    except OptionError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if "list" in invocation.flags:
+        print(listing())
+        return 0
+    text = source.read_text(invocation.input or "-")
+    filename = "<stdin>" if invocation.input in ("", "-") else invocation.input
+    outputs: list[str] = []
+    failed = False
+    for chunk in source.chunks(text, filename, split="split-input-file" in invocation.flags):
+        printed, errors = _run(chunk, invocation)
+        if "verify-diagnostics" in invocation.flags:
+            complaints = check_diagnostics(chunk, errors)
+            failed |= bool(complaints)
+            for complaint in complaints:
+                print(complaint, file=sys.stderr)
+            if errors:
+                continue
+        elif errors:
+            failed = True
+            for found in errors:
+                print(found, file=sys.stderr)
+        if printed:
+            outputs.append(printed)
+    result = "\n// -----\n\n".join(outputs)
+    if invocation.output and invocation.output != "-":
+        if not failed:
+            Path(invocation.output).write_text(result, encoding="utf-8")
+    elif result:
+        print(result, end="" if result.endswith("\n") else "\n")
+    return 1 if failed else 0
+
+
+def _run(chunk: source.Chunk, invocation: Invocation) -> tuple[str, list[AlchemistError]]:
+    try:
+        module = source.read(chunk)
+    except AlchemistError as error:
+        return "", source.all_errors(chunk, error)
+    try:
+        for name, options in invocation.passes:
+            module = _run_pass(module, name, options, invocation.flags)
+    except AlchemistError as error:
+        return "", [error]
+    return print_module(module), []
+
+
+def _run_pass(module: ModuleOp, name: str, options: str, flags: set[str]) -> ModuleOp:
+    parsed = pipeline_options(options)
+    for step, run in steps(name):
+        if "mlir-print-ir-before-all" in flags:
+            print(f"// -----// IR Dump Before {step} ({name}) //----- //\n{print_module(module)}\n", file=sys.stderr)
+        module = run(module, parsed)
+        if "no-verify-each" not in flags:
+            verify_module(module)
+        if "mlir-print-ir-after-all" in flags:
+            print(f"// -----// IR Dump After {step} ({name}) //----- //\n{print_module(module)}\n", file=sys.stderr)
+    return module
+
+
+def run_pipeline(module: ModuleOp, passes: str) -> ModuleOp:
+    """Runs `"name{k=v},name"` on a module; for tests and other commands."""
+    for name, options in _pass_pipeline(passes):
+        pairs(options)
+        module = _run_pass(module, name, options, set())
+    return module
+
+
+def listing() -> str:
+    """Passes, pipelines and pipeline options, one a line."""
+    known = names()
+    width = max(map(len, known))
+    rows = ["passes and pipelines:", *(f"  --{name:<{width}}  {doc}" for name, doc in known.items())]
+    rows += ["", "pipeline options with an effect:", *(f"  {key}  ({ours})" for key, (ours, _) in sorted(MAPPED.items()))]
+    rows += ["  enable-fusing-pass  (disable)", "", "pipeline options accepted:"]
+    rows += [f"  {key}" + ("" if value is None else f"={value}" if value else " (empty)") for key, value in sorted(NEUTRAL.items())]
+    return "\n".join(rows)
+
+
+def check_diagnostics(chunk: source.Chunk, errors: Sequence[AlchemistError]) -> list[str]:
+    """Differences between errors and the `expected-error` comments of a text; empty when all match."""
+    expected: list[tuple[int, str, str, re.Pattern[str]]] = []
+    for match in _EXPECTED.finditer(chunk.text):
+        line = chunk.text.count("\n", 0, match.start()) + 1
+        offset = match[3] or "0"
+        line = 0 if offset == "unknown" else line + {"below": 1, "above": -1}.get(offset, 0 if not offset.lstrip("+-").isdigit() else int(offset))
+        pattern = match[5] if match[2] else re.escape(match[5])
+        if match[1] == "error":
+            expected += [(line, match[1], match[5], re.compile(pattern))] * int(match[4] or 1)
+    complaints: list[str] = []
+    for error in errors:
+        line = source.place(error)[0]
+        words = " ".join(filter(None, (error.op, error.message, error.expected, error.got)))
+        hit = next((item for item in expected if item[0] in (line, 0) and item[3].search(words)), None)
+        if hit is None:
+            complaints.append(f"unexpected error:\n{error}")
+        else:
+            expected.remove(hit)
+    complaints += [f"{chunk.filename}:{line}: expected error was not produced: {text}" for line, _, text, _ in expected]
+    return complaints

@@ -1,0 +1,137 @@
+"""Reading MLIR files: splitting at `// -----`, and all errors of a text instead of the first one."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from alchemist.errors import AlchemistError, ParseError, UserError, VerifyError
+from alchemist.frontends.mlir.load import PRETTY, read_module
+from alchemist.ir.parser import ModuleParser
+from alchemist.ir.verify import verify_errors
+
+MOST_ERRORS = 20
+MOST_BYTES = 512 * 1024 * 1024
+_SPLIT = re.compile(r"(?m)^// -----.*$")
+_PLACE = re.compile(r":(\d+):(\d+)\Z")
+_DEFINED = re.compile(r"%[\w$.-]+(?=(?::\d+)?(?:\s*,\s*%[\w$.-]+(?::\d+)?)*\s*=[^=])")
+_UNDEFINED = re.compile(r"(%[\w$.-]+) is used but not defined")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A module's text; `text` starts with as many line breaks as needed for true line numbers."""
+
+    text: str
+    filename: str
+
+
+def read_text(path: Path | str) -> str:
+    """A file's text, `-` for standard input; bytes that are no UTF-8 become U+FFFD.
+
+    Raises:
+        UserError: a directory, or a file of more than 512 MiB.
+    """
+    if str(path) == "-":
+        return sys.stdin.buffer.read(MOST_BYTES).decode("utf-8", "replace")
+    path = Path(path)
+    if path.is_dir():
+        raise UserError("a file was expected", location=str(path), got="a directory")
+    if path.stat().st_size > MOST_BYTES:
+        raise UserError("the file is too large", location=str(path), expected=f"at most {MOST_BYTES} bytes")
+    return path.read_bytes().decode("utf-8", "replace")
+
+
+def chunks(text: str, filename: str, *, split: bool) -> list[Chunk]:
+    """The parts between `// -----` lines (one part without `split`)."""
+    if not split:
+        return [Chunk(text, filename)]
+    found, start = [], 0
+    for match in [*_SPLIT.finditer(text), None]:
+        end = len(text) if match is None else match.start()
+        body = text[start:end]
+        if body.strip():
+            found.append(Chunk("\n" * text.count("\n", 0, start) + body, filename))
+        start = end if match is None else match.end()
+    return found
+
+
+def read(chunk: Chunk) -> ModuleOp:
+    """The module of a chunk.
+
+    Raises:
+        ParseError, VerifyError: the first error.
+    """
+    try:
+        return read_module(chunk.text, chunk.filename)
+    except RecursionError:
+        raise ParseError("nested too deeply", location=f"{chunk.filename}:1:1") from None
+
+
+def place(error: AlchemistError) -> tuple[int, int]:
+    """Line and column of an error, (0, 0) when it has none."""
+    match = _PLACE.search(error.location)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def all_errors(chunk: Chunk, first: AlchemistError) -> list[AlchemistError]:
+    """`first` and the errors after it.
+
+    Behind a syntax error reading goes on with the next line: the line is blanked and the text is read again. Values that
+    blanked lines define are then missing; uses of them are no errors of their own.
+    """
+    if isinstance(first, VerifyError):
+        return list(_verify_all(chunk)) or [first]
+    if PRETTY.search(chunk.text):  # read by jaxlib, which stops at the first error
+        return [first]
+    found: list[AlchemistError] = [first]
+    lines = chunk.text.split("\n")
+    lost: set[str] = set()
+    seen = {place(first)}
+    error: AlchemistError = first
+    budget = 4_000_000  # characters read again; a large file with many errors stops early
+    while len(found) < MOST_ERRORS and budget > 0:
+        line = place(error)[0]
+        if not 0 < line <= len(lines) or not lines[line - 1].strip():
+            break
+        budget -= len(chunk.text)
+        lost.update(_DEFINED.findall(lines[line - 1]))
+        if "{" in lines[line - 1] and lines[line - 1].rstrip().endswith("{"):
+            break  # without its head a region's braces do not match any more
+        lines[line - 1] = ""
+        parser = ModuleParser("\n".join(lines), chunk.filename)
+        try:
+            module = parser.module()
+        except ParseError as next_error:
+            error = next_error
+            missing = _UNDEFINED.match(error.message)
+            own = place(error) not in seen and not (missing and missing[1] in lost)
+            if own:
+                found.append(error)
+            seen.add(place(error))
+        except RecursionError:
+            break
+        else:
+            del module
+            break
+    return found
+
+
+def _verify_all(chunk: Chunk) -> Iterator[VerifyError]:
+    parser = ModuleParser(chunk.text, chunk.filename)
+    try:
+        module = parser.module()
+    except ParseError:
+        return
+    positions = parser.positions
+    for count, error in enumerate(
+        verify_errors(module, lambda op: parser.position(positions[op]) if op in positions else "")
+    ):
+        if count == MOST_ERRORS:
+            return
+        yield error

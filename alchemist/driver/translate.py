@@ -1,0 +1,52 @@
+"""`alchemist translate --mlir-to-python|--mlir-to-cpp`: source text of a module."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from alchemist.driver import source
+from alchemist.driver.options import pipeline_options
+from alchemist.errors import AlchemistError, OptionError
+from alchemist.frontends.mlir.load import load
+from alchemist.pipeline import Language, compile_captured
+from alchemist.progress import Progress
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="alchemist translate", description="Source text of a TTIR, TTNN or StableHLO module.")
+    parser.add_argument("input", nargs="?", default="-", metavar="INPUT.mlir", help="default: stdin")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: stdout")
+    language = parser.add_mutually_exclusive_group(required=True)
+    language.add_argument("--mlir-to-python", dest="language", action="store_const", const="python")
+    language.add_argument("--mlir-to-cpp", dest="language", action="store_const", const="cpp")
+    parser.add_argument("--file-id", default="", metavar="NAME", help="one file of a program of several (main, consteval)")
+    parser.add_argument("--options", default="", metavar='"k=v k=v"', help="pipeline options")
+    args = parser.parse_args(arguments)
+    chunk = source.Chunk(source.read_text(args.input), "<stdin>" if args.input == "-" else args.input)
+    try:
+        text = translate(chunk, args.language, args.options, args.file_id)
+    except RecursionError:
+        raise AlchemistError("nested too deeply", location=chunk.filename) from None
+    if args.output is None:
+        print(text, end="")
+    else:
+        args.output.write_text(text, encoding="utf-8")
+    return 0
+
+
+def translate(chunk: source.Chunk, language: Language, options: str = "", file_id: str = "") -> str:
+    """Source of the module's files one behind the other, each under a `File: "name"` comment when there are several."""
+    parsed = pipeline_options(f"{options} dump-irs=false")
+    captured = load(chunk.text, chunk.filename, init="ones")
+    sources = compile_captured(captured, language, parsed, Progress(verbose=False)).sources
+    if file_id:
+        chosen = {name: text for name, text in sources.items() if name.split(".")[0] == file_id}
+        if not chosen:
+            raise OptionError(f"no file {file_id!r}", expected=", ".join(name.split(".")[0] for name in sources))
+        sources = chosen
+    mark = "#" if language == "python" else "//"
+    if len(sources) == 1:
+        return next(iter(sources.values()))
+    return "".join(f'{mark} File: "{name}"\n{text}\n' for name, text in sources.items())
