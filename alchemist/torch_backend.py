@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch.fx import traceback as fx_traceback
 
 from alchemist.codegen import codegen_py
 from alchemist.errors import InputError, OptionError
@@ -56,7 +57,9 @@ class Graph(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, *inputs: Any) -> Any:
         given = iter(inputs)
-        return self.graph(*(next(given) if name is None else self.tensor(name) for name in self.places))
+        # Node by node, so that the exported ops keep the lines and modules of the user's code that dynamo has recorded.
+        with fx_traceback.preserve_node_meta():
+            return fx.Interpreter(self.graph).run(*(next(given) if name is None else self.tensor(name) for name in self.places))
 
 
 def backend(
@@ -105,7 +108,7 @@ def _parameter_name(node: fx.Node) -> str | None:
     if not any(container in text for container in _CONTAINERS[1:]):
         return None
     steps = [next(part for part in match if part) for match in _STEP.findall(text)]
-    names = [step for step in steps if step not in (*_CONTAINERS, "self")]
+    names = [step for step in steps[text.startswith("L[") :] if step not in _CONTAINERS]  # L['self'] is the caller's variable
     return ".".join(names) or None
 
 
