@@ -140,12 +140,13 @@ constexpr ConstantRow kConstants[] = {
   {"norm_core", 713.65, 713.65},  // cycles
   {"norm_row", 2500, 2500},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
-  {"softmax_row", 17000, 8900},  // cycles
+  {"softmax_row", 2500, 2500},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
   {"groupnorm_start", 12510, 12510},  // cycles
   {"groupnorm_tile", 704.23, 704.23},  // cycles
   {"groupnorm_group_tile", 772.68, 772.68},  // cycles
   {"drain_rate", 16.347, 17.575},  // B/cycle
+  {"softmax_start", 14500, 6400},  // cycles
 };
 
 }  // namespace

@@ -45,6 +45,7 @@ DeviceProgram plan_softmax(const Arch& arch, const OpConfig& c) {
   // Input and exponentials of a row, statistics, scaler and output blocks; a masked copy when the row ends inside a tile.
   const bool ragged = !c.inputs[0].logical.empty() && c.inputs[0].logical.back() % 32 != 0;
   DeviceProgram p = row_program(arch, c, "SoftmaxProgramFactoryAttentionOptimized", arch.k.softmax_row, arch.k.softmax_tile, 0);
+  p.work.extra_cycles = arch.k.softmax_start;
   p.circular_buffers = {{"row", (2 * w + 7 + 2 * block + (ragged ? 2 * w + 2 : 0)) * 2048}};
   return p;
 }
