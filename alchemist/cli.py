@@ -49,6 +49,9 @@ def parser() -> argparse.ArgumentParser:
         generate.add_argument("input", type=Path, metavar="INPUT.mlir")
         generate.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
         generate.add_argument("--overwrite", action="store_true", help="replace DIR whatever it holds")
+        place = generate.add_mutually_exclusive_group()
+        place.add_argument("--local", action="store_true", help="run on the installed simulator (default)")
+        place.add_argument("--standalone", action="store_true", help="put the simulator into DIR: runs without alchemist")
         _add_mlir_options(generate)
         generate.set_defaults(run=_generate, language=language)
 
@@ -140,6 +143,7 @@ def _generate(args: argparse.Namespace) -> int:
         init=args.init,
         seed=args.seed,
         inputs=args.inputs,
+        standalone=args.standalone,
         compiler_options=parse_option_text(args.pipeline_options),
     )
     print(f"{result.path}: {', '.join(file for file in result.files if '/' not in file)}")

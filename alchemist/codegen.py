@@ -104,6 +104,7 @@ def codegen_mlir(
     init: Init = "randn",
     seed: int = 0,
     inputs: str | Path | None = None,
+    standalone: bool = False,
     compiler_options: Mapping[str, Any] | None = None,
 ) -> CodegenResult:
     """Writes an MLIR file (TTIR, TTNN or StableHLO) as a program.
@@ -112,6 +113,7 @@ def codegen_mlir(
         source: the `.mlir` file.
         init, seed: values of arguments that `inputs` does not hold.
         inputs: directory with values by argument name, `.npy` or `.tensorbin`.
+        standalone: the simulator goes into the directory too; it then runs without alchemist.
         Others as in `codegen_py`. Golden outputs come from a float32 evaluation of the file's own ops.
 
     Raises:
@@ -124,7 +126,7 @@ def codegen_mlir(
         with progress.stage("read", str(source)):
             return _load_mlir(source, init, seed, inputs)
 
-    return _export(run_front_end, language, Path(export_path), options, True, "outputs", overwrite, progress)
+    return _export(run_front_end, language, Path(export_path), options, True, "outputs", overwrite, progress, standalone)
 
 
 def mlir_sources(
@@ -170,6 +172,7 @@ def _export(
     export_golden: Golden,
     overwrite: bool,
     progress: Progress,
+    standalone: bool = False,
 ) -> CodegenResult:
     if export_golden not in GOLDEN_CHOICES:
         raise OptionError("bad export_golden", expected="one of " + ", ".join(GOLDEN_CHOICES), got=repr(export_golden))
@@ -185,6 +188,7 @@ def _export(
             export_tensors=export_tensors,
             export_golden=export_golden,
             progress=progress,
+            standalone=standalone,
         )
         files = tuple(sorted(file.relative_to(staging).as_posix() for file in staging.rglob("*") if file.is_file()))
     progress.say(f"wrote {path} ({len(files)} files)")

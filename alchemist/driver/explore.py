@@ -6,6 +6,7 @@ import argparse
 import csv
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +134,8 @@ def _short(value: object) -> str:
 def node_data(made: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], int, int]:
     """Overlay of kernel times (ns) per node; number of profile rows used, number of rows.
 
-    Profile rows carry no node names. They are matched in order: a row belongs to the next node whose op name has the row's
-    own (`MatmulDeviceOperation` and `ttnn.linear` both stand for a matmul); rows without such a node are left out.
+    Profile rows carry no node names. Rows and nodes are aligned in order (longest common subsequence of op names); a row
+    without a node belongs to the node of the row before it: `ttnn.linear` is a matmul and an addition on the device.
 
     Raises:
         InputError: no ops_perf_results.csv in the directory.
@@ -148,26 +149,45 @@ def node_data(made: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], i
     graph = made["graphs"][0]
     nodes = [node for node in graph["nodes"] if node["label"].startswith("ttnn.")]
     results: dict[str, dict[str, float]] = {}
-    at = 0
     used = 0
-    for row in rows:
-        words = _words(row.get("OP CODE", ""))
-        hit = next((i for i in range(at, min(at + 40, len(nodes))) if _belongs(words, nodes[i]["label"])), None)
-        if hit is None or not row.get(column):
+    current = ""
+    for row, hit in zip(rows, _align([_words(row.get("OP CODE", "")) for row in rows], [n["label"] for n in nodes]), strict=True):
+        current = nodes[hit]["id"] if hit is not None else current
+        if not current or not row.get(column):
             continue
-        entry = results.setdefault(nodes[hit]["id"], {"value": 0.0})
+        entry = results.setdefault(current, {"value": 0.0})
         entry["value"] += float(row[column])
         used += 1
-        at = hit + 1
     gradient = [{"stop": 0, "bgColor": "#ffffff"}, {"stop": 1, "bgColor": "#e8590c"}]
     return {graph["id"]: {"results": results, "gradient": gradient}}, used, len(rows)
+
+
+def _align(codes: Sequence[str], labels: Sequence[str]) -> list[int | None]:
+    """Index of the node of each row; at most 4,000 of each are aligned (the table is quadratic)."""
+    rows, columns = min(len(codes), 4000), min(len(labels), 4000)
+    best = [[0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            step = best[i + 1][j + 1] + 1 if _belongs(codes[i], labels[j]) else 0
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], step)
+    found: list[int | None] = [None] * len(codes)
+    i = j = 0
+    while i < rows and j < columns:
+        if _belongs(codes[i], labels[j]) and best[i][j] == best[i + 1][j + 1] + 1:
+            found[i] = j
+            i, j = i + 1, j + 1
+        elif best[i + 1][j] >= best[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return found
 
 
 _SYNONYMS = {
     "linear": "matmul", "rms_norm": "layernorm", "layer_norm": "layernorm", "add_layer_norm": "layernorm", "max_pool2d": "pool2d",
     "avg_pool2d": "pool2d", "embedding": "embeddings", "slice_static": "slice", "to_layout": "tilize", "sum": "reduce",
     "mean": "reduce", "max": "reduce", "concatenate_heads": "nlpconcatheads", "scaled_dot_product_attention": "sdpaoperation",
-    "split_query_key_value_and_split_heads": "createqkvheads", "reshape": "reshapeview", "full": "fill",
+    "split_query_key_value_and_split_heads": "nlpcreateheads", "reshape": "reshapeview", "full": "fill",
 }  # fmt: skip
 _BINARY = {"add", "subtract", "multiply", "div", "divide", "maximum", "minimum", "pow_tensor", "eq", "ne", "lt", "le", "gt", "ge"}
 _UNARY = {"relu", "gelu", "silu", "exp", "log", "sqrt", "rsqrt", "sigmoid", "tanh", "neg", "cos", "sin", "abs", "erf", "typecast", "reciprocal"}
@@ -177,6 +197,7 @@ def _words(code: str) -> str:
     return code.lower().replace("_", "").replace("deviceoperation", "")
 
 
+@cache
 def _belongs(words: str, label: str) -> bool:
     name = label.removeprefix("ttnn.")
     if "binary" in words:

@@ -20,6 +20,7 @@ from alchemist.errors import InternalError
 from alchemist.export.directory import MANIFEST, file_sha256
 from alchemist.export.golden_ops import write_golden_ops
 from alchemist.export.stored import LIMITS, to_stored
+from alchemist.export.standalone import bundle
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
 from alchemist.frontends.base import Argument, Output
 from alchemist.ir.access import forward_arguments
@@ -51,6 +52,7 @@ def write_export(
     export_tensors: bool,
     export_golden: Golden,
     progress: Progress,
+    standalone: bool = False,
 ) -> list[ExportedArgument]:
     """Fills the (empty) staging `directory`.
 
@@ -71,8 +73,11 @@ def write_export(
         _write_text(directory / "irs" / f"{number:02}_{stage}.mlir", text)
     _write_text(directory / "README.md", _readme(compiled, language, options, arguments, outputs))
     run = directory / "run"
-    _write_text(run, _run_script(language, options))
+    _write_text(run, _run_script(language, options, standalone))
     os.chmod(run, run.stat().st_mode | 0o111)
+    if standalone:
+        with progress.stage("bundle the simulator"):
+            bundle(directory, language)
 
     captured = compiled.captured
     manifest: dict[str, Any] = {
@@ -222,9 +227,9 @@ def _hashes(directory: Path, written: dict[str, WrittenTensor]) -> Iterable[tupl
             yield (name, known.size_bytes, known.sha256) if known else (name, path.stat().st_size, file_sha256(path))
 
 
-def _run_script(language: Language, options: CompilerOptions) -> str:
+def _run_script(language: Language, options: CompilerOptions, standalone: bool) -> str:
     template = "project/run_py.j2" if language == "python" else "project/run_cpp.j2"
-    return render(template, arch=options.arch, interpreter=shlex.quote(sys.executable), bundled=False)
+    return render(template, arch=options.arch, interpreter=shlex.quote(sys.executable), bundled=standalone)
 
 
 def _readme(
