@@ -40,9 +40,9 @@ def emit(program: model.Program) -> dict[str, str]:
     texts = [function_text(function) for function in functions]
     constants = [_constant(one) for one in program.constants]
     arguments = [*(variable.identifier for variable in program.inputs), *(["weights"] if program.has_weights else [])]
-    weights = "utils::stored_weights(device)"
+    weights = "utils::stored_weights(device, /*keep=*/true)"
     if program.prepare:
-        weights = f"{'const_eval::' if separate else ''}prepare({weights})"
+        weights = f"{'const_eval::' if separate else ''}prepare(utils::stored_weights(device))"
     names = [variable.identifier for variable in program.outputs]
     body = "\n".join([*texts, *(line for lines in constants for line in lines)])
     release = "`release(x)` gives x's device memory back: TT-NN frees a buffer with its last reference."
@@ -58,7 +58,7 @@ def emit(program: model.Program) -> dict[str, str]:
             headers=_headers(functions),
             consteval=separate,
             uses_release=any(isinstance(one, model.Free) for function in functions for one in model.statements(function.body)),
-            uses_weights=any(one.kind != "tensor" for function in functions for one in function.parameters),
+            uses_weights=any(one.kind not in ("tensor", "number") for function in functions for one in function.parameters),
             constants=constants,
             functions=texts,
             weights=weights if program.has_weights else "",

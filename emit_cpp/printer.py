@@ -18,6 +18,7 @@ _PARAMETERS = {
     "output": "const Weights&",
     "stored": "const Weights&",
     "device": "ttnn::MeshDevice*",
+    "number": "int",
 }
 _VECTOR_RESULTS = frozenset(
     {
@@ -207,6 +208,8 @@ def _as_string(key: model.Key) -> str:
 def _argument(argument: model.Argument) -> str:
     if isinstance(argument, model.ScopeArgument):
         return f"{argument.collection}.scope({render_key(argument.key)})" if argument.key else argument.collection
+    if isinstance(argument, model.NumberArgument):
+        return f"/*{argument.name}=*/{render(argument.value)}"
     return render(argument)
 
 
@@ -250,7 +253,7 @@ def _labelled(name: str, arg: Arg, value: model.Value) -> str:
     if arg.kind is Kind.DEVICE:
         return _device(value, arg)
     text = render(value, arg)
-    plain = isinstance(value, model.Literal) and not (arg.kind is Kind.INT_LIST and arg.cpp_type)
+    plain = isinstance(value, model.Literal | model.NumberRef) and not (arg.kind is Kind.INT_LIST and arg.cpp_type)
     optional_tensor = arg.kind is Kind.TENSOR and arg.keyword and isinstance(value, model.TensorRef)
     return f"/*{name}=*/{text}" if plain or optional_tensor or isinstance(value, model.DType | model.Layout) else text
 

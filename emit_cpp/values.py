@@ -37,6 +37,8 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
     match value:
         case model.TensorRef(name) | model.ConstantRef(name):
             return name
+        case model.NumberRef(name):
+            return _number(name, arg)
         case model.WeightRef(key, stored):
             return f"{'stored' if stored else 'weights'}[{render_key(key)}]"
         case model.DeviceRef(stored):
@@ -90,8 +92,25 @@ def render_float(value: float) -> str:
     return f"{float(str(single))!r}f"
 
 
+def _number(name: str, arg: Arg | None) -> str:
+    if arg is None or arg.kind not in (Kind.INT_LIST, Kind.SHAPE) or not arg.cpp_type:
+        return name
+    one = _element(model.NumberRef(name), unsigned="uint" in arg.cpp_type)
+    return f"{arg.cpp_type}{{{one}, {one}}}" if arg.cpp_type.endswith(", 2>") else f"{arg.cpp_type}{{{one}}}"
+
+
+def _element(item: model.Value, *, unsigned: bool) -> str:
+    """An element of a braced list, in which an int does not become a uint32_t by itself."""
+    if isinstance(item, model.NumberRef) and unsigned:
+        return f"uint32_t({item.name})"
+    if isinstance(item, model.Items):
+        return f"{{{', '.join(_element(one, unsigned=unsigned) for one in item.items)}}}"
+    return render(item)
+
+
 def _items(items: tuple[model.Value, ...], arg: Arg | None) -> str:
-    inside = ", ".join(render(item) for item in items)
+    shape = arg is not None and (arg.kind is Kind.SHAPE or arg.name == "shape")
+    inside = ", ".join(_element(item, unsigned=arg is not None and ("uint" in arg.cpp_type or shape)) for item in items)
     if arg is None:
         return f"{{{inside}}}"
     numbers = [item.value for item in items if isinstance(item, model.Literal)]

@@ -33,15 +33,15 @@ def emit(program: model.Program) -> dict[str, str]:
     separate = bool(program.prepare) and program.split_prepare
     functions = [*program.functions, *(() if separate else program.prepare)]
     call = ", ".join([*(variable.identifier for variable in program.inputs), *(["weights"] if program.has_weights else [])])
-    weights = "utils.stored_weights(device)"
+    weights = "utils.stored_weights(device, keep=True)"
     if program.prepare:
-        weights = f"{'consteval.' if separate else ''}prepare({weights})"
+        weights = f"{'consteval.' if separate else ''}prepare(utils.stored_weights(device))"
     files = {
         "main.py": render_template(
             "py/main.py.j2",
             header=header_lines(program),
             consteval=separate,
-            typed_weights=any(one.kind != "tensor" for function in functions for one in function.parameters),
+            typed_weights=any(one.kind not in ("tensor", "number") for function in functions for one in function.parameters),
             constants=[_constant(one) for one in program.constants],
             functions=[function_text(function) for function in functions],
             inputs=[(variable.identifier, quoted(variable.name)) for variable in program.inputs],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from alchemist.errors import EmitError
+from alchemist.ops.spec import ONES
 from alchemist.program import model
 from alchemist.program.text import WIDTH, comment
 from emit_py.layout import call_lines
@@ -17,6 +18,7 @@ _ANNOTATIONS = {
     "output": "Weights",
     "stored": "Weights",
     "device": "ttnn.MeshDevice",
+    "number": "int",
 }
 
 
@@ -123,6 +125,8 @@ def _bound(call: model.Call | model.CallFunction) -> str:
 def _argument(argument: model.Argument) -> str:
     if isinstance(argument, model.ScopeArgument):
         return f"{argument.collection}.scope({render_key(argument.key)})" if argument.key else argument.collection
+    if isinstance(argument, model.NumberArgument):
+        return f"{argument.name}={render(argument.value)}"
     return render(argument)
 
 
@@ -132,10 +136,14 @@ def call_parts(call: model.Call) -> list[str]:
     positional = True
     parts: list[str] = []
     for arg in call.spec.args:
-        if arg.name not in present:
+        if arg.name not in present or (arg.default == ONES and _all_ones(present[arg.name])):
             positional = False
             continue
         positional = positional and not arg.keyword
         text = render(present[arg.name])
         parts.append(text if positional else f"{arg.name}={text}")
     return parts
+
+
+def _all_ones(value: model.Value) -> bool:
+    return isinstance(value, model.Items) and all(item == model.Literal(1) for item in value.items)

@@ -23,7 +23,7 @@ _PLAIN_MEMORY = {
 def render(value: model.Value) -> str:
     """Raises EmitError for a value that has no Python form."""
     match value:
-        case model.TensorRef(name) | model.ConstantRef(name):
+        case model.TensorRef(name) | model.NumberRef(name) | model.ConstantRef(name):
             return name
         case model.WeightRef(key, stored):
             return f"{'stored' if stored else 'weights'}[{render_key(key)}]"

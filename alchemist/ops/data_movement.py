@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from alchemist.ops.describe import MEMORY, Array, attribute, op, tensor, ttir
-from alchemist.ops.spec import Arg, ErrorSample, Kind, Sample
+from alchemist.ops.spec import ONES, Arg, ErrorSample, Kind, Sample
 
 Shapes = Sequence[tuple[int, ...]]
 Attributes = Mapping[str, Any]
@@ -247,7 +247,7 @@ op(
         tensor("input_tensor", "input"),
         attribute("starts", Kind.INT_LIST, "begins", keyword=False, cpp_type="ttsl::SmallVector<int32_t>"),
         attribute("ends", Kind.INT_LIST, "ends", keyword=False, cpp_type="ttsl::SmallVector<int32_t>"),
-        attribute("steps", Kind.INT_LIST, "step", keyword=False, cpp_type="ttsl::SmallVector<int32_t>"),
+        attribute("steps", Kind.INT_LIST, "step", keyword=False, default=ONES, cpp_type="ttsl::SmallVector<int32_t>"),
         MEMORY,
     ],
     "input_tensor starts ends steps memory_config? output_tensor? pad_value? sub_core_grids?",

@@ -56,6 +56,10 @@ class Required(enum.Enum):
 REQUIRED = Required.REQUIRED
 
 
+ONES = "ones"
+"""A default of `Arg`: Python leaves a list of ones out, C++ has no default for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Arg:
     """One parameter of the TTNN call.

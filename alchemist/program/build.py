@@ -17,10 +17,11 @@ from alchemist.program.extract import extract
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
 from alchemist.program.graph import Graph, TensorType
 from alchemist.program.loops import find_loops
+from alchemist.program.merge import merge_functions
 from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, unique
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
-from alchemist.program.scopes import Group, assign_chains, group
+from alchemist.program.scopes import Group, assign_chains, group, note_homes
 from alchemist.program.source import Sources
 from alchemist.program.statements import Body, Context, describe
 from alchemist.program.weights import SHAPING, name_prepared_weights
@@ -46,6 +47,7 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
     structured = options.recover_structure and any(chains.values())
     recovery = Recovery(graph, sources)
     if structured:
+        note_homes(chains)
         root = recovery.root(group(graph, chains))
     else:
         first = next((chain[:1] for chain in chains.values() if chain), (Scope("", ""),))
@@ -77,6 +79,14 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
         graph, root, sources, main_file, prefix="" if split else "prepare_", rebind_parameters=context.rebind_parameters
     )
     taken = local_names | context.functions | prepared.names | {one.identifier for one in (*inputs, *outputs)}
+    if structured:
+        merged = merge_functions(functions, context.functions)
+        functions = merged.functions
+        for definition in definitions:
+            definition.name = merged.renamed.get(definition.name, definition.name)
+        if prepared.functions:
+            names = {function.name for function in prepared.functions}
+            prepared.functions = tuple(merge_functions(prepared.functions, names | context.functions).functions)
     final, prepare, constants, prepare_constants = name_constants(functions, prepared.functions, taken)
     if not split:
         constants = tuple(dict.fromkeys([*constants, *prepare_constants]))

@@ -39,8 +39,10 @@ class Definition:
         return "" if self.is_root else weight_path(self.chain[-1].path)
 
     def covers(self, value: Value) -> bool:
-        """Whether a value is a weight whose name, and the names of what it is made from, lie in the function's scope."""
+        """Whether a value is a weight of the function's scope: its name, what it is made from, all that use it."""
         if not value.key:
+            return False
+        if self.path and value.home is not None and not f"{value.home}.".startswith(f"{self.path}."):
             return False
         return not self.path or all(name.startswith(self.path + ".") for name in (value.key, *value.made_from))
 
@@ -270,7 +272,7 @@ def frame_at(info: SourceInfo, level: int, sources: Sources) -> Frame | None:
         return None
     framed = framed_scopes(info)
     if len(frames) == len(framed):
-        return frames[framed.index(chain[level])]
+        return frames[framed.index(chain[level])] if chain[level] in framed else None
     current, found = 0, None
     for frame in frames:
         following = next(

@@ -36,13 +36,14 @@ class Value:
     """An SSA value.
 
     name: exact source name of an argument. key: full weight key ("" = computed in the forward pass). made_from: names of the
-    tensor files that a weight is made from.
+    tensor files that a weight is made from. home: parameter path of the module around all users of a weight, None if unknown.
     """
 
     type: TensorType
     name: str = ""
     key: str = ""
     made_from: tuple[str, ...] = ()
+    home: str | None = None
     node: Node | None = None
     users: list[Node] = field(default_factory=list)
     returned: bool = False

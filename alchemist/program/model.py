@@ -107,8 +107,16 @@ class ConstantRef:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class NumberRef:
+    """An integer parameter of the function."""
+
+    name: str
+
+
 Value = (
     TensorRef
+    | NumberRef
     | WeightRef
     | DeviceRef
     | Literal
@@ -169,7 +177,15 @@ class ScopeArgument:
     key: Key = ()
 
 
-Argument = Value | ScopeArgument
+@dataclass(frozen=True, slots=True)
+class NumberArgument:
+    """An integer for one of the program's own functions, by the parameter's name."""
+
+    name: str
+    value: Value
+
+
+Argument = Value | ScopeArgument | NumberArgument
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +250,7 @@ Statement = Blank | Comment | Call | CallFunction | Assign | Store | Free | Loop
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """kind: "tensor", "weights" (prepared, read), "output" (prepared, written), "stored" (tensor files), "device"."""
+    """kind: "tensor", "weights" (prepared, read), "output" (prepared, written), "stored" (tensor files), "device", "number"."""
 
     name: str
     kind: str = "tensor"

@@ -18,12 +18,12 @@ def class_label(definition: Definition) -> str:
 def outline(root: Definition) -> tuple[OutlineRow, ...]:
     """Calls in order; a function's own calls are listed where it comes first. Empty when there is only one function."""
     rows: list[OutlineRow] = [OutlineRow(0, root.name, class_label(root))]
-    expanded: set[int] = set()
+    expanded: set[str] = set()
 
     def visit(definition: Definition, depth: int) -> None:
-        if id(definition) in expanded:
+        if definition.name in expanded:
             return
-        expanded.add(id(definition))
+        expanded.add(definition.name)
         for item in definition.items:
             if isinstance(item, LoopItem):
                 for part in item.body:

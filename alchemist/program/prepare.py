@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -114,6 +115,8 @@ class _Preparation:
                         called.add((id(part.function), part.path))
                         calls.append(part)
             if isinstance(item, LoopItem):
+                own += [one for one in recipes if not _varies(one, item)]
+                recipes = [one for one in recipes if _varies(one, item)]
                 if recipes or calls:
                     parts.append((item, recipes, calls))
             else:
@@ -141,7 +144,7 @@ class _Preparation:
         return [_Recipe(key, files, in_order(const_eval, nodes), leaves, const_eval.outputs[index], recipe(const_eval, index))]
 
     def _make_helpers(self, plans: Sequence[_Plan], taken: set[str]) -> None:
-        """A function for every recipe of several steps that is written at two places or more."""
+        """A function for every recipe of several steps that is written at two places or more, integers apart."""
         count: dict[Hashable, list[_Recipe]] = {}
         for plan in plans:
             for recipes in [plan.own, *(part[1] for part in plan.parts if isinstance(part, tuple))]:
@@ -149,9 +152,10 @@ class _Preparation:
                     count.setdefault(group[0].signature, []).append(group[0])
                     if len(group) > 1:
                         count[group[0].signature].append(group[1])
+        alike = Counter(_without_integers(signature) for signature, places in count.items() for _ in places)
         for signature, places in count.items():
             first = places[0]
-            if len(places) < 2 or len(first.nodes) < 2 or not first.leaves:
+            if alike[_without_integers(signature)] < 2 or len(first.nodes) < 2 or not first.leaves:
                 continue
             last = next(node for node in reversed(first.nodes) if node.spec.name not in MOVING or node is first.nodes[0])
             verb = _HELPER_NAMES.get(last.spec.name, last.spec.target.rpartition(".")[2])
@@ -255,6 +259,22 @@ class _Preparation:
                     where = "" if statement.file == self._main_file else statement.file.rpartition("/")[2] + ":"
                     texts.setdefault((statement.file, statement.line), f"{where}{statement.line}: {statement.text}")
         return [texts[key] for key in sorted(texts)]
+
+
+def _varies(made: _Recipe, loop: LoopItem) -> bool:
+    """Whether the weight is another one in each iteration."""
+    return any(isinstance(piece, model.Index) for piece in loop.keys.get(made.key, ()))
+
+
+def _without_integers(signature: object) -> Hashable:
+    """Equal for recipes that become one function when integers are parameters."""
+    if isinstance(signature, model.Items):
+        return ("items", *(_without_integers(item) for item in signature.items))
+    if isinstance(signature, model.Literal):
+        return "integer" if type(signature.value) is int else repr(signature)
+    if isinstance(signature, tuple):
+        return "integer" if signature[:1] == ("int",) else tuple(_without_integers(part) for part in signature)
+    return repr(signature)
 
 
 def _groups(recipes: Sequence[_Recipe]) -> list[list[_Recipe]]:

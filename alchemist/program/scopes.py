@@ -57,6 +57,28 @@ def common_prefix(chains: Sequence[Chain]) -> Chain:
     return first[:size]
 
 
+def common_path(chains: Sequence[Chain]) -> str:
+    """Parameter path of the innermost module around all chains, "" for none; calls of one module count as one."""
+    rows = [[weight_path(scope.path) for scope in chain] for chain in chains]
+    found = ""
+    for column in zip(*rows, strict=False):
+        if len(set(column)) > 1:
+            break
+        found = column[0]
+    return found
+
+
+def note_homes(chains: dict[Node, Chain]) -> None:
+    """Sets every weight's `home`: what modules share is handed to them, alike to all."""
+    users: dict[Value, set[Chain]] = {}
+    for node, chain in chains.items():
+        for value in node.inputs():
+            if value.key:
+                users.setdefault(value, set()).add(chain)
+    for value, found in users.items():
+        value.home = common_path(list(found))
+
+
 def assign_chains(graph: Graph) -> dict[Node, Chain]:
     """The chain of every node. An op without source goes where its first user is, else where its input was made."""
     chains: dict[Node, Chain] = {}

@@ -500,12 +500,44 @@ class Body:
         self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]
     ) -> dict[int, list[str]]:
         """Names wanted for values that a later loop carries on, so that no copy is needed."""
-        wanted: dict[int, list[str]] = {}
+        wanted = self._unpacked_names(items, finals, last)
         for index, item in enumerate(items):
             if isinstance(item, LoopItem):
                 for carried in item.carried:
                     if last.get(id(carried.initial), -1) <= index:
                         wanted[id(carried.initial)] = self._carried_candidates(item, carried.first)[:1]
+        return wanted
+
+    def _unpacked_names(
+        self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]
+    ) -> dict[int, list[str]]:
+        """`query, key, value = f(x).unbind(0)`: as many values live on behind the statement as it has targets, in their order.
+
+        What only becomes such a value (a slice that is reshaped) has its name already.
+        """
+        runs: dict[tuple[str, int, int], tuple[Statement, list[int]]] = {}
+        for index, item in enumerate(items):
+            for statement in self._own_statements(item) if isinstance(item, Node) else ():
+                if len(set(statement.targets)) >= 2:
+                    key = (statement.file, statement.line, finals.end(statement, index))
+                    runs.setdefault(key, (statement, []))[1].append(index)
+        wanted: dict[int, list[str]] = {}
+        for (_, _, end), (statement, members) in runs.items():
+            made = [value for index in members for value in writes(items[index])]
+            alive = [value for value in made if last.get(id(value), -1) > end]
+            targets = [name for name in statement.targets if name and name != "_"]
+            if len(alive) != len(targets) or any(len(writes(items[index])) > 1 for index in members):
+                continue
+            named = {id(value): name for value, name in zip(alive, targets, strict=True)}
+            for index in reversed(members):
+                item = items[index]
+                inputs = [value for value in reads(item) if not value.key]
+                name = named.get(id(writes(item)[0]), "") if writes(item) else ""
+                if name and isinstance(item, Node) and item.spec.name in SHAPING and len(inputs) == 1:
+                    source = inputs[0]
+                    if any(value is source for value in made) and last.get(id(source), -1) <= index:
+                        named.setdefault(id(source), name)
+            wanted |= {value: [identifier(name)] for value, name in named.items()}
         return wanted
 
     def _carried_candidates(self, loop: LoopItem, first: Value) -> list[str]:

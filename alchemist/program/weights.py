@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from alchemist.ir.location import Frame
-from alchemist.program.graph import ConstEval, Graph, Node, Value, skeleton
-from alchemist.program.scopes import chain_of_source, common_prefix, weight_path
+from alchemist.program.graph import ConstEval, Graph, Node, Value, skeleton, values_of
+from alchemist.program.scopes import chain_of_source, common_path
 from alchemist.program.source import Sources
 
 MOVING = frozenset(
@@ -92,7 +92,7 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
     if not computing and len(names) == 1:
         return names[0]
     if not all(node.spec.name in _SUFFIXES for node in computing) or not names:
-        target = _source_name(computing or nodes, sources, forward_frames)
+        target = _source_name(computing or nodes, result, sources, forward_frames)
         if target:
             return target
     suffix = _suffix(computing)
@@ -100,9 +100,40 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
         return names[0] + suffix
     if names:
         return _joined(names, suffix, joined=any(node.spec.name == "ttnn.concat" for node in computing))
-    scope = _scope_of(nodes) or _scope_of([user for user in result.users])
-    what = next((node.spec.target.rpartition(".")[2] for node in reversed(computing)), "constant")
+    scope = _shared_scope(nodes, result)
+    what = _constant_name(computing, result)
     return f"{scope}.{what}" if scope else what
+
+
+_COMPARISONS = frozenset(f"ttnn.{name}" for name in ("ge", "gt", "le", "lt", "tril", "triu"))
+_MASKING = frozenset({"ttnn.add", "ttnn.subtract", "ttnn.where"})
+
+
+def _constant_name(computing: Sequence[Node], result: Value) -> str:
+    """What a value made of constants alone is called: by what it is for, else by the op nearest to it."""
+    names = {node.spec.name for node in computing}
+    if _masks(result):
+        return "causal_mask" if names & _COMPARISONS else "attention_mask"
+    what = computing[0].spec.target.rpartition(".")[2] if computing else "constant"
+    return {"where": "mask", "arange": "positions", "full": "constant", "zeros": "zeros", "ones": "ones"}.get(what, what)
+
+
+def _masks(result: Value) -> bool:
+    """Whether an attention's scores meet the value: as an argument of that name, or added right before a softmax."""
+    for user in result.users:
+        for arg, raw in user.arguments:
+            if arg.name in ("attn_mask", "mask") and any(value is result for value in values_of(raw)):
+                return True
+        if user.spec.name in _MASKING and any(after.spec.name == "ttnn.softmax" for one in user.results for after in one.users):
+            return True
+    return False
+
+
+def _shared_scope(nodes: Sequence[Node], result: Value) -> str:
+    """The module around everything that makes or uses the value: what several modules use belongs to none of them."""
+    return common_path(
+        [chain for node in (*nodes, *result.users) for info in node.sources if (chain := chain_of_source(info))]
+    )
 
 
 def _suffix(computing: Sequence[Node]) -> str:
@@ -117,24 +148,14 @@ def _suffix(computing: Sequence[Node]) -> str:
     return ""
 
 
-def _source_name(nodes: Sequence[Node], sources: Sources, forward_frames: set[Frame]) -> str:
+def _source_name(nodes: Sequence[Node], result: Value, sources: Sources, forward_frames: set[Frame]) -> str:
     """The variable that the source assigns the value to, if no op of the forward pass shares the statement."""
     for info in nodes[0].sources if nodes else ():
         if info.frames and info.frames[-1] not in forward_frames:
             statement = sources.statement(info.frames[-1])
             if statement is not None and len(statement.targets) == 1 and statement.targets[0].isidentifier():
-                scope = _scope_of(nodes[:1])
+                scope = _shared_scope(nodes[:1], result)
                 return f"{scope}.{statement.targets[0]}" if scope else statement.targets[0]
-    return ""
-
-
-def _scope_of(nodes: Sequence[Node]) -> str:
-    """Path of the module around all sources of the first op that has any: a value shared by modules is not one's own."""
-    for node in nodes:
-        chains = [chain for info in node.sources if (chain := chain_of_source(info))]
-        if chains:
-            common = common_prefix(chains)
-            return weight_path(common[-1].path) if common else ""
     return ""
 
 

@@ -634,7 +634,11 @@ Tensor Weights::operator[](const std::string& name) const {
     if (!state_->lookup) {
         throw std::out_of_range("no weight '" + prefix_ + name + "'");
     }
-    return state_->lookup(prefix_ + name);
+    Tensor read = state_->lookup(prefix_ + name);
+    if (state_->keep) {
+        set(name, read);
+    }
+    return read;
 }
 
 Weights Weights::scope(const std::string& name) const {
@@ -665,8 +669,8 @@ Tensor load(const std::string& name, const Device& device) {
     return to_tensor(ones, entry, name).to_device(device.get());
 }
 
-Weights stored_weights(const Device& device) {
-    return Weights([&device](const std::string& name) { return load(name, device); }, device.get());
+Weights stored_weights(const Device& device, bool keep) {
+    return Weights([&device](const std::string& name) { return load(name, device); }, device.get(), keep);
 }
 
 namespace {

@@ -49,9 +49,10 @@ public:
     using Lookup = std::function<ttnn::Tensor(const std::string&)>;
 
     Weights() : state_(std::make_shared<State>()) {}
-    Weights(Lookup lookup, ttnn::MeshDevice* device) : Weights() {
+    Weights(Lookup lookup, ttnn::MeshDevice* device, bool keep) : Weights() {
         state_->lookup = std::move(lookup);
         state_->device = device;
+        state_->keep = keep;
     }
 
     // Throws std::out_of_range with the full name when there is no such tensor.
@@ -68,6 +69,7 @@ private:
         std::unordered_map<std::string, ttnn::Tensor> tensors;
         Lookup lookup;
         ttnn::MeshDevice* device = nullptr;
+        bool keep = false;
     };
 
     std::shared_ptr<State> state_;
@@ -76,8 +78,9 @@ private:
 
 // The tensor `name` on the device: own input of --inputs, or the exported file.
 ttnn::Tensor load(const std::string& name, const Device& device);
-// tensors/<name>.tensorbin; each look-up reads the file, so the host never holds all of them.
-Weights stored_weights(const Device& device);
+// tensors/<name>.tensorbin; each look-up reads the file, so the host never holds all of them. keep: only the first
+// look-up does, for programs whose forward pass reads the files itself.
+Weights stored_weights(const Device& device, bool keep = false);
 
 // Counts the forward calls and measures the last one: `for (int loop : loops(args, device))`.
 class Loops {

@@ -94,7 +94,7 @@ def run(files: Mapping[str, str], loops: int = 1) -> dict[str, Tensor]:
         Weights=Weights,
         parse_args=lambda: None,
         open_device=lambda args: _Context(),
-        stored_weights=lambda device: Weights({}, stored=True),
+        stored_weights=lambda device, keep=False: Weights({}, stored=True),
         load=lambda name, device: symbol(("input", name)),
         loops=lambda args: range(loops),
         report=lambda args, /, **outputs: reported.update(outputs) or 0,

@@ -1,0 +1,321 @@
+"""Functions that differ in integers alone become one function with those integers as parameters.
+
+A convolution block of four stages is one body with four sets of channels, sizes and strides. Works on finished functions, so
+that the forward pass and the const-eval functions, Python and C++ are treated alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from alchemist.ops.spec import REQUIRED, Kind
+from alchemist.program import model
+from alchemist.program.extract import to_value
+from alchemist.program.names import RESERVED, identifier, unique
+
+MAX_PARAMETERS = 7
+"""Numbers that a function takes at most; more are harder to read than a second function."""
+_DEFAULTED = (Kind.INT, Kind.INT_LIST, Kind.SHAPE, Kind.PAIR_LIST)
+
+
+@dataclass(slots=True)
+class Merged:
+    """functions: callee first. renamed: name of a function that is gone -> the one in its place."""
+
+    functions: list[model.Function]
+    renamed: dict[str, str] = field(default_factory=dict)
+
+
+class _Mismatch(Exception):
+    """Two functions differ in more than integers."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """What a call of a former function has become."""
+
+    function: str
+    numbers: tuple[model.NumberArgument, ...]
+
+
+def merge_functions(functions: Sequence[model.Function], taken: set[str]) -> Merged:
+    """taken: names that parameters must not have. The last function is the entry and stays as it is, but for its calls."""
+    *others, entry = functions
+    depths = _depths(others)
+    calls: dict[str, _Call] = {}
+    final: dict[str, model.Function | None] = {one.name: None for one in others}  # the order of the result
+    for depth in range(max(depths.values(), default=-1) + 1):
+        level = [_recall(one, calls) for one in others if depths[one.name] == depth]
+        for members in _clusters(level, taken):
+            first = members[0]
+            if len(members) == 1:
+                final[first.name] = first
+                continue
+            made, numbers = _align(members, taken)
+            final[first.name] = made
+            for index, member in enumerate(members):
+                arguments = tuple(model.NumberArgument(name, model.Literal(vector[index])) for vector, name in numbers.items())
+                calls[member.name] = _Call(first.name, arguments)
+    kept = [one for one in final.values() if one is not None]
+    return Merged([*kept, _recall(entry, calls)], {name: call.function for name, call in calls.items()})
+
+
+def _depths(functions: Sequence[model.Function]) -> dict[str, int]:
+    """Longest chain of calls below each function; callees come first."""
+    depths: dict[str, int] = {}
+    for function in functions:
+        called = [one.function for one in model.statements(function.body) if isinstance(one, model.CallFunction)]
+        depths[function.name] = max((depths[name] + 1 for name in called if name in depths), default=0)
+    return depths
+
+
+def _recall(function: model.Function, calls: Mapping[str, _Call]) -> model.Function:
+    def block(body: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
+        out: list[model.Statement] = []
+        for one in body:
+            if isinstance(one, model.CallFunction) and one.function in calls:
+                call = calls[one.function]
+                one = replace(one, function=call.function, arguments=(*one.arguments, *call.numbers))
+            elif isinstance(one, model.Loop | model.NameLoop):
+                one = replace(one, body=block(one.body))
+            out.append(one)
+        return tuple(out)
+
+    return replace(function, body=block(function.body)) if calls else function
+
+
+def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list[model.Function]]:
+    """Groups that can be merged with gain, in order of their first members."""
+    clusters: list[list[model.Function]] = []
+    by_shape: dict[Hashable, list[list[model.Function]]] = {}
+    for function in functions:
+        near = by_shape.setdefault(_shape(function), [])
+        for cluster in near:
+            try:
+                _, numbers = _align([*cluster, function], taken)
+            except _Mismatch:
+                continue
+            if len(numbers) <= MAX_PARAMETERS:
+                cluster.append(function)
+                break
+        else:
+            near.append([function])
+            clusters.append(near[-1])
+    out: list[list[model.Function]] = []
+    for cluster in clusters:
+        out += [cluster] if len(cluster) == 1 or _saves(cluster, taken) else [[one] for one in cluster]
+    return out
+
+
+def _shape(function: model.Function) -> Hashable:
+    """Equal for functions that may be one: statements without arguments."""
+    parts: list[Hashable] = []
+    for one in model.statements(function.body):
+        match one:
+            case model.Call():
+                parts.append((one.spec.name, one.results, one.returned))
+            case model.CallFunction():
+                parts.append((one.function, len(one.arguments), one.results, one.returned))
+            case model.Comment():
+                parts.append(one.text)
+            case _:
+                parts.append(type(one).__name__)
+    return (function.module, function.parameters, function.returns, tuple(parts))
+
+
+def _saves(members: Sequence[model.Function], taken: set[str]) -> bool:
+    _, numbers = _align(members, taken)
+    lines = 4 + sum(_lines(one) for one in model.statements(members[0].body))
+    return (len(members) - 1) * lines > len(members) * (len(numbers) + 1)
+
+
+def _lines(statement: model.Statement) -> int:
+    """About how many lines a statement takes."""
+    if isinstance(statement, model.Call):
+        return 1 if len(statement.arguments) < 6 else len(statement.arguments) + 2
+    return 1
+
+
+def _align(members: Sequence[model.Function], taken: set[str]) -> tuple[model.Function, dict[tuple[int, ...], str]]:
+    """(the function that stands for all, values of each member -> parameter).
+
+    Raises:
+        _Mismatch: they differ in more than integers.
+    """
+    first = members[0]
+    aligner = _Aligner()
+    body = aligner.block([one.body for one in members])
+    used = {parameter.name for parameter in first.parameters} | taken | RESERVED
+    for statement in model.statements(first.body):
+        used |= _bound(statement)
+    names = aligner.names(used)
+    numbers = {vector: names[vector] for vector in aligner.uses}
+    body = _named(body, {f"#{index}": names[vector] for index, vector in enumerate(aligner.uses)})
+    doc = first.doc
+    if doc and (aligner.varying or any(one.doc != doc for one in members)):
+        doc += "; shapes are those of the first call"
+    scopes = tuple(dict.fromkeys(scope for one in members for scope in one.scopes))
+    parameters = (*first.parameters, *(model.Parameter(name, "number") for name in numbers.values()))
+    return replace(first, parameters=parameters, body=body, doc=doc, scopes=scopes), numbers
+
+
+def _bound(statement: model.Statement) -> set[str]:
+    match statement:
+        case model.Call() | model.CallFunction():
+            return {one for one in statement.results if isinstance(one, str)}
+        case model.Assign(name):
+            return {name}
+        case _:
+            return set()
+
+
+class _Aligner:
+    """Walks equal functions side by side. uses: vector of values (one per function) -> arguments it is given to."""
+
+    def __init__(self) -> None:
+        self.uses: dict[tuple[int, ...], list[str]] = {}
+        self.varying = False
+
+    def names(self, used: set[str]) -> dict[tuple[int, ...], str]:
+        found: dict[tuple[int, ...], str] = {}
+        taken = set(used)
+        for vector, uses in self.uses.items():
+            name = unique([identifier(one, "size") for one in _words(uses)], lambda one: one not in taken)
+            taken.add(name)
+            found[vector] = name
+        return found
+
+    def block(self, bodies: Sequence[tuple[model.Statement, ...]]) -> tuple[model.Statement, ...]:
+        if len({len(body) for body in bodies}) > 1:
+            raise _Mismatch
+        return tuple(self.statement(row) for row in zip(*bodies, strict=True))
+
+    def statement(self, row: Sequence[model.Statement]) -> model.Statement:
+        first = row[0]
+        if isinstance(first, model.Call):
+            return self.call([one for one in row if isinstance(one, model.Call)], len(row))
+        if any(type(one) is not type(first) for one in row):
+            raise _Mismatch
+        if isinstance(first, model.CallFunction):
+            calls = [one for one in row if isinstance(one, model.CallFunction)]
+            if any((one.function, one.results, one.returned) != (first.function, first.results, first.returned) for one in calls):
+                raise _Mismatch
+            if any(len(one.arguments) != len(first.arguments) for one in calls):
+                raise _Mismatch
+            return replace(first, arguments=tuple(self.argument(column) for column in zip(*(one.arguments for one in calls), strict=True)))
+        if isinstance(first, model.Loop):
+            loops = [one for one in row if isinstance(one, model.Loop)]
+            if any((one.variable, one.start, one.step) != (first.variable, first.start, first.step) for one in loops):
+                raise _Mismatch
+            stop = self.value([one.stop for one in loops], "count")
+            container = first.container if isinstance(stop, model.Literal) else ""
+            return replace(first, stop=stop, container=container, body=self.block([one.body for one in loops]))
+        if isinstance(first, model.NameLoop):
+            named = [one for one in row if isinstance(one, model.NameLoop)]
+            if any((one.variable, one.names) != (first.variable, first.names) for one in named):
+                raise _Mismatch
+            return replace(first, body=self.block([one.body for one in named]))
+        if any(one != first for one in row):
+            raise _Mismatch
+        return first
+
+    def call(self, row: Sequence[model.Call], count: int) -> model.Call:
+        first = row[0]
+        if len(row) != count or any(
+            (one.spec.name, one.results, one.returned) != (first.spec.name, first.results, first.returned) for one in row
+        ):
+            raise _Mismatch
+        given = [{arg.name: value for arg, value in one.arguments} for one in row]
+        arguments = []
+        for arg in first.spec.args:
+            if not any(arg.name in one for one in given):
+                continue
+            values: list[model.Value] = []
+            for one in given:
+                value = one.get(arg.name)
+                if value is None and arg.kind in _DEFAULTED and arg.default is not REQUIRED and arg.default is not None:
+                    value = to_value(arg.default, arg)
+                if value is None:
+                    raise _Mismatch
+                values.append(value)
+            arguments.append((arg, self.value(values, arg.name)))
+        self.varying = self.varying or any(one.note != first.note for one in row)
+        return replace(first, arguments=tuple(arguments))
+
+    def argument(self, row: Sequence[model.Argument]) -> model.Argument:
+        first = row[0]
+        if isinstance(first, model.NumberArgument):
+            numbers = [one for one in row if isinstance(one, model.NumberArgument) and one.name == first.name]
+            if len(numbers) != len(row):
+                raise _Mismatch
+            return replace(first, value=self.value([one.value for one in numbers], first.name))
+        if any(one != first for one in row):
+            raise _Mismatch
+        return first
+
+    def value(self, values: Sequence[model.Value], use: str) -> model.Value:
+        first = values[0]
+        if len({repr(one) for one in values}) == 1:  # repr: 1, 1.0 and True are equal
+            return first
+        integers = [one.value for one in values if isinstance(one, model.Literal) and type(one.value) is int]
+        if len(integers) == len(values):
+            vector = tuple(integers)
+            uses = self.uses.setdefault(vector, [])
+            uses.append(use)
+            return model.NumberRef(f"#{list(self.uses).index(vector)}")
+        lists = [one.items for one in values if isinstance(one, model.Items)]
+        if len(lists) != len(values) or len({len(one) for one in lists}) > 1:
+            raise _Mismatch
+        last = len(lists[0]) - 1
+        words = [_element(use, index, last) for index in range(last + 1)]
+        return model.Items(tuple(self.value(column, word) for column, word in zip(zip(*lists, strict=True), words, strict=True)))
+
+
+def _element(use: str, index: int, last: int) -> str:
+    """What an element of a list argument is called."""
+    if use in ("shape", "output_shape"):
+        return "last_dim" if index == last else f"dim_{index}"
+    return {"starts": "start", "ends": "end", "steps": "step"}.get(use, use)
+
+
+def _words(uses: Sequence[str]) -> list[str]:
+    """Names for a number by the arguments it is given to, best first."""
+    every = set(uses)
+    if {"in_channels", "out_channels"} <= every:
+        return ["channels", "hidden_channels"] if uses[0] == "in_channels" else ["hidden_channels", "inner_channels"]
+    if {"input_height", "input_width"} <= every:
+        return ["input_size", "output_size", "inner_size"]
+    if {"input_h", "input_w"} <= every:
+        return ["input_size", "output_size", "inner_size"]
+    plain = [one for one in dict.fromkeys(uses) if not one.startswith(("dim_", "last_dim"))]
+    return [*plain, *dict.fromkeys(uses)]
+
+
+def _named(body: Sequence[model.Statement], names: Mapping[str, str]) -> tuple[model.Statement, ...]:
+    """The statements with final names of the numbers."""
+
+    def value(one: model.Value) -> model.Value:
+        if isinstance(one, model.NumberRef):
+            return model.NumberRef(names.get(one.name, one.name))
+        if isinstance(one, model.Items):
+            return model.Items(tuple(value(item) for item in one.items))
+        return one
+
+    out: list[model.Statement] = []
+    for one in body:
+        match one:
+            case model.Call():
+                one = replace(one, arguments=tuple((arg, value(given)) for arg, given in one.arguments))
+            case model.CallFunction():
+                arguments = tuple(
+                    replace(given, value=value(given.value)) if isinstance(given, model.NumberArgument) else given
+                    for given in one.arguments
+                )
+                one = replace(one, arguments=arguments)
+            case model.Loop():
+                one = replace(one, stop=value(one.stop), body=_named(one.body, names))
+            case model.NameLoop():
+                one = replace(one, body=_named(one.body, names))
+        out.append(one)
+    return tuple(out)
