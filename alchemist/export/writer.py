@@ -19,8 +19,8 @@ import alchemist
 from alchemist.errors import InternalError
 from alchemist.export.directory import MANIFEST, file_sha256
 from alchemist.export.golden_ops import write_golden_ops
-from alchemist.export.stored import LIMITS, to_stored
 from alchemist.export.standalone import bundle
+from alchemist.export.stored import LIMITS, to_stored
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
 from alchemist.frontends.base import Argument, Output
 from alchemist.ir.access import forward_arguments

@@ -24,6 +24,7 @@ from alchemist.ir.text import parse
 
 Array = np.ndarray[Any, Any]
 Init = Literal["ones", "zeros", "randn", "arange"]
+Range = Literal["normal", "positive", "weight"]
 
 PRETTY = re.compile(r"(?m)^\s*(?:%[\w:#, %]+ = )?(?:stablehlo|chlo|vhlo|mhlo)\.\w+")
 
@@ -250,16 +251,17 @@ def _argument(
             )
         value: Callable[[], Array] = partial(np.ascontiguousarray, given.astype(dtype))
     else:
-        value = partial(make_value, dims, dtype, init, seed + index, _index_bound(arg), _must_be_positive(arg))
+        value = partial(make_value, dims, dtype, init, seed + index, _index_bound(arg), _range(arg))
     return Argument(name, _kind(str(facts["ttcore.argument_type"])), dims, dtype.name, value)
 
 
 def make_value(
-    dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int, bound: int | None, positive: bool = False
+    dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int, bound: int | None, range_: Range = "normal"
 ) -> Array:
     """Values of an argument. Integers of "randn" and "arange" stay below `bound` (16 and the size without one).
 
-    positive: variances and other operands of roots: "randn" gives numbers in [0.5, 1.5).
+    range_: "positive" (variances, operands of roots): "randn" gives numbers in [0.5, 1.5); "weight" (of products): normal
+    numbers divided by the root of a row's length, so that values keep their size from layer to layer.
     """
     count = int(np.prod(dims, dtype=np.int64))
     if init in ("ones", "zeros"):
@@ -275,9 +277,12 @@ def make_value(
     if init == "arange":
         return np.arange(count, dtype=np.float64).astype(dtype).reshape(dims)
     generator = np.random.default_rng(seed)
-    if positive:
+    if range_ == "positive":
         return (generator.random(dims, dtype=np.float32) + 0.5).astype(dtype)
-    return generator.standard_normal(dims, dtype=np.float32).astype(dtype)
+    values = generator.standard_normal(dims, dtype=np.float32)
+    if range_ == "weight":
+        values /= np.float32(max(np.prod(dims[1:], dtype=np.float64), 1.0) ** 0.5)
+    return values.astype(dtype)
 
 
 _VARIANCES = {"variance", "running_var", "running_variance"}
@@ -286,6 +291,34 @@ _MOVES = {
     "typecast", "reshape", "to_layout", "to_device", "from_device", "to_memory_config", "permute", "transpose",
     "unsqueeze", "squeeze", "broadcast", "repeat", "slice_static",
 }  # fmt: skip
+
+
+def _range(arg: BlockArgument) -> Range:
+    if _must_be_positive(arg):
+        return "positive"
+    return "weight" if len(shape(arg)) > 1 and _is_weight(arg) else "normal"
+
+
+_PRODUCTS = {"matmul": 1, "linear": 1, "dot_general": 1, "sparse_matmul": 1}
+
+
+def _is_weight(value: SSAValue, depth: int = 8) -> bool:
+    """Whether an argument is the right operand of a matrix product or the kernel of a convolution, and no computed value."""
+    for use in value.uses:
+        op = use.operation
+        short = op.name.partition(".")[2]
+        if _PRODUCTS.get(short) == use.index or (short.startswith(("conv", "prepare_conv")) and use.index == int(short.startswith("conv"))):
+            return True
+        if depth and op.name in ("ttcore.load_cached", "func.call"):
+            callee = _callee(op)
+            if callee is not None and _is_weight(callee.args[use.index], depth - 1):
+                return True
+            results = op.results if op.name == "ttcore.load_cached" else ()
+            if any(_is_weight(result, depth - 1) for result in results):
+                return True
+        elif depth and op.results and short in (*_MOVES, "concat") and _is_weight(op.results[0], depth - 1):
+            return True
+    return False
 
 
 def _must_be_positive(value: SSAValue, depth: int = 8) -> bool:
