@@ -117,6 +117,10 @@ CONVERSIONS = [
     ([-1.5, -0.5, 1.9, 70000.2], "float32", ttnn.int32, [-1, 0, 1, 70000]),
     ([-1.5, 1.9, 300.7, 70000.2], "float32", ttnn.uint16, [0, 1, 300, 65535]),
     ([-1.5, 1.9, 300.7, 70000.2], "float32", ttnn.uint8, [0, 1, 255, 255]),
+    ([3e9, float("inf"), float("-inf"), float("nan")], "float32", ttnn.int32, [-(2**31)] * 4),
+    ([3e9, float("inf"), float("-inf"), float("nan")], "float32", ttnn.uint16, [0] * 4),
+    ([3e9, float("inf"), float("-inf"), float("nan")], "float32", ttnn.uint8, [0] * 4),
+    ([-1.5, -3.0], "float32", ttnn.uint32, [4294967295, 4294967293]),
 ]
 
 

@@ -252,7 +252,7 @@ int shim_tensor_read(const shim_tensor* tensor, int as_dtype, void* target, size
             source.logical_volume() * to_bytes,
             target_bytes);
         parallel_for(source.logical_volume(), 65536, [&](size_t begin, size_t end) {
-            convert(
+            convert_on_host(
                 source.dtype(),
                 raw_data(source) + begin * from_bytes,
                 dtype,

@@ -49,7 +49,7 @@ Tensor from_host_values(const void* values, DataType dtype, const TensorSpec& sp
         });
     } else {
         parallel_for(volume, GRAIN, [&](size_t begin, size_t end) {
-            convert(
+            convert_on_host(
                 dtype, source + begin * source_bytes, spec.data_type(), stored->data() + begin * target_bytes, end - begin);
         });
     }

@@ -50,7 +50,26 @@ Integer saturate(float value) {
     return static_cast<Integer>(std::clamp(std::trunc(static_cast<double>(value)), low, high));
 }
 
-template <typename From, typename To>
+/// As the host's C++ converts on x86-64: through int32 (out of range and NaN are INT32_MIN) and then clamped; uint32 takes the low half of
+/// an int64, so that negative values wrap.
+template <typename Integer>
+Integer host_integer(float value) {
+    if constexpr (std::is_same_v<Integer, uint32_t>) {
+        return std::abs(value) < 0x1p63F ? static_cast<uint32_t>(static_cast<int64_t>(value)) : 0;
+    } else {
+        constexpr int32_t low = std::numeric_limits<int32_t>::min();
+        const int32_t whole = std::abs(value) < 0x1p31F ? static_cast<int32_t>(value) : low;
+        if constexpr (std::is_same_v<Integer, int32_t>) {
+            return whole;
+        } else {
+            return static_cast<Integer>(std::clamp<int32_t>(whole, 0, std::numeric_limits<Integer>::max()));
+        }
+    }
+}
+
+enum class Rule { Device, Host };
+
+template <Rule Conversion, typename From, typename To>
 void convert_loop(const From* source, To* target, size_t count) {
     if constexpr (std::is_same_v<From, To>) {
         std::memcpy(target, source, count * sizeof(To));
@@ -63,7 +82,8 @@ void convert_loop(const From* source, To* target, size_t count) {
             if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
                 target[i] = static_cast<To>(source[i]);
             } else if constexpr (std::is_integral_v<To>) {
-                target[i] = saturate<To>(static_cast<float>(source[i]));
+                const auto value = static_cast<float>(source[i]);
+                target[i] = Conversion == Rule::Host ? host_integer<To>(value) : saturate<To>(value);
             } else {
                 target[i] = static_cast<To>(static_cast<float>(source[i]));
             }
@@ -74,19 +94,32 @@ void convert_loop(const From* source, To* target, size_t count) {
 }  // namespace
 
 void load_f32(DataType dtype, const void* source, float* target, size_t count) {
-    visit_dtype(dtype, [&]<typename T>(T) { convert_loop(static_cast<const T*>(source), target, count); });
+    visit_dtype(dtype, [&]<typename T>(T) { convert_loop<Rule::Device>(static_cast<const T*>(source), target, count); });
 }
 
 void store_f32(DataType dtype, const float* source, void* target, size_t count) {
-    visit_dtype(dtype, [&]<typename T>(T) { convert_loop(source, static_cast<T*>(target), count); });
+    visit_dtype(dtype, [&]<typename T>(T) { convert_loop<Rule::Device>(source, static_cast<T*>(target), count); });
 }
 
-void convert(DataType from, const void* source, DataType to, void* target, size_t count) {
+namespace {
+
+template <Rule Conversion>
+void convert_by(DataType from, const void* source, DataType to, void* target, size_t count) {
     visit_dtype(from, [&]<typename From>(From) {
         visit_dtype(to, [&]<typename To>(To) {
-            convert_loop(static_cast<const From*>(source), static_cast<To*>(target), count);
+            convert_loop<Conversion>(static_cast<const From*>(source), static_cast<To*>(target), count);
         });
     });
+}
+
+}  // namespace
+
+void convert(DataType from, const void* source, DataType to, void* target, size_t count) {
+    convert_by<Rule::Device>(from, source, to, target, count);
+}
+
+void convert_on_host(DataType from, const void* source, DataType to, void* target, size_t count) {
+    convert_by<Rule::Host>(from, source, to, target, count);
 }
 
 namespace {

@@ -59,7 +59,7 @@ std::vector<T> Tensor::to_vector(std::optional<QueueId> cq_id) const {
         dtype_of<T>());
     SHIM_CHECK(has_values(*this), "the tensor has no values (estimate mode)");
     std::vector<T> result(logical_volume());
-    convert(dtype(), raw_data(*this), dtype_of<T>(), result.data(), result.size());
+    convert_on_host(dtype(), raw_data(*this), dtype_of<T>(), result.data(), result.size());
     return result;
 }
 

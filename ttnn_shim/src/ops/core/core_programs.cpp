@@ -43,6 +43,14 @@ void copy_values(const Tensor& input, const Tensor& output) {
         output.shim().buffer->set_values(input.shim().buffer->values());
         return;
     }
+    if (!is_floating_point(to)) {  // saturates, unlike the host's conversion
+        const auto* source = raw_data(input);
+        auto* target = mutable_raw_data(output);
+        parallel_for(input.logical_volume(), 65536, [&](size_t begin, size_t end) {
+            convert(from, source + begin * stored_bytes(from), to, target + begin * stored_bytes(to), end - begin);
+        });
+        return;
+    }
     const Tensor converted = from_host_values(raw_data(input), from, output.tensor_spec().with_memory_config({}), nullptr);
     output.shim().buffer->set_values(converted.shim().buffer->values());
 }

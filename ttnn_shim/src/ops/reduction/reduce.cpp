@@ -96,6 +96,7 @@ void reduce_kernel(const Tensor& input, const Tensor& output, const Middle& m, K
           result = reduce_row(kind, row.data(), m.size) * factor;
         } else {
           for (const T value : row) fold(kind, &value, &result, 1);
+          if (factor != 1.0F) result = static_cast<T>(static_cast<double>(result) * static_cast<double>(factor));
         }
         store_values(output.dtype(), target, o, &result, 1);
       }
@@ -115,6 +116,8 @@ void reduce_kernel(const Tensor& input, const Tensor& output, const Middle& m, K
       }
       if constexpr (std::is_same_v<T, float>) {
         for (size_t i = 0; i < count; ++i) sum[i] *= factor;
+      } else if (factor != 1.0F) {
+        for (size_t i = 0; i < count; ++i) sum[i] = static_cast<T>(static_cast<double>(sum[i]) * static_cast<double>(factor));
       }
       store_values(output.dtype(), target, o * m.inner + first, sum.data(), count);
     }
@@ -131,10 +134,10 @@ Tensor reduce_axis(const Tensor& input, uint32_t axis, Kind kind, float factor, 
   const Shape result = shape_of(extents);
   const char* name = kind == Kind::Prod ? "ProdNcDeviceOperation" : (back > 2 ? "FastReduceNCDeviceOperation" : "ReduceDeviceOperation");
   return launch({.op = "reduce", .attrs = {{"op", std::string(KIND_NAMES[static_cast<int>(kind)])}, {"dim", dim}}, .compute = compute, .name = name}, {input},
-                {make_spec(result, input.dtype(), input.layout(), result_memory(input, memory_config, result))}, [&](std::span<const Tensor> outputs) {
+                {make_spec(result, input.dtype(), input.layout(), resharded_memory(input, memory_config, result))}, [&](std::span<const Tensor> outputs) {
                   const Middle m = middle_of(shape, axis);
                   if (is_integer(input.dtype())) {
-                    reduce_kernel<int64_t>(input, outputs[0], m, kind, 1.0F);
+                    reduce_kernel<int64_t>(input, outputs[0], m, kind, factor);
                   } else {
                     reduce_kernel<float>(input, outputs[0], m, kind, factor);
                   }
@@ -218,7 +221,8 @@ Tensor reduced(const char* op_name, const Tensor& input, const Reduction& r) {
   check_device_tensor(input, "input_tensor");
   const bool integer = is_integer(input.dtype());
   SHIM_CHECK(!integer || r.kind == Kind::Sum || r.kind == Kind::Max || r.kind == Kind::Min, "input_tensor: expected a floating point dtype, got {}", input.dtype());
-  SHIM_CHECK(!integer || r.scalar == 1.0F, "scalar: expected 1.0 for an integer tensor, got {}", r.scalar);
+  const bool generic = r.kind == Kind::Sum || r.kind == Kind::Mean || r.kind == Kind::Max || r.kind == Kind::Min;
+  SHIM_CHECK(input.dtype() != DataType::BFLOAT4_B && !(generic && (input.dtype() == DataType::UINT16 || input.dtype() == DataType::UINT8)), "input_tensor: dtype {} is not supported", input.dtype());
   const Shape& shape = input.logical_shape();
   const auto axes = axes_of(r.dim, shape.rank());
   uint64_t count = 1;
@@ -226,7 +230,8 @@ Tensor reduced(const char* op_name, const Tensor& input, const Reduction& r) {
   if (count == 0) SHIM_CHECK(r.kind == Kind::Sum || r.kind == Kind::Prod || input.logical_volume() != 0 || r.kind == Kind::Mean, "input_tensor: {} of no values (shape {})", KIND_NAMES[static_cast<int>(r.kind)], shape);
   const bool sums = r.kind == Kind::Sum || r.kind == Kind::Mean;
   Tensor value = input;
-  if (input.layout() == Layout::ROW_MAJOR && !(sums && axes.size() == 1 && axes[0] + 1 == shape.rank())) value = ttnn::to_layout(input, Layout::TILE);
+  const bool sticks = input.layout() == Layout::ROW_MAJOR && sums && !integer;
+  if (input.layout() == Layout::ROW_MAJOR && !(sticks && axes.size() == 1 && axes[0] + 1 == shape.rank())) value = ttnn::to_layout(input, Layout::TILE);
   if (r.kind == Kind::Var || r.kind == Kind::Std) {
     value = variance_axes(value, axes, r.kind == Kind::Std, r.correction, r.scalar, r.memory_config);
   } else {
@@ -259,6 +264,9 @@ Tensor reduced(const char* op_name, const Tensor& input, const Reduction& r) {
     }
     value = ttnn::reshape(value, shape_of(extents));
   }
+  // TT-NN gives sticks back where the last program of a row-major sum left them.
+  const bool rows_only = axes.size() == 1 && axes[0] + 2 == shape.rank(), outer = !axes.empty() && axes[0] + 2 < shape.rank();
+  if (sticks && !r.output_layout && value.layout() == Layout::TILE && (rows_only || (outer && (r.kind == Kind::Mean || input.dtype() == DataType::FLOAT32)))) value = ttnn::to_layout(value, Layout::ROW_MAJOR);
   if (r.output_layout && *r.output_layout != value.layout()) value = ttnn::to_layout(value, *r.output_layout);
   return value;
 }
@@ -293,8 +301,8 @@ DEFINE_VAR(std, Std)
 #undef DEFINE_VAR
 
 Tensor prod(const Tensor& input, ::std::optional<int64_t> dim, bool keepdim, const ::std::optional<MemoryConfig>& memory_config) {
-  ReductionDims dims;
-  if (dim) dims = *dim;
+  // Both branches build it whole: g++ 12 takes an assigned one for uninitialised.
+  const ReductionDims dims = dim ? ReductionDims(*dim) : ReductionDims();
   return reduced("ttnn.prod", input, {Kind::Prod, dims, keepdim, memory_config});
 }
 
