@@ -57,7 +57,7 @@ class LoadedProgram:
         try:
             import ttnn_shim
         except ImportError as error:
-            raise ToolchainError("the simulator is not installed", hint="pip install alchemist") from error
+            raise ToolchainError("the simulator is not installed", hint="install the alchemist wheel, or run `make setup` in a checkout") from error
         ttnn_shim.activate(explicit=True)
         import ttnn
 
