@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import alchemist
-from alchemist.errors import AlchemistError, ParseError, ToolchainError, VerifyError
+from alchemist.errors import AlchemistError, InternalError, ParseError, ToolchainError, VerifyError
 from alchemist.options import parse_option_text
 
 EPILOG = """\
@@ -120,6 +121,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except BrokenPipeError:
         return 0
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError) as error:
+        if os.environ.get("ALCHEMIST_TRACEBACK"):
+            raise
+        what = f"{type(error).__name__}: {str(error)[:300]}"
+        print(InternalError(what, hint="a bug in alchemist; ALCHEMIST_TRACEBACK=1 shows where"), file=sys.stderr)
+        return 1
 
 
 def _all_errors(words: Sequence[str], first: AlchemistError) -> Sequence[AlchemistError]:

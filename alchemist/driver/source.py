@@ -104,9 +104,8 @@ def all_errors(chunk: Chunk, first: AlchemistError) -> list[AlchemistError]:
         if "{" in lines[line - 1] and lines[line - 1].rstrip().endswith("{"):
             break  # without its head a region's braces do not match any more
         lines[line - 1] = ""
-        parser = ModuleParser("\n".join(lines), chunk.filename)
         try:
-            module = parser.module()
+            module = ModuleParser("\n".join(lines), chunk.filename).module()
         except ParseError as next_error:
             error = next_error
             missing = _UNDEFINED.match(error.message)
@@ -123,8 +122,8 @@ def all_errors(chunk: Chunk, first: AlchemistError) -> list[AlchemistError]:
 
 
 def _verify_all(chunk: Chunk) -> Iterator[VerifyError]:
-    parser = ModuleParser(chunk.text, chunk.filename)
     try:
+        parser = ModuleParser(chunk.text, chunk.filename)
         module = parser.module()
     except ParseError:
         return

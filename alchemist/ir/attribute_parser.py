@@ -307,7 +307,7 @@ class BuiltinParser(Cursor):
             self.fail(f"{text} is not an integer", at)
         try:
             return IntegerAttr(int(text, 0), type_)
-        except VerifyException:
+        except (VerifyException, OverflowError, ValueError):
             self.fail(f"{text} does not fit {name}", at)
 
     @staticmethod

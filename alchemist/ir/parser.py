@@ -23,7 +23,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpTraits, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
+from alchemist.errors import ParseError
 from alchemist.ir.attributes import OpaqueAttr
 from alchemist.ir.dialect_parser import AttributeParser
 from alchemist.ir.dialects import TTOp, op_classes
@@ -67,7 +69,21 @@ class ModuleParser(AttributeParser):
         self.positions: dict[Operation, int] = {}
 
     def module(self) -> ModuleOp:
-        """The whole file; ops outside a module are put into one."""
+        """The whole file; ops outside a module are put into one.
+
+        Raises:
+            ParseError: also where Python or xDSL refuse a value (numbers of thousands of digits, odd type parameters).
+        """
+        try:
+            return self._module()
+        except ParseError:
+            raise
+        except RecursionError:
+            self.fail("nested too deeply")
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, VerifyException) as error:
+            self.fail(f"malformed text: {str(error)[:200]}")
+
+    def _module(self) -> ModuleOp:
         found: list[Operation] = []
         while True:
             while self.skip_alias_definition():

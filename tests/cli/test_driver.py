@@ -1,0 +1,219 @@
+"""`alchemist opt`, `translate`, `show`, `explore`: names, options, diagnostics, outputs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from alchemist.cli import main
+from alchemist.driver.options import MAPPED, NEUTRAL, pipeline_options
+from alchemist.driver.passes import names
+from alchemist.ir.text import parse, print_module
+
+DATA = Path(__file__).parents[1] / "mlir" / "data"
+GOOD = """module {
+  func.func @f(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
+    %0 = "ttir.abs"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    return %0 : tensor<2x3xf32>
+  }
+}
+"""
+BAD = """module {
+  func.func @f(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
+    %0 = "ttir.abss"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    %1 = "ttir.abs"(%0) : (tensor<2x3xf32) -> tensor<2x3xf32>
+    %2 = "ttir.exp"(%1) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    %3 = "ttir.exp"(%9) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    return %3 : tensor<2x3xf32>
+  }
+}
+"""
+WRONG_SHAPES = """module {
+  func.func @f(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) -> tensor<2x3xf32> {
+    %0 = "ttir.matmul"(%a, %b) : (tensor<2x3xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+    %1 = "ttir.abs"(%a) : (tensor<2x3xf32>) -> tensor<3x3xf32>
+    return %a : tensor<2x3xf32>
+  }
+}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "x.mlir"
+    path.write_text(GOOD)
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    capsys.readouterr()
+    status = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    return status, captured.out, captured.err
+
+
+# --- opt ----------------------------------------------------------------------------------------------------------------
+
+
+def test_opt_prints_what_it_parsed(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "opt", file)
+    assert status == 0
+    assert print_module(parse(out)) == print_module(parse(GOOD))
+
+
+@pytest.mark.parametrize("name", sorted(names()))
+def test_every_name_runs(name: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "opt", file, f"--{name}")
+    assert status == 0, err
+    parse(out)
+
+
+@pytest.mark.parametrize("source", ["bert_ttir", "cnn_ttir", "llama_ttir", "resnet_ttir", "mlp_stablehlo"])
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_pipelines_to_text(source: str, language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipeline = "--ttir-to-emitpy-pipeline" if language == "python" else "--ttir-to-emitc-pipeline"
+    lowered = tmp_path / "lowered.mlir"
+    status, _, err = run(capsys, "opt", DATA / f"{source}.mlir", "--stablehlo-to-ttir-pipeline", pipeline, "-o", lowered)
+    assert status == 0, err
+    assert f'alchemist.target = "{language}"' in lowered.read_text()
+    assert not re.search(r'"(ttir|stablehlo)\.', lowered.read_text().split("\n#loc")[0])
+    status, out, err = run(capsys, "translate", f"--mlir-to-{language}", lowered)
+    assert status == 0, err
+    if language == "python":
+        ast.parse(out.split('# File: "utils.py"')[0])
+    assert "ttnn" in out
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("--ttir-fusin", "did you mean --ttir-fusing"),
+        ("--ttir-to-ttnn-backend-pipelin", "ttir-to-ttnn-backend-pipeline"),
+        ("--split-input-fle", "--split-input-file"),
+        ("--canonicalize=enable-const-evl=true", "enable-const-eval"),
+        ("--ttir-to-ttnn-backend-pipeline=enable-optimizer=true", "enable-optimizer=true is not supported"),
+        ("--ttir-to-ttnn-backend-pipeline=optimization-level=7", "one of 0, 1, 2"),
+        ("--pass-pipeline=builtin.module(", "balanced parentheses"),
+        ("--qqqqqqqq", "--list"),
+    ],
+)
+def test_unknown_names_and_options(argument: str, expected: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "opt", file, argument)
+    assert status == 1
+    assert out == ""
+    assert expected in err
+
+
+@pytest.mark.parametrize("key", sorted(MAPPED))
+def test_mapped_options_reach_the_compiler(key: str) -> None:
+    ours, _ = MAPPED[key]
+    value = {"optimization-level": "0", "experimental-weight-dtype": "bfp_bf8", "compute-cfg-math-fidelity": "hifi2",
+             "mock-system-desc-arch": "blackhole", "enable-trace": "false"}.get(key, "false")  # fmt: skip
+    assert str(getattr(pipeline_options(f"{{{key}={value}}}"), ours)).lower() == value
+
+
+@pytest.mark.parametrize("key", sorted(NEUTRAL))
+def test_neutral_options_are_accepted(key: str) -> None:
+    value = NEUTRAL[key]
+    assert pipeline_options(f"{key}={'anything' if value is None else value}") == pipeline_options("")
+
+
+def test_pass_pipeline_and_dumps(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "opt", file, "--pass-pipeline=builtin.module(canonicalize,func.func(cse),convert-ttir-to-ttnn{enable-const-eval=false})", "--mlir-print-ir-after-all")
+    assert status == 0
+    assert re.findall(r"IR Dump After (\S+)", err) == ["fold", "fold", "ttir-to-ttnn"]
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "opt", "--list")
+    assert status == 0
+    assert "--ttir-to-emitpy-pipeline" in out
+    assert "compute-cfg-math-fidelity" in out
+
+
+def test_split_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "split.mlir"
+    path.write_text(f"{GOOD}// -----\n{BAD}\n// -----\n{GOOD}")
+    status, out, err = run(capsys, "opt", path, "--split-input-file")
+    assert status == 1
+    assert out.count("func.func") == 2
+    assert f"{path}:10:10" in err, "lines count from the start of the file"
+
+
+# --- diagnostics --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["opt", "show", "model-to-python", "model-to-cpp"])
+def test_several_errors(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.mlir"
+    path.write_text(BAD)
+    status, out, err = run(capsys, command, path)
+    assert status == 1
+    assert out == ""
+    assert re.findall(r"at \S+?:(\d+):(\d+)", err) == [("3", "10"), ("4", "42"), ("6", "21")]
+    assert "did you mean ttir.abs" in err
+    path.write_text(WRONG_SHAPES)
+    status, _, err = run(capsys, command, path)
+    assert status == 1
+    assert re.findall(r"at \S+?:(\d+):\d+", err) == ["3", "4"]
+    assert "ttir.matmul: inner dimensions differ" in err
+
+
+@pytest.mark.parametrize(
+    ("comment", "status"),
+    [
+        ("// expected-error@+1 {{operation ttir.abss is not known}}", 0),
+        ("// expected-error@below {{not known}}", 0),
+        ("// expected-error-re@+1 {{ttir[.]abs+ is}}", 0),
+        ("// expected-error@+1 {{another message}}", 1),
+        ("// expected-error@+2 {{operation ttir.abss is not known}}", 1),
+        ("", 1),
+    ],
+)
+def test_verify_diagnostics(comment: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = BAD.split("\n")
+    path = tmp_path / "bad.mlir"
+    path.write_text("\n".join([*lines[:2], comment, lines[2], lines[6].replace("%3", "%a"), *lines[7:]]))
+    assert run(capsys, "opt", path, "--verify-diagnostics")[0] == status
+    path.write_text(f"// expected-error@+1 {{{{nothing}}}}\n{GOOD}")
+    assert run(capsys, "opt", path, "--verify-diagnostics")[0] == 1, "an error that does not come"
+
+
+# --- show, explore ------------------------------------------------------------------------------------------------------
+
+
+def test_show(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "show", DATA / "cnn_ttnn.mlir")
+    assert status == 0
+    assert "@forward: " in out
+    assert re.search(r"ttnn\.conv2d +1x1x1024x16 f32 +dram tile interleaved +64.0 KiB|ttnn\.conv2d +1x1x1024x16 f32 +dram tile interleaved +128.0 KiB", out)
+    assert re.search(r"%arg5 +parameter +32x16x3x3 f32 +dram row_major interleaved +18.0 KiB +c2.weight", out)
+
+
+def test_explore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "graph.json"
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    (profile / "ops_perf_results.csv").write_text(
+        "OP CODE,DEVICE KERNEL DURATION [ns]\nConv2dDeviceOperation,100\nTypecastDeviceOperation,7\nPool2D,50\nMatmulDeviceOperation,30\nBinaryNgDeviceOperation,5\n"
+    )
+    status, _, err = run(capsys, "explore", DATA / "cnn_ttnn.mlir", "-o", out, "--profile", profile)
+    assert status == 0, err
+    graph = json.loads(out.read_text())["graphs"][0]
+    assert graph["id"] == "forward"
+    nodes = {node["id"]: node for node in graph["nodes"]}
+    assert len(nodes) == len(graph["nodes"])
+    for node in graph["nodes"]:
+        for edge in node["incomingEdges"]:
+            source_outputs = [output["id"] for output in nodes[edge["sourceNodeId"]]["outputsMetadata"]]
+            assert edge["sourceNodeOutputId"] in source_outputs
+    linear = next(node for node in graph["nodes"] if node["label"] == "ttnn.linear")
+    assert "Linear" in linear["namespace"]
+    overlay = json.loads(out.with_suffix(".node_data.json").read_text())["forward"]["results"]
+    assert overlay[linear["id"]]["value"] == 35
+    assert sum(entry["value"] for entry in overlay.values()) == 192

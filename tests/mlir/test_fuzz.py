@@ -1,0 +1,130 @@
+"""Damaged and hostile text: errors with a place or a program, never another exception; names cannot inject code."""
+
+from __future__ import annotations
+
+import ast
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from alchemist.cli import main
+from alchemist.codegen import codegen_mlir
+from alchemist.driver import source
+from alchemist.driver.translate import translate
+from alchemist.errors import AlchemistError, InternalError
+from tests.mlir import fuzz
+
+LONGEST_SECONDS = 20.0
+
+
+def _check(number: int) -> bool:
+    """Whether the damaged text is still a program."""
+    chunk = source.Chunk(fuzz.damaged(number), "fuzz.mlir")
+    start = time.monotonic()
+    readable = True
+    try:
+        source.read(chunk)
+        translate(chunk, "python" if number % 2 else "cpp")
+    except InternalError:
+        raise
+    except AlchemistError as error:
+        readable = False
+        assert str(error).startswith("error[ALC-")
+        found = source.all_errors(chunk, error)
+        assert found
+        assert all(isinstance(each, AlchemistError) for each in found)
+    assert time.monotonic() - start < LONGEST_SECONDS, f"case {number} takes too long"
+    return readable
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_damaged_text(block: int) -> None:
+    readable = sum(_check(number) for number in range(block * 20, block * 20 + 20))
+    assert readable < 20, "the damages do no damage"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(50))
+def test_damaged_text_long(block: int) -> None:
+    for number in range(1000 + block * 96, 1000 + block * 96 + 96):
+        _check(number)
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xfe\x00", b"module {\xc3}", b"", b"\x00" * 100, b"\xef\xbb\xbfmodule {}", b'module attributes {a = "\xff"} {}'])
+def test_bytes_that_are_no_text(raw: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.mlir"
+    file.write_bytes(raw)
+    for command in ("model-to-python", "show", "opt"):
+        status = main([command, str(file)])
+        text = capsys.readouterr().err
+        assert status in (0, 1)
+        assert "Traceback" not in text
+        assert status == 0 or "error[ALC-" in text
+        assert "ALC-0900" not in text
+
+
+HOSTILE = (
+    "x'); import os; os.system('touch pwned') #",
+    'x"""\nimport os\nos.system("touch pwned")\n"""',
+    "x\nimport os; os.system('touch pwned')\n",
+    '*/ #include <cstdlib>\nint a = system("touch pwned"); /*',
+    "$(touch pwned)`touch pwned`",
+    "${CMAKE_COMMAND} ) execute_process(COMMAND touch pwned",
+    "../../pwned",
+    "R\"(x)\" \\\nsystem(\"touch pwned\");",
+    "class",
+    "\u202egnp.niam",
+)
+
+
+def _escaped(name: str) -> str:
+    return "".join(chr(b) if 0x20 <= b < 0x7F and b not in (0x22, 0x5C) else f"\\{b:02X}" for b in name.encode())
+
+
+@pytest.mark.parametrize("language", ["python", "cpp"])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names(name: str, language: str, tmp_path: Path) -> None:
+    text = f"""
+module @"{_escaped(name)}" attributes {{"{_escaped(name)}" = "{_escaped(name)}"}} {{
+  func.func @"{_escaped(name)}"(%arg0: tensor<32x32xf32> {{ttir.name = "{_escaped(name)}", ttcore.argument_type = #ttcore.argument_type<input>}},
+      %arg1: tensor<32x32xf32> {{ttir.name = "{_escaped(name)}2", ttcore.argument_type = #ttcore.argument_type<parameter>}})
+      -> (tensor<32x32xf32> {{ttir.name = "{_escaped(name)}"}}) {{
+    %0 = "ttir.add"(%arg0, %arg1) : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32> loc("{_escaped(name)}|C{_escaped(name)}[{_escaped(name)}]|{_escaped(name)}:3|f|3|op"("{_escaped(name)}":1:1))
+    %1 = "ttir.relu"(%0) : (tensor<32x32xf32>) -> tensor<32x32xf32> loc("{_escaped(name)}")
+    return %1 : tensor<32x32xf32>
+  }}
+}}
+"""
+    file = tmp_path / "hostile.mlir"
+    file.write_text(text)
+    out = tmp_path / "out"
+    result = codegen_mlir(file, language="python" if language == "python" else "cpp", export_path=out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hostile.mlir", "out"]
+    for relative in result.files:
+        assert ".." not in relative.split("/")
+    if language == "python":
+        for module in ("main.py", "consteval.py"):
+            if (out / module).exists():
+                _assert_harmless_python((out / module).read_text())
+    else:
+        for unit in out.glob("*.cpp"):
+            assert "system(" not in _without_comments_and_strings(unit.read_text())
+            assert "#include <cstdlib>" not in _without_comments_and_strings(unit.read_text()).replace("utils", "") or unit.name == "utils.cpp"
+    shell = (out / "run").read_text()
+    assert "touch pwned" not in shell
+    if (out / "CMakeLists.txt").exists():
+        assert "touch pwned" not in (out / "CMakeLists.txt").read_text()
+
+
+def _assert_harmless_python(text: str) -> None:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
+            assert set(names) <= {"ttnn", "utils", "consteval", "sys", "typing", "math", "dataclasses", "__future__", "collections.abc"}, names
+        assert not (isinstance(node, ast.Attribute) and node.attr == "system")
+
+
+def _without_comments_and_strings(text: str) -> str:
+    return re.sub(r'//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', " ", text, flags=re.DOTALL)
