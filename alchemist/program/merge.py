@@ -175,13 +175,15 @@ class _Aligner:
 
     def __init__(self) -> None:
         self.uses: dict[tuple[int, ...], list[str]] = {}
+        self.final_channels: tuple[int, ...] = ()  # those of the last convolution's result
         self.varying = False
 
     def names(self, used: set[str]) -> dict[tuple[int, ...], str]:
         found: dict[tuple[int, ...], str] = {}
         taken = set(used)
         for vector, uses in self.uses.items():
-            name = unique([identifier(one, "size") for one in _words(uses)], lambda one: one not in taken)
+            words = _words(uses, final=vector == self.final_channels)
+            name = unique([identifier(one, "size") for one in words], lambda one: one not in taken)
             taken.add(name)
             found[vector] = name
         return found
@@ -263,6 +265,8 @@ class _Aligner:
             vector = tuple(integers)
             uses = self.uses.setdefault(vector, [])
             uses.append(use)
+            if use == "out_channels":
+                self.final_channels = vector
             return model.NumberRef(f"#{list(self.uses).index(vector)}")
         lists = [one.items for one in values if isinstance(one, model.Items)]
         if len(lists) != len(values) or len({len(one) for one in lists}) > 1:
@@ -279,11 +283,13 @@ def _element(use: str, index: int, last: int) -> str:
     return {"starts": "start", "ends": "end", "steps": "step"}.get(use, use)
 
 
-def _words(uses: Sequence[str]) -> list[str]:
-    """Names for a number by the arguments it is given to, best first."""
+def _words(uses: Sequence[str], *, final: bool) -> list[str]:
+    """Names for a number by the arguments it is given to, best first. final: it counts the result's channels."""
     every = set(uses)
     if {"in_channels", "out_channels"} <= every:
-        return ["channels", "hidden_channels"] if uses[0] == "in_channels" else ["hidden_channels", "inner_channels"]
+        if uses[0] == "in_channels":
+            return ["channels" if final else "in_channels"]
+        return ["out_channels" if final else "hidden_channels", "inner_channels"]
     if {"input_height", "input_width"} <= every:
         return ["input_size", "output_size", "inner_size"]
     if {"input_h", "input_w"} <= every:

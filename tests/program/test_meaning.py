@@ -23,7 +23,7 @@ UNARY, BINARY = ("ttnn.relu", "ttnn.exp", "ttnn.reshape", "ttnn.typecast"), ("tt
 SOURCE_LINES = len(TRANSFORMER_SOURCE.splitlines())
 
 
-def node(name: str, inputs: list[Value], source: SourceInfo | None) -> Node:
+def node(name: str, inputs: list[Value], source: SourceInfo | None, rows: int = 1) -> Node:
     spec = TTNN_OPS[name]
     arguments: list[tuple[Arg, Raw]] = []
     tensors = iter(inputs)
@@ -33,7 +33,7 @@ def node(name: str, inputs: list[Value], source: SourceInfo | None) -> Node:
             if value is not None:
                 arguments.append((arg, Use(value)))
         elif arg.name == "shape":
-            arguments.append((arg, model.Items((model.Literal(1), model.Literal(-1)))))
+            arguments.append((arg, model.Items((model.Literal(rows), model.Literal(-1)))))
         elif arg.name == "dtype" and name == "ttnn.typecast":
             arguments.append((arg, model.DType("bfloat16")))
     return Node(spec, tuple(arguments), (Value(TYPE),), (source,) if source else ())
@@ -50,6 +50,10 @@ class Generator:
         self.const_evals: list[ConstEval] = []
         self.layers = self.random.randint(2, 4)
         self.recipes: dict[str, Callable[[Random], None]] = {}
+
+    def rows(self) -> int:
+        """An integer that differs between instances of a module now and then."""
+        return self.random.choice((1, 1, 1, 2, 32))
 
     def source(self, scopes: tuple[Scope, ...], choice: random.Random) -> SourceInfo | None:
         if choice.random() < 0.1:
@@ -68,6 +72,8 @@ class Generator:
                 steps = [node("ttnn.relu", [inner], None)]
                 if choice.random() < 0.5:
                     steps.append(node("ttnn.exp", list(steps[-1].results), None))
+                if choice.random() < 0.5:
+                    steps.append(node("ttnn.reshape", list(steps[-1].results), None, self.rows()))
                 result = Value(TYPE)
                 self.const_evals.append(ConstEval(f"c{len(self.const_evals)}", (inner,), tuple(steps), steps[-1].results, (result,)))
                 value = result
@@ -107,7 +113,7 @@ class Generator:
         return local[-1]
 
     def add(self, name: str, inputs: list[Value], scopes: tuple[Scope, ...], choice: random.Random) -> Value:
-        made = node(name, inputs, self.source(scopes, choice))
+        made = node(name, inputs, self.source(scopes, choice), self.rows())
         self.nodes.append(made)
         return made.results[0]
 
@@ -188,7 +194,7 @@ def result(graph: Graph) -> FrontendResult:
 @pytest.mark.parametrize("block", range(5))
 def test_random_graphs(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emit_py, "_MAX_BLACK_LINES", 0)
-    structured = looped = 0
+    structured = looped = merged = 0
     for seed in range(block * 40, block * 40 + 40):
         for language in ("python", "cpp"):
             for options in (CompilerOptions(), CompilerOptions(recover_structure=False), CompilerOptions(split_consteval=False)):
@@ -199,11 +205,13 @@ def test_random_graphs(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
                 got = run(files)
                 assert got == wanted, f"seed {seed}, {options.recover_structure}, {language}\n" + files["main.py"]
                 structured += len(program.functions) > 1
+                merged += any(one.kind == "number" for function in program.functions for one in function.parameters)
                 looped += any(
                     isinstance(one, model.Loop) for function in program.functions for one in model.statements(function.body)
                 )
     assert structured > 40  # the generator really makes functions
     assert looped > 0  # and loops
+    assert merged > 0  # and functions with integers as parameters
 
 
 @pytest.mark.parametrize("const_eval", [True, False])
