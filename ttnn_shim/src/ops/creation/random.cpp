@@ -92,6 +92,8 @@ Tensor experimental::dropout(const Tensor& input, float probability, float scale
   check_device_tensor(input, "input_tensor", Layout::TILE);
   SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
   SHIM_CHECK(probability >= 0.0F && probability <= 1.0F, "probability: expected a value from 0 to 1, got {}", probability);
+  SHIM_CHECK(input.dtype() == DataType::BFLOAT16, "input_tensor: expected BFLOAT16 (the result's dtype), got {}", input.dtype());
+  SHIM_CHECK(!memory_config || memory_config->memory_layout() == input.memory_config().memory_layout(), "memory_config: expected the input's memory layout, got {}", *memory_config);
   return launch({.op = "unary", .attrs = {{"ops", std::vector<std::string>{"DROPOUT"}}}, .name = "DropoutDeviceOperation"}, {input}, {spec_like(input, std::nullopt, memory_config)},
                 [&](std::span<const Tensor> outputs) {
                   const F32Values values(input);

@@ -70,6 +70,8 @@ T reduced_value(Reduce reduce, T old, T value) {
 }
 
 Tensor scattered(const char* op_name, const Tensor& input, int32_t dim, const Tensor& index, const Tensor& source, const std::optional<MemoryConfig>& memory_config, Reduce reduce) {
+  check_device_tensor(input, "input");
+  SHIM_CHECK(!input.memory_config().is_sharded(), "input: sharded tensors are not supported, got {}", input.memory_config());
   OpScope scope(op_name);
   check_device_tensor(input, "input");
   check_device_tensor(source, "src");

@@ -142,6 +142,7 @@ Tensor pow(const Tensor& input, int32_t exponent, const OptionalMemory& memory_c
   return unary_op("ttnn.pow", input, {UnaryStep(UnaryOpType::POWER, static_cast<float>(exponent))}, {memory_config, output});
 }
 Tensor pow(const Tensor& input, float exponent, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
+  SHIM_CHECK(!is_integer(input.dtype()), "ttnn.pow: exponent: expected an integer for a tensor of dtype {}, got {}", input.dtype(), exponent);
   if (exponent == 2.0F) return unary_op("ttnn.pow", input, {UnaryOpType::SQUARE}, {memory_config, output});
   if (exponent == 0.5F) return unary_op("ttnn.pow", input, {UnaryOpType::SQRT}, {memory_config, output});
   return unary_op("ttnn.pow", input, {UnaryStep(UnaryOpType::POWER, exponent)}, {memory_config, output});

@@ -180,12 +180,13 @@ void fill_params(const UnaryStep& step, auto* params) {
   for (size_t i = 0; i < 2; ++i) params[i] = i < step.params.size() ? static_cast<std::remove_reference_t<decltype(*params)>>(step.params[i]) : 0;
 }
 
-std::vector<FloatStep> float_steps(UnarySteps steps) {
+std::vector<FloatStep> float_steps(UnarySteps steps, bool short_forms = false) {
+  const auto& set = kernels::kernel_set();
   std::vector<FloatStep> out;
   for (const UnaryStep& step : steps) {
     if (step.op_type == UnaryOpType::IDENTITY || step.op_type == UnaryOpType::TYPECAST) continue;
     FloatStep& made = out.emplace_back();
-    made.block = kernels::kernel_set().unary[static_cast<size_t>(step.op_type)];
+    made.block = (short_forms ? set.unary_bf16 : set.unary)[static_cast<size_t>(step.op_type)];
     SHIM_SUPPORTED(made.block != nullptr, "unary op {} has no floating point form in the shim", unary_name(step.op_type));
     fill_params(step, made.params);
   }
@@ -218,6 +219,8 @@ void check_unary_steps(UnarySteps steps, DataType dtype) {
   if (is_integer(dtype)) {
     int_steps(steps);
     for (const UnaryStep& step : steps) {
+      const bool narrow = step.op_type == UnaryOpType::POWER || step.op_type == UnaryOpType::LOGICAL_NOT_UNARY;
+      SHIM_CHECK(!(narrow && dtype == DataType::UINT8) && !(step.op_type == UnaryOpType::CLAMP_TSS && dtype != DataType::INT32), "unary op {} does not support dtype {}", unary_name(step.op_type), dtype);
       SHIM_CHECK(dtype == DataType::INT32 || step.op_type != UnaryOpType::NEG, "unary op NEG expects a signed tensor, got {}", dtype);
     }
   } else {
@@ -244,7 +247,7 @@ void run_unary(const Tensor& input, const Tensor& output, UnarySteps steps) {
     });
     return;
   }
-  const auto chain = float_steps(steps);
+  const auto chain = float_steps(steps, to != DataType::FLOAT32);
   parallel_for(input.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
     float scratch[BLOCK];
     for (size_t at = begin; at < end; at += BLOCK) {
@@ -365,6 +368,15 @@ Policy policy_of(const Operand& a, const Operand& b, BinaryOpType op) {
     // a product converts its integer operand; other ops take no mixture
     SHIM_CHECK(op == BinaryOpType::MUL && is_integer(ta->dtype()) != is_integer(tb->dtype()), "Mixed dtype is not supported for {}: got {} and {}", binary_name(op), ta->dtype(), tb->dtype());
     return {is_integer(ta->dtype()) ? tb->dtype() : ta->dtype(), false};
+  }
+  if (ta != nullptr && tb != nullptr) {
+    const bool strict = op == BinaryOpType::MAXIMUM || op == BinaryOpType::MINIMUM || op == BinaryOpType::REMAINDER;
+    const bool equal_dtypes = strict || op == BinaryOpType::ATAN2 || op == BinaryOpType::POWER;
+    SHIM_CHECK(!equal_dtypes || ta->dtype() == tb->dtype(), "Mixed dtype is not supported for {}: got {} and {}", binary_name(op), ta->dtype(), tb->dtype());
+    const bool compares = op == BinaryOpType::EQ || op == BinaryOpType::NE || op == BinaryOpType::GT || op == BinaryOpType::GE || op == BinaryOpType::LT || op == BinaryOpType::LE;
+    const bool counts = strict || op == BinaryOpType::ADD || op == BinaryOpType::SUB || op == BinaryOpType::MUL || op == BinaryOpType::LOGICAL_AND || op == BinaryOpType::LOGICAL_OR || op == BinaryOpType::LOGICAL_XOR;
+    SHIM_CHECK(!(counts && lead == DataType::UINT8) && !(strict && lead == DataType::UINT16), "dtype {} is not supported for binary operation {}", lead, binary_name(op));
+    if (compares && lead == DataType::UINT8) return {DataType::UINT16, true};
   }
   if (!is_integer(lead)) {
     SHIM_CHECK(kernels::kernel_set().binary[static_cast<size_t>(op)] != nullptr, "expected integer tensors for {}, got {}", binary_name(op), lead);

@@ -41,6 +41,11 @@ Geometry geometry_of(const Shape& a, const Shape& b, bool transpose_a, bool tran
     g.batch.push_back(ea == 1 ? eb : ea);
     extents.push_back(static_cast<uint32_t>(g.batch.back()));
   }
+  bool batched = false;
+  for (const int64_t extent : g.batch_b) batched = batched || extent > 1;
+  for (size_t i = 0; batched && i < g.batch.size(); ++i) {
+    SHIM_CHECK(g.batch_a[i] == g.batch_b[i] || g.batch_a[i] == 1, "batch dimension {}: {} of input_tensor_a cannot use {} of a batched input_tensor_b (shapes {} and {})", i, g.batch_a[i], g.batch_b[i], a, b);
+  }
   extents.push_back(static_cast<uint32_t>(g.m));
   extents.push_back(static_cast<uint32_t>(g.n));
   g.shape = shape_of(extents);

@@ -45,6 +45,11 @@ Tensor batch_norm(const Tensor& input, std::optional<Tensor> running_mean, std::
   const Shape& shape = input.logical_shape();
   SHIM_CHECK(shape.rank() == 4, "input: expected rank 4 (NCHW), got shape {}", shape);
   SHIM_CHECK(is_floating_point(input.dtype()), "input: expected a floating point dtype, got {}", input.dtype());
+  SHIM_CHECK(!is_block_float(input.dtype()), "input: expected BFLOAT16 or FLOAT32, got {}", input.dtype());
+  SHIM_CHECK(!input.memory_config().is_sharded() && !(memory_config && memory_config->is_sharded()), "input and memory_config: expected interleaved memory");
+  for (const auto* tensor : {&weight, &bias}) {
+    if (*tensor) check_device_tensor(**tensor, tensor == &weight ? "weight" : "bias", Layout::TILE);
+  }
   const uint32_t channels = shape[1];
   SHIM_CHECK(training || (running_mean && running_var), "running_mean and running_var: needed when training is False");
   check_channels(running_mean, "running_mean", channels);

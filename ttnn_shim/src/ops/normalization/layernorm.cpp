@@ -17,7 +17,7 @@ void check_vector(const OptionalConst& tensor, const char* name, uint32_t width)
   if (!tensor) return;
   check_device_tensor(*tensor, name);
   const Shape& shape = tensor->logical_shape();
-  SHIM_CHECK(is_floating_point(tensor->dtype()) && !is_block_float(tensor->dtype()), "{}: expected BFLOAT16 or FLOAT32, got {}", name, tensor->dtype());
+  SHIM_CHECK(is_floating_point(tensor->dtype()) && tensor->dtype() != DataType::BFLOAT4_B, "{}: expected BFLOAT16, BFLOAT8_B or FLOAT32, got {}", name, tensor->dtype());
   SHIM_CHECK(tensor->logical_volume() == width, "{}: expected {} values (the input's last dimension), got shape {}", name, width, shape);
   if (tensor->layout() == Layout::TILE) {
     SHIM_CHECK(shape.rank() >= 1 && shape[-1] == width, "{}: expected a last dimension of {}, got shape {}", name, width, shape);
@@ -34,12 +34,14 @@ Tensor normalize(const char* op_name, bool rms, const Tensor& input, float epsil
   SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
   const Shape& shape = input.logical_shape();
   SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
+  SHIM_CHECK(input.memory_config().memory_layout() != TensorMemoryLayout::HEIGHT_SHARDED, "input_tensor: height sharded inputs are not supported");
   const uint32_t width = shape[-1];
   check_vector(weight, "weight", width);
   check_vector(bias, "bias", width);
   std::vector<Tensor> inputs = {input};
   if (residual) {
     check_device_tensor(*residual, "residual_input_tensor", input.layout());
+    SHIM_CHECK(residual->memory_config().is_sharded() || !input.memory_config().is_sharded(), "residual_input_tensor: expected sharded memory as the input's, got {}", residual->memory_config());
     SHIM_CHECK(residual->logical_shape() == shape, "residual_input_tensor: expected shape {}, got {}", shape, residual->logical_shape());
     inputs.push_back(*residual);
   }

@@ -123,6 +123,7 @@ Tensor accumulated(const char* op_name, const Tensor& input, int32_t dim, std::o
                    bool product) {
   OpScope scope(op_name);
   check_device_tensor(input, "input", Layout::TILE);
+  SHIM_CHECK(!input.memory_config().is_sharded(), "input: sharded tensors are not supported, got {}", input.memory_config());
   const Shape& shape = input.logical_shape();
   const DataType result = dtype.value_or(out ? out->dtype() : input.dtype());
   if (shape.rank() == 0) return input;
@@ -150,6 +151,8 @@ Tensor argmax(const Tensor& input, const std::optional<int>& dim, bool keepdim, 
   const bool tiled = input.layout() == Layout::TILE;
   SHIM_CHECK(!tiled || input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32, "input_tensor: only BFLOAT16, FLOAT32 are supported for inputs with TILE layout, got {}", input.dtype());
   SHIM_CHECK(!is_block_float(input.dtype()), "input_tensor: {} is not supported", input.dtype());
+  SHIM_CHECK(input.dtype() != DataType::UINT8, "input_tensor: {} is not supported", input.dtype());
+  SHIM_CHECK(!input.memory_config().is_sharded(), "input_tensor: expected interleaved memory, got {}", input.memory_config());
   SHIM_CHECK(!tiled || dim, "dim: must be given for inputs with TILE layout");
   const Shape& shape = input.logical_shape();
   SHIM_CHECK(input.logical_volume() > 0, "input_tensor: no values in shape {}", shape);
@@ -210,6 +213,8 @@ std::vector<Tensor> topk(const Tensor& input, uint32_t k, int8_t dim, bool large
   OpScope scope("ttnn.topk");
   check_device_tensor(input, "input_tensor", Layout::TILE);
   check_real(input, true);
+  SHIM_CHECK(input.dtype() != DataType::BFLOAT4_B, "input_tensor: expected BFLOAT16, BFLOAT8_B or FLOAT32, got {}", input.dtype());
+  SHIM_CHECK(!memory_config.value_or(input.memory_config()).is_sharded(), "memory_config: a sharded result is not supported");
   const Shape& shape = input.logical_shape();
   const uint32_t axis = normalize_dim(dim, shape.rank());
   SHIM_CHECK(k >= 1 && k <= shape[at(axis)], "k: expected 1 to {} (dimension {} of shape {}), got {}", shape[at(axis)], dim, shape, k);

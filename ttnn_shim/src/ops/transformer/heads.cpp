@@ -54,6 +54,7 @@ std::tuple<Tensor, Tensor, Tensor> split_heads(const Tensor& input, const std::o
 Split check_split(const Tensor& input, const std::optional<Tensor>& input_kv, uint32_t num_heads, uint32_t kv_heads, bool kv_tied) {
   check_device_tensor(input, "input_tensor", Layout::TILE);
   SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+  SHIM_CHECK(input.dtype() != DataType::BFLOAT4_B, "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
   SHIM_CHECK(num_heads > 0 && kv_heads > 0, "num_heads and num_kv_heads: expected positive numbers, got {} and {}", num_heads, kv_heads);
   const Shape& shape = input.logical_shape();
   const uint32_t width = shape[-1], shares = input_kv ? num_heads : num_heads + (kv_tied ? 1 : 2) * kv_heads;
@@ -76,8 +77,11 @@ Tensor join_heads(const Tensor& input, const Shape& result, const std::optional<
                {{s[0], heads * sequence * depth, heads * sequence * depth}, {s[2], depth, heads * depth}, {s[1], sequence * depth, depth}, {s[3], 1, 1}});
 }
 
-void check_heads(const Tensor& input) {
+void check_heads(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
   check_device_tensor(input, "input_tensor", Layout::TILE);
+  const DataType dtype = input.dtype();
+  SHIM_CHECK(dtype == DataType::FLOAT32 || dtype == DataType::BFLOAT16 || dtype == DataType::BFLOAT8_B, "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", dtype);
+  SHIM_CHECK(!input.memory_config().is_sharded() && !(memory_config && memory_config->is_sharded()), "input_tensor and memory_config: expected interleaved memory");
   SHIM_CHECK(input.logical_shape().rank() == 4, "input_tensor: expected shape [batch, heads, sequence, head size], got {}", input.logical_shape());
 }
 
@@ -93,12 +97,13 @@ std::tuple<Tensor, Tensor, Tensor> transformer::split_query_key_value_and_split_
   SHIM_CHECK(input.logical_shape().rank() == 3, "input_tensor: expected rank 3 ([batch, sequence, hidden]), got shape {}", input.logical_shape());
   Split split = check_split(input, input_kv, num_heads, num_kv_heads.value_or(num_heads), false);
   split.transpose_key = transpose_key;
+  SHIM_CHECK(!input.memory_config().is_sharded() && !(memory_config && memory_config->is_sharded()), "input_tensor and memory_config: expected interleaved memory");
   return split_heads(input, input_kv, split, memory_config);
 }
 
 Tensor transformer::concatenate_heads(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
   OpScope scope("ttnn.transformer.concatenate_heads");
-  check_heads(input);
+  check_heads(input, memory_config);
   const Shape& s = input.logical_shape();
   return join_heads(input, Shape({s[0], s[2], s[1] * s[3]}), memory_config);
 }
@@ -115,7 +120,7 @@ std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads(const Tens
 
 Tensor experimental::nlp_concat_heads(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
   OpScope scope("ttnn.experimental.nlp_concat_heads");
-  check_heads(input);
+  check_heads(input, memory_config);
   const Shape& s = input.logical_shape();
   return join_heads(input, Shape({s[0], 1, s[2], s[1] * s[3]}), memory_config);
 }
@@ -158,7 +163,7 @@ std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads_decode(con
 Tensor experimental::nlp_concat_heads_decode(const Tensor& input, uint32_t num_heads, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
                                              const std::optional<CoreRangeSet>&) {
   OpScope scope("ttnn.experimental.nlp_concat_heads_decode");
-  check_heads(input);
+  check_heads(input, memory_config);
   const Shape& s = input.logical_shape();
   SHIM_CHECK(s[0] == 1 && num_heads > 0 && num_heads <= s[2], "input_tensor: expected shape [1, batch, at least {} heads, head size], got {}", num_heads, s);
   const int64_t depth = s[3], run = int64_t{num_heads} * depth;
