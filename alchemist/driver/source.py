@@ -20,7 +20,8 @@ MOST_BYTES = 512 * 1024 * 1024
 _SPLIT = re.compile(r"(?m)^// -----.*$")
 _PLACE = re.compile(r":(\d+):(\d+)\Z")
 _DEFINED = re.compile(r"%[\w$.-]+(?=(?::\d+)?(?:\s*,\s*%[\w$.-]+(?::\d+)?)*\s*=[^=])")
-_UNDEFINED = re.compile(r"(%[\w$.-]+) is used but not defined")
+_ALIAS = re.compile(r"^\s*([#!][\w$-]+)\s*=")
+_UNDEFINED = re.compile(r"(?:(%[\w$.-]+) is used but not defined|undefined alias ([#!][\w$-]+)|the file holds no operation()|@\S+ is not defined())$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def all_errors(chunk: Chunk, first: AlchemistError) -> list[AlchemistError]:
         if not 0 < line <= len(lines) or not lines[line - 1].strip():
             break
         budget -= len(chunk.text)
-        lost.update(_DEFINED.findall(lines[line - 1]))
+        lost.update(_DEFINED.findall(lines[line - 1]) + _ALIAS.findall(lines[line - 1]) + [""])
         if "{" in lines[line - 1] and lines[line - 1].rstrip().endswith("{"):
             break  # without its head a region's braces do not match any more
         lines[line - 1] = ""
@@ -109,7 +110,7 @@ def all_errors(chunk: Chunk, first: AlchemistError) -> list[AlchemistError]:
         except ParseError as next_error:
             error = next_error
             missing = _UNDEFINED.match(error.message)
-            own = place(error) not in seen and not (missing and missing[1] in lost)
+            own = place(error) not in seen and not (missing and (missing[1] or missing[2] or "") in lost)
             if own:
                 found.append(error)
             seen.add(place(error))
