@@ -37,8 +37,8 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
     match value:
         case model.TensorRef(name) | model.ConstantRef(name):
             return name
-        case model.NumberRef(name):
-            return _number(name, arg)
+        case model.NumberRef():
+            return _number(value, arg)
         case model.WeightRef(key, stored):
             return f"{'stored' if stored else 'weights'}[{render_key(key)}]"
         case model.DeviceRef(stored):
@@ -92,17 +92,18 @@ def render_float(value: float) -> str:
     return f"{float(str(single))!r}f"
 
 
-def _number(name: str, arg: Arg | None) -> str:
+def _number(value: model.NumberRef, arg: Arg | None) -> str:
+    text = value.name.replace("//", "/")  # both are positive
     if arg is None or arg.kind not in (Kind.INT_LIST, Kind.SHAPE) or not arg.cpp_type:
-        return name
-    one = _element(model.NumberRef(name), unsigned="uint" in arg.cpp_type)
+        return text
+    one = _element(value, unsigned="uint" in arg.cpp_type)
     return f"{arg.cpp_type}{{{one}, {one}}}" if arg.cpp_type.endswith(", 2>") else f"{arg.cpp_type}{{{one}}}"
 
 
 def _element(item: model.Value, *, unsigned: bool) -> str:
     """An element of a braced list, in which an int does not become a uint32_t by itself."""
     if isinstance(item, model.NumberRef) and unsigned:
-        return f"uint32_t({item.name})"
+        return f"uint32_t({render(item)})"
     if isinstance(item, model.Items):
         return f"{{{', '.join(_element(one, unsigned=unsigned) for one in item.items)}}}"
     return render(item)

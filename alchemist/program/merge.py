@@ -149,9 +149,8 @@ def _align(members: Sequence[model.Function], taken: set[str]) -> tuple[model.Fu
     used = {parameter.name for parameter in first.parameters} | taken | RESERVED
     for statement in model.statements(first.body):
         used |= _bound(statement)
-    names = aligner.names(used)
-    numbers = {vector: names[vector] for vector in aligner.uses}
-    body = _named(body, {f"#{index}": names[vector] for index, vector in enumerate(aligner.uses)})
+    numbers, texts = aligner.names(used)
+    body = _named(body, {f"#{index}": texts[vector] for index, vector in enumerate(aligner.uses)})
     doc = first.doc
     if doc and (aligner.varying or any(one.doc != doc for one in members)):
         doc += "; shapes are those of the first call"
@@ -178,15 +177,20 @@ class _Aligner:
         self.final_channels: tuple[int, ...] = ()  # those of the last convolution's result
         self.varying = False
 
-    def names(self, used: set[str]) -> dict[tuple[int, ...], str]:
-        found: dict[tuple[int, ...], str] = {}
+    def names(self, used: set[str]) -> tuple[dict[tuple[int, ...], str], dict[tuple[int, ...], str]]:
+        """(parameters, what stands for each number: a parameter, or an expression of parameters)."""
+        numbers: dict[tuple[int, ...], str] = {}
+        texts: dict[tuple[int, ...], str] = {}
         taken = set(used)
         for vector, uses in self.uses.items():
-            words = _words(uses, final=vector == self.final_channels)
-            name = unique([identifier(one, "size") for one in words], lambda one: one not in taken)
-            taken.add(name)
-            found[vector] = name
-        return found
+            text = "" if _KEPT & set(uses) else _expression(vector, numbers)
+            if not text:
+                words = _words(uses, final=vector == self.final_channels)
+                text = unique([identifier(one, "size") for one in words], lambda one: one not in taken)
+                taken.add(text)
+                numbers[vector] = text
+            texts[vector] = text
+        return numbers, texts
 
     def block(self, bodies: Sequence[tuple[model.Statement, ...]]) -> tuple[model.Statement, ...]:
         if len({len(body) for body in bodies}) > 1:
@@ -274,6 +278,39 @@ class _Aligner:
         last = len(lists[0]) - 1
         words = [_element(use, index, last) for index in range(last + 1)]
         return model.Items(tuple(self.value(column, word) for column, word in zip(zip(*lists, strict=True), words, strict=True)))
+
+
+_KEPT = frozenset({"num_heads", "num_kv_heads", "groups", "num_groups", "stride", "kernel_size", "padding", "dilation", "count"})
+"""Arguments that are numbers of the model: parameters even where they follow from others."""
+_EVIDENCE = 3
+"""Functions that must agree before one number is written by means of another."""
+
+
+def _expression(vector: tuple[int, ...], numbers: Mapping[tuple[int, ...], str]) -> str:
+    """The number as multiple, fraction, product, quotient or neighbour of parameters; "" if it is none, or too few functions tell."""
+    if len(set(vector)) < _EVIDENCE:
+        return ""
+    for known, name in numbers.items():
+        if len(set(known)) < _EVIDENCE or 0 in known or 0 in vector:
+            continue
+        if all(one % two == 0 and one // two == vector[0] // known[0] for one, two in zip(vector, known, strict=True)):
+            return f"{vector[0] // known[0]} * {name}"
+        if all(two % one == 0 and two // one == known[0] // vector[0] for one, two in zip(vector, known, strict=True)):
+            return f"{name} // {known[0] // vector[0]}"
+        if abs(vector[0] - known[0]) < 8 and len({one - two for one, two in zip(vector, known, strict=True)}) == 1:
+            difference = vector[0] - known[0]
+            return f"{name} {'+' if difference > 0 else '-'} {abs(difference)}"
+    for known, name in numbers.items():
+        for other, second in numbers.items():
+            if known != other and all(one * two == three for one, two, three in zip(vector, other, known, strict=True)):
+                return f"{name} // {second}"
+            products = [one * two for one, two in zip(known, other, strict=True)]
+            if 0 not in products and all(one % two == 0 for one, two in zip(vector, products, strict=True)):
+                ratios = {one // two for one, two in zip(vector, products, strict=True)}
+                if len(ratios) == 1:
+                    ratio = ratios.pop()
+                    return f"{name} * {second}" if ratio == 1 else f"{ratio} * {name} * {second}"
+    return ""
 
 
 def _element(use: str, index: int, last: int) -> str:

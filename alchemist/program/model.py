@@ -109,7 +109,7 @@ class ConstantRef:
 
 @dataclass(frozen=True, slots=True)
 class NumberRef:
-    """An integer parameter of the function."""
+    """An integer parameter of the function, or an expression of such in Python's spelling: "4 * channels", "size // 2"."""
 
     name: str
 

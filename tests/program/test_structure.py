@@ -8,8 +8,10 @@ import emit_py
 from alchemist.ir.access import set_attr
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import Frame
+from alchemist.ops.spec import TTNN_OPS
 from alchemist.options import CompilerOptions
 from alchemist.program import build_program, model
+from alchemist.program.merge import merge_functions
 from alchemist.program.names import snake_case
 from alchemist.program.outline import compress
 from alchemist.program.source import Sources
@@ -97,3 +99,71 @@ def test_snake_case(name: str, snake: str) -> None:
 
 def test_scopes_are_compressed() -> None:
     assert compress(["a.0.b", "a.1.b", "a.3.b", "c"]) == ("c", "a.{0..1}.b", "a.3.b")
+
+
+def _call(op: str, result: str, returned: bool = False, **given: object) -> model.Call:
+    """A call with integers, lists of integers and names of tensors as arguments."""
+    spec = TTNN_OPS[op]
+
+    def value(one: object) -> model.Value:
+        if isinstance(one, str):
+            return model.TensorRef(one)
+        return model.Items(tuple(value(part) for part in one)) if isinstance(one, list) else model.Literal(one)  # type: ignore[arg-type]
+
+    arguments = tuple((arg, value(given[arg.name])) for arg in spec.args if arg.name in given)
+    assert len(arguments) == len(given)
+    return model.Call(spec, arguments, () if returned else (result,), "", returned)
+
+
+def _pool(size: int, channels: int, **more: object) -> model.Call:
+    return _call(
+        "ttnn.max_pool2d", "x", True, input_tensor="x", batch_size=1, input_h=size, input_w=size, channels=channels, kernel_size=[2, 2], **more
+    )
+
+
+def _functions(*bodies: tuple[model.Call, ...]) -> list[model.Function]:
+    made = [model.Function(f"f{index}", (model.Parameter("x"),), body, 1, "Pool") for index, body in enumerate(bodies)]
+    calls = tuple(model.CallFunction(one.name, (model.TensorRef("x"),), ("x",)) for one in made)
+    return [*made, model.Function("net", (model.Parameter("x"),), (*calls, model.Return((model.TensorRef("x"),))), 1)]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "functions", "numbers"),
+    [
+        (((_pool(8, 32),), (_pool(8, 32),)), 2, ()),  # equal: one function without parameters
+        (((_pool(8, 32),), (_pool(4, 64),)), 2, ("input_size", "channels")),
+        (((_pool(8, 32),), (_pool(4, 64),), (_pool(2, 96),)), 2, ("input_size", "channels")),
+        (((_pool(8, 32),), (_pool(16, 64),), (_pool(24, 96),)), 2, ("input_size",)),  # channels = 4 * input_size
+        (((_pool(8, 32, ceil_mode=True),), (_pool(4, 64, ceil_mode=False),)), 3, ()),  # differs in more than integers
+        (((_pool(8, 32), _call("ttnn.relu", "x", input_tensor="x")), (_pool(8, 32),)), 3, ()),
+        (((_call("ttnn.relu", "x", True, input_tensor="x"),), (_call("ttnn.exp", "x", True, input_tensor="x"),)), 3, ()),
+        (
+            tuple((_call("ttnn.reshape", "x", True, input_tensor="x", shape=[index + k**2 for index in range(9)]),) for k in (1, 2)),
+            3,
+            (),
+        ),  # too many numbers
+    ],
+)
+def test_functions_that_differ_in_integers_are_one(
+    bodies: tuple[tuple[model.Call, ...], ...], functions: int, numbers: tuple[str, ...]
+) -> None:
+    merged = merge_functions(_functions(*bodies), set()).functions
+    assert len(merged) == functions
+    assert tuple(one.name for function in merged for one in function.parameters if one.kind == "number") == numbers
+    for index, statement in enumerate(merged[-1].body[: len(bodies)]):
+        assert isinstance(statement, model.CallFunction)
+        callee = next(one for one in merged if one.name == statement.function)
+        given = {one.name: one.value for one in statement.arguments if isinstance(one, model.NumberArgument)}
+        assert _evaluated(callee.body, given) == _evaluated(bodies[index], {})
+
+
+def _evaluated(body: tuple[model.Statement, ...], numbers: dict[str, model.Value]) -> list[object]:
+    """The body's calls with all integers filled in."""
+    known = {name: one.value for name, one in numbers.items() if isinstance(one, model.Literal)}
+
+    def value(one: model.Value) -> object:
+        if isinstance(one, model.NumberRef):
+            return eval(one.name, {}, dict(known))
+        return [value(part) for part in one.items] if isinstance(one, model.Items) else getattr(one, "value", one)
+
+    return [(one.spec.name, [(arg.name, value(given)) for arg, given in one.arguments]) for one in body if isinstance(one, model.Call)]
