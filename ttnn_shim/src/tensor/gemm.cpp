@@ -41,6 +41,7 @@ struct Primitive {
     memory::desc plain_weights;
     memory::desc bias;
     memory::desc target;
+    memory::desc scratchpad;  ///< only of primitives that bring their own
 };
 
 struct Packed {
@@ -249,21 +250,19 @@ MatmulCall folded(const MatmulCall& call) {
     return result;
 }
 
-}  // namespace
+struct MatmulTypes {
+    bool half;         ///< operands multiplied as bfloat16
+    bool half_target;  ///< results stored as bfloat16
+    bool packed;       ///< the primitive chooses the layout of the second operand
 
-void matmul(const MatmulCall& original) {
-    const MatmulCall call = folded(original);
-    const int64_t count_c = product(call.batch) * call.m * call.n;
-    if (count_c == 0) {
-        return;
-    }
-    SHIM_ASSERT(call.batch.size() == call.batch_a.size() && call.batch.size() == call.batch_b.size() && call.k > 0);
-    const bool half = is_half(call.a.dtype) && is_half(call.b.dtype) && gemm_has_bf16();
-    const auto operand_type = half ? memory::data_type::bf16 : memory::data_type::f32;
-    const bool half_target = half && is_half(call.c_dtype);
-    const bool has_values = call.b.values != nullptr;
+    explicit MatmulTypes(const MatmulCall& call)
+        : half(is_half(call.a.dtype) && is_half(call.b.dtype) && gemm_has_bf16()),
+          half_target(half && is_half(call.c_dtype)),
+          packed(call.b.values != nullptr) {}
+};
 
-    std::string key = "mm";
+void matmul_key(std::string& key, const MatmulCall& call, const MatmulTypes& types) {
+    key = "mm";
     for (const auto* extents : {&call.batch, &call.batch_a, &call.batch_b}) {
         put(key, static_cast<uint8_t>(extents->size()));
         for (const int64_t extent : *extents) {
@@ -273,44 +272,65 @@ void matmul(const MatmulCall& original) {
     for (const int64_t extent : {call.m, call.k, call.n}) {
         put(key, extent);
     }
-    put(key, static_cast<uint8_t>(call.transpose_a | call.transpose_b << 1 | half << 2 | half_target << 3 |
-                                  (call.bias != nullptr) << 4 | has_values << 5));
+    put(key, static_cast<uint8_t>(call.transpose_a | call.transpose_b << 1 | types.half << 2 | types.half_target << 3 |
+                                  (call.bias != nullptr) << 4 | types.packed << 5));
     put(key, call.alpha);
     put(key, call.activation);
+}
+
+Primitive make_matmul(const MatmulCall& call, const MatmulTypes& types, bool own_scratchpad) {
+    const auto operand_type = types.half ? memory::data_type::bf16 : memory::data_type::f32;
+    Primitive made;
+    made.source = memory::desc(
+        matrix_dims(call.batch_a, call.m, call.k), operand_type, matrix_strides(call.batch_a, call.m, call.k, call.transpose_a));
+    made.plain_weights = memory::desc(
+        matrix_dims(call.batch_b, call.k, call.n), operand_type, matrix_strides(call.batch_b, call.k, call.n, call.transpose_b));
+    const memory::desc weights =
+        types.packed && product(call.batch_b) == 1
+            ? memory::desc(matrix_dims(call.batch_b, call.k, call.n), operand_type, memory::format_tag::any)
+            : made.plain_weights;
+    made.target = memory::desc(
+        matrix_dims(call.batch, call.m, call.n),
+        types.half_target ? memory::data_type::bf16 : memory::data_type::f32,
+        matrix_strides(call.batch, call.m, call.n, false));
+    memory::dims bias_dims(call.batch.size() + 2, 1);
+    bias_dims.back() = call.n;
+    made.bias = memory::desc(bias_dims, memory::data_type::f32, matrix_strides(std::vector<int64_t>(call.batch.size(), 1), 1, call.n, false));
+    auto attr = attributes(call.alpha, call.activation);
+    if (own_scratchpad) {
+        attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    }
+    const auto desc = call.bias != nullptr
+                          ? dnnl::matmul::primitive_desc(engine(), made.source, weights, made.bias, made.target, attr)
+                          : dnnl::matmul::primitive_desc(engine(), made.source, weights, made.target, attr);
+    made.weights = desc.weights_desc();
+    made.scratchpad = desc.scratchpad_desc();
+    made.run = dnnl::matmul(desc);
+    return made;
+}
+
+}  // namespace
+
+void matmul(const MatmulCall& original) {
+    const MatmulCall call = folded(original);
+    const int64_t count_c = product(call.batch) * call.m * call.n;
+    if (count_c == 0) {
+        return;
+    }
+    SHIM_ASSERT(call.batch.size() == call.batch_a.size() && call.batch.size() == call.batch_b.size() && call.k > 0);
+    const MatmulTypes types(call);
+    std::string key;
+    matmul_key(key, call, types);
 
     const std::lock_guard guard(lock());
-    const Primitive& primitive = cached(key, [&] {
-        Primitive made;
-        made.source = memory::desc(
-            matrix_dims(call.batch_a, call.m, call.k), operand_type, matrix_strides(call.batch_a, call.m, call.k, call.transpose_a));
-        made.plain_weights = memory::desc(
-            matrix_dims(call.batch_b, call.k, call.n), operand_type, matrix_strides(call.batch_b, call.k, call.n, call.transpose_b));
-        const memory::desc weights =
-            has_values && product(call.batch_b) == 1
-                ? memory::desc(matrix_dims(call.batch_b, call.k, call.n), operand_type, memory::format_tag::any)
-                : made.plain_weights;
-        made.target = memory::desc(
-            matrix_dims(call.batch, call.m, call.n),
-            half_target ? memory::data_type::bf16 : memory::data_type::f32,
-            matrix_strides(call.batch, call.m, call.n, false));
-        memory::dims bias_dims(call.batch.size() + 2, 1);
-        bias_dims.back() = call.n;
-        made.bias = memory::desc(bias_dims, memory::data_type::f32, matrix_strides(std::vector<int64_t>(call.batch.size(), 1), 1, call.n, false));
-        const auto attr = attributes(call.alpha, call.activation);
-        const auto desc = call.bias != nullptr
-                              ? dnnl::matmul::primitive_desc(engine(), made.source, weights, made.bias, made.target, attr)
-                              : dnnl::matmul::primitive_desc(engine(), made.source, weights, made.target, attr);
-        made.weights = desc.weights_desc();
-        made.run = dnnl::matmul(desc);
-        return made;
-    });
+    const Primitive& primitive = cached(key, [&] { return make_matmul(call, types, false); });
 
-    const Operand a(call.a, static_cast<size_t>(product(call.batch_a) * call.m * call.k), half);
-    const Target target(call.c, call.c_dtype, static_cast<size_t>(count_c), half_target);
+    const Operand a(call.a, static_cast<size_t>(product(call.batch_a) * call.m * call.k), types.half);
+    const Target target(call.c, call.c_dtype, static_cast<size_t>(count_c), types.half_target);
     std::shared_ptr<void> keep;
     const memory weights = weights_memory(
         key, primitive, call.b, call.constant_b,
-        [&] { return Operand(call.b, static_cast<size_t>(product(call.batch_b) * call.k * call.n), half); }, keep);
+        [&] { return Operand(call.b, static_cast<size_t>(product(call.batch_b) * call.k * call.n), types.half); }, keep);
     // The post-op scales product and bias together: divide the bias first.
     std::vector<float> scaled_bias;
     const float* bias = call.bias;
@@ -322,6 +342,45 @@ void matmul(const MatmulCall& original) {
         bias = scaled_bias.data();
     }
     run(primitive, a.data(), weights, bias, target.data());
+    target.finish();
+}
+
+void matmul_in_thread(const MatmulCall& call) {
+    thread_local std::unordered_map<std::string, Primitive> table;
+    thread_local dnnl::stream own_stream(engine());
+    thread_local std::shared_ptr<Values> scratch;
+    thread_local std::string key;
+    const int64_t count_c = product(call.batch) * call.m * call.n;
+    if (count_c == 0) {
+        return;
+    }
+    MatmulCall plain = call;
+    plain.b.values = nullptr;
+    const MatmulTypes types(plain);
+    matmul_key(key, plain, types);
+    put(key, omp_in_parallel() != 0);
+    auto found = table.find(key);
+    if (found == table.end()) {
+        if (table.size() >= MOST_PRIMITIVES) {
+            table.clear();
+        }
+        found = table.emplace(key, make_matmul(plain, types, true)).first;
+    }
+    const Primitive& primitive = found->second;
+    SHIM_ASSERT(primitive.weights == primitive.plain_weights && call.bias == nullptr);
+    const size_t needed = primitive.scratchpad.get_size();
+    if (!scratch || scratch->bytes() < needed) {
+        scratch = Values::allocate(std::max<size_t>(needed, 4096));
+    }
+    const Operand a(call.a, static_cast<size_t>(product(call.batch_a) * call.m * call.k), types.half);
+    const Operand b(call.b, static_cast<size_t>(product(call.batch_b) * call.k * call.n), types.half);
+    const Target target(call.c, call.c_dtype, static_cast<size_t>(count_c), types.half_target);
+    primitive.run.execute(
+        own_stream, {{DNNL_ARG_SRC, memory(primitive.source, engine(), a.data())},
+                     {DNNL_ARG_WEIGHTS, memory(primitive.weights, engine(), b.data())},
+                     {DNNL_ARG_DST, memory(primitive.target, engine(), target.data())},
+                     {DNNL_ARG_SCRATCHPAD, memory(primitive.scratchpad, engine(), scratch->data())}});
+    own_stream.wait();
     target.finish();
 }
 

@@ -42,6 +42,9 @@ struct MatmulCall {
 };
 
 void matmul(const MatmulCall& call);
+/// The same inside a parallel_for body: runs in the calling thread alone, with caches of its own, so threads do not wait for each
+/// other. Operands bfloat16 or float32 of one kind, no packed weights (`values` is ignored).
+void matmul_in_thread(const MatmulCall& call);
 
 struct ConvCall {
     // NHWC activations, OIHW weights (I = in_channels / groups). out[n, oh, ow, o]

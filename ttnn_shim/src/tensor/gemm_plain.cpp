@@ -136,6 +136,8 @@ void convolution(const ConvCall& call) {
     });
 }
 
+void matmul_in_thread(const MatmulCall& call) { matmul(call); }
+
 const char* gemm_library() { return "plain loops"; }
 bool gemm_has_bf16() { return false; }
 void clear_gemm_cache() {}

@@ -138,8 +138,8 @@ std::byte* Buffer::writable() {
         }
         values_ = Values::allocate(value_bytes_);
     } else if (values_.use_count() > 1) {
-        auto copy = Values::allocate(values_->bytes());
-        std::memcpy(copy->data(), values_->data(), values_->bytes());
+        auto copy = Values::allocate(value_bytes_);
+        std::memcpy(copy->data(), values_->data(), std::min(value_bytes_, values_->bytes()));
         values_ = std::move(copy);
     }
     values_->touch();
@@ -147,6 +147,21 @@ std::byte* Buffer::writable() {
 }
 
 std::shared_ptr<Values> new_values(const TensorSpec& spec) { return Values::allocate(value_bytes_of(spec)); }
+
+std::shared_ptr<Values> zero_values(size_t bytes) {
+    static auto* mutex = new std::mutex;
+    static auto* kept = new std::shared_ptr<Values>;  // the largest so far: a second owner, so every writer copies
+    const std::lock_guard lock(*mutex);
+    if (!*kept || (*kept)->bytes() < bytes) {
+        const size_t size = std::max<size_t>(std::bit_ceil(bytes), HUGE_PAGE_BYTES);
+        void* block = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (block == MAP_FAILED) {
+            fail(ErrorCode::OutOfMemory, text("the host has no {} bytes of memory left", bytes));
+        }
+        *kept = Values::borrow(block, size, std::shared_ptr<void>(block, [size](void* at) { munmap(at, size); }));
+    }
+    return *kept;
+}
 
 void ensure_values(const Tensor& tensor) {
     if (!has_values(tensor)) {

@@ -94,6 +94,10 @@ Tensor from_host_values(const void* values, DataType dtype, const TensorSpec& sp
 /// New uninitialised values for `spec`.
 std::shared_ptr<Values> new_values(const TensorSpec& spec);
 
+/// At least `bytes` zeros that nobody may write in place (copy on write sees to it); costs no memory until read. For programs
+/// whose outputs are only described, never read (halo).
+std::shared_ptr<Values> zero_values(size_t bytes);
+
 bool is_on_device(const Tensor& tensor);
 /// The device of a device tensor; throws Error(InvalidArgument) for a host or deallocated tensor.
 MeshDevice* device_of(const Tensor& tensor);

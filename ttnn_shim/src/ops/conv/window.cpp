@@ -132,7 +132,10 @@ Tensor gather_halo(const Tensor& input, const Window& window, const Placement& p
     const std::vector<int64_t> padding{integer(window.top), integer(window.bottom), integer(window.left), integer(window.right)};
     const DataType dtype = is_block_float(sharded.dtype()) ? DataType::BFLOAT16 : sharded.dtype();
     const TensorSpec halo_spec = make_spec(halo_shape, dtype, Layout::ROW_MAJOR, halo_config);
-    const Kernel nothing = [](std::span<const Tensor>) {};
+    // The kernels that follow read the input itself: the gathered rows have a description and an address, but no values of their own.
+    const Kernel nothing = [](std::span<const Tensor> outputs) {
+        outputs[0].shim().buffer->set_values(zero_values(outputs[0].logical_volume() * stored_bytes(outputs[0].dtype())));
+    };
     Tensor halo = launch(
         {.op = "halo",
          .attrs =

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "ttnn/operations/eltwise/binary/common/binary_op_types.hpp"
 #include "ttnn/operations/eltwise/unary/common/unary_op_types.hpp"
@@ -20,10 +21,13 @@ using BinaryBlock = void (*)(const float* left, const float* right, float* targe
 
 struct KernelSet {
   std::array<UnaryBlock, ttnn::operations::unary::UNARY_OP_TYPES> unary{};     ///< null: no float form
+  std::array<UnaryBlock, ttnn::operations::unary::UNARY_OP_TYPES> unary_bf16{};  ///< shorter forms for results rounded to bfloat16
   std::array<BinaryBlock, ttnn::operations::binary::BINARY_OP_TYPES> binary{};
   float (*sum_row)(const float* source, size_t count, float unused) = nullptr;
   float (*sum_squares_row)(const float* source, size_t count, float mean) = nullptr;  ///< of (x - mean)
   float (*max_row)(const float* source, size_t count) = nullptr;                      ///< NaN if any
+  float (*peak_row)(const float* source, size_t count) = nullptr;                     ///< largest, NaN ignored
+  void (*scale_to_bf16_row)(const float* source, uint16_t* target, size_t count, float factor) = nullptr;
   float (*exp_sum_row)(const float* source, float* target, size_t count, float scale, float shift) = nullptr;
   void (*scale_row)(float* values, size_t count, float factor) = nullptr;
   void (*softmax_row)(const float* source, float* target, size_t count, bool stable) = nullptr;

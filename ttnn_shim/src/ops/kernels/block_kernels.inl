@@ -177,6 +177,8 @@ LIBRARY_UNARY(DEFINE_UNARY)
 FLOAT_BINARY(DEFINE_BINARY)
 LIBRARY_BINARY(DEFINE_BINARY)
 
+DEFINE_UNARY(GELU_SHORT, gelu_short_lane(x))
+
 /// sin and cos: the fast reduction for a block whose arguments all lie in its range, the C library otherwise.
 template <bool Sine>
 void trigonometric(const float* source, float* target, size_t count, const float*) {
@@ -255,6 +257,26 @@ float max_row(const float* source, size_t count) {
   return nan != 0 ? NAN : best;
 }
 
+/// Largest value, NaN ignored; -inf for an empty row. For softmax, whose sum is NaN anyway when there is one.
+float peak_row(const float* source, size_t count) {
+  float lanes[LANES];
+  for (size_t l = 0; l < LANES; ++l) lanes[l] = -INFINITY;
+  size_t i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    for (size_t l = 0; l < LANES; ++l) lanes[l] = source[i + l] > lanes[l] ? source[i + l] : lanes[l];
+  }
+  for (size_t l = 0; i + l < count; ++l) lanes[l] = source[i + l] > lanes[l] ? source[i + l] : lanes[l];
+  float best = lanes[0];
+  for (size_t l = 1; l < LANES; ++l) best = lanes[l] > best ? lanes[l] : best;
+  return best;
+}
+
+/// target = bfloat16 of factor * source.
+void scale_to_bf16_row(const float* source, uint16_t* target, size_t count, float factor) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i) target[i] = to_bf16(source[i] * factor);
+}
+
 /// target = exp(scale * source - shift), returns the sum of target.
 float exp_sum_row(const float* source, float* target, size_t count, float scale, float shift) {
   float lanes[LANES] = {};
@@ -281,7 +303,7 @@ void scale_row(float* values, size_t count, float factor) {
 
 /// target = softmax(source); `stable` subtracts the row's maximum.
 void softmax_row(const float* source, float* target, size_t count, bool stable) {
-  const float shift = stable ? max_row(source, count) : 0.0f;
+  const float shift = stable ? peak_row(source, count) : 0.0f;
   const float sum = exp_sum_row(source, target, count, 1.0f, shift);
   scale_row(target, count, 1.0f / sum);
 }
@@ -312,6 +334,10 @@ void axpy_row(const float* source, float* target, size_t count, float factor) {
 KernelSet make_set() {
   KernelSet set;
   fill_tables(set.unary.data(), set.binary.data());
+  set.unary_bf16 = set.unary;
+  set.unary_bf16[static_cast<size_t>(UnaryOpType::GELU)] = unary_GELU_SHORT;
+  set.peak_row = peak_row;
+  set.scale_to_bf16_row = scale_to_bf16_row;
   set.sum_row = sum_row;
   set.sum_squares_row = sum_squares_row;
   set.max_row = max_row;

@@ -13,6 +13,7 @@ namespace ttnn_shim {
 /// One independent set of query rows against one key/value sequence. Strides in elements; data bfloat16.
 struct AttentionShape {
   int64_t batch = 1, heads = 1, kv_heads = 1, queries = 1, keys = 1, depth = 1, depth_v = 1;
+  bool causal = false;  ///< query i sees keys 0 .. i
 };
 
 /// What the scores of one query row may see: adds masks to `scores` (keys values, already scaled) in place.

@@ -16,6 +16,8 @@ void check_attention_operand(const Tensor& tensor, const char* name) {
   check_device_tensor(tensor, name, Layout::TILE);
   SHIM_CHECK(tensor.dtype() == DataType::BFLOAT16 || is_block_float(tensor.dtype()), "{}: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}", name, tensor.dtype());
   SHIM_CHECK(tensor.logical_shape().rank() == 4, "{}: expected rank 4, got shape {}", name, tensor.logical_shape());
+  SHIM_CHECK(!tensor.memory_config().is_sharded(), "{}: sharded tensors are not supported, got {}", name, tensor.memory_config());
+  SHIM_CHECK(tensor.logical_shape()[3] % 32 == 0, "{}: padding of the head dimension is not supported, expected a multiple of 32, got shape {}", name, tensor.logical_shape());
 }
 
 void add_sdpa_config(Program& program, const std::optional<ttnn::operations::transformer::SDPAProgramConfig>& config) {
@@ -81,7 +83,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   add_sdpa_config(program, program_config);
   const Shape shape({sq[0], sq[1], sq[2], sv[3]});
   Tensor result = launch(program, inputs, {make_spec(shape, q.dtype(), Layout::TILE, memory_config.value_or(MemoryConfig{}))}, [&](std::span<const Tensor> outputs) {
-    const AttentionShape s{sq[0], sq[1], sk[1], sq[2], sk[2], sq[3], sv[3]};
+    const AttentionShape s{sq[0], sq[1], sk[1], sq[2], sk[2], sq[3], sv[3], is_causal};
     const std::byte* added = mask ? raw_data(*mask) : nullptr;
     const int64_t mask_batches = mask ? mask->logical_shape()[0] : 1, mask_heads = mask ? mask->logical_shape()[1] : 1;
     std::optional<F32Values> sinks;
@@ -93,7 +95,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
       for (size_t h = 0; h < sq[1]; ++h) sink.push_back((*sinks)[h * step]);
     }
     ScoreMask see;
-    if (mask || is_causal || sliding_window_size) {
+    if (mask || sliding_window_size) {
       see = [&, s](int64_t batch, int64_t head, int64_t query, float* scores) {
         if (added != nullptr) {
           const int64_t line = ((mask_batches == 1 ? 0 : batch) * mask_heads + (mask_heads == 1 ? 0 : head)) * s.queries + query;
@@ -101,7 +103,6 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
           for (int64_t i = 0; i < s.keys; ++i) scores[i] += factor * static_cast<float>(values[i]);
         }
         const int64_t window = sliding_window_size ? *sliding_window_size : 0;
-        if (is_causal) std::fill(scores + std::min(query + 1, s.keys), scores + s.keys, -INFINITY);
         if (window > 0) {
           const int64_t before = is_causal ? query - window + 1 : query - window / 2;
           if (before > 0) std::fill(scores, scores + std::min(before, s.keys), -INFINITY);
