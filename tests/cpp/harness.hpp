@@ -60,8 +60,7 @@ void check_equal(const A& a, const B& b, const char* file, int line, const char*
     print(out, b);
     report(false, file, line, out.str());
 }
-inline void check_throws(
-    ttnn_shim::ErrorCode code, std::string_view part, const std::function<void()>& run, const char* file, int line) {
+inline void check_throws(ttnn_shim::ErrorCode code, std::string_view part, const std::function<void()>& run, const char* file, int line) {
     try {
         run();
     } catch (const ttnn_shim::Error& error) {
@@ -75,8 +74,8 @@ inline void check_throws(
 
 }  // namespace harness
 
-#define TEST(name)                                                                    \
-    static void test_##name();                                                        \
+#define TEST(name)                                                                      \
+    static void test_##name();                                                          \
     [[maybe_unused]] static const bool added_##name = harness::add(#name, test_##name); \
     static void test_##name()
 #define CHECK(condition) harness::report(static_cast<bool>(condition), __FILE_NAME__, __LINE__, #condition)

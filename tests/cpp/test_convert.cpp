@@ -39,11 +39,11 @@ TEST(block_floats) {
     // One exponent per 16 values of a row: 1.0 sets it; 2^-7 is half of the last place and ties to even (0).
     std::vector<float> row(32, 0.0F);
     row[0] = 1.0F;
-    row[1] = 0.0078125F;    // 2^-7
-    row[2] = 0.01171875F;   // 1.5 * 2^-7 rounds up
-    row[3] = -0.0078124F;   // below half: 0, without sign
-    row[4] = 1.9999F;       // saturates
-    row[16] = 0.0078125F;   // its own block: exact
+    row[1] = 0.0078125F;   // 2^-7
+    row[2] = 0.01171875F;  // 1.5 * 2^-7 rounds up
+    row[3] = -0.0078124F;  // below half: 0, without sign
+    row[4] = 1.9999F;      // saturates
+    row[16] = 0.0078125F;  // its own block: exact
     std::vector<bfloat16> out(32);
     round_blocks_f32(DataType::BFLOAT8_B, row.data(), out.data(), 1, 32);
     CHECK_EQ(static_cast<float>(out[0]), 1.0F);
@@ -104,7 +104,8 @@ TEST(integer_conversions) {
     CHECK_EQ(static_cast<int>(bytes[6]), 255);
     // Host tensors: what the real package gives.
     constexpr int32_t lowest = std::numeric_limits<int32_t>::min();
-    const std::vector<float> host{-1.5F, 300.7F, 70000.2F, 3e9F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
+    const std::vector<float> host{
+        -1.5F, 300.7F, 70000.2F, 3e9F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
     const auto converted = [&]<typename T>(DataType dtype, std::vector<T> expected) {
         std::vector<T> values(host.size());
         convert_on_host(DataType::FLOAT32, host.data(), dtype, values.data(), host.size());

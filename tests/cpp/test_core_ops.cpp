@@ -49,9 +49,8 @@ TEST(to_layout_programs) {
     ttnn::to_layout(ttnn::to_layout(ragged, Layout::ROW_MAJOR), Layout::TILE);
     ttnn::to_layout(ragged, Layout::TILE);  // nothing to do
     CHECK_EQ(
-        f.programs(),
-        std::string("UntilizeDeviceOperation TilizeDeviceOperation UntilizeWithUnpaddingDeviceOperation "
-                    "TilizeWithValPaddingDeviceOperation"));
+        f.programs(), std::string("UntilizeDeviceOperation TilizeDeviceOperation UntilizeWithUnpaddingDeviceOperation "
+                                  "TilizeWithValPaddingDeviceOperation"));
     const auto block = f.tensor({32, 32}, DataType::BFLOAT8_B);
     CHECK(ttnn::to_layout(block, Layout::ROW_MAJOR).dtype() == DataType::BFLOAT16);
     CHECK_THROWS(InvalidArgument, "ttnn.to_layout", ttnn::to_layout(block, Layout::ROW_MAJOR, DataType::FLOAT32));
@@ -75,13 +74,10 @@ TEST(to_memory_config_programs) {
     tensor = ttnn::to_memory_config(tensor, ttnn::DRAM_MEMORY_CONFIG);
     CHECK(tensor.to_vector<float>() == input.to_vector<float>());
     CHECK_EQ(
-        f.programs(),
-        std::string("CopyDeviceOperation InterleavedToShardedDeviceOperation ReshardDeviceOperation "
-                    "ShardedToInterleavedDeviceOperation"));
+        f.programs(), std::string("CopyDeviceOperation InterleavedToShardedDeviceOperation ReshardDeviceOperation "
+                                  "ShardedToInterleavedDeviceOperation"));
     CHECK_THROWS(
-        InvalidArgument,
-        "no shard spec",
-        ttnn::to_memory_config(input, MemoryConfig(TensorMemoryLayout::BLOCK_SHARDED, BufferType::L1)));
+        InvalidArgument, "no shard spec", ttnn::to_memory_config(input, MemoryConfig(TensorMemoryLayout::BLOCK_SHARDED, BufferType::L1)));
     const auto host = input.cpu();
     CHECK_THROWS(InvalidArgument, "must be on a device", ttnn::to_memory_config(host, l1));
 }

@@ -62,8 +62,10 @@ void check_matmul(MatmulCall call, DataType operands, bool named, double toleran
             for (int64_t j = 0; j < call.n; ++j) {
                 double sum = 0;
                 for (int64_t k = 0; k < call.k; ++k) {
-                    const float x = call.transpose_a ? a[static_cast<size_t>((p * call.k + k) * call.m + i)] : a[static_cast<size_t>((p * call.m + i) * call.k + k)];
-                    const float y = call.transpose_b ? b[static_cast<size_t>((q * call.n + j) * call.k + k)] : b[static_cast<size_t>((q * call.k + k) * call.n + j)];
+                    const float x = call.transpose_a ? a[static_cast<size_t>((p * call.k + k) * call.m + i)]
+                                                     : a[static_cast<size_t>((p * call.m + i) * call.k + k)];
+                    const float y = call.transpose_b ? b[static_cast<size_t>((q * call.n + j) * call.k + k)]
+                                                     : b[static_cast<size_t>((q * call.k + k) * call.n + j)];
                     sum += static_cast<double>(x) * y;
                 }
                 double value = call.alpha * sum + (with_bias ? bias[static_cast<size_t>(j)] : 0.0F);
@@ -136,7 +138,13 @@ TEST(convolution_variants) {
         int64_t groups, stride, dilation, pad;
         bool transposed;
     };
-    for (const Variant& v : {Variant{1, 1, 1, 1, false}, {1, 2, 1, 0, false}, {2, 1, 2, 2, false}, {4, 2, 1, 1, false}, {1, 2, 1, 1, true}, {2, 2, 1, 0, true}}) {
+    for (const Variant& v :
+         {Variant{1, 1, 1, 1, false},
+          {1, 2, 1, 0, false},
+          {2, 1, 2, 2, false},
+          {4, 2, 1, 1, false},
+          {1, 2, 1, 1, true},
+          {2, 2, 1, 0, true}}) {
         for (const DataType dtype : {DataType::FLOAT32, DataType::BFLOAT16}) {
             ConvCall call;
             call.batch = 2;
@@ -183,18 +191,21 @@ TEST(convolution_variants) {
                         const int64_t group = o / og;
                         for (int64_t kh = 0; kh < call.kernel_h; ++kh) {
                             for (int64_t kw = 0; kw < call.kernel_w; ++kw) {
-                                const int64_t tap = v.transposed ? (((group * ig + i) * og + o % og) * call.kernel_h + kh) * call.kernel_w + kw
-                                                                 : ((o * ig + i) * call.kernel_h + kh) * call.kernel_w + kw;
+                                const int64_t tap = v.transposed
+                                                        ? (((group * ig + i) * og + o % og) * call.kernel_h + kh) * call.kernel_w + kw
+                                                        : ((o * ig + i) * call.kernel_h + kh) * call.kernel_w + kw;
                                 for (int64_t h = 0; h < (v.transposed ? call.in_h : call.out_h); ++h) {
                                     for (int64_t q = 0; q < (v.transposed ? call.in_w : call.out_w); ++q) {
                                         const int64_t oh = v.transposed ? h * v.stride - v.pad + kh * v.dilation : h;
                                         const int64_t ow = v.transposed ? q * v.stride - v.pad + kw * v.dilation : q;
                                         const int64_t ih = v.transposed ? h : h * v.stride - v.pad + kh * v.dilation;
                                         const int64_t iw = v.transposed ? q : q * v.stride - v.pad + kw * v.dilation;
-                                        if (oh < 0 || oh >= call.out_h || ow < 0 || ow >= call.out_w || ih < 0 || ih >= call.in_h || iw < 0 || iw >= call.in_w) {
+                                        if (oh < 0 || oh >= call.out_h || ow < 0 || ow >= call.out_w || ih < 0 || ih >= call.in_h ||
+                                            iw < 0 || iw >= call.in_w) {
                                             continue;
                                         }
-                                        const auto source = static_cast<size_t>(((n * call.in_h + ih) * call.in_w + iw) * call.in_channels + group * ig + i);
+                                        const auto source = static_cast<size_t>(
+                                            ((n * call.in_h + ih) * call.in_w + iw) * call.in_channels + group * ig + i);
                                         wanted[at_y(n, oh, ow, o)] += static_cast<double>(x[source]) * w[static_cast<size_t>(tap)];
                                     }
                                 }

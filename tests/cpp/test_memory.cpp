@@ -32,9 +32,7 @@ TEST(machines_agree_with_the_simulator) {
 }
 
 TEST(padded_shapes_and_pages) {
-    const auto padded = [](Shape shape, Layout layout) {
-        return TensorSpec(shape, DataType::BFLOAT16, layout).padded_shape();
-    };
+    const auto padded = [](Shape shape, Layout layout) { return TensorSpec(shape, DataType::BFLOAT16, layout).padded_shape(); };
     CHECK_EQ(padded({}, Layout::ROW_MAJOR), Shape({1}));
     CHECK_EQ(padded({}, Layout::TILE), Shape({32, 32}));
     CHECK_EQ(padded({5}, Layout::TILE), Shape({32, 32}));
@@ -96,8 +94,7 @@ TEST(tensors_take_and_give_back_memory) {
     const TensorSpec wide({32, 32}, DataType::BFLOAT16, Layout::TILE, height_sharded(32, 32, CoreRange({0, 0}, {8, 0})));
     CHECK_THROWS(InvalidArgument, "does not fit the 8x8 worker grid", make_device_tensor(device.get(), wide));
     CHECK_THROWS(
-        InvalidArgument,
-        "no shard spec",
+        InvalidArgument, "no shard spec",
         make_device_tensor(
             device.get(),
             TensorSpec({32, 32}, DataType::BFLOAT16, Layout::TILE, MemoryConfig(TensorMemoryLayout::WIDTH_SHARDED, BufferType::L1))));
@@ -130,8 +127,8 @@ TEST(values_are_shared_until_written) {
     const auto view = a.reshape(Shape({4}));
     CHECK(raw_data(a) == raw_data(host));
     mutable_data<float>(a)[0] = 9;
-    CHECK_EQ(host.to_vector<float>()[0], 1.0F);   // another buffer
-    CHECK_EQ(view.to_vector<float>()[0], 9.0F);   // the same device memory
+    CHECK_EQ(host.to_vector<float>()[0], 1.0F);  // another buffer
+    CHECK_EQ(view.to_vector<float>()[0], 9.0F);  // the same device memory
     CHECK_THROWS(InvalidArgument, "volumes differ", a.reshape(Shape({3})));
     device->close();
     CHECK_THROWS(InvalidArgument, "closed", host.to_device(device.get()));

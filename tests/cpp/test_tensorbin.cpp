@@ -23,9 +23,7 @@ std::string bytes_of(const fs::path& path) {
     return out.str();
 }
 
-fs::path scratch(const std::string& name) {
-    return fs::temp_directory_path() / ("shim_tests_" + std::to_string(getpid()) + "_" + name);
-}
+fs::path scratch(const std::string& name) { return fs::temp_directory_path() / ("shim_tests_" + std::to_string(getpid()) + "_" + name); }
 
 std::vector<fs::path> samples() {
     std::vector<fs::path> paths;

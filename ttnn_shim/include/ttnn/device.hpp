@@ -10,11 +10,8 @@ namespace ttnn {
 namespace device {
 
 std::shared_ptr<MeshDevice> open_mesh_device(
-    int device_id,
-    size_t l1_small_size = 0,
-    size_t trace_region_size = 0,
-    const tt::tt_metal::DispatchCoreConfig& dispatch_core_config = tt::tt_metal::DispatchCoreConfig(),
-    size_t worker_l1_size = 0);
+    int device_id, size_t l1_small_size = 0, size_t trace_region_size = 0,
+    const tt::tt_metal::DispatchCoreConfig& dispatch_core_config = tt::tt_metal::DispatchCoreConfig(), size_t worker_l1_size = 0);
 void close_device(MeshDevice& device);
 void enable_program_cache(MeshDevice& device);
 void disable_and_clear_program_cache(MeshDevice& device);

@@ -45,18 +45,18 @@ typedef struct {
     int32_t buffer_type;   /* values of ttnn.BufferType */
     int32_t on_device;     /* 0 host, 1 device */
     int32_t allocated;
-    int32_t has_values;    /* 0 in estimate mode */
+    int32_t has_values; /* 0 in estimate mode */
     int32_t rank;
     int32_t padded_rank;
-    int32_t sharded;       /* 0 no, 1 shard_spec, 2 nd_shard_spec, 3 sharded without spec */
+    int32_t sharded; /* 0 no, 1 shard_spec, 2 nd_shard_spec, 3 sharded without spec */
     uint32_t shape[16];
     uint32_t padded_shape[16];
     uint64_t volume;
-    uint64_t address;      /* in every bank */
+    uint64_t address; /* in every bank */
     uint64_t bytes_per_bank;
     uint64_t page_bytes;
     uint64_t id;
-    uint64_t buffer_id;    /* equal for tensors that share device memory */
+    uint64_t buffer_id; /* equal for tensors that share device memory */
 } shim_tensor_info;
 
 typedef struct {
@@ -67,7 +67,7 @@ typedef struct {
 } shim_result;
 
 typedef struct {
-    int32_t arch;          /* values of ttnn.Arch */
+    int32_t arch; /* values of ttnn.Arch */
     uint32_t grid_x, grid_y;
     uint32_t dram_banks;
     uint64_t l1_bytes_per_bank;
@@ -87,10 +87,10 @@ typedef struct {
 } shim_memory_view;
 
 typedef struct {
-    uint64_t programs;     /* device programs since the last shim_events_clear */
-    int64_t cycles;        /* their kernel cycles */
-    double kernel_ns;      /* their kernel time */
-    double device_ns;      /* kernel time and the gaps between programs */
+    uint64_t programs; /* device programs since the last shim_events_clear */
+    int64_t cycles;    /* their kernel cycles */
+    double kernel_ns;  /* their kernel time */
+    double device_ns;  /* kernel time and the gaps between programs */
 } shim_clock;
 
 int shim_abi_version(void);
@@ -119,8 +119,9 @@ void shim_attrs_free(shim_attrs* attrs);
 
 /* Tensors. device NULL: on the host. attrs may be NULL or hold "memory_config". data NULL: no values (estimate mode) or zeros.
    data holds the logical values in row-major order as data_dtype; they are converted to dtype as the host converts. */
-int shim_tensor_new(shim_device* device, int dtype, int layout, int rank, const uint32_t* shape, const shim_attrs* attrs,
-                    const void* data, size_t data_bytes, int data_dtype, shim_tensor** out);
+int shim_tensor_new(
+    shim_device* device, int dtype, int layout, int rank, const uint32_t* shape, const shim_attrs* attrs, const void* data,
+    size_t data_bytes, int data_dtype, shim_tensor** out);
 int shim_tensor_get_info(const shim_tensor* tensor, shim_tensor_info* out);
 /* Logical values in row-major order as `as_dtype` (a non block float dtype). */
 int shim_tensor_read(const shim_tensor* tensor, int as_dtype, void* target, size_t target_bytes);

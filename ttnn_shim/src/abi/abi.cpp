@@ -89,8 +89,7 @@ const char* shim_error_op(void) { return last_error.op.c_str(); }
 const char* shim_error_message(void) { return last_error.message.c_str(); }
 const char* shim_error_hint(void) { return last_error.hint.c_str(); }
 
-int shim_device_open(
-    const char* card, uint64_t l1_small_bytes, uint64_t trace_region_bytes, int estimate, shim_device** out) {
+int shim_device_open(const char* card, uint64_t l1_small_bytes, uint64_t trace_region_bytes, int estimate, shim_device** out) {
     return guard([&] {
         const OpScope scope("ttnn.open_device");
         DeviceOptions options;
@@ -143,9 +142,8 @@ int shim_memory_view_get(shim_device* device, int buffer_type, shim_memory_view*
 }
 
 int shim_memory_blocks(shim_device* device, int buffer_type, char** json) {
-    return guard([&] {
-        *json = duplicate(memory_blocks_json(device_behind(device).allocator().view(static_cast<BufferType>(buffer_type))));
-    });
+    return guard(
+        [&] { *json = duplicate(memory_blocks_json(device_behind(device).allocator().view(static_cast<BufferType>(buffer_type)))); });
 }
 
 int shim_memory_reset_peaks(shim_device* device) {
@@ -159,16 +157,8 @@ int shim_attrs_new(const void* blob, size_t bytes, shim_attrs** out) {
 void shim_attrs_free(shim_attrs* attrs) { delete attrs; }
 
 int shim_tensor_new(
-    shim_device* device,
-    int dtype,
-    int layout,
-    int rank,
-    const uint32_t* shape,
-    const shim_attrs* attrs,
-    const void* data,
-    size_t data_bytes,
-    int data_dtype,
-    shim_tensor** out) {
+    shim_device* device, int dtype, int layout, int rank, const uint32_t* shape, const shim_attrs* attrs, const void* data,
+    size_t data_bytes, int data_dtype, shim_tensor** out) {
     return guard([&] {
         SHIM_CHECK(rank >= 0 && rank <= 16, "rank {} is out of range (0 to 16)", rank);
         SHIM_CHECK(layout == 0 || layout == 1, "unknown layout number {}", layout);
@@ -195,12 +185,8 @@ int shim_tensor_new(
             const DataType from = dtype_of(data_dtype);
             SHIM_CHECK(!is_block_float(from), "host data cannot be {}", from);
             SHIM_CHECK(
-                data_bytes == extents.volume() * stored_bytes(from),
-                "expected {} bytes for shape {} of {}, got {}",
-                extents.volume() * stored_bytes(from),
-                extents,
-                from,
-                data_bytes);
+                data_bytes == extents.volume() * stored_bytes(from), "expected {} bytes for shape {} of {}, got {}",
+                extents.volume() * stored_bytes(from), extents, from, data_bytes);
             tensor = from_host_values(data, from, spec, mesh);
         }
         *out = new shim_tensor{std::move(tensor)};
@@ -247,16 +233,11 @@ int shim_tensor_read(const shim_tensor* tensor, int as_dtype, void* target, size
         const size_t from_bytes = stored_bytes(source.dtype());
         const size_t to_bytes = stored_bytes(dtype);
         SHIM_CHECK(
-            !is_block_float(dtype) && target_bytes == source.logical_volume() * to_bytes,
-            "expected a target of {} bytes, got {}",
-            source.logical_volume() * to_bytes,
-            target_bytes);
+            !is_block_float(dtype) && target_bytes == source.logical_volume() * to_bytes, "expected a target of {} bytes, got {}",
+            source.logical_volume() * to_bytes, target_bytes);
         parallel_for(source.logical_volume(), 65536, [&](size_t begin, size_t end) {
             convert_on_host(
-                source.dtype(),
-                raw_data(source) + begin * from_bytes,
-                dtype,
-                static_cast<std::byte*>(target) + begin * to_bytes,
+                source.dtype(), raw_data(source) + begin * from_bytes, dtype, static_cast<std::byte*>(target) + begin * to_bytes,
                 end - begin);
         });
     });
@@ -279,10 +260,7 @@ int shim_tensor_clone_handle(const shim_tensor* tensor, shim_tensor** out) {
 void shim_tensor_free(shim_tensor* tensor) { delete tensor; }
 
 int shim_tensor_load(const char* path, shim_device* device, shim_tensor** out) {
-    return guard([&] {
-        *out = new shim_tensor{
-            ttnn::load_tensor_flatbuffer(path, device == nullptr ? nullptr : device->device.get())};
-    });
+    return guard([&] { *out = new shim_tensor{ttnn::load_tensor_flatbuffer(path, device == nullptr ? nullptr : device->device.get())}; });
 }
 
 int shim_tensor_dump(const shim_tensor* tensor, const char* path) {
@@ -304,8 +282,7 @@ const char* shim_op_names(void) {
     return names->c_str();
 }
 
-int shim_invoke(
-    int op_id, shim_tensor* const* inputs, int n_inputs, shim_device* device, const shim_attrs* attrs, shim_result* result) {
+int shim_invoke(int op_id, shim_tensor* const* inputs, int n_inputs, shim_device* device, const shim_attrs* attrs, shim_result* result) {
     return guard([&] {
         const auto& ops = registered_ops();
         SHIM_CHECK(op_id >= 0 && static_cast<size_t>(op_id) < ops.size(), "unknown op id {}", op_id);
@@ -318,12 +295,10 @@ int shim_invoke(
             SHIM_CHECK(inputs[i] != nullptr, "input tensor {} is missing", i);
             tensors.push_back(inputs[i]->tensor);
         }
-        const Call call(
-            attrs == nullptr ? no_attributes : attrs->record, tensors, device == nullptr ? nullptr : device->device.get());
+        const Call call(attrs == nullptr ? no_attributes : attrs->record, tensors, device == nullptr ? nullptr : device->device.get());
         Result outcome = op.invoke(call);
         constexpr size_t MOST = sizeof(result->tensors) / sizeof(result->tensors[0]);
-        SHIM_CHECK(
-            outcome.tensors.size() <= MOST && outcome.ints.size() <= MOST, "more than {} results", MOST);
+        SHIM_CHECK(outcome.tensors.size() <= MOST && outcome.ints.size() <= MOST, "more than {} results", MOST);
         std::vector<std::unique_ptr<shim_tensor>> owned;
         for (auto& tensor : outcome.tensors) {
             owned.push_back(tensor ? std::make_unique<shim_tensor>(shim_tensor{std::move(*tensor)}) : nullptr);

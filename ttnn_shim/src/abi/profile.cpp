@@ -14,8 +14,6 @@ ClockReading clock_read(tt::tt_metal::distributed::MeshDevice& device) {
     return {log.now_ns(), log.cycles(), log.count(), device.shim().machine().card};
 }
 
-std::string recorded_events_json(tt::tt_metal::distributed::MeshDevice& device) {
-    return events_json(event_log(device.shim()), 0, 0);
-}
+std::string recorded_events_json(tt::tt_metal::distributed::MeshDevice& device) { return events_json(event_log(device.shim()), 0, 0); }
 
 }  // namespace ttnn_shim

@@ -116,8 +116,7 @@ void put_attr(std::string& key, const AttrValue& value) {
         value);
 }
 
-void make_key(
-    std::string& key, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
+void make_key(std::string& key, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
     key.assign(program.op);
     put(key, static_cast<uint8_t>(inputs.size()));
     for (const Tensor& input : inputs) {
@@ -136,8 +135,7 @@ void make_key(
     if (program.compute) {
         const auto& compute = *program.compute;
         put(key, static_cast<uint8_t>(compute.math_fidelity));
-        put(key, static_cast<uint8_t>(
-                     compute.math_approx_mode | compute.fp32_dest_acc_en << 1 | compute.packer_l1_acc << 2));
+        put(key, static_cast<uint8_t>(compute.math_approx_mode | compute.fp32_dest_acc_en << 1 | compute.packer_l1_acc << 2));
     }
 }
 
@@ -191,11 +189,7 @@ strategy::ComputeConfig compute_of(const std::optional<ttnn::ComputeKernelConfig
     return result;
 }
 
-Priced price(
-    const ClockState& clock,
-    const Program& program,
-    const std::vector<Tensor>& inputs,
-    const std::vector<TensorSpec>& outputs) {
+Priced price(const ClockState& clock, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
     strategy::OpConfig config;
     config.op = program.op;
     for (const Tensor& input : inputs) {
@@ -249,10 +243,7 @@ std::string operation_name(const Program& program) {
 
 /// Steps 2 and 3 of a launch: plan and price the program (or look it up), check its circular buffers, advance the clock, record it.
 void account(
-    Device& machine,
-    const Program& program,
-    const std::vector<Tensor>& inputs,
-    const std::vector<TensorSpec>& output_specs,
+    Device& machine, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
     const std::vector<Tensor>& outputs) {
     thread_local std::string key;
     make_key(key, program, inputs, output_specs);
@@ -312,10 +303,7 @@ Tensor output_tensor(MeshDevice* device, const TensorSpec& spec, const OptionalT
         "the preallocated output must be allocated on the inputs' device");
     SHIM_CHECK(
         given->dtype() == spec.data_type() && given->logical_shape() == spec.logical_shape(),
-        "preallocated output has {}, expected shape {} and dtype {}",
-        given->tensor_spec(),
-        spec.logical_shape(),
-        spec.data_type());
+        "preallocated output has {}, expected shape {} and dtype {}", given->tensor_spec(), spec.logical_shape(), spec.data_type());
     return *given;
 }
 
@@ -377,9 +365,7 @@ strategy::TensorDesc describe(const TensorSpec& spec) {
     } else if (const auto& nd_shard = config.nd_shard_spec()) {
         const int64_t width = nd_shard->shard_shape[-1];
         describe_shard(
-            static_cast<int64_t>(nd_shard->shard_shape.volume()) / std::max<int64_t>(width, 1),
-            width,
-            nd_shard->grid,
+            static_cast<int64_t>(nd_shard->shard_shape.volume()) / std::max<int64_t>(width, 1), width, nd_shard->grid,
             nd_shard->orientation);
     }
     return desc;
@@ -417,22 +403,15 @@ EventLog& event_log(Device& device) {
 void set_call(uint64_t call_id) { running_call = call_id; }
 
 std::vector<Tensor> launch(
-    const Program& program,
-    const std::vector<Tensor>& inputs,
-    const std::vector<TensorSpec>& output_specs,
-    const Kernel& kernel,
+    const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs, const Kernel& kernel,
     const std::vector<OptionalTensor>& preallocated) {
     SHIM_ASSERT(!inputs.empty());
     return launch_on(device_of(inputs[0]), program, inputs, output_specs, kernel, preallocated);
 }
 
 std::vector<Tensor> launch_on(
-    MeshDevice* device,
-    const Program& program,
-    const std::vector<Tensor>& inputs,
-    const std::vector<TensorSpec>& output_specs,
-    const Kernel& kernel,
-    const std::vector<OptionalTensor>& preallocated) {
+    MeshDevice* device, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
+    const Kernel& kernel, const std::vector<OptionalTensor>& preallocated) {
     SHIM_CHECK(device != nullptr, "the op needs a device");
     Device& machine = device->shim();
     for (const Tensor& input : inputs) {
@@ -468,8 +447,7 @@ TensorSpec make_spec(const Shape& shape, DataType dtype, Layout layout, const Me
     return TensorSpec(shape, tt::tt_metal::TensorLayout(dtype, tt::tt_metal::PageConfig(layout), memory_config));
 }
 
-TensorSpec spec_like(
-    const Tensor& input, const std::optional<DataType>& dtype, const std::optional<MemoryConfig>& memory_config) {
+TensorSpec spec_like(const Tensor& input, const std::optional<DataType>& dtype, const std::optional<MemoryConfig>& memory_config) {
     MemoryConfig config = memory_config.value_or(input.memory_config());
     if (config.is_sharded() && !config.shard_spec() && !config.nd_shard_spec() &&
         config.memory_layout() == input.memory_config().memory_layout()) {
@@ -479,8 +457,7 @@ TensorSpec spec_like(
 }
 
 void check_device_tensor(const Tensor& tensor, const char* what, std::optional<Layout> layout) {
-    SHIM_CHECK(
-        is_on_device(tensor), "{} must be on a device, got a host tensor {}; use ttnn.to_device", what, tensor.tensor_spec());
+    SHIM_CHECK(is_on_device(tensor), "{} must be on a device, got a host tensor {}; use ttnn.to_device", what, tensor.tensor_spec());
     SHIM_CHECK(tensor.is_allocated(), "{} was deallocated", what);
     SHIM_CHECK(
         !layout || tensor.layout() == *layout, "{} must have layout {}, got {}", what, layout.value_or(Layout::TILE), tensor.layout());
@@ -491,23 +468,12 @@ void check_device_tensor(const Tensor& tensor, const char* what, std::optional<L
 namespace ttnn {
 
 ComputeKernelConfig init_device_compute_kernel_config(
-    tt::ARCH arch,
-    const std::optional<const ComputeKernelConfig>& config,
-    MathFidelity default_fidelity,
-    bool default_approx_mode,
-    bool default_fp32_acc,
-    bool default_l1_acc,
-    bool default_dst_full_sync_en,
+    tt::ARCH arch, const std::optional<const ComputeKernelConfig>& config, MathFidelity default_fidelity, bool default_approx_mode,
+    bool default_fp32_acc, bool default_l1_acc, bool default_dst_full_sync_en,
     operations::compute_throttle_utils::ThrottleLevel default_throttle_level) {
     (void)arch;
     if (!config) {
-        return {
-            default_fidelity,
-            default_approx_mode,
-            default_fp32_acc,
-            default_l1_acc,
-            default_dst_full_sync_en,
-            default_throttle_level};
+        return {default_fidelity, default_approx_mode, default_fp32_acc, default_l1_acc, default_dst_full_sync_en, default_throttle_level};
     }
     ComputeKernelConfig result = *config;
     if (result.math_fidelity == MathFidelity::Invalid) {

@@ -35,7 +35,7 @@ struct Program {
     std::map<std::string, AttrValue, std::less<>> attrs = {};
     std::optional<ttnn::ComputeKernelConfig> compute = std::nullopt;
     std::vector<TensorSpec> released = {};  ///< inputs that were freed before the launch (move): the planner sees them
-    const char* name = nullptr;  ///< device operation as the profiler prints it ("BinaryNgDeviceOperation"); default from `op`
+    const char* name = nullptr;             ///< device operation as the profiler prints it ("BinaryNgDeviceOperation"); default from `op`
 };
 
 using Kernel = std::function<void(std::span<const Tensor> outputs)>;
@@ -44,38 +44,31 @@ using Kernel = std::function<void(std::span<const Tensor> outputs)>;
 /// tensor is used as that output, without allocation; its dtype and logical shape must match the spec. The kernel is not called in
 /// estimate mode; block float outputs are block-rounded after it.
 std::vector<Tensor> launch(
-    const Program& program,
-    const std::vector<Tensor>& inputs,
-    const std::vector<TensorSpec>& output_specs,
-    const Kernel& kernel,
+    const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs, const Kernel& kernel,
     const std::vector<OptionalTensor>& preallocated = {});
 
 /// A program without input tensors (full, arange): the device is named.
 std::vector<Tensor> launch_on(
-    MeshDevice* device,
-    const Program& program,
-    const std::vector<Tensor>& inputs,
-    const std::vector<TensorSpec>& output_specs,
-    const Kernel& kernel,
-    const std::vector<OptionalTensor>& preallocated = {});
+    MeshDevice* device, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
+    const Kernel& kernel, const std::vector<OptionalTensor>& preallocated = {});
 
 /// One executed device program, for reports.
 struct Event {
     uint64_t index = 0;
-    uint64_t call_id = 0;      ///< of the host call that caused it (set by the language door), 0 when none
-    std::string call_op;       ///< "ttnn.linear"
-    std::string op;            ///< strategy name "matmul"
-    std::string name;          ///< "MatmulDeviceOperation"
+    uint64_t call_id = 0;  ///< of the host call that caused it (set by the language door), 0 when none
+    std::string call_op;   ///< "ttnn.linear"
+    std::string op;        ///< strategy name "matmul"
+    std::string name;      ///< "MatmulDeviceOperation"
     std::string factory;
     int cores = 0;
     int grid_x = 0;
     int grid_y = 0;
     int64_t cycles = 0;
     double ns = 0;
-    double gap_ns = 0;         ///< idle time before the program starts (dispatch)
-    double start_ns = 0;       ///< device time at which it starts
-    bool modelled = false;     ///< false: a roofline of the bytes, no model of this op
-    uint64_t l1_bytes = 0;     ///< circular buffers per core
+    double gap_ns = 0;           ///< idle time before the program starts (dispatch)
+    double start_ns = 0;         ///< device time at which it starts
+    bool modelled = false;       ///< false: a roofline of the bytes, no model of this op
+    uint64_t l1_bytes = 0;       ///< circular buffers per core
     uint64_t l1_peak_bytes = 0;  ///< tensors and circular buffers per bank while it ran
     uint64_t dram_bytes = 0;     ///< DRAM tensors allocated per bank while it ran
     sim::Stats stats;
@@ -85,8 +78,8 @@ struct Event {
     std::vector<uint64_t> output_ids;
     std::vector<uint64_t> input_addresses;
     std::vector<uint64_t> output_addresses;
-    std::string attributes;    ///< "dim=-1;numeric_stable=true"
-    std::string fidelity;      ///< "HiFi4"
+    std::string attributes;  ///< "dim=-1;numeric_stable=true"
+    std::string fidelity;    ///< "HiFi4"
 };
 
 class EventLog {
@@ -123,8 +116,7 @@ strategy::TensorDesc describe(const TensorSpec& spec);
 
 /// Output spec like `input`'s with another dtype and/or memory config. A sharded memory config without shard spec takes the input's.
 TensorSpec spec_like(
-    const Tensor& input,
-    const std::optional<DataType>& dtype = std::nullopt,
+    const Tensor& input, const std::optional<DataType>& dtype = std::nullopt,
     const std::optional<MemoryConfig>& memory_config = std::nullopt);
 TensorSpec make_spec(const Shape& shape, DataType dtype, Layout layout, const MemoryConfig& memory_config = {});
 

@@ -25,9 +25,7 @@ Integer narrow(std::string_view name, int64_t value) {
     SHIM_CHECK(
         value >= static_cast<int64_t>(std::numeric_limits<Integer>::min()) &&
             value <= static_cast<int64_t>(std::numeric_limits<Integer>::max()),
-        "{}: value {} is out of range",
-        name,
-        value);
+        "{}: value {} is out of range", name, value);
     return static_cast<Integer>(value);
 }
 
@@ -56,8 +54,7 @@ constexpr std::array<std::pair<std::string_view, DataType>, 8> DTYPES{{
     {"UINT16", DataType::UINT16},
     {"INT32", DataType::INT32},
 }};
-constexpr std::array<std::pair<std::string_view, Layout>, 2> LAYOUTS{
-    {{"ROW_MAJOR", Layout::ROW_MAJOR}, {"TILE", Layout::TILE}}};
+constexpr std::array<std::pair<std::string_view, Layout>, 2> LAYOUTS{{{"ROW_MAJOR", Layout::ROW_MAJOR}, {"TILE", Layout::TILE}}};
 constexpr std::array<std::pair<std::string_view, TensorMemoryLayout>, 5> MEMORY_LAYOUTS{{
     {"INTERLEAVED", TensorMemoryLayout::INTERLEAVED},
     {"HEIGHT_SHARDED", TensorMemoryLayout::HEIGHT_SHARDED},
@@ -131,8 +128,7 @@ const std::string& as_text(std::string_view name, const Attr& attr) {
 
 CoreCoord as_coord(std::string_view name, const Attr& attr) {
     const auto& values = as_integers(name, attr);
-    SHIM_CHECK(
-        values.size() == 2 && values[0] >= 0 && values[1] >= 0, "{}: expected [x, y], got {} integers", name, values.size());
+    SHIM_CHECK(values.size() == 2 && values[0] >= 0 && values[1] >= 0, "{}: expected [x, y], got {} integers", name, values.size());
     return {static_cast<size_t>(values[0]), static_cast<size_t>(values[1])};
 }
 
@@ -158,9 +154,7 @@ const Attr* Record::find(std::string_view name) const {
 }
 
 bool Record::boolean(std::string_view name, bool otherwise) const { return optional_boolean(name).value_or(otherwise); }
-int64_t Record::integer(std::string_view name, int64_t otherwise) const {
-    return optional_integer(name).value_or(otherwise);
-}
+int64_t Record::integer(std::string_view name, int64_t otherwise) const { return optional_integer(name).value_or(otherwise); }
 double Record::number(std::string_view name, double otherwise) const { return optional_number(name).value_or(otherwise); }
 std::string Record::text(std::string_view name, std::string_view otherwise) const {
     const Attr* attr = find(name);
@@ -233,8 +227,8 @@ MemoryConfig parse_memory_config(const Record& record) {
         spec.shard_shape = as_shape("shard_shape", shard->integers("shard_shape"));
         spec.grid = shard->core_range_set("grid").value_or(CoreRangeSet());
         spec.orientation = parse_enum("orientation", shard->text("orientation", "ROW_MAJOR"), ORIENTATIONS);
-        spec.shard_distribution_strategy = parse_enum(
-            "shard distribution strategy", shard->text("shard_distribution_strategy", "ROUND_ROBIN_1D"), STRATEGIES);
+        spec.shard_distribution_strategy =
+            parse_enum("shard distribution strategy", shard->text("shard_distribution_strategy", "ROUND_ROBIN_1D"), STRATEGIES);
         SHIM_CHECK(
             spec.shard_shape.volume() > 0 && spec.shard_shape.rank() > 0 && !spec.grid.empty(),
             "nd_shard_spec: expected a non-empty shard shape and grid");
@@ -298,9 +292,7 @@ std::vector<Tensor> Call::tensors(std::string_view name) const {
     return result;
 }
 
-std::optional<Tensor> Call::optional_tensor(std::string_view name) const {
-    return has(name) ? std::optional(tensor(name)) : std::nullopt;
-}
+std::optional<Tensor> Call::optional_tensor(std::string_view name) const { return has(name) ? std::optional(tensor(name)) : std::nullopt; }
 
 bool Call::is_tensor(std::string_view name) const {
     const Attr* attr = find(name);
@@ -308,13 +300,12 @@ bool Call::is_tensor(std::string_view name) const {
 }
 bool Call::is_integer(std::string_view name) const {
     const Attr* attr = find(name);
-    return attr != nullptr &&
-           (std::holds_alternative<int64_t>(attr->value) || std::holds_alternative<bool>(attr->value));
+    return attr != nullptr && (std::holds_alternative<int64_t>(attr->value) || std::holds_alternative<bool>(attr->value));
 }
 bool Call::is_list(std::string_view name) const {
     const Attr* attr = find(name);
-    return attr != nullptr && (std::holds_alternative<std::vector<int64_t>>(attr->value) ||
-                               std::holds_alternative<std::vector<double>>(attr->value));
+    return attr != nullptr &&
+           (std::holds_alternative<std::vector<int64_t>>(attr->value) || std::holds_alternative<std::vector<double>>(attr->value));
 }
 bool Call::is_text(std::string_view name) const {
     const Attr* attr = find(name);
@@ -361,9 +352,7 @@ std::vector<float> Call::f32s(std::string_view name) const {
     }
     return result;
 }
-std::optional<int32_t> Call::optional_i32(std::string_view name) const {
-    return has(name) ? std::optional(i32(name)) : std::nullopt;
-}
+std::optional<int32_t> Call::optional_i32(std::string_view name) const { return has(name) ? std::optional(i32(name)) : std::nullopt; }
 std::optional<uint32_t> Call::optional_u32(std::string_view name) const {
     return has(name) ? std::optional(narrow<uint32_t>(name, as_integer(name, required(name)))) : std::nullopt;
 }
@@ -451,9 +440,7 @@ int find_op(std::string_view name) {
         }
     }
     throw Error(
-        ErrorCode::NotSupported,
-        std::string(name),
-        text("{} is not implemented in ttnn_shim ({} ops are)", name, table().size()),
+        ErrorCode::NotSupported, std::string(name), text("{} is not implemented in ttnn_shim ({} ops are)", name, table().size()),
         close.empty() ? "`alchemist ops` lists the implemented ones" : close);
 }
 

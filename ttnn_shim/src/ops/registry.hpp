@@ -57,17 +57,8 @@ struct Record {
 struct Attr {
     using List = std::vector<Attr>;
     std::variant<
-        std::monostate,
-        bool,
-        int64_t,
-        double,
-        std::string,
-        std::vector<int64_t>,
-        std::vector<double>,
-        TensorIndex,
-        std::vector<TensorIndex>,
-        std::shared_ptr<const Record>,
-        std::shared_ptr<const List>>
+        std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, TensorIndex,
+        std::vector<TensorIndex>, std::shared_ptr<const Record>, std::shared_ptr<const List>>
         value;
 };
 
@@ -82,8 +73,7 @@ CoreRangeSet parse_core_range_set(std::span<const int64_t> corners);
 /// One call from the Python door.
 class Call {
 public:
-    Call(const Record& attrs, std::span<const Tensor> inputs, ttnn::MeshDevice* device)
-        : attrs_(attrs), inputs_(inputs), device_(device) {}
+    Call(const Record& attrs, std::span<const Tensor> inputs, ttnn::MeshDevice* device) : attrs_(attrs), inputs_(inputs), device_(device) {}
 
     bool has(std::string_view name) const { return attrs_.has(name); }
     const Attr* find(std::string_view name) const { return attrs_.find(name); }
@@ -166,7 +156,10 @@ Result to_result(T tensor) {
     return result;
 }
 template <typename Range>
-    requires requires(Range& range) { range.begin(); range.end(); }
+    requires requires(Range& range) {
+        range.begin();
+        range.end();
+    }
 Result to_result(Range range) {
     Result result;
     for (auto& item : range) {
@@ -210,6 +203,5 @@ bool register_function(const char* name, Function function) {
 #define SHIM_CONCAT_(a, b) a##b
 #define SHIM_CONCAT(a, b) SHIM_CONCAT_(a, b)
 /// SHIM_OP("ttnn.name", [](const Call& c) { ... }); at namespace scope (inside namespace ttnn_shim or with `using ttnn_shim::Call`).
-#define SHIM_OP(name, ...)                                       \
-    [[maybe_unused]] static const bool SHIM_CONCAT(shim_op_, __COUNTER__) = \
-        ::ttnn_shim::register_function(name, __VA_ARGS__)
+#define SHIM_OP(name, ...) \
+    [[maybe_unused]] static const bool SHIM_CONCAT(shim_op_, __COUNTER__) = ::ttnn_shim::register_function(name, __VA_ARGS__)

@@ -6,17 +6,17 @@
 namespace ttnn_shim::sim {
 
 struct CardRow {
-  const char* card;
-  bool wormhole;
-  int grid_x, grid_y, noc_x, noc_y, dram_banks;
-  std::int64_t l1_bytes, l1_core_bytes, l1_reserved_bytes, dram_bank_bytes;
-  int l1_align, dram_align;
-  double clock_ghz;
+    const char* card;
+    bool wormhole;
+    int grid_x, grid_y, noc_x, noc_y, dram_banks;
+    std::int64_t l1_bytes, l1_core_bytes, l1_reserved_bytes, dram_bank_bytes;
+    int l1_align, dram_align;
+    double clock_ghz;
 };
 
 struct ConstantRow {
-  const char* name;
-  double wormhole, blackhole;
+    const char* name;
+    double wormhole, blackhole;
 };
 
 std::span<const CardRow> card_table();

@@ -26,18 +26,23 @@ std::deque<strategy::OpConfig> configs;
 
 template <class F>
 int guarded(F&& body) {
-  const std::scoped_lock held(lock);
-  try { last_error.clear(); return body(); }
-  catch (const std::exception& e) { last_error = e.what(); return -1; }
+    const std::scoped_lock held(lock);
+    try {
+        last_error.clear();
+        return body();
+    } catch (const std::exception& e) {
+        last_error = e.what();
+        return -1;
+    }
 }
 
 sim::Arch& arch_at(int handle) {
-  if (handle < 0 || static_cast<std::size_t>(handle) >= archs.size()) throw std::out_of_range("no such arch handle");
-  return archs[static_cast<std::size_t>(handle)];
+    if (handle < 0 || static_cast<std::size_t>(handle) >= archs.size()) throw std::out_of_range("no such arch handle");
+    return archs[static_cast<std::size_t>(handle)];
 }
 const strategy::OpConfig& config_at(int handle) {
-  if (handle < 0 || static_cast<std::size_t>(handle) >= configs.size()) throw std::out_of_range("no such configuration handle");
-  return configs[static_cast<std::size_t>(handle)];
+    if (handle < 0 || static_cast<std::size_t>(handle) >= configs.size()) throw std::out_of_range("no such configuration handle");
+    return configs[static_cast<std::size_t>(handle)];
 }
 
 }  // namespace
@@ -47,99 +52,101 @@ extern "C" {
 const char* ttsim_error(void) { return last_error.c_str(); }
 
 int ttsim_arch_new(const char* card, int grid_x, int grid_y, int dram_banks) {
-  return guarded([&] {
-    sim::Arch arch = sim::make_arch(card ? card : "");
-    if (grid_x > 0) arch.grid_x = grid_x;
-    if (grid_y > 0) arch.grid_y = grid_y;
-    if (dram_banks > 0) arch.dram_banks = dram_banks;
-    archs.push_back(std::move(arch));
-    return static_cast<int>(archs.size()) - 1;
-  });
+    return guarded([&] {
+        sim::Arch arch = sim::make_arch(card ? card : "");
+        if (grid_x > 0) arch.grid_x = grid_x;
+        if (grid_y > 0) arch.grid_y = grid_y;
+        if (dram_banks > 0) arch.dram_banks = dram_banks;
+        archs.push_back(std::move(arch));
+        return static_cast<int>(archs.size()) - 1;
+    });
 }
 
 int ttsim_config_new(const char* config_json) {
-  return guarded([&] {
-    configs.push_back(strategy::parse_op_config(config_json ? config_json : ""));
-    return static_cast<int>(configs.size()) - 1;
-  });
+    return guarded([&] {
+        configs.push_back(strategy::parse_op_config(config_json ? config_json : ""));
+        return static_cast<int>(configs.size()) - 1;
+    });
 }
 
 int ttsim_price(int arch_handle, int config, ttsim_result* out) {
-  return guarded([&] {
-    const sim::Arch& arch = arch_at(arch_handle);
-    const strategy::DeviceProgram program = strategy::plan(arch, config_at(config));
-    const sim::Stats s = sim::run(arch, program.work);
-    std::memset(out, 0, sizeof *out);
-    out->ns = s.ns;
-    out->math_ns = static_cast<double>(s.math_window_cycles) / arch.clock_ghz;
-    out->wall_ns = s.wall_ns;
-    for (std::size_t u = 0; u < 4; ++u) out->busy_ns[u] = static_cast<double>(s.busy[u]) / arch.clock_ghz;
-    out->dram_ns = static_cast<double>(s.dram_cycles) / arch.clock_ghz;
-    out->noc_ns = static_cast<double>(s.noc_cycles) / arch.clock_ghz;
-    out->fpu_utilisation = s.fpu_utilisation;
-    out->dram_utilisation = s.dram_utilisation;
-    out->noc_utilisation = s.noc_utilisation;
-    out->cycles = s.cycles;
-    out->l1_bytes = program.cb_bytes();
-    out->cores = program.cores;
-    out->grid_x = program.grid_x;
-    out->grid_y = program.grid_y;
-    out->modelled = program.modelled ? 1 : 0;
-    out->bound = static_cast<int>(s.bound);
-    std::strncpy(out->factory, program.factory.c_str(), sizeof out->factory - 1);
-    return 0;
-  });
+    return guarded([&] {
+        const sim::Arch& arch = arch_at(arch_handle);
+        const strategy::DeviceProgram program = strategy::plan(arch, config_at(config));
+        const sim::Stats s = sim::run(arch, program.work);
+        std::memset(out, 0, sizeof *out);
+        out->ns = s.ns;
+        out->math_ns = static_cast<double>(s.math_window_cycles) / arch.clock_ghz;
+        out->wall_ns = s.wall_ns;
+        for (std::size_t u = 0; u < 4; ++u) out->busy_ns[u] = static_cast<double>(s.busy[u]) / arch.clock_ghz;
+        out->dram_ns = static_cast<double>(s.dram_cycles) / arch.clock_ghz;
+        out->noc_ns = static_cast<double>(s.noc_cycles) / arch.clock_ghz;
+        out->fpu_utilisation = s.fpu_utilisation;
+        out->dram_utilisation = s.dram_utilisation;
+        out->noc_utilisation = s.noc_utilisation;
+        out->cycles = s.cycles;
+        out->l1_bytes = program.cb_bytes();
+        out->cores = program.cores;
+        out->grid_x = program.grid_x;
+        out->grid_y = program.grid_y;
+        out->modelled = program.modelled ? 1 : 0;
+        out->bound = static_cast<int>(s.bound);
+        std::strncpy(out->factory, program.factory.c_str(), sizeof out->factory - 1);
+        return 0;
+    });
 }
 
 int ttsim_price_many(int n, const int* arch_handles, const int* config_handles, double* out) {
-  return guarded([&] {
-    std::string first;
-    for (int i = 0; i < n; ++i) {
-      double* row = out + 3 * i;
-      try {
-        const sim::Arch& arch = arch_at(arch_handles[i]);
-        const strategy::DeviceProgram program = strategy::plan(arch, config_at(config_handles[i]));
-        const sim::Stats s = sim::run(arch, program.work);
-        row[0] = s.ns;
-        row[1] = static_cast<double>(s.math_window_cycles) / arch.clock_ghz;
-        row[2] = s.wall_ns;
-      } catch (const std::exception& e) {
-        if (first.empty()) first = e.what();
-        row[0] = row[1] = row[2] = std::numeric_limits<double>::quiet_NaN();
-      }
-    }
-    last_error = first;
-    return 0;
-  });
+    return guarded([&] {
+        std::string first;
+        for (int i = 0; i < n; ++i) {
+            double* row = out + 3 * i;
+            try {
+                const sim::Arch& arch = arch_at(arch_handles[i]);
+                const strategy::DeviceProgram program = strategy::plan(arch, config_at(config_handles[i]));
+                const sim::Stats s = sim::run(arch, program.work);
+                row[0] = s.ns;
+                row[1] = static_cast<double>(s.math_window_cycles) / arch.clock_ghz;
+                row[2] = s.wall_ns;
+            } catch (const std::exception& e) {
+                if (first.empty()) first = e.what();
+                row[0] = row[1] = row[2] = std::numeric_limits<double>::quiet_NaN();
+            }
+        }
+        last_error = first;
+        return 0;
+    });
 }
 
 int ttsim_set_constant(int arch, const char* name, double value) {
-  return guarded([&] {
-    if (!sim::set_constant(arch_at(arch).k, name ? name : "", value)) throw std::invalid_argument(std::string("no constant named '") + (name ? name : "") + "'");
-    return 0;
-  });
+    return guarded([&] {
+        if (!sim::set_constant(arch_at(arch).k, name ? name : "", value))
+            throw std::invalid_argument(std::string("no constant named '") + (name ? name : "") + "'");
+        return 0;
+    });
 }
 
 int ttsim_get_constant(int arch, const char* name, double* value) {
-  return guarded([&] {
-    if (!sim::get_constant(arch_at(arch).k, name ? name : "", *value)) throw std::invalid_argument(std::string("no constant named '") + (name ? name : "") + "'");
-    return 0;
-  });
+    return guarded([&] {
+        if (!sim::get_constant(arch_at(arch).k, name ? name : "", *value))
+            throw std::invalid_argument(std::string("no constant named '") + (name ? name : "") + "'");
+        return 0;
+    });
 }
 
 const char* ttsim_constant_names(void) {
-  static const std::string names = [] {
-    std::string all;
-    for (const std::string& n : sim::constant_names()) all += (all.empty() ? "" : "\n") + n;
-    return all;
-  }();
-  return names.c_str();
+    static const std::string names = [] {
+        std::string all;
+        for (const std::string& n : sim::constant_names()) all += (all.empty() ? "" : "\n") + n;
+        return all;
+    }();
+    return names.c_str();
 }
 
 void ttsim_clear(void) {
-  const std::scoped_lock held(lock);
-  archs.clear();
-  configs.clear();
+    const std::scoped_lock held(lock);
+    archs.clear();
+    configs.clear();
 }
 
 }  // extern "C"

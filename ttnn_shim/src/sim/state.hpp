@@ -10,10 +10,10 @@ using Ticks = std::int64_t;
 inline constexpr Ticks kTicksPerCycle = 256;
 
 struct State {
-  static constexpr int kMaxStages = 4;
-  static constexpr int kHistory = 16;  ///< deepest buffer that is told apart
-  std::array<std::array<Ticks, kHistory>, kMaxStages> done{}; ///< ring: end of item i of stage s
-  std::array<Ticks, kMaxStages> last{};
+    static constexpr int kMaxStages = 4;
+    static constexpr int kHistory = 16;                          ///< deepest buffer that is told apart
+    std::array<std::array<Ticks, kHistory>, kMaxStages> done{};  ///< ring: end of item i of stage s
+    std::array<Ticks, kMaxStages> last{};
 };
 
 }  // namespace ttnn_shim::sim

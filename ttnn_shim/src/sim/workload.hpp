@@ -10,54 +10,54 @@ enum class Unit : std::uint8_t { Reader, Compute, Writer, Sender };
 
 /// One stage of a pipeline: `cycles` per item, handed on through a circular buffer of `depth` items.
 struct Stage {
-  Unit unit = Unit::Compute;
-  double cycles = 0;      ///< busy cycles per item
-  double head_cycles = 0; ///< extra cycles before the first item (latency of the first page, kernel set-up)
-  int depth = 2;          ///< capacity, in items, of the buffer to the next stage (1 = no overlap with the consumer)
+    Unit unit = Unit::Compute;
+    double cycles = 0;       ///< busy cycles per item
+    double head_cycles = 0;  ///< extra cycles before the first item (latency of the first page, kernel set-up)
+    int depth = 2;           ///< capacity, in items, of the buffer to the next stage (1 = no overlap with the consumer)
 };
 
 /// Demands of all cores together during one phase.
 struct Shared {
-  double dram_read_bytes = 0;
-  double dram_write_bytes = 0;
-  double dram_requests = 0;    ///< number of page/stick requests (request-rate limit of the endpoints)
-  double hot_bank_bytes = 0;   ///< bytes that all cores fetch from one and the same bank
-  double link_bytes = 0;       ///< load of the most loaded directed NoC link
-  bool same_walk = false;      ///< reads and writes visit the banks in the same order at the same time
-  bool link_in_stages = false; ///< link_bytes is already part of a stage's cycles; report it only
-  double dram_banks_hit = 0;   ///< effective number of banks addressed at once; 0 = all
-  double fixed_floor_cycles = 0; ///< other lower bound that the strategy derived (e.g. sender core of a multicast)
+    double dram_read_bytes = 0;
+    double dram_write_bytes = 0;
+    double dram_requests = 0;       ///< number of page/stick requests (request-rate limit of the endpoints)
+    double hot_bank_bytes = 0;      ///< bytes that all cores fetch from one and the same bank
+    double link_bytes = 0;          ///< load of the most loaded directed NoC link
+    bool same_walk = false;         ///< reads and writes visit the banks in the same order at the same time
+    bool link_in_stages = false;    ///< link_bytes is already part of a stage's cycles; report it only
+    double dram_banks_hit = 0;      ///< effective number of banks addressed at once; 0 = all
+    double fixed_floor_cycles = 0;  ///< other lower bound that the strategy derived (e.g. sender core of a multicast)
 };
 
 /// `items` items flow through `stages`; the whole is repeated `repeat` times without overlap between repeats.
 struct Phase {
-  std::int64_t items = 0;
-  std::int64_t repeat = 1;
-  std::vector<Stage> stages;
-  Shared shared;          ///< for all repeats together
-  double coupling = 0;    ///< exponent of the soft maximum between stages (0 = exact pipeline, no interference)
-  double round_cycles = 0; ///< serial cycles after each repeat (un-overlapped output write)
-  double extra_cycles = 0; ///< serial cycles, once per phase (synchronisation, un-overlapped tail)
+    std::int64_t items = 0;
+    std::int64_t repeat = 1;
+    std::vector<Stage> stages;
+    Shared shared;            ///< for all repeats together
+    double coupling = 0;      ///< exponent of the soft maximum between stages (0 = exact pipeline, no interference)
+    double round_cycles = 0;  ///< serial cycles after each repeat (un-overlapped output write)
+    double extra_cycles = 0;  ///< serial cycles, once per phase (synchronisation, un-overlapped tail)
 };
 
 /// Cores that do the same work; simulated once.
 struct CoreClass {
-  int count = 0;
-  std::vector<Phase> phases;
+    int count = 0;
+    std::vector<Phase> phases;
 };
 
 /// A device program as the engine sees it. No op names, no tensors.
 struct Workload {
-  std::vector<CoreClass> classes;
-  int cores = 0;              ///< cores in use (start skew grows with it)
-  bool has_compute = false;   ///< a compute kernel is launched
-  bool sharded = false;       ///< works on resident shards: fewer run-time arguments, shorter launch
-  double extra_cycles = 0;    ///< serial cycles of the program outside any phase
-  bool traced = true;         ///< replayed from a trace (larger start skew on Wormhole)
-  double math_cycles = 0;     ///< ideal FPU cycles of the busiest core (utilisation)
-  double total_math_cycles = 0; ///< the same, all cores together
-  double math_window_cycles = 0; ///< duration of the math thread, 0 = same as the kernel
-  double tail_cycles = 0;     ///< output written after the math thread ended
+    std::vector<CoreClass> classes;
+    int cores = 0;                  ///< cores in use (start skew grows with it)
+    bool has_compute = false;       ///< a compute kernel is launched
+    bool sharded = false;           ///< works on resident shards: fewer run-time arguments, shorter launch
+    double extra_cycles = 0;        ///< serial cycles of the program outside any phase
+    bool traced = true;             ///< replayed from a trace (larger start skew on Wormhole)
+    double math_cycles = 0;         ///< ideal FPU cycles of the busiest core (utilisation)
+    double total_math_cycles = 0;   ///< the same, all cores together
+    double math_window_cycles = 0;  ///< duration of the math thread, 0 = same as the kernel
+    double tail_cycles = 0;         ///< output written after the math thread ended
 };
 
 }  // namespace ttnn_shim::sim

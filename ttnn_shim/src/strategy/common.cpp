@@ -6,124 +6,122 @@
 namespace ttnn_shim::strategy {
 
 double soft_max(double a, double b, double p) {
-  const double top = std::max(a, b);
-  if (top <= 0) return 0;
-  return top * std::pow(std::pow(a / top, p) + std::pow(b / top, p), 1 / p);
+    const double top = std::max(a, b);
+    if (top <= 0) return 0;
+    return top * std::pow(std::pow(a / top, p) + std::pow(b / top, p), 1 / p);
 }
 
 bool same_tiles(const TensorDesc& a, const TensorDesc& b) { return a.padded == b.padded; }
 int phases(const OpConfig& config) { return static_cast<int>(config.compute.fidelity); }
 
 double page_read(const Arch& arch, bool dram, double bytes) {
-  const Constants& k = arch.k;
-  return (dram ? k.read_dram + k.read_dram_byte * bytes : k.read_l1 + k.read_l1_byte * bytes) + k.read_loop;
+    const Constants& k = arch.k;
+    return (dram ? k.read_dram + k.read_dram_byte * bytes : k.read_l1 + k.read_l1_byte * bytes) + k.read_loop;
 }
 double page_read(const Arch& arch, const TensorDesc& t, double bytes) { return page_read(arch, in_dram(t), bytes); }
 double page_write(const Arch& arch, double bytes) { return arch.k.write_issue + bytes / arch.k.write_core_rate; }
 
 int split_cores(const Arch& arch, const OpConfig& config, std::int64_t units) {
-  const auto given = config.integer("core_count");
-  if (given > 0) return static_cast<int>(std::min<std::int64_t>(given, std::max<std::int64_t>(units, 1)));
-  return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(units, arch.cores())));
+    const auto given = config.integer("core_count");
+    if (given > 0) return static_cast<int>(std::min<std::int64_t>(given, std::max<std::int64_t>(units, 1)));
+    return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(units, arch.cores())));
 }
 
 int split_blocks(const Arch& arch, const OpConfig& config, std::int64_t blocks, std::int64_t& per_core) {
-  const auto given = config.integer("core_count");
-  const std::int64_t cores = given > 0 ? given : arch.cores();
-  per_core = std::max<std::int64_t>(1, ceil_div(blocks, cores));
-  return static_cast<int>(given > 0 ? given : std::max<std::int64_t>(1, ceil_div(blocks, per_core)));
+    const auto given = config.integer("core_count");
+    const std::int64_t cores = given > 0 ? given : arch.cores();
+    per_core = std::max<std::int64_t>(1, ceil_div(blocks, cores));
+    return static_cast<int>(given > 0 ? given : std::max<std::int64_t>(1, ceil_div(blocks, per_core)));
 }
 
 Shard shard_of(const Arch& arch, const TensorDesc& t) {
-  if (t.shard && t.shard->h > 0) {
-    Shard s = *t.shard;
-    if (s.cores <= 0) s.cores = static_cast<int>(ceil_div(t.rows(), s.h) * ceil_div(t.width(), s.w));
+    if (t.shard && t.shard->h > 0) {
+        Shard s = *t.shard;
+        if (s.cores <= 0) s.cores = static_cast<int>(ceil_div(t.rows(), s.h) * ceil_div(t.width(), s.w));
+        return s;
+    }
+    Shard s;
+    s.grid_x = arch.grid_x;
+    s.grid_y = arch.grid_y;
+    const std::int64_t row_unit = t.layout == PageLayout::Tile ? 32 : 1;
+    switch (t.memory) {
+        case MemoryLayout::WidthSharded:
+            s.h = t.rows();
+            s.w = round_up(ceil_div(t.width(), arch.cores()), 32);
+            break;
+        case MemoryLayout::BlockSharded:
+            s.h = round_up(ceil_div(t.rows(), arch.grid_y), 32);
+            s.w = round_up(ceil_div(t.width(), arch.grid_x), 32);
+            break;
+        default: s.h = round_up(ceil_div(t.rows(), arch.cores()), row_unit); s.w = t.width();
+    }
+    s.cores = static_cast<int>(ceil_div(t.rows(), s.h) * ceil_div(t.width(), s.w));
     return s;
-  }
-  Shard s;
-  s.grid_x = arch.grid_x;
-  s.grid_y = arch.grid_y;
-  const std::int64_t row_unit = t.layout == PageLayout::Tile ? 32 : 1;
-  switch (t.memory) {
-    case MemoryLayout::WidthSharded:
-      s.h = t.rows();
-      s.w = round_up(ceil_div(t.width(), arch.cores()), 32);
-      break;
-    case MemoryLayout::BlockSharded:
-      s.h = round_up(ceil_div(t.rows(), arch.grid_y), 32);
-      s.w = round_up(ceil_div(t.width(), arch.grid_x), 32);
-      break;
-    default:
-      s.h = round_up(ceil_div(t.rows(), arch.cores()), row_unit);
-      s.w = t.width();
-  }
-  s.cores = static_cast<int>(ceil_div(t.rows(), s.h) * ceil_div(t.width(), s.w));
-  return s;
 }
 
 int shard_cores(const Arch& arch, const TensorDesc& t) { return std::max(1, shard_of(arch, t).cores); }
 
 BankSpread bank_spread(int cores, std::int64_t per_core, int banks) {
-  std::array<int, 64> hits{};
-  const int n = std::min(banks, 64);
-  for (int i = 0; i < cores; ++i) ++hits[static_cast<std::size_t>((i * per_core) % n)];
-  BankSpread out;
-  double sum = 0, squares = 0;
-  for (int b = 0; b < n; ++b) {
-    const double h = hits[static_cast<std::size_t>(b)];
-    out.most = std::max(out.most, h);
-    sum += h;
-    squares += h * h;
-  }
-  out.effective = squares > 0 ? sum * sum / squares : n;
-  return out;
+    std::array<int, 64> hits{};
+    const int n = std::min(banks, 64);
+    for (int i = 0; i < cores; ++i) ++hits[static_cast<std::size_t>((i * per_core) % n)];
+    BankSpread out;
+    double sum = 0, squares = 0;
+    for (int b = 0; b < n; ++b) {
+        const double h = hits[static_cast<std::size_t>(b)];
+        out.most = std::max(out.most, h);
+        sum += h;
+        squares += h * h;
+    }
+    out.effective = squares > 0 ? sum * sum / squares : n;
+    return out;
 }
 
 double bank_start(const Arch& arch, const BankSpread& spread, double page_bytes, bool reads, bool writes) {
-  const double waiting = std::max(0.0, spread.most - 1);  // the last core of a bank's queue
-  return waiting * page_bytes * ((reads ? 1 / arch.k.bank_start_read : 0) + (writes ? 1 / arch.k.bank_start_write : 0));
+    const double waiting = std::max(0.0, spread.most - 1);  // the last core of a bank's queue
+    return waiting * page_bytes * ((reads ? 1 / arch.k.bank_start_read : 0) + (writes ? 1 / arch.k.bank_start_write : 0));
 }
 
 void add_dram(Shared& shared, const TensorDesc& t, double bytes, bool write) {
-  if (in_dram(t)) (write ? shared.dram_write_bytes : shared.dram_read_bytes) += bytes;
+    if (in_dram(t)) (write ? shared.dram_write_bytes : shared.dram_read_bytes) += bytes;
 }
 
 void set_grid(DeviceProgram& program, const Arch& arch) {
-  program.grid_x = std::min(program.cores, arch.grid_x);
-  program.grid_y = static_cast<int>(ceil_div(program.cores, std::max(1, arch.grid_x)));
+    program.grid_x = std::min(program.cores, arch.grid_x);
+    program.grid_y = static_cast<int>(ceil_div(program.cores, std::max(1, arch.grid_x)));
 }
 
 DeviceProgram one_phase(std::string factory, const Arch& arch, int cores, Phase phase, bool compute, bool sharded) {
-  DeviceProgram program;
-  program.factory = std::move(factory);
-  program.cores = cores;
-  set_grid(program, arch);
-  program.work.cores = cores;
-  program.work.has_compute = compute;
-  program.work.sharded = sharded;
-  program.work.classes.push_back({cores, {std::move(phase)}});
-  return program;
+    DeviceProgram program;
+    program.factory = std::move(factory);
+    program.cores = cores;
+    set_grid(program, arch);
+    program.work.cores = cores;
+    program.work.has_compute = compute;
+    program.work.sharded = sharded;
+    program.work.classes.push_back({cores, {std::move(phase)}});
+    return program;
 }
 
 CircularBuffer buffer(std::string name, std::int64_t page_bytes, std::int64_t pages) { return {std::move(name), page_bytes * pages}; }
 
 DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s) {
-  const int cores = s.cores > 0 ? s.cores : split_cores(arch, config, s.units);
-  Phase phase;
-  phase.items = s.per_core > 0 ? s.per_core : ceil_div(s.units, cores);
-  phase.shared = s.shared;
-  phase.coupling = arch.k.stage_exponent;
-  if (s.reader > 0) phase.stages.push_back({Unit::Reader, s.reader, 0, 2});
-  if (s.compute > 0) phase.stages.push_back({Unit::Compute, s.compute, 0, 2});
-  if (s.writer > 0) phase.stages.push_back({Unit::Writer, s.writer, 0, 2});
-  // All cores finish together: their last pages queue for the memory.
-  phase.extra_cycles = s.page_bytes / arch.k.drain_rate * std::min(1.0, static_cast<double>(cores) / arch.cores());
-  if (s.reads_dram || s.writes_dram) {
-    const BankSpread spread = bank_spread(cores, phase.items, arch.dram_banks);
-    phase.extra_cycles += bank_start(arch, spread, s.page_bytes, s.reads_dram, s.writes_dram);
-    if (!s.reads_dram) phase.shared.dram_banks_hit = spread.effective;
-  }
-  return one_phase(s.factory, arch, cores, std::move(phase), s.compute > 0, false);
+    const int cores = s.cores > 0 ? s.cores : split_cores(arch, config, s.units);
+    Phase phase;
+    phase.items = s.per_core > 0 ? s.per_core : ceil_div(s.units, cores);
+    phase.shared = s.shared;
+    phase.coupling = arch.k.stage_exponent;
+    if (s.reader > 0) phase.stages.push_back({Unit::Reader, s.reader, 0, 2});
+    if (s.compute > 0) phase.stages.push_back({Unit::Compute, s.compute, 0, 2});
+    if (s.writer > 0) phase.stages.push_back({Unit::Writer, s.writer, 0, 2});
+    // All cores finish together: their last pages queue for the memory.
+    phase.extra_cycles = s.page_bytes / arch.k.drain_rate * std::min(1.0, static_cast<double>(cores) / arch.cores());
+    if (s.reads_dram || s.writes_dram) {
+        const BankSpread spread = bank_spread(cores, phase.items, arch.dram_banks);
+        phase.extra_cycles += bank_start(arch, spread, s.page_bytes, s.reads_dram, s.writes_dram);
+        if (!s.reads_dram) phase.shared.dram_banks_hit = spread.effective;
+    }
+    return one_phase(s.factory, arch, cores, std::move(phase), s.compute > 0, false);
 }
 
 }  // namespace ttnn_shim::strategy

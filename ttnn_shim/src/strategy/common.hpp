@@ -41,14 +41,18 @@ int shard_cores(const Arch& arch, const TensorDesc& t);  ///< cores that hold th
 Shard shard_of(const Arch& arch, const TensorDesc& t);   ///< the shard spec, or an even one over the grid
 
 /// How contiguous runs of `per_core` pages fall on the banks: most cores that start on one bank, effective number of banks.
-struct BankSpread { double most = 0, effective = 0; };
+struct BankSpread {
+    double most = 0, effective = 0;
+};
 BankSpread bank_spread(int cores, std::int64_t per_core, int banks);
 
 /// Extra start-up cycles when many cores begin on the same DRAM bank.
 double bank_start(const Arch& arch, const BankSpread& spread, double page_bytes, bool reads, bool writes);
 
 /// Share of the DRAM rate left when cores fetch short runs of consecutive tiles from many rows.
-inline double run_efficiency(const Arch& arch, std::int64_t run) { return static_cast<double>(run) / (static_cast<double>(run) + arch.k.dram_run); }
+inline double run_efficiency(const Arch& arch, std::int64_t run) {
+    return static_cast<double>(run) / (static_cast<double>(run) + arch.k.dram_run);
+}
 
 void add_dram(Shared& shared, const TensorDesc& t, double bytes, bool write);
 
@@ -61,20 +65,24 @@ CircularBuffer buffer(std::string name, std::int64_t page_bytes, std::int64_t pa
 
 /// Pages flow through reader -> [compute] -> writer, the commonest shape of a data-movement or eltwise program.
 struct Stream {
-  std::string factory;
-  std::int64_t units = 0;      ///< pages written in all
-  double page_bytes = 2048;
-  double reader = 0, compute = 0, writer = 0;  ///< cycles per page
-  Shared shared;
-  int cores = 0;               ///< 0 = min(units, grid)
-  std::int64_t per_core = 0;   ///< 0 = ceil(units / cores)
-  bool reads_dram = false, writes_dram = false;
+    std::string factory;
+    std::int64_t units = 0;  ///< pages written in all
+    double page_bytes = 2048;
+    double reader = 0, compute = 0, writer = 0;  ///< cycles per page
+    Shared shared;
+    int cores = 0;              ///< 0 = min(units, grid)
+    std::int64_t per_core = 0;  ///< 0 = ceil(units / cores)
+    bool reads_dram = false, writes_dram = false;
 };
 DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s);
 
 // Families (one file each); plan.cpp maps op names to them.
 using PlanFn = DeviceProgram (*)(const Arch&, const OpConfig&);
-struct PlanRow { const char* op; PlanFn plan; };
-extern const std::vector<PlanRow> kEltwisePlans, kMatmulPlans, kConvPlans, kMovePlans, kLayoutPlans, kShardPlans, kNormPlans, kTransformerPlans;
+struct PlanRow {
+    const char* op;
+    PlanFn plan;
+};
+extern const std::vector<PlanRow> kEltwisePlans, kMatmulPlans, kConvPlans, kMovePlans, kLayoutPlans, kShardPlans, kNormPlans,
+    kTransformerPlans;
 
 }  // namespace ttnn_shim::strategy

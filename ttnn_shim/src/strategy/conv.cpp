@@ -8,202 +8,233 @@ namespace ttnn_shim::strategy {
 namespace {
 
 struct Window {
-  std::int64_t batch = 1, h = 1, w = 1, kh = 1, kw = 1, sh = 1, sw = 1, dh = 1, dw = 1, top = 0, bottom = 0, left = 0, right = 0;
-  std::int64_t padded_h() const { return h + top + bottom; }
-  std::int64_t padded_w() const { return w + left + right; }
-  std::int64_t out_h() const { return (padded_h() - dh * (kh - 1) - 1) / sh + 1; }
-  std::int64_t out_w() const { return (padded_w() - dw * (kw - 1) - 1) / sw + 1; }
+    std::int64_t batch = 1, h = 1, w = 1, kh = 1, kw = 1, sh = 1, sw = 1, dh = 1, dw = 1, top = 0, bottom = 0, left = 0, right = 0;
+    std::int64_t padded_h() const { return h + top + bottom; }
+    std::int64_t padded_w() const { return w + left + right; }
+    std::int64_t out_h() const { return (padded_h() - dh * (kh - 1) - 1) / sh + 1; }
+    std::int64_t out_w() const { return (padded_w() - dw * (kw - 1) - 1) / sw + 1; }
 };
 
 Window window_of(const OpConfig& c) {
-  Window w;
-  auto pair = [&](const char* name, std::int64_t& a, std::int64_t& b) {
-    const auto v = c.integers(name);
-    if (v.size() == 2) { a = v[0]; b = v[1]; }
-  };
-  w.batch = c.integer("batch", 1);
-  pair("input_hw", w.h, w.w);
-  pair("window_hw", w.kh, w.kw);
-  pair("stride_hw", w.sh, w.sw);
-  pair("dilation_hw", w.dh, w.dw);
-  if (const auto p = c.integers("padding"); p.size() == 4) { w.top = p[0]; w.bottom = p[1]; w.left = p[2]; w.right = p[3]; }
-  if (w.h < 1 || w.w < 1 || w.sh < 1 || w.sw < 1 || w.padded_h() < w.dh * (w.kh - 1) + 1 || w.padded_w() < w.dw * (w.kw - 1) + 1)
-    throw std::invalid_argument("op '" + c.op + "': the window does not fit the input");
-  return w;
+    Window w;
+    auto pair = [&](const char* name, std::int64_t& a, std::int64_t& b) {
+        const auto v = c.integers(name);
+        if (v.size() == 2) {
+            a = v[0];
+            b = v[1];
+        }
+    };
+    w.batch = c.integer("batch", 1);
+    pair("input_hw", w.h, w.w);
+    pair("window_hw", w.kh, w.kw);
+    pair("stride_hw", w.sh, w.sw);
+    pair("dilation_hw", w.dh, w.dw);
+    if (const auto p = c.integers("padding"); p.size() == 4) {
+        w.top = p[0];
+        w.bottom = p[1];
+        w.left = p[2];
+        w.right = p[3];
+    }
+    if (w.h < 1 || w.w < 1 || w.sh < 1 || w.sw < 1 || w.padded_h() < w.dh * (w.kh - 1) + 1 || w.padded_w() < w.dw * (w.kw - 1) + 1)
+        throw std::invalid_argument("op '" + c.op + "': the window does not fit the input");
+    return w;
 }
 
 /// What one core of the halo does: copies to itself, to others, runs of consecutive sticks, sticks of zeros.
-struct Gather { double local = 0, remote = 0, runs = 0, pad = 0; };
+struct Gather {
+    double local = 0, remote = 0, runs = 0, pad = 0;
+};
 
 struct HaloPlan {
-  std::vector<Gather> cores;
-  double link[2] = {0, 0};
+    std::vector<Gather> cores;
+    double link[2] = {0, 0};
 };
 
 /// The exact gather plan: which input sticks each core needs, where they are, and the link loads that follow. Sticks, not bytes.
-HaloPlan halo_plan(const Arch& arch, const Window& w, std::int64_t cores, std::int64_t in_sticks, std::int64_t out_pixels, std::int64_t grid_x, bool rows_on_y) {
-  HaloPlan plan;
-  plan.cores.resize(static_cast<std::size_t>(cores));
-  sim::NocLoad load(arch);
-  const std::int64_t total = w.batch * w.out_h() * w.out_w(), pw = w.padded_w(), per_image = w.padded_h() * pw;
-  auto place = [&](std::int64_t i) {
-    if (rows_on_y) return sim::Coord{0, static_cast<int>(i)};
-    return sim::Coord{static_cast<int>(i % grid_x), static_cast<int>(i / grid_x)};
-  };
-  auto window_start = [&](std::int64_t p) {
-    const std::int64_t n = p / (w.out_h() * w.out_w()), r = p % (w.out_h() * w.out_w());
-    return n * per_image + (r / w.out_w()) * w.sh * pw + (r % w.out_w()) * w.sw;
-  };
-  std::vector<double> to_core(static_cast<std::size_t>(cores), 0.0);
-  for (std::int64_t core = 0; core < cores; ++core) {
-    const std::int64_t first = core * out_pixels;
-    if (first >= total) break;
-    const std::int64_t last = std::min(total, first + out_pixels) - 1;
-    const std::int64_t begin = window_start(first), end = window_start(last) + (w.kh - 1) * w.dh * pw + (w.kw - 1) * w.dw + 1;
-    std::fill(to_core.begin(), to_core.end(), 0.0);
-    Gather& mine = plan.cores[static_cast<std::size_t>(core)];
-    for (std::int64_t at = begin; at < end;) {
-      const std::int64_t n = at / per_image, y = (at % per_image) / pw, x = at % pw, run = std::min(end - at, pw - x);
-      at += run;
-      if (y < w.top || y >= w.top + w.h) { mine.pad += static_cast<double>(run); continue; }
-      const std::int64_t x0 = std::max(x, w.left), x1 = std::min(x + run, w.left + w.w);
-      mine.pad += static_cast<double>(run - std::max<std::int64_t>(0, x1 - x0));
-      std::int64_t s = n * w.h * w.w + (y - w.top) * w.w + (x0 - w.left);
-      const std::int64_t stop = s + std::max<std::int64_t>(0, x1 - x0);
-      while (s < stop) {
-        const std::int64_t owner = std::min(cores - 1, s / in_sticks), upto = owner == cores - 1 ? stop : std::min(stop, (owner + 1) * in_sticks);
-        to_core[static_cast<std::size_t>(owner)] += static_cast<double>(upto - s);
-        plan.cores[static_cast<std::size_t>(owner)].runs += 1;  // the owner pushes
-        s = upto;
-      }
+HaloPlan halo_plan(
+    const Arch& arch, const Window& w, std::int64_t cores, std::int64_t in_sticks, std::int64_t out_pixels, std::int64_t grid_x,
+    bool rows_on_y) {
+    HaloPlan plan;
+    plan.cores.resize(static_cast<std::size_t>(cores));
+    sim::NocLoad load(arch);
+    const std::int64_t total = w.batch * w.out_h() * w.out_w(), pw = w.padded_w(), per_image = w.padded_h() * pw;
+    auto place = [&](std::int64_t i) {
+        if (rows_on_y) return sim::Coord{0, static_cast<int>(i)};
+        return sim::Coord{static_cast<int>(i % grid_x), static_cast<int>(i / grid_x)};
+    };
+    auto window_start = [&](std::int64_t p) {
+        const std::int64_t n = p / (w.out_h() * w.out_w()), r = p % (w.out_h() * w.out_w());
+        return n * per_image + (r / w.out_w()) * w.sh * pw + (r % w.out_w()) * w.sw;
+    };
+    std::vector<double> to_core(static_cast<std::size_t>(cores), 0.0);
+    for (std::int64_t core = 0; core < cores; ++core) {
+        const std::int64_t first = core * out_pixels;
+        if (first >= total) break;
+        const std::int64_t last = std::min(total, first + out_pixels) - 1;
+        const std::int64_t begin = window_start(first), end = window_start(last) + (w.kh - 1) * w.dh * pw + (w.kw - 1) * w.dw + 1;
+        std::fill(to_core.begin(), to_core.end(), 0.0);
+        Gather& mine = plan.cores[static_cast<std::size_t>(core)];
+        for (std::int64_t at = begin; at < end;) {
+            const std::int64_t n = at / per_image, y = (at % per_image) / pw, x = at % pw, run = std::min(end - at, pw - x);
+            at += run;
+            if (y < w.top || y >= w.top + w.h) {
+                mine.pad += static_cast<double>(run);
+                continue;
+            }
+            const std::int64_t x0 = std::max(x, w.left), x1 = std::min(x + run, w.left + w.w);
+            mine.pad += static_cast<double>(run - std::max<std::int64_t>(0, x1 - x0));
+            std::int64_t s = n * w.h * w.w + (y - w.top) * w.w + (x0 - w.left);
+            const std::int64_t stop = s + std::max<std::int64_t>(0, x1 - x0);
+            while (s < stop) {
+                const std::int64_t owner = std::min(cores - 1, s / in_sticks),
+                                   upto = owner == cores - 1 ? stop : std::min(stop, (owner + 1) * in_sticks);
+                to_core[static_cast<std::size_t>(owner)] += static_cast<double>(upto - s);
+                plan.cores[static_cast<std::size_t>(owner)].runs += 1;  // the owner pushes
+                s = upto;
+            }
+        }
+        for (std::int64_t owner = 0; owner < cores; ++owner) {
+            const double sticks = to_core[static_cast<std::size_t>(owner)];
+            if (sticks <= 0) continue;
+            Gather& from = plan.cores[static_cast<std::size_t>(owner)];
+            if (owner == core) {
+                from.local += sticks;
+                continue;
+            }
+            from.remote += sticks;
+            for (int noc = 0; noc < 2; ++noc) load.add(noc, place(owner), place(core), sticks / 2);
+        }
     }
-    for (std::int64_t owner = 0; owner < cores; ++owner) {
-      const double sticks = to_core[static_cast<std::size_t>(owner)];
-      if (sticks <= 0) continue;
-      Gather& from = plan.cores[static_cast<std::size_t>(owner)];
-      if (owner == core) { from.local += sticks; continue; }
-      from.remote += sticks;
-      for (int noc = 0; noc < 2; ++noc) load.add(noc, place(owner), place(core), sticks / 2);
-    }
-  }
-  for (int noc = 0; noc < 2; ++noc) plan.link[noc] = load.worst(noc);
-  return plan;
+    for (int noc = 0; noc < 2; ++noc) plan.link[noc] = load.worst(noc);
+    return plan;
 }
 
 DeviceProgram plan_halo(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const Window w = window_of(c);
-  const Shard s = shard_of(arch, in);
-  const bool width = in.memory == MemoryLayout::WidthSharded, block = in.memory == MemoryLayout::BlockSharded;
-  const std::int64_t cores = width ? 1 : std::max<std::int64_t>(1, c.integer("num_cores_nhw", s.cores));
-  const std::int64_t pixels = w.batch * w.out_h() * w.out_w();
-  std::int64_t out_pixels = ceil_div(pixels, cores);
-  if (c.flag("is_out_tiled", true)) out_pixels = round_up(out_pixels, 32);
-  const std::int64_t in_sticks = std::max<std::int64_t>(1, c.integer("in_nsticks", s.h) > 0 ? c.integer("in_nsticks", s.h) : s.h);
-  const HaloPlan plan = halo_plan(arch, w, cores, in_sticks, out_pixels, s.grid_x > 0 ? s.grid_x : arch.grid_x, block);
-  const double stick = static_cast<double>(s.w) * (out.dtype == DType::Float32 ? 4.0 : 2.0);
-  const bool tiled = in.layout == PageLayout::Tile;
-  const double blocks = static_cast<double>(ceil_div(s.h, 32));
-  // Each data-movement RISC takes half of the copies; with tiled input they alternate blocks, so one may take a block more.
-  double gather = 0;
-  for (int noc = 0; noc < 2; ++noc) {
-    const double share = tiled ? (noc == 0 ? std::ceil(blocks / 2) : std::floor(blocks / 2)) / blocks : 0.5;
-    double busiest = 0;
-    for (const Gather& g : plan.cores)
-      busiest = std::max(busiest, soft_max(g.local * stick * share / k.halo_local_rate, plan.link[noc] * 2 * share * stick / k.noc_link_rate, 2) + g.runs * share * k.halo_run + (noc == 1 ? g.pad * stick / k.halo_pad_rate : 0));
-    gather = std::max(gather, busiest);
-  }
-  const double untilize = tiled ? blocks * (k.untilize_block + k.untilize_tile * static_cast<double>(ceil_div(s.w, 32)) + k.halo_block) : 0;
-  Phase phase;
-  phase.items = 1;
-  phase.stages.push_back({Unit::Reader, gather, 0, 2});
-  phase.extra_cycles = (tiled ? soft_max(gather, untilize, 1.5) - gather : 0) + (c.flag("config_in_dram") ? k.read_dram / 2 : 0);
-  const int used = static_cast<int>(c.integer("core_count", shard_cores(arch, in)));
-  DeviceProgram p = one_phase("UntilizeWithHaloProgramFactory", arch, used, std::move(phase), false, true);
-  p.work.classes[0].phases[0].shared.link_in_stages = true;
-  for (int noc = 0; noc < 2; ++noc) p.work.classes[0].phases[0].shared.link_bytes = std::max(p.work.classes[0].phases[0].shared.link_bytes, plan.link[noc] * stick);
-  return p;
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const Window w = window_of(c);
+    const Shard s = shard_of(arch, in);
+    const bool width = in.memory == MemoryLayout::WidthSharded, block = in.memory == MemoryLayout::BlockSharded;
+    const std::int64_t cores = width ? 1 : std::max<std::int64_t>(1, c.integer("num_cores_nhw", s.cores));
+    const std::int64_t pixels = w.batch * w.out_h() * w.out_w();
+    std::int64_t out_pixels = ceil_div(pixels, cores);
+    if (c.flag("is_out_tiled", true)) out_pixels = round_up(out_pixels, 32);
+    const std::int64_t in_sticks = std::max<std::int64_t>(1, c.integer("in_nsticks", s.h) > 0 ? c.integer("in_nsticks", s.h) : s.h);
+    const HaloPlan plan = halo_plan(arch, w, cores, in_sticks, out_pixels, s.grid_x > 0 ? s.grid_x : arch.grid_x, block);
+    const double stick = static_cast<double>(s.w) * (out.dtype == DType::Float32 ? 4.0 : 2.0);
+    const bool tiled = in.layout == PageLayout::Tile;
+    const double blocks = static_cast<double>(ceil_div(s.h, 32));
+    // Each data-movement RISC takes half of the copies; with tiled input they alternate blocks, so one may take a block more.
+    double gather = 0;
+    for (int noc = 0; noc < 2; ++noc) {
+        const double share = tiled ? (noc == 0 ? std::ceil(blocks / 2) : std::floor(blocks / 2)) / blocks : 0.5;
+        double busiest = 0;
+        for (const Gather& g : plan.cores)
+            busiest = std::max(
+                busiest, soft_max(g.local * stick * share / k.halo_local_rate, plan.link[noc] * 2 * share * stick / k.noc_link_rate, 2) +
+                             g.runs * share * k.halo_run + (noc == 1 ? g.pad * stick / k.halo_pad_rate : 0));
+        gather = std::max(gather, busiest);
+    }
+    const double untilize =
+        tiled ? blocks * (k.untilize_block + k.untilize_tile * static_cast<double>(ceil_div(s.w, 32)) + k.halo_block) : 0;
+    Phase phase;
+    phase.items = 1;
+    phase.stages.push_back({Unit::Reader, gather, 0, 2});
+    phase.extra_cycles = (tiled ? soft_max(gather, untilize, 1.5) - gather : 0) + (c.flag("config_in_dram") ? k.read_dram / 2 : 0);
+    const int used = static_cast<int>(c.integer("core_count", shard_cores(arch, in)));
+    DeviceProgram p = one_phase("UntilizeWithHaloProgramFactory", arch, used, std::move(phase), false, true);
+    p.work.classes[0].phases[0].shared.link_in_stages = true;
+    for (int noc = 0; noc < 2; ++noc)
+        p.work.classes[0].phases[0].shared.link_bytes = std::max(p.work.classes[0].phases[0].shared.link_bytes, plan.link[noc] * stick);
+    return p;
 }
 
 /// Stages hand over parts of a block (rows of tiles), not whole blocks.
 constexpr int kParts = 8;
 
 DeviceProgram plan_conv(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  if (c.inputs.size() < 2) throw std::invalid_argument("op 'conv2d': needs activations and weights");
-  const TensorDesc& a = c.inputs[0];
-  const TensorDesc& weights = c.inputs[1];
-  const TensorDesc& out = c.outputs[0];
-  const double bh = static_cast<double>(std::max<std::int64_t>(1, c.integer("act_block_h", 1))), bw = static_cast<double>(std::max<std::int64_t>(1, c.integer("act_block_w", 1)));
-  const double m = static_cast<double>(std::max<std::int64_t>(1, c.integer("per_core_m", 1))), n = static_cast<double>(std::max<std::int64_t>(1, c.integer("per_core_n", 1)));
-  const double sub = static_cast<double>(std::max<std::int64_t>(1, c.integer("subblock_h", 1) * c.integer("subblock_w", 1)));
-  const double depth = static_cast<double>(ceil_div(weights.rows(), 32));
-  const double kb = std::max(1.0, std::round(depth / bw)), hb = std::max(1.0, std::ceil(m / bh));
-  const double ph = phases(c), wt = static_cast<double>(weights.tile_bytes());
-  const auto window = c.integers("window_hw");
-  const double kh = window.size() == 2 ? static_cast<double>(window[0]) : 1, kw = window.size() == 2 ? static_cast<double>(window[1]) : 1;
-  const double fill = k.conv_subblock * bh * n / sub + (kb > 1 ? k.conv_accumulate * bh * n : 0) + k.conv_block;
-  const double mac = bh * n * bw * (k.conv_mac + k.conv_mac_phase * (ph - 1));
-  const double fetch = bw * n * (k.conv_weight_tile + k.conv_weight_byte * wt);
-  const bool block_sharded = a.memory == MemoryLayout::BlockSharded || a.memory == MemoryLayout::WidthSharded;
-  DeviceProgram p;
-  std::vector<Phase> phases_list;
-  if (!block_sharded) {
-    const double comp = bh * bw * k.tilize_tile + mac + fill;
-    // im2col: one local read per output pixel and kernel row; the K blocks share the kernel rows between them.
-    const double row_bytes = kw * static_cast<double>(a.width()) * a.element_bytes();
-    const double read = bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) * (c.flag("split_reader") ? 0.55 : 1.0);
-    Phase first;
-    first.items = static_cast<std::int64_t>(kb) * kParts;
-    first.coupling = k.conv_coupling;
-    first.stages = {{Unit::Reader, read / kParts, 0, 2}, {Unit::Sender, fetch / kParts, 0, 2}, {Unit::Compute, comp / kParts, 0, 2}};
-    first.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) : 0;
-    Phase rest;  // the weights stay in L1 for further rows
-    rest.items = static_cast<std::int64_t>((hb - 1) * kb) * kParts;
-    rest.coupling = k.stage_exponent;
-    rest.stages = {{Unit::Reader, read / kParts, 0, 2}, {Unit::Compute, comp / kParts, 0, 2}};
-    rest.extra_cycles = c.flag("untilize_out") ? m * n * k.conv_untilize : 0;
-    phases_list = {std::move(first), std::move(rest)};
-  } else {
-    Phase blocks;
-    blocks.items = static_cast<std::int64_t>(hb * kb) * kParts;
-    blocks.coupling = k.conv_coupling;
-    blocks.stages = {{Unit::Sender, fetch / kParts, 0, 2}, {Unit::Compute, (mac + fill) / kParts, 0, 2}};
-    // Activations of each column are tilized and multicast before the block can start.
-    blocks.extra_cycles = hb * kb * (k.conv_mcast_block + k.conv_mcast_tile * bh * bw) + (c.flag("untilize_out") ? m * n * k.conv_untilize : 0);
-    blocks.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) * hb : 0;
-    phases_list = {std::move(blocks)};
-  }
-  const int cores = static_cast<int>(c.integer("core_count", shard_cores(arch, out)));
-  p.factory = block_sharded ? (a.memory == MemoryLayout::WidthSharded ? "Conv2dWidthShardedProgramFactory" : "Conv2dShardedProgramFactory") : "Conv2dShardedProgramFactory";
-  p.cores = cores;
-  set_grid(p, arch);
-  p.work.cores = cores;
-  p.work.has_compute = true;
-  p.work.extra_cycles = k.conv_start;
-  p.work.math_cycles = hb * kb * bh * n * bw * 16 * ph;
-  p.work.total_math_cycles = p.work.math_cycles * cores;
-  p.work.classes.push_back({cores, std::move(phases_list)});
-  const auto tile_out = out.tile_bytes();
-  p.circular_buffers = {{"act", static_cast<std::int64_t>(bh * bw) * 2048 * (c.flag("act_double_buffer") ? 2 : 1)},
-                        {"act_tilized", static_cast<std::int64_t>(bh * bw) * 2048},
-                        {"weights", static_cast<std::int64_t>(bw * n * (block_sharded ? 1 : kb)) * weights.tile_bytes() * (c.flag("weights_double_buffer") ? 2 : 1)}};
-  if (kb > 1) p.circular_buffers.push_back({"partials", static_cast<std::int64_t>(m * n) * (c.compute.fp32_dest_acc ? 4096 : tile_out)});
-  return p;
+    const Constants& k = arch.k;
+    if (c.inputs.size() < 2) throw std::invalid_argument("op 'conv2d': needs activations and weights");
+    const TensorDesc& a = c.inputs[0];
+    const TensorDesc& weights = c.inputs[1];
+    const TensorDesc& out = c.outputs[0];
+    const double bh = static_cast<double>(std::max<std::int64_t>(1, c.integer("act_block_h", 1))),
+                 bw = static_cast<double>(std::max<std::int64_t>(1, c.integer("act_block_w", 1)));
+    const double m = static_cast<double>(std::max<std::int64_t>(1, c.integer("per_core_m", 1))),
+                 n = static_cast<double>(std::max<std::int64_t>(1, c.integer("per_core_n", 1)));
+    const double sub = static_cast<double>(std::max<std::int64_t>(1, c.integer("subblock_h", 1) * c.integer("subblock_w", 1)));
+    const double depth = static_cast<double>(ceil_div(weights.rows(), 32));
+    const double kb = std::max(1.0, std::round(depth / bw)), hb = std::max(1.0, std::ceil(m / bh));
+    const double ph = phases(c), wt = static_cast<double>(weights.tile_bytes());
+    const auto window = c.integers("window_hw");
+    const double kh = window.size() == 2 ? static_cast<double>(window[0]) : 1, kw = window.size() == 2 ? static_cast<double>(window[1]) : 1;
+    const double fill = k.conv_subblock * bh * n / sub + (kb > 1 ? k.conv_accumulate * bh * n : 0) + k.conv_block;
+    const double mac = bh * n * bw * (k.conv_mac + k.conv_mac_phase * (ph - 1));
+    const double fetch = bw * n * (k.conv_weight_tile + k.conv_weight_byte * wt);
+    const bool block_sharded = a.memory == MemoryLayout::BlockSharded || a.memory == MemoryLayout::WidthSharded;
+    DeviceProgram p;
+    std::vector<Phase> phases_list;
+    if (!block_sharded) {
+        const double comp = bh * bw * k.tilize_tile + mac + fill;
+        // im2col: one local read per output pixel and kernel row; the K blocks share the kernel rows between them.
+        const double row_bytes = kw * static_cast<double>(a.width()) * a.element_bytes();
+        const double read =
+            bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) * (c.flag("split_reader") ? 0.55 : 1.0);
+        Phase first;
+        first.items = static_cast<std::int64_t>(kb) * kParts;
+        first.coupling = k.conv_coupling;
+        first.stages = {{Unit::Reader, read / kParts, 0, 2}, {Unit::Sender, fetch / kParts, 0, 2}, {Unit::Compute, comp / kParts, 0, 2}};
+        first.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) : 0;
+        Phase rest;  // the weights stay in L1 for further rows
+        rest.items = static_cast<std::int64_t>((hb - 1) * kb) * kParts;
+        rest.coupling = k.stage_exponent;
+        rest.stages = {{Unit::Reader, read / kParts, 0, 2}, {Unit::Compute, comp / kParts, 0, 2}};
+        rest.extra_cycles = c.flag("untilize_out") ? m * n * k.conv_untilize : 0;
+        phases_list = {std::move(first), std::move(rest)};
+    } else {
+        Phase blocks;
+        blocks.items = static_cast<std::int64_t>(hb * kb) * kParts;
+        blocks.coupling = k.conv_coupling;
+        blocks.stages = {{Unit::Sender, fetch / kParts, 0, 2}, {Unit::Compute, (mac + fill) / kParts, 0, 2}};
+        // Activations of each column are tilized and multicast before the block can start.
+        blocks.extra_cycles =
+            hb * kb * (k.conv_mcast_block + k.conv_mcast_tile * bh * bw) + (c.flag("untilize_out") ? m * n * k.conv_untilize : 0);
+        blocks.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) * hb : 0;
+        phases_list = {std::move(blocks)};
+    }
+    const int cores = static_cast<int>(c.integer("core_count", shard_cores(arch, out)));
+    p.factory = block_sharded
+                    ? (a.memory == MemoryLayout::WidthSharded ? "Conv2dWidthShardedProgramFactory" : "Conv2dShardedProgramFactory")
+                    : "Conv2dShardedProgramFactory";
+    p.cores = cores;
+    set_grid(p, arch);
+    p.work.cores = cores;
+    p.work.has_compute = true;
+    p.work.extra_cycles = k.conv_start;
+    p.work.math_cycles = hb * kb * bh * n * bw * 16 * ph;
+    p.work.total_math_cycles = p.work.math_cycles * cores;
+    p.work.classes.push_back({cores, std::move(phases_list)});
+    const auto tile_out = out.tile_bytes();
+    p.circular_buffers = {
+        {"act", static_cast<std::int64_t>(bh * bw) * 2048 * (c.flag("act_double_buffer") ? 2 : 1)},
+        {"act_tilized", static_cast<std::int64_t>(bh * bw) * 2048},
+        {"weights",
+         static_cast<std::int64_t>(bw * n * (block_sharded ? 1 : kb)) * weights.tile_bytes() * (c.flag("weights_double_buffer") ? 2 : 1)}};
+    if (kb > 1) p.circular_buffers.push_back({"partials", static_cast<std::int64_t>(m * n) * (c.compute.fp32_dest_acc ? 4096 : tile_out)});
+    return p;
 }
 
 DeviceProgram plan_pool(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& out = c.outputs[0];
-  const auto window = c.integers("window_hw");
-  const double area = window.size() == 2 ? static_cast<double>(window[0] * window[1]) : 9;
-  const Shard s = shard_of(arch, resident(out) ? out : c.inputs[0]);
-  const int cores = static_cast<int>(c.integer("core_count", s.cores));
-  Phase phase;
-  phase.items = std::max<std::int64_t>(1, resident(out) ? std::min(s.h, out.rows()) : ceil_div(out.rows(), cores));
-  phase.stages.push_back({Unit::Reader, area * arch.k.pool_stick, 0, 2});
-  return one_phase("Pool2DMultiCore", arch, cores, std::move(phase), true, true);
+    const TensorDesc& out = c.outputs[0];
+    const auto window = c.integers("window_hw");
+    const double area = window.size() == 2 ? static_cast<double>(window[0] * window[1]) : 9;
+    const Shard s = shard_of(arch, resident(out) ? out : c.inputs[0]);
+    const int cores = static_cast<int>(c.integer("core_count", s.cores));
+    Phase phase;
+    phase.items = std::max<std::int64_t>(1, resident(out) ? std::min(s.h, out.rows()) : ceil_div(out.rows(), cores));
+    phase.stages.push_back({Unit::Reader, area * arch.k.pool_stick, 0, 2});
+    return one_phase("Pool2DMultiCore", arch, cores, std::move(phase), true, true);
 }
 
 }  // namespace

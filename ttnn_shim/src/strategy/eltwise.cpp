@@ -6,38 +6,114 @@
 namespace ttnn_shim::strategy {
 namespace {
 
-/// SFPU cycles per tile beyond the copy/pack of any unary op: Wormhole, Blackhole. Sources: tt-metal pull requests 48925, 49926, 54317, 54938, 57076, 57292 (slot counts and
-/// kernel timings); entries of 0 use the fitted classes below.
-struct SfpuRow { double wormhole, blackhole; };
+/// SFPU cycles per tile beyond the copy/pack of any unary op: Wormhole, Blackhole. Sources: tt-metal pull requests 48925, 49926, 54317,
+/// 54938, 57076, 57292 (slot counts and kernel timings); entries of 0 use the fitted classes below.
+struct SfpuRow {
+    double wormhole, blackhole;
+};
 const std::unordered_map<std::string_view, SfpuRow> kSfpu = {
-    {"ABS", {60, 40}}, {"NEG", {60, 40}}, {"GTZ", {60, 40}}, {"LTZ", {60, 40}}, {"EQZ", {60, 40}}, {"NEZ", {60, 40}}, {"GEZ", {60, 40}}, {"LEZ", {60, 40}},
-    {"SIGN", {100, 80}}, {"SIGNBIT", {100, 60}}, {"SQUARE", {60, 40}}, {"FILL", {40, 20}}, {"IDENTITY", {0, 0}}, {"LOGICAL_NOT_UNARY", {80, 60}},
-    {"ADD_UNARY_SFPU", {60, 40}}, {"SUB_UNARY_SFPU", {60, 40}}, {"MUL_UNARY_SFPU", {60, 40}}, {"DIV_UNARY_SFPU", {60, 40}}, {"RSUB", {60, 40}}, {"WHERE_TSS", {120, 80}},
-    {"UNARY_GT", {100, 80}}, {"UNARY_LT", {100, 80}}, {"UNARY_NE", {100, 80}}, {"UNARY_EQ", {100, 80}}, {"UNARY_GE", {100, 80}}, {"UNARY_LE", {100, 80}},
-    {"MAXIMUM", {120, 90}}, {"MINIMUM", {120, 90}}, {"CLAMP_TSS", {160, 120}}, {"LEAKY_RELU", {120, 90}}, {"RELU6", {160, 120}}, {"RELU_MAX", {160, 120}}, {"RELU_MIN", {160, 120}},
-    {"FLOOR", {540, 440}}, {"CEIL", {540, 440}}, {"TRUNC", {420, 340}}, {"FRAC", {480, 400}}, {"ROUND", {560, 460}}, {"REMAINDER", {900, 700}}, {"FMOD", {900, 700}},
-    {"SIGMOID", {1700, 1200}}, {"SILU", {1430, 1250}}, {"GELU", {2900, 2700}}, {"TANH", {800, 730}}, {"HARDTANH", {120, 90}}, {"HARDSIGMOID", {200, 150}}, {"HARDSWISH", {260, 200}},
-    {"SOFTPLUS", {1500, 1150}}, {"MISH", {2200, 1700}}, {"ELU", {1500, 1100}}, {"SELU", {1500, 1100}}, {"CELU", {1500, 1100}}, {"PRELU_SFPU", {150, 110}}, {"SOFTSIGN", {1100, 600}},
-    {"EXP2", {1000, 800}}, {"EXPM1", {1900, 1500}}, {"LOG", {1100, 850}}, {"LOG2", {1200, 900}}, {"LOG10", {1200, 900}}, {"LOG1P", {1250, 950}},
-    {"SQRT", {880, 700}}, {"RSQRT", {1010, 800}}, {"RECIP", {1070, 100}}, {"POWER", {1700, 1300}}, {"CBRT", {1200, 950}},
-    {"SIN", {900, 700}}, {"COS", {1000, 780}}, {"TAN", {1400, 1100}}, {"ATAN", {2000, 1650}}, {"ASIN", {2200, 1800}}, {"ACOS", {2200, 1800}}, {"SINH", {2200, 1700}}, {"COSH", {2200, 1700}},
-    {"ERF", {2700, 2500}}, {"ERFC", {2800, 2600}}, {"ERFINV", {2000, 1600}}, {"I0", {1300, 1000}}, {"I1", {1400, 1100}}, {"LGAMMA", {4000, 3200}}, {"DIGAMMA", {2500, 2000}},
-    {"ISNAN", {100, 80}}, {"ISINF", {100, 80}}, {"ISFINITE", {100, 80}}, {"BITWISE_NOT", {60, 40}}, {"TYPECAST", {80, 60}}, {"HEAVISIDE", {100, 80}}, {"THRESHOLD", {100, 80}},
+    {"ABS", {60, 40}},
+    {"NEG", {60, 40}},
+    {"GTZ", {60, 40}},
+    {"LTZ", {60, 40}},
+    {"EQZ", {60, 40}},
+    {"NEZ", {60, 40}},
+    {"GEZ", {60, 40}},
+    {"LEZ", {60, 40}},
+    {"SIGN", {100, 80}},
+    {"SIGNBIT", {100, 60}},
+    {"SQUARE", {60, 40}},
+    {"FILL", {40, 20}},
+    {"IDENTITY", {0, 0}},
+    {"LOGICAL_NOT_UNARY", {80, 60}},
+    {"ADD_UNARY_SFPU", {60, 40}},
+    {"SUB_UNARY_SFPU", {60, 40}},
+    {"MUL_UNARY_SFPU", {60, 40}},
+    {"DIV_UNARY_SFPU", {60, 40}},
+    {"RSUB", {60, 40}},
+    {"WHERE_TSS", {120, 80}},
+    {"UNARY_GT", {100, 80}},
+    {"UNARY_LT", {100, 80}},
+    {"UNARY_NE", {100, 80}},
+    {"UNARY_EQ", {100, 80}},
+    {"UNARY_GE", {100, 80}},
+    {"UNARY_LE", {100, 80}},
+    {"MAXIMUM", {120, 90}},
+    {"MINIMUM", {120, 90}},
+    {"CLAMP_TSS", {160, 120}},
+    {"LEAKY_RELU", {120, 90}},
+    {"RELU6", {160, 120}},
+    {"RELU_MAX", {160, 120}},
+    {"RELU_MIN", {160, 120}},
+    {"FLOOR", {540, 440}},
+    {"CEIL", {540, 440}},
+    {"TRUNC", {420, 340}},
+    {"FRAC", {480, 400}},
+    {"ROUND", {560, 460}},
+    {"REMAINDER", {900, 700}},
+    {"FMOD", {900, 700}},
+    {"SIGMOID", {1700, 1200}},
+    {"SILU", {1430, 1250}},
+    {"GELU", {2900, 2700}},
+    {"TANH", {800, 730}},
+    {"HARDTANH", {120, 90}},
+    {"HARDSIGMOID", {200, 150}},
+    {"HARDSWISH", {260, 200}},
+    {"SOFTPLUS", {1500, 1150}},
+    {"MISH", {2200, 1700}},
+    {"ELU", {1500, 1100}},
+    {"SELU", {1500, 1100}},
+    {"CELU", {1500, 1100}},
+    {"PRELU_SFPU", {150, 110}},
+    {"SOFTSIGN", {1100, 600}},
+    {"EXP2", {1000, 800}},
+    {"EXPM1", {1900, 1500}},
+    {"LOG", {1100, 850}},
+    {"LOG2", {1200, 900}},
+    {"LOG10", {1200, 900}},
+    {"LOG1P", {1250, 950}},
+    {"SQRT", {880, 700}},
+    {"RSQRT", {1010, 800}},
+    {"RECIP", {1070, 100}},
+    {"POWER", {1700, 1300}},
+    {"CBRT", {1200, 950}},
+    {"SIN", {900, 700}},
+    {"COS", {1000, 780}},
+    {"TAN", {1400, 1100}},
+    {"ATAN", {2000, 1650}},
+    {"ASIN", {2200, 1800}},
+    {"ACOS", {2200, 1800}},
+    {"SINH", {2200, 1700}},
+    {"COSH", {2200, 1700}},
+    {"ERF", {2700, 2500}},
+    {"ERFC", {2800, 2600}},
+    {"ERFINV", {2000, 1600}},
+    {"I0", {1300, 1000}},
+    {"I1", {1400, 1100}},
+    {"LGAMMA", {4000, 3200}},
+    {"DIGAMMA", {2500, 2000}},
+    {"ISNAN", {100, 80}},
+    {"ISINF", {100, 80}},
+    {"ISFINITE", {100, 80}},
+    {"BITWISE_NOT", {60, 40}},
+    {"TYPECAST", {80, 60}},
+    {"HEAVISIDE", {100, 80}},
+    {"THRESHOLD", {100, 80}},
 };
 
 double sfpu(const Arch& arch, std::string_view op, bool approx) {
-  const Constants& k = arch.k;
-  if (op == "EXP") return approx ? k.sfpu_exp / 8 : k.sfpu_exp;
-  if (op == "RELU") return k.sfpu_relu;
-  const auto it = kSfpu.find(op);
-  const SfpuRow row = it == kSfpu.end() ? SfpuRow{400, 300} : it->second;
-  return k.sfpu_scale * (arch.family == sim::Family::Wormhole ? row.wormhole : row.blackhole);
+    const Constants& k = arch.k;
+    if (op == "EXP") return approx ? k.sfpu_exp / 8 : k.sfpu_exp;
+    if (op == "RELU") return k.sfpu_relu;
+    const auto it = kSfpu.find(op);
+    const SfpuRow row = it == kSfpu.end() ? SfpuRow{400, 300} : it->second;
+    return k.sfpu_scale * (arch.family == sim::Family::Wormhole ? row.wormhole : row.blackhole);
 }
 
 /// Unpack, pack and synchronisation of one tile through Dst.
 double copy_tile(const Arch& arch, const TensorDesc& t) {
-  const bool wide = t.dtype == DType::Float32 || t.dtype == DType::UInt32 || t.dtype == DType::Int32;
-  return arch.k.unary_tile + (wide ? arch.k.tile_32bit : 0) + arch.k.unary_byte * static_cast<double>(t.tile_bytes());
+    const bool wide = t.dtype == DType::Float32 || t.dtype == DType::UInt32 || t.dtype == DType::Int32;
+    return arch.k.unary_tile + (wide ? arch.k.tile_32bit : 0) + arch.k.unary_byte * static_cast<double>(t.tile_bytes());
 }
 
 std::int64_t pages_of(const TensorDesc& t) { return t.layout == PageLayout::Tile ? t.tiles() : t.rows(); }
@@ -45,161 +121,172 @@ double page_bytes(const TensorDesc& t) { return static_cast<double>(t.layout == 
 
 /// Tiles of one shard (row-major shards are processed as 1024-element pages too).
 std::int64_t shard_tiles(const Arch& arch, const TensorDesc& t) {
-  const Shard s = shard_of(arch, t);
-  if (t.layout == PageLayout::Tile) return ceil_div(s.h, 32) * ceil_div(s.w, 32);
-  return std::max<std::int64_t>(1, ceil_div(s.h * s.w, 1024));
+    const Shard s = shard_of(arch, t);
+    if (t.layout == PageLayout::Tile) return ceil_div(s.h, 32) * ceil_div(s.w, 32);
+    return std::max<std::int64_t>(1, ceil_div(s.h * s.w, 1024));
 }
 
 DeviceProgram resident_program(const Arch& arch, const OpConfig& c, const char* factory, const TensorDesc& t, double compute) {
-  Phase phase;
-  phase.items = shard_tiles(arch, t);
-  phase.stages.push_back({Unit::Compute, compute, 0, 2});
-  const int cores = static_cast<int>(c.integer("core_count", shard_cores(arch, t)));
-  return one_phase(factory, arch, cores, std::move(phase), true, true);
+    Phase phase;
+    phase.items = shard_tiles(arch, t);
+    phase.stages.push_back({Unit::Compute, compute, 0, 2});
+    const int cores = static_cast<int>(c.integer("core_count", shard_cores(arch, t)));
+    return one_phase(factory, arch, cores, std::move(phase), true, true);
 }
 
-DeviceProgram tile_stream(const Arch& arch, const OpConfig& c, std::string factory, double reader, double compute, const std::vector<const TensorDesc*>& reads) {
-  const TensorDesc& out = c.outputs[0];
-  Stream s;
-  s.factory = std::move(factory);
-  s.units = pages_of(out);
-  s.page_bytes = page_bytes(out);
-  s.reader = reader;
-  s.compute = compute;
-  s.writer = page_write(arch, s.page_bytes);
-  for (const TensorDesc* t : reads) {
-    add_dram(s.shared, *t, static_cast<double>(t->bytes()), false);
-    s.reads_dram |= in_dram(*t);
-  }
-  add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
-  s.writes_dram = in_dram(out);
-  s.shared.same_walk = true;
-  DeviceProgram p = stream(arch, c, s);
-  for (std::size_t i = 0; i < reads.size(); ++i) p.circular_buffers.push_back(buffer("in" + std::to_string(i), static_cast<std::int64_t>(page_bytes(*reads[i]))));
-  p.circular_buffers.push_back(buffer("out", static_cast<std::int64_t>(s.page_bytes)));
-  return p;
+DeviceProgram tile_stream(
+    const Arch& arch, const OpConfig& c, std::string factory, double reader, double compute, const std::vector<const TensorDesc*>& reads) {
+    const TensorDesc& out = c.outputs[0];
+    Stream s;
+    s.factory = std::move(factory);
+    s.units = pages_of(out);
+    s.page_bytes = page_bytes(out);
+    s.reader = reader;
+    s.compute = compute;
+    s.writer = page_write(arch, s.page_bytes);
+    for (const TensorDesc* t : reads) {
+        add_dram(s.shared, *t, static_cast<double>(t->bytes()), false);
+        s.reads_dram |= in_dram(*t);
+    }
+    add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
+    s.writes_dram = in_dram(out);
+    s.shared.same_walk = true;
+    DeviceProgram p = stream(arch, c, s);
+    for (std::size_t i = 0; i < reads.size(); ++i)
+        p.circular_buffers.push_back(buffer("in" + std::to_string(i), static_cast<std::int64_t>(page_bytes(*reads[i]))));
+    p.circular_buffers.push_back(buffer("out", static_cast<std::int64_t>(s.page_bytes)));
+    return p;
 }
 
 /// Unary and binary programs occupy the whole worker grid; cores beyond the number of tiles have nothing to do.
 void whole_grid(DeviceProgram& p, const Arch& arch, const OpConfig& c) {
-  if (c.has("core_count")) return;
-  p.cores = arch.cores();
-  p.grid_x = arch.grid_x;
-  p.grid_y = arch.grid_y;
+    if (c.has("core_count")) return;
+    p.cores = arch.cores();
+    p.grid_x = arch.grid_x;
+    p.grid_y = arch.grid_y;
 }
 
 DeviceProgram plan_unary(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  double compute = copy_tile(arch, in);
-  for (const std::string& op : c.texts("ops")) compute += sfpu(arch, op, c.flag("approx"));
-  if (resident(in) && resident(out)) return resident_program(arch, c, "UnaryDeviceOperation::ProgramFactory", in, compute);
-  DeviceProgram p = tile_stream(arch, c, "UnaryDeviceOperation::ProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
-  whole_grid(p, arch, c);
-  return p;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    double compute = copy_tile(arch, in);
+    for (const std::string& op : c.texts("ops")) compute += sfpu(arch, op, c.flag("approx"));
+    if (resident(in) && resident(out)) return resident_program(arch, c, "UnaryDeviceOperation::ProgramFactory", in, compute);
+    DeviceProgram p = tile_stream(arch, c, "UnaryDeviceOperation::ProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
+    whole_grid(p, arch, c);
+    return p;
 }
 
 DeviceProgram plan_typecast(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  // Float to 32-bit integers goes through a long SFPU sequence; the others are a copy with a format change.
-  const bool to_int = (out.dtype == DType::UInt32 || out.dtype == DType::Int32) && in.dtype != DType::Int32 && in.dtype != DType::UInt32;
-  const double compute = copy_tile(arch, in) + (to_int ? arch.k.sfpu_to_int : arch.k.sfpu_scale * 60);
-  if (resident(in) && resident(out)) return resident_program(arch, c, "TypecastShardedProgramFactory", in, compute);
-  return tile_stream(arch, c, "TypecastProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    // Float to 32-bit integers goes through a long SFPU sequence; the others are a copy with a format change.
+    const bool to_int = (out.dtype == DType::UInt32 || out.dtype == DType::Int32) && in.dtype != DType::Int32 && in.dtype != DType::UInt32;
+    const double compute = copy_tile(arch, in) + (to_int ? arch.k.sfpu_to_int : arch.k.sfpu_scale * 60);
+    if (resident(in) && resident(out)) return resident_program(arch, c, "TypecastShardedProgramFactory", in, compute);
+    return tile_stream(arch, c, "TypecastProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
 }
 
 DeviceProgram plan_copy(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const double compute = in.dtype != out.dtype ? copy_tile(arch, in) : 0;
-  DeviceProgram p = tile_stream(arch, c, c.op == "clone" ? "CloneProgramFactory" : "CopySameMemoryConfigProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
-  if (compute <= 0) p.circular_buffers.pop_back();  // one buffer from reader to writer
-  return p;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const double compute = in.dtype != out.dtype ? copy_tile(arch, in) : 0;
+    DeviceProgram p = tile_stream(
+        arch, c, c.op == "clone" ? "CloneProgramFactory" : "CopySameMemoryConfigProgramFactory", page_read(arch, in, page_bytes(in)),
+        compute, {&in});
+    if (compute <= 0) p.circular_buffers.pop_back();  // one buffer from reader to writer
+    return p;
 }
 
 bool logical_op(std::string_view op) { return op.rfind("LOGICAL_", 0) == 0; }
 
 DeviceProgram plan_binary(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& a = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const bool scalar = c.flag("scalar") || c.inputs.size() < 2;
-  const TensorDesc& b = scalar ? a : c.inputs[1];
-  const std::string op = c.text("op", "ADD"), bcast = c.text("broadcast", "NONE");
-  const double tile = static_cast<double>(a.layout == PageLayout::Tile ? a.tile_bytes() : 2048);
-  // Two operands share the unpackers: 32 B/cycle each; ELWMUL repeats per fidelity phase.
-  double compute = tile / k.unpack_two_rate + k.binary_tile;
-  const bool multiplies = op == "MUL" || op == "SQUARED_DIFFERENCE";
-  if (multiplies) compute += k.elwmul_phase * (phases(c) - 1);
-  const bool wide = a.dtype == DType::Float32 || a.dtype == DType::Int32 || a.dtype == DType::UInt32;
-  if (c.flag("is_sfpu") || wide) compute = 2 * copy_tile(arch, a) + (op == "DIV" || op == "POWER" ? k.sfpu_scale * 1400 : k.sfpu_scale * 180);
-  int passes = static_cast<int>(c.texts("post_ops").size());
-  for (const std::string& post : c.texts("post_ops")) {
-    if (post == "RELU") --passes;  // the packer applies it
-    else compute += sfpu(arch, post, false);
-  }
-  if (logical_op(op)) passes += 2;  // both operands go through a not-equal-zero pass first
-  const double streaming = copy_tile(arch, a) + passes * (copy_tile(arch, a) + k.cb_pass);
+    const Constants& k = arch.k;
+    const TensorDesc& a = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const bool scalar = c.flag("scalar") || c.inputs.size() < 2;
+    const TensorDesc& b = scalar ? a : c.inputs[1];
+    const std::string op = c.text("op", "ADD"), bcast = c.text("broadcast", "NONE");
+    const double tile = static_cast<double>(a.layout == PageLayout::Tile ? a.tile_bytes() : 2048);
+    // Two operands share the unpackers: 32 B/cycle each; ELWMUL repeats per fidelity phase.
+    double compute = tile / k.unpack_two_rate + k.binary_tile;
+    const bool multiplies = op == "MUL" || op == "SQUARED_DIFFERENCE";
+    if (multiplies) compute += k.elwmul_phase * (phases(c) - 1);
+    const bool wide = a.dtype == DType::Float32 || a.dtype == DType::Int32 || a.dtype == DType::UInt32;
+    if (c.flag("is_sfpu") || wide)
+        compute = 2 * copy_tile(arch, a) + (op == "DIV" || op == "POWER" ? k.sfpu_scale * 1400 : k.sfpu_scale * 180);
+    int passes = static_cast<int>(c.texts("post_ops").size());
+    for (const std::string& post : c.texts("post_ops")) {
+        if (post == "RELU")
+            --passes;  // the packer applies it
+        else
+            compute += sfpu(arch, post, false);
+    }
+    if (logical_op(op)) passes += 2;  // both operands go through a not-equal-zero pass first
+    const double streaming = copy_tile(arch, a) + passes * (copy_tile(arch, a) + k.cb_pass);
 
-  const bool native = resident(a) && resident(out) && (scalar || (resident(b) && same_tiles(a, b) && b.dtype == a.dtype)) && out.dtype == a.dtype &&
-                      (!a.shard || a.rows() % a.shard->h == 0 || a.memory == MemoryLayout::BlockSharded || c.flag("legacy"));
-  if (native) {
-    DeviceProgram p = resident_program(arch, c, "BinaryNgDeviceOperation::ProgramFactory", a, compute);
-    // Only the cores that hold shards work, whatever the size of the recorded worker grid.
-    p.work.cores = std::min(p.cores, shard_cores(arch, a));
+    const bool native = resident(a) && resident(out) && (scalar || (resident(b) && same_tiles(a, b) && b.dtype == a.dtype)) &&
+                        out.dtype == a.dtype &&
+                        (!a.shard || a.rows() % a.shard->h == 0 || a.memory == MemoryLayout::BlockSharded || c.flag("legacy"));
+    if (native) {
+        DeviceProgram p = resident_program(arch, c, "BinaryNgDeviceOperation::ProgramFactory", a, compute);
+        // Only the cores that hold shards work, whatever the size of the recorded worker grid.
+        p.work.cores = std::min(p.cores, shard_cores(arch, a));
+        return p;
+    }
+    const bool b_streams = !scalar && bcast.rfind("SCALAR", 0) != 0;
+    const bool half_native = resident(a) && resident(out) && !scalar && a.dtype == b.dtype && (!a.shard || a.rows() % a.shard->h == 0);
+    double reader;
+    if (half_native)
+        reader = page_read(arch, b, static_cast<double>(b.tile_bytes()));
+    else {
+        const bool dram = in_dram(a) || (!scalar && in_dram(b));
+        reader = page_read(arch, dram, page_bytes(a)) + (scalar ? 0 : k.second_operand);
+    }
+    if (bcast.rfind("ROW", 0) == 0 || bcast.rfind("COL", 0) == 0) reader += k.bcast_fill;
+    std::vector<const TensorDesc*> reads;
+    if (!half_native) reads.push_back(&a);
+    if (!scalar) reads.push_back(&b);
+    DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute, streaming), reads);
+    whole_grid(p, arch, c);
+    if (scalar) p.circular_buffers.push_back(buffer("scalar", static_cast<std::int64_t>(page_bytes(a)), 1));
+    if (bcast != "NONE" && !scalar) p.circular_buffers.push_back(buffer("broadcast", b.tile_bytes()));
+    Phase& phase = p.work.classes[0].phases[0];
+    if (!scalar && !same_tiles(a, b) && in_dram(b) && b_streams) {
+        // A broadcast operand is re-read for every output tile; one with a single page keeps a single bank busy.
+        const double pages = static_cast<double>(pages_of(out));
+        phase.shared.dram_read_bytes += pages * static_cast<double>(b.tile_bytes()) - static_cast<double>(b.bytes());
+        const double b_pages = static_cast<double>(std::max<std::int64_t>(1, pages_of(b)));
+        phase.shared.hot_bank_bytes = pages * static_cast<double>(b.tile_bytes()) / std::min<double>(b_pages, arch.dram_banks);
+    }
     return p;
-  }
-  const bool b_streams = !scalar && bcast.rfind("SCALAR", 0) != 0;
-  const bool half_native = resident(a) && resident(out) && !scalar && a.dtype == b.dtype && (!a.shard || a.rows() % a.shard->h == 0);
-  double reader;
-  if (half_native) reader = page_read(arch, b, static_cast<double>(b.tile_bytes()));
-  else {
-    const bool dram = in_dram(a) || (!scalar && in_dram(b));
-    reader = page_read(arch, dram, page_bytes(a)) + (scalar ? 0 : k.second_operand);
-  }
-  if (bcast.rfind("ROW", 0) == 0 || bcast.rfind("COL", 0) == 0) reader += k.bcast_fill;
-  std::vector<const TensorDesc*> reads;
-  if (!half_native) reads.push_back(&a);
-  if (!scalar) reads.push_back(&b);
-  DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute, streaming), reads);
-  whole_grid(p, arch, c);
-  if (scalar) p.circular_buffers.push_back(buffer("scalar", static_cast<std::int64_t>(page_bytes(a)), 1));
-  if (bcast != "NONE" && !scalar) p.circular_buffers.push_back(buffer("broadcast", b.tile_bytes()));
-  Phase& phase = p.work.classes[0].phases[0];
-  if (!scalar && !same_tiles(a, b) && in_dram(b) && b_streams) {
-    // A broadcast operand is re-read for every output tile; one with a single page keeps a single bank busy.
-    const double pages = static_cast<double>(pages_of(out));
-    phase.shared.dram_read_bytes += pages * static_cast<double>(b.tile_bytes()) - static_cast<double>(b.bytes());
-    const double b_pages = static_cast<double>(std::max<std::int64_t>(1, pages_of(b)));
-    phase.shared.hot_bank_bytes = pages * static_cast<double>(b.tile_bytes()) / std::min<double>(b_pages, arch.dram_banks);
-  }
-  return p;
 }
 
 /// Normalisation with given statistics: input, mean, variance and optional scale and shift stream together.
 DeviceProgram plan_batch_norm(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& a = c.inputs[0];
-  const double extra = static_cast<double>(c.inputs.size() - 1);
-  const double compute = (extra + 1) * copy_tile(arch, a) + sfpu(arch, "RSQRT", false);
-  DeviceProgram p = tile_stream(arch, c, "BatchNormOperation::BatchNormFactory", page_read(arch, a, page_bytes(a)) + extra * arch.k.second_operand, compute, {&a});
-  p.circular_buffers = {{"operands", 18 * a.tile_bytes()}};
-  whole_grid(p, arch, c);
-  return p;
+    const TensorDesc& a = c.inputs[0];
+    const double extra = static_cast<double>(c.inputs.size() - 1);
+    const double compute = (extra + 1) * copy_tile(arch, a) + sfpu(arch, "RSQRT", false);
+    DeviceProgram p = tile_stream(
+        arch, c, "BatchNormOperation::BatchNormFactory", page_read(arch, a, page_bytes(a)) + extra * arch.k.second_operand, compute, {&a});
+    p.circular_buffers = {{"operands", 18 * a.tile_bytes()}};
+    whole_grid(p, arch, c);
+    return p;
 }
 
 DeviceProgram plan_ternary(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& a = c.inputs[0];
-  double reader = page_read(arch, a, page_bytes(a));
-  std::vector<const TensorDesc*> reads;
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, c.inputs.size()); ++i) {
-    if (i) reader += arch.k.second_operand;
-    reads.push_back(&c.inputs[i]);
-  }
-  const double compute = copy_tile(arch, a) + arch.k.sfpu_scale * 100 + static_cast<double>(reads.size() - 1) * static_cast<double>(a.tile_bytes()) / arch.k.unpack_two_rate;
-  DeviceProgram p = tile_stream(arch, c, "TernaryProgramFactory", reader, compute, reads);
-  whole_grid(p, arch, c);
-  return p;
+    const TensorDesc& a = c.inputs[0];
+    double reader = page_read(arch, a, page_bytes(a));
+    std::vector<const TensorDesc*> reads;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, c.inputs.size()); ++i) {
+        if (i) reader += arch.k.second_operand;
+        reads.push_back(&c.inputs[i]);
+    }
+    const double compute = copy_tile(arch, a) + arch.k.sfpu_scale * 100 +
+                           static_cast<double>(reads.size() - 1) * static_cast<double>(a.tile_bytes()) / arch.k.unpack_two_rate;
+    DeviceProgram p = tile_stream(arch, c, "TernaryProgramFactory", reader, compute, reads);
+    whole_grid(p, arch, c);
+    return p;
 }
 
 /// Any op that only writes its output (full, zeros, arange).
@@ -207,7 +294,8 @@ DeviceProgram plan_fill(const Arch& arch, const OpConfig& c) { return tile_strea
 
 }  // namespace
 
-const std::vector<PlanRow> kEltwisePlans = {{"unary", plan_unary},     {"binary", plan_binary}, {"ternary", plan_ternary}, {"typecast", plan_typecast},
-                                            {"copy", plan_copy},       {"clone", plan_copy},    {"fill", plan_fill},    {"batch_norm", plan_batch_norm}};
+const std::vector<PlanRow> kEltwisePlans = {
+    {"unary", plan_unary}, {"binary", plan_binary}, {"ternary", plan_ternary}, {"typecast", plan_typecast},
+    {"copy", plan_copy},   {"clone", plan_copy},    {"fill", plan_fill},       {"batch_norm", plan_batch_norm}};
 
 }  // namespace ttnn_shim::strategy

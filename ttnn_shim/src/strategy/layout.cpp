@@ -4,177 +4,199 @@
 namespace ttnn_shim::strategy {
 namespace {
 
-double compute_tilize(const Arch& arch, std::int64_t width_tiles) { return arch.k.tilize_block + arch.k.tilize_tile * static_cast<double>(width_tiles); }
-double compute_untilize(const Arch& arch, std::int64_t width_tiles) { return arch.k.untilize_block + arch.k.untilize_tile * static_cast<double>(width_tiles); }
+double compute_tilize(const Arch& arch, std::int64_t width_tiles) {
+    return arch.k.tilize_block + arch.k.tilize_tile * static_cast<double>(width_tiles);
+}
+double compute_untilize(const Arch& arch, std::int64_t width_tiles) {
+    return arch.k.untilize_block + arch.k.untilize_tile * static_cast<double>(width_tiles);
+}
 
 double traffic(const TensorDesc& t) { return in_dram(t) ? static_cast<double>(t.bytes()) : 0; }
 
 /// In place on shards: compute only.
-DeviceProgram resident_blocks(const Arch& arch, const OpConfig& c, const char* factory, const TensorDesc& t, double per_block, double start) {
-  const Shard s = shard_of(arch, t);
-  Phase phase;
-  phase.items = ceil_div(s.h, 32);
-  phase.stages.push_back({Unit::Compute, per_block, 0, 2});
-  phase.extra_cycles = start;
-  return one_phase(factory, arch, static_cast<int>(c.integer("core_count", shard_cores(arch, t))), std::move(phase), true, true);
+DeviceProgram resident_blocks(
+    const Arch& arch, const OpConfig& c, const char* factory, const TensorDesc& t, double per_block, double start) {
+    const Shard s = shard_of(arch, t);
+    Phase phase;
+    phase.items = ceil_div(s.h, 32);
+    phase.stages.push_back({Unit::Compute, per_block, 0, 2});
+    phase.extra_cycles = start;
+    return one_phase(factory, arch, static_cast<int>(c.integer("core_count", shard_cores(arch, t))), std::move(phase), true, true);
 }
 
 DeviceProgram plan_tilize(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  if (resident(in) && resident(out)) {
-    const Shard s = shard_of(arch, in);
-    return resident_blocks(arch, c, "TilizeMultiCoreShardedProgramFactory", in, compute_tilize(arch, ceil_div(s.w, 32)), k.tilize_start);
-  }
-  const std::int64_t w = ceil_div(out.width(), 32), blocks = ceil_div(out.rows(), 32);
-  std::int64_t per_core = 1;
-  const int cores = split_blocks(arch, c, blocks, per_core);
-  Phase phase;
-  phase.items = per_core;
-  phase.coupling = k.stage_exponent;
-  const double stick = static_cast<double>(in.stick_bytes());
-  phase.stages = {{Unit::Reader, resident(in) ? 0 : 32 * (k.stick_issue + stick * k.stick_byte), in_dram(in) ? k.read_dram : k.read_l1, 2},
-                  {Unit::Compute, compute_tilize(arch, w), 0, 2},
-                  {Unit::Writer, static_cast<double>(w) * k.write_barrier, 0, 2}};
-  phase.shared.dram_read_bytes = traffic(in);
-  phase.shared.dram_write_bytes = traffic(out);
-  if (in_dram(in)) phase.shared.dram_requests = static_cast<double>(in.rows());
-  DeviceProgram p = one_phase("TilizeMultiCoreDefaultProgramFactory", arch, cores, std::move(phase), true, false);
-  p.circular_buffers = {{"in", w * in.tile_bytes()}, {"out", w * out.tile_bytes()}};
-  return p;
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    if (resident(in) && resident(out)) {
+        const Shard s = shard_of(arch, in);
+        return resident_blocks(
+            arch, c, "TilizeMultiCoreShardedProgramFactory", in, compute_tilize(arch, ceil_div(s.w, 32)), k.tilize_start);
+    }
+    const std::int64_t w = ceil_div(out.width(), 32), blocks = ceil_div(out.rows(), 32);
+    std::int64_t per_core = 1;
+    const int cores = split_blocks(arch, c, blocks, per_core);
+    Phase phase;
+    phase.items = per_core;
+    phase.coupling = k.stage_exponent;
+    const double stick = static_cast<double>(in.stick_bytes());
+    phase.stages = {
+        {Unit::Reader, resident(in) ? 0 : 32 * (k.stick_issue + stick * k.stick_byte), in_dram(in) ? k.read_dram : k.read_l1, 2},
+        {Unit::Compute, compute_tilize(arch, w), 0, 2},
+        {Unit::Writer, static_cast<double>(w) * k.write_barrier, 0, 2}};
+    phase.shared.dram_read_bytes = traffic(in);
+    phase.shared.dram_write_bytes = traffic(out);
+    if (in_dram(in)) phase.shared.dram_requests = static_cast<double>(in.rows());
+    DeviceProgram p = one_phase("TilizeMultiCoreDefaultProgramFactory", arch, cores, std::move(phase), true, false);
+    p.circular_buffers = {{"in", w * in.tile_bytes()}, {"out", w * out.tile_bytes()}};
+    return p;
 }
 
 /// TTNN splits wide rows over cores too once a row has more than 32 tiles.
 bool split_2d(const OpConfig& c, std::int64_t width_tiles, std::int64_t height_tiles) {
-  if (c.has("blocks_2d")) return c.flag("blocks_2d");
-  if (c.text("selector") == "table") return width_tiles > 32 && width_tiles > height_tiles;
-  return width_tiles > 32 && (height_tiles > 32 || width_tiles > height_tiles);
+    if (c.has("blocks_2d")) return c.flag("blocks_2d");
+    if (c.text("selector") == "table") return width_tiles > 32 && width_tiles > height_tiles;
+    return width_tiles > 32 && (height_tiles > 32 || width_tiles > height_tiles);
 }
 
 DeviceProgram plan_tilize_padded(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  std::int64_t w = ceil_div(out.width(), 32);
-  const std::int64_t blocks = ceil_div(out.rows(), 32);
-  // Valid rows of one image and of its padded form: what a block of 32 rows really reads.
-  const std::int64_t in_h = in.padded.size() > 1 ? in.padded[in.padded.size() - 2] : 1, out_h = out.padded.size() > 1 ? out.padded[out.padded.size() - 2] : 32;
-  const double valid_share = static_cast<double>(std::min(in.rows(), out.rows())) / static_cast<double>(out.rows());
-  double stick = static_cast<double>(in.stick_bytes());
-  std::int64_t units = blocks, per_core = 1;
-  int cores;
-  double padded_row_bytes = static_cast<double>(out.width()) * out.element_bytes();
-  const char* factory = "TilizeWithValPaddingMultiCoreDefaultFactory";
-  if (split_2d(c, w, blocks)) {
-    units = blocks * w;
-    stick = std::min(stick, 32 * in.element_bytes());
-    padded_row_bytes = 32 * out.element_bytes();
-    w = 1;
-    factory = "TilizeWithValPaddingMultiCoreBlockInterleavedFactory";
-  }
-  cores = split_blocks(arch, c, units, per_core);
-  const double valid = (blocks == 1 || in_h == out_h || out.rows() == 32) ? std::min<double>(32, static_cast<double>(in_h)) : 32 * std::min(1.0, valid_share * 1.02);
-  const double pad_words = std::max(0.0, (padded_row_bytes - stick) * valid / 4) + (32 - valid) * padded_row_bytes / 4;
-  Phase phase;
-  phase.items = per_core;
-  phase.coupling = 2;
-  phase.stages = {{Unit::Reader, valid * (page_read(arch, in, stick) - k.read_loop) + pad_words * k.pad_word, 0, 2},
-                  {Unit::Compute, compute_tilize(arch, w), 0, 2},
-                  {Unit::Writer, static_cast<double>(w) * k.write_barrier, 0, 2}};
-  phase.shared.dram_read_bytes = traffic(in);
-  phase.shared.dram_write_bytes = traffic(out);
-  DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, false);
-  p.circular_buffers = {{"in", w * out.tile_bytes()}, {"out", w * out.tile_bytes()}};
-  return p;
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    std::int64_t w = ceil_div(out.width(), 32);
+    const std::int64_t blocks = ceil_div(out.rows(), 32);
+    // Valid rows of one image and of its padded form: what a block of 32 rows really reads.
+    const std::int64_t in_h = in.padded.size() > 1 ? in.padded[in.padded.size() - 2] : 1,
+                       out_h = out.padded.size() > 1 ? out.padded[out.padded.size() - 2] : 32;
+    const double valid_share = static_cast<double>(std::min(in.rows(), out.rows())) / static_cast<double>(out.rows());
+    double stick = static_cast<double>(in.stick_bytes());
+    std::int64_t units = blocks, per_core = 1;
+    int cores;
+    double padded_row_bytes = static_cast<double>(out.width()) * out.element_bytes();
+    const char* factory = "TilizeWithValPaddingMultiCoreDefaultFactory";
+    if (split_2d(c, w, blocks)) {
+        units = blocks * w;
+        stick = std::min(stick, 32 * in.element_bytes());
+        padded_row_bytes = 32 * out.element_bytes();
+        w = 1;
+        factory = "TilizeWithValPaddingMultiCoreBlockInterleavedFactory";
+    }
+    cores = split_blocks(arch, c, units, per_core);
+    const double valid = (blocks == 1 || in_h == out_h || out.rows() == 32) ? std::min<double>(32, static_cast<double>(in_h))
+                                                                            : 32 * std::min(1.0, valid_share * 1.02);
+    const double pad_words = std::max(0.0, (padded_row_bytes - stick) * valid / 4) + (32 - valid) * padded_row_bytes / 4;
+    Phase phase;
+    phase.items = per_core;
+    phase.coupling = 2;
+    phase.stages = {
+        {Unit::Reader, valid * (page_read(arch, in, stick) - k.read_loop) + pad_words * k.pad_word, 0, 2},
+        {Unit::Compute, compute_tilize(arch, w), 0, 2},
+        {Unit::Writer, static_cast<double>(w) * k.write_barrier, 0, 2}};
+    phase.shared.dram_read_bytes = traffic(in);
+    phase.shared.dram_write_bytes = traffic(out);
+    DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, false);
+    p.circular_buffers = {{"in", w * out.tile_bytes()}, {"out", w * out.tile_bytes()}};
+    return p;
 }
 
 DeviceProgram plan_untilize(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  if (resident(in) && resident(out)) {
-    const Shard s = shard_of(arch, in);
-    return resident_blocks(arch, c, "UntilizeMultiCoreInputAndOutputShardTypeAndShardSpecIdenticalProgramFactory", in, compute_untilize(arch, ceil_div(s.w, 32)), k.untilize_start);
-  }
-  std::int64_t w = ceil_div(in.width(), 32);
-  const std::int64_t blocks = ceil_div(in.rows(), 32);
-  std::int64_t per_core = 1;
-  // 0.81.1 generates the kernel: all cores get work, wide rows are cut when there are fewer row blocks than cores.
-  const bool generated = !resident(in) && c.text("selector") != "table";
-  std::int64_t cut = 1;
-  if (generated)
-    for (std::int64_t s = 2; s * blocks <= arch.cores() && s <= w; ++s) if (w % s == 0) cut = s;
-  int cores = generated ? split_cores(arch, c, blocks * cut) : split_blocks(arch, c, blocks, per_core);
-  if (generated) {
-    per_core = ceil_div(blocks * cut, cores);
-    w /= cut;
-  }
-  if (resident(in)) {
-    cores = shard_cores(arch, in);
-    per_core = ceil_div(shard_of(arch, in).h, 32);
-  }
-  Phase phase;
-  phase.items = per_core;
-  phase.coupling = k.stage_exponent;
-  const double stick = static_cast<double>(out.stick_bytes()) / static_cast<double>(cut);
-  phase.stages = {{Unit::Reader, resident(in) ? 0 : static_cast<double>(w) * page_read(arch, in, static_cast<double>(in.tile_bytes())), 0, 2},
-                  {Unit::Compute, compute_untilize(arch, w), 0, 2},
-                  {Unit::Writer, 32 * (k.stick_write + stick * k.stick_write_byte), 0, 2}};
-  phase.shared.dram_read_bytes = resident(in) ? 0 : traffic(in);
-  phase.shared.dram_write_bytes = traffic(out);
-  if (in_dram(out)) phase.shared.dram_requests = static_cast<double>(out.rows());
-  DeviceProgram p = one_phase(resident(in) ? "UntilizeMultiCoreInputShardedProgramFactory" : generated ? "UntilizeCodegenProgramFactory" : "UntilizeMultiCoreProgramFactory", arch, cores, std::move(phase), true, false);
-  const std::int64_t deep = generated ? 2 : 1;
-  p.circular_buffers = {{"in", deep * w * in.tile_bytes()}, {"out", deep * w * out.tile_bytes()}};
-  return p;
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    if (resident(in) && resident(out)) {
+        const Shard s = shard_of(arch, in);
+        return resident_blocks(
+            arch, c, "UntilizeMultiCoreInputAndOutputShardTypeAndShardSpecIdenticalProgramFactory", in,
+            compute_untilize(arch, ceil_div(s.w, 32)), k.untilize_start);
+    }
+    std::int64_t w = ceil_div(in.width(), 32);
+    const std::int64_t blocks = ceil_div(in.rows(), 32);
+    std::int64_t per_core = 1;
+    // 0.81.1 generates the kernel: all cores get work, wide rows are cut when there are fewer row blocks than cores.
+    const bool generated = !resident(in) && c.text("selector") != "table";
+    std::int64_t cut = 1;
+    if (generated)
+        for (std::int64_t s = 2; s * blocks <= arch.cores() && s <= w; ++s)
+            if (w % s == 0) cut = s;
+    int cores = generated ? split_cores(arch, c, blocks * cut) : split_blocks(arch, c, blocks, per_core);
+    if (generated) {
+        per_core = ceil_div(blocks * cut, cores);
+        w /= cut;
+    }
+    if (resident(in)) {
+        cores = shard_cores(arch, in);
+        per_core = ceil_div(shard_of(arch, in).h, 32);
+    }
+    Phase phase;
+    phase.items = per_core;
+    phase.coupling = k.stage_exponent;
+    const double stick = static_cast<double>(out.stick_bytes()) / static_cast<double>(cut);
+    phase.stages = {
+        {Unit::Reader, resident(in) ? 0 : static_cast<double>(w) * page_read(arch, in, static_cast<double>(in.tile_bytes())), 0, 2},
+        {Unit::Compute, compute_untilize(arch, w), 0, 2},
+        {Unit::Writer, 32 * (k.stick_write + stick * k.stick_write_byte), 0, 2}};
+    phase.shared.dram_read_bytes = resident(in) ? 0 : traffic(in);
+    phase.shared.dram_write_bytes = traffic(out);
+    if (in_dram(out)) phase.shared.dram_requests = static_cast<double>(out.rows());
+    DeviceProgram p = one_phase(
+        resident(in) ? "UntilizeMultiCoreInputShardedProgramFactory"
+        : generated  ? "UntilizeCodegenProgramFactory"
+                     : "UntilizeMultiCoreProgramFactory",
+        arch, cores, std::move(phase), true, false);
+    const std::int64_t deep = generated ? 2 : 1;
+    p.circular_buffers = {{"in", deep * w * in.tile_bytes()}, {"out", deep * w * out.tile_bytes()}};
+    return p;
 }
 
 DeviceProgram plan_untilize_unpad(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  std::int64_t w = ceil_div(in.width(), 32);
-  const std::int64_t blocks = ceil_div(in.rows(), 32);
-  std::int64_t units = blocks, per_core = 1;
-  double stick = static_cast<double>(out.stick_bytes());
-  const char* factory = "UntilizeWithUnpaddingMultiCoreInterleavedProgramFactory";
-  if (!resident(in) && split_2d(c, w, blocks)) {
-    units = blocks * w;
-    stick = std::min(stick, 32 * out.element_bytes());
-    w = 1;
-    factory = "UntilizeWithUnpaddingMultiCoreBlockInterleavedProgramFactory";
-  }
-  int cores = split_blocks(arch, c, units, per_core);
-  if (resident(in)) {
-    const Shard s = shard_of(arch, in);
-    cores = shard_cores(arch, in);
-    per_core = ceil_div(s.h, 32);
-    w = ceil_div(s.w, 32);
-    stick = std::min(stick, static_cast<double>(s.w) * out.element_bytes());
-    factory = "UntilizeWithUnpaddingMultiCoreShardedProgramFactory";
-  }
-  const double valid = std::min(32.0, 32.0 * static_cast<double>(out.rows()) / static_cast<double>(std::max<std::int64_t>(1, in.rows())) * 1.0);
-  const double rows = blocks <= per_core * cores && blocks == 1 ? static_cast<double>(std::min<std::int64_t>(32, out.rows())) : std::max(valid, 1.0);
-  Phase phase;
-  phase.items = per_core;
-  phase.coupling = k.stage_exponent;
-  // Every stick is written and acknowledged before the next.
-  phase.stages = {{Unit::Reader, resident(in) ? 0 : static_cast<double>(w) * page_read(arch, in, static_cast<double>(in.tile_bytes())), 0, 2},
-                  {Unit::Compute, compute_untilize(arch, w), 0, 2},
-                  {Unit::Writer, resident(out) ? rows * stick / k.local_copy_rate : rows * (k.write_barrier + k.read_dram_byte * stick), 0, 2}};
-  phase.shared.dram_read_bytes = resident(in) ? 0 : traffic(in);
-  phase.shared.dram_write_bytes = traffic(out);
-  DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, resident(in) && resident(out));
-  p.circular_buffers = {{"in", w * in.tile_bytes()}, {"out", w * out.tile_bytes()}};
-  return p;
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    std::int64_t w = ceil_div(in.width(), 32);
+    const std::int64_t blocks = ceil_div(in.rows(), 32);
+    std::int64_t units = blocks, per_core = 1;
+    double stick = static_cast<double>(out.stick_bytes());
+    const char* factory = "UntilizeWithUnpaddingMultiCoreInterleavedProgramFactory";
+    if (!resident(in) && split_2d(c, w, blocks)) {
+        units = blocks * w;
+        stick = std::min(stick, 32 * out.element_bytes());
+        w = 1;
+        factory = "UntilizeWithUnpaddingMultiCoreBlockInterleavedProgramFactory";
+    }
+    int cores = split_blocks(arch, c, units, per_core);
+    if (resident(in)) {
+        const Shard s = shard_of(arch, in);
+        cores = shard_cores(arch, in);
+        per_core = ceil_div(s.h, 32);
+        w = ceil_div(s.w, 32);
+        stick = std::min(stick, static_cast<double>(s.w) * out.element_bytes());
+        factory = "UntilizeWithUnpaddingMultiCoreShardedProgramFactory";
+    }
+    const double valid =
+        std::min(32.0, 32.0 * static_cast<double>(out.rows()) / static_cast<double>(std::max<std::int64_t>(1, in.rows())) * 1.0);
+    const double rows =
+        blocks <= per_core * cores && blocks == 1 ? static_cast<double>(std::min<std::int64_t>(32, out.rows())) : std::max(valid, 1.0);
+    Phase phase;
+    phase.items = per_core;
+    phase.coupling = k.stage_exponent;
+    // Every stick is written and acknowledged before the next.
+    phase.stages = {
+        {Unit::Reader, resident(in) ? 0 : static_cast<double>(w) * page_read(arch, in, static_cast<double>(in.tile_bytes())), 0, 2},
+        {Unit::Compute, compute_untilize(arch, w), 0, 2},
+        {Unit::Writer, resident(out) ? rows * stick / k.local_copy_rate : rows * (k.write_barrier + k.read_dram_byte * stick), 0, 2}};
+    phase.shared.dram_read_bytes = resident(in) ? 0 : traffic(in);
+    phase.shared.dram_write_bytes = traffic(out);
+    DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, resident(in) && resident(out));
+    p.circular_buffers = {{"in", w * in.tile_bytes()}, {"out", w * out.tile_bytes()}};
+    return p;
 }
 
 }  // namespace
 
-const std::vector<PlanRow> kLayoutPlans = {{"tilize", plan_tilize},
-                                           {"tilize_with_val_padding", plan_tilize_padded},
-                                           {"untilize", plan_untilize},
-                                           {"untilize_with_unpadding", plan_untilize_unpad}};
+const std::vector<PlanRow> kLayoutPlans = {
+    {"tilize", plan_tilize},
+    {"tilize_with_val_padding", plan_tilize_padded},
+    {"untilize", plan_untilize},
+    {"untilize_with_unpadding", plan_untilize_unpad}};
 
 }  // namespace ttnn_shim::strategy

@@ -1,4 +1,5 @@
-// Matmul time: sender cores read a block and multicast it (in series), all cores multiply, the output is written at the end of each output block.
+// Matmul time: sender cores read a block and multicast it (in series), all cores multiply, the output is written at the end of each output
+// block.
 #include <numeric>
 
 #include "strategy/matmul_config.hpp"
@@ -7,161 +8,167 @@ namespace ttnn_shim::strategy {
 namespace {
 
 struct BlockTimes {
-  double data = 0;   ///< sender of one K block: read, multicast, handshake
-  double math = 0;   ///< matrix engine on one K block
-  double ideal = 0;  ///< FPU cycles of the block at one MVMUL per cycle
+    double data = 0;   ///< sender of one K block: read, multicast, handshake
+    double math = 0;   ///< matrix engine on one K block
+    double ideal = 0;  ///< FPU cycles of the block at one MVMUL per cycle
 };
 
 /// Matrix engine on a block of h x w output tiles, depth kb. `overlap`: NoC traffic lands in L1 meanwhile and slows the SrcA unpacker.
 double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, bool overlap, double& ideal) {
-  const Constants& k = arch.k;
-  const double sh = static_cast<double>(p.sub_h), sw = static_cast<double>(p.sub_w), kb = static_cast<double>(p.block_k);
-  const double n_a = sw >= sh ? sh * sw : sw, n_b = sw >= sh ? sh : sh * sw;
-  const double rate_a = k.unpack_a_rate * (overlap ? k.unpack_overlap : 1);
-  const double unpack = n_a * static_cast<double>(c.inputs[1].tile_bytes()) / rate_a + n_b * static_cast<double>(c.inputs[0].tile_bytes()) / k.unpack_b_rate;
-  const double fpu = sh * sw * (16.0 * phases(c) * k.fpu_overhead + k.mac_overhead);
-  const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
-  ideal = static_cast<double>(p.block_h * p.block_w) * kb * 16.0 * phases(c);
-  const double pack = k.subblock_min + k.subblock_pack * (sh * sw - 1);
-  return subblocks * std::max(kb * std::max(unpack, fpu) + k.subblock_sync + k.subblock_tile * (sh * sw - 1), pack) + k.mm_block_end;
+    const Constants& k = arch.k;
+    const double sh = static_cast<double>(p.sub_h), sw = static_cast<double>(p.sub_w), kb = static_cast<double>(p.block_k);
+    const double n_a = sw >= sh ? sh * sw : sw, n_b = sw >= sh ? sh : sh * sw;
+    const double rate_a = k.unpack_a_rate * (overlap ? k.unpack_overlap : 1);
+    const double unpack = n_a * static_cast<double>(c.inputs[1].tile_bytes()) / rate_a +
+                          n_b * static_cast<double>(c.inputs[0].tile_bytes()) / k.unpack_b_rate;
+    const double fpu = sh * sw * (16.0 * phases(c) * k.fpu_overhead + k.mac_overhead);
+    const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
+    ideal = static_cast<double>(p.block_h * p.block_w) * kb * 16.0 * phases(c);
+    const double pack = k.subblock_min + k.subblock_pack * (sh * sw - 1);
+    return subblocks * std::max(kb * std::max(unpack, fpu) + k.subblock_sync + k.subblock_tile * (sh * sw - 1), pack) + k.mm_block_end;
 }
 
-/// One core fetches a block of `rows` runs of `run` consecutive tiles, `stride` tiles apart, from interleaved memory. The stride decides how many banks serve it.
+/// One core fetches a block of `rows` runs of `run` consecutive tiles, `stride` tiles apart, from interleaved memory. The stride decides
+/// how many banks serve it.
 double fetch(const Arch& arch, const TensorDesc& t, std::int64_t rows, std::int64_t run, std::int64_t stride) {
-  const double bytes = static_cast<double>(t.tile_bytes());
-  double rate = arch.k.mm_read_rate;
-  if (in_dram(t)) {
-    std::int64_t banks = arch.dram_banks, step = std::gcd(stride, banks);
-    const std::int64_t starts = std::min(rows, banks / step);          // different banks that runs begin on, `step` apart
-    const std::int64_t hit = std::min(banks, starts * std::min(run, rows > 1 ? step : banks));
-    rate = std::min(rate, static_cast<double>(hit) * arch.k.hot_bank_rate / arch.clock_ghz);
-  }
-  return static_cast<double>(rows * run) * std::max(arch.k.mm_issue, bytes / rate);
+    const double bytes = static_cast<double>(t.tile_bytes());
+    double rate = arch.k.mm_read_rate;
+    if (in_dram(t)) {
+        std::int64_t banks = arch.dram_banks, step = std::gcd(stride, banks);
+        const std::int64_t starts = std::min(rows, banks / step);  // different banks that runs begin on, `step` apart
+        const std::int64_t hit = std::min(banks, starts * std::min(run, rows > 1 ? step : banks));
+        rate = std::min(rate, static_cast<double>(hit) * arch.k.hot_bank_rate / arch.clock_ghz);
+    }
+    return static_cast<double>(rows * run) * std::max(arch.k.mm_issue, bytes / rate);
 }
 /// Multicast of a block. Wide destination rectangles (1-D programs on much of the grid) run at a fraction of the rate.
 double multicast(const Arch& arch, double tiles, double bytes, int destinations) {
-  constexpr int kWide = 40;
-  return tiles * bytes / (arch.k.mm_mcast_rate * (destinations > kWide ? arch.k.mm_mcast_1d : 1));
+    constexpr int kWide = 40;
+    return tiles * bytes / (arch.k.mm_mcast_rate * (destinations > kWide ? arch.k.mm_mcast_1d : 1));
 }
 
 /// DRAM-side time per K block of the whole program's reads.
 double sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, const MatmulProgram& p, double& slack) {
-  const Constants& k = arch.k;
-  const double t0 = static_cast<double>(c.inputs[0].tile_bytes()), t1 = static_cast<double>(c.inputs[1].tile_bytes());
-  const double n0 = static_cast<double>(p.block_h * p.block_k), n1 = static_cast<double>(p.block_w * p.block_k);
-  const bool local0 = resident(c.inputs[0]);
-  const double fetch0 = fetch(arch, c.inputs[0], p.block_h, p.block_k, s.k), fetch1 = fetch(arch, c.inputs[1], p.block_k, p.block_w, s.n);
-  double in0 = 0, in1 = 0;
-  switch (p.kind) {
-    case MatmulKind::Mcast2D:
-      in1 = fetch1 + multicast(arch, n1, t1, p.grid_y) + k.mm_handshake;
-      in0 = local0 ? multicast(arch, n0, t0, p.grid_x) + k.mm_handshake_local : fetch0 + multicast(arch, n0, t0, p.grid_x) + k.mm_handshake;
-      break;
-    case MatmulKind::Mcast1DIn0:
-      in1 = fetch1 + k.mm_handshake / 2;
-      in0 = local0 ? multicast(arch, n0, t0, p.cores) + k.mm_handshake_local : fetch0 + multicast(arch, n0, t0, p.cores) + k.mm_handshake;
-      break;
-    case MatmulKind::Mcast1DIn1:
-      in1 = fetch1 + multicast(arch, n1, t1, p.cores) + k.mm_handshake;
-      in0 = local0 ? 0 : fetch0 + k.mm_handshake / 2;
-      break;
-    case MatmulKind::DramSharded:
-      in1 = n1 * t1 * p.cores / (arch.dram_banks * k.dram_peak_bank * k.dram_sharded_efficiency) * arch.clock_ghz;
-      in0 = multicast(arch, n0, t0, p.cores) + k.mm_handshake_local;
-      break;
-    default:
-      in1 = fetch1 + k.mm_handshake / 2;
-      in0 = fetch0 + k.mm_handshake / 2;
-  }
-  slack = std::max(0.0, in0 - in1);  // the core that fetches in1 also writes the output
-  return std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1));
+    const Constants& k = arch.k;
+    const double t0 = static_cast<double>(c.inputs[0].tile_bytes()), t1 = static_cast<double>(c.inputs[1].tile_bytes());
+    const double n0 = static_cast<double>(p.block_h * p.block_k), n1 = static_cast<double>(p.block_w * p.block_k);
+    const bool local0 = resident(c.inputs[0]);
+    const double fetch0 = fetch(arch, c.inputs[0], p.block_h, p.block_k, s.k), fetch1 = fetch(arch, c.inputs[1], p.block_k, p.block_w, s.n);
+    double in0 = 0, in1 = 0;
+    switch (p.kind) {
+        case MatmulKind::Mcast2D:
+            in1 = fetch1 + multicast(arch, n1, t1, p.grid_y) + k.mm_handshake;
+            in0 = local0 ? multicast(arch, n0, t0, p.grid_x) + k.mm_handshake_local
+                         : fetch0 + multicast(arch, n0, t0, p.grid_x) + k.mm_handshake;
+            break;
+        case MatmulKind::Mcast1DIn0:
+            in1 = fetch1 + k.mm_handshake / 2;
+            in0 = local0 ? multicast(arch, n0, t0, p.cores) + k.mm_handshake_local
+                         : fetch0 + multicast(arch, n0, t0, p.cores) + k.mm_handshake;
+            break;
+        case MatmulKind::Mcast1DIn1:
+            in1 = fetch1 + multicast(arch, n1, t1, p.cores) + k.mm_handshake;
+            in0 = local0 ? 0 : fetch0 + k.mm_handshake / 2;
+            break;
+        case MatmulKind::DramSharded:
+            in1 = n1 * t1 * p.cores / (arch.dram_banks * k.dram_peak_bank * k.dram_sharded_efficiency) * arch.clock_ghz;
+            in0 = multicast(arch, n0, t0, p.cores) + k.mm_handshake_local;
+            break;
+        default: in1 = fetch1 + k.mm_handshake / 2; in0 = fetch0 + k.mm_handshake / 2;
+    }
+    slack = std::max(0.0, in0 - in1);  // the core that fetches in1 also writes the output
+    return std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1));
 }
 
 DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, const MatmulProgram& p) {
-  const Constants& k = arch.k;
-  const TensorDesc& out = c.outputs[0];
-  const std::int64_t k_blocks = ceil_div(s.k, p.block_k);
-  const std::int64_t out_blocks = std::max<std::int64_t>(1, (p.m / std::max<std::int64_t>(1, p.block_h)) * (p.n / std::max<std::int64_t>(1, p.block_w)));
-  const std::int64_t rounds = out_blocks * p.batch;
-  BlockTimes t;
-  double slack = 0;
-  t.data = sender_time(arch, c, s, p, slack);
-  const bool single_block = k_blocks == 1;
-  t.math = math_block(arch, c, p, !single_block, t.ideal);
+    const Constants& k = arch.k;
+    const TensorDesc& out = c.outputs[0];
+    const std::int64_t k_blocks = ceil_div(s.k, p.block_k);
+    const std::int64_t out_blocks =
+        std::max<std::int64_t>(1, (p.m / std::max<std::int64_t>(1, p.block_h)) * (p.n / std::max<std::int64_t>(1, p.block_w)));
+    const std::int64_t rounds = out_blocks * p.batch;
+    BlockTimes t;
+    double slack = 0;
+    t.data = sender_time(arch, c, s, p, slack);
+    const bool single_block = k_blocks == 1;
+    t.math = math_block(arch, c, p, !single_block, t.ideal);
 
-  DeviceProgram program;
-  program.factory = factory_name(p.kind);
-  program.cores = p.cores;
-  program.grid_x = p.grid_x;
-  program.grid_y = p.grid_y;
-  if (!p.grid_x) set_grid(program, arch);
-  program.circular_buffers = matmul_buffers(c, s, p);
+    DeviceProgram program;
+    program.factory = factory_name(p.kind);
+    program.cores = p.cores;
+    program.grid_x = p.grid_x;
+    program.grid_y = p.grid_y;
+    if (!p.grid_x) set_grid(program, arch);
+    program.circular_buffers = matmul_buffers(c, s, p);
 
-  Phase phase;
-  phase.items = k_blocks;
-  phase.repeat = rounds;
-  phase.coupling = k.mm_coupling;
-  phase.stages = {{Unit::Sender, t.data, 0, 2}, {Unit::Compute, t.math, 0, 2}};
-  if (!resident(c.inputs[0])) add_dram(phase.shared, c.inputs[0], static_cast<double>(s.m * s.k * s.batch * c.inputs[0].tile_bytes()), false);
-  // Bytes that leave DRAM: multicast operands once, operands that each core reads for itself once per core.
-  if (p.kind == MatmulKind::Mcast1DIn1) phase.shared.dram_read_bytes /= run_efficiency(arch, p.block_k);  // every core walks its own rows of A in short runs
-  add_dram(phase.shared, c.inputs[1], static_cast<double>(s.k * s.n * (s.b_batched ? s.batch : 1) * c.inputs[1].tile_bytes()), false);
+    Phase phase;
+    phase.items = k_blocks;
+    phase.repeat = rounds;
+    phase.coupling = k.mm_coupling;
+    phase.stages = {{Unit::Sender, t.data, 0, 2}, {Unit::Compute, t.math, 0, 2}};
+    if (!resident(c.inputs[0]))
+        add_dram(phase.shared, c.inputs[0], static_cast<double>(s.m * s.k * s.batch * c.inputs[0].tile_bytes()), false);
+    // Bytes that leave DRAM: multicast operands once, operands that each core reads for itself once per core.
+    if (p.kind == MatmulKind::Mcast1DIn1)
+        phase.shared.dram_read_bytes /= run_efficiency(arch, p.block_k);  // every core walks its own rows of A in short runs
+    add_dram(phase.shared, c.inputs[1], static_cast<double>(s.k * s.n * (s.b_batched ? s.batch : 1) * c.inputs[1].tile_bytes()), false);
 
-  // Un-overlapped output write: what is left of a block's output when its last K block ends.
-  double tail = 0;
-  if (!resident(out)) {
-    const double one_d = p.kind == MatmulKind::Mcast2D ? 1 : k.mm_write_1d;
-    const double block_bytes = static_cast<double>(p.block_h * p.block_w * out.tile_bytes());
-    const double all = block_bytes * std::min<double>(p.cores, static_cast<double>(s.m * s.n) * static_cast<double>(s.batch));
-    // DRAM: all cores together walk the banks in step; L1: each core for itself.
-    const double write = std::max(in_dram(out) ? all / (k.mm_write_rate * one_d) : 0.0, block_bytes / k.write_core_rate);
-    const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
-    tail = std::max(write - t.math * (1 - 1 / subblocks), write / subblocks);
-    if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
-  }
-  phase.extra_cycles = k.mm_fill;
-  // Between rounds the writer has the time that the other operand's sender still needs.
-  const double exposed = std::max(0.0, tail - slack * static_cast<double>(k_blocks));
-  phase.round_cycles = (tail + exposed * static_cast<double>(rounds - 1)) / static_cast<double>(rounds);
-  program.work.cores = p.cores;
-  program.work.has_compute = true;
-  program.work.sharded = resident(c.inputs[0]) && resident(out);
-  program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.ideal;
-  program.work.total_math_cycles = static_cast<double>(s.batch * s.m * s.n * s.k) * 16.0 * phases(c);
-  sim::Engine engine(arch);
-  program.work.math_window_cycles = static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill + static_cast<double>(rounds - 1) * exposed;
-  program.work.tail_cycles = tail;
-  program.work.classes.push_back({p.cores, {std::move(phase)}});
-  return program;
+    // Un-overlapped output write: what is left of a block's output when its last K block ends.
+    double tail = 0;
+    if (!resident(out)) {
+        const double one_d = p.kind == MatmulKind::Mcast2D ? 1 : k.mm_write_1d;
+        const double block_bytes = static_cast<double>(p.block_h * p.block_w * out.tile_bytes());
+        const double all = block_bytes * std::min<double>(p.cores, static_cast<double>(s.m * s.n) * static_cast<double>(s.batch));
+        // DRAM: all cores together walk the banks in step; L1: each core for itself.
+        const double write = std::max(in_dram(out) ? all / (k.mm_write_rate * one_d) : 0.0, block_bytes / k.write_core_rate);
+        const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
+        tail = std::max(write - t.math * (1 - 1 / subblocks), write / subblocks);
+        if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
+    }
+    phase.extra_cycles = k.mm_fill;
+    // Between rounds the writer has the time that the other operand's sender still needs.
+    const double exposed = std::max(0.0, tail - slack * static_cast<double>(k_blocks));
+    phase.round_cycles = (tail + exposed * static_cast<double>(rounds - 1)) / static_cast<double>(rounds);
+    program.work.cores = p.cores;
+    program.work.has_compute = true;
+    program.work.sharded = resident(c.inputs[0]) && resident(out);
+    program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.ideal;
+    program.work.total_math_cycles = static_cast<double>(s.batch * s.m * s.n * s.k) * 16.0 * phases(c);
+    sim::Engine engine(arch);
+    program.work.math_window_cycles =
+        static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill + static_cast<double>(rounds - 1) * exposed;
+    program.work.tail_cycles = tail;
+    program.work.classes.push_back({p.cores, {std::move(phase)}});
+    return program;
 }
 
 DeviceProgram plan_matmul(const Arch& arch, const OpConfig& c) {
-  const MatmulShape s = matmul_shape(c);
-  return build(arch, c, s, select_matmul(arch, c, s));
+    const MatmulShape s = matmul_shape(c);
+    return build(arch, c, s, select_matmul(arch, c, s));
 }
 
 /// minimal_matmul: blocks are handed from core to core instead of being multicast; M blocks over rows, N blocks over columns.
 DeviceProgram plan_minimal(const Arch& arch, const OpConfig& c) {
-  MatmulShape s = matmul_shape(c);
-  MatmulProgram p;
-  p.kind = MatmulKind::Mcast2D;
-  const std::int64_t bm = c.integer("M_block_size", 8), bn = c.integer("N_block_size", 8), bk = c.integer("K_block_size", 8);
-  p.m = ceil_div(s.m, arch.grid_y);
-  p.n = ceil_div(s.n, arch.grid_x);
-  p.block_h = std::min(p.m, bm);
-  p.block_w = std::min(p.n, bn);
-  p.block_k = std::min(bk, s.k);
-  pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, false, p.sub_h, p.sub_w);
-  p.cores = arch.cores();
-  p.grid_x = arch.grid_x;
-  p.grid_y = arch.grid_y;
-  DeviceProgram program = build(arch, c, s, p);
-  program.factory = "MinimalMatmulProgramFactory";
-  // Store and forward along the line of cores: the last core starts a whole chain later, and each block pays one more handshake.
-  const double hops = arch.grid_x + arch.grid_y - 2;
-  program.work.classes[0].phases[0].stages[0].cycles += arch.k.mm_handshake;
-  program.work.extra_cycles += hops * arch.k.mm_handshake_local;
-  return program;
+    MatmulShape s = matmul_shape(c);
+    MatmulProgram p;
+    p.kind = MatmulKind::Mcast2D;
+    const std::int64_t bm = c.integer("M_block_size", 8), bn = c.integer("N_block_size", 8), bk = c.integer("K_block_size", 8);
+    p.m = ceil_div(s.m, arch.grid_y);
+    p.n = ceil_div(s.n, arch.grid_x);
+    p.block_h = std::min(p.m, bm);
+    p.block_w = std::min(p.n, bn);
+    p.block_k = std::min(bk, s.k);
+    pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, false, p.sub_h, p.sub_w);
+    p.cores = arch.cores();
+    p.grid_x = arch.grid_x;
+    p.grid_y = arch.grid_y;
+    DeviceProgram program = build(arch, c, s, p);
+    program.factory = "MinimalMatmulProgramFactory";
+    // Store and forward along the line of cores: the last core starts a whole chain later, and each block pays one more handshake.
+    const double hops = arch.grid_x + arch.grid_y - 2;
+    program.work.classes[0].phases[0].stages[0].cycles += arch.k.mm_handshake;
+    program.work.extra_cycles += hops * arch.k.mm_handshake_local;
+    return program;
 }
 
 }  // namespace

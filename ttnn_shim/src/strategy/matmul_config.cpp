@@ -7,252 +7,285 @@
 namespace ttnn_shim::strategy {
 namespace {
 
-constexpr std::array<std::pair<int, int>, 20> kSubblocks = {{{4, 2}, {2, 4}, {8, 1}, {1, 8}, {7, 1}, {1, 7}, {3, 2}, {2, 3}, {6, 1}, {1, 6},
-                                                             {5, 1}, {1, 5}, {2, 2}, {4, 1}, {1, 4}, {3, 1}, {1, 3}, {2, 1}, {1, 2}, {1, 1}}};
+constexpr std::array<std::pair<int, int>, 20> kSubblocks = {{{4, 2}, {2, 4}, {8, 1}, {1, 8}, {7, 1}, {1, 7}, {3, 2},
+                                                             {2, 3}, {6, 1}, {1, 6}, {5, 1}, {1, 5}, {2, 2}, {4, 1},
+                                                             {1, 4}, {3, 1}, {1, 3}, {2, 1}, {1, 2}, {1, 1}}};
 
 /// Circular buffers of a multicast matmul: in0 and in1 blocks doubled, output block and its intermediate.
 std::int64_t fit_bytes(const OpConfig& c, std::int64_t h, std::int64_t w, std::int64_t k) {
-  const std::int64_t t0 = c.inputs[0].tile_bytes(), t1 = c.inputs[1].tile_bytes(), to = c.outputs[0].tile_bytes();
-  const std::int64_t interm = c.compute.fp32_dest_acc ? 4096 : 2048;
-  return 2 * h * k * t0 + 2 * w * k * t1 + h * w * to + h * w * interm;
+    const std::int64_t t0 = c.inputs[0].tile_bytes(), t1 = c.inputs[1].tile_bytes(), to = c.outputs[0].tile_bytes();
+    const std::int64_t interm = c.compute.fp32_dest_acc ? 4096 : 2048;
+    return 2 * h * k * t0 + 2 * w * k * t1 + h * w * to + h * w * interm;
 }
 
 /// L1 that the selector counts on: the older one looked at the core less its reserved start, 0.81.1 at what the allocator hands out.
-std::int64_t l1_limit(const Arch& arch, const OpConfig& c) { return c.text("selector") == "table" ? arch.l1_core_bytes - arch.l1_reserved_bytes : arch.l1_bytes; }
-bool fits(const Arch& arch, const OpConfig& c, std::int64_t h, std::int64_t w, std::int64_t k) { return fit_bytes(c, h, w, k) < l1_limit(arch, c); }
+std::int64_t l1_limit(const Arch& arch, const OpConfig& c) {
+    return c.text("selector") == "table" ? arch.l1_core_bytes - arch.l1_reserved_bytes : arch.l1_bytes;
+}
+bool fits(const Arch& arch, const OpConfig& c, std::int64_t h, std::int64_t w, std::int64_t k) {
+    return fit_bytes(c, h, w, k) < l1_limit(arch, c);
+}
 
 /// Shrink the program until its buffers fit: the measured tables split the output block, 0.81.1 cuts in0_block_w.
 void fit_l1(const Arch& arch, const OpConfig& c, bool table_era, MatmulProgram& p) {
-  p.block_h = p.m;
-  p.block_w = p.n;
-  if (fits(arch, c, p.m, p.n, p.block_k)) return;
-  if (table_era) {
-    std::int64_t best = 0;
-    double squareness = 0;
-    for (std::int64_t h = p.m; h >= 1; --h) {
-      if (p.m % h) continue;
-      for (std::int64_t w = p.n; w >= 1; --w) {
-        if (p.n % w || !fits(arch, c, h, w, p.block_k)) continue;
-        const double square = static_cast<double>(std::min(h, w)) / static_cast<double>(std::max(h, w));
-        if (h * w > best || (h * w == best && square >= squareness)) { best = h * w; squareness = square; p.block_h = h; p.block_w = w; }
-      }
+    p.block_h = p.m;
+    p.block_w = p.n;
+    if (fits(arch, c, p.m, p.n, p.block_k)) return;
+    if (table_era) {
+        std::int64_t best = 0;
+        double squareness = 0;
+        for (std::int64_t h = p.m; h >= 1; --h) {
+            if (p.m % h) continue;
+            for (std::int64_t w = p.n; w >= 1; --w) {
+                if (p.n % w || !fits(arch, c, h, w, p.block_k)) continue;
+                const double square = static_cast<double>(std::min(h, w)) / static_cast<double>(std::max(h, w));
+                if (h * w > best || (h * w == best && square >= squareness)) {
+                    best = h * w;
+                    squareness = square;
+                    p.block_h = h;
+                    p.block_w = w;
+                }
+            }
+        }
+        if (best) return;
     }
-    if (best) return;
-  }
-  const std::int64_t k0 = p.block_k;
-  for (std::int64_t k = k0; k >= 1; --k)
-    if (k0 % k == 0 && fits(arch, c, p.m, p.n, k)) { p.block_k = k; return; }
-  p.block_k = 1;
-  // Last resort of every version: one row of tiles at a time.
-  for (std::int64_t h = p.m; h >= 1; --h)
-    for (std::int64_t w = p.n; w >= 1; --w)
-      if (p.m % h == 0 && p.n % w == 0 && fits(arch, c, h, w, 1)) { p.block_h = h; p.block_w = w; return; }
-  throw std::invalid_argument("matmul: a single output tile with K block 1 does not fit L1");
+    const std::int64_t k0 = p.block_k;
+    for (std::int64_t k = k0; k >= 1; --k)
+        if (k0 % k == 0 && fits(arch, c, p.m, p.n, k)) {
+            p.block_k = k;
+            return;
+        }
+    p.block_k = 1;
+    // Last resort of every version: one row of tiles at a time.
+    for (std::int64_t h = p.m; h >= 1; --h)
+        for (std::int64_t w = p.n; w >= 1; --w)
+            if (p.m % h == 0 && p.n % w == 0 && fits(arch, c, h, w, 1)) {
+                p.block_h = h;
+                p.block_w = w;
+                return;
+            }
+    throw std::invalid_argument("matmul: a single output tile with K block 1 does not fit L1");
 }
 
 MatmulProgram from_config(const Arch& arch, const OpConfig& c, const MatmulShape& s, const std::string& name) {
-  MatmulProgram p;
-  p.block_k = std::max<std::int64_t>(1, c.integer("in0_block_w", 1));
-  p.m = c.integer("per_core_M", s.m);
-  p.n = c.integer("per_core_N", s.n);
-  if (s.k % p.block_k && c.text("selector") != "table") throw std::invalid_argument("matmul: in0_block_w " + std::to_string(p.block_k) + " does not divide K of " + std::to_string(s.k) + " tiles");
-  p.block_h = c.integer("out_block_h", p.m);
-  p.block_w = c.integer("out_block_w", p.n);
-  p.sub_h = c.integer("out_subblock_h", 1);
-  p.sub_w = c.integer("out_subblock_w", 1);
-  const std::int64_t my = ceil_div(s.m, p.m), nx = ceil_div(s.n, p.n);
-  if (name.find("1D") != std::string::npos) {
-    p.kind = c.flag("mcast_in0", true) ? MatmulKind::Mcast1DIn0 : MatmulKind::Mcast1DIn1;
-    p.cores = static_cast<int>(my * nx);
-    p.batch = s.batch;
-  } else if (name.find("DRAMSharded") != std::string::npos) {
-    p.kind = MatmulKind::DramSharded;
-    p.cores = arch.dram_banks;
-    p.m = s.m;
-    p.n = ceil_div(s.n, p.cores);
-    p.block_h = p.m;
-    p.block_w = p.n;
-    p.batch = 1;
-  } else if (name.find("MultiCast") != std::string::npos) {
-    p.kind = MatmulKind::Mcast2D;
-    p.cores = static_cast<int>(my * nx);
-    p.grid_x = static_cast<int>(nx);
-    p.grid_y = static_cast<int>(my);
-    p.batch = s.batch;
-  } else {
-    p.kind = MatmulKind::Reuse;
-    const std::int64_t blocks = s.batch * my * nx;
-    p.cores = static_cast<int>(std::min<std::int64_t>(blocks, arch.cores()));
-    p.batch = ceil_div(blocks, p.cores);
-  }
-  return p;
+    MatmulProgram p;
+    p.block_k = std::max<std::int64_t>(1, c.integer("in0_block_w", 1));
+    p.m = c.integer("per_core_M", s.m);
+    p.n = c.integer("per_core_N", s.n);
+    if (s.k % p.block_k && c.text("selector") != "table")
+        throw std::invalid_argument(
+            "matmul: in0_block_w " + std::to_string(p.block_k) + " does not divide K of " + std::to_string(s.k) + " tiles");
+    p.block_h = c.integer("out_block_h", p.m);
+    p.block_w = c.integer("out_block_w", p.n);
+    p.sub_h = c.integer("out_subblock_h", 1);
+    p.sub_w = c.integer("out_subblock_w", 1);
+    const std::int64_t my = ceil_div(s.m, p.m), nx = ceil_div(s.n, p.n);
+    if (name.find("1D") != std::string::npos) {
+        p.kind = c.flag("mcast_in0", true) ? MatmulKind::Mcast1DIn0 : MatmulKind::Mcast1DIn1;
+        p.cores = static_cast<int>(my * nx);
+        p.batch = s.batch;
+    } else if (name.find("DRAMSharded") != std::string::npos) {
+        p.kind = MatmulKind::DramSharded;
+        p.cores = arch.dram_banks;
+        p.m = s.m;
+        p.n = ceil_div(s.n, p.cores);
+        p.block_h = p.m;
+        p.block_w = p.n;
+        p.batch = 1;
+    } else if (name.find("MultiCast") != std::string::npos) {
+        p.kind = MatmulKind::Mcast2D;
+        p.cores = static_cast<int>(my * nx);
+        p.grid_x = static_cast<int>(nx);
+        p.grid_y = static_cast<int>(my);
+        p.batch = s.batch;
+    } else {
+        p.kind = MatmulKind::Reuse;
+        const std::int64_t blocks = s.batch * my * nx;
+        p.cores = static_cast<int>(std::min<std::int64_t>(blocks, arch.cores()));
+        p.batch = ceil_div(blocks, p.cores);
+    }
+    return p;
 }
 
 MatmulProgram select_sharded(const Arch& arch, const OpConfig& c, const MatmulShape& s) {
-  const TensorDesc& a = c.inputs[0];
-  const Shard shard = shard_of(arch, a);
-  MatmulProgram p;
-  p.batch = s.batch;
-  if (a.memory == MemoryLayout::WidthSharded) {
-    p.kind = MatmulKind::Mcast1DIn0;
-    p.m = s.m;
-    p.n = ceil_div(s.n, shard.cores);
-    p.block_k = std::gcd(shard.w / 32, s.k);
-    p.cores = shard.cores;
-  } else if (a.memory == MemoryLayout::HeightSharded) {
-    p.kind = MatmulKind::Mcast1DIn1;
-    p.m = ceil_div(shard.h, 32);
-    p.n = s.n;
-    p.block_k = s.k;
-    p.cores = static_cast<int>(ceil_div(s.m, p.m));
-  } else {
-    p.kind = MatmulKind::Mcast2D;
-    p.m = ceil_div(shard.h, 32);
-    p.grid_x = static_cast<int>(std::max<std::int64_t>(1, ceil_div(a.width(), shard.w)));
-    p.grid_y = static_cast<int>(ceil_div(s.m, p.m));
-    p.n = ceil_div(s.n, p.grid_x);
-    p.block_k = std::gcd(shard.w / 32, s.k);
-    p.cores = p.grid_x * p.grid_y;
-  }
-  p.block_k = std::max<std::int64_t>(1, p.block_k);
-  p.block_h = p.m;
-  p.block_w = p.n;
-  if (a.memory == MemoryLayout::HeightSharded) {
-    // The shards of A and of the output occupy L1 too; B is multicast again for every output block.
-    const std::int64_t taken = p.m * p.block_k * a.tile_bytes() + (resident(c.outputs[0]) ? p.m * p.n * c.outputs[0].tile_bytes() : 0);
-    while (p.block_h > 1 && fit_bytes(c, p.block_h, p.n, p.block_k) >= l1_limit(arch, c) - taken) {
-      --p.block_h;
-      while (p.m % p.block_h) --p.block_h;
+    const TensorDesc& a = c.inputs[0];
+    const Shard shard = shard_of(arch, a);
+    MatmulProgram p;
+    p.batch = s.batch;
+    if (a.memory == MemoryLayout::WidthSharded) {
+        p.kind = MatmulKind::Mcast1DIn0;
+        p.m = s.m;
+        p.n = ceil_div(s.n, shard.cores);
+        p.block_k = std::gcd(shard.w / 32, s.k);
+        p.cores = shard.cores;
+    } else if (a.memory == MemoryLayout::HeightSharded) {
+        p.kind = MatmulKind::Mcast1DIn1;
+        p.m = ceil_div(shard.h, 32);
+        p.n = s.n;
+        p.block_k = s.k;
+        p.cores = static_cast<int>(ceil_div(s.m, p.m));
+    } else {
+        p.kind = MatmulKind::Mcast2D;
+        p.m = ceil_div(shard.h, 32);
+        p.grid_x = static_cast<int>(std::max<std::int64_t>(1, ceil_div(a.width(), shard.w)));
+        p.grid_y = static_cast<int>(ceil_div(s.m, p.m));
+        p.n = ceil_div(s.n, p.grid_x);
+        p.block_k = std::gcd(shard.w / 32, s.k);
+        p.cores = p.grid_x * p.grid_y;
     }
-  }
-  return p;
+    p.block_k = std::max<std::int64_t>(1, p.block_k);
+    p.block_h = p.m;
+    p.block_w = p.n;
+    if (a.memory == MemoryLayout::HeightSharded) {
+        // The shards of A and of the output occupy L1 too; B is multicast again for every output block.
+        const std::int64_t taken = p.m * p.block_k * a.tile_bytes() + (resident(c.outputs[0]) ? p.m * p.n * c.outputs[0].tile_bytes() : 0);
+        while (p.block_h > 1 && fit_bytes(c, p.block_h, p.n, p.block_k) >= l1_limit(arch, c) - taken) {
+            --p.block_h;
+            while (p.m % p.block_h) --p.block_h;
+        }
+    }
+    return p;
 }
 
 MatmulProgram mcast_1d(const Arch& arch, const MatmulShape& s, bool in0, std::int64_t block_k) {
-  MatmulProgram p;
-  p.kind = in0 ? MatmulKind::Mcast1DIn0 : MatmulKind::Mcast1DIn1;
-  p.m = in0 ? s.m : ceil_div(s.m, arch.cores());
-  p.n = in0 ? ceil_div(s.n, arch.cores()) : s.n;
-  p.cores = static_cast<int>(in0 ? ceil_div(s.n, p.n) : ceil_div(s.m, p.m));
-  p.block_k = s.k % block_k == 0 ? block_k : 1;
-  p.batch = s.batch;
-  return p;
+    MatmulProgram p;
+    p.kind = in0 ? MatmulKind::Mcast1DIn0 : MatmulKind::Mcast1DIn1;
+    p.m = in0 ? s.m : ceil_div(s.m, arch.cores());
+    p.n = in0 ? ceil_div(s.n, arch.cores()) : s.n;
+    p.cores = static_cast<int>(in0 ? ceil_div(s.n, p.n) : ceil_div(s.m, p.m));
+    p.block_k = s.k % block_k == 0 ? block_k : 1;
+    p.batch = s.batch;
+    return p;
 }
 
 MatmulProgram select_interleaved(const Arch& arch, const OpConfig& c, const MatmulShape& s, bool table_era) {
-  const TensorDesc& a = c.inputs[0];
-  const TensorDesc& b = c.inputs[1];
-  const std::int64_t block_k = s.k % 2 == 0 ? 2 : 1;
-  const bool narrow = std::max(s.m, s.n) > 8 * std::min(s.m, s.n) || s.m == 1 || s.n == 1;
-  if (narrow) return mcast_1d(arch, s, s.n > s.m, block_k);
-  std::int64_t factor = 0;
-  for (std::int64_t f : {16, 8, 4, 2})
-    if (fits(arch, c, f, f, block_k)) { factor = f; break; }
-  if (!factor) factor = 1;
-  const std::int64_t ny = ceil_div(s.m, factor), nx = ceil_div(s.n, factor);
-  const bool in_range = !(ny == 1 && nx == 1) && ny <= arch.grid_y && nx <= arch.grid_x;
-  // The older selector settles 1-D from the blocks of the square factor; 0.81.1 looks at the spread over the grid first.
-  if (table_era || !in_dram(a) || !in_dram(b)) {
-    if (ny == 1 && nx == 1 && s.batch > 1) return mcast_1d(arch, s, s.n >= s.m, block_k);
-    if (in_range && ny == 1) return mcast_1d(arch, s, true, block_k);
-    if (in_range && nx == 1) return mcast_1d(arch, s, false, block_k);
-  }
-  MatmulProgram p;
-  p.kind = MatmulKind::Mcast2D;
-  p.batch = s.batch;
-  p.m = ceil_div(s.m, arch.grid_y);
-  p.n = ceil_div(s.n, arch.grid_x);
-  p.block_k = s.k % arch.grid_x == 0 ? s.k / arch.grid_x : 1;
-  p.grid_y = static_cast<int>(ceil_div(s.m, p.m));
-  p.grid_x = static_cast<int>(ceil_div(s.n, p.n));
-  p.cores = p.grid_x * p.grid_y;
-  return p;
+    const TensorDesc& a = c.inputs[0];
+    const TensorDesc& b = c.inputs[1];
+    const std::int64_t block_k = s.k % 2 == 0 ? 2 : 1;
+    const bool narrow = std::max(s.m, s.n) > 8 * std::min(s.m, s.n) || s.m == 1 || s.n == 1;
+    if (narrow) return mcast_1d(arch, s, s.n > s.m, block_k);
+    std::int64_t factor = 0;
+    for (std::int64_t f : {16, 8, 4, 2})
+        if (fits(arch, c, f, f, block_k)) {
+            factor = f;
+            break;
+        }
+    if (!factor) factor = 1;
+    const std::int64_t ny = ceil_div(s.m, factor), nx = ceil_div(s.n, factor);
+    const bool in_range = !(ny == 1 && nx == 1) && ny <= arch.grid_y && nx <= arch.grid_x;
+    // The older selector settles 1-D from the blocks of the square factor; 0.81.1 looks at the spread over the grid first.
+    if (table_era || !in_dram(a) || !in_dram(b)) {
+        if (ny == 1 && nx == 1 && s.batch > 1) return mcast_1d(arch, s, s.n >= s.m, block_k);
+        if (in_range && ny == 1) return mcast_1d(arch, s, true, block_k);
+        if (in_range && nx == 1) return mcast_1d(arch, s, false, block_k);
+    }
+    MatmulProgram p;
+    p.kind = MatmulKind::Mcast2D;
+    p.batch = s.batch;
+    p.m = ceil_div(s.m, arch.grid_y);
+    p.n = ceil_div(s.n, arch.grid_x);
+    p.block_k = s.k % arch.grid_x == 0 ? s.k / arch.grid_x : 1;
+    p.grid_y = static_cast<int>(ceil_div(s.m, p.m));
+    p.grid_x = static_cast<int>(ceil_div(s.n, p.n));
+    p.cores = p.grid_x * p.grid_y;
+    return p;
 }
 
 }  // namespace
 
 void pick_subblock(std::int64_t h, std::int64_t w, bool fp32_dest, bool full_width, std::int64_t& sub_h, std::int64_t& sub_w) {
-  for (const auto& [sh, sw] : kSubblocks) {
-    if (h % sh || w % sw || (fp32_dest && sh * sw > 4)) continue;
-    if (full_width && !(sw == w || (sh == 1 && sw == 1))) continue;  // a sharded output wants whole rows
-    sub_h = full_width && sw == w ? 1 : sh;
-    sub_w = sw;
-    return;
-  }
-  sub_h = sub_w = 1;
+    for (const auto& [sh, sw] : kSubblocks) {
+        if (h % sh || w % sw || (fp32_dest && sh * sw > 4)) continue;
+        if (full_width && !(sw == w || (sh == 1 && sw == 1))) continue;  // a sharded output wants whole rows
+        sub_h = full_width && sw == w ? 1 : sh;
+        sub_w = sw;
+        return;
+    }
+    sub_h = sub_w = 1;
 }
 
 MatmulShape matmul_shape(const OpConfig& c) {
-  if (c.inputs.size() < 2) throw std::invalid_argument("op '" + c.op + "': needs two inputs");
-  const TensorDesc& a = c.inputs[0];
-  const TensorDesc& b = c.inputs[1];
-  if (a.padded.empty() || b.padded.empty()) throw std::invalid_argument("op '" + c.op + "': an input has no shape");
-  auto tail = [](const TensorDesc& t, std::size_t from_end) { return t.padded.size() > from_end ? t.padded[t.padded.size() - 1 - from_end] : 1; };
-  auto batch = [](const TensorDesc& t) {
-    std::int64_t n = 1;
-    for (std::size_t i = 0; i + 2 < t.padded.size(); ++i) n *= t.padded[i];
-    return n;
-  };
-  MatmulShape s;
-  const bool ta = c.flag("transpose_a"), tb = c.flag("transpose_b");
-  s.m = ceil_div(tail(a, ta ? 0 : 1), 32);
-  s.k = ceil_div(tail(a, ta ? 1 : 0), 32);
-  s.n = ceil_div(tail(b, tb ? 1 : 0), 32);
-  const std::int64_t kb = ceil_div(tail(b, tb ? 0 : 1), 32), ba = batch(a), bb = batch(b);
-  s.b_batched = bb > 1;
-  s.batch = std::max(ba, bb);
-  if (s.k != kb && c.text("selector") != "table") throw std::invalid_argument("op '" + c.op + "': inner dimensions differ (" + std::to_string(s.k) + " and " + std::to_string(kb) + " tiles)");
-  s.k = std::max(s.k, kb) == kb ? kb : s.k;
-  // B without a batch: the batch folds into M, unless the program keeps it as a loop.
-  const bool loops = c.has("loop_batch") ? c.flag("loop_batch") : (in_l1(a) && !a.sharded());
-  if (!s.b_batched && !loops) { s.m *= ba; s.batch = 1; }
-  return s;
+    if (c.inputs.size() < 2) throw std::invalid_argument("op '" + c.op + "': needs two inputs");
+    const TensorDesc& a = c.inputs[0];
+    const TensorDesc& b = c.inputs[1];
+    if (a.padded.empty() || b.padded.empty()) throw std::invalid_argument("op '" + c.op + "': an input has no shape");
+    auto tail = [](const TensorDesc& t, std::size_t from_end) {
+        return t.padded.size() > from_end ? t.padded[t.padded.size() - 1 - from_end] : 1;
+    };
+    auto batch = [](const TensorDesc& t) {
+        std::int64_t n = 1;
+        for (std::size_t i = 0; i + 2 < t.padded.size(); ++i) n *= t.padded[i];
+        return n;
+    };
+    MatmulShape s;
+    const bool ta = c.flag("transpose_a"), tb = c.flag("transpose_b");
+    s.m = ceil_div(tail(a, ta ? 0 : 1), 32);
+    s.k = ceil_div(tail(a, ta ? 1 : 0), 32);
+    s.n = ceil_div(tail(b, tb ? 1 : 0), 32);
+    const std::int64_t kb = ceil_div(tail(b, tb ? 0 : 1), 32), ba = batch(a), bb = batch(b);
+    s.b_batched = bb > 1;
+    s.batch = std::max(ba, bb);
+    if (s.k != kb && c.text("selector") != "table")
+        throw std::invalid_argument(
+            "op '" + c.op + "': inner dimensions differ (" + std::to_string(s.k) + " and " + std::to_string(kb) + " tiles)");
+    s.k = std::max(s.k, kb) == kb ? kb : s.k;
+    // B without a batch: the batch folds into M, unless the program keeps it as a loop.
+    const bool loops = c.has("loop_batch") ? c.flag("loop_batch") : (in_l1(a) && !a.sharded());
+    if (!s.b_batched && !loops) {
+        s.m *= ba;
+        s.batch = 1;
+    }
+    return s;
 }
 
 MatmulProgram select_matmul(const Arch& arch, const OpConfig& c, const MatmulShape& s) {
-  const bool table_era = c.text("selector") == "table";
-  const std::string given = c.text("program_config");
-  MatmulProgram p;
-  bool choose_subblock = true;
-  if (!given.empty() && c.has("in0_block_w")) {
-    p = from_config(arch, c, s, given);
-    choose_subblock = !c.has("out_subblock_h");
-  } else if (resident(c.inputs[0])) p = select_sharded(arch, c, s);
-  else {
-    p = select_interleaved(arch, c, s, table_era);
-    fit_l1(arch, c, table_era, p);
-  }
-  if (p.block_h <= 0) p.block_h = p.m;
-  if (p.block_w <= 0) p.block_w = p.n;
-  if (choose_subblock) pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, resident(c.outputs[0]), p.sub_h, p.sub_w);
-  if (const auto given_cores = c.integer("core_count"); given_cores > 0) p.cores = static_cast<int>(given_cores);
-  return p;
+    const bool table_era = c.text("selector") == "table";
+    const std::string given = c.text("program_config");
+    MatmulProgram p;
+    bool choose_subblock = true;
+    if (!given.empty() && c.has("in0_block_w")) {
+        p = from_config(arch, c, s, given);
+        choose_subblock = !c.has("out_subblock_h");
+    } else if (resident(c.inputs[0]))
+        p = select_sharded(arch, c, s);
+    else {
+        p = select_interleaved(arch, c, s, table_era);
+        fit_l1(arch, c, table_era, p);
+    }
+    if (p.block_h <= 0) p.block_h = p.m;
+    if (p.block_w <= 0) p.block_w = p.n;
+    if (choose_subblock) pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, resident(c.outputs[0]), p.sub_h, p.sub_w);
+    if (const auto given_cores = c.integer("core_count"); given_cores > 0) p.cores = static_cast<int>(given_cores);
+    return p;
 }
 
 const char* factory_name(MatmulKind kind) {
-  switch (kind) {
-    case MatmulKind::Mcast2D: return "MatmulMultiCoreReuseMcast2DProgramFactory";
-    case MatmulKind::Mcast1DIn0: case MatmulKind::Mcast1DIn1: return "MatmulMultiCoreReuseMcast1DProgramFactory";
-    case MatmulKind::Reuse: return "MatmulMultiCoreReuseOptimizedProgramFactory";
-    case MatmulKind::MultiCore: return "MatmulMultiCoreProgramFactory";
-    case MatmulKind::DramSharded: return "MatmulMultiCoreReuseMultiCastDRAMShardedProgramFactory";
-  }
-  return "";
+    switch (kind) {
+        case MatmulKind::Mcast2D: return "MatmulMultiCoreReuseMcast2DProgramFactory";
+        case MatmulKind::Mcast1DIn0:
+        case MatmulKind::Mcast1DIn1: return "MatmulMultiCoreReuseMcast1DProgramFactory";
+        case MatmulKind::Reuse: return "MatmulMultiCoreReuseOptimizedProgramFactory";
+        case MatmulKind::MultiCore: return "MatmulMultiCoreProgramFactory";
+        case MatmulKind::DramSharded: return "MatmulMultiCoreReuseMultiCastDRAMShardedProgramFactory";
+    }
+    return "";
 }
 
 std::vector<CircularBuffer> matmul_buffers(const OpConfig& c, const MatmulShape& s, const MatmulProgram& p) {
-  const std::int64_t t0 = c.inputs[0].tile_bytes(), t1 = c.inputs[1].tile_bytes(), to = c.outputs[0].tile_bytes();
-  const std::int64_t blocks = ceil_div(s.k, p.block_k) * p.batch;
-  const std::int64_t deep = blocks > 1 ? 2 : 1;
-  std::vector<CircularBuffer> out;
-  if (!resident(c.inputs[0]) || p.kind != MatmulKind::Mcast1DIn1) out.push_back({"in0", deep * p.block_h * p.block_k * t0});
-  out.push_back({"in1", deep * p.block_w * p.block_k * t1});
-  const bool spill = s.k > p.block_k;
-  const std::int64_t interm = c.compute.fp32_dest_acc ? 4096 : c.compute.packer_l1_acc ? 2048 : to;  // partial sums: bfloat16 when the packer accumulates in L1
-  if (!resident(c.outputs[0])) out.push_back({"out", p.block_h * p.block_w * to});
-  if (spill && (interm != to || resident(c.outputs[0]))) out.push_back({"interm", p.block_h * p.block_w * interm});
-  if (c.inputs.size() > 2) out.push_back({"bias", p.block_w * c.inputs[2].tile_bytes()});
-  return out;
+    const std::int64_t t0 = c.inputs[0].tile_bytes(), t1 = c.inputs[1].tile_bytes(), to = c.outputs[0].tile_bytes();
+    const std::int64_t blocks = ceil_div(s.k, p.block_k) * p.batch;
+    const std::int64_t deep = blocks > 1 ? 2 : 1;
+    std::vector<CircularBuffer> out;
+    if (!resident(c.inputs[0]) || p.kind != MatmulKind::Mcast1DIn1) out.push_back({"in0", deep * p.block_h * p.block_k * t0});
+    out.push_back({"in1", deep * p.block_w * p.block_k * t1});
+    const bool spill = s.k > p.block_k;
+    const std::int64_t interm = c.compute.fp32_dest_acc   ? 4096
+                                : c.compute.packer_l1_acc ? 2048
+                                                          : to;  // partial sums: bfloat16 when the packer accumulates in L1
+    if (!resident(c.outputs[0])) out.push_back({"out", p.block_h * p.block_w * to});
+    if (spill && (interm != to || resident(c.outputs[0]))) out.push_back({"interm", p.block_h * p.block_w * interm});
+    if (c.inputs.size() > 2) out.push_back({"bias", p.block_w * c.inputs[2].tile_bytes()});
+    return out;
 }
 
 }  // namespace ttnn_shim::strategy

@@ -7,19 +7,19 @@ namespace ttnn_shim::strategy {
 enum class MatmulKind { Mcast2D, Mcast1DIn0, Mcast1DIn1, Reuse, MultiCore, DramSharded };
 
 struct MatmulShape {
-  std::int64_t batch = 1;      ///< matmuls run one after the other (or spread over cores)
-  std::int64_t m = 0, k = 0, n = 0;  ///< tiles of one of them
-  bool b_batched = false;
+    std::int64_t batch = 1;            ///< matmuls run one after the other (or spread over cores)
+    std::int64_t m = 0, k = 0, n = 0;  ///< tiles of one of them
+    bool b_batched = false;
 };
 
 struct MatmulProgram {
-  MatmulKind kind = MatmulKind::Mcast2D;
-  std::int64_t m = 0, n = 0;                   ///< output tiles per core
-  std::int64_t block_k = 1;                    ///< in0_block_w
-  std::int64_t block_h = 0, block_w = 0;       ///< output block (== m, n unless split to fit L1)
-  std::int64_t sub_h = 1, sub_w = 1;
-  int cores = 0, grid_x = 0, grid_y = 0;
-  std::int64_t batch = 1;                      ///< matmuls that one core runs one after the other
+    MatmulKind kind = MatmulKind::Mcast2D;
+    std::int64_t m = 0, n = 0;              ///< output tiles per core
+    std::int64_t block_k = 1;               ///< in0_block_w
+    std::int64_t block_h = 0, block_w = 0;  ///< output block (== m, n unless split to fit L1)
+    std::int64_t sub_h = 1, sub_w = 1;
+    int cores = 0, grid_x = 0, grid_y = 0;
+    std::int64_t batch = 1;  ///< matmuls that one core runs one after the other
 };
 
 MatmulShape matmul_shape(const OpConfig& config);

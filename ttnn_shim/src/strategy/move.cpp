@@ -1,4 +1,5 @@
-// Data movement over interleaved memory: transpose, permute, reshape, slice, concat, split, pad, repeat, upsample, grid_sample, pool, embedding.
+// Data movement over interleaved memory: transpose, permute, reshape, slice, concat, split, pad, repeat, upsample, grid_sample, pool,
+// embedding.
 #include "strategy/common.hpp"
 
 #include <stdexcept>
@@ -11,258 +12,306 @@ double page_bytes(const TensorDesc& t) { return static_cast<double>(t.layout == 
 
 /// Valid rows of the second-last dimension (logical) and its padding.
 std::int64_t height(const TensorDesc& t, bool logical) {
-  const auto& shape = logical && !t.logical.empty() ? t.logical : t.padded;
-  return shape.size() > 1 ? shape[shape.size() - 2] : 1;
+    const auto& shape = logical && !t.logical.empty() ? t.logical : t.padded;
+    return shape.size() > 1 ? shape[shape.size() - 2] : 1;
 }
 
 /// Pages copied one by one: read, barrier, write.
 DeviceProgram page_stream(const Arch& arch, const OpConfig& c, const char* factory, double read_bytes, double compute = 0) {
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  Stream s;
-  s.factory = factory;
-  s.units = pages_of(out);
-  for (std::size_t i = 1; i < c.outputs.size(); ++i) s.units += pages_of(c.outputs[i]);
-  s.page_bytes = page_bytes(out);
-  s.reader = page_read(arch, in, page_bytes(in));
-  s.compute = compute;
-  s.writer = page_write(arch, s.page_bytes);
-  add_dram(s.shared, in, read_bytes, false);
-  for (const TensorDesc& t : c.outputs) add_dram(s.shared, t, static_cast<double>(t.bytes()), true);
-  DeviceProgram p = stream(arch, c, s);
-  p.circular_buffers = {{"in", 2 * static_cast<std::int64_t>(s.page_bytes)}};
-  return p;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    Stream s;
+    s.factory = factory;
+    s.units = pages_of(out);
+    for (std::size_t i = 1; i < c.outputs.size(); ++i) s.units += pages_of(c.outputs[i]);
+    s.page_bytes = page_bytes(out);
+    s.reader = page_read(arch, in, page_bytes(in));
+    s.compute = compute;
+    s.writer = page_write(arch, s.page_bytes);
+    add_dram(s.shared, in, read_bytes, false);
+    for (const TensorDesc& t : c.outputs) add_dram(s.shared, t, static_cast<double>(t.bytes()), true);
+    DeviceProgram p = stream(arch, c, s);
+    p.circular_buffers = {{"in", 2 * static_cast<std::int64_t>(s.page_bytes)}};
+    return p;
 }
 
 /// Row-major sticks: many in flight, cost per stick on the RISC.
 DeviceProgram stick_stream(const Arch& arch, const OpConfig& c, const char* factory, bool unaligned, std::int64_t buffered) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const double stick = static_cast<double>(out.stick_bytes());
-  Stream s;
-  s.factory = factory;
-  s.units = out.rows();
-  s.page_bytes = stick;
-  s.reader = k.row_stick + k.row_stick_byte * stick + (unaligned ? k.row_unaligned : 0);
-  s.writer = k.write_stick + k.write_stick_byte * stick;
-  add_dram(s.shared, in, static_cast<double>(out.bytes()), false);
-  add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
-  DeviceProgram p = stream(arch, c, s);
-  p.circular_buffers = {{"sticks", buffered * out.stick_bytes()}};
-  return p;
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const double stick = static_cast<double>(out.stick_bytes());
+    Stream s;
+    s.factory = factory;
+    s.units = out.rows();
+    s.page_bytes = stick;
+    s.reader = k.row_stick + k.row_stick_byte * stick + (unaligned ? k.row_unaligned : 0);
+    s.writer = k.write_stick + k.write_stick_byte * stick;
+    add_dram(s.shared, in, static_cast<double>(out.bytes()), false);
+    add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
+    DeviceProgram p = stream(arch, c, s);
+    p.circular_buffers = {{"sticks", buffered * out.stick_bytes()}};
+    return p;
 }
 
 DeviceProgram plan_transpose(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const std::string dim = c.text("dim", "WH");
-  if (dim == "WH" && resident(in) && resident(out)) {
-    const Shard s = shard_of(arch, in);
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const std::string dim = c.text("dim", "WH");
+    if (dim == "WH" && resident(in) && resident(out)) {
+        const Shard s = shard_of(arch, in);
+        Phase phase;
+        phase.items = ceil_div(s.h, 32) * ceil_div(s.w, 32);
+        phase.stages.push_back({Unit::Compute, k.unary_tile, 0, 2});
+        return one_phase("TransposeWHShardedProgramFactory", arch, shard_cores(arch, in), std::move(phase), true, true);
+    }
+    if (dim == "WH") {
+        DeviceProgram p = page_stream(arch, c, "TransposeWHProgramFactory", static_cast<double>(in.bytes()), k.unary_tile);
+        p.circular_buffers.push_back(buffer("out", out.tile_bytes()));
+        return p;
+    }
+    if (dim != "HC" || in.layout == PageLayout::RowMajor)
+        return page_stream(
+            arch, c, dim == "CN" ? "TransposeCNProgramFactory" : "TransposeHCRMProgramFactory", static_cast<double>(in.bytes()));
+    // HC: each face line of 16 elements goes to another tile.
+    const int cores = static_cast<int>(c.integer("core_count", std::min<std::int64_t>(arch.cores(), std::max(in.tiles(), out.tiles()))));
+    const double valid_lines = 2.0 * static_cast<double>(in.tiles()) * 32.0 * static_cast<double>(height(in, true)) /
+                               static_cast<double>(std::max<std::int64_t>(1, height(in, false)));
+    const std::int64_t channels = in.padded.size() > 2 ? in.padded[in.padded.size() - 3] : 1;
+    const double pad_lines = out.padded.size() > 1 && height(out, false) > channels
+                                 ? 2.0 * static_cast<double>(out.tiles()) * 32.0 * static_cast<double>(height(out, false) - channels) /
+                                       static_cast<double>(height(out, false))
+                                 : 0.0;
     Phase phase;
-    phase.items = ceil_div(s.h, 32) * ceil_div(s.w, 32);
-    phase.stages.push_back({Unit::Compute, k.unary_tile, 0, 2});
-    return one_phase("TransposeWHShardedProgramFactory", arch, shard_cores(arch, in), std::move(phase), true, true);
-  }
-  if (dim == "WH") {
-    DeviceProgram p = page_stream(arch, c, "TransposeWHProgramFactory", static_cast<double>(in.bytes()), k.unary_tile);
-    p.circular_buffers.push_back(buffer("out", out.tile_bytes()));
+    phase.items = ceil_div(in.tiles(), cores);
+    phase.coupling = 2;
+    phase.stages = {
+        {Unit::Reader, page_read(arch, in, page_bytes(in)), 0, 2},
+        {Unit::Writer, valid_lines / static_cast<double>(std::max<std::int64_t>(1, in.tiles())) * k.face_line, 0, 2}};
+    phase.extra_cycles = pad_lines / cores * k.face_line;
+    add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
+    add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
+    DeviceProgram p = one_phase("TransposeHCTiledInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
+    p.circular_buffers = {{"tile", 2 * in.tile_bytes()}, {"padding", 512}};
     return p;
-  }
-  if (dim != "HC" || in.layout == PageLayout::RowMajor) return page_stream(arch, c, dim == "CN" ? "TransposeCNProgramFactory" : "TransposeHCRMProgramFactory", static_cast<double>(in.bytes()));
-  // HC: each face line of 16 elements goes to another tile.
-  const int cores = static_cast<int>(c.integer("core_count", std::min<std::int64_t>(arch.cores(), std::max(in.tiles(), out.tiles()))));
-  const double valid_lines = 2.0 * static_cast<double>(in.tiles()) * 32.0 * static_cast<double>(height(in, true)) / static_cast<double>(std::max<std::int64_t>(1, height(in, false)));
-  const std::int64_t channels = in.padded.size() > 2 ? in.padded[in.padded.size() - 3] : 1;
-  const double pad_lines = out.padded.size() > 1 && height(out, false) > channels
-                               ? 2.0 * static_cast<double>(out.tiles()) * 32.0 * static_cast<double>(height(out, false) - channels) / static_cast<double>(height(out, false)) : 0.0;
-  Phase phase;
-  phase.items = ceil_div(in.tiles(), cores);
-  phase.coupling = 2;
-  phase.stages = {{Unit::Reader, page_read(arch, in, page_bytes(in)), 0, 2},
-                  {Unit::Writer, valid_lines / static_cast<double>(std::max<std::int64_t>(1, in.tiles())) * k.face_line, 0, 2}};
-  phase.extra_cycles = pad_lines / cores * k.face_line;
-  add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
-  add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-  DeviceProgram p = one_phase("TransposeHCTiledInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
-  p.circular_buffers = {{"tile", 2 * in.tile_bytes()}, {"padding", 512}};
-  return p;
 }
 
 DeviceProgram plan_permute(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const auto dims = c.integers("dims");
-  const bool keeps_width = dims.empty() || dims.back() == static_cast<std::int64_t>(dims.size()) - 1;
-  if (in.layout == PageLayout::RowMajor && keeps_width) {
-    return page_stream(arch, c, "PermuteDeviceOperation::MultiCoreRowInvariant", static_cast<double>(in.bytes()));
-  }
-  if (in.layout == PageLayout::RowMajor) {
-    // Blocks of 32 x 32 elements through a transpose of the last and another dimension.
-    const std::int64_t x = !dims.empty() ? in.padded[static_cast<std::size_t>(dims.back())] : 1;
-    const std::int64_t w = in.width();
-    const std::int64_t blocks = in.volume() / std::max<std::int64_t>(1, x * w) * ceil_div(x, 32) * ceil_div(w, 32);
-    const int cores = split_cores(arch, c, blocks);
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const auto dims = c.integers("dims");
+    const bool keeps_width = dims.empty() || dims.back() == static_cast<std::int64_t>(dims.size()) - 1;
+    if (in.layout == PageLayout::RowMajor && keeps_width) {
+        return page_stream(arch, c, "PermuteDeviceOperation::MultiCoreRowInvariant", static_cast<double>(in.bytes()));
+    }
+    if (in.layout == PageLayout::RowMajor) {
+        // Blocks of 32 x 32 elements through a transpose of the last and another dimension.
+        const std::int64_t x = !dims.empty() ? in.padded[static_cast<std::size_t>(dims.back())] : 1;
+        const std::int64_t w = in.width();
+        const std::int64_t blocks = in.volume() / std::max<std::int64_t>(1, x * w) * ceil_div(x, 32) * ceil_div(w, 32);
+        const int cores = split_cores(arch, c, blocks);
+        Phase phase;
+        phase.items = ceil_div(blocks, cores);
+        phase.stages.push_back({Unit::Reader, k.permute_block, 0, 2});
+        add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
+        add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
+        DeviceProgram p = one_phase("PermuteDeviceOperation::MultiCoreBlockedGeneric", arch, cores, std::move(phase), true, false);
+        p.circular_buffers = {{"blocks", 6 * bytes_per_tile(in.dtype)}};
+        return p;
+    }
+    const int cores = split_cores(arch, c, std::max(in.tiles(), out.tiles()));
     Phase phase;
-    phase.items = ceil_div(blocks, cores);
-    phase.stages.push_back({Unit::Reader, k.permute_block, 0, 2});
+    phase.items = 1;
+    phase.stages.push_back(
+        {Unit::Writer,
+         static_cast<double>(ceil_div(in.tiles(), cores)) * page_read(arch, in, 2048) +
+             static_cast<double>(ceil_div(out.tiles(), cores)) * 64 * k.permute_line,
+         0, 2});
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-    DeviceProgram p = one_phase("PermuteDeviceOperation::MultiCoreBlockedGeneric", arch, cores, std::move(phase), true, false);
-    p.circular_buffers = {{"blocks", 6 * bytes_per_tile(in.dtype)}};
+    DeviceProgram p = one_phase(
+        keeps_width ? "PermuteDeviceOperation::MultiCoreTileRowInvariant" : "PermuteDeviceOperation::MultiCoreTileInvariant", arch, cores,
+        std::move(phase), !keeps_width, false);
+    p.circular_buffers = {{"tiles", 2 * in.tile_bytes()}};
     return p;
-  }
-  const int cores = split_cores(arch, c, std::max(in.tiles(), out.tiles()));
-  Phase phase;
-  phase.items = 1;
-  phase.stages.push_back({Unit::Writer, static_cast<double>(ceil_div(in.tiles(), cores)) * page_read(arch, in, 2048) + static_cast<double>(ceil_div(out.tiles(), cores)) * 64 * k.permute_line, 0, 2});
-  add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
-  add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-  DeviceProgram p = one_phase(keeps_width ? "PermuteDeviceOperation::MultiCoreTileRowInvariant" : "PermuteDeviceOperation::MultiCoreTileInvariant", arch, cores, std::move(phase), !keeps_width, false);
-  p.circular_buffers = {{"tiles", 2 * in.tile_bytes()}};
-  return p;
 }
 
 DeviceProgram plan_reshape(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  Phase phase;
-  int cores;
-  if (out.layout == PageLayout::RowMajor) {
-    cores = split_cores(arch, c, std::max(in.rows(), out.rows()));
-    phase.items = 1;
-    phase.stages.push_back({Unit::Reader, static_cast<double>(ceil_div(out.rows(), cores)) * k.reshape_row + static_cast<double>(ceil_div(in.rows(), cores)) * k.reshape_stick, 0, 2});
-  } else {
-    cores = split_cores(arch, c, out.tiles());
-    const std::int64_t h = height(out, true), w = out.logical.empty() ? out.width() : out.logical.back();
-    const std::int64_t in_w = in.logical.empty() ? in.width() : in.logical.back();
-    // Valid rows of the tiles of the busiest core (cores own contiguous runs of tiles).
-    const std::int64_t per_core = ceil_div(out.tiles(), cores), tile_w = std::max<std::int64_t>(1, ceil_div(out.width(), 32)), tile_h = std::max<std::int64_t>(1, ceil_div(h, 32));
-    std::int64_t most = 0;
-    for (std::int64_t first = 0; first < out.tiles(); first += per_core) {
-      std::int64_t valid = 0;
-      for (std::int64_t t = first; t < std::min(out.tiles(), first + per_core);) {
-        const std::int64_t row = (t / tile_w) % tile_h, run = std::min(tile_w - t % tile_w, std::min(out.tiles(), first + per_core) - t);
-        valid += run * std::min<std::int64_t>(32, h - 32 * row);
-        t += run;
-      }
-      most = std::max(most, valid);
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    Phase phase;
+    int cores;
+    if (out.layout == PageLayout::RowMajor) {
+        cores = split_cores(arch, c, std::max(in.rows(), out.rows()));
+        phase.items = 1;
+        phase.stages.push_back(
+            {Unit::Reader,
+             static_cast<double>(ceil_div(out.rows(), cores)) * k.reshape_row +
+                 static_cast<double>(ceil_div(in.rows(), cores)) * k.reshape_stick,
+             0, 2});
+    } else {
+        cores = split_cores(arch, c, out.tiles());
+        const std::int64_t h = height(out, true), w = out.logical.empty() ? out.width() : out.logical.back();
+        const std::int64_t in_w = in.logical.empty() ? in.width() : in.logical.back();
+        // Valid rows of the tiles of the busiest core (cores own contiguous runs of tiles).
+        const std::int64_t per_core = ceil_div(out.tiles(), cores), tile_w = std::max<std::int64_t>(1, ceil_div(out.width(), 32)),
+                           tile_h = std::max<std::int64_t>(1, ceil_div(h, 32));
+        std::int64_t most = 0;
+        for (std::int64_t first = 0; first < out.tiles(); first += per_core) {
+            std::int64_t valid = 0;
+            for (std::int64_t t = first; t < std::min(out.tiles(), first + per_core);) {
+                const std::int64_t row = (t / tile_w) % tile_h,
+                                   run = std::min(tile_w - t % tile_w, std::min(out.tiles(), first + per_core) - t);
+                valid += run * std::min<std::int64_t>(32, h - 32 * row);
+                t += run;
+            }
+            most = std::max(most, valid);
+        }
+        const double rows = static_cast<double>(most) / static_cast<double>(per_core);
+        const double pieces = rows * static_cast<double>(ceil_div(std::min<std::int64_t>(w, 32), 16));
+        const double pages = w == in_w ? 1.5 : rows;
+        phase.items = ceil_div(out.tiles(), cores);
+        phase.stages.push_back({Unit::Writer, k.reshape_tile + k.reshape_segment * pieces + k.reshape_page * pages, 0, 2});
     }
-    const double rows = static_cast<double>(most) / static_cast<double>(per_core);
-    const double pieces = rows * static_cast<double>(ceil_div(std::min<std::int64_t>(w, 32), 16));
-    const double pages = w == in_w ? 1.5 : rows;
-    phase.items = ceil_div(out.tiles(), cores);
-    phase.stages.push_back({Unit::Writer, k.reshape_tile + k.reshape_segment * pieces + k.reshape_page * pages, 0, 2});
-  }
-  add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
-  add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-  DeviceProgram p = one_phase(out.layout == PageLayout::RowMajor ? "ReshapeViewRMProgramFactory" : "ReshapeViewTiledProgramFactory", arch, cores, std::move(phase), false, false);
-  if (out.layout == PageLayout::Tile) p.circular_buffers = {{"page", out.tile_bytes()}, {"segment map", 32 * 32}};
-  return p;
+    add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
+    add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
+    DeviceProgram p = one_phase(
+        out.layout == PageLayout::RowMajor ? "ReshapeViewRMProgramFactory" : "ReshapeViewTiledProgramFactory", arch, cores,
+        std::move(phase), false, false);
+    if (out.layout == PageLayout::Tile) p.circular_buffers = {{"page", out.tile_bytes()}, {"segment map", 32 * 32}};
+    return p;
 }
 
 DeviceProgram plan_slice(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& out = c.outputs[0];
-  if (out.layout == PageLayout::Tile) return page_stream(arch, c, "SliceTileProgramFactory", static_cast<double>(out.bytes()));
-  return stick_stream(arch, c, "SliceRmProgramFactory", out.stick_bytes() % (in_dram(c.inputs[0]) ? arch.dram_align : arch.l1_align) != 0, 4);
+    const TensorDesc& out = c.outputs[0];
+    if (out.layout == PageLayout::Tile) return page_stream(arch, c, "SliceTileProgramFactory", static_cast<double>(out.bytes()));
+    return stick_stream(
+        arch, c, "SliceRmProgramFactory", out.stick_bytes() % (in_dram(c.inputs[0]) ? arch.dram_align : arch.l1_align) != 0, 4);
 }
 
 DeviceProgram plan_concat(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& out = c.outputs[0];
-  if (resident(c.inputs[0]) && resident(out)) {
-    const Shard s = shard_of(arch, out);
-    Phase phase;
-    phase.items = out.layout == PageLayout::Tile ? ceil_div(s.h, 32) * ceil_div(s.w, 32) : s.h;
-    phase.stages.push_back({Unit::Reader, out.layout == PageLayout::Tile ? k.concat_tile : k.row_stick, 0, 2});
-    return one_phase("ConcatS2STiledProgramFactory", arch, shard_cores(arch, out), std::move(phase), out.layout == PageLayout::Tile, true);
-  }
-  if (out.layout == PageLayout::RowMajor) return stick_stream(arch, c, "ConcatProgramFactory", false, 2);
-  return page_stream(arch, c, "ConcatProgramFactory", static_cast<double>(out.bytes()));
+    const Constants& k = arch.k;
+    const TensorDesc& out = c.outputs[0];
+    if (resident(c.inputs[0]) && resident(out)) {
+        const Shard s = shard_of(arch, out);
+        Phase phase;
+        phase.items = out.layout == PageLayout::Tile ? ceil_div(s.h, 32) * ceil_div(s.w, 32) : s.h;
+        phase.stages.push_back({Unit::Reader, out.layout == PageLayout::Tile ? k.concat_tile : k.row_stick, 0, 2});
+        return one_phase(
+            "ConcatS2STiledProgramFactory", arch, shard_cores(arch, out), std::move(phase), out.layout == PageLayout::Tile, true);
+    }
+    if (out.layout == PageLayout::RowMajor) return stick_stream(arch, c, "ConcatProgramFactory", false, 2);
+    return page_stream(arch, c, "ConcatProgramFactory", static_cast<double>(out.bytes()));
 }
 
 DeviceProgram plan_split(const Arch& arch, const OpConfig& c) {
-  return page_stream(arch, c, "SplitProgramFactory", static_cast<double>(c.inputs[0].bytes()));
+    return page_stream(arch, c, "SplitProgramFactory", static_cast<double>(c.inputs[0].bytes()));
 }
 
 DeviceProgram plan_pad(const Arch& arch, const OpConfig& c) {
-  if (c.outputs[0].layout == PageLayout::RowMajor) return stick_stream(arch, c, "PadRmReaderWriterMultiCoreDefaultProgramFactory", true, 32);
-  return page_stream(arch, c, "PadTileMulticoreProgramFactory", static_cast<double>(c.inputs[0].bytes()));
+    if (c.outputs[0].layout == PageLayout::RowMajor)
+        return stick_stream(arch, c, "PadRmReaderWriterMultiCoreDefaultProgramFactory", true, 32);
+    return page_stream(arch, c, "PadTileMulticoreProgramFactory", static_cast<double>(c.inputs[0].bytes()));
 }
 
 DeviceProgram plan_repeat(const Arch& arch, const OpConfig& c) {
-  DeviceProgram p = page_stream(arch, c, "RepeatCodegenProgramFactory", static_cast<double>(c.outputs[0].bytes()));
-  p.circular_buffers = {{"pages", 8 * static_cast<std::int64_t>(page_bytes(c.outputs[0]))}};
-  return p;
+    DeviceProgram p = page_stream(arch, c, "RepeatCodegenProgramFactory", static_cast<double>(c.outputs[0].bytes()));
+    p.circular_buffers = {{"pages", 8 * static_cast<std::int64_t>(page_bytes(c.outputs[0]))}};
+    return p;
 }
 
 DeviceProgram plan_upsample(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const double copies = static_cast<double>(out.rows()) / static_cast<double>(std::max<std::int64_t>(1, in.rows()));
-  const int cores = resident(in) ? shard_cores(arch, in) : split_cores(arch, c, in.rows());
-  Phase phase;
-  phase.items = ceil_div(in.rows(), cores);
-  phase.coupling = k.stage_exponent;
-  const double stick = static_cast<double>(out.stick_bytes());
-  phase.stages = {{Unit::Reader, resident(in) ? 0 : page_read(arch, in, stick), 0, 2}, {Unit::Writer, copies * (k.write_stick + k.write_stick_byte * stick), 0, 2}};
-  add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
-  add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-  DeviceProgram p = one_phase("UpsampleMultiCoreInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
-  p.circular_buffers = {{"sticks", 2 * out.stick_bytes()}};
-  return p;
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const double copies = static_cast<double>(out.rows()) / static_cast<double>(std::max<std::int64_t>(1, in.rows()));
+    const int cores = resident(in) ? shard_cores(arch, in) : split_cores(arch, c, in.rows());
+    Phase phase;
+    phase.items = ceil_div(in.rows(), cores);
+    phase.coupling = k.stage_exponent;
+    const double stick = static_cast<double>(out.stick_bytes());
+    phase.stages = {
+        {Unit::Reader, resident(in) ? 0 : page_read(arch, in, stick), 0, 2},
+        {Unit::Writer, copies * (k.write_stick + k.write_stick_byte * stick), 0, 2}};
+    add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
+    add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
+    DeviceProgram p = one_phase("UpsampleMultiCoreInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
+    p.circular_buffers = {{"sticks", 2 * out.stick_bytes()}};
+    return p;
 }
 
 DeviceProgram plan_grid_sample(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& image = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const TensorDesc& grid = c.inputs.size() > 1 ? c.inputs[1] : c.inputs[0];
-  const std::int64_t sticks = grid.rows();
-  const double points = static_cast<double>(out.volume()) / static_cast<double>(std::max<std::int64_t>(1, image.width() * sticks));
-  const int cores = split_cores(arch, c, sticks);
-  Phase phase;
-  phase.items = ceil_div(sticks, cores);
-  phase.stages.push_back({Unit::Reader, page_read(arch, grid, static_cast<double>(grid.stick_bytes())) + points * (page_read(arch, image, 4.0 * static_cast<double>(image.stick_bytes())) + arch.k.sample_point), 0, 2});
-  add_dram(phase.shared, image, static_cast<double>(sticks) * points * 4.0 * static_cast<double>(image.stick_bytes()), false);
-  add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-  return one_phase("GridSampleBilinearProgramFactory", arch, cores, std::move(phase), true, false);
+    const TensorDesc& image = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const TensorDesc& grid = c.inputs.size() > 1 ? c.inputs[1] : c.inputs[0];
+    const std::int64_t sticks = grid.rows();
+    const double points = static_cast<double>(out.volume()) / static_cast<double>(std::max<std::int64_t>(1, image.width() * sticks));
+    const int cores = split_cores(arch, c, sticks);
+    Phase phase;
+    phase.items = ceil_div(sticks, cores);
+    phase.stages.push_back(
+        {Unit::Reader,
+         page_read(arch, grid, static_cast<double>(grid.stick_bytes())) +
+             points * (page_read(arch, image, 4.0 * static_cast<double>(image.stick_bytes())) + arch.k.sample_point),
+         0, 2});
+    add_dram(phase.shared, image, static_cast<double>(sticks) * points * 4.0 * static_cast<double>(image.stick_bytes()), false);
+    add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
+    return one_phase("GridSampleBilinearProgramFactory", arch, cores, std::move(phase), true, false);
 }
 
 DeviceProgram plan_embedding(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& out = c.outputs[0];
-  if (c.inputs.size() < 2) throw std::invalid_argument("op 'embedding': needs indices and a table");
-  const TensorDesc& table = c.inputs[1];
-  const std::int64_t tokens = c.inputs[0].logical.empty() ? out.rows() : [&] { std::int64_t n = 1; for (auto d : c.inputs[0].logical) n *= d; return n; }();
-  // Indices in tile layout are walked by face rows of 16; in row-major layout in blocks of 32.
-  const bool fused = out.layout == PageLayout::Tile;
-  const std::int64_t block = fused ? 32 : (c.inputs[0].layout == PageLayout::Tile ? 16 : 1);
-  const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(tokens, block));
-  const int cores = split_cores(arch, c, blocks);
-  Phase phase;
-  phase.items = ceil_div(blocks, cores);
-  const double stick = static_cast<double>(table.stick_bytes());
-  phase.stages.push_back({Unit::Reader, static_cast<double>(std::min(block, tokens)) * page_read(arch, table, stick), page_read(arch, c.inputs[0], 64), 2});
-  if (fused) {
-    const std::int64_t w = ceil_div(out.width(), 32);
-    phase.stages.push_back({Unit::Compute, arch.k.tilize_block + arch.k.tilize_tile * static_cast<double>(w), 0, 2});
-    phase.stages.push_back({Unit::Writer, static_cast<double>(w) * page_write(arch, static_cast<double>(out.tile_bytes())), 0, 2});
-  }
-  add_dram(phase.shared, table, static_cast<double>(tokens) * stick, false);
-  add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-  DeviceProgram p = one_phase(fused ? "EmbeddingsFusedProgramFactory" : (block == 16 ? "EmbeddingsTilizedIndicesProgramFactory" : "EmbeddingsRMProgramFactory"), arch, cores, std::move(phase), fused, false);
-  if (fused) p.circular_buffers = {{"rows", 2 * ceil_div(out.width(), 32) * table.tile_bytes()}, {"out", 2 * ceil_div(out.width(), 32) * out.tile_bytes()}};
-  else p.circular_buffers = {{"row", static_cast<std::int64_t>(stick) * (ceil_div(blocks, cores) > 1 ? 2 : 1)}};
-  return p;
+    const TensorDesc& out = c.outputs[0];
+    if (c.inputs.size() < 2) throw std::invalid_argument("op 'embedding': needs indices and a table");
+    const TensorDesc& table = c.inputs[1];
+    const std::int64_t tokens = c.inputs[0].logical.empty() ? out.rows() : [&] {
+        std::int64_t n = 1;
+        for (auto d : c.inputs[0].logical) n *= d;
+        return n;
+    }();
+    // Indices in tile layout are walked by face rows of 16; in row-major layout in blocks of 32.
+    const bool fused = out.layout == PageLayout::Tile;
+    const std::int64_t block = fused ? 32 : (c.inputs[0].layout == PageLayout::Tile ? 16 : 1);
+    const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(tokens, block));
+    const int cores = split_cores(arch, c, blocks);
+    Phase phase;
+    phase.items = ceil_div(blocks, cores);
+    const double stick = static_cast<double>(table.stick_bytes());
+    phase.stages.push_back(
+        {Unit::Reader, static_cast<double>(std::min(block, tokens)) * page_read(arch, table, stick), page_read(arch, c.inputs[0], 64), 2});
+    if (fused) {
+        const std::int64_t w = ceil_div(out.width(), 32);
+        phase.stages.push_back({Unit::Compute, arch.k.tilize_block + arch.k.tilize_tile * static_cast<double>(w), 0, 2});
+        phase.stages.push_back({Unit::Writer, static_cast<double>(w) * page_write(arch, static_cast<double>(out.tile_bytes())), 0, 2});
+    }
+    add_dram(phase.shared, table, static_cast<double>(tokens) * stick, false);
+    add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
+    DeviceProgram p = one_phase(
+        fused ? "EmbeddingsFusedProgramFactory" : (block == 16 ? "EmbeddingsTilizedIndicesProgramFactory" : "EmbeddingsRMProgramFactory"),
+        arch, cores, std::move(phase), fused, false);
+    if (fused)
+        p.circular_buffers = {
+            {"rows", 2 * ceil_div(out.width(), 32) * table.tile_bytes()}, {"out", 2 * ceil_div(out.width(), 32) * out.tile_bytes()}};
+    else
+        p.circular_buffers = {{"row", static_cast<std::int64_t>(stick) * (ceil_div(blocks, cores) > 1 ? 2 : 1)}};
+    return p;
 }
 
 }  // namespace
 
-const std::vector<PlanRow> kMovePlans = {{"transpose", plan_transpose}, {"permute", plan_permute},         {"reshape", plan_reshape},     {"slice", plan_slice},
-                                         {"concat", plan_concat},       {"split", plan_split},             {"pad", plan_pad},             {"repeat", plan_repeat},
-                                         {"upsample", plan_upsample},   {"grid_sample", plan_grid_sample}, {"embedding", plan_embedding}};
+const std::vector<PlanRow> kMovePlans = {
+    {"transpose", plan_transpose},
+    {"permute", plan_permute},
+    {"reshape", plan_reshape},
+    {"slice", plan_slice},
+    {"concat", plan_concat},
+    {"split", plan_split},
+    {"pad", plan_pad},
+    {"repeat", plan_repeat},
+    {"upsample", plan_upsample},
+    {"grid_sample", plan_grid_sample},
+    {"embedding", plan_embedding}};
 
 }  // namespace ttnn_shim::strategy

@@ -5,90 +5,99 @@ namespace ttnn_shim::strategy {
 namespace {
 
 /// Pages (tiles or sticks) of one shard and their size.
-struct ShardPages { double pages = 0, bytes = 0; };
+struct ShardPages {
+    double pages = 0, bytes = 0;
+};
 ShardPages shard_pages(const TensorDesc& t, const Shard& s) {
-  if (t.layout == PageLayout::Tile) return {static_cast<double>(ceil_div(s.h, 32) * ceil_div(s.w, 32)), static_cast<double>(t.tile_bytes())};
-  return {static_cast<double>(s.h), static_cast<double>(s.w) * t.element_bytes()};
+    if (t.layout == PageLayout::Tile)
+        return {static_cast<double>(ceil_div(s.h, 32) * ceil_div(s.w, 32)), static_cast<double>(t.tile_bytes())};
+    return {static_cast<double>(s.h), static_cast<double>(s.w) * t.element_bytes()};
 }
 
 int cores_of(const Arch& arch, const OpConfig& c, const TensorDesc& t) {
-  const Shard s = shard_of(arch, t);
-  const std::int64_t needed = ceil_div(t.rows(), s.h) * ceil_div(t.width(), s.w);
-  return static_cast<int>(c.integer("core_count", std::max<std::int64_t>(1, needed)));
+    const Shard s = shard_of(arch, t);
+    const std::int64_t needed = ceil_div(t.rows(), s.h) * ceil_div(t.width(), s.w);
+    return static_cast<int>(c.integer("core_count", std::max<std::int64_t>(1, needed)));
 }
 
 /// Bytes of shards written to interleaved DRAM; whole-width shards start at multiples of their page count, which may be the same bank.
 void write_back(const Arch& arch, Phase& phase, const TensorDesc& in, const TensorDesc& out, double pages, int cores) {
-  if (!in_dram(out)) return;
-  phase.shared.dram_write_bytes = static_cast<double>(in.bytes());
-  phase.shared.dram_banks_hit = in.memory == MemoryLayout::HeightSharded ? bank_spread(cores, static_cast<std::int64_t>(pages), arch.dram_banks).effective : 0;
+    if (!in_dram(out)) return;
+    phase.shared.dram_write_bytes = static_cast<double>(in.bytes());
+    phase.shared.dram_banks_hit =
+        in.memory == MemoryLayout::HeightSharded ? bank_spread(cores, static_cast<std::int64_t>(pages), arch.dram_banks).effective : 0;
 }
 
 DeviceProgram plan_to_interleaved(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const ShardPages sp = shard_pages(in, shard_of(arch, in));
-  Phase phase;
-  phase.items = static_cast<std::int64_t>(sp.pages);
-  phase.stages.push_back({Unit::Writer, k.write_stick + sp.bytes * k.write_stick_byte, 0, 2});
-  const int cores = cores_of(arch, c, in);
-  write_back(arch, phase, in, out, sp.pages, cores);
-  phase.extra_cycles = k.s2i_start;
-  return one_phase(c.has("num_slices") && c.integer("num_slices") > 1 ? "ShardedToInterleavedPartialProgramFactory" : "ShardedToInterleavedProgramFactory", arch, cores,
-                   std::move(phase), in.dtype != out.dtype, true);
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const ShardPages sp = shard_pages(in, shard_of(arch, in));
+    Phase phase;
+    phase.items = static_cast<std::int64_t>(sp.pages);
+    phase.stages.push_back({Unit::Writer, k.write_stick + sp.bytes * k.write_stick_byte, 0, 2});
+    const int cores = cores_of(arch, c, in);
+    write_back(arch, phase, in, out, sp.pages, cores);
+    phase.extra_cycles = k.s2i_start;
+    return one_phase(
+        c.has("num_slices") && c.integer("num_slices") > 1 ? "ShardedToInterleavedPartialProgramFactory"
+                                                           : "ShardedToInterleavedProgramFactory",
+        arch, cores, std::move(phase), in.dtype != out.dtype, true);
 }
 
 DeviceProgram plan_to_sharded(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const ShardPages sp = shard_pages(out, shard_of(arch, out));
-  Phase phase;
-  phase.items = static_cast<std::int64_t>(sp.pages);
-  const bool tiles = out.layout == PageLayout::Tile;
-  const double source_bytes = tiles ? static_cast<double>(in.tile_bytes()) : std::min(sp.bytes, static_cast<double>(in.stick_bytes()));
-  // Tiles are requested back to back; sticks wait for their own data one by one.
-  phase.stages.push_back({Unit::Reader, tiles ? k.i2s_tile + k.i2s_tile_byte * source_bytes : page_read(arch, in, source_bytes) + k.stick_loop, 0, 2});
-  if (in_dram(in)) phase.shared.dram_read_bytes = static_cast<double>(std::min(in.bytes(), out.bytes()));
-  if (tiles && in_dram(in) && out.memory != MemoryLayout::HeightSharded) phase.shared.dram_read_bytes /= run_efficiency(arch, ceil_div(shard_of(arch, out).w, 32));
-  if (tiles) phase.extra_cycles = in_dram(in) ? k.read_dram : k.read_l1;
-  return one_phase("InterleavedToShardedProgramFactory", arch, cores_of(arch, c, out), std::move(phase), in.dtype != out.dtype, false);
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const ShardPages sp = shard_pages(out, shard_of(arch, out));
+    Phase phase;
+    phase.items = static_cast<std::int64_t>(sp.pages);
+    const bool tiles = out.layout == PageLayout::Tile;
+    const double source_bytes = tiles ? static_cast<double>(in.tile_bytes()) : std::min(sp.bytes, static_cast<double>(in.stick_bytes()));
+    // Tiles are requested back to back; sticks wait for their own data one by one.
+    phase.stages.push_back(
+        {Unit::Reader, tiles ? k.i2s_tile + k.i2s_tile_byte * source_bytes : page_read(arch, in, source_bytes) + k.stick_loop, 0, 2});
+    if (in_dram(in)) phase.shared.dram_read_bytes = static_cast<double>(std::min(in.bytes(), out.bytes()));
+    if (tiles && in_dram(in) && out.memory != MemoryLayout::HeightSharded)
+        phase.shared.dram_read_bytes /= run_efficiency(arch, ceil_div(shard_of(arch, out).w, 32));
+    if (tiles) phase.extra_cycles = in_dram(in) ? k.read_dram : k.read_l1;
+    return one_phase("InterleavedToShardedProgramFactory", arch, cores_of(arch, c, out), std::move(phase), in.dtype != out.dtype, false);
 }
 
 DeviceProgram plan_move(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  if (resident(in) && resident(out)) {
-    const Shard s = shard_of(arch, out);
-    const ShardPages sp = shard_pages(out, s);
-    Phase phase;
-    phase.items = 1;
-    phase.stages.push_back({Unit::Reader, sp.pages * sp.bytes / arch.k.local_copy_rate, 0, 2});
-    return one_phase("MoveShardedProgramFactory", arch, cores_of(arch, c, out), std::move(phase), false, true);
-  }
-  Stream s;
-  s.factory = "MoveProgramFactory";
-  s.units = out.layout == PageLayout::Tile ? out.tiles() : out.rows();
-  s.page_bytes = static_cast<double>(out.layout == PageLayout::Tile ? out.tile_bytes() : out.stick_bytes());
-  s.reader = page_read(arch, in, s.page_bytes);
-  s.writer = page_write(arch, s.page_bytes);
-  add_dram(s.shared, in, static_cast<double>(in.bytes()), false);
-  add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
-  return stream(arch, c, s);
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    if (resident(in) && resident(out)) {
+        const Shard s = shard_of(arch, out);
+        const ShardPages sp = shard_pages(out, s);
+        Phase phase;
+        phase.items = 1;
+        phase.stages.push_back({Unit::Reader, sp.pages * sp.bytes / arch.k.local_copy_rate, 0, 2});
+        return one_phase("MoveShardedProgramFactory", arch, cores_of(arch, c, out), std::move(phase), false, true);
+    }
+    Stream s;
+    s.factory = "MoveProgramFactory";
+    s.units = out.layout == PageLayout::Tile ? out.tiles() : out.rows();
+    s.page_bytes = static_cast<double>(out.layout == PageLayout::Tile ? out.tile_bytes() : out.stick_bytes());
+    s.reader = page_read(arch, in, s.page_bytes);
+    s.writer = page_write(arch, s.page_bytes);
+    add_dram(s.shared, in, static_cast<double>(in.bytes()), false);
+    add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
+    return stream(arch, c, s);
 }
 
 DeviceProgram plan_reshard(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& out = c.outputs[0];
-  const ShardPages sp = shard_pages(out, shard_of(arch, out));
-  Phase phase;
-  phase.items = 1;
-  phase.stages.push_back({Unit::Reader, sp.pages * sp.bytes / arch.k.local_copy_rate, 0, 2});
-  phase.extra_cycles = arch.k.reshard_start;
-  if (in_dram(c.inputs[0])) phase.shared.dram_read_bytes = static_cast<double>(c.inputs[0].bytes());
-  if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
-  const bool same_width = c.inputs[0].memory == out.memory && out.memory == MemoryLayout::HeightSharded;
-  return one_phase(same_width ? "ReshardSameWidthFactory" : "ReshardGenericFactory", arch, cores_of(arch, c, out), std::move(phase), false, true);
+    const TensorDesc& out = c.outputs[0];
+    const ShardPages sp = shard_pages(out, shard_of(arch, out));
+    Phase phase;
+    phase.items = 1;
+    phase.stages.push_back({Unit::Reader, sp.pages * sp.bytes / arch.k.local_copy_rate, 0, 2});
+    phase.extra_cycles = arch.k.reshard_start;
+    if (in_dram(c.inputs[0])) phase.shared.dram_read_bytes = static_cast<double>(c.inputs[0].bytes());
+    if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
+    const bool same_width = c.inputs[0].memory == out.memory && out.memory == MemoryLayout::HeightSharded;
+    return one_phase(
+        same_width ? "ReshardSameWidthFactory" : "ReshardGenericFactory", arch, cores_of(arch, c, out), std::move(phase), false, true);
 }
 
 /// Tile columns that a pixel range of an image row spans.
@@ -96,79 +105,91 @@ std::int64_t tiles_spanned(std::int64_t first, std::int64_t last) { return last 
 
 /// Part of an interleaved image -> shards (conv slices). Tiled input is untilized on the way.
 DeviceProgram plan_padded_slice(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const Shard s = shard_of(arch, out);
-  const int cores = cores_of(arch, c, out);
-  const double out_stick = static_cast<double>(s.w) * out.element_bytes();
-  Phase phase;
-  if (in.layout == PageLayout::RowMajor) {
-    phase.items = std::min(s.h, out.rows());
-    phase.stages.push_back({Unit::Reader, k.slice_stick + k.slice_stick_byte * out_stick, 0, 2});
-    if (in_dram(in)) phase.shared.dram_read_bytes = static_cast<double>(out.rows()) * static_cast<double>(out.width()) * out.element_bytes();
-    return one_phase("PaddedSliceRMProgramFactory", arch, cores, std::move(phase), false, false);
-  }
-  auto starts = c.integers("padded_slice_start");
-  auto ends = c.integers("padded_slice_end");
-  std::int64_t x0 = 0, x1 = out.rows();
-  if (starts.size() >= 3 && ends.size() == starts.size()) {
-    x0 = starts[starts.size() - 2];
-    x1 = ends[ends.size() - 2];
-  }
-  const std::int64_t image_width = std::max<std::int64_t>(1, x1 - x0);
-  // Blocks of 32 rows that each core's run of output sticks touches; the busiest core counts.
-  std::int64_t most = 1, all = 0;
-  const std::int64_t shards_h = ceil_div(out.rows(), s.h);
-  for (std::int64_t i = 0; i < shards_h; ++i) {
-    std::int64_t blocks = 0;
-    for (std::int64_t p = i * s.h; p < std::min(out.rows(), (i + 1) * s.h);) {
-      const std::int64_t x = p % image_width, run = std::min(image_width - x, (i + 1) * s.h - p);
-      blocks += tiles_spanned(x0 + x, x0 + x + run - 1);
-      p += run;
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const Shard s = shard_of(arch, out);
+    const int cores = cores_of(arch, c, out);
+    const double out_stick = static_cast<double>(s.w) * out.element_bytes();
+    Phase phase;
+    if (in.layout == PageLayout::RowMajor) {
+        phase.items = std::min(s.h, out.rows());
+        phase.stages.push_back({Unit::Reader, k.slice_stick + k.slice_stick_byte * out_stick, 0, 2});
+        if (in_dram(in))
+            phase.shared.dram_read_bytes = static_cast<double>(out.rows()) * static_cast<double>(out.width()) * out.element_bytes();
+        return one_phase("PaddedSliceRMProgramFactory", arch, cores, std::move(phase), false, false);
     }
-    most = std::max(most, blocks);
-    all += blocks;
-  }
-  const std::int64_t w = std::max<std::int64_t>(1, ceil_div(std::min<std::int64_t>(s.w, in.width()), 32));
-  const double latency = page_read(arch, in, static_cast<double>(in.tile_bytes())) - k.read_loop;
-  const bool row_copies = x0 % 32 != 0 || s.w != round_up(std::min<std::int64_t>(s.w, in.width()), 32) || s.w < 32;
-  phase.items = most;
-  phase.coupling = 2;
-  phase.stages = {{Unit::Reader, k.slice_read_share * latency + k.slice_tile * static_cast<double>(w) * (in.dtype == DType::BFloat8B ? 0.7 : 1.0), 0, 2},
-                  {Unit::Compute, k.untilize_block + k.untilize_tile * static_cast<double>(w), 0, 2},
-                  {Unit::Writer, k.slice_copy_block + (row_copies ? 32 * k.slice_copy_row : 0), 0, 2}};
-  if (in_dram(in)) phase.shared.dram_read_bytes = static_cast<double>(all * w) * static_cast<double>(in.tile_bytes()) * std::max<double>(1, static_cast<double>(ceil_div(out.width(), s.w)));
-  return one_phase("PaddedSliceTileProgramFactory", arch, cores, std::move(phase), true, false);
+    auto starts = c.integers("padded_slice_start");
+    auto ends = c.integers("padded_slice_end");
+    std::int64_t x0 = 0, x1 = out.rows();
+    if (starts.size() >= 3 && ends.size() == starts.size()) {
+        x0 = starts[starts.size() - 2];
+        x1 = ends[ends.size() - 2];
+    }
+    const std::int64_t image_width = std::max<std::int64_t>(1, x1 - x0);
+    // Blocks of 32 rows that each core's run of output sticks touches; the busiest core counts.
+    std::int64_t most = 1, all = 0;
+    const std::int64_t shards_h = ceil_div(out.rows(), s.h);
+    for (std::int64_t i = 0; i < shards_h; ++i) {
+        std::int64_t blocks = 0;
+        for (std::int64_t p = i * s.h; p < std::min(out.rows(), (i + 1) * s.h);) {
+            const std::int64_t x = p % image_width, run = std::min(image_width - x, (i + 1) * s.h - p);
+            blocks += tiles_spanned(x0 + x, x0 + x + run - 1);
+            p += run;
+        }
+        most = std::max(most, blocks);
+        all += blocks;
+    }
+    const std::int64_t w = std::max<std::int64_t>(1, ceil_div(std::min<std::int64_t>(s.w, in.width()), 32));
+    const double latency = page_read(arch, in, static_cast<double>(in.tile_bytes())) - k.read_loop;
+    const bool row_copies = x0 % 32 != 0 || s.w != round_up(std::min<std::int64_t>(s.w, in.width()), 32) || s.w < 32;
+    phase.items = most;
+    phase.coupling = 2;
+    phase.stages = {
+        {Unit::Reader, k.slice_read_share * latency + k.slice_tile * static_cast<double>(w) * (in.dtype == DType::BFloat8B ? 0.7 : 1.0), 0,
+         2},
+        {Unit::Compute, k.untilize_block + k.untilize_tile * static_cast<double>(w), 0, 2},
+        {Unit::Writer, k.slice_copy_block + (row_copies ? 32 * k.slice_copy_row : 0), 0, 2}};
+    if (in_dram(in))
+        phase.shared.dram_read_bytes = static_cast<double>(all * w) * static_cast<double>(in.tile_bytes()) *
+                                       std::max<double>(1, static_cast<double>(ceil_div(out.width(), s.w)));
+    return one_phase("PaddedSliceTileProgramFactory", arch, cores, std::move(phase), true, false);
 }
 
 /// Shards -> part of an interleaved image.
 DeviceProgram plan_slice_write(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const TensorDesc& out = c.outputs[0];
-  const Shard s = shard_of(arch, in);
-  Phase phase;
-  double bytes;
-  if (in.layout == PageLayout::RowMajor) {
-    const double stick = std::min(static_cast<double>(s.w) * in.element_bytes(), static_cast<double>(out.stick_bytes()));
-    phase.items = std::min(s.h, in.rows());
-    phase.stages.push_back({Unit::Writer, k.put_stick + k.put_stick_byte * stick, 0, 2});
-    bytes = static_cast<double>(in.rows()) * static_cast<double>(std::min(in.width(), out.width())) * in.element_bytes();
-  } else {
-    phase.items = ceil_div(s.h, 32) * ceil_div(s.w, 32);
-    phase.stages.push_back({Unit::Writer, k.write_barrier + k.stick_loop, 0, 2});
-    bytes = static_cast<double>(in.bytes());
-  }
-  const int cores = cores_of(arch, c, in);
-  write_back(arch, phase, in, out, static_cast<double>(phase.items), cores);
-  if (in_dram(out)) phase.shared.dram_write_bytes = bytes;
-  return one_phase(in.layout == PageLayout::RowMajor ? "SliceWriteRMShardedInputProgramFactory" : "SliceWriteTiledShardedInputProgramFactory", arch, cores, std::move(phase), false, false);
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const Shard s = shard_of(arch, in);
+    Phase phase;
+    double bytes;
+    if (in.layout == PageLayout::RowMajor) {
+        const double stick = std::min(static_cast<double>(s.w) * in.element_bytes(), static_cast<double>(out.stick_bytes()));
+        phase.items = std::min(s.h, in.rows());
+        phase.stages.push_back({Unit::Writer, k.put_stick + k.put_stick_byte * stick, 0, 2});
+        bytes = static_cast<double>(in.rows()) * static_cast<double>(std::min(in.width(), out.width())) * in.element_bytes();
+    } else {
+        phase.items = ceil_div(s.h, 32) * ceil_div(s.w, 32);
+        phase.stages.push_back({Unit::Writer, k.write_barrier + k.stick_loop, 0, 2});
+        bytes = static_cast<double>(in.bytes());
+    }
+    const int cores = cores_of(arch, c, in);
+    write_back(arch, phase, in, out, static_cast<double>(phase.items), cores);
+    if (in_dram(out)) phase.shared.dram_write_bytes = bytes;
+    return one_phase(
+        in.layout == PageLayout::RowMajor ? "SliceWriteRMShardedInputProgramFactory" : "SliceWriteTiledShardedInputProgramFactory", arch,
+        cores, std::move(phase), false, false);
 }
 
 }  // namespace
 
-const std::vector<PlanRow> kShardPlans = {{"sharded_to_interleaved", plan_to_interleaved}, {"interleaved_to_sharded", plan_to_sharded}, {"move", plan_move},
-                                          {"reshard", plan_reshard},                       {"padded_slice", plan_padded_slice},         {"slice_write", plan_slice_write}};
+const std::vector<PlanRow> kShardPlans = {
+    {"sharded_to_interleaved", plan_to_interleaved},
+    {"interleaved_to_sharded", plan_to_sharded},
+    {"move", plan_move},
+    {"reshard", plan_reshard},
+    {"padded_slice", plan_padded_slice},
+    {"slice_write", plan_slice_write}};
 
 }  // namespace ttnn_shim::strategy

@@ -6,141 +6,163 @@
 namespace ttnn_shim::strategy {
 namespace {
 
-std::int64_t dim(const TensorDesc& t, std::size_t from_end) { return t.padded.size() > from_end ? t.padded[t.padded.size() - 1 - from_end] : 1; }
+std::int64_t dim(const TensorDesc& t, std::size_t from_end) {
+    return t.padded.size() > from_end ? t.padded[t.padded.size() - 1 - from_end] : 1;
+}
 
 /// Tiles copied in another order; one unit is a row of tiles of a batch.
 DeviceProgram plan_heads(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& in = c.inputs[0];
-  Stream s;
-  const bool joins = c.op == "concat_heads";
-  s.factory = joins ? "NLPConcatHeadsProgramFactory" : "NlpCreateHeadsDeviceOperation::Interleaved";
-  std::int64_t tiles = 0;
-  for (const TensorDesc& t : c.outputs) {
-    tiles += t.volume() > 0 ? t.tiles() : 0;
-    add_dram(s.shared, t, static_cast<double>(t.bytes()), true);
-  }
-  for (const TensorDesc& t : c.inputs) add_dram(s.shared, t, static_cast<double>(t.bytes()), false);
-  // Work units: rows of tiles of a batch entry; 0.81.1 also splits joined heads.
-  const std::int64_t rows = std::max<std::int64_t>(1, ceil_div(dim(in, 1), 32) * (joins ? dim(in, 3) * (c.text("selector") == "table" ? 1 : dim(in, 2)) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
-  s.cores = split_cores(arch, c, rows);
-  s.units = tiles;
-  s.per_core = ceil_div(rows, s.cores) * std::max<std::int64_t>(1, tiles / rows);
-  s.page_bytes = static_cast<double>(in.tile_bytes());
-  s.reader = page_read(arch, in, s.page_bytes);
-  s.writer = page_write(arch, s.page_bytes);
-  DeviceProgram p = stream(arch, c, s);
-  const std::int64_t head = std::max<std::int64_t>(1, ceil_div(joins ? dim(in, 0) * dim(in, 2) : dim(c.outputs[0], 0), 32));
-  p.circular_buffers = {{"heads", (joins ? 2 : 6) * head * in.tile_bytes()}};
-  return p;
+    const TensorDesc& in = c.inputs[0];
+    Stream s;
+    const bool joins = c.op == "concat_heads";
+    s.factory = joins ? "NLPConcatHeadsProgramFactory" : "NlpCreateHeadsDeviceOperation::Interleaved";
+    std::int64_t tiles = 0;
+    for (const TensorDesc& t : c.outputs) {
+        tiles += t.volume() > 0 ? t.tiles() : 0;
+        add_dram(s.shared, t, static_cast<double>(t.bytes()), true);
+    }
+    for (const TensorDesc& t : c.inputs) add_dram(s.shared, t, static_cast<double>(t.bytes()), false);
+    // Work units: rows of tiles of a batch entry; 0.81.1 also splits joined heads.
+    const std::int64_t rows = std::max<std::int64_t>(
+        1, ceil_div(dim(in, 1), 32) *
+               (joins ? dim(in, 3) * (c.text("selector") == "table" ? 1 : dim(in, 2)) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
+    s.cores = split_cores(arch, c, rows);
+    s.units = tiles;
+    s.per_core = ceil_div(rows, s.cores) * std::max<std::int64_t>(1, tiles / rows);
+    s.page_bytes = static_cast<double>(in.tile_bytes());
+    s.reader = page_read(arch, in, s.page_bytes);
+    s.writer = page_write(arch, s.page_bytes);
+    DeviceProgram p = stream(arch, c, s);
+    const std::int64_t head = std::max<std::int64_t>(1, ceil_div(joins ? dim(in, 0) * dim(in, 2) : dim(c.outputs[0], 0), 32));
+    p.circular_buffers = {{"heads", (joins ? 2 : 6) * head * in.tile_bytes()}};
+    return p;
 }
 
 DeviceProgram plan_rotary(const Arch& arch, const OpConfig& c) {
-  const Constants& k = arch.k;
-  const TensorDesc& in = c.inputs[0];
-  const std::int64_t heads = dim(in, 2), w = ceil_div(in.width(), 32), rows = std::max<std::int64_t>(1, in.tiles() / w);
-  const int cores = split_cores(arch, c, rows);
-  Phase phase;
-  phase.items = ceil_div(rows, cores);
-  phase.coupling = k.stage_exponent;
-  const double bytes = static_cast<double>(in.tile_bytes()), tiles = static_cast<double>(w);
-  // x, cos and sin are read together; rotation is a matmul with one tile, then two multiplies and an add.
-  phase.stages = {{Unit::Reader, tiles * (page_read(arch, in, bytes) + 2 * k.second_operand), 0, 2},
-                  {Unit::Compute, tiles * (4 * k.unary_tile + 16.0 * phases(c)), 0, 2},
-                  {Unit::Writer, tiles * page_write(arch, bytes), 0, 2}};
-  for (const TensorDesc& t : c.inputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), false);
-  for (std::size_t i = 1; i < std::min<std::size_t>(3, c.inputs.size()); ++i)  // cos and sin again for every head
-    add_dram(phase.shared, c.inputs[i], static_cast<double>(c.inputs[i].bytes()) * static_cast<double>(std::max<std::int64_t>(0, heads - 1)), false);
-  add_dram(phase.shared, c.outputs[0], static_cast<double>(c.outputs[0].bytes()), true);
-  return one_phase("RotaryEmbeddingLlamaMultiCore", arch, cores, std::move(phase), true, false);
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const std::int64_t heads = dim(in, 2), w = ceil_div(in.width(), 32), rows = std::max<std::int64_t>(1, in.tiles() / w);
+    const int cores = split_cores(arch, c, rows);
+    Phase phase;
+    phase.items = ceil_div(rows, cores);
+    phase.coupling = k.stage_exponent;
+    const double bytes = static_cast<double>(in.tile_bytes()), tiles = static_cast<double>(w);
+    // x, cos and sin are read together; rotation is a matmul with one tile, then two multiplies and an add.
+    phase.stages = {
+        {Unit::Reader, tiles * (page_read(arch, in, bytes) + 2 * k.second_operand), 0, 2},
+        {Unit::Compute, tiles * (4 * k.unary_tile + 16.0 * phases(c)), 0, 2},
+        {Unit::Writer, tiles * page_write(arch, bytes), 0, 2}};
+    for (const TensorDesc& t : c.inputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), false);
+    for (std::size_t i = 1; i < std::min<std::size_t>(3, c.inputs.size()); ++i)  // cos and sin again for every head
+        add_dram(
+            phase.shared, c.inputs[i], static_cast<double>(c.inputs[i].bytes()) * static_cast<double>(std::max<std::int64_t>(0, heads - 1)),
+            false);
+    add_dram(phase.shared, c.outputs[0], static_cast<double>(c.outputs[0].bytes()), true);
+    return one_phase("RotaryEmbeddingLlamaMultiCore", arch, cores, std::move(phase), true, false);
 }
 
 DeviceProgram plan_cache(const Arch& arch, const OpConfig& c) {
-  const TensorDesc& update = c.inputs.size() > 1 ? c.inputs[1] : c.inputs[0];
-  Stream s;
-  const bool fill = c.text("op", "FILL") == "FILL";
-  s.factory = fill ? "FillCacheMultiCoreProgramFactory" : "UpdateCacheMultiCoreProgramFactory";
-  s.page_bytes = static_cast<double>(update.tile_bytes());
-  s.units = update.tiles();
-  const std::int64_t w = ceil_div(update.width(), 32), rows = std::max<std::int64_t>(1, s.units / std::max<std::int64_t>(1, w));
-  s.cores = split_cores(arch, c, rows);
-  s.per_core = ceil_div(rows, s.cores) * w;
-  s.reader = page_read(arch, resident(update) ? false : in_dram(update), s.page_bytes);
-  s.writer = page_write(arch, s.page_bytes);
-  // A single position is inserted by untilizing, patching and tilizing the row of tiles again.
-  if (!fill) s.compute = 2 * (arch.k.untilize_tile + arch.k.tilize_tile) + arch.k.untilize_block;
-  add_dram(s.shared, update, static_cast<double>(update.bytes()), false);
-  s.shared.dram_write_bytes += static_cast<double>(update.bytes());
-  DeviceProgram p = stream(arch, c, s);
-  p.circular_buffers = {{"page", 2 * update.tile_bytes() * (fill ? 1 : w)}};
-  return p;
+    const TensorDesc& update = c.inputs.size() > 1 ? c.inputs[1] : c.inputs[0];
+    Stream s;
+    const bool fill = c.text("op", "FILL") == "FILL";
+    s.factory = fill ? "FillCacheMultiCoreProgramFactory" : "UpdateCacheMultiCoreProgramFactory";
+    s.page_bytes = static_cast<double>(update.tile_bytes());
+    s.units = update.tiles();
+    const std::int64_t w = ceil_div(update.width(), 32), rows = std::max<std::int64_t>(1, s.units / std::max<std::int64_t>(1, w));
+    s.cores = split_cores(arch, c, rows);
+    s.per_core = ceil_div(rows, s.cores) * w;
+    s.reader = page_read(arch, resident(update) ? false : in_dram(update), s.page_bytes);
+    s.writer = page_write(arch, s.page_bytes);
+    // A single position is inserted by untilizing, patching and tilizing the row of tiles again.
+    if (!fill) s.compute = 2 * (arch.k.untilize_tile + arch.k.tilize_tile) + arch.k.untilize_block;
+    add_dram(s.shared, update, static_cast<double>(update.bytes()), false);
+    s.shared.dram_write_bytes += static_cast<double>(update.bytes());
+    DeviceProgram p = stream(arch, c, s);
+    p.circular_buffers = {{"page", 2 * update.tile_bytes() * (fill ? 1 : w)}};
+    return p;
 }
 
 /// Prefill attention: query chunks over cores; per key chunk two matmuls and an online softmax.
 DeviceProgram plan_sdpa(const Arch& arch, const OpConfig& c) {
-  if (c.inputs.size() < 3) throw std::invalid_argument("op '" + c.op + "': needs Q, K and V");
-  const Constants& k = arch.k;
-  const TensorDesc& q = c.inputs[0];
-  const TensorDesc& key = c.inputs[1];
-  const std::int64_t batch = dim(q, 3), heads = dim(q, 2), sq = ceil_div(dim(q, 1), 32), d = ceil_div(dim(q, 0), 32), sk = ceil_div(dim(key, 1), 32);
-  const std::int64_t q_chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(sq, ceil_div(c.integer("q_chunk", 32), 32))), k_chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(sk, ceil_div(c.integer("k_chunk", 32), 32)));
-  const std::int64_t units = batch * heads * ceil_div(sq, q_chunk);
-  const int cores = split_cores(arch, c, units);
-  const double causal = c.flag("is_causal", true) ? 0.5 * (1 + 1.0 / static_cast<double>(ceil_div(sk, k_chunk))) : 1.0;
-  const double steps = static_cast<double>(ceil_div(units, cores)) * std::ceil(static_cast<double>(ceil_div(sk, k_chunk)) * causal);
-  const double macs = 2.0 * static_cast<double>(q_chunk * k_chunk * d), scores = static_cast<double>(q_chunk * k_chunk);
-  const double math = macs * 16.0 * phases(c) * k.fpu_overhead;
-  // tt-metal issue 55760: front end of about 3300 cycles per step, 70 cycles per exp tile, 204 per query tile.
-  const double compute = std::max(math + scores * 70 + 48 + static_cast<double>(q_chunk) * 204, 3300.0);
-  const double reader = 2.0 * static_cast<double>(k_chunk * d) * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate) + page_read(arch, key, 0);
-  Phase phase;
-  phase.items = static_cast<std::int64_t>(std::max(1.0, steps));
-  phase.coupling = k.stage_exponent;
-  phase.stages = {{Unit::Reader, reader, 0, 2}, {Unit::Compute, compute, 0, 2}};
-  phase.shared.dram_read_bytes = static_cast<double>(q.bytes()) + (in_dram(key) ? 2.0 * static_cast<double>(k_chunk * d * key.tile_bytes()) * steps * cores : 0);
-  add_dram(phase.shared, c.outputs[0], static_cast<double>(c.outputs[0].bytes()), true);
-  phase.extra_cycles = 2900;
-  DeviceProgram p = one_phase("SDPAProgramFactory", arch, cores, std::move(phase), true, false);
-  p.work.math_cycles = steps * macs * 16.0 * phases(c);
-  p.work.total_math_cycles = std::min(p.work.math_cycles * cores, 2.0 * static_cast<double>(batch * heads * sq * sk * d) * causal * 16.0 * phases(c));
-  p.circular_buffers = {{"q", 2 * q_chunk * d * q.tile_bytes()}, {"k", 2 * k_chunk * d * key.tile_bytes()}, {"v", 2 * k_chunk * d * key.tile_bytes()},
-                        {"scores", q_chunk * k_chunk * 2048}, {"out", 4 * q_chunk * d * 2048}, {"statistics", 6 * q_chunk * 2048}, {"scalers", 2 * 2048}};
-  if (c.flag("is_causal", true) || c.flag("mask")) p.circular_buffers.push_back({"mask", 2 * q_chunk * k_chunk * 2048});
-  p.cores = arch.cores();  // the program is placed on the whole grid
-  p.grid_x = arch.grid_x;
-  p.grid_y = arch.grid_y;
-  return p;
+    if (c.inputs.size() < 3) throw std::invalid_argument("op '" + c.op + "': needs Q, K and V");
+    const Constants& k = arch.k;
+    const TensorDesc& q = c.inputs[0];
+    const TensorDesc& key = c.inputs[1];
+    const std::int64_t batch = dim(q, 3), heads = dim(q, 2), sq = ceil_div(dim(q, 1), 32), d = ceil_div(dim(q, 0), 32),
+                       sk = ceil_div(dim(key, 1), 32);
+    const std::int64_t q_chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(sq, ceil_div(c.integer("q_chunk", 32), 32))),
+                       k_chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(sk, ceil_div(c.integer("k_chunk", 32), 32)));
+    const std::int64_t units = batch * heads * ceil_div(sq, q_chunk);
+    const int cores = split_cores(arch, c, units);
+    const double causal = c.flag("is_causal", true) ? 0.5 * (1 + 1.0 / static_cast<double>(ceil_div(sk, k_chunk))) : 1.0;
+    const double steps = static_cast<double>(ceil_div(units, cores)) * std::ceil(static_cast<double>(ceil_div(sk, k_chunk)) * causal);
+    const double macs = 2.0 * static_cast<double>(q_chunk * k_chunk * d), scores = static_cast<double>(q_chunk * k_chunk);
+    const double math = macs * 16.0 * phases(c) * k.fpu_overhead;
+    // tt-metal issue 55760: front end of about 3300 cycles per step, 70 cycles per exp tile, 204 per query tile.
+    const double compute = std::max(math + scores * 70 + 48 + static_cast<double>(q_chunk) * 204, 3300.0);
+    const double reader =
+        2.0 * static_cast<double>(k_chunk * d) * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate) +
+        page_read(arch, key, 0);
+    Phase phase;
+    phase.items = static_cast<std::int64_t>(std::max(1.0, steps));
+    phase.coupling = k.stage_exponent;
+    phase.stages = {{Unit::Reader, reader, 0, 2}, {Unit::Compute, compute, 0, 2}};
+    phase.shared.dram_read_bytes =
+        static_cast<double>(q.bytes()) + (in_dram(key) ? 2.0 * static_cast<double>(k_chunk * d * key.tile_bytes()) * steps * cores : 0);
+    add_dram(phase.shared, c.outputs[0], static_cast<double>(c.outputs[0].bytes()), true);
+    phase.extra_cycles = 2900;
+    DeviceProgram p = one_phase("SDPAProgramFactory", arch, cores, std::move(phase), true, false);
+    p.work.math_cycles = steps * macs * 16.0 * phases(c);
+    p.work.total_math_cycles =
+        std::min(p.work.math_cycles * cores, 2.0 * static_cast<double>(batch * heads * sq * sk * d) * causal * 16.0 * phases(c));
+    p.circular_buffers = {
+        {"q", 2 * q_chunk * d * q.tile_bytes()},
+        {"k", 2 * k_chunk * d * key.tile_bytes()},
+        {"v", 2 * k_chunk * d * key.tile_bytes()},
+        {"scores", q_chunk * k_chunk * 2048},
+        {"out", 4 * q_chunk * d * 2048},
+        {"statistics", 6 * q_chunk * 2048},
+        {"scalers", 2 * 2048}};
+    if (c.flag("is_causal", true) || c.flag("mask")) p.circular_buffers.push_back({"mask", 2 * q_chunk * k_chunk * 2048});
+    p.cores = arch.cores();  // the program is placed on the whole grid
+    p.grid_x = arch.grid_x;
+    p.grid_y = arch.grid_y;
+    return p;
 }
 
 /// Decode attention: the cache streams through, then partial results are reduced over cores.
 DeviceProgram plan_sdpa_decode(const Arch& arch, const OpConfig& c) {
-  if (c.inputs.size() < 3) throw std::invalid_argument("op '" + c.op + "': needs Q, K and V");
-  const Constants& k = arch.k;
-  const TensorDesc& key = c.inputs[1];
-  const std::int64_t batch = dim(key, 3), kv_heads = dim(key, 2), d = ceil_div(dim(key, 0), 32);
-  std::int64_t length = ceil_div(dim(key, 1), 32);
-  if (const auto pos = c.integer("cur_pos"); pos > 0) length = std::min(length, ceil_div(pos + 1, 32));
-  const std::int64_t streams = std::max<std::int64_t>(1, batch * kv_heads);
-  const std::int64_t per_head = std::max<std::int64_t>(1, std::min<std::int64_t>({16, arch.cores() / streams, length}));
-  const int cores = static_cast<int>(std::min<std::int64_t>(arch.cores(), streams * per_head));
-  const double tiles = static_cast<double>(length * d) / static_cast<double>(per_head) * std::ceil(static_cast<double>(streams * per_head) / cores);
-  Phase phase;
-  phase.items = std::max<std::int64_t>(1, static_cast<std::int64_t>(tiles));
-  phase.coupling = k.stage_exponent;
-  phase.stages = {{Unit::Reader, 2 * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate), k.read_dram, 4},
-                  {Unit::Compute, 2 * 16.0 * phases(c) * k.fpu_overhead + 70.0 / static_cast<double>(d), 0, 4}};
-  phase.shared.dram_read_bytes = 2.0 * static_cast<double>(streams * length * d * key.tile_bytes());
-  const double rounds = std::ceil(std::log2(static_cast<double>(per_head) + 1));
-  phase.extra_cycles = 2900 + rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * k.unary_tile));
-  DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
-  p.cores = arch.cores();
-  p.grid_x = arch.grid_x;
-  p.grid_y = arch.grid_y;
-  return p;
+    if (c.inputs.size() < 3) throw std::invalid_argument("op '" + c.op + "': needs Q, K and V");
+    const Constants& k = arch.k;
+    const TensorDesc& key = c.inputs[1];
+    const std::int64_t batch = dim(key, 3), kv_heads = dim(key, 2), d = ceil_div(dim(key, 0), 32);
+    std::int64_t length = ceil_div(dim(key, 1), 32);
+    if (const auto pos = c.integer("cur_pos"); pos > 0) length = std::min(length, ceil_div(pos + 1, 32));
+    const std::int64_t streams = std::max<std::int64_t>(1, batch * kv_heads);
+    const std::int64_t per_head = std::max<std::int64_t>(1, std::min<std::int64_t>({16, arch.cores() / streams, length}));
+    const int cores = static_cast<int>(std::min<std::int64_t>(arch.cores(), streams * per_head));
+    const double tiles =
+        static_cast<double>(length * d) / static_cast<double>(per_head) * std::ceil(static_cast<double>(streams * per_head) / cores);
+    Phase phase;
+    phase.items = std::max<std::int64_t>(1, static_cast<std::int64_t>(tiles));
+    phase.coupling = k.stage_exponent;
+    phase.stages = {
+        {Unit::Reader, 2 * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate), k.read_dram, 4},
+        {Unit::Compute, 2 * 16.0 * phases(c) * k.fpu_overhead + 70.0 / static_cast<double>(d), 0, 4}};
+    phase.shared.dram_read_bytes = 2.0 * static_cast<double>(streams * length * d * key.tile_bytes());
+    const double rounds = std::ceil(std::log2(static_cast<double>(per_head) + 1));
+    phase.extra_cycles = 2900 + rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * k.unary_tile));
+    DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
+    p.cores = arch.cores();
+    p.grid_x = arch.grid_x;
+    p.grid_y = arch.grid_y;
+    return p;
 }
 
 }  // namespace
 
-const std::vector<PlanRow> kTransformerPlans = {{"create_heads", plan_heads}, {"concat_heads", plan_heads}, {"rotary", plan_rotary}, {"update_cache", plan_cache},
+const std::vector<PlanRow> kTransformerPlans = {{"create_heads", plan_heads}, {"concat_heads", plan_heads},
+                                                {"rotary", plan_rotary},      {"update_cache", plan_cache},
                                                 {"sdpa", plan_sdpa},          {"sdpa_decode", plan_sdpa_decode}};
 
 }  // namespace ttnn_shim::strategy

@@ -16,9 +16,8 @@ F32Values::F32Values(const Tensor& tensor) : size_(tensor.logical_volume()) {
     copy_ = Values::allocate(size_ * sizeof(float));
     auto* target = reinterpret_cast<float*>(copy_->data());
     const size_t bytes = stored_bytes(tensor.dtype());
-    parallel_for(size_, GRAIN, [&](size_t begin, size_t end) {
-        load_f32(tensor.dtype(), source + begin * bytes, target + begin, end - begin);
-    });
+    parallel_for(
+        size_, GRAIN, [&](size_t begin, size_t end) { load_f32(tensor.dtype(), source + begin * bytes, target + begin, end - begin); });
     data_ = target;
 }
 
@@ -43,18 +42,15 @@ Tensor from_host_values(const void* values, DataType dtype, const TensorSpec& sp
             std::vector<float> row(width);
             for (size_t i = begin; i < end; ++i) {
                 load_f32(dtype, source + i * width * source_bytes, row.data(), width);
-                round_blocks_f32(
-                    spec.data_type(), row.data(), reinterpret_cast<bfloat16*>(stored->data()) + i * width, 1, width);
+                round_blocks_f32(spec.data_type(), row.data(), reinterpret_cast<bfloat16*>(stored->data()) + i * width, 1, width);
             }
         });
     } else {
         parallel_for(volume, GRAIN, [&](size_t begin, size_t end) {
-            convert_on_host(
-                dtype, source + begin * source_bytes, spec.data_type(), stored->data() + begin * target_bytes, end - begin);
+            convert_on_host(dtype, source + begin * source_bytes, spec.data_type(), stored->data() + begin * target_bytes, end - begin);
         });
     }
-    return device == nullptr ? make_host_tensor(spec, std::move(stored))
-                             : make_device_tensor(device, spec, std::move(stored));
+    return device == nullptr ? make_host_tensor(spec, std::move(stored)) : make_device_tensor(device, spec, std::move(stored));
 }
 
 std::vector<uint64_t> strides_of(const Shape& shape) {

@@ -87,8 +87,7 @@ std::vector<MemoryBlock> Arena::blocks() const {
     return result;
 }
 
-Allocator::Allocator(const MachineMemory& machine, uint64_t l1_small_bytes, uint64_t trace_region_bytes)
-    : machine_(machine) {
+Allocator::Allocator(const MachineMemory& machine, uint64_t l1_small_bytes, uint64_t trace_region_bytes) : machine_(machine) {
     const uint64_t l1_bytes = machine.l1_end - machine.l1_base;
     const uint64_t small = round_up(l1_small_bytes, machine.l1_alignment);
     const uint64_t trace = round_up(ceil_div(trace_region_bytes, machine.dram_banks), machine.dram_alignment);
@@ -101,8 +100,7 @@ Allocator::Allocator(const MachineMemory& machine, uint64_t l1_small_bytes, uint
 }
 
 uint32_t Allocator::banks(BufferType buffer_type) const {
-    return buffer_type == BufferType::DRAM || buffer_type == BufferType::TRACE ? machine_.dram_banks
-                                                                               : machine_.l1_banks();
+    return buffer_type == BufferType::DRAM || buffer_type == BufferType::TRACE ? machine_.dram_banks : machine_.l1_banks();
 }
 
 uint64_t Allocator::bytes_per_bank(const tt::tt_metal::TensorSpec& spec) const {
@@ -119,9 +117,8 @@ uint64_t Allocator::bytes_per_bank(const tt::tt_metal::TensorSpec& spec) const {
     }
     if (const auto& shard = config.nd_shard_spec()) {
         const Shape shard_shape = shard->shard_shape;
-        const Shape padded = spec.padded_shape().rank() < shard_shape.rank()
-                                 ? spec.padded_shape().to_rank(shard_shape.rank())
-                                 : spec.padded_shape();
+        const Shape padded =
+            spec.padded_shape().rank() < shard_shape.rank() ? spec.padded_shape().to_rank(shard_shape.rank()) : spec.padded_shape();
         uint64_t shards = 1;
         for (size_t dim = 0; dim < padded.rank(); ++dim) {
             const size_t lead = padded.rank() - shard_shape.rank();
@@ -141,11 +138,7 @@ uint64_t Allocator::allocate(const tt::tt_metal::TensorSpec& spec, BufferType bu
         SHIM_CHECK(
             shard->grid.num_cores() <= machine_.l1_banks() &&
                 CoreRange({0, 0}, {machine_.grid.x - 1, machine_.grid.y - 1}).contains(shard->grid.bounding_box()),
-            "shard grid {} does not fit the {}x{} worker grid of {}",
-            shard->grid,
-            machine_.grid.x,
-            machine_.grid.y,
-            machine_.card);
+            "shard grid {} does not fit the {}x{} worker grid of {}", shard->grid, machine_.grid.x, machine_.grid.y, machine_.card);
     }
     const std::lock_guard lock(mutex_);
     Arena& memory = arena(buffer_type);
@@ -156,16 +149,10 @@ uint64_t Allocator::allocate(const tt::tt_metal::TensorSpec& spec, BufferType bu
             text(
                 "Out of Memory: Not enough space to allocate {} B {} buffer across {} banks, where each bank needs to "
                 "store {} B, but bank size is {} B (allocated: {} B, free: {} B, largest free block: {} B) for tensor {}",
-                bytes_per_bank * (shard ? shard->grid.num_cores() : banks(buffer_type)),
-                buffer_type,
-                shard ? shard->grid.num_cores() : banks(buffer_type),
-                bytes_per_bank,
-                memory.capacity(),
-                memory.allocated(),
-                memory.capacity() - memory.allocated(),
-                memory.largest_free(),
-                spec),
-            buffer_type == BufferType::L1 ? "move the tensor to DRAM (ttnn.DRAM_MEMORY_CONFIG) or deallocate others first"
+                bytes_per_bank * (shard ? shard->grid.num_cores() : banks(buffer_type)), buffer_type,
+                shard ? shard->grid.num_cores() : banks(buffer_type), bytes_per_bank, memory.capacity(), memory.allocated(),
+                memory.capacity() - memory.allocated(), memory.largest_free(), spec),
+            buffer_type == BufferType::L1         ? "move the tensor to DRAM (ttnn.DRAM_MEMORY_CONFIG) or deallocate others first"
             : buffer_type == BufferType::L1_SMALL ? "open the device with a larger l1_small_size"
                                                   : "deallocate tensors that are no longer needed");
     }
@@ -196,19 +183,14 @@ void Allocator::check_circular_buffers(uint64_t bytes) const {
     if (bytes > machine_.l1_end - machine_.l1_base) {
         fail(
             ErrorCode::OutOfMemory,
-            text(
-                "Statically allocated circular buffers grow to {} B which is beyond max L1 size of {} B",
-                end,
-                machine_.l1_end),
-            hint);
+            text("Statically allocated circular buffers grow to {} B which is beyond max L1 size of {} B", end, machine_.l1_end), hint);
     }
     fail(
         ErrorCode::OutOfMemory,
         text(
             "Statically allocated circular buffers clash with L1 buffers: L1 buffer allocated at {} and static circular "
             "buffer region ends at {}",
-            l1_.lowest_allocated(),
-            end),
+            l1_.lowest_allocated(), end),
         hint);
 }
 
@@ -233,9 +215,7 @@ void Allocator::reset_peaks() {
     }
 }
 
-Arena& Allocator::arena(BufferType buffer_type) {
-    return const_cast<Arena&>(static_cast<const Allocator&>(*this).arena(buffer_type));
-}
+Arena& Allocator::arena(BufferType buffer_type) { return const_cast<Arena&>(static_cast<const Allocator&>(*this).arena(buffer_type)); }
 
 const Arena& Allocator::arena(BufferType buffer_type) const {
     switch (buffer_type) {

@@ -37,8 +37,6 @@ OpScope::~OpScope() {
     }
 }
 
-void fail(ErrorCode code, std::string message, std::string hint) {
-    throw Error(code, running_op, std::move(message), std::move(hint));
-}
+void fail(ErrorCode code, std::string message, std::string hint) { throw Error(code, running_op, std::move(message), std::move(hint)); }
 
 }  // namespace ttnn_shim

@@ -58,28 +58,27 @@ private:
 }  // namespace ttnn_shim
 
 /// The caller's fault: throws Error(InvalidArgument). SHIM_CHECK(rank <= 4, "expected rank <= 4, got {}", rank);
-#define SHIM_CHECK(condition, ...)                                                                       \
-    do {                                                                                                 \
-        if (!(condition)) [[unlikely]] {                                                                 \
+#define SHIM_CHECK(condition, ...)                                                                      \
+    do {                                                                                                \
+        if (!(condition)) [[unlikely]] {                                                                \
             ::ttnn_shim::fail(::ttnn_shim::ErrorCode::InvalidArgument, ::ttnn_shim::text(__VA_ARGS__)); \
-        }                                                                                                \
+        }                                                                                               \
     } while (false)
 
 /// Legal TT-NN that the shim does not do: throws Error(NotSupported). The message says what is supported.
-#define SHIM_SUPPORTED(condition, ...)                                                                \
-    do {                                                                                              \
-        if (!(condition)) [[unlikely]] {                                                              \
+#define SHIM_SUPPORTED(condition, ...)                                                               \
+    do {                                                                                             \
+        if (!(condition)) [[unlikely]] {                                                             \
             ::ttnn_shim::fail(::ttnn_shim::ErrorCode::NotSupported, ::ttnn_shim::text(__VA_ARGS__)); \
-        }                                                                                             \
+        }                                                                                            \
     } while (false)
 
 /// Our own invariant: throws Error(Internal).
-#define SHIM_ASSERT(condition)                                                                                  \
-    do {                                                                                                        \
-        if (!(condition)) [[unlikely]] {                                                                        \
-            ::ttnn_shim::fail(                                                                                  \
-                ::ttnn_shim::ErrorCode::Internal,                                                               \
-                ::ttnn_shim::text("internal error: {} ({}:{})", #condition, __FILE_NAME__, __LINE__),           \
-                "this is a bug in ttnn_shim, please report it");                                                \
-        }                                                                                                       \
+#define SHIM_ASSERT(condition)                                                                                                          \
+    do {                                                                                                                                \
+        if (!(condition)) [[unlikely]] {                                                                                                \
+            ::ttnn_shim::fail(                                                                                                          \
+                ::ttnn_shim::ErrorCode::Internal, ::ttnn_shim::text("internal error: {} ({}:{})", #condition, __FILE_NAME__, __LINE__), \
+                "this is a bug in ttnn_shim, please report it");                                                                        \
+        }                                                                                                                               \
     } while (false)

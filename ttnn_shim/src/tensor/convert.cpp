@@ -106,9 +106,8 @@ namespace {
 template <Rule Conversion>
 void convert_by(DataType from, const void* source, DataType to, void* target, size_t count) {
     visit_dtype(from, [&]<typename From>(From) {
-        visit_dtype(to, [&]<typename To>(To) {
-            convert_loop<Conversion>(static_cast<const From*>(source), static_cast<To*>(target), count);
-        });
+        visit_dtype(
+            to, [&]<typename To>(To) { convert_loop<Conversion>(static_cast<const From*>(source), static_cast<To*>(target), count); });
     });
 }
 
@@ -209,8 +208,7 @@ uint8_t encode_block(const float* values, size_t count, int mantissa_bits, uint8
         shared = std::max(shared, exponent_of(std::bit_cast<uint32_t>(values[i])));
     }
     for (size_t i = 0; i < count; ++i) {
-        mantissas[i] = static_cast<uint8_t>(
-            quantize(std::bit_cast<uint32_t>(values[i]), shared, static_cast<uint32_t>(mantissa_bits)));
+        mantissas[i] = static_cast<uint8_t>(quantize(std::bit_cast<uint32_t>(values[i]), shared, static_cast<uint32_t>(mantissa_bits)));
     }
     return static_cast<uint8_t>(shared);
 }

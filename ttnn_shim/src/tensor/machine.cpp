@@ -27,10 +27,7 @@ MachineMemory machine_memory(const std::string& name) {
         }
         known += machine.card + ", ";
     }
-    fail(
-        ErrorCode::InvalidArgument,
-        text("unknown card or arch '{}'", name),
-        "known: " + known + "wormhole_b0 (n150), blackhole (p150)");
+    fail(ErrorCode::InvalidArgument, text("unknown card or arch '{}'", name), "known: " + known + "wormhole_b0 (n150), blackhole (p150)");
 }
 
 }  // namespace ttnn_shim

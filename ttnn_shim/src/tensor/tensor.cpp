@@ -31,21 +31,15 @@ constexpr DataType dtype_of() {
 }  // namespace
 
 template <typename T>
-Tensor Tensor::from_span(
-    std::span<const T> values, const TensorSpec& spec, MeshDevice* device, std::optional<QueueId> cq_id, T pad_value) {
+Tensor Tensor::from_span(std::span<const T> values, const TensorSpec& spec, MeshDevice* device, std::optional<QueueId> cq_id, T pad_value) {
     (void)cq_id;
     (void)pad_value;  // padding has no values here
     SHIM_CHECK(
-        values.size() == spec.logical_shape().volume(),
-        "expected {} values for shape {}, got {}",
-        spec.logical_shape().volume(),
-        spec.logical_shape(),
-        values.size());
+        values.size() == spec.logical_shape().volume(), "expected {} values for shape {}, got {}", spec.logical_shape().volume(),
+        spec.logical_shape(), values.size());
     SHIM_CHECK(
         stores<T>(spec.data_type()) || (is_floating_point(dtype_of<T>()) && is_floating_point(spec.data_type())),
-        "values of type {} cannot make a {} tensor",
-        dtype_of<T>(),
-        spec.data_type());
+        "values of type {} cannot make a {} tensor", dtype_of<T>(), spec.data_type());
     return from_host_values(values.data(), dtype_of<T>(), spec, device);
 }
 
@@ -53,9 +47,7 @@ template <typename T>
 std::vector<T> Tensor::to_vector(std::optional<QueueId> cq_id) const {
     (void)cq_id;
     SHIM_CHECK(
-        stores<T>(dtype()) || (is_floating_point(dtype_of<T>()) && is_floating_point(dtype())),
-        "a {} tensor cannot be read as {}",
-        dtype(),
+        stores<T>(dtype()) || (is_floating_point(dtype_of<T>()) && is_floating_point(dtype())), "a {} tensor cannot be read as {}", dtype(),
         dtype_of<T>());
     SHIM_CHECK(has_values(*this), "the tensor has no values (estimate mode)");
     std::vector<T> result(logical_volume());
@@ -69,10 +61,9 @@ T Tensor::item(std::optional<QueueId> cq_id) const {
     return to_vector<T>(cq_id)[0];
 }
 
-#define INSTANTIATE(T)                                                                                    \
-    template Tensor Tensor::from_span<T>(                                                                 \
-        std::span<const T>, const TensorSpec&, MeshDevice*, std::optional<QueueId>, T);                   \
-    template std::vector<T> Tensor::to_vector<T>(std::optional<QueueId>) const;                           \
+#define INSTANTIATE(T)                                                                                                   \
+    template Tensor Tensor::from_span<T>(std::span<const T>, const TensorSpec&, MeshDevice*, std::optional<QueueId>, T); \
+    template std::vector<T> Tensor::to_vector<T>(std::optional<QueueId>) const;                                          \
     template T Tensor::item<T>(std::optional<QueueId>) const;
 INSTANTIATE(float)
 INSTANTIATE(bfloat16)
@@ -116,8 +107,7 @@ Tensor Tensor::to_device(
         return *this;
     }
     const auto& spec = tensor_spec();
-    return make_device_tensor(
-        device, memory_config ? spec.with_memory_config(*memory_config) : spec, shim().buffer->values());
+    return make_device_tensor(device, memory_config ? spec.with_memory_config(*memory_config) : spec, shim().buffer->values());
 }
 
 Tensor Tensor::cpu(bool blocking, std::optional<QueueId> cq_id) const {
@@ -133,8 +123,7 @@ Tensor Tensor::cpu(bool blocking, std::optional<QueueId> cq_id) const {
 Tensor Tensor::to_layout(Layout layout) const {
     SHIM_CHECK(!is_on_device(*this), "Tensor::to_layout works on host tensors; use ttnn::to_layout on the device");
     const TensorSpec& spec = tensor_spec();
-    return make_host_tensor(
-        TensorSpec(spec.logical_shape(), spec.data_type(), layout, spec.memory_config()), shim().buffer->values());
+    return make_host_tensor(TensorSpec(spec.logical_shape(), spec.data_type(), layout, spec.memory_config()), shim().buffer->values());
 }
 
 Tensor Tensor::reshape(const Shape& shape) const {
@@ -154,8 +143,7 @@ void Tensor::deallocate(bool force) {
 bool is_cpu_tensor(const Tensor& tensor) { return !is_on_device(tensor); }
 bool is_device_tensor(const Tensor& tensor) { return is_on_device(tensor); }
 
-Tensor create_device_tensor(
-    const TensorSpec& spec, MeshDevice* device, std::optional<tt::tt_metal::TensorTopology> tensor_topology) {
+Tensor create_device_tensor(const TensorSpec& spec, MeshDevice* device, std::optional<tt::tt_metal::TensorTopology> tensor_topology) {
     (void)tensor_topology;
     const Tensor tensor = make_device_tensor(device, spec);
     ensure_values(tensor);

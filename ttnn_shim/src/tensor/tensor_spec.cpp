@@ -24,21 +24,17 @@ void validate(const Shape& logical, const TensorLayout& layout) {
     SHIM_CHECK(
         ttnn_shim::stored_bytes(layout.get_data_type()) != 0 && layout.get_data_type() != DataType::FP8_E4M3 &&
             layout.get_data_type() != DataType::INT8,
-        "data type {} is not supported",
-        layout.get_data_type());
+        "data type {} is not supported", layout.get_data_type());
     SHIM_CHECK(layout.get_layout() != Layout::INVALID, "expected layout TILE or ROW_MAJOR");
     SHIM_CHECK(
-        layout.get_layout() == Layout::TILE || !is_block_float(layout.get_data_type()),
-        "{} tensors must have TILE layout",
+        layout.get_layout() == Layout::TILE || !is_block_float(layout.get_data_type()), "{} tensors must have TILE layout",
         layout.get_data_type());
     const auto& shard = layout.get_memory_config().shard_spec();
     if (shard && layout.get_layout() == Layout::TILE) {
         const Tile tile = layout.get_tile();
         SHIM_CHECK(
             shard->shape[0] % tile.get_height() == 0 && shard->shape[1] % tile.get_width() == 0,
-            "physical shard shape ({}, {}) must be tile {} sized",
-            shard->shape[0],
-            shard->shape[1],
+            "physical shard shape ({}, {}) must be tile {} sized", shard->shape[0], shard->shape[1],
             to_string(Shape{tile.get_height(), tile.get_width()}));
     }
     SHIM_CHECK(!shard || (shard->shape[0] > 0 && shard->shape[1] > 0), "shard shape must not be zero");
@@ -94,8 +90,7 @@ size_t TensorSpec::num_pages() const {
 size_t TensorSpec::compute_packed_buffer_size_bytes() const { return num_pages() * compute_page_size_bytes(); }
 
 std::string to_string(const TensorSpec& spec) {
-    return ttnn_shim::text(
-        "{} {} {} {}", spec.logical_shape(), spec.data_type(), spec.layout(), to_string(spec.memory_config()));
+    return ttnn_shim::text("{} {} {} {}", spec.logical_shape(), spec.data_type(), spec.layout(), to_string(spec.memory_config()));
 }
 
 }  // namespace tt::tt_metal

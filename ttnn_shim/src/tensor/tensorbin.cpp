@@ -70,8 +70,7 @@ Builder::Offset write_memory_config(Builder& builder, const MemoryConfig& config
                     .end();
         nd_shard = write_nd(Shape{spec->shape[0], spec->shape[1]}, spec->grid, spec->orientation, 0);
     } else if (const auto& nd = config.nd_shard_spec()) {
-        nd_shard =
-            write_nd(nd->shard_shape, nd->grid, nd->orientation, static_cast<int>(nd->shard_distribution_strategy));
+        nd_shard = write_nd(nd->shard_shape, nd->grid, nd->orientation, static_cast<int>(nd->shard_distribution_strategy));
     }
     return Builder::Table(builder)
         .offset(3, nd_shard)
@@ -93,10 +92,8 @@ Builder::Offset write_spec(Builder& builder, const TensorSpec& spec) {
     const auto alignments = builder.vector<uint32_t>(alignment);
     Builder::Offset page = 0;
     if (tiled) {
-        const auto tile = Builder::Table(builder)
-                              .scalar<uint32_t>(1, spec.tile().get_width(), 0)
-                              .scalar<uint32_t>(0, spec.tile().get_height(), 0)
-                              .end();
+        const auto tile =
+            Builder::Table(builder).scalar<uint32_t>(1, spec.tile().get_width(), 0).scalar<uint32_t>(0, spec.tile().get_height(), 0).end();
         page = Builder::Table(builder).offset(0, tile).end();
     } else {
         page = Builder::Table(builder).end();
@@ -123,11 +120,7 @@ std::vector<uint8_t> write_header(const TensorSpec& spec, uint64_t data_bytes) {
     const auto tensor_spec = write_spec(builder, spec);
     const auto coordinate = write_list(builder, {0, 0});
     const auto storage = builder.pair(0, data_bytes);
-    const auto shard = Builder::Table(builder)
-                           .offset(2, coordinate)
-                           .offset(1, storage)
-                           .scalar<uint8_t>(0, INLINE_FILE_STORAGE, 0)
-                           .end();
+    const auto shard = Builder::Table(builder).offset(2, coordinate).offset(1, storage).scalar<uint8_t>(0, INLINE_FILE_STORAGE, 0).end();
     const auto shards = builder.offsets(std::span(&shard, 1));
     const auto mesh = write_list(builder, {1, 1});
     const auto distribution = write_list(builder, {1});
@@ -135,10 +128,8 @@ std::vector<uint8_t> write_header(const TensorSpec& spec, uint64_t data_bytes) {
     const auto placements = builder.offsets(std::span(&placement, 1));
     const auto mesh_coordinate = write_list(builder, {0, 0});
     const auto mesh_coordinates = builder.offsets(std::span(&mesh_coordinate, 1));
-    const auto topology =
-        Builder::Table(builder).offset(2, mesh_coordinates).offset(1, placements).offset(0, distribution).end();
-    const auto root =
-        Builder::Table(builder).offset(3, topology).offset(2, shards).offset(1, mesh).offset(0, tensor_spec).end();
+    const auto topology = Builder::Table(builder).offset(2, mesh_coordinates).offset(1, placements).offset(0, distribution).end();
+    const auto root = Builder::Table(builder).offset(3, topology).offset(2, shards).offset(1, mesh).offset(0, tensor_spec).end();
     return builder.finish(root);
 }
 
@@ -183,11 +174,9 @@ MemoryConfig read_memory_config(const View& table) {
     if (const auto shard = table.table(2)) {
         const auto grid = shard->table(0);
         return MemoryConfig(
-            static_cast<TensorMemoryLayout>(memory_layout),
-            type,
+            static_cast<TensorMemoryLayout>(memory_layout), type,
             ShardSpec(
-                grid ? read_grid(*grid) : CoreRangeSet(),
-                {shard->scalar<uint32_t>(1, 0), shard->scalar<uint32_t>(2, 0)},
+                grid ? read_grid(*grid) : CoreRangeSet(), {shard->scalar<uint32_t>(1, 0), shard->scalar<uint32_t>(2, 0)},
                 read_orientation(*shard, 3)));
     }
     if (const auto shard = table.table(3)) {
@@ -268,13 +257,10 @@ Header read_header(std::span<const uint8_t> bytes) {
     }
     return {
         TensorSpec(
-            Shape(std::span<const uint32_t>(extents)),
-            TensorLayout(
-                dtype,
-                PageConfig(page_type == TILE_PAGE ? Layout::TILE : Layout::ROW_MAJOR),
-                memory ? read_memory_config(*memory) : MemoryConfig())),
-        storage->first,
-        storage->second};
+            Shape(std::span<const uint32_t>(extents)), TensorLayout(
+                                                           dtype, PageConfig(page_type == TILE_PAGE ? Layout::TILE : Layout::ROW_MAJOR),
+                                                           memory ? read_memory_config(*memory) : MemoryConfig())),
+        storage->first, storage->second};
 }
 
 void read_exactly(std::FILE* file, void* target, size_t bytes, const std::string& name) {
@@ -304,9 +290,7 @@ Tensor load(const std::string& name) {
     const uint64_t data_bytes = file_bytes - sizeof(header_bytes) - header_bytes;
     const uint64_t expected = image_bytes(parsed.spec);
     if (parsed.bytes != expected) {
-        fail(
-            ErrorCode::Io,
-            text("'{}' is corrupt: {} bytes of data, {} need {}", name, parsed.bytes, parsed.spec, expected));
+        fail(ErrorCode::Io, text("'{}' is corrupt: {} bytes of data, {} need {}", name, parsed.bytes, parsed.spec, expected));
     }
     if (parsed.offset > data_bytes || data_bytes - parsed.offset < expected) {
         fail(ErrorCode::Io, text("'{}' is truncated: {} bytes of data, expected {}", name, data_bytes, parsed.offset + expected));
@@ -353,8 +337,7 @@ void dump_tensor_flatbuffer(const std::string& file_name, const Tensor& tensor, 
         const uint64_t header_bytes = header.size();
         const bool written = std::fwrite(&header_bytes, sizeof(header_bytes), 1, file.get()) == 1 &&
                              std::fwrite(header.data(), 1, header.size(), file.get()) == header.size() &&
-                             std::fwrite(image->data(), 1, data_bytes, file.get()) == data_bytes &&
-                             std::fflush(file.get()) == 0;
+                             std::fwrite(image->data(), 1, data_bytes, file.get()) == data_bytes && std::fflush(file.get()) == 0;
         if (!written) {
             const int error = errno;
             std::remove(temporary.c_str());

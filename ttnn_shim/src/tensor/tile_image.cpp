@@ -126,11 +126,9 @@ void from_image(const TensorSpec& spec, const uint8_t* image, std::byte* values)
         const uint8_t* body = exponents + 4 * FACE;
         const size_t element = (face * FACE + row) * FACE;
         for (size_t i = 0; i < count; ++i) {
-            const uint8_t mantissa = dtype == DataType::BFLOAT8_B
-                                         ? body[element + i]
-                                         : static_cast<uint8_t>(body[(element + i) / 2] >> (i % 2 * 4) & 0xfU);
-            target[value + i] =
-                bfloat16(decode_block_value(exponents[face * FACE + row], mantissa, mantissa_bits(dtype)));
+            const uint8_t mantissa =
+                dtype == DataType::BFLOAT8_B ? body[element + i] : static_cast<uint8_t>(body[(element + i) / 2] >> (i % 2 * 4) & 0xfU);
+            target[value + i] = bfloat16(decode_block_value(exponents[face * FACE + row], mantissa, mantissa_bits(dtype)));
         }
     });
 }

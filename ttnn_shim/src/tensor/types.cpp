@@ -29,9 +29,7 @@ const char* to_string(DataType dtype) {
     }
 }
 
-const char* to_string(Layout layout) {
-    return layout == Layout::TILE ? "TILE" : layout == Layout::ROW_MAJOR ? "ROW_MAJOR" : "INVALID";
-}
+const char* to_string(Layout layout) { return layout == Layout::TILE ? "TILE" : layout == Layout::ROW_MAJOR ? "ROW_MAJOR" : "INVALID"; }
 
 const char* to_string(TensorMemoryLayout memory_layout) {
     switch (memory_layout) {
@@ -53,13 +51,9 @@ const char* to_string(BufferType buffer_type) {
     }
 }
 
-const char* to_string(ShardOrientation orientation) {
-    return orientation == ShardOrientation::ROW_MAJOR ? "ROW_MAJOR" : "COL_MAJOR";
-}
+const char* to_string(ShardOrientation orientation) { return orientation == ShardOrientation::ROW_MAJOR ? "ROW_MAJOR" : "COL_MAJOR"; }
 
-bool is_floating_point(DataType dtype) {
-    return dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32 || is_block_float(dtype);
-}
+bool is_floating_point(DataType dtype) { return dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32 || is_block_float(dtype); }
 
 bool is_block_float(DataType dtype) { return dtype == DataType::BFLOAT8_B || dtype == DataType::BFLOAT4_B; }
 
@@ -107,19 +101,16 @@ std::string to_string(const Shape& shape) {
 std::ostream& operator<<(std::ostream& stream, const Shape& shape) { return stream << to_string(shape); }
 
 CoreRange::CoreRange(const CoreCoord& start, const CoreCoord& end) : start_coord(start), end_coord(end) {
-    SHIM_CHECK(
-        end.x >= start.x && end.y >= start.y, "core range end {} precedes its start {}", end.str(), start.str());
+    SHIM_CHECK(end.x >= start.x && end.y >= start.y, "core range end {} precedes its start {}", end.str(), start.str());
 }
 
 bool CoreRange::contains(const CoreCoord& other) const {
     return other.x >= start_coord.x && other.x <= end_coord.x && other.y >= start_coord.y && other.y <= end_coord.y;
 }
-bool CoreRange::contains(const CoreRange& other) const {
-    return contains(other.start_coord) && contains(other.end_coord);
-}
+bool CoreRange::contains(const CoreRange& other) const { return contains(other.start_coord) && contains(other.end_coord); }
 bool CoreRange::intersects(const CoreRange& other) const {
-    return other.start_coord.x <= end_coord.x && other.end_coord.x >= start_coord.x &&
-           other.start_coord.y <= end_coord.y && other.end_coord.y >= start_coord.y;
+    return other.start_coord.x <= end_coord.x && other.end_coord.x >= start_coord.x && other.start_coord.y <= end_coord.y &&
+           other.end_coord.y >= start_coord.y;
 }
 std::string CoreRange::str() const { return "[" + start_coord.str() + " - " + end_coord.str() + "]"; }
 
@@ -127,9 +118,7 @@ namespace {
 
 /// Disjoint ranges covering `cores`: maximal runs along x, equal runs of following rows merged.
 std::vector<CoreRange> ranges_of(std::vector<CoreCoord> cores) {
-    std::sort(cores.begin(), cores.end(), [](const CoreCoord& a, const CoreCoord& b) {
-        return a.y != b.y ? a.y < b.y : a.x < b.x;
-    });
+    std::sort(cores.begin(), cores.end(), [](const CoreCoord& a, const CoreCoord& b) { return a.y != b.y ? a.y < b.y : a.x < b.x; });
     cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
     std::vector<CoreRange> runs;
     for (const CoreCoord& core : cores) {
@@ -168,8 +157,7 @@ std::vector<CoreCoord> cores_of(const CoreRangeSet& set) {
 
 }  // namespace
 
-CoreRangeSet::CoreRangeSet(std::span<const CoreCoord> cores)
-    : ranges_(ranges_of(std::vector<CoreCoord>(cores.begin(), cores.end()))) {}
+CoreRangeSet::CoreRangeSet(std::span<const CoreCoord> cores) : ranges_(ranges_of(std::vector<CoreCoord>(cores.begin(), cores.end()))) {}
 CoreRangeSet::CoreRangeSet(std::span<const CoreRange> ranges) : ranges_(ranges.begin(), ranges.end()) { validate(); }
 CoreRangeSet::CoreRangeSet(const std::set<CoreRange>& ranges) : ranges_(ranges.begin(), ranges.end()) { validate(); }
 CoreRangeSet::CoreRangeSet(std::vector<CoreRange> ranges) : ranges_(std::move(ranges)) { validate(); }
@@ -177,8 +165,7 @@ CoreRangeSet::CoreRangeSet(std::vector<CoreRange> ranges) : ranges_(std::move(ra
 void CoreRangeSet::validate() const {
     for (size_t i = 0; i < ranges_.size(); ++i) {
         for (size_t j = i + 1; j < ranges_.size(); ++j) {
-            SHIM_CHECK(
-                !ranges_[i].intersects(ranges_[j]), "core ranges {} and {} overlap", ranges_[i].str(), ranges_[j].str());
+            SHIM_CHECK(!ranges_[i].intersects(ranges_[j]), "core ranges {} and {} overlap", ranges_[i].str(), ranges_[j].str());
         }
     }
 }
@@ -238,8 +225,7 @@ bool CoreRangeSet::operator==(const CoreRangeSet& other) const {
 
 std::ostream& operator<<(std::ostream& stream, const CoreRangeSet& cores) { return stream << cores.str(); }
 
-std::vector<CoreCoord> corerange_to_cores(
-    const CoreRangeSet& cores, std::optional<uint32_t> max_cores, bool row_wise) {
+std::vector<CoreCoord> corerange_to_cores(const CoreRangeSet& cores, std::optional<uint32_t> max_cores, bool row_wise) {
     std::vector<CoreCoord> result;
     for (const CoreRange& range : cores.ranges()) {
         const CoreCoord size = range.grid_size();
@@ -256,14 +242,10 @@ std::vector<CoreCoord> corerange_to_cores(
 
 CoreRangeSet num_cores_to_corerangeset(uint32_t target_num_cores, CoreCoord grid_size, bool row_wise) {
     SHIM_CHECK(
-        target_num_cores <= grid_size.x * grid_size.y,
-        "expected at most {} cores, got {}",
-        grid_size.x * grid_size.y,
-        target_num_cores);
+        target_num_cores <= grid_size.x * grid_size.y, "expected at most {} cores, got {}", grid_size.x * grid_size.y, target_num_cores);
     std::vector<CoreCoord> cores;
     for (size_t i = 0; i < target_num_cores; ++i) {
-        cores.push_back(
-            row_wise ? CoreCoord(i % grid_size.x, i / grid_size.x) : CoreCoord(i / grid_size.y, i % grid_size.y));
+        cores.push_back(row_wise ? CoreCoord(i % grid_size.x, i / grid_size.x) : CoreCoord(i / grid_size.y, i % grid_size.y));
     }
     return CoreRangeSet(std::span<const CoreCoord>(cores));
 }
@@ -271,8 +253,7 @@ CoreRangeSet num_cores_to_corerangeset(uint32_t target_num_cores, CoreCoord grid
 std::string to_string(const MemoryConfig& config) {
     std::string result = text("MemoryConfig({}, {}", config.memory_layout(), config.buffer_type());
     if (const auto& shard = config.shard_spec()) {
-        result += text(
-            ", shard [{}, {}] on {} {}", shard->shape[0], shard->shape[1], shard->grid.str(), shard->orientation);
+        result += text(", shard [{}, {}] on {} {}", shard->shape[0], shard->shape[1], shard->grid.str(), shard->orientation);
     }
     if (const auto& shard = config.nd_shard_spec()) {
         result += text(", nd shard {} on {}", shard->shard_shape, shard->grid.str());

@@ -10,8 +10,7 @@ namespace ttnn {
 enum class DumpTensorMode { DISTRIBUTED_GATHER = 0, LOCAL = 1 };
 
 /// Writes the tensor's values, dtype, layout and memory config. Throws ttnn_shim::Error (Io) when the file cannot be written.
-void dump_tensor_flatbuffer(
-    const std::string& file_name, const Tensor& tensor, DumpTensorMode mode = DumpTensorMode::DISTRIBUTED_GATHER);
+void dump_tensor_flatbuffer(const std::string& file_name, const Tensor& tensor, DumpTensorMode mode = DumpTensorMode::DISTRIBUTED_GATHER);
 /// Reads a file; moves the tensor to `device` with the stored memory config when one is given.
 Tensor load_tensor_flatbuffer(const std::string& file_name, MeshDevice* device = nullptr);
 

@@ -52,17 +52,11 @@ public:
     /// also become BFLOAT16, BFLOAT8_B or BFLOAT4_B (rounded as the host rounds). On `device` when one is given.
     template <typename T>
     static Tensor from_span(
-        std::span<const T> values,
-        const TensorSpec& spec,
-        MeshDevice* device = nullptr,
-        std::optional<QueueId> cq_id = std::nullopt,
+        std::span<const T> values, const TensorSpec& spec, MeshDevice* device = nullptr, std::optional<QueueId> cq_id = std::nullopt,
         T pad_value = T());
     template <typename T>
     static Tensor from_vector(
-        const std::vector<T>& values,
-        const TensorSpec& spec,
-        MeshDevice* device = nullptr,
-        std::optional<QueueId> cq_id = std::nullopt,
+        const std::vector<T>& values, const TensorSpec& spec, MeshDevice* device = nullptr, std::optional<QueueId> cq_id = std::nullopt,
         T pad_value = T()) {
         return from_span<T>(std::span<const T>(values), spec, device, cq_id, pad_value);
     }
@@ -90,8 +84,7 @@ public:
     MeshDevice* device() const;
 
     Tensor to_device(
-        MeshDevice* device,
-        ttsl::optional_reference<const MemoryConfig> memory_config = std::nullopt,
+        MeshDevice* device, ttsl::optional_reference<const MemoryConfig> memory_config = std::nullopt,
         std::optional<QueueId> cq_id = std::nullopt) const;
     Tensor cpu(bool blocking = true, std::optional<QueueId> cq_id = std::nullopt) const;
     Tensor to_layout(Layout layout) const;
@@ -111,9 +104,7 @@ private:
 bool is_cpu_tensor(const Tensor& tensor);
 bool is_device_tensor(const Tensor& tensor);
 Tensor create_device_tensor(
-    const TensorSpec& spec,
-    MeshDevice* device,
-    std::optional<tt::tt_metal::TensorTopology> tensor_topology = std::nullopt);
+    const TensorSpec& spec, MeshDevice* device, std::optional<tt::tt_metal::TensorTopology> tensor_topology = std::nullopt);
 
 }  // namespace ttnn
 

@@ -34,9 +34,7 @@ public:
     Tile get_tile() const { return page_config_.get_tile(); }
     PageConfig get_page_config() const { return page_config_; }
     const MemoryConfig& get_memory_config() const { return memory_config_; }
-    TensorLayout with_memory_config(MemoryConfig memory_config) const {
-        return {dtype_, page_config_, std::move(memory_config)};
-    }
+    TensorLayout with_memory_config(MemoryConfig memory_config) const { return {dtype_, page_config_, std::move(memory_config)}; }
     bool operator==(const TensorLayout&) const = default;
 
 private:

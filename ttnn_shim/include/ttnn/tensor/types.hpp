@@ -47,10 +47,7 @@ struct ShardSpec {
     std::array<uint32_t, 2> shape{};
     ShardOrientation orientation = ShardOrientation::ROW_MAJOR;
 
-    ShardSpec(
-        CoreRangeSet grid,
-        const std::array<uint32_t, 2>& shape,
-        ShardOrientation orientation = ShardOrientation::ROW_MAJOR)
+    ShardSpec(CoreRangeSet grid, const std::array<uint32_t, 2>& shape, ShardOrientation orientation = ShardOrientation::ROW_MAJOR)
         : grid(std::move(grid)), shape(shape), orientation(orientation) {}
 
     uint32_t num_cores() const { return grid.num_cores(); }
@@ -72,9 +69,7 @@ class MemoryConfig final {
 public:
     MemoryConfig() = default;
     explicit MemoryConfig(
-        TensorMemoryLayout memory_layout,
-        BufferType buffer_type = BufferType::DRAM,
-        std::optional<ShardSpec> shard_spec = std::nullopt)
+        TensorMemoryLayout memory_layout, BufferType buffer_type = BufferType::DRAM, std::optional<ShardSpec> shard_spec = std::nullopt)
         : memory_layout_(memory_layout), buffer_type_(buffer_type), shard_spec_(std::move(shard_spec)) {}
     explicit MemoryConfig(BufferType buffer_type) : buffer_type_(buffer_type) {}
     MemoryConfig(BufferType buffer_type, std::optional<NdShardSpec> nd_shard_spec)

@@ -22,8 +22,8 @@
 namespace ttnn_shim {
 namespace {
 
-using ttnn::prim::Conv2dConfig;
 using ttnn::operations::op_slicing::Op2DSliceConfig;
+using ttnn::prim::Conv2dConfig;
 
 constexpr uint32_t TILE_EDGE = 32;
 constexpr uint32_t DEST_TILES = 8;  // tiles of the destination registers; half with float32 accumulation
@@ -35,11 +35,21 @@ struct Convolution {
     WeightShape weights;
     std::array<uint32_t, 2> output_padding{0, 0};
 
-    uint32_t out_h() const { return weights.transposed ? grown(window.in_h, window.stride_h, window.top + window.bottom, window.dilation_h, window.kernel_h, output_padding[0]) : window.out_h(); }
-    uint32_t out_w() const { return weights.transposed ? grown(window.in_w, window.stride_w, window.left + window.right, window.dilation_w, window.kernel_w, output_padding[1]) : window.out_w(); }
+    uint32_t out_h() const {
+        return weights.transposed
+                   ? grown(window.in_h, window.stride_h, window.top + window.bottom, window.dilation_h, window.kernel_h, output_padding[0])
+                   : window.out_h();
+    }
+    uint32_t out_w() const {
+        return weights.transposed
+                   ? grown(window.in_w, window.stride_w, window.left + window.right, window.dilation_w, window.kernel_w, output_padding[1])
+                   : window.out_w();
+    }
 
     void check() const {
-        SHIM_CHECK(weights.groups > 0 && weights.in_channels % weights.groups == 0 && weights.out_channels % weights.groups == 0 && weights.out_channels > 0,
+        SHIM_CHECK(
+            weights.groups > 0 && weights.in_channels % weights.groups == 0 && weights.out_channels % weights.groups == 0 &&
+                weights.out_channels > 0,
             "groups: {} must divide in_channels {} and out_channels {}", weights.groups, weights.in_channels, weights.out_channels);
         if (!weights.transposed) {
             window.check();
@@ -49,8 +59,9 @@ struct Convolution {
         core.top = core.bottom = window.kernel_h * window.dilation_h;
         core.left = core.right = window.kernel_w * window.dilation_w;
         core.check();
-        SHIM_CHECK(uint64_t{window.in_h} * window.stride_h + window.dilation_h * window.kernel_h > uint64_t{window.top} + window.bottom &&
-                       uint64_t{window.in_w} * window.stride_w + window.dilation_w * window.kernel_w > uint64_t{window.left} + window.right,
+        SHIM_CHECK(
+            uint64_t{window.in_h} * window.stride_h + window.dilation_h * window.kernel_h > uint64_t{window.top} + window.bottom &&
+                uint64_t{window.in_w} * window.stride_w + window.dilation_w * window.kernel_w > uint64_t{window.left} + window.right,
             "padding is larger than the output");
     }
     bool is_matmul() const {
@@ -83,8 +94,9 @@ struct Settings {
 MemoryConfig dram() { return MemoryConfig(TensorMemoryLayout::INTERLEAVED, BufferType::DRAM); }
 
 /// The device program of the convolution itself, on an input whose halo has been gathered.
-Tensor run_conv(const Tensor& input, const Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
-                const Placement& placement, const TensorSpec& output_spec, const Settings& settings, const std::vector<UnaryStep>& steps) {
+Tensor run_conv(
+    const Tensor& input, const Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
+    const Placement& placement, const TensorSpec& output_spec, const Settings& settings, const std::vector<UnaryStep>& steps) {
     const Window& w = conv.window;
     const auto integer = [](uint64_t value) { return static_cast<int64_t>(value); };
     const bool split_channels = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
@@ -125,13 +137,27 @@ Tensor run_conv(const Tensor& input, const Tensor& halo, const Tensor& weight, c
         .name = "Conv2dDeviceOperation"};
     return launch(program, inputs, {output_spec}, [&](std::span<const Tensor> outputs) {
         ConvCall call{
-            .batch = w.batch, .in_h = w.in_h, .in_w = w.in_w, .in_channels = w.channels,
-            .out_h = conv.out_h(), .out_w = conv.out_w(), .out_channels = conv.weights.out_channels,
-            .kernel_h = w.kernel_h, .kernel_w = w.kernel_w, .stride_h = w.stride_h, .stride_w = w.stride_w,
-            .dilation_h = w.dilation_h, .dilation_w = w.dilation_w,
-            .pad_top = w.top, .pad_bottom = w.bottom, .pad_left = w.left, .pad_right = w.right,
-            .groups = conv.weights.groups, .transposed = conv.weights.transposed,
-            .input = {raw_data(input), input.dtype(), nullptr}, .weight = {}};
+            .batch = w.batch,
+            .in_h = w.in_h,
+            .in_w = w.in_w,
+            .in_channels = w.channels,
+            .out_h = conv.out_h(),
+            .out_w = conv.out_w(),
+            .out_channels = conv.weights.out_channels,
+            .kernel_h = w.kernel_h,
+            .kernel_w = w.kernel_w,
+            .stride_h = w.stride_h,
+            .stride_w = w.stride_w,
+            .dilation_h = w.dilation_h,
+            .dilation_w = w.dilation_w,
+            .pad_top = w.top,
+            .pad_bottom = w.bottom,
+            .pad_left = w.left,
+            .pad_right = w.right,
+            .groups = conv.weights.groups,
+            .transposed = conv.weights.transposed,
+            .input = {raw_data(input), input.dtype(), nullptr},
+            .weight = {}};
         if (!conv.weights.transposed) {
             // Rows and columns that no window reaches are not part of the library's geometry.
             call.pad_bottom = int64_t{conv.out_h() - 1} * w.stride_h + int64_t{w.dilation_h} * (w.kernel_h - 1) + 1 - w.in_h - w.top;
@@ -169,13 +195,19 @@ Tensor run_conv(const Tensor& input, const Tensor& halo, const Tensor& weight, c
     })[0];
 }
 
-Outcome convolve(const Tensor& input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor, const Settings& settings) {
+Outcome convolve(
+    const Tensor& input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor,
+    const Settings& settings) {
     conv.check();
     check_device_tensor(input, "input_tensor");
     const Window& w = conv.window;
-    SHIM_CHECK(input.logical_volume() == w.in_pixels() * w.channels, "input_tensor: expected {} x {} x {} x {} values, got shape {}", w.batch, w.in_h, w.in_w, w.channels, input.logical_shape());
+    SHIM_CHECK(
+        input.logical_volume() == w.in_pixels() * w.channels, "input_tensor: expected {} x {} x {} x {} values, got shape {}", w.batch,
+        w.in_h, w.in_w, w.channels, input.logical_shape());
     SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
-    SHIM_SUPPORTED(settings.config.padding_mode == ttnn::prim::PaddingMode::Zeros, "padding_mode Replicate is not implemented here; implemented: Zeros");
+    SHIM_SUPPORTED(
+        settings.config.padding_mode == ttnn::prim::PaddingMode::Zeros,
+        "padding_mode Replicate is not implemented here; implemented: Zeros");
     std::vector<UnaryStep> steps;
     if (settings.config.activation) {
         steps.emplace_back(*settings.config.activation);
@@ -193,7 +225,9 @@ Outcome convolve(const Tensor& input, const Tensor& weight_tensor, MeshDevice* d
         bias = prepare_bias(*bias, conv.weights.out_channels, weights_dtype, device);
     }
     if (bias) {
-        SHIM_CHECK(bias->logical_volume() == conv.weights.out_channels, "bias_tensor: expected {} values, got shape {}", conv.weights.out_channels, bias->logical_shape());
+        SHIM_CHECK(
+            bias->logical_volume() == conv.weights.out_channels, "bias_tensor: expected {} values, got shape {}", conv.weights.out_channels,
+            bias->logical_shape());
     }
     const uint64_t pixels = uint64_t{w.batch} * conv.out_h() * conv.out_w();
     SHIM_CHECK(pixels > 0 && pixels < (uint64_t{1} << 32), "the output has {} pixels", pixels);
@@ -212,12 +246,17 @@ Outcome convolve(const Tensor& input, const Tensor& weight_tensor, MeshDevice* d
             activation.emplace(*settings.config.activation);
         }
         const std::optional<const Tensor> linear_bias = bias ? std::optional<const Tensor>(*bias) : std::nullopt;
-        output = ttnn::linear(rows, weight, linear_bias, false, false, rows.is_sharded() ? std::optional<const MemoryConfig>(dram()) : std::optional<const MemoryConfig>(rows.memory_config()), dtype, std::nullopt, activation, settings.compute);
+        output = ttnn::linear(
+            rows, weight, linear_bias, false, false,
+            rows.is_sharded() ? std::optional<const MemoryConfig>(dram()) : std::optional<const MemoryConfig>(rows.memory_config()), dtype,
+            std::nullopt, activation, settings.compute);
         if (settings.config.output_layout == Layout::ROW_MAJOR) {
             output = ttnn::to_layout(output, Layout::ROW_MAJOR);
         }
     } else {
-        const Placement placement = place_window(device->shim().grid(), pixels, w.channels, conv.weights.out_channels, TILE_EDGE, input.is_sharded() ? std::optional(input.memory_config().memory_layout()) : settings.config.shard_layout);
+        const Placement placement = place_window(
+            device->shim().grid(), pixels, w.channels, conv.weights.out_channels, TILE_EDGE,
+            input.is_sharded() ? std::optional(input.memory_config().memory_layout()) : settings.config.shard_layout);
         Tensor source = input;
         if (input.layout() == Layout::TILE && !input.is_sharded() && w.in_pixels() != w.in_h && w.in_w % TILE_EDGE != 0) {
             // TT-NN goes through [N, H, W, C], whose rows are padded to the tile, and back.
@@ -237,12 +276,16 @@ Outcome convolve(const Tensor& input, const Tensor& weight_tensor, MeshDevice* d
             as_run.window = spread;
         }
         Window halo_window = as_run.window;
-        const Tensor halo = gather_halo(source, halo_window, placement, TILE_EDGE, settings.config.reallocate_halo_output, settings.config.config_tensors_in_dram);
+        const Tensor halo = gather_halo(
+            source, halo_window, placement, TILE_EDGE, settings.config.reallocate_halo_output, settings.config.config_tensors_in_dram);
         const Layout layout = settings.config.output_layout;
-        const MemoryConfig sharded = placement.memory_config(pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
+        const MemoryConfig sharded = placement.memory_config(
+            pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
         output = run_conv(source, halo, weight, bias, conv, placement, make_spec(flat_out, dtype, layout, sharded), settings, steps);
         if (to_dram) {
-            output = launch({.op = "sharded_to_interleaved", .name = "ShardedToInterleavedDeviceOperation"}, {output}, {make_spec(flat_out, dtype, layout, dram())},
+            output = launch(
+                {.op = "sharded_to_interleaved", .name = "ShardedToInterleavedDeviceOperation"}, {output},
+                {make_spec(flat_out, dtype, layout, dram())},
                 [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
         }
     }
@@ -256,7 +299,9 @@ Outcome convolve(const Tensor& input, const Tensor& weight_tensor, MeshDevice* d
     return {output, conv.out_h(), conv.out_w(), weight, bias};
 }
 
-Settings settings_of(const std::optional<const DataType>& dtype, const std::optional<const Conv2dConfig>& config, const std::optional<const ttnn::ComputeKernelConfig>& compute, const std::optional<const MemoryConfig>& memory_config) {
+Settings settings_of(
+    const std::optional<const DataType>& dtype, const std::optional<const Conv2dConfig>& config,
+    const std::optional<const ttnn::ComputeKernelConfig>& compute, const std::optional<const MemoryConfig>& memory_config) {
     Settings settings;
     if (dtype) settings.dtype = *dtype;
     if (config) settings.config = *config;
@@ -265,11 +310,29 @@ Settings settings_of(const std::optional<const DataType>& dtype, const std::opti
     return settings;
 }
 
-Convolution geometry(uint32_t in_channels, uint32_t out_channels, uint32_t batch, uint32_t height, uint32_t width, std::array<uint32_t, 2> kernel, std::array<uint32_t, 2> stride, const Pads& padding, std::array<uint32_t, 2> dilation, uint32_t groups, bool transposed = false) {
+Convolution geometry(
+    uint32_t in_channels, uint32_t out_channels, uint32_t batch, uint32_t height, uint32_t width, std::array<uint32_t, 2> kernel,
+    std::array<uint32_t, 2> stride, const Pads& padding, std::array<uint32_t, 2> dilation, uint32_t groups, bool transposed = false) {
     Convolution conv;
-    conv.window = {.batch = batch, .in_h = height, .in_w = width, .channels = in_channels, .kernel_h = kernel[0], .kernel_w = kernel[1], .stride_h = stride[0], .stride_w = stride[1], .dilation_h = dilation[0], .dilation_w = dilation[1]};
+    conv.window = {
+        .batch = batch,
+        .in_h = height,
+        .in_w = width,
+        .channels = in_channels,
+        .kernel_h = kernel[0],
+        .kernel_w = kernel[1],
+        .stride_h = stride[0],
+        .stride_w = stride[1],
+        .dilation_h = dilation[0],
+        .dilation_w = dilation[1]};
     set_padding(conv.window, padding);
-    conv.weights = {.in_channels = in_channels, .out_channels = out_channels, .kernel_h = kernel[0], .kernel_w = kernel[1], .groups = groups, .transposed = transposed};
+    conv.weights = {
+        .in_channels = in_channels,
+        .out_channels = out_channels,
+        .kernel_h = kernel[0],
+        .kernel_w = kernel[1],
+        .groups = groups,
+        .transposed = transposed};
     return conv;
 }
 
@@ -309,8 +372,12 @@ std::optional<Conv2dConfig> conv_config(const Call& call) {
     config.reshard_if_not_optimal = record->boolean("reshard_if_not_optimal", false);
     config.override_sharding_config = record->boolean("override_sharding_config", false);
     if (const auto scheme = record->text("shard_layout"); !scheme.empty()) {
-        SHIM_CHECK(scheme == "HEIGHT_SHARDED" || scheme == "BLOCK_SHARDED" || scheme == "WIDTH_SHARDED", "conv_config.shard_layout: expected a sharded layout, got {}", scheme);
-        config.shard_layout = scheme == "HEIGHT_SHARDED" ? TensorMemoryLayout::HEIGHT_SHARDED : (scheme == "BLOCK_SHARDED" ? TensorMemoryLayout::BLOCK_SHARDED : TensorMemoryLayout::WIDTH_SHARDED);
+        SHIM_CHECK(
+            scheme == "HEIGHT_SHARDED" || scheme == "BLOCK_SHARDED" || scheme == "WIDTH_SHARDED",
+            "conv_config.shard_layout: expected a sharded layout, got {}", scheme);
+        config.shard_layout = scheme == "HEIGHT_SHARDED"
+                                  ? TensorMemoryLayout::HEIGHT_SHARDED
+                                  : (scheme == "BLOCK_SHARDED" ? TensorMemoryLayout::BLOCK_SHARDED : TensorMemoryLayout::WIDTH_SHARDED);
     }
     config.core_grid = record->core_range_set("core_grid");
     config.transpose_shards = record->boolean("transpose_shards", false);
@@ -323,7 +390,9 @@ std::optional<Conv2dConfig> conv_config(const Call& call) {
     config.force_split_reader = record->optional_boolean("force_split_reader");
     config.override_output_sharding_config = record->boolean("override_output_sharding_config", false);
     if (record->text("padding_mode", "Zeros") != "Zeros") config.padding_mode = ttnn::prim::PaddingMode::Replicate;
-    SHIM_SUPPORTED(!config.core_grid && !config.override_sharding_config, "conv_config.core_grid and override_sharding_config are not implemented here; leave them out");
+    SHIM_SUPPORTED(
+        !config.core_grid && !config.override_sharding_config,
+        "conv_config.core_grid and override_sharding_config are not implemented here; leave them out");
     return config;
 }
 
@@ -352,9 +421,14 @@ Result packed(const Call& c, const Outcome& outcome, bool one_dim = false) {
 
 Result call_conv2d(const Call& c, bool transposed) {
     const OpScope scope(transposed ? "ttnn.conv_transpose2d" : "ttnn.conv2d");
-    SHIM_SUPPORTED(!transposed || c.boolean("mirror_kernel", true), "mirror_kernel=False is not implemented here; mirror the weights on the host");
-    Settings settings{c.dtype("dtype"), conv_config(c).value_or(Conv2dConfig{}), c.compute_config("compute_config"), c.memory_config("memory_config")};
-    return packed(c, convolve(c.tensor("input_tensor"), c.tensor("weight_tensor"), c.device(), geometry_of(c, transposed), c.optional_tensor("bias_tensor"), settings));
+    SHIM_SUPPORTED(
+        !transposed || c.boolean("mirror_kernel", true), "mirror_kernel=False is not implemented here; mirror the weights on the host");
+    Settings settings{
+        c.dtype("dtype"), conv_config(c).value_or(Conv2dConfig{}), c.compute_config("compute_config"), c.memory_config("memory_config")};
+    return packed(
+        c, convolve(
+               c.tensor("input_tensor"), c.tensor("weight_tensor"), c.device(), geometry_of(c, transposed),
+               c.optional_tensor("bias_tensor"), settings));
 }
 
 Tensor call_prepare(const Call& c, bool transposed, bool bias) {
@@ -363,15 +437,22 @@ Tensor call_prepare(const Call& c, bool transposed, bool bias) {
     conv.check();
     const auto config = conv_config(c).value_or(Conv2dConfig{});
     const DataType input_dtype = c.dtype("input_dtype").value_or(DataType::BFLOAT16);
-    const DataType weight_dtype = config.weights_dtype.value_or(input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : (bias ? c.tensor("bias_tensor") : c.tensor("weight_tensor")).dtype());
+    const DataType weight_dtype = config.weights_dtype.value_or(
+        input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : (bias ? c.tensor("bias_tensor") : c.tensor("weight_tensor")).dtype());
     if (bias) return prepare_bias(c.tensor("bias_tensor"), conv.weights.out_channels, weight_dtype, c.device());
     const std::string format = c.text("weights_format", transposed ? "IOHW" : "OIHW");
-    SHIM_CHECK(format == (transposed ? "IOHW" : "OIHW"), "weights_format: expected {}, got {}; permute the weights on the host", transposed ? "IOHW" : "OIHW", format);
+    SHIM_CHECK(
+        format == (transposed ? "IOHW" : "OIHW"), "weights_format: expected {}, got {}; permute the weights on the host",
+        transposed ? "IOHW" : "OIHW", format);
     return prepare_weights(c.tensor("weight_tensor"), conv.weights, weight_dtype, c.device());
 }
 
-Convolution length_of(uint32_t in_channels, uint32_t out_channels, uint32_t batch, uint32_t length, uint32_t kernel, uint32_t stride, std::array<uint32_t, 2> padding, uint32_t dilation, uint32_t groups) {
-    return geometry(in_channels, out_channels, batch, length, 1, {kernel, 1}, {stride, 1}, std::array<uint32_t, 4>{padding[0], padding[1], 0, 0}, {dilation, 1}, groups);
+Convolution length_of(
+    uint32_t in_channels, uint32_t out_channels, uint32_t batch, uint32_t length, uint32_t kernel, uint32_t stride,
+    std::array<uint32_t, 2> padding, uint32_t dilation, uint32_t groups) {
+    return geometry(
+        in_channels, out_channels, batch, length, 1, {kernel, 1}, {stride, 1}, std::array<uint32_t, 4>{padding[0], padding[1], 0, 0},
+        {dilation, 1}, groups);
 }
 
 /// Weights [O, I / groups, K] of a 1-D convolution as [O, I / groups, K, 1].
@@ -388,27 +469,37 @@ using namespace ttnn_shim;
 namespace ttnn {
 
 Conv2dResultWithOptions conv2d(
-    const Tensor& input_tensor, const Tensor& weight_tensor, MeshDevice* device, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
-    uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    const Tensor& input_tensor, const Tensor& weight_tensor, MeshDevice* device, uint32_t in_channels, uint32_t out_channels,
+    uint32_t batch_size, uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
     std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, uint32_t groups,
-    const std::optional<const DataType>& dtype, const std::optional<const Tensor>& bias_tensor, const std::optional<const Conv2dConfig>& conv_config,
-    const std::optional<const ComputeKernelConfig>& compute_config, const std::optional<const MemoryConfig>& memory_config,
-    const std::optional<const Conv2dSliceConfig>&, bool return_output_dim, bool return_weights_and_bias) {
+    const std::optional<const DataType>& dtype, const std::optional<const Tensor>& bias_tensor,
+    const std::optional<const Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>& compute_config,
+    const std::optional<const MemoryConfig>& memory_config, const std::optional<const Conv2dSliceConfig>&, bool return_output_dim,
+    bool return_weights_and_bias) {
     const OpScope scope("ttnn.conv2d");
-    const auto conv = geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups);
-    return with_options(convolve(input_tensor, weight_tensor, device, conv, plain(bias_tensor), settings_of(dtype, conv_config, compute_config, memory_config)), return_output_dim, return_weights_and_bias);
+    const auto conv =
+        geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups);
+    return with_options(
+        convolve(
+            input_tensor, weight_tensor, device, conv, plain(bias_tensor), settings_of(dtype, conv_config, compute_config, memory_config)),
+        return_output_dim, return_weights_and_bias);
 }
 
 Conv1dResult conv1d(
-    const Tensor& input_tensor, const Tensor& weight_tensor, MeshDevice* device, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
-    uint32_t input_length, uint32_t kernel_size, uint32_t stride, std::variant<std::array<uint32_t, 2>, uint32_t> padding, uint32_t dilation, uint32_t groups,
-    const std::optional<const DataType>& dtype, const std::optional<const Tensor>& bias_tensor, const std::optional<const Conv2dConfig>& conv_config,
+    const Tensor& input_tensor, const Tensor& weight_tensor, MeshDevice* device, uint32_t in_channels, uint32_t out_channels,
+    uint32_t batch_size, uint32_t input_length, uint32_t kernel_size, uint32_t stride,
+    std::variant<std::array<uint32_t, 2>, uint32_t> padding, uint32_t dilation, uint32_t groups, const std::optional<const DataType>& dtype,
+    const std::optional<const Tensor>& bias_tensor, const std::optional<const Conv2dConfig>& conv_config,
     const std::optional<const ComputeKernelConfig>& compute_config, const std::optional<const MemoryConfig>& memory_config,
     const std::optional<const Conv2dSliceConfig>&, bool return_output_dim, bool return_weights_and_bias) {
     const OpScope scope("ttnn.conv1d");
-    const std::array<uint32_t, 2> sides = std::holds_alternative<uint32_t>(padding) ? std::array<uint32_t, 2>{std::get<uint32_t>(padding), std::get<uint32_t>(padding)} : std::get<std::array<uint32_t, 2>>(padding);
+    const std::array<uint32_t, 2> sides = std::holds_alternative<uint32_t>(padding)
+                                              ? std::array<uint32_t, 2>{std::get<uint32_t>(padding), std::get<uint32_t>(padding)}
+                                              : std::get<std::array<uint32_t, 2>>(padding);
     const auto conv = length_of(in_channels, out_channels, batch_size, input_length, kernel_size, stride, sides, dilation, groups);
-    const Outcome outcome = convolve(input_tensor, as_2d_weight(weight_tensor), device, conv, plain(bias_tensor), settings_of(dtype, conv_config, compute_config, memory_config));
+    const Outcome outcome = convolve(
+        input_tensor, as_2d_weight(weight_tensor), device, conv, plain(bias_tensor),
+        settings_of(dtype, conv_config, compute_config, memory_config));
     const std::tuple<Tensor, std::optional<Tensor>> prepared{outcome.weight, outcome.bias};
     if (return_output_dim && return_weights_and_bias) return std::tuple{outcome.output, outcome.height, prepared};
     if (return_output_dim) return std::tuple{outcome.output, outcome.height};
@@ -417,41 +508,49 @@ Conv1dResult conv1d(
 }
 
 ConvTranspose2dResultWithOptions conv_transpose2d(
-    const Tensor& input_tensor, const Tensor& weight_tensor, MeshDevice* device, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
-    uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
-    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> output_padding, std::array<uint32_t, 2> dilation,
-    uint32_t groups, const std::optional<const DataType>& dtype, const std::optional<const Tensor>& bias_tensor, const std::optional<const Conv2dConfig>& conv_config,
+    const Tensor& input_tensor, const Tensor& weight_tensor, MeshDevice* device, uint32_t in_channels, uint32_t out_channels,
+    uint32_t batch_size, uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> output_padding,
+    std::array<uint32_t, 2> dilation, uint32_t groups, const std::optional<const DataType>& dtype,
+    const std::optional<const Tensor>& bias_tensor, const std::optional<const Conv2dConfig>& conv_config,
     const std::optional<const ComputeKernelConfig>& compute_config, const std::optional<const MemoryConfig>& memory_config,
     const std::optional<const Conv2dSliceConfig>&, bool mirror_kernel, bool return_output_dim, bool return_weights_and_bias) {
     const OpScope scope("ttnn.conv_transpose2d");
     SHIM_SUPPORTED(mirror_kernel, "mirror_kernel=false is not implemented here; mirror the weights on the host");
-    auto conv = geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true);
+    auto conv =
+        geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true);
     conv.output_padding = output_padding;
-    return with_options(convolve(input_tensor, weight_tensor, device, conv, plain(bias_tensor), settings_of(dtype, conv_config, compute_config, memory_config)), return_output_dim, return_weights_and_bias);
+    return with_options(
+        convolve(
+            input_tensor, weight_tensor, device, conv, plain(bias_tensor), settings_of(dtype, conv_config, compute_config, memory_config)),
+        return_output_dim, return_weights_and_bias);
 }
 
 namespace operations::conv::conv2d {
 
 Tensor prepare_conv_weights(
-    const Tensor& weight_tensor, const MemoryConfig&, Layout, const std::string& weights_format, uint32_t in_channels, uint32_t out_channels,
-    uint32_t batch_size, uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
-    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, bool, uint32_t groups, MeshDevice* device,
-    DataType input_dtype, const std::optional<const DataType>&, const std::optional<const prim::Conv2dConfig>& conv_config,
-    const std::optional<const ComputeKernelConfig>&, const std::optional<const op_slicing::Op2DSliceConfig>&) {
+    const Tensor& weight_tensor, const MemoryConfig&, Layout, const std::string& weights_format, uint32_t in_channels,
+    uint32_t out_channels, uint32_t batch_size, uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size,
+    std::array<uint32_t, 2> stride, std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding,
+    std::array<uint32_t, 2> dilation, bool, uint32_t groups, MeshDevice* device, DataType input_dtype, const std::optional<const DataType>&,
+    const std::optional<const prim::Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>&,
+    const std::optional<const op_slicing::Op2DSliceConfig>&) {
     const OpScope scope("ttnn.prepare_conv_weights");
     SHIM_CHECK(weights_format == "OIHW", "weights_format: expected OIHW, got {}; permute the weights on the host", weights_format);
-    const auto conv = geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups);
+    const auto conv =
+        geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups);
     conv.check();
     const auto otherwise = input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : weight_tensor.dtype();
     return prepare_weights(weight_tensor, conv.weights, conv_config ? conv_config->weights_dtype.value_or(otherwise) : otherwise, device);
 }
 
 Tensor prepare_conv_bias(
-    const Tensor& bias_tensor, const MemoryConfig&, Layout, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size, uint32_t input_height,
-    uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
-    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, uint32_t groups, MeshDevice* device,
-    DataType input_dtype, const std::optional<const DataType>&, const std::optional<const prim::Conv2dConfig>& conv_config,
-    const std::optional<const ComputeKernelConfig>&, const std::optional<const op_slicing::Op2DSliceConfig>&) {
+    const Tensor& bias_tensor, const MemoryConfig&, Layout, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
+    uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, uint32_t groups,
+    MeshDevice* device, DataType input_dtype, const std::optional<const DataType>&,
+    const std::optional<const prim::Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>&,
+    const std::optional<const op_slicing::Op2DSliceConfig>&) {
     const OpScope scope("ttnn.prepare_conv_bias");
     geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups).check();
     const auto otherwise = input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : bias_tensor.dtype();
@@ -463,28 +562,32 @@ Tensor prepare_conv_bias(
 namespace operations::conv::conv_transpose2d {
 
 Tensor prepare_conv_transpose2d_weights(
-    const Tensor& weight_tensor, MemoryConfig, Layout, const std::string& weights_format, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
-    uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
-    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2>, std::array<uint32_t, 2> dilation, bool, uint32_t groups,
-    MeshDevice* device, DataType input_dtype, const std::optional<const DataType>&, const std::optional<const prim::Conv2dConfig>& conv_config,
-    const std::optional<const ComputeKernelConfig>&, const std::optional<const op_slicing::Op2DSliceConfig>&, bool mirror_kernel) {
+    const Tensor& weight_tensor, MemoryConfig, Layout, const std::string& weights_format, uint32_t in_channels, uint32_t out_channels,
+    uint32_t batch_size, uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2>, std::array<uint32_t, 2> dilation, bool,
+    uint32_t groups, MeshDevice* device, DataType input_dtype, const std::optional<const DataType>&,
+    const std::optional<const prim::Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>&,
+    const std::optional<const op_slicing::Op2DSliceConfig>&, bool mirror_kernel) {
     const OpScope scope("ttnn.prepare_conv_transpose2d_weights");
     SHIM_SUPPORTED(mirror_kernel, "mirror_kernel=false is not implemented here; mirror the weights on the host");
     SHIM_CHECK(weights_format == "IOHW", "weights_format: expected IOHW, got {}; permute the weights on the host", weights_format);
-    const auto conv = geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true);
+    const auto conv =
+        geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true);
     conv.check();
     const auto otherwise = input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : weight_tensor.dtype();
     return prepare_weights(weight_tensor, conv.weights, conv_config ? conv_config->weights_dtype.value_or(otherwise) : otherwise, device);
 }
 
 Tensor prepare_conv_transpose2d_bias(
-    const Tensor& bias_tensor, const MemoryConfig&, Layout, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size, uint32_t input_height,
-    uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
-    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, uint32_t groups, MeshDevice* device,
-    DataType input_dtype, const std::optional<const DataType>&, const std::optional<const prim::Conv2dConfig>& conv_config,
-    const std::optional<const ComputeKernelConfig>&, const std::optional<const op_slicing::Op2DSliceConfig>&) {
+    const Tensor& bias_tensor, const MemoryConfig&, Layout, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
+    uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, uint32_t groups,
+    MeshDevice* device, DataType input_dtype, const std::optional<const DataType>&,
+    const std::optional<const prim::Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>&,
+    const std::optional<const op_slicing::Op2DSliceConfig>&) {
     const OpScope scope("ttnn.prepare_conv_transpose2d_bias");
-    geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true).check();
+    geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true)
+        .check();
     const auto otherwise = input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : bias_tensor.dtype();
     return prepare_bias(bias_tensor, out_channels, conv_config ? conv_config->weights_dtype.value_or(otherwise) : otherwise, device);
 }
@@ -502,7 +605,15 @@ SHIM_OP("ttnn.conv1d", [](const Call& c) {
     const OpScope scope("ttnn.conv1d");
     const auto sides = c.has("padding") ? c.u32s("padding") : std::vector<uint32_t>{0};
     SHIM_CHECK(sides.size() == 1 || sides.size() == 2, "padding: expected 1 or 2 integers, got {}", sides.size());
-    const auto conv = length_of(c.u32("in_channels", 0), c.u32("out_channels", 0), c.u32("batch_size", 0), c.u32("input_length", 0), c.u32("kernel_size", 0), c.u32("stride", 1), {sides.front(), sides.back()}, c.u32("dilation", 1), c.u32("groups", 1));
-    Settings settings{c.dtype("dtype"), conv_config(c).value_or(Conv2dConfig{}), c.compute_config("compute_config"), c.memory_config("memory_config")};
-    return packed(c, convolve(c.tensor("input_tensor"), as_2d_weight(c.tensor("weight_tensor")), c.device(), conv, c.optional_tensor("bias_tensor"), settings), true);
+    const auto conv = length_of(
+        c.u32("in_channels", 0), c.u32("out_channels", 0), c.u32("batch_size", 0), c.u32("input_length", 0), c.u32("kernel_size", 0),
+        c.u32("stride", 1), {sides.front(), sides.back()}, c.u32("dilation", 1), c.u32("groups", 1));
+    Settings settings{
+        c.dtype("dtype"), conv_config(c).value_or(Conv2dConfig{}), c.compute_config("compute_config"), c.memory_config("memory_config")};
+    return packed(
+        c,
+        convolve(
+            c.tensor("input_tensor"), as_2d_weight(c.tensor("weight_tensor")), c.device(), conv, c.optional_tensor("bias_tensor"),
+            settings),
+        true);
 });

@@ -29,9 +29,7 @@ void for_each_weight(const WeightShape& s, Function&& function) {
     });
 }
 
-Shape prepared_shape(const WeightShape& s) {
-    return Shape({1, 1, s.kernel_h * s.kernel_w * s.in_channels, s.out_channels});
-}
+Shape prepared_shape(const WeightShape& s) { return Shape({1, 1, s.kernel_h * s.kernel_w * s.in_channels, s.out_channels}); }
 
 struct Cached {
     std::weak_ptr<Values> source;
@@ -62,7 +60,8 @@ void check_dtype(DataType dtype) {
 bool is_prepared(const Tensor& weight, const WeightShape& shape) { return weight.logical_shape() == prepared_shape(shape); }
 
 Tensor prepare_weights(const Tensor& weight, const WeightShape& shape, DataType dtype, MeshDevice* device) {
-    SHIM_CHECK(!is_on_device(weight), "weight_tensor must be on the host, got a device tensor {}; use ttnn.from_device", weight.tensor_spec());
+    SHIM_CHECK(
+        !is_on_device(weight), "weight_tensor must be on the host, got a device tensor {}; use ttnn.from_device", weight.tensor_spec());
     const Shape expected({shape.first(), shape.second(), shape.kernel_h, shape.kernel_w});
     SHIM_CHECK(weight.logical_shape() == expected, "weight_tensor: expected shape {}, got {}", expected, weight.logical_shape());
     check_dtype(dtype);

@@ -50,12 +50,7 @@ struct Placement {
 
 /// Cores for an op with `rows` output rows (pixels) and `in_channels` -> `out_channels`; `unit` is 32 for tiled outputs, 1 for sticks.
 Placement place_window(
-    CoreCoord grid,
-    uint64_t rows,
-    uint32_t in_channels,
-    uint32_t out_channels,
-    uint32_t unit,
-    std::optional<TensorMemoryLayout> scheme);
+    CoreCoord grid, uint64_t rows, uint32_t in_channels, uint32_t out_channels, uint32_t unit, std::optional<TensorMemoryLayout> scheme);
 
 /// The input of a windowed op, sharded in L1 with its neighbours' rows beside each shard: interleaved-to-sharded (unless
 /// sharded already), halo and, with `move`, the defragmenting move, each as its own device program. Values are not arranged.

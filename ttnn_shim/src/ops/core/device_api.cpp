@@ -31,10 +31,7 @@ std::shared_ptr<MeshDevice> open_one(size_t l1_small_size, size_t trace_region_s
 namespace device {
 
 std::shared_ptr<MeshDevice> open_mesh_device(
-    int device_id,
-    size_t l1_small_size,
-    size_t trace_region_size,
-    const tt::tt_metal::DispatchCoreConfig& dispatch_core_config,
+    int device_id, size_t l1_small_size, size_t trace_region_size, const tt::tt_metal::DispatchCoreConfig& dispatch_core_config,
     size_t worker_l1_size) {
     OpScope scope("ttnn.open_device");
     (void)dispatch_core_config, (void)worker_l1_size;
@@ -54,14 +51,9 @@ void SetDefaultDevice(MeshDevice* device) { default_device = device; }
 namespace distributed {
 
 std::shared_ptr<MeshDevice> open_mesh_device(
-    const MeshShape& mesh_shape,
-    size_t l1_small_size,
-    size_t trace_region_size,
-    size_t num_command_queues,
-    const tt::tt_metal::DispatchCoreConfig& dispatch_core_config,
-    const std::optional<MeshCoordinate>& offset,
-    const std::vector<int>& physical_device_ids,
-    size_t worker_l1_size) {
+    const MeshShape& mesh_shape, size_t l1_small_size, size_t trace_region_size, size_t num_command_queues,
+    const tt::tt_metal::DispatchCoreConfig& dispatch_core_config, const std::optional<MeshCoordinate>& offset,
+    const std::vector<int>& physical_device_ids, size_t worker_l1_size) {
     OpScope scope("ttnn.open_mesh_device");
     (void)num_command_queues, (void)dispatch_core_config, (void)offset, (void)physical_device_ids, (void)worker_l1_size;
     SHIM_SUPPORTED(mesh_shape.mesh_size() == 1, "meshes of {} devices: the shim simulates one chip", mesh_shape.mesh_size());
@@ -69,23 +61,12 @@ std::shared_ptr<MeshDevice> open_mesh_device(
 }
 
 std::shared_ptr<MeshDevice> open_mesh_device(
-    size_t l1_small_size,
-    size_t trace_region_size,
-    size_t num_command_queues,
-    const tt::tt_metal::DispatchCoreConfig& dispatch_core_config,
-    const std::optional<MeshShape>& mesh_shape,
-    const std::optional<MeshCoordinate>& offset,
-    const std::vector<int>& physical_device_ids,
+    size_t l1_small_size, size_t trace_region_size, size_t num_command_queues, const tt::tt_metal::DispatchCoreConfig& dispatch_core_config,
+    const std::optional<MeshShape>& mesh_shape, const std::optional<MeshCoordinate>& offset, const std::vector<int>& physical_device_ids,
     size_t worker_l1_size) {
     return open_mesh_device(
-        mesh_shape.value_or(MeshShape(1, 1)),
-        l1_small_size,
-        trace_region_size,
-        num_command_queues,
-        dispatch_core_config,
-        offset,
-        physical_device_ids,
-        worker_l1_size);
+        mesh_shape.value_or(MeshShape(1, 1)), l1_small_size, trace_region_size, num_command_queues, dispatch_core_config, offset,
+        physical_device_ids, worker_l1_size);
 }
 
 void close_mesh_device(const std::shared_ptr<MeshDevice>& mesh_device) {

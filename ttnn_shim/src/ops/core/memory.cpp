@@ -19,18 +19,11 @@ namespace {
 
 /// One program that copies `input` into `memory_config` (and dtype).
 Tensor move_program(
-    const char* op,
-    const char* name,
-    const Tensor& input,
-    const MemoryConfig& memory_config,
-    std::optional<DataType> dtype,
+    const char* op, const char* name, const Tensor& input, const MemoryConfig& memory_config, std::optional<DataType> dtype,
     const std::optional<Tensor>& output) {
     return launch(
-        {.op = op, .name = name},
-        {input},
-        {spec_like(input, dtype, memory_config)},
-        [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); },
-        {output})[0];
+        {.op = op, .name = name}, {input}, {spec_like(input, dtype, memory_config)},
+        [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); }, {output})[0];
 }
 
 void check_sharded(const MemoryConfig& config, const char* what) {
@@ -41,11 +34,8 @@ void check_sharded(const MemoryConfig& config, const char* what) {
 }  // namespace
 
 Tensor interleaved_to_sharded(
-    const Tensor& input_tensor,
-    const MemoryConfig& sharded_memory_config,
-    const std::optional<DataType>& data_type_arg,
-    const std::optional<bool>& keep_l1_aligned,
-    const std::optional<Tensor>& preallocated_output) {
+    const Tensor& input_tensor, const MemoryConfig& sharded_memory_config, const std::optional<DataType>& data_type_arg,
+    const std::optional<bool>& keep_l1_aligned, const std::optional<Tensor>& preallocated_output) {
     OpScope scope("ttnn.interleaved_to_sharded");
     (void)keep_l1_aligned;
     check_device_tensor(input_tensor, "input_tensor");
@@ -55,21 +45,13 @@ Tensor interleaved_to_sharded(
         !data_type_arg || *data_type_arg == input_tensor.dtype() || input_tensor.layout() == Layout::TILE,
         "dtype can only change in TILE layout");
     return move_program(
-        "interleaved_to_sharded",
-        "InterleavedToShardedDeviceOperation",
-        input_tensor,
-        sharded_memory_config,
-        data_type_arg,
+        "interleaved_to_sharded", "InterleavedToShardedDeviceOperation", input_tensor, sharded_memory_config, data_type_arg,
         preallocated_output);
 }
 
 Tensor interleaved_to_sharded(
-    const Tensor& input_tensor,
-    const std::variant<CoreCoord, CoreRangeSet>& grid,
-    std::array<uint32_t, 2> shard_shape,
-    TensorMemoryLayout shard_scheme,
-    ShardOrientation shard_orientation,
-    const std::optional<DataType>& data_type_arg,
+    const Tensor& input_tensor, const std::variant<CoreCoord, CoreRangeSet>& grid, std::array<uint32_t, 2> shard_shape,
+    TensorMemoryLayout shard_scheme, ShardOrientation shard_orientation, const std::optional<DataType>& data_type_arg,
     const std::optional<bool>& keep_l1_aligned) {
     OpScope scope("ttnn.interleaved_to_sharded");
     CoreRangeSet cores;
@@ -91,42 +73,29 @@ Tensor interleaved_to_sharded(
         cores = std::get<CoreRangeSet>(grid);
     }
     return interleaved_to_sharded(
-        input_tensor,
-        MemoryConfig(shard_scheme, BufferType::L1, tt::tt_metal::ShardSpec(cores, shard_shape, shard_orientation)),
-        data_type_arg,
-        keep_l1_aligned);
+        input_tensor, MemoryConfig(shard_scheme, BufferType::L1, tt::tt_metal::ShardSpec(cores, shard_shape, shard_orientation)),
+        data_type_arg, keep_l1_aligned);
 }
 
-Tensor sharded_to_interleaved(
-    const Tensor& input_tensor, const MemoryConfig& memory_config, const std::optional<DataType>& output_dtype) {
+Tensor sharded_to_interleaved(const Tensor& input_tensor, const MemoryConfig& memory_config, const std::optional<DataType>& output_dtype) {
     OpScope scope("ttnn.sharded_to_interleaved");
     check_device_tensor(input_tensor, "input_tensor");
     SHIM_CHECK(input_tensor.is_sharded(), "the input must be sharded, got {}", input_tensor.memory_config());
     SHIM_CHECK(!memory_config.is_sharded(), "the output memory config must be interleaved, got {}", memory_config);
     return move_program(
-        "sharded_to_interleaved",
-        "ShardedToInterleavedDeviceOperation",
-        input_tensor,
-        memory_config,
-        output_dtype,
-        std::nullopt);
+        "sharded_to_interleaved", "ShardedToInterleavedDeviceOperation", input_tensor, memory_config, output_dtype, std::nullopt);
 }
 
-Tensor reshard(
-    const Tensor& input_tensor, const MemoryConfig& memory_config, const std::optional<Tensor>& optional_output_tensor) {
+Tensor reshard(const Tensor& input_tensor, const MemoryConfig& memory_config, const std::optional<Tensor>& optional_output_tensor) {
     OpScope scope("ttnn.reshard");
     check_device_tensor(input_tensor, "input_tensor");
     SHIM_CHECK(input_tensor.is_sharded(), "the input must be sharded, got {}", input_tensor.memory_config());
     check_sharded(memory_config, "the output memory config");
-    return move_program(
-        "reshard", "ReshardDeviceOperation", input_tensor, memory_config, std::nullopt, optional_output_tensor);
+    return move_program("reshard", "ReshardDeviceOperation", input_tensor, memory_config, std::nullopt, optional_output_tensor);
 }
 
 Tensor to_memory_config(
-    const Tensor& tensor,
-    const MemoryConfig& memory_config,
-    std::optional<DataType> dtype,
-    const std::optional<Tensor>& output_tensor) {
+    const Tensor& tensor, const MemoryConfig& memory_config, std::optional<DataType> dtype, const std::optional<Tensor>& output_tensor) {
     OpScope scope("ttnn.to_memory_config");
     check_device_tensor(tensor, "tensor");
     const bool same_dtype = !dtype || *dtype == tensor.dtype();
@@ -136,8 +105,7 @@ Tensor to_memory_config(
     const bool from_sharded = tensor.memory_config().is_sharded();
     if (memory_config.is_sharded()) {
         check_sharded(memory_config, "memory_config");
-        const bool legacy = memory_config.shard_spec().has_value() &&
-                            (!from_sharded || tensor.memory_config().shard_spec().has_value());
+        const bool legacy = memory_config.shard_spec().has_value() && (!from_sharded || tensor.memory_config().shard_spec().has_value());
         if (!legacy) {
             return move_program("copy", "CopyDeviceOperation", tensor, memory_config, dtype, output_tensor);
         }
@@ -154,18 +122,13 @@ Tensor to_memory_config(
 }
 
 Tensor clone(
-    const Tensor& input,
-    const std::optional<DataType>& dtype,
-    const std::optional<MemoryConfig>& memory_config,
+    const Tensor& input, const std::optional<DataType>& dtype, const std::optional<MemoryConfig>& memory_config,
     const std::optional<ComputeKernelConfig>& compute_kernel_config) {
     OpScope scope("ttnn.clone");
     check_device_tensor(input, "input");
-    SHIM_CHECK(
-        !dtype || *dtype == input.dtype() || input.layout() == Layout::TILE, "clone changes the dtype only in TILE layout");
+    SHIM_CHECK(!dtype || *dtype == input.dtype() || input.layout() == Layout::TILE, "clone changes the dtype only in TILE layout");
     return launch(
-        {.op = "clone", .compute = compute_kernel_config, .name = "CloneOperation"},
-        {input},
-        {spec_like(input, dtype, memory_config)},
+        {.op = "clone", .compute = compute_kernel_config, .name = "CloneOperation"}, {input}, {spec_like(input, dtype, memory_config)},
         [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
 }
 
@@ -175,17 +138,12 @@ Tensor copy(const Tensor& src_tensor, const Tensor& dst_tensor) {
     check_device_tensor(dst_tensor, "input_b");
     SHIM_CHECK(
         src_tensor.logical_shape() == dst_tensor.logical_shape() && src_tensor.layout() == dst_tensor.layout(),
-        "expected equal shapes and layouts, got {} and {}",
-        src_tensor.tensor_spec(),
-        dst_tensor.tensor_spec());
-    return move_program(
-        "copy", "CopyDeviceOperation", src_tensor, dst_tensor.memory_config(), dst_tensor.dtype(), dst_tensor);
+        "expected equal shapes and layouts, got {} and {}", src_tensor.tensor_spec(), dst_tensor.tensor_spec());
+    return move_program("copy", "CopyDeviceOperation", src_tensor, dst_tensor.memory_config(), dst_tensor.dtype(), dst_tensor);
 }
 
 Tensor assign(
-    const Tensor& input,
-    const MemoryConfig& output_mem_config,
-    std::optional<const DataType> output_dtype,
+    const Tensor& input, const MemoryConfig& output_mem_config, std::optional<const DataType> output_dtype,
     const std::optional<Tensor>& optional_output_tensor) {
     OpScope scope("ttnn.assign");
     check_device_tensor(input, "input_tensor");
@@ -207,18 +165,13 @@ Tensor move(const Tensor& input_tensor, const std::optional<MemoryConfig>& memor
     MeshDevice* device = device_of(input_tensor);
     input_tensor.shim().buffer->release();
     return launch_on(
-        device,
-        {.op = "move", .released = {input_tensor.tensor_spec()}, .name = "MoveDeviceOperation"},
-        {},
-        {spec},
+        device, {.op = "move", .released = {input_tensor.tensor_spec()}, .name = "MoveDeviceOperation"}, {}, {spec},
         [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(values); })[0];
 }
 
 namespace core {
 
-bool has_storage_type_of(const Tensor& tensor, const StorageType& storage_type) {
-    return tensor.storage_type() == storage_type;
-}
+bool has_storage_type_of(const Tensor& tensor, const StorageType& storage_type) { return tensor.storage_type() == storage_type; }
 
 std::optional<MemoryConfig> get_memory_config(const Tensor& tensor) {
     return is_on_device(tensor) ? std::optional(tensor.memory_config()) : std::nullopt;
@@ -231,18 +184,13 @@ namespace operations::core {
 Tensor squeeze_from_4D(const Tensor& tensor, int rank) {
     OpScope scope("ttnn.squeeze_from_4D");
     SHIM_CHECK(
-        tensor.logical_shape().rank() == 4 && rank >= 1 && rank <= 4,
-        "expected a rank 4 tensor and a rank from 1 to 4, got {} and {}",
-        tensor.logical_shape().rank(),
-        rank);
+        tensor.logical_shape().rank() == 4 && rank >= 1 && rank <= 4, "expected a rank 4 tensor and a rank from 1 to 4, got {} and {}",
+        tensor.logical_shape().rank(), rank);
     return tensor.reshape(tensor.logical_shape().to_rank(static_cast<size_t>(rank)));
 }
 
 Tensor to_device(
-    const Tensor& tensor,
-    MeshDevice* mesh_device,
-    const std::optional<MemoryConfig>& memory_config,
-    std::optional<QueueId> cq_id) {
+    const Tensor& tensor, MeshDevice* mesh_device, const std::optional<MemoryConfig>& memory_config, std::optional<QueueId> cq_id) {
     OpScope scope("ttnn.to_device");
     return tensor.to_device(mesh_device, memory_config, cq_id);
 }
@@ -267,18 +215,13 @@ Tensor reallocate(const Tensor& input_tensor, const std::optional<MemoryConfig>&
 
 SHIM_OP("ttnn.to_memory_config", [](const Call& c) {
     return ttnn::to_memory_config(
-        c.tensor("tensor"),
-        c.memory_config("memory_config").value_or(MemoryConfig()),
-        c.dtype("dtype"),
+        c.tensor("tensor"), c.memory_config("memory_config").value_or(MemoryConfig()), c.dtype("dtype"),
         c.optional_tensor("output_tensor"));
 });
 SHIM_OP("ttnn.interleaved_to_sharded", [](const Call& c) {
     if (const auto config = c.memory_config("sharded_memory_config")) {
         return ttnn::interleaved_to_sharded(
-            c.tensor("input_tensor"),
-            *config,
-            c.dtype("output_dtype"),
-            c.optional_boolean("keep_l1_aligned"),
+            c.tensor("input_tensor"), *config, c.dtype("output_dtype"), c.optional_boolean("keep_l1_aligned"),
             c.optional_tensor("preallocated_output"));
     }
     std::variant<CoreCoord, CoreRangeSet> grid;
@@ -290,13 +233,9 @@ SHIM_OP("ttnn.interleaved_to_sharded", [](const Call& c) {
     }
     const Record scheme{"", {{"memory_layout", {c.text("shard_scheme")}}}};
     return ttnn::interleaved_to_sharded(
-        c.tensor("input_tensor"),
-        grid,
-        c.u32_array<2>("shard_shape", {0, 0}),
-        parse_memory_config(scheme).memory_layout(),
+        c.tensor("input_tensor"), grid, c.u32_array<2>("shard_shape", {0, 0}), parse_memory_config(scheme).memory_layout(),
         c.text("shard_orientation", "ROW_MAJOR") == "COL_MAJOR" ? ShardOrientation::COL_MAJOR : ShardOrientation::ROW_MAJOR,
-        c.dtype("output_dtype"),
-        c.optional_boolean("keep_l1_aligned"));
+        c.dtype("output_dtype"), c.optional_boolean("keep_l1_aligned"));
 });
 SHIM_OP("ttnn.sharded_to_interleaved", [](const Call& c) {
     return ttnn::sharded_to_interleaved(
@@ -304,13 +243,9 @@ SHIM_OP("ttnn.sharded_to_interleaved", [](const Call& c) {
 });
 SHIM_OP("ttnn.reshard", [](const Call& c) {
     return ttnn::reshard(
-        c.tensor("input_tensor"),
-        c.memory_config("output_memory_config").value_or(MemoryConfig()),
-        c.optional_tensor("output_tensor"));
+        c.tensor("input_tensor"), c.memory_config("output_memory_config").value_or(MemoryConfig()), c.optional_tensor("output_tensor"));
 });
-SHIM_OP("ttnn.to_device", [](const Call& c) {
-    return ttnn::to_device(c.tensor("tensor"), c.device(), c.memory_config("memory_config"));
-});
+SHIM_OP("ttnn.to_device", [](const Call& c) { return ttnn::to_device(c.tensor("tensor"), c.device(), c.memory_config("memory_config")); });
 SHIM_OP("ttnn.from_device", [](const Call& c) { return ttnn::from_device(c.tensor("tensor")); });
 SHIM_OP("ttnn.deallocate", [](const Call& c) {
     // The caller's handle is one reference, the call's input list another: only force can decide here.
@@ -320,8 +255,7 @@ SHIM_OP("ttnn.deallocate", [](const Call& c) {
     }
 });
 SHIM_OP("ttnn.clone", [](const Call& c) {
-    return ttnn::clone(
-        c.tensor("input"), c.dtype("dtype"), c.memory_config("memory_config"), c.compute_config("compute_kernel_config"));
+    return ttnn::clone(c.tensor("input"), c.dtype("dtype"), c.memory_config("memory_config"), c.compute_config("compute_kernel_config"));
 });
 SHIM_OP("ttnn.copy", [](const Call& c) { return ttnn::copy(c.tensor("input_a"), c.tensor("input_b")); });
 SHIM_OP("ttnn.assign", [](const Call& c) {
@@ -330,15 +264,11 @@ SHIM_OP("ttnn.assign", [](const Call& c) {
     }
     const auto dtype = c.dtype("dtype");
     return ttnn::assign(
-        c.tensor("input_tensor"),
-        c.memory_config("memory_config").value_or(MemoryConfig()),
-        dtype ? std::optional<const DataType>(*dtype) : std::nullopt,
-        c.optional_tensor("output_tensor"));
+        c.tensor("input_tensor"), c.memory_config("memory_config").value_or(MemoryConfig()),
+        dtype ? std::optional<const DataType>(*dtype) : std::nullopt, c.optional_tensor("output_tensor"));
 });
 SHIM_OP("ttnn.move", [](const Call& c) { return ttnn::move(c.tensor("input_tensor"), c.memory_config("memory_config")); });
-SHIM_OP("ttnn.reallocate", [](const Call& c) {
-    return ttnn::reallocate(c.tensor("tensor"), c.memory_config("memory_config"));
-});
+SHIM_OP("ttnn.reallocate", [](const Call& c) { return ttnn::reallocate(c.tensor("tensor"), c.memory_config("memory_config")); });
 SHIM_OP("ttnn.copy_host_to_device_tensor", [](const Call& c) {
     const Tensor& host = c.tensor("host_tensor");
     const Tensor& device = c.tensor("device_tensor");
@@ -346,9 +276,7 @@ SHIM_OP("ttnn.copy_host_to_device_tensor", [](const Call& c) {
     check_device_tensor(device, "device_tensor");
     SHIM_CHECK(
         host.logical_shape() == device.logical_shape() && host.dtype() == device.dtype() && host.layout() == device.layout(),
-        "expected equal shape, dtype and layout, got {} and {}",
-        host.tensor_spec(),
-        device.tensor_spec());
+        "expected equal shape, dtype and layout, got {} and {}", host.tensor_spec(), device.tensor_spec());
     device.shim().buffer->set_values(host.shim().buffer->values());
 });
 SHIM_OP("ttnn.copy_device_to_host_tensor", [](const Call& c) {
@@ -357,9 +285,7 @@ SHIM_OP("ttnn.copy_device_to_host_tensor", [](const Call& c) {
     SHIM_CHECK(!is_on_device(host), "host_tensor must be on the host");
     check_device_tensor(device, "device_tensor");
     SHIM_CHECK(
-        host.logical_shape() == device.logical_shape() && host.dtype() == device.dtype(),
-        "expected equal shape and dtype, got {} and {}",
-        host.tensor_spec(),
-        device.tensor_spec());
+        host.logical_shape() == device.logical_shape() && host.dtype() == device.dtype(), "expected equal shape and dtype, got {} and {}",
+        host.tensor_spec(), device.tensor_spec());
     host.shim().buffer->set_values(device.shim().buffer->values());
 });

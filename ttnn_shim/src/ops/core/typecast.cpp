@@ -10,38 +10,25 @@ using namespace ttnn_shim;
 namespace ttnn {
 
 Tensor typecast(
-    const Tensor& input,
-    const DataType& output_dtype,
-    const std::optional<MemoryConfig>& memory_config,
-    const std::optional<Tensor>& optional_output_tensor,
-    const std::optional<CoreRangeSet>& sub_core_grids) {
+    const Tensor& input, const DataType& output_dtype, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& optional_output_tensor, const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.typecast");
     (void)sub_core_grids;
     check_device_tensor(input, "input_tensor");
-    SHIM_CHECK(
-        input.layout() == Layout::TILE || !is_block_float(output_dtype), "{} needs TILE layout", output_dtype);
+    SHIM_CHECK(input.layout() == Layout::TILE || !is_block_float(output_dtype), "{} needs TILE layout", output_dtype);
     if (optional_output_tensor) {
         SHIM_CHECK(
-            optional_output_tensor->dtype() == output_dtype,
-            "output_tensor has dtype {}, expected {}",
-            optional_output_tensor->dtype(),
+            optional_output_tensor->dtype() == output_dtype, "output_tensor has dtype {}, expected {}", optional_output_tensor->dtype(),
             output_dtype);
     }
     return launch(
-        {.op = "typecast", .name = "TypecastDeviceOperation"},
-        {input},
-        {spec_like(input, output_dtype, memory_config)},
-        [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); },
-        {optional_output_tensor})[0];
+        {.op = "typecast", .name = "TypecastDeviceOperation"}, {input}, {spec_like(input, output_dtype, memory_config)},
+        [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); }, {optional_output_tensor})[0];
 }
 
 Tensor typecast(
-    const Tensor& input,
-    const DataType& input_dtype,
-    const DataType& output_dtype,
-    const std::optional<MemoryConfig>& memory_config,
-    const std::optional<Tensor>& optional_output_tensor,
-    const std::optional<CoreRangeSet>& sub_core_grids) {
+    const Tensor& input, const DataType& input_dtype, const DataType& output_dtype, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& optional_output_tensor, const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.typecast");
     SHIM_CHECK(input_dtype == input.dtype(), "input_dtype is {}, but the tensor has {}", input_dtype, input.dtype());
     return typecast(input, output_dtype, memory_config, optional_output_tensor, sub_core_grids);
@@ -67,20 +54,11 @@ Tensor to_dtype(const Tensor& input_tensor, const DataType& dtype) {
 SHIM_OP("ttnn.typecast", [](const Call& c) {
     if (const auto input_dtype = c.dtype("input_dtype")) {
         return ttnn::typecast(
-            c.tensor("input_tensor"),
-            *input_dtype,
-            c.dtype("output_dtype").value_or(DataType::INVALID),
-            c.memory_config("memory_config"),
-            c.optional_tensor("output_tensor"),
-            c.core_range_set("sub_core_grids"));
+            c.tensor("input_tensor"), *input_dtype, c.dtype("output_dtype").value_or(DataType::INVALID), c.memory_config("memory_config"),
+            c.optional_tensor("output_tensor"), c.core_range_set("sub_core_grids"));
     }
     return ttnn::typecast(
-        c.tensor("input_tensor"),
-        c.dtype("dtype").value_or(DataType::INVALID),
-        c.memory_config("memory_config"),
-        c.optional_tensor("output_tensor"),
-        c.core_range_set("sub_core_grids"));
+        c.tensor("input_tensor"), c.dtype("dtype").value_or(DataType::INVALID), c.memory_config("memory_config"),
+        c.optional_tensor("output_tensor"), c.core_range_set("sub_core_grids"));
 });
-SHIM_OP("ttnn.to_dtype", [](const Call& c) {
-    return ttnn::to_dtype(c.tensor("tensor"), c.dtype("dtype").value_or(DataType::INVALID));
-});
+SHIM_OP("ttnn.to_dtype", [](const Call& c) { return ttnn::to_dtype(c.tensor("tensor"), c.dtype("dtype").value_or(DataType::INVALID)); });

@@ -9,89 +9,94 @@ using namespace ttnn_shim;
 namespace {
 
 struct Where {
-  std::optional<DataType> dtype;
-  std::optional<Layout> layout;
-  MeshDevice* device = nullptr;
-  std::optional<MemoryConfig> memory_config;
+    std::optional<DataType> dtype;
+    std::optional<Layout> layout;
+    MeshDevice* device = nullptr;
+    std::optional<MemoryConfig> memory_config;
 };
 
 constexpr uint64_t MOST_VALUES = uint64_t{1} << 36;
 
 TensorSpec spec_of(const Shape& shape, const Where& where) {
-  uint64_t volume = 1;
-  for (const uint32_t extent : shape.view()) {
-    volume *= extent;
-    SHIM_CHECK(volume <= MOST_VALUES, "shape: {} is too large", shape);
-  }
-  const DataType dtype = where.dtype.value_or(DataType::BFLOAT16);
-  const Layout layout = where.layout.value_or(is_block_float(dtype) ? Layout::TILE : Layout::ROW_MAJOR);
-  return make_spec(shape, dtype, layout, where.memory_config.value_or(MemoryConfig{}));
+    uint64_t volume = 1;
+    for (const uint32_t extent : shape.view()) {
+        volume *= extent;
+        SHIM_CHECK(volume <= MOST_VALUES, "shape: {} is too large", shape);
+    }
+    const DataType dtype = where.dtype.value_or(DataType::BFLOAT16);
+    const Layout layout = where.layout.value_or(is_block_float(dtype) ? Layout::TILE : Layout::ROW_MAJOR);
+    return make_spec(shape, dtype, layout, where.memory_config.value_or(MemoryConfig{}));
 }
 
 Tensor place(const TensorSpec& spec, MeshDevice* device, double value) {
-  const bool estimate = device != nullptr && device->shim().estimate();
-  std::shared_ptr<Values> values;
-  if (device != nullptr && !estimate) {
-    // allocate device memory first: a tensor that does not fit must fail before host memory is filled
-    Tensor tensor = make_device_tensor(device, spec);
-    std::byte* target = mutable_raw_data(tensor);
-    fill_elements(stored_bytes(spec.data_type()), target, tensor.logical_volume(), encode_value(spec.data_type(), value).data());
-    if (is_block_float(spec.data_type()) && tensor.logical_volume() > 0) {
-      const size_t width = spec.logical_shape()[-1];
-      round_blocks(spec.data_type(), reinterpret_cast<bfloat16*>(target), tensor.logical_volume() / width, width);
+    const bool estimate = device != nullptr && device->shim().estimate();
+    std::shared_ptr<Values> values;
+    if (device != nullptr && !estimate) {
+        // allocate device memory first: a tensor that does not fit must fail before host memory is filled
+        Tensor tensor = make_device_tensor(device, spec);
+        std::byte* target = mutable_raw_data(tensor);
+        fill_elements(stored_bytes(spec.data_type()), target, tensor.logical_volume(), encode_value(spec.data_type(), value).data());
+        if (is_block_float(spec.data_type()) && tensor.logical_volume() > 0) {
+            const size_t width = spec.logical_shape()[-1];
+            round_blocks(spec.data_type(), reinterpret_cast<bfloat16*>(target), tensor.logical_volume() / width, width);
+        }
+        return tensor;
     }
-    return tensor;
-  }
-  if (estimate) return make_device_tensor(device, spec);
-  values = new_values(spec);
-  fill_elements(stored_bytes(spec.data_type()), values->data(), spec.logical_shape().volume(), encode_value(spec.data_type(), value).data());
-  return make_host_tensor(spec, values);
+    if (estimate) return make_device_tensor(device, spec);
+    values = new_values(spec);
+    fill_elements(
+        stored_bytes(spec.data_type()), values->data(), spec.logical_shape().volume(), encode_value(spec.data_type(), value).data());
+    return make_host_tensor(spec, values);
 }
 
 Tensor filled(const char* name, const Shape& shape, double value, const Where& where, const std::optional<Tensor>& output = std::nullopt) {
-  OpScope scope(name);
-  if (output) {
-    SHIM_CHECK(output->logical_shape() == shape, "optional_tensor: expected shape {}, got {}", shape, output->logical_shape());
-    if (has_values(*output)) fill_elements(stored_bytes(output->dtype()), mutable_raw_data(*output), output->logical_volume(), encode_value(output->dtype(), value).data());
-    return *output;
-  }
-  return place(spec_of(shape, where), where.device, value);
+    OpScope scope(name);
+    if (output) {
+        SHIM_CHECK(output->logical_shape() == shape, "optional_tensor: expected shape {}, got {}", shape, output->logical_shape());
+        if (has_values(*output))
+            fill_elements(
+                stored_bytes(output->dtype()), mutable_raw_data(*output), output->logical_volume(),
+                encode_value(output->dtype(), value).data());
+        return *output;
+    }
+    return place(spec_of(shape, where), where.device, value);
 }
 
 Where like(const Tensor& tensor, Where where) {
-  if (!where.dtype) where.dtype = tensor.dtype();
-  if (!where.layout) where.layout = tensor.layout();
-  if (where.device == nullptr && is_on_device(tensor)) where.device = tensor.device();
-  if (!where.memory_config && is_on_device(tensor)) where.memory_config = tensor.memory_config();
-  return where;
+    if (!where.dtype) where.dtype = tensor.dtype();
+    if (!where.layout) where.layout = tensor.layout();
+    if (where.device == nullptr && is_on_device(tensor)) where.device = tensor.device();
+    if (!where.memory_config && is_on_device(tensor)) where.memory_config = tensor.memory_config();
+    return where;
 }
 
 MeshDevice* pointer(const std::optional<std::reference_wrapper<MeshDevice>>& device) { return device ? &device->get() : nullptr; }
 
 Tensor range(int64_t start, int64_t end, int64_t step, const Where& where) {
-  OpScope scope("ttnn.arange");
-  SHIM_CHECK(step != 0, "step: expected a value other than 0");
-  SHIM_CHECK((step > 0 && start <= end) || (step < 0 && start >= end), "start {} and end {} do not fit the sign of step {}", start, end, step);
-  const auto count = static_cast<uint64_t>((end - start + step + (step > 0 ? -1 : 1)) / step);
-  SHIM_CHECK(count <= 0xffffffffU, "the range holds too many values: {}", count);
-  const TensorSpec spec = spec_of(Shape({static_cast<uint32_t>(count)}), where);
-  auto values = new_values(spec);
-  const DataType dtype = spec.data_type();
-  parallel_for(count, 65536, [&](size_t begin, size_t last) {
-    if (is_integer(dtype)) {
-      for (size_t i = begin; i < last; ++i) {
-        const int64_t value = start + static_cast<int64_t>(i) * step;
-        store_i64(dtype, &value, values->data() + i * stored_bytes(dtype), 1);
-      }
-    } else {
-      for (size_t i = begin; i < last; ++i) {
-        const auto value = static_cast<float>(start + static_cast<int64_t>(i) * step);
-        store_f32(dtype, &value, values->data() + i * stored_bytes(dtype), 1);
-      }
-    }
-  });
-  if (where.device != nullptr) return make_device_tensor(where.device, spec, where.device->shim().estimate() ? nullptr : values);
-  return make_host_tensor(spec, values);
+    OpScope scope("ttnn.arange");
+    SHIM_CHECK(step != 0, "step: expected a value other than 0");
+    SHIM_CHECK(
+        (step > 0 && start <= end) || (step < 0 && start >= end), "start {} and end {} do not fit the sign of step {}", start, end, step);
+    const auto count = static_cast<uint64_t>((end - start + step + (step > 0 ? -1 : 1)) / step);
+    SHIM_CHECK(count <= 0xffffffffU, "the range holds too many values: {}", count);
+    const TensorSpec spec = spec_of(Shape({static_cast<uint32_t>(count)}), where);
+    auto values = new_values(spec);
+    const DataType dtype = spec.data_type();
+    parallel_for(count, 65536, [&](size_t begin, size_t last) {
+        if (is_integer(dtype)) {
+            for (size_t i = begin; i < last; ++i) {
+                const int64_t value = start + static_cast<int64_t>(i) * step;
+                store_i64(dtype, &value, values->data() + i * stored_bytes(dtype), 1);
+            }
+        } else {
+            for (size_t i = begin; i < last; ++i) {
+                const auto value = static_cast<float>(start + static_cast<int64_t>(i) * step);
+                store_f32(dtype, &value, values->data() + i * stored_bytes(dtype), 1);
+            }
+        }
+    });
+    if (where.device != nullptr) return make_device_tensor(where.device, spec, where.device->shim().estimate() ? nullptr : values);
+    return make_host_tensor(spec, values);
 }
 
 }  // namespace
@@ -100,53 +105,71 @@ namespace ttnn {
 
 template <typename Value>
     requires std::is_same_v<Value, int> || std::is_same_v<Value, float>
-Tensor full(const Shape& shape, Value fill_value, const std::optional<DataType>& dtype, const std::optional<Layout>& layout, std::optional<std::reference_wrapper<MeshDevice>> device,
-            const std::optional<MemoryConfig>& memory_config, std::optional<Tensor> output) {
-  return filled("ttnn.full", shape, fill_value, {dtype, layout, pointer(device), memory_config}, output);
+Tensor full(
+    const Shape& shape, Value fill_value, const std::optional<DataType>& dtype, const std::optional<Layout>& layout,
+    std::optional<std::reference_wrapper<MeshDevice>> device, const std::optional<MemoryConfig>& memory_config,
+    std::optional<Tensor> output) {
+    return filled("ttnn.full", shape, fill_value, {dtype, layout, pointer(device), memory_config}, output);
 }
 template <typename Value>
     requires std::is_same_v<Value, int> || std::is_same_v<Value, float>
-Tensor full_like(const Tensor& tensor, Value fill_value, const std::optional<DataType>& dtype, const std::optional<Layout>& layout, std::optional<std::reference_wrapper<MeshDevice>> device,
-                 const std::optional<MemoryConfig>& memory_config, std::optional<Tensor> output) {
-  return filled("ttnn.full_like", tensor.logical_shape(), fill_value, like(tensor, {dtype, layout, pointer(device), memory_config}), output);
+Tensor full_like(
+    const Tensor& tensor, Value fill_value, const std::optional<DataType>& dtype, const std::optional<Layout>& layout,
+    std::optional<std::reference_wrapper<MeshDevice>> device, const std::optional<MemoryConfig>& memory_config,
+    std::optional<Tensor> output) {
+    return filled(
+        "ttnn.full_like", tensor.logical_shape(), fill_value, like(tensor, {dtype, layout, pointer(device), memory_config}), output);
 }
-#define INSTANTIATE(Value)                                                                                                                                      \
-  template Tensor full<Value>(const Shape&, Value, const std::optional<DataType>&, const std::optional<Layout>&, std::optional<std::reference_wrapper<MeshDevice>>,      \
-                              const std::optional<MemoryConfig>&, std::optional<Tensor>);                                                                       \
-  template Tensor full_like<Value>(const Tensor&, Value, const std::optional<DataType>&, const std::optional<Layout>&, std::optional<std::reference_wrapper<MeshDevice>>, \
-                                   const std::optional<MemoryConfig>&, std::optional<Tensor>);
+#define INSTANTIATE(Value)                                                                                             \
+    template Tensor full<Value>(                                                                                       \
+        const Shape&, Value, const std::optional<DataType>&, const std::optional<Layout>&,                             \
+        std::optional<std::reference_wrapper<MeshDevice>>, const std::optional<MemoryConfig>&, std::optional<Tensor>); \
+    template Tensor full_like<Value>(                                                                                  \
+        const Tensor&, Value, const std::optional<DataType>&, const std::optional<Layout>&,                            \
+        std::optional<std::reference_wrapper<MeshDevice>>, const std::optional<MemoryConfig>&, std::optional<Tensor>);
 INSTANTIATE(int)
 INSTANTIATE(float)
 #undef INSTANTIATE
 
-Tensor zeros(const Shape& shape, const std::optional<DataType>& dtype, const std::optional<Layout>& layout, std::optional<std::reference_wrapper<MeshDevice>> device,
-             const std::optional<MemoryConfig>& memory_config) {
-  return filled("ttnn.zeros", shape, 0, {dtype, layout, pointer(device), memory_config});
+Tensor zeros(
+    const Shape& shape, const std::optional<DataType>& dtype, const std::optional<Layout>& layout,
+    std::optional<std::reference_wrapper<MeshDevice>> device, const std::optional<MemoryConfig>& memory_config) {
+    return filled("ttnn.zeros", shape, 0, {dtype, layout, pointer(device), memory_config});
 }
-Tensor ones(const Shape& shape, const std::optional<DataType>& dtype, const std::optional<Layout>& layout, std::optional<std::reference_wrapper<MeshDevice>> device,
-            const std::optional<MemoryConfig>& memory_config) {
-  return filled("ttnn.ones", shape, 1, {dtype, layout, pointer(device), memory_config});
+Tensor ones(
+    const Shape& shape, const std::optional<DataType>& dtype, const std::optional<Layout>& layout,
+    std::optional<std::reference_wrapper<MeshDevice>> device, const std::optional<MemoryConfig>& memory_config) {
+    return filled("ttnn.ones", shape, 1, {dtype, layout, pointer(device), memory_config});
 }
-Tensor zeros_like(const Tensor& tensor, const std::optional<DataType>& dtype, const std::optional<Layout>& layout, std::optional<std::reference_wrapper<MeshDevice>> device,
-                  const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output) {
-  return filled("ttnn.zeros_like", tensor.logical_shape(), 0, like(tensor, {dtype, layout, pointer(device), memory_config}), output);
+Tensor zeros_like(
+    const Tensor& tensor, const std::optional<DataType>& dtype, const std::optional<Layout>& layout,
+    std::optional<std::reference_wrapper<MeshDevice>> device, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& output) {
+    return filled("ttnn.zeros_like", tensor.logical_shape(), 0, like(tensor, {dtype, layout, pointer(device), memory_config}), output);
 }
-Tensor ones_like(const Tensor& tensor, const std::optional<DataType>& dtype, const std::optional<Layout>& layout, std::optional<std::reference_wrapper<MeshDevice>> device,
-                 const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output) {
-  return filled("ttnn.ones_like", tensor.logical_shape(), 1, like(tensor, {dtype, layout, pointer(device), memory_config}), output);
+Tensor ones_like(
+    const Tensor& tensor, const std::optional<DataType>& dtype, const std::optional<Layout>& layout,
+    std::optional<std::reference_wrapper<MeshDevice>> device, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& output) {
+    return filled("ttnn.ones_like", tensor.logical_shape(), 1, like(tensor, {dtype, layout, pointer(device), memory_config}), output);
 }
 Tensor empty(const Shape& shape, const DataType& dtype, const Layout& layout, MeshDevice* device, const MemoryConfig& memory_config) {
-  return filled("ttnn.empty", shape, 0, {dtype, layout, device, memory_config});
+    return filled("ttnn.empty", shape, 0, {dtype, layout, device, memory_config});
 }
-Tensor empty_like(const Tensor& tensor, const std::optional<DataType>& dtype, const std::optional<Layout>& layout, std::optional<std::reference_wrapper<MeshDevice>> device,
-                  const std::optional<MemoryConfig>& memory_config) {
-  return filled("ttnn.empty_like", tensor.logical_shape(), 0, like(tensor, {dtype, layout, pointer(device), memory_config}));
+Tensor empty_like(
+    const Tensor& tensor, const std::optional<DataType>& dtype, const std::optional<Layout>& layout,
+    std::optional<std::reference_wrapper<MeshDevice>> device, const std::optional<MemoryConfig>& memory_config) {
+    return filled("ttnn.empty_like", tensor.logical_shape(), 0, like(tensor, {dtype, layout, pointer(device), memory_config}));
 }
-Tensor arange(int64_t start, int64_t end, int64_t step, DataType dtype, std::optional<std::reference_wrapper<MeshDevice>> device, const MemoryConfig& memory_config, Layout layout) {
-  return range(start, end, step, {dtype, layout, pointer(device), memory_config});
+Tensor arange(
+    int64_t start, int64_t end, int64_t step, DataType dtype, std::optional<std::reference_wrapper<MeshDevice>> device,
+    const MemoryConfig& memory_config, Layout layout) {
+    return range(start, end, step, {dtype, layout, pointer(device), memory_config});
 }
-Tensor arange(int64_t end, DataType dtype, std::optional<std::reference_wrapper<MeshDevice>> device, const MemoryConfig& memory_config, Layout layout) {
-  return range(0, end, 1, {dtype, layout, pointer(device), memory_config});
+Tensor arange(
+    int64_t end, DataType dtype, std::optional<std::reference_wrapper<MeshDevice>> device, const MemoryConfig& memory_config,
+    Layout layout) {
+    return range(0, end, 1, {dtype, layout, pointer(device), memory_config});
 }
 
 }  // namespace ttnn
@@ -154,33 +177,45 @@ Tensor arange(int64_t end, DataType dtype, std::optional<std::reference_wrapper<
 namespace {
 
 Where where_of(const Call& c, bool fallback_device = false) {
-  Where where{c.dtype("dtype"), c.layout("layout"), nullptr, c.memory_config("memory_config")};
-  if (c.has("device") || fallback_device) where.device = c.device();
-  return where;
+    Where where{c.dtype("dtype"), c.layout("layout"), nullptr, c.memory_config("memory_config")};
+    if (c.has("device") || fallback_device) where.device = c.device();
+    return where;
 }
 /// The device that the door passes with the call, if any; creation without device stays on the host.
 Where located(const Call& c) {
-  Where where = where_of(c);
-  if (where.device == nullptr && c.named_device() != nullptr) where.device = c.named_device();
-  return where;
+    Where where = where_of(c);
+    if (where.device == nullptr && c.named_device() != nullptr) where.device = c.named_device();
+    return where;
 }
 Shape shape_attr(const Call& c) {
-  const auto shape = c.shape("shape");
-  SHIM_CHECK(shape.has_value(), "shape: missing");
-  return *shape;
+    const auto shape = c.shape("shape");
+    SHIM_CHECK(shape.has_value(), "shape: missing");
+    return *shape;
 }
 const char* output_name(const Call& c) { return c.has("optional_tensor") ? "optional_tensor" : "output_tensor"; }
 
 }  // namespace
 
-SHIM_OP("ttnn.full", [](const Call& c) { return filled("ttnn.full", shape_attr(c), scalar_value(parse_scalar(c, "fill_value")), located(c), c.optional_tensor(output_name(c))); });
+SHIM_OP("ttnn.full", [](const Call& c) {
+    return filled("ttnn.full", shape_attr(c), scalar_value(parse_scalar(c, "fill_value")), located(c), c.optional_tensor(output_name(c)));
+});
 SHIM_OP("ttnn.zeros", [](const Call& c) { return filled("ttnn.zeros", shape_attr(c), 0, located(c)); });
 SHIM_OP("ttnn.ones", [](const Call& c) { return filled("ttnn.ones", shape_attr(c), 1, located(c)); });
 SHIM_OP("ttnn.empty", [](const Call& c) { return filled("ttnn.empty", shape_attr(c), 0, located(c)); });
 SHIM_OP("ttnn.full_like", [](const Call& c) {
-  return filled("ttnn.full_like", c.tensor("tensor").logical_shape(), scalar_value(parse_scalar(c, "fill_value")), like(c.tensor("tensor"), located(c)), c.optional_tensor(output_name(c)));
+    return filled(
+        "ttnn.full_like", c.tensor("tensor").logical_shape(), scalar_value(parse_scalar(c, "fill_value")),
+        like(c.tensor("tensor"), located(c)), c.optional_tensor(output_name(c)));
 });
-SHIM_OP("ttnn.zeros_like", [](const Call& c) { return filled("ttnn.zeros_like", c.tensor("tensor").logical_shape(), 0, like(c.tensor("tensor"), located(c)), c.optional_tensor(output_name(c))); });
-SHIM_OP("ttnn.ones_like", [](const Call& c) { return filled("ttnn.ones_like", c.tensor("tensor").logical_shape(), 1, like(c.tensor("tensor"), located(c)), c.optional_tensor(output_name(c))); });
-SHIM_OP("ttnn.empty_like", [](const Call& c) { return filled("ttnn.empty_like", c.tensor("tensor").logical_shape(), 0, like(c.tensor("tensor"), located(c))); });
+SHIM_OP("ttnn.zeros_like", [](const Call& c) {
+    return filled(
+        "ttnn.zeros_like", c.tensor("tensor").logical_shape(), 0, like(c.tensor("tensor"), located(c)), c.optional_tensor(output_name(c)));
+});
+SHIM_OP("ttnn.ones_like", [](const Call& c) {
+    return filled(
+        "ttnn.ones_like", c.tensor("tensor").logical_shape(), 1, like(c.tensor("tensor"), located(c)), c.optional_tensor(output_name(c)));
+});
+SHIM_OP("ttnn.empty_like", [](const Call& c) {
+    return filled("ttnn.empty_like", c.tensor("tensor").logical_shape(), 0, like(c.tensor("tensor"), located(c)));
+});
 SHIM_OP("ttnn.arange", [](const Call& c) { return range(c.i32("start", 0), c.i32("end"), c.i32("step", 1), located(c)); });

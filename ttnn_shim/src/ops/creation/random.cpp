@@ -12,108 +12,138 @@ namespace {
 
 /// Uniform in [0, 1) with 24 bits: a mix of the seed and the position (splitmix64 finaliser).
 float uniform_at(uint64_t seed, uint64_t index) {
-  uint64_t x = seed * 0x9e3779b97f4a7c15ULL + index + 0x632be59bd9b4e019ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  x ^= x >> 31;
-  return static_cast<float>(x >> 40) * 0x1p-24F;
+    uint64_t x = seed * 0x9e3779b97f4a7c15ULL + index + 0x632be59bd9b4e019ULL;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    x ^= x >> 31;
+    return static_cast<float>(x >> 40) * 0x1p-24F;
 }
 
 /// Seed 0 means: a new sequence at every call.
 uint64_t sequence(uint32_t seed) {
-  static std::atomic<uint64_t> next{1};
-  return seed != 0 ? seed : (next.fetch_add(1) << 32);
+    static std::atomic<uint64_t> next{1};
+    return seed != 0 ? seed : (next.fetch_add(1) << 32);
 }
 
 /// output[i] = function(i) in float32, stored with one rounding.
 template <typename Function>
 void generate(const Tensor& output, Function&& function) {
-  std::byte* target = mutable_raw_data(output);
-  parallel_for(output.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
-    float values[BLOCK];
-    for (size_t at = begin; at < end; at += BLOCK) {
-      const size_t n = std::min(BLOCK, end - at);
-      for (size_t i = 0; i < n; ++i) values[i] = function(at + i);
-      store_f32(output.dtype(), values, target + at * stored_bytes(output.dtype()), n);
-    }
-  });
+    std::byte* target = mutable_raw_data(output);
+    parallel_for(output.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
+        float values[BLOCK];
+        for (size_t at = begin; at < end; at += BLOCK) {
+            const size_t n = std::min(BLOCK, end - at);
+            for (size_t i = 0; i < n; ++i) values[i] = function(at + i);
+            store_f32(output.dtype(), values, target + at * stored_bytes(output.dtype()), n);
+        }
+    });
 }
 
 }  // namespace
 
 namespace ttnn {
 
-Tensor rand(const Shape& shape, MeshDevice& device, DataType dtype, Layout layout, const MemoryConfig& memory_config, float low, float high, uint32_t seed) {
-  OpScope scope("ttnn.rand");
-  SHIM_CHECK(low <= high, "low and high: expected low <= high, got {} and {}", low, high);
-  const uint64_t stream = sequence(seed);
-  return launch_on(&device, {.op = "fill", .name = "RandDeviceOperation"}, {}, {make_spec(shape, dtype, layout, memory_config)}, [&](std::span<const Tensor> outputs) {
-    generate(outputs[0], [&](size_t i) { return low + (high - low) * uniform_at(stream, i); });
-  })[0];
+Tensor rand(
+    const Shape& shape, MeshDevice& device, DataType dtype, Layout layout, const MemoryConfig& memory_config, float low, float high,
+    uint32_t seed) {
+    OpScope scope("ttnn.rand");
+    SHIM_CHECK(low <= high, "low and high: expected low <= high, got {} and {}", low, high);
+    const uint64_t stream = sequence(seed);
+    return launch_on(
+        &device, {.op = "fill", .name = "RandDeviceOperation"}, {}, {make_spec(shape, dtype, layout, memory_config)},
+        [&](std::span<const Tensor> outputs) {
+            generate(outputs[0], [&](size_t i) { return low + (high - low) * uniform_at(stream, i); });
+        })[0];
 }
 
-Tensor randn(const Shape& shape, MeshDevice& device, DataType dtype, Layout layout, const MemoryConfig& memory_config, const std::optional<ComputeKernelConfig>& compute, std::optional<uint32_t> seed) {
-  OpScope scope("ttnn.randn");
-  SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
-  const uint64_t stream = sequence(seed.value_or(0));
-  return launch_on(&device, {.op = "fill", .compute = compute, .name = "RandnDeviceOperation"}, {}, {make_spec(shape, dtype, layout, memory_config)}, [&](std::span<const Tensor> outputs) {
-    generate(outputs[0], [&](size_t i) {  // Box and Muller; 1 - u is never 0
-      const float radius = std::sqrt(-2.0F * std::log(1.0F - uniform_at(stream, 2 * i)));
-      return radius * std::cos(6.28318531F * uniform_at(stream, 2 * i + 1));
-    });
-  })[0];
+Tensor randn(
+    const Shape& shape, MeshDevice& device, DataType dtype, Layout layout, const MemoryConfig& memory_config,
+    const std::optional<ComputeKernelConfig>& compute, std::optional<uint32_t> seed) {
+    OpScope scope("ttnn.randn");
+    SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
+    const uint64_t stream = sequence(seed.value_or(0));
+    return launch_on(
+        &device, {.op = "fill", .compute = compute, .name = "RandnDeviceOperation"}, {}, {make_spec(shape, dtype, layout, memory_config)},
+        [&](std::span<const Tensor> outputs) {
+            generate(outputs[0], [&](size_t i) {  // Box and Muller; 1 - u is never 0
+                const float radius = std::sqrt(-2.0F * std::log(1.0F - uniform_at(stream, 2 * i)));
+                return radius * std::cos(6.28318531F * uniform_at(stream, 2 * i + 1));
+            });
+        })[0];
 }
 
-Tensor uniform(const Tensor& input, float from, float to, uint32_t seed, const std::optional<MemoryConfig>&, const std::optional<ComputeKernelConfig>& compute) {
-  OpScope scope("ttnn.uniform");
-  check_device_tensor(input, "input", Layout::TILE);
-  SHIM_CHECK(from < to, "from and to: expected from < to, got {} and {}", from, to);
-  const uint64_t stream = sequence(seed);
-  return launch({.op = "fill", .compute = compute, .name = "UniformDeviceOperation"}, {input}, {input.tensor_spec()},
-                [&](std::span<const Tensor> outputs) { generate(outputs[0], [&](size_t i) { return from + (to - from) * uniform_at(stream, i); }); }, {input})[0];
+Tensor uniform(
+    const Tensor& input, float from, float to, uint32_t seed, const std::optional<MemoryConfig>&,
+    const std::optional<ComputeKernelConfig>& compute) {
+    OpScope scope("ttnn.uniform");
+    check_device_tensor(input, "input", Layout::TILE);
+    SHIM_CHECK(from < to, "from and to: expected from < to, got {} and {}", from, to);
+    const uint64_t stream = sequence(seed);
+    return launch(
+        {.op = "fill", .compute = compute, .name = "UniformDeviceOperation"}, {input}, {input.tensor_spec()},
+        [&](std::span<const Tensor> outputs) {
+            generate(outputs[0], [&](size_t i) { return from + (to - from) * uniform_at(stream, i); });
+        },
+        {input})[0];
 }
 
-Tensor bernoulli(const Tensor& input, uint32_t seed, const std::optional<Tensor>& output, const std::optional<DataType>& dtype, const std::optional<MemoryConfig>& memory_config,
-                 const std::optional<ComputeKernelConfig>& compute) {
-  OpScope scope("ttnn.bernoulli");
-  check_device_tensor(input, "input", Layout::TILE);
-  SHIM_CHECK(is_floating_point(input.dtype()), "input: expected a floating point dtype, got {}", input.dtype());
-  const uint64_t stream = sequence(seed);
-  return launch({.op = "unary", .attrs = {{"ops", std::vector<std::string>{"BERNOULLI"}}}, .compute = compute, .name = "BernoulliDeviceOperation"}, {input}, {spec_like(input, dtype.value_or(DataType::FLOAT32), memory_config)},
-                [&](std::span<const Tensor> outputs) {
-                  const F32Values chance(input);
-                  generate(outputs[0], [&](size_t i) { return uniform_at(stream, i) < chance[i] ? 1.0F : 0.0F; });
-                },
-                {output})[0];
+Tensor bernoulli(
+    const Tensor& input, uint32_t seed, const std::optional<Tensor>& output, const std::optional<DataType>& dtype,
+    const std::optional<MemoryConfig>& memory_config, const std::optional<ComputeKernelConfig>& compute) {
+    OpScope scope("ttnn.bernoulli");
+    check_device_tensor(input, "input", Layout::TILE);
+    SHIM_CHECK(is_floating_point(input.dtype()), "input: expected a floating point dtype, got {}", input.dtype());
+    const uint64_t stream = sequence(seed);
+    return launch(
+        {.op = "unary", .attrs = {{"ops", std::vector<std::string>{"BERNOULLI"}}}, .compute = compute, .name = "BernoulliDeviceOperation"},
+        {input}, {spec_like(input, dtype.value_or(DataType::FLOAT32), memory_config)},
+        [&](std::span<const Tensor> outputs) {
+            const F32Values chance(input);
+            generate(outputs[0], [&](size_t i) { return uniform_at(stream, i) < chance[i] ? 1.0F : 0.0F; });
+        },
+        {output})[0];
 }
 
-Tensor experimental::dropout(const Tensor& input, float probability, float scale, uint32_t seed, bool, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output) {
-  OpScope scope("ttnn.experimental.dropout");
-  check_device_tensor(input, "input_tensor", Layout::TILE);
-  SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
-  SHIM_CHECK(probability >= 0.0F && probability <= 1.0F, "probability: expected a value from 0 to 1, got {}", probability);
-  SHIM_CHECK(input.dtype() == DataType::BFLOAT16, "input_tensor: expected BFLOAT16 (the result's dtype), got {}", input.dtype());
-  SHIM_CHECK(!memory_config || memory_config->memory_layout() == input.memory_config().memory_layout(), "memory_config: expected the input's memory layout, got {}", *memory_config);
-  return launch({.op = "unary", .attrs = {{"ops", std::vector<std::string>{"DROPOUT"}}}, .name = "DropoutDeviceOperation"}, {input}, {spec_like(input, std::nullopt, memory_config)},
-                [&](std::span<const Tensor> outputs) {
-                  const F32Values values(input);
-                  generate(outputs[0], [&](size_t i) { return uniform_at(uint64_t{seed} + 1, i) < probability ? 0.0F : values[i] * scale; });
-                },
-                {output})[0];
+Tensor experimental::dropout(
+    const Tensor& input, float probability, float scale, uint32_t seed, bool, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& output) {
+    OpScope scope("ttnn.experimental.dropout");
+    check_device_tensor(input, "input_tensor", Layout::TILE);
+    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    SHIM_CHECK(probability >= 0.0F && probability <= 1.0F, "probability: expected a value from 0 to 1, got {}", probability);
+    SHIM_CHECK(input.dtype() == DataType::BFLOAT16, "input_tensor: expected BFLOAT16 (the result's dtype), got {}", input.dtype());
+    SHIM_CHECK(
+        !memory_config || memory_config->memory_layout() == input.memory_config().memory_layout(),
+        "memory_config: expected the input's memory layout, got {}", *memory_config);
+    return launch(
+        {.op = "unary", .attrs = {{"ops", std::vector<std::string>{"DROPOUT"}}}, .name = "DropoutDeviceOperation"}, {input},
+        {spec_like(input, std::nullopt, memory_config)},
+        [&](std::span<const Tensor> outputs) {
+            const F32Values values(input);
+            generate(outputs[0], [&](size_t i) { return uniform_at(uint64_t{seed} + 1, i) < probability ? 0.0F : values[i] * scale; });
+        },
+        {output})[0];
 }
 
 }  // namespace ttnn
 
 SHIM_OP("ttnn.rand", [](const Call& c) {
-  return ttnn::rand(c.shape("shape").value(), *c.device(), c.dtype("dtype").value_or(DataType::BFLOAT16), c.layout("layout").value_or(Layout::TILE), c.memory_config("memory_config").value_or(MemoryConfig{}), c.f32("low", 0),
-                    c.f32("high", 1), c.u32("seed", 0));
+    return ttnn::rand(
+        c.shape("shape").value(), *c.device(), c.dtype("dtype").value_or(DataType::BFLOAT16), c.layout("layout").value_or(Layout::TILE),
+        c.memory_config("memory_config").value_or(MemoryConfig{}), c.f32("low", 0), c.f32("high", 1), c.u32("seed", 0));
 });
 SHIM_OP("ttnn.randn", [](const Call& c) {
-  return ttnn::randn(c.shape("shape").value(), *c.device(), c.dtype("dtype").value_or(DataType::BFLOAT16), c.layout("layout").value_or(Layout::TILE), c.memory_config("memory_config").value_or(MemoryConfig{}),
-                     c.compute_config("compute_kernel_config"), c.optional_u32("seed"));
+    return ttnn::randn(
+        c.shape("shape").value(), *c.device(), c.dtype("dtype").value_or(DataType::BFLOAT16), c.layout("layout").value_or(Layout::TILE),
+        c.memory_config("memory_config").value_or(MemoryConfig{}), c.compute_config("compute_kernel_config"), c.optional_u32("seed"));
 });
 SHIM_OP("ttnn.uniform", [](const Call& c) { return ttnn::uniform(c.tensor("input"), c.f32("from", 0), c.f32("to", 1), c.u32("seed", 0)); });
-SHIM_OP("ttnn.bernoulli", [](const Call& c) { return ttnn::bernoulli(c.tensor("input"), c.u32("seed", 0), c.optional_tensor("output"), c.dtype("dtype"), c.memory_config("memory_config")); });
+SHIM_OP("ttnn.bernoulli", [](const Call& c) {
+    return ttnn::bernoulli(
+        c.tensor("input"), c.u32("seed", 0), c.optional_tensor("output"), c.dtype("dtype"), c.memory_config("memory_config"));
+});
 SHIM_OP("ttnn.experimental.dropout", [](const Call& c) {
-  return ttnn::experimental::dropout(c.tensor("input_tensor"), c.f32("probability", 0), c.f32("scale", 1), c.u32("seed", 0), true, c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+    return ttnn::experimental::dropout(
+        c.tensor("input_tensor"), c.f32("probability", 0), c.f32("scale", 1), c.u32("seed", 0), true, c.memory_config("memory_config"),
+        c.optional_tensor("output_tensor"));
 });

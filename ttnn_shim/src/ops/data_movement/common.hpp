@@ -10,45 +10,54 @@ namespace ttnn_shim {
 inline Shape shape_of(const std::vector<uint32_t>& extents) { return Shape(std::span<const uint32_t>(extents)); }
 inline std::vector<uint32_t> extents_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 inline std::vector<int64_t> signed_strides(const Shape& shape) {
-  const auto strides = strides_of(shape);
-  return {strides.begin(), strides.end()};
+    const auto strides = strides_of(shape);
+    return {strides.begin(), strides.end()};
 }
 
 /// Memory config of a result whose shape may differ: the requested one, else the input's; a sharded input's spec fits its own shape only.
 inline MemoryConfig result_memory(const Tensor& input, const std::optional<MemoryConfig>& requested, const Shape& shape) {
-  if (requested) {
-    if (requested->is_sharded() && !requested->shard_spec() && !requested->nd_shard_spec() && input.memory_config().memory_layout() == requested->memory_layout()) {
-      return MemoryConfig(requested->memory_layout(), requested->buffer_type(), input.memory_config().shard_spec());
+    if (requested) {
+        if (requested->is_sharded() && !requested->shard_spec() && !requested->nd_shard_spec() &&
+            input.memory_config().memory_layout() == requested->memory_layout()) {
+            return MemoryConfig(requested->memory_layout(), requested->buffer_type(), input.memory_config().shard_spec());
+        }
+        return *requested;
     }
-    return *requested;
-  }
-  const MemoryConfig& own = input.memory_config();
-  return own.is_sharded() && !(shape == input.logical_shape()) ? MemoryConfig(own.buffer_type()) : own;
+    const MemoryConfig& own = input.memory_config();
+    return own.is_sharded() && !(shape == input.logical_shape()) ? MemoryConfig(own.buffer_type()) : own;
 }
 
-/// As result_memory, for programs that keep the shards of a tiled input: each shard shrinks or grows with the tensor's sides, on the same cores.
+/// As result_memory, for programs that keep the shards of a tiled input: each shard shrinks or grows with the tensor's sides, on the same
+/// cores.
 inline MemoryConfig resharded_memory(const Tensor& input, const std::optional<MemoryConfig>& requested, const Shape& shape) {
-  const MemoryConfig& own = input.memory_config();
-  if (requested || input.layout() != Layout::TILE || !own.is_sharded() || !own.shard_spec() || shape.rank() < 2 || shape.volume() == 0) return result_memory(input, requested, shape);
-  const auto& old = *own.shard_spec();
-  const Shape from = input.padded_shape(), to = make_spec(shape, input.dtype(), Layout::TILE).padded_shape();
-  auto side = [](uint64_t shard, uint64_t now, uint64_t before) { return static_cast<uint32_t>(std::max<uint64_t>(1, (shard * now / before + 31) / 32) * 32); };
-  const uint64_t rows_before = from.volume() / from[-1], rows = to.volume() / to[-1];
-  const bool one_core = old.grid.num_cores() == 1 && own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED;
-  return MemoryConfig(one_core ? TensorMemoryLayout::WIDTH_SHARDED : own.memory_layout(), own.buffer_type(),
-                      tt::tt_metal::ShardSpec(old.grid, {side(old.shape[0], rows, rows_before), side(old.shape[1], to[-1], from[-1])}, old.orientation));
+    const MemoryConfig& own = input.memory_config();
+    if (requested || input.layout() != Layout::TILE || !own.is_sharded() || !own.shard_spec() || shape.rank() < 2 || shape.volume() == 0)
+        return result_memory(input, requested, shape);
+    const auto& old = *own.shard_spec();
+    const Shape from = input.padded_shape(), to = make_spec(shape, input.dtype(), Layout::TILE).padded_shape();
+    auto side = [](uint64_t shard, uint64_t now, uint64_t before) {
+        return static_cast<uint32_t>(std::max<uint64_t>(1, (shard * now / before + 31) / 32) * 32);
+    };
+    const uint64_t rows_before = from.volume() / from[-1], rows = to.volume() / to[-1];
+    const bool one_core = old.grid.num_cores() == 1 && own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED;
+    return MemoryConfig(
+        one_core ? TensorMemoryLayout::WIDTH_SHARDED : own.memory_layout(), own.buffer_type(),
+        tt::tt_metal::ShardSpec(old.grid, {side(old.shape[0], rows, rows_before), side(old.shape[1], to[-1], from[-1])}, old.orientation));
 }
 
 /// One program that only moves values: `dims` describe the copy into a dense output of `shape`, from `source_offset`.
-inline Tensor moved(const Program& program, const Tensor& input, const Shape& shape, const std::optional<MemoryConfig>& memory_config,
-                    const std::vector<StridedDim>& dims, int64_t source_offset = 0, const std::optional<Tensor>& output = std::nullopt) {
-  const size_t bytes = stored_bytes(input.dtype());
-  return launch(program, {input}, {make_spec(shape, input.dtype(), input.layout(), output ? output->memory_config() : result_memory(input, memory_config, shape))},
-                [&](std::span<const Tensor> outputs) {
-                  std::byte* target = mutable_raw_data(outputs[0]);
-                  strided_copy(bytes, raw_data(input) + source_offset * static_cast<int64_t>(bytes), target, dims);
-                },
-                {output})[0];
+inline Tensor moved(
+    const Program& program, const Tensor& input, const Shape& shape, const std::optional<MemoryConfig>& memory_config,
+    const std::vector<StridedDim>& dims, int64_t source_offset = 0, const std::optional<Tensor>& output = std::nullopt) {
+    const size_t bytes = stored_bytes(input.dtype());
+    return launch(
+        program, {input},
+        {make_spec(shape, input.dtype(), input.layout(), output ? output->memory_config() : result_memory(input, memory_config, shape))},
+        [&](std::span<const Tensor> outputs) {
+            std::byte* target = mutable_raw_data(outputs[0]);
+            strided_copy(bytes, raw_data(input) + source_offset * static_cast<int64_t>(bytes), target, dims);
+        },
+        {output})[0];
 }
 
 /// Shape whose -1 is inferred from the volume.

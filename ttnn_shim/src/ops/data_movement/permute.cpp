@@ -9,24 +9,26 @@ namespace {
 
 /// One program: TT-NN runs a permutation that swaps two of the last dimensions as a transpose.
 Tensor permuted(const Tensor& input, const std::vector<uint32_t>& order, const std::optional<MemoryConfig>& memory_config) {
-  const Shape& shape = input.logical_shape();
-  const size_t rank = shape.rank();
-  std::vector<uint32_t> extents(rank);
-  std::vector<int64_t> strides(rank);
-  const auto own = signed_strides(shape);
-  std::vector<size_t> changed;
-  for (size_t i = 0; i < rank; ++i) {
-    extents[i] = shape[static_cast<int32_t>(order[i])];
-    strides[i] = own[order[i]];
-    if (order[i] != i) changed.push_back(rank - 1 - i);  // counted from the last dimension
-  }
-  const Shape result = shape_of(extents);
-  Program program{.op = "permute", .attrs = {{"dims", std::vector<int64_t>(order.begin(), order.end())}}};
-  if (changed.size() == 2 && rank <= 4) {
-    const std::string kind = changed[1] == 0 && changed[0] == 1 ? "WH" : (changed[1] == 1 && changed[0] == 2 ? "HC" : (changed[1] == 2 && changed[0] == 3 ? "CN" : ""));
-    if (!kind.empty()) program = {.op = "transpose", .attrs = {{"dim", kind}}};
-  }
-  return moved(program, input, result, memory_config, dense_target(result, strides));
+    const Shape& shape = input.logical_shape();
+    const size_t rank = shape.rank();
+    std::vector<uint32_t> extents(rank);
+    std::vector<int64_t> strides(rank);
+    const auto own = signed_strides(shape);
+    std::vector<size_t> changed;
+    for (size_t i = 0; i < rank; ++i) {
+        extents[i] = shape[static_cast<int32_t>(order[i])];
+        strides[i] = own[order[i]];
+        if (order[i] != i) changed.push_back(rank - 1 - i);  // counted from the last dimension
+    }
+    const Shape result = shape_of(extents);
+    Program program{.op = "permute", .attrs = {{"dims", std::vector<int64_t>(order.begin(), order.end())}}};
+    if (changed.size() == 2 && rank <= 4) {
+        const std::string kind = changed[1] == 0 && changed[0] == 1
+                                     ? "WH"
+                                     : (changed[1] == 1 && changed[0] == 2 ? "HC" : (changed[1] == 2 && changed[0] == 3 ? "CN" : ""));
+        if (!kind.empty()) program = {.op = "transpose", .attrs = {{"dim", kind}}};
+    }
+    return moved(program, input, result, memory_config, dense_target(result, strides));
 }
 
 }  // namespace
@@ -34,42 +36,48 @@ Tensor permuted(const Tensor& input, const std::vector<uint32_t>& order, const s
 namespace ttnn {
 
 Tensor permute(const Tensor& input, const ttsl::SmallVector<int64_t>& dims, const std::optional<MemoryConfig>& memory_config, float) {
-  OpScope scope("ttnn.permute");
-  check_device_tensor(input, "input_tensor");
-  const size_t rank = input.logical_shape().rank();
-  SHIM_CHECK(dims.size() == rank, "dims: expected {} dimensions for shape {}, got {}", rank, input.logical_shape(), dims.size());
-  std::vector<uint32_t> order;
-  std::vector<bool> seen(rank, false);
-  bool identity = true;
-  for (size_t i = 0; i < rank; ++i) {
-    const uint32_t dim = normalize_dim(dims[i], rank);
-    SHIM_CHECK(!seen[dim], "dims: dimension {} is given twice", dims[i]);
-    seen[dim] = true;
-    identity = identity && dim == i;
-    order.push_back(dim);
-  }
-  if (identity) return memory_config && *memory_config != input.memory_config() ? permuted(input, order, memory_config) : input;
-  return permuted(input, order, memory_config);
+    OpScope scope("ttnn.permute");
+    check_device_tensor(input, "input_tensor");
+    const size_t rank = input.logical_shape().rank();
+    SHIM_CHECK(dims.size() == rank, "dims: expected {} dimensions for shape {}, got {}", rank, input.logical_shape(), dims.size());
+    std::vector<uint32_t> order;
+    std::vector<bool> seen(rank, false);
+    bool identity = true;
+    for (size_t i = 0; i < rank; ++i) {
+        const uint32_t dim = normalize_dim(dims[i], rank);
+        SHIM_CHECK(!seen[dim], "dims: dimension {} is given twice", dims[i]);
+        seen[dim] = true;
+        identity = identity && dim == i;
+        order.push_back(dim);
+    }
+    if (identity) return memory_config && *memory_config != input.memory_config() ? permuted(input, order, memory_config) : input;
+    return permuted(input, order, memory_config);
 }
-Tensor permute(const Tensor& input, const ttsl::SmallVector<int64_t>& dims, float pad_value) { return permute(input, dims, std::nullopt, pad_value); }
+Tensor permute(const Tensor& input, const ttsl::SmallVector<int64_t>& dims, float pad_value) {
+    return permute(input, dims, std::nullopt, pad_value);
+}
 
 Tensor transpose(const Tensor& input, int64_t dim1, int64_t dim2, const std::optional<MemoryConfig>& memory_config, float) {
-  OpScope scope("ttnn.transpose");
-  check_device_tensor(input, "input_tensor");
-  const size_t rank = input.logical_shape().rank();
-  const uint32_t a = normalize_dim(dim1, rank), b = normalize_dim(dim2, rank);
-  if (a == b) return input;
-  std::vector<uint32_t> order(rank);
-  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<uint32_t>(i);
-  std::swap(order[a], order[b]);
-  return permuted(input, order, memory_config);
+    OpScope scope("ttnn.transpose");
+    check_device_tensor(input, "input_tensor");
+    const size_t rank = input.logical_shape().rank();
+    const uint32_t a = normalize_dim(dim1, rank), b = normalize_dim(dim2, rank);
+    if (a == b) return input;
+    std::vector<uint32_t> order(rank);
+    for (size_t i = 0; i < rank; ++i) order[i] = static_cast<uint32_t>(i);
+    std::swap(order[a], order[b]);
+    return permuted(input, order, memory_config);
 }
-Tensor transpose(const Tensor& input, int64_t dim1, int64_t dim2, float pad_value) { return transpose(input, dim1, dim2, std::nullopt, pad_value); }
+Tensor transpose(const Tensor& input, int64_t dim1, int64_t dim2, float pad_value) {
+    return transpose(input, dim1, dim2, std::nullopt, pad_value);
+}
 
 }  // namespace ttnn
 
 SHIM_OP("ttnn.permute", [](const Call& c) {
-  const auto dims = c.i32s("dims");
-  return ttnn::permute(c.tensor("input_tensor"), ttsl::SmallVector<int64_t>(dims.begin(), dims.end()), c.memory_config("memory_config"));
+    const auto dims = c.i32s("dims");
+    return ttnn::permute(c.tensor("input_tensor"), ttsl::SmallVector<int64_t>(dims.begin(), dims.end()), c.memory_config("memory_config"));
 });
-SHIM_OP("ttnn.transpose", [](const Call& c) { return ttnn::transpose(c.tensor("input_tensor"), c.i32("dim1"), c.i32("dim2"), c.memory_config("memory_config")); });
+SHIM_OP("ttnn.transpose", [](const Call& c) {
+    return ttnn::transpose(c.tensor("input_tensor"), c.i32("dim1"), c.i32("dim2"), c.memory_config("memory_config"));
+});

@@ -10,9 +10,9 @@
 namespace ttnn_shim {
 
 struct StridedDim {
-  size_t size;
-  int64_t source_stride;  ///< in elements; 0 repeats, negative walks backwards
-  int64_t target_stride;
+    size_t size;
+    int64_t source_stride;  ///< in elements; 0 repeats, negative walks backwards
+    int64_t target_stride;
 };
 
 /// target[sum i_k * target_stride_k] = source[sum i_k * source_stride_k] for all i, elements of `element_bytes` (1, 2 or 4). Threaded.

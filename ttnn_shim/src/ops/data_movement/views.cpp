@@ -11,25 +11,25 @@ using namespace ttnn_shim;
 namespace ttnn_shim {
 
 Shape resolve_shape(std::span<const int32_t> extents, uint64_t volume) {
-  std::vector<uint32_t> shape;
-  uint64_t known = 1;
-  int64_t hole = -1;
-  for (size_t i = 0; i < extents.size(); ++i) {
-    SHIM_CHECK(extents[i] >= -1, "shape: extents must be positive or -1, got {}", extents[i]);
-    if (extents[i] == -1) {
-      SHIM_CHECK(hole < 0, "shape: only one extent may be -1");
-      hole = static_cast<int64_t>(i);
-    } else {
-      known *= static_cast<uint64_t>(extents[i]);
-      SHIM_CHECK(known <= (uint64_t{1} << 48), "shape: too large");
+    std::vector<uint32_t> shape;
+    uint64_t known = 1;
+    int64_t hole = -1;
+    for (size_t i = 0; i < extents.size(); ++i) {
+        SHIM_CHECK(extents[i] >= -1, "shape: extents must be positive or -1, got {}", extents[i]);
+        if (extents[i] == -1) {
+            SHIM_CHECK(hole < 0, "shape: only one extent may be -1");
+            hole = static_cast<int64_t>(i);
+        } else {
+            known *= static_cast<uint64_t>(extents[i]);
+            SHIM_CHECK(known <= (uint64_t{1} << 48), "shape: too large");
+        }
+        shape.push_back(static_cast<uint32_t>(extents[i]));
     }
-    shape.push_back(static_cast<uint32_t>(extents[i]));
-  }
-  if (hole >= 0) {
-    SHIM_CHECK(known != 0 && volume % known == 0, "shape: cannot infer -1: {} values do not divide by {}", volume, known);
-    shape[static_cast<size_t>(hole)] = static_cast<uint32_t>(volume / known);
-  }
-  return shape_of(shape);
+    if (hole >= 0) {
+        SHIM_CHECK(known != 0 && volume % known == 0, "shape: cannot infer -1: {} values do not divide by {}", volume, known);
+        shape[static_cast<size_t>(hole)] = static_cast<uint32_t>(volume / known);
+    }
+    return shape_of(shape);
 }
 
 namespace {
@@ -37,33 +37,37 @@ namespace {
 uint32_t back(const Shape& shape, int32_t index) { return shape.rank() >= static_cast<size_t>(-index) ? shape[index] : 1; }
 
 uint64_t volume_of(const Shape& shape) {
-  uint64_t volume = 1;
-  for (const uint32_t extent : shape.view()) {
-    volume *= extent;
-    SHIM_CHECK(volume <= (uint64_t{1} << 48), "shape: {} is too large", shape);
-  }
-  return volume;
+    uint64_t volume = 1;
+    for (const uint32_t extent : shape.view()) {
+        volume *= extent;
+        SHIM_CHECK(volume <= (uint64_t{1} << 48), "shape: {} is too large", shape);
+    }
+    return volume;
 }
 
 /// TT-NN's rule for a reshape that changes no page.
 bool pages_agree(const Tensor& tensor, const Shape& shape) {
-  const Shape& own = tensor.logical_shape();
-  if (tensor.memory_config().is_sharded() || back(own, -1) != back(shape, -1)) return false;
-  if (tensor.layout() == Layout::ROW_MAJOR) return true;
-  return back(own, -2) == back(shape, -2) || (back(own, -2) % 32 == 0 && back(shape, -2) % 32 == 0);
+    const Shape& own = tensor.logical_shape();
+    if (tensor.memory_config().is_sharded() || back(own, -1) != back(shape, -1)) return false;
+    if (tensor.layout() == Layout::ROW_MAJOR) return true;
+    return back(own, -2) == back(shape, -2) || (back(own, -2) % 32 == 0 && back(shape, -2) % 32 == 0);
 }
 
 Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<MemoryConfig>& memory_config) {
-  OpScope scope("ttnn.reshape");
-  SHIM_CHECK(volume_of(shape) == tensor.logical_volume(), "shape: {} holds {} values, the tensor {} holds {}", shape, volume_of(shape), tensor.logical_shape(), tensor.logical_volume());
-  const bool same_memory = !memory_config || *memory_config == tensor.memory_config();
-  if (tensor.logical_shape() == shape && same_memory) return tensor;
-  if (!is_on_device(tensor)) return tensor.reshape(shape);
-  if (same_memory && pages_agree(tensor, shape)) {
-    return make_view(tensor, make_spec(shape, tensor.dtype(), tensor.layout(), tensor.memory_config()));
-  }
-  return launch({.op = "reshape", .name = "ReshapeViewDeviceOperation"}, {tensor}, {make_spec(shape, tensor.dtype(), tensor.layout(), result_memory(tensor, memory_config, shape))},
-                [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(tensor.shim().buffer->values()); })[0];
+    OpScope scope("ttnn.reshape");
+    SHIM_CHECK(
+        volume_of(shape) == tensor.logical_volume(), "shape: {} holds {} values, the tensor {} holds {}", shape, volume_of(shape),
+        tensor.logical_shape(), tensor.logical_volume());
+    const bool same_memory = !memory_config || *memory_config == tensor.memory_config();
+    if (tensor.logical_shape() == shape && same_memory) return tensor;
+    if (!is_on_device(tensor)) return tensor.reshape(shape);
+    if (same_memory && pages_agree(tensor, shape)) {
+        return make_view(tensor, make_spec(shape, tensor.dtype(), tensor.layout(), tensor.memory_config()));
+    }
+    return launch(
+        {.op = "reshape", .name = "ReshapeViewDeviceOperation"}, {tensor},
+        {make_spec(shape, tensor.dtype(), tensor.layout(), result_memory(tensor, memory_config, shape))},
+        [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(tensor.shim().buffer->values()); })[0];
 }
 
 }  // namespace
@@ -71,67 +75,76 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<Me
 
 namespace ttnn {
 
-Tensor reshape(const Tensor& tensor, const Shape& shape, const std::optional<MemoryConfig>& memory_config, const std::optional<PadValue>&, TileReshapeMapMode,
-               const std::optional<CoreRangeSet>&, bool) {
-  return reshaped(tensor, shape, memory_config);
+Tensor reshape(
+    const Tensor& tensor, const Shape& shape, const std::optional<MemoryConfig>& memory_config, const std::optional<PadValue>&,
+    TileReshapeMapMode, const std::optional<CoreRangeSet>&, bool) {
+    return reshaped(tensor, shape, memory_config);
 }
-Tensor reshape(const Tensor& tensor, const Shape& logical_shape, const Shape& padded_shape, const std::optional<MemoryConfig>& memory_config, const std::optional<PadValue>&,
-               TileReshapeMapMode, const std::optional<CoreRangeSet>&, bool) {
-  OpScope scope("ttnn.reshape");
-  const Tensor result = reshaped(tensor, logical_shape, memory_config);
-  SHIM_CHECK(result.padded_shape() == padded_shape, "padded_shape: {} does not fit the layout; expected {}", padded_shape, result.padded_shape());
-  return result;
+Tensor reshape(
+    const Tensor& tensor, const Shape& logical_shape, const Shape& padded_shape, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<PadValue>&, TileReshapeMapMode, const std::optional<CoreRangeSet>&, bool) {
+    OpScope scope("ttnn.reshape");
+    const Tensor result = reshaped(tensor, logical_shape, memory_config);
+    SHIM_CHECK(
+        result.padded_shape() == padded_shape, "padded_shape: {} does not fit the layout; expected {}", padded_shape,
+        result.padded_shape());
+    return result;
 }
-Tensor reshape(const Tensor& tensor, ttsl::Span<const int32_t> shape_vector, const std::optional<MemoryConfig>& memory_config, const std::optional<PadValue>&, TileReshapeMapMode,
-               const std::optional<CoreRangeSet>&, bool) {
-  OpScope scope("ttnn.reshape");
-  return reshaped(tensor, resolve_shape(shape_vector, tensor.logical_volume()), memory_config);
+Tensor reshape(
+    const Tensor& tensor, ttsl::Span<const int32_t> shape_vector, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<PadValue>&, TileReshapeMapMode, const std::optional<CoreRangeSet>&, bool) {
+    OpScope scope("ttnn.reshape");
+    return reshaped(tensor, resolve_shape(shape_vector, tensor.logical_volume()), memory_config);
 }
 
 Tensor view(const Tensor& tensor, const Shape& shape) {
-  OpScope scope("ttnn.view");
-  SHIM_CHECK(volume_of(shape) == tensor.logical_volume(), "shape: {} holds {} values, the tensor {} holds {}", shape, volume_of(shape), tensor.logical_shape(), tensor.logical_volume());
-  if (!is_on_device(tensor)) return tensor.reshape(shape);
-  SHIM_CHECK(tensor.logical_shape() == shape || pages_agree(tensor, shape), "shape: a view from {} to {} in {} layout would change pages; use reshape", tensor.logical_shape(), shape, tensor.layout());
-  return make_view(tensor, make_spec(shape, tensor.dtype(), tensor.layout(), tensor.memory_config()));
+    OpScope scope("ttnn.view");
+    SHIM_CHECK(
+        volume_of(shape) == tensor.logical_volume(), "shape: {} holds {} values, the tensor {} holds {}", shape, volume_of(shape),
+        tensor.logical_shape(), tensor.logical_volume());
+    if (!is_on_device(tensor)) return tensor.reshape(shape);
+    SHIM_CHECK(
+        tensor.logical_shape() == shape || pages_agree(tensor, shape),
+        "shape: a view from {} to {} in {} layout would change pages; use reshape", tensor.logical_shape(), shape, tensor.layout());
+    return make_view(tensor, make_spec(shape, tensor.dtype(), tensor.layout(), tensor.memory_config()));
 }
 Tensor view(const Tensor& tensor, ttsl::Span<const int32_t> shape_vector) {
-  OpScope scope("ttnn.view");
-  return view(tensor, resolve_shape(shape_vector, tensor.logical_volume()));
+    OpScope scope("ttnn.view");
+    return view(tensor, resolve_shape(shape_vector, tensor.logical_volume()));
 }
 
 Tensor squeeze(const Tensor& input, const ttsl::SmallVector<int>& dims) {
-  OpScope scope("ttnn.squeeze");
-  const Shape& shape = input.logical_shape();
-  std::vector<bool> drop(shape.rank(), false);
-  for (const int dim : dims) drop[normalize_dim(dim, shape.rank())] = true;
-  std::vector<uint32_t> extents;
-  for (size_t i = 0; i < shape.rank(); ++i) {
-    if (!drop[i] || shape[static_cast<int32_t>(i)] != 1) extents.push_back(shape[static_cast<int32_t>(i)]);
-  }
-  return reshape(input, shape_of(extents));
+    OpScope scope("ttnn.squeeze");
+    const Shape& shape = input.logical_shape();
+    std::vector<bool> drop(shape.rank(), false);
+    for (const int dim : dims) drop[normalize_dim(dim, shape.rank())] = true;
+    std::vector<uint32_t> extents;
+    for (size_t i = 0; i < shape.rank(); ++i) {
+        if (!drop[i] || shape[static_cast<int32_t>(i)] != 1) extents.push_back(shape[static_cast<int32_t>(i)]);
+    }
+    return reshape(input, shape_of(extents));
 }
 Tensor squeeze(const Tensor& input, int dim) { return squeeze(input, ttsl::SmallVector<int>{dim}); }
 Tensor squeeze(const Tensor& input) {
-  ttsl::SmallVector<int> all;
-  for (size_t i = 0; i < input.logical_shape().rank(); ++i) all.push_back(static_cast<int>(i));
-  return squeeze(input, all);
+    ttsl::SmallVector<int> all;
+    for (size_t i = 0; i < input.logical_shape().rank(); ++i) all.push_back(static_cast<int>(i));
+    return squeeze(input, all);
 }
 
 Tensor unsqueeze(const Tensor& input, int dim) {
-  OpScope scope("ttnn.unsqueeze");
-  auto extents = extents_of(input.logical_shape());
-  const uint32_t at = normalize_dim(dim, extents.size() + 1);
-  extents.insert(extents.begin() + at, 1);
-  return reshape(input, shape_of(extents));
+    OpScope scope("ttnn.unsqueeze");
+    auto extents = extents_of(input.logical_shape());
+    const uint32_t at = normalize_dim(dim, extents.size() + 1);
+    extents.insert(extents.begin() + at, 1);
+    return reshape(input, shape_of(extents));
 }
 namespace operations::core {
 Tensor unsqueeze_to_4D(const Tensor& input) {
-  OpScope scope("ttnn.unsqueeze_to_4D");
-  auto extents = extents_of(input.logical_shape());
-  SHIM_CHECK(extents.size() <= 4, "expected rank 4 or less, got shape {}", input.logical_shape());
-  extents.insert(extents.begin(), 4 - extents.size(), 1);
-  return ttnn::reshape(input, shape_of(extents));
+    OpScope scope("ttnn.unsqueeze_to_4D");
+    auto extents = extents_of(input.logical_shape());
+    SHIM_CHECK(extents.size() <= 4, "expected rank 4 or less, got shape {}", input.logical_shape());
+    extents.insert(extents.begin(), 4 - extents.size(), 1);
+    return ttnn::reshape(input, shape_of(extents));
 }
 }  // namespace operations::core
 
@@ -139,36 +152,36 @@ Tensor unsqueeze_to_4D(const Tensor& input) {
 
 namespace {
 Tensor call_reshape(const Call& c) {
-  const Tensor input = c.tensor("input_tensor");
-  const auto memory_config = c.memory_config("memory_config");
-  if (c.has("logical_shape")) {
-    const auto logical = c.shape("logical_shape"), padded = c.shape("padded_shape");
-    SHIM_CHECK(logical && padded, "logical_shape and padded_shape: expected both");
-    return ttnn::reshape(input, *logical, *padded, memory_config);
-  }
-  const auto extents = c.i32s("shape");
-  return ttnn::reshape(input, std::span<const int32_t>(extents), memory_config);
+    const Tensor input = c.tensor("input_tensor");
+    const auto memory_config = c.memory_config("memory_config");
+    if (c.has("logical_shape")) {
+        const auto logical = c.shape("logical_shape"), padded = c.shape("padded_shape");
+        SHIM_CHECK(logical && padded, "logical_shape and padded_shape: expected both");
+        return ttnn::reshape(input, *logical, *padded, memory_config);
+    }
+    const auto extents = c.i32s("shape");
+    return ttnn::reshape(input, std::span<const int32_t>(extents), memory_config);
 }
 }  // namespace
 
 SHIM_OP("ttnn.reshape", call_reshape);
 SHIM_OP("ttnn.view", [](const Call& c) {
-  const auto extents = c.i32s("shape");
-  return ttnn::view(c.tensor("input_tensor"), std::span<const int32_t>(extents));
+    const auto extents = c.i32s("shape");
+    return ttnn::view(c.tensor("input_tensor"), std::span<const int32_t>(extents));
 });
 SHIM_OP("ttnn.experimental.view", [](const Call& c) {
-  const auto extents = c.has("shape") ? c.i32s("shape") : std::vector<int32_t>{c.i32("N"), c.i32("C"), c.i32("H"), c.i32("W")};
-  return ttnn::view(c.tensor("input_tensor"), std::span<const int32_t>(extents));
+    const auto extents = c.has("shape") ? c.i32s("shape") : std::vector<int32_t>{c.i32("N"), c.i32("C"), c.i32("H"), c.i32("W")};
+    return ttnn::view(c.tensor("input_tensor"), std::span<const int32_t>(extents));
 });
 SHIM_OP("ttnn.reshape_on_device", [](const Call& c) {
-  const std::vector<int32_t> extents{c.i32("W"), c.i32("Z"), c.i32("Y"), c.i32("X")};
-  return ttnn::reshape(c.tensor("input_tensor"), std::span<const int32_t>(extents), c.memory_config("memory_config"));
+    const std::vector<int32_t> extents{c.i32("W"), c.i32("Z"), c.i32("Y"), c.i32("X")};
+    return ttnn::reshape(c.tensor("input_tensor"), std::span<const int32_t>(extents), c.memory_config("memory_config"));
 });
 SHIM_OP("ttnn.squeeze", [](const Call& c) {
-  const Tensor input = c.tensor("input_tensor");
-  if (!c.has("dim")) return ttnn::squeeze(input);
-  const auto dims = c.i32s("dim");
-  return ttnn::squeeze(input, ttsl::SmallVector<int>(dims.begin(), dims.end()));
+    const Tensor input = c.tensor("input_tensor");
+    if (!c.has("dim")) return ttnn::squeeze(input);
+    const auto dims = c.i32s("dim");
+    return ttnn::squeeze(input, ttsl::SmallVector<int>(dims.begin(), dims.end()));
 });
 SHIM_OP("ttnn.unsqueeze", [](const Call& c) { return ttnn::unsqueeze(c.tensor("input_tensor"), c.i32("dim")); });
 SHIM_OP("ttnn.unsqueeze_to_4D", [](const Call& c) { return ttnn::unsqueeze_to_4D(c.tensor("tensor")); });

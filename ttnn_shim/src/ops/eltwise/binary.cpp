@@ -22,199 +22,241 @@ namespace {
 std::optional<DataType> plain(const OptionalDtype& dtype) { return dtype ? std::optional<DataType>(*dtype) : std::nullopt; }
 }  // namespace
 
-#define MIDDLE                                                                                                                        \
-  const OptionalDtype &dtype, const OptionalMemory &memory_config, const std::optional<Tensor>&output, Activations post, Activations left, Activations right
+#define MIDDLE                                                                                                             \
+    const OptionalDtype &dtype, const OptionalMemory &memory_config, const std::optional<Tensor>&output, Activations post, \
+        Activations left, Activations right
 #define OPTIONS {plain(dtype), memory_config, output, post, left, right}
 #define GRIDS const OptionalGrids&, const OptionalSubDevice&
 
-#define DEFINE(name, TYPE, PYTHON)                                                                                                    \
-  Tensor name(const Tensor& a, const Tensor& b, MIDDLE, const std::optional<bool>&, GRIDS) {                                          \
-    return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                                                              \
-  }                                                                                                                                   \
-  Tensor name(const Tensor& a, ScalarVariant b, MIDDLE, const std::optional<bool>&, GRIDS) {                                          \
-    return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                                                              \
-  }                                                                                                                                   \
-  Tensor name(ScalarVariant a, const Tensor& b, MIDDLE, const std::optional<bool>&, GRIDS) {                                          \
-    return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                                                              \
-  }
+#define DEFINE(name, TYPE, PYTHON)                                                             \
+    Tensor name(const Tensor& a, const Tensor& b, MIDDLE, const std::optional<bool>&, GRIDS) { \
+        return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                   \
+    }                                                                                          \
+    Tensor name(const Tensor& a, ScalarVariant b, MIDDLE, const std::optional<bool>&, GRIDS) { \
+        return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                   \
+    }                                                                                          \
+    Tensor name(ScalarVariant a, const Tensor& b, MIDDLE, const std::optional<bool>&, GRIDS) { \
+        return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                   \
+    }
 TTNN_BINARY_ARITHMETIC(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                                                                            \
-  Tensor name(const Tensor& a, const Tensor& b, MIDDLE, GRIDS) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); } \
-  Tensor name(const Tensor& a, ScalarVariant b, MIDDLE, GRIDS) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }
+#define DEFINE(name, TYPE)                                                                                                               \
+    Tensor name(const Tensor& a, const Tensor& b, MIDDLE, GRIDS) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); } \
+    Tensor name(const Tensor& a, ScalarVariant b, MIDDLE, GRIDS) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }
 TTNN_BINARY_GENERAL(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                                                                            \
-  Tensor name(const Tensor& a, const Tensor& b, MIDDLE) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }        \
-  Tensor name(const Tensor& a, ScalarVariant b, MIDDLE) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }
+#define DEFINE(name, TYPE)                                                                                                        \
+    Tensor name(const Tensor& a, const Tensor& b, MIDDLE) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); } \
+    Tensor name(const Tensor& a, ScalarVariant b, MIDDLE) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }
 TTNN_BINARY_SHORT(DEFINE)
 #undef DEFINE
 #define DEFINE(name, TYPE) \
-  Tensor name(const Tensor& a, const Tensor& b, MIDDLE) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }
+    Tensor name(const Tensor& a, const Tensor& b, MIDDLE) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }
 TTNN_BINARY_INTEGER(DEFINE)
 #undef DEFINE
 #define DEFINE(name, TYPE)                                                                                                            \
-  Tensor name(const Tensor& a, const Tensor& b, const OptionalMemory& memory_config, const std::optional<Tensor>& output, Activations post, Activations left, \
-              Activations right, GRIDS) {                                                                                             \
-    return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, memory_config, output, post, left, right});              \
-  }                                                                                                                                   \
-  Tensor name(const Tensor& a, int32_t b, const OptionalMemory& memory_config, const std::optional<Tensor>& output, Activations post, Activations left, \
-              Activations right, GRIDS) {                                                                                             \
-    return binary_op("ttnn." #name, a, Scalar(b), BinaryOpType::TYPE, {std::nullopt, memory_config, output, post, left, right});      \
-  }
+    Tensor name(                                                                                                                      \
+        const Tensor& a, const Tensor& b, const OptionalMemory& memory_config, const std::optional<Tensor>& output, Activations post, \
+        Activations left, Activations right, GRIDS) {                                                                                 \
+        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, memory_config, output, post, left, right});          \
+    }                                                                                                                                 \
+    Tensor name(                                                                                                                      \
+        const Tensor& a, int32_t b, const OptionalMemory& memory_config, const std::optional<Tensor>& output, Activations post,       \
+        Activations left, Activations right, GRIDS) {                                                                                 \
+        return binary_op("ttnn." #name, a, Scalar(b), BinaryOpType::TYPE, {std::nullopt, memory_config, output, post, left, right});  \
+    }
 TTNN_BINARY_BITWISE(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                                                                            \
-  Tensor name(const Tensor& a, const Tensor& b, Activations post, Activations left, Activations right, std::optional<bool>, GRIDS) {   \
-    return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right});                    \
-  }                                                                                                                                   \
-  Tensor name(const Tensor& a, ScalarVariant b, Activations post, Activations left, Activations right, std::optional<bool>, GRIDS) {   \
-    return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right});                    \
-  }
+#define DEFINE(name, TYPE)                                                                                                             \
+    Tensor name(const Tensor& a, const Tensor& b, Activations post, Activations left, Activations right, std::optional<bool>, GRIDS) { \
+        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right});                 \
+    }                                                                                                                                  \
+    Tensor name(const Tensor& a, ScalarVariant b, Activations post, Activations left, Activations right, std::optional<bool>, GRIDS) { \
+        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right});                 \
+    }
 TTNN_BINARY_INPLACE_FAST(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                                                                            \
-  Tensor name(const Tensor& a, const Tensor& b, Activations post, Activations left, Activations right, GRIDS) {                        \
-    return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right});                    \
-  }                                                                                                                                   \
-  Tensor name(const Tensor& a, ScalarVariant b, Activations post, Activations left, Activations right, GRIDS) {                        \
-    return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right});                    \
-  }
+#define DEFINE(name, TYPE)                                                                                             \
+    Tensor name(const Tensor& a, const Tensor& b, Activations post, Activations left, Activations right, GRIDS) {      \
+        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right}); \
+    }                                                                                                                  \
+    Tensor name(const Tensor& a, ScalarVariant b, Activations post, Activations left, Activations right, GRIDS) {      \
+        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right}); \
+    }
 TTNN_BINARY_INPLACE(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                                                                            \
-  Tensor name(const Tensor& a, const Tensor& b, const OptionalMemory& memory_config) {                                                \
-    return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {.memory_config = memory_config});                                      \
-  }
+#define DEFINE(name, TYPE)                                                                           \
+    Tensor name(const Tensor& a, const Tensor& b, const OptionalMemory& memory_config) {             \
+        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {.memory_config = memory_config}); \
+    }
 TTNN_BINARY_PLAIN(DEFINE)
 #undef DEFINE
 // scalar op tensor: the mirrored comparison
-#define MIRROR(name, TYPE)                                                                                                            \
-  Tensor name(float a, const Tensor& b, const OptionalDtype& dtype, const OptionalMemory& memory_config, const std::optional<Tensor>& output) { \
-    return binary_op("ttnn." #name, Scalar(a), b, BinaryOpType::TYPE, {plain(dtype), memory_config, output});                         \
-  }
-MIRROR(eq, EQ) MIRROR(ne, NE) MIRROR(gt, GT) MIRROR(ge, GE) MIRROR(lt, LT) MIRROR(le, LE)
+#define MIRROR(name, TYPE)                                                                                                                \
+    Tensor name(                                                                                                                          \
+        float a, const Tensor& b, const OptionalDtype& dtype, const OptionalMemory& memory_config, const std::optional<Tensor>& output) { \
+        return binary_op("ttnn." #name, Scalar(a), b, BinaryOpType::TYPE, {plain(dtype), memory_config, output});                         \
+    }
+MIRROR(eq, EQ)
+MIRROR(ne, NE)
+MIRROR(gt, GT) MIRROR(ge, GE) MIRROR(lt, LT) MIRROR(le, LE)
 #undef MIRROR
 
-Tensor bias_gelu(const Tensor& a, const Tensor& b, MIDDLE, GRIDS, const std::optional<bool>&) {
-  return binary_op("ttnn.bias_gelu", a, b, BinaryOpType::BIAS_GELU, OPTIONS);
+    Tensor bias_gelu(const Tensor& a, const Tensor& b, MIDDLE, GRIDS, const std::optional<bool>&) {
+    return binary_op("ttnn.bias_gelu", a, b, BinaryOpType::BIAS_GELU, OPTIONS);
 }
 Tensor bias_gelu(const Tensor& a, ScalarVariant b, MIDDLE, GRIDS, const std::optional<bool>&) {
-  return binary_op("ttnn.bias_gelu", a, b, BinaryOpType::BIAS_GELU, OPTIONS);
+    return binary_op("ttnn.bias_gelu", a, b, BinaryOpType::BIAS_GELU, OPTIONS);
 }
-Tensor rsub(const Tensor& a, const Tensor& b, MIDDLE, const std::optional<bool>&) { return binary_op("ttnn.rsub", a, b, BinaryOpType::RSUB, OPTIONS); }
-Tensor rsub(const Tensor& a, ScalarVariant b, MIDDLE, const std::optional<bool>&) { return binary_op("ttnn.rsub", a, b, BinaryOpType::RSUB, OPTIONS); }
+Tensor rsub(const Tensor& a, const Tensor& b, MIDDLE, const std::optional<bool>&) {
+    return binary_op("ttnn.rsub", a, b, BinaryOpType::RSUB, OPTIONS);
+}
+Tensor rsub(const Tensor& a, ScalarVariant b, MIDDLE, const std::optional<bool>&) {
+    return binary_op("ttnn.rsub", a, b, BinaryOpType::RSUB, OPTIONS);
+}
 
 namespace {
 Tensor divide_rounded(const Operand& a, const Operand& b, const std::optional<std::string>& rounding_mode, BinaryOptions options) {
-  OpScope scope("ttnn.div");
-  if (!rounding_mode) return binary_op("ttnn.div", a, b, BinaryOpType::DIV, options);
-  SHIM_CHECK(*rounding_mode == "trunc" || *rounding_mode == "floor", "rounding_mode: expected trunc, floor or None, got '{}'", *rounding_mode);
-  return binary_op("ttnn.div", a, b, *rounding_mode == "floor" ? BinaryOpType::DIV_FLOOR : BinaryOpType::DIV_TRUNC, options);
+    OpScope scope("ttnn.div");
+    if (!rounding_mode) return binary_op("ttnn.div", a, b, BinaryOpType::DIV, options);
+    SHIM_CHECK(
+        *rounding_mode == "trunc" || *rounding_mode == "floor", "rounding_mode: expected trunc, floor or None, got '{}'", *rounding_mode);
+    return binary_op("ttnn.div", a, b, *rounding_mode == "floor" ? BinaryOpType::DIV_FLOOR : BinaryOpType::DIV_TRUNC, options);
 }
 /// a / b where b is not 0, else 0: a division and a select.
 Tensor safe_divide(const Tensor& a, const Operand& b, const OptionalMemory& memory_config) {
-  OpScope scope("ttnn.div_no_nan");
-  if (const auto* scalar = std::get_if<Scalar>(&b)) {
-    if (scalar_value(*scalar) == 0) return unary_op("ttnn.div_no_nan", a, {UnaryStep(UnaryOpType::FILL, 0.0F)}, {memory_config});
-    return binary_op("ttnn.div_no_nan", a, b, BinaryOpType::DIV, {.memory_config = memory_config});
-  }
-  const Tensor quotient = binary_op("ttnn.div_no_nan", a, b, BinaryOpType::DIV, {.memory_config = memory_config});
-  return where(eqz(std::get<Tensor>(b), memory_config), 0.0F, quotient, memory_config);
+    OpScope scope("ttnn.div_no_nan");
+    if (const auto* scalar = std::get_if<Scalar>(&b)) {
+        if (scalar_value(*scalar) == 0) return unary_op("ttnn.div_no_nan", a, {UnaryStep(UnaryOpType::FILL, 0.0F)}, {memory_config});
+        return binary_op("ttnn.div_no_nan", a, b, BinaryOpType::DIV, {.memory_config = memory_config});
+    }
+    const Tensor quotient = binary_op("ttnn.div_no_nan", a, b, BinaryOpType::DIV, {.memory_config = memory_config});
+    return where(eqz(std::get<Tensor>(b), memory_config), 0.0F, quotient, memory_config);
 }
 }  // namespace
 
-Tensor div(const Tensor& a, const Tensor& b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) { return divide_rounded(a, b, rounding_mode, OPTIONS); }
-Tensor div(const Tensor& a, ScalarVariant b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) { return divide_rounded(a, b, rounding_mode, OPTIONS); }
-Tensor div(ScalarVariant a, const Tensor& b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) { return divide_rounded(a, b, rounding_mode, OPTIONS); }
+Tensor div(const Tensor& a, const Tensor& b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
+    return divide_rounded(a, b, rounding_mode, OPTIONS);
+}
+Tensor div(const Tensor& a, ScalarVariant b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
+    return divide_rounded(a, b, rounding_mode, OPTIONS);
+}
+Tensor div(ScalarVariant a, const Tensor& b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
+    return divide_rounded(a, b, rounding_mode, OPTIONS);
+}
 Tensor div_no_nan(const Tensor& a, const Tensor& b, const OptionalMemory& memory_config) { return safe_divide(a, b, memory_config); }
 Tensor div_no_nan(const Tensor& a, ScalarVariant b, const OptionalMemory& memory_config) { return safe_divide(a, b, memory_config); }
-Tensor floor_div(const Tensor& a, const Tensor& b, const OptionalMemory& m) { return binary_op("ttnn.floor_div", a, b, BinaryOpType::DIV_FLOOR, {.memory_config = m}); }
-Tensor floor_div(const Tensor& a, ScalarVariant b, const OptionalMemory& m) { return binary_op("ttnn.floor_div", a, b, BinaryOpType::DIV_FLOOR, {.memory_config = m}); }
-Tensor fmod(const Tensor& a, const Tensor& b, const OptionalMemory& m, GRIDS) { return binary_op("ttnn.fmod", a, b, BinaryOpType::FMOD, {.memory_config = m}); }
-Tensor fmod(const Tensor& a, ScalarVariant b, const OptionalMemory& m, GRIDS) { return binary_op("ttnn.fmod", a, b, BinaryOpType::FMOD, {.memory_config = m}); }
+Tensor floor_div(const Tensor& a, const Tensor& b, const OptionalMemory& m) {
+    return binary_op("ttnn.floor_div", a, b, BinaryOpType::DIV_FLOOR, {.memory_config = m});
+}
+Tensor floor_div(const Tensor& a, ScalarVariant b, const OptionalMemory& m) {
+    return binary_op("ttnn.floor_div", a, b, BinaryOpType::DIV_FLOOR, {.memory_config = m});
+}
+Tensor fmod(const Tensor& a, const Tensor& b, const OptionalMemory& m, GRIDS) {
+    return binary_op("ttnn.fmod", a, b, BinaryOpType::FMOD, {.memory_config = m});
+}
+Tensor fmod(const Tensor& a, ScalarVariant b, const OptionalMemory& m, GRIDS) {
+    return binary_op("ttnn.fmod", a, b, BinaryOpType::FMOD, {.memory_config = m});
+}
 Tensor hypot(const Tensor& a, const Tensor& b, const OptionalMemory& m, const std::optional<Tensor>& output) {
-  return binary_op("ttnn.hypot", a, b, BinaryOpType::HYPOT, {.memory_config = m, .output = output});
+    return binary_op("ttnn.hypot", a, b, BinaryOpType::HYPOT, {.memory_config = m, .output = output});
 }
 
 Tensor pow(const Tensor& input, int32_t exponent, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
-  if (exponent == 2) return unary_op("ttnn.pow", input, {UnaryOpType::SQUARE}, {memory_config, output});
-  return unary_op("ttnn.pow", input, {UnaryStep(UnaryOpType::POWER, static_cast<float>(exponent))}, {memory_config, output});
+    if (exponent == 2) return unary_op("ttnn.pow", input, {UnaryOpType::SQUARE}, {memory_config, output});
+    return unary_op("ttnn.pow", input, {UnaryStep(UnaryOpType::POWER, static_cast<float>(exponent))}, {memory_config, output});
 }
 Tensor pow(const Tensor& input, float exponent, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
-  SHIM_CHECK(!is_integer(input.dtype()), "ttnn.pow: exponent: expected an integer for a tensor of dtype {}, got {}", input.dtype(), exponent);
-  if (exponent == 2.0F) return unary_op("ttnn.pow", input, {UnaryOpType::SQUARE}, {memory_config, output});
-  if (exponent == 0.5F) return unary_op("ttnn.pow", input, {UnaryOpType::SQRT}, {memory_config, output});
-  return unary_op("ttnn.pow", input, {UnaryStep(UnaryOpType::POWER, exponent)}, {memory_config, output});
+    SHIM_CHECK(
+        !is_integer(input.dtype()), "ttnn.pow: exponent: expected an integer for a tensor of dtype {}, got {}", input.dtype(), exponent);
+    if (exponent == 2.0F) return unary_op("ttnn.pow", input, {UnaryOpType::SQUARE}, {memory_config, output});
+    if (exponent == 0.5F) return unary_op("ttnn.pow", input, {UnaryOpType::SQRT}, {memory_config, output});
+    return unary_op("ttnn.pow", input, {UnaryStep(UnaryOpType::POWER, exponent)}, {memory_config, output});
 }
-Tensor pow(const Tensor& input, const Tensor& exponent, MIDDLE) { return binary_op("ttnn.pow", input, exponent, BinaryOpType::POWER, OPTIONS); }
-Tensor pow(float input, const Tensor& exponent, MIDDLE) { return binary_op("ttnn.pow", Scalar(input), exponent, BinaryOpType::POWER, OPTIONS); }
+Tensor pow(const Tensor& input, const Tensor& exponent, MIDDLE) {
+    return binary_op("ttnn.pow", input, exponent, BinaryOpType::POWER, OPTIONS);
+}
+Tensor pow(float input, const Tensor& exponent, MIDDLE) {
+    return binary_op("ttnn.pow", Scalar(input), exponent, BinaryOpType::POWER, OPTIONS);
+}
 
 Tensor addalpha(const Tensor& a, const Tensor& b, float alpha, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
-  const UnaryStep scaled(UnaryOpType::MUL_UNARY_SFPU, alpha);
-  return binary_op("ttnn.addalpha", a, b, BinaryOpType::ADD, {.memory_config = memory_config, .output = output, .right = UnarySteps(&scaled, 1)});
+    const UnaryStep scaled(UnaryOpType::MUL_UNARY_SFPU, alpha);
+    return binary_op(
+        "ttnn.addalpha", a, b, BinaryOpType::ADD, {.memory_config = memory_config, .output = output, .right = UnarySteps(&scaled, 1)});
 }
 Tensor subalpha(const Tensor& a, const Tensor& b, float alpha, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
-  const UnaryStep scaled(UnaryOpType::MUL_UNARY_SFPU, alpha);
-  return binary_op("ttnn.subalpha", a, b, BinaryOpType::SUB, {.memory_config = memory_config, .output = output, .right = UnarySteps(&scaled, 1)});
+    const UnaryStep scaled(UnaryOpType::MUL_UNARY_SFPU, alpha);
+    return binary_op(
+        "ttnn.subalpha", a, b, BinaryOpType::SUB, {.memory_config = memory_config, .output = output, .right = UnarySteps(&scaled, 1)});
 }
 
 Tensor isclose(const Tensor& a, const Tensor& b, float rtol, float atol, bool equal_nan, const OptionalMemory& memory_config) {
-  OpScope scope("ttnn.isclose");
-  check_device_tensor(a, "input_tensor_a");
-  check_device_tensor(b, "input_tensor_b");
-  const Shape shape = broadcast_shapes(a.logical_shape(), b.logical_shape());
-  return launch({.op = "binary", .attrs = {{"op", std::string("ISCLOSE")}, {"is_sfpu", true}, {"broadcast", broadcast_kind(a.logical_shape(), b.logical_shape())}},
-                 .name = "BinaryNgDeviceOperation"},
-                {a, b}, {make_spec(shape, a.dtype(), a.layout(), memory_config.value_or(a.memory_config()))}, [&](std::span<const Tensor> outputs) {
-                  const Tensor& out = outputs[0];
-                  std::byte* target = mutable_raw_data(out);
-                  const BlockReader<float> read_a(a, shape), read_b(b, shape);
-                  parallel_for(out.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
-                    float sa[BLOCK], sb[BLOCK];
-                    for (size_t at = begin; at < end; at += BLOCK) {
-                      const size_t n = std::min(BLOCK, end - at);
-                      const float* x = read_a.read(at, n, sa);
-                      const float* y = read_b.read(at, n, sb);
-                      for (size_t i = 0; i < n; ++i) {
-                        const bool close = x[i] == y[i] || (std::isfinite(x[i]) && std::isfinite(y[i]) && std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i])) ||
-                                           (equal_nan && std::isnan(x[i]) && std::isnan(y[i]));
+    OpScope scope("ttnn.isclose");
+    check_device_tensor(a, "input_tensor_a");
+    check_device_tensor(b, "input_tensor_b");
+    const Shape shape = broadcast_shapes(a.logical_shape(), b.logical_shape());
+    return launch(
+        {.op = "binary",
+         .attrs = {{"op", std::string("ISCLOSE")}, {"is_sfpu", true}, {"broadcast", broadcast_kind(a.logical_shape(), b.logical_shape())}},
+         .name = "BinaryNgDeviceOperation"},
+        {a, b}, {make_spec(shape, a.dtype(), a.layout(), memory_config.value_or(a.memory_config()))}, [&](std::span<const Tensor> outputs) {
+            const Tensor& out = outputs[0];
+            std::byte* target = mutable_raw_data(out);
+            const BlockReader<float> read_a(a, shape), read_b(b, shape);
+            parallel_for(out.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
+                float sa[BLOCK], sb[BLOCK];
+                for (size_t at = begin; at < end; at += BLOCK) {
+                    const size_t n = std::min(BLOCK, end - at);
+                    const float* x = read_a.read(at, n, sa);
+                    const float* y = read_b.read(at, n, sb);
+                    for (size_t i = 0; i < n; ++i) {
+                        const bool close =
+                            x[i] == y[i] ||
+                            (std::isfinite(x[i]) && std::isfinite(y[i]) && std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i])) ||
+                            (equal_nan && std::isnan(x[i]) && std::isnan(y[i]));
                         sa[i] = close ? 1.0F : 0.0F;
-                      }
-                      store_f32(out.dtype(), sa, target + at * stored_bytes(out.dtype()), n);
                     }
-                  });
-                })[0];
+                    store_f32(out.dtype(), sa, target + at * stored_bytes(out.dtype()), n);
+                }
+            });
+        })[0];
 }
 
 Tensor prelu(const Tensor& a, const Tensor& weight, const OptionalMemory& memory_config) {
-  OpScope scope("ttnn.prelu");
-  check_device_tensor(a, "input_tensor_a");
-  check_device_tensor(weight, "weight");
-  const Shape& shape = a.logical_shape();
-  Tensor per_channel = weight;
-  if (weight.logical_shape().rank() == 1 && weight.logical_volume() > 1) {  // one weight per channel: dimension 1
-    SHIM_CHECK(shape.rank() >= 2 && weight.logical_shape()[0] == shape[1], "weight: expected one value per channel ({}), got shape {}", shape.rank() >= 2 ? shape[1] : 0, weight.logical_shape());
-    std::vector<uint32_t> extents(shape.rank(), 1);
-    extents[1] = shape[1];
-    per_channel = weight.reshape(Shape(std::span<const uint32_t>(extents)));
-  }
-  return where(ltz(a, memory_config), binary_op("ttnn.prelu", a, per_channel, BinaryOpType::MUL, {.memory_config = memory_config}), a, memory_config);
+    OpScope scope("ttnn.prelu");
+    check_device_tensor(a, "input_tensor_a");
+    check_device_tensor(weight, "weight");
+    const Shape& shape = a.logical_shape();
+    Tensor per_channel = weight;
+    if (weight.logical_shape().rank() == 1 && weight.logical_volume() > 1) {  // one weight per channel: dimension 1
+        SHIM_CHECK(
+            shape.rank() >= 2 && weight.logical_shape()[0] == shape[1], "weight: expected one value per channel ({}), got shape {}",
+            shape.rank() >= 2 ? shape[1] : 0, weight.logical_shape());
+        std::vector<uint32_t> extents(shape.rank(), 1);
+        extents[1] = shape[1];
+        per_channel = weight.reshape(Shape(std::span<const uint32_t>(extents)));
+    }
+    return where(
+        ltz(a, memory_config), binary_op("ttnn.prelu", a, per_channel, BinaryOpType::MUL, {.memory_config = memory_config}), a,
+        memory_config);
 }
 Tensor prelu(const Tensor& a, ScalarVariant weight, const OptionalMemory& memory_config) {
-  return unary_op("ttnn.prelu", a, {UnaryStep(UnaryOpType::PRELU_SFPU, static_cast<float>(scalar_value(weight)))}, {memory_config});
+    return unary_op("ttnn.prelu", a, {UnaryStep(UnaryOpType::PRELU_SFPU, static_cast<float>(scalar_value(weight)))}, {memory_config});
 }
-Tensor prelu(const Tensor& a, const std::array<float, 1>& weight, const OptionalMemory& memory_config) { return prelu(a, ScalarVariant(weight[0]), memory_config); }
+Tensor prelu(const Tensor& a, const std::array<float, 1>& weight, const OptionalMemory& memory_config) {
+    return prelu(a, ScalarVariant(weight[0]), memory_config);
+}
 
 Tensor polyval(const Tensor& a, const std::vector<float>& coeffs, const OptionalMemory& memory_config) {
-  OpScope scope("ttnn.polyval");
-  SHIM_CHECK(!coeffs.empty(), "coeffs: expected at least one coefficient");
-  Tensor result = unary_op("ttnn.polyval", a, {UnaryStep(UnaryOpType::FILL, coeffs[0])}, {memory_config});
-  for (size_t i = 1; i < coeffs.size(); ++i) {  // Horner's rule, one multiplication and one addition each, as in TT-NN
-    result = binary_op("ttnn.polyval", result, a, BinaryOpType::MUL, {.memory_config = memory_config});
-    result = binary_op("ttnn.polyval", result, Scalar(coeffs[i]), BinaryOpType::ADD, {.memory_config = memory_config});
-  }
-  return result;
+    OpScope scope("ttnn.polyval");
+    SHIM_CHECK(!coeffs.empty(), "coeffs: expected at least one coefficient");
+    Tensor result = unary_op("ttnn.polyval", a, {UnaryStep(UnaryOpType::FILL, coeffs[0])}, {memory_config});
+    for (size_t i = 1; i < coeffs.size(); ++i) {  // Horner's rule, one multiplication and one addition each, as in TT-NN
+        result = binary_op("ttnn.polyval", result, a, BinaryOpType::MUL, {.memory_config = memory_config});
+        result = binary_op("ttnn.polyval", result, Scalar(coeffs[i]), BinaryOpType::ADD, {.memory_config = memory_config});
+    }
+    return result;
 }
 
 }  // namespace ttnn
@@ -225,85 +267,93 @@ namespace {
 
 /// The Python API names the operands differently from op to op.
 const char* first_of(const Call& c, std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    if (c.has(name)) return name;
-  }
-  return *names.begin();
+    for (const char* name : names) {
+        if (c.has(name)) return name;
+    }
+    return *names.begin();
 }
 Operand left_of(const Call& c) { return parse_operand(c, first_of(c, {"input_tensor_a", "input_a", "input_tensor"})); }
-Operand right_of(const Call& c) { return parse_operand(c, first_of(c, {"input_tensor_b", "input_b", "value", "scalar", "exponent", "weight"})); }
+Operand right_of(const Call& c) {
+    return parse_operand(c, first_of(c, {"input_tensor_b", "input_b", "value", "scalar", "exponent", "weight"}));
+}
 Tensor left_tensor(const Call& c) { return c.tensor(first_of(c, {"input_tensor_a", "input_a", "input_tensor"})); }
 
 /// Owns the chains that BinaryOptions points to.
 struct Decoded {
-  std::vector<UnaryStep> post, left, right;
-  BinaryOptions options;
-  explicit Decoded(const Call& c)
-      : post(parse_unary_steps(c, "activations")), left(parse_unary_steps(c, "input_tensor_a_activations")), right(parse_unary_steps(c, "input_tensor_b_activations")),
-        options{c.dtype("dtype"), c.memory_config("memory_config"), c.optional_tensor("output_tensor"), post, left, right} {}
+    std::vector<UnaryStep> post, left, right;
+    BinaryOptions options;
+    explicit Decoded(const Call& c)
+        : post(parse_unary_steps(c, "activations")),
+          left(parse_unary_steps(c, "input_tensor_a_activations")),
+          right(parse_unary_steps(c, "input_tensor_b_activations")),
+          options{c.dtype("dtype"), c.memory_config("memory_config"), c.optional_tensor("output_tensor"), post, left, right} {}
 };
 
 Tensor call_binary(const char* name, const Call& c, BinaryOpType type) {
-  const Decoded decoded(c);
-  return binary_op(name, left_of(c), right_of(c), type, decoded.options);
+    const Decoded decoded(c);
+    return binary_op(name, left_of(c), right_of(c), type, decoded.options);
 }
 Tensor call_inplace(const char* name, const Call& c, BinaryOpType type) {
-  Decoded decoded(c);
-  const Tensor a = left_tensor(c);
-  decoded.options.output = a;
-  return binary_op(name, a, right_of(c), type, decoded.options);
+    Decoded decoded(c);
+    const Tensor a = left_tensor(c);
+    decoded.options.output = a;
+    return binary_op(name, a, right_of(c), type, decoded.options);
 }
 Tensor call_divide(const Call& c) {
-  const Decoded decoded(c);
-  return ttnn::divide_rounded(left_of(c), right_of(c), c.optional_text("rounding_mode"), decoded.options);
+    const Decoded decoded(c);
+    return ttnn::divide_rounded(left_of(c), right_of(c), c.optional_text("rounding_mode"), decoded.options);
 }
 
 }  // namespace
 
 #define ENTER(name, TYPE, ...) SHIM_OP("ttnn." #name, [](const Call& c) { return call_binary("ttnn." #name, c, BinaryOpType::TYPE); });
-ENTER(add, ADD) ENTER(sub, SUB) ENTER(subtract, SUB) ENTER(mul, MUL) ENTER(multiply, MUL) ENTER(bias_gelu, BIAS_GELU) ENTER(rsub, RSUB) ENTER(floor_div, DIV_FLOOR)
-ENTER(fmod, FMOD) ENTER(hypot, HYPOT)
-TTNN_BINARY_GENERAL(ENTER)
-TTNN_BINARY_SHORT(ENTER)
-TTNN_BINARY_INTEGER(ENTER)
-TTNN_BINARY_BITWISE(ENTER)
-TTNN_BINARY_PLAIN(ENTER)
+ENTER(add, ADD)
+ENTER(sub, SUB)
+ENTER(subtract, SUB) ENTER(mul, MUL) ENTER(multiply, MUL) ENTER(bias_gelu, BIAS_GELU) ENTER(rsub, RSUB) ENTER(floor_div, DIV_FLOOR)
+    ENTER(fmod, FMOD) ENTER(hypot, HYPOT) TTNN_BINARY_GENERAL(ENTER) TTNN_BINARY_SHORT(ENTER) TTNN_BINARY_INTEGER(ENTER)
+        TTNN_BINARY_BITWISE(ENTER) TTNN_BINARY_PLAIN(ENTER)
 #undef ENTER
 #define ENTER(name, TYPE) SHIM_OP("ttnn." #name, [](const Call& c) { return call_inplace("ttnn." #name, c, BinaryOpType::TYPE); });
-TTNN_BINARY_INPLACE_FAST(ENTER)
-TTNN_BINARY_INPLACE(ENTER)
-ENTER(sub_, SUB) ENTER(mul_, MUL) ENTER(div_, DIV)
+            TTNN_BINARY_INPLACE_FAST(ENTER) TTNN_BINARY_INPLACE(ENTER) ENTER(sub_, SUB) ENTER(mul_, MUL) ENTER(div_, DIV)
 #undef ENTER
-SHIM_OP("ttnn.div", call_divide);
+                SHIM_OP("ttnn.div", call_divide);
 SHIM_OP("ttnn.divide", call_divide);
 SHIM_OP("ttnn.div_no_nan", [](const Call& c) { return ttnn::safe_divide(left_tensor(c), right_of(c), c.memory_config("memory_config")); });
 SHIM_OP("ttnn.pow", [](const Call& c) {
-  const auto memory_config = c.memory_config("memory_config");
-  const auto output = c.optional_tensor("output_tensor");
-  if (!c.is_tensor("exponent")) {
-    const Tensor input = c.tensor("input_tensor");
-    if (c.is_integer("exponent")) return ttnn::pow(input, c.i32("exponent"), memory_config, output);
-    return ttnn::pow(input, c.f32("exponent", 0), memory_config, output);
-  }
-  return call_binary("ttnn.pow", c, BinaryOpType::POWER);
+    const auto memory_config = c.memory_config("memory_config");
+    const auto output = c.optional_tensor("output_tensor");
+    if (!c.is_tensor("exponent")) {
+        const Tensor input = c.tensor("input_tensor");
+        if (c.is_integer("exponent")) return ttnn::pow(input, c.i32("exponent"), memory_config, output);
+        return ttnn::pow(input, c.f32("exponent", 0), memory_config, output);
+    }
+    return call_binary("ttnn.pow", c, BinaryOpType::POWER);
 });
 SHIM_OP("ttnn.addalpha", [](const Call& c) {
-  return ttnn::addalpha(c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.f32("alpha", 1), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+    return ttnn::addalpha(
+        c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.f32("alpha", 1), c.memory_config("memory_config"),
+        c.optional_tensor("output_tensor"));
 });
 SHIM_OP("ttnn.subalpha", [](const Call& c) {
-  return ttnn::subalpha(c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.f32("alpha", 1), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+    return ttnn::subalpha(
+        c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.f32("alpha", 1), c.memory_config("memory_config"),
+        c.optional_tensor("output_tensor"));
 });
 SHIM_OP("ttnn.isclose", [](const Call& c) {
-  return ttnn::isclose(c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.f32("rtol", 1e-5F), c.f32("atol", 1e-8F), c.boolean("equal_nan", false), c.memory_config("memory_config"));
+    return ttnn::isclose(
+        c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.f32("rtol", 1e-5F), c.f32("atol", 1e-8F), c.boolean("equal_nan", false),
+        c.memory_config("memory_config"));
 });
 SHIM_OP("ttnn.prelu", [](const Call& c) {
-  const Tensor a = c.tensor("input_tensor_a");
-  if (c.is_tensor("weight")) return ttnn::prelu(a, c.tensor("weight"), c.memory_config("memory_config"));
-  if (c.is_list("weight")) {
-    const auto values = c.f32s("weight");
-    SHIM_CHECK(values.size() == 1, "weight: expected one value, got {}", values.size());
-    return ttnn::prelu(a, std::array<float, 1>{values[0]}, c.memory_config("memory_config"));
-  }
-  return ttnn::prelu(a, parse_scalar(c, "weight"), c.memory_config("memory_config"));
+    const Tensor a = c.tensor("input_tensor_a");
+    if (c.is_tensor("weight")) return ttnn::prelu(a, c.tensor("weight"), c.memory_config("memory_config"));
+    if (c.is_list("weight")) {
+        const auto values = c.f32s("weight");
+        SHIM_CHECK(values.size() == 1, "weight: expected one value, got {}", values.size());
+        return ttnn::prelu(a, std::array<float, 1>{values[0]}, c.memory_config("memory_config"));
+    }
+    return ttnn::prelu(a, parse_scalar(c, "weight"), c.memory_config("memory_config"));
 });
-SHIM_OP("ttnn.polyval", [](const Call& c) { return ttnn::polyval(c.tensor("input_tensor_a"), c.f32s("coeffs"), c.memory_config("memory_config")); });
+SHIM_OP("ttnn.polyval", [](const Call& c) {
+    return ttnn::polyval(c.tensor("input_tensor_a"), c.f32s("coeffs"), c.memory_config("memory_config"));
+});

@@ -23,7 +23,8 @@ using Scalar = std::variant<uint32_t, int32_t, float>;
 using Operand = std::variant<Tensor, Scalar>;
 
 constexpr bool is_integer(DataType dtype) {
-  return dtype == DataType::INT32 || dtype == DataType::UINT32 || dtype == DataType::UINT16 || dtype == DataType::UINT8 || dtype == DataType::INT8;
+    return dtype == DataType::INT32 || dtype == DataType::UINT32 || dtype == DataType::UINT16 || dtype == DataType::UINT8 ||
+           dtype == DataType::INT8;
 }
 double scalar_value(const Scalar& scalar);
 const char* unary_name(UnaryOpType type);
@@ -34,7 +35,7 @@ void run_unary(const Tensor& input, const Tensor& output, UnarySteps steps);
 void check_unary_steps(UnarySteps steps, DataType dtype);
 
 struct BinaryChains {
-  UnarySteps left, right, post;
+    UnarySteps left, right, post;
 };
 /// output = post(op(left(a), right(b))) with numpy broadcasting of a and b to the output's shape.
 void run_binary(const Operand& a, const Operand& b, const Tensor& output, BinaryOpType op, const BinaryChains& chains, bool integer);
@@ -43,25 +44,25 @@ bool has_integer_form(BinaryOpType op);
 /// Reads any tensor, broadcast to `shape`, as contiguous blocks of T (float or int64_t).
 template <typename T>
 class BlockReader {
- public:
-  BlockReader(const Tensor& tensor, const Shape& shape);
-  BlockReader(const Shape& tensor_shape, DataType dtype, const std::byte* source, const Shape& shape);
-  explicit BlockReader(T value) : constant_(value) {}
+public:
+    BlockReader(const Tensor& tensor, const Shape& shape);
+    BlockReader(const Shape& tensor_shape, DataType dtype, const std::byte* source, const Shape& shape);
+    explicit BlockReader(T value) : constant_(value) {}
 
-  /// Values [begin, begin + count) of the broadcast tensor: in `scratch`, or in place when they are stored that way.
-  const T* read(size_t begin, size_t count, T* scratch) const;
-  bool linear() const { return dims_.empty() && source_ != nullptr; }
+    /// Values [begin, begin + count) of the broadcast tensor: in `scratch`, or in place when they are stored that way.
+    const T* read(size_t begin, size_t count, T* scratch) const;
+    bool linear() const { return dims_.empty() && source_ != nullptr; }
 
- private:
-  struct Dim {
-    size_t size, stride;
-  };
-  void load(size_t offset, size_t count, T* target) const;
-  T load_one(size_t offset) const;
-  DataType dtype_ = DataType::FLOAT32;
-  const std::byte* source_ = nullptr;
-  std::vector<Dim> dims_;  ///< outer to inner, merged; empty: same shape
-  T constant_ = 0;
+private:
+    struct Dim {
+        size_t size, stride;
+    };
+    void load(size_t offset, size_t count, T* target) const;
+    T load_one(size_t offset) const;
+    DataType dtype_ = DataType::FLOAT32;
+    const std::byte* source_ = nullptr;
+    std::vector<Dim> dims_;  ///< outer to inner, merged; empty: same shape
+    T constant_ = 0;
 };
 
 void load_i64(DataType dtype, const void* source, int64_t* target, size_t count);
@@ -72,18 +73,18 @@ constexpr size_t BLOCK = 2048;  ///< values per block: float scratch of three bl
 
 /// Public face of the device ops, used by every public function of the families.
 struct UnaryOptions {
-  std::optional<MemoryConfig> memory_config = std::nullopt;
-  std::optional<Tensor> output = std::nullopt;
-  std::optional<DataType> dtype = std::nullopt;
-  bool approx = false;
+    std::optional<MemoryConfig> memory_config = std::nullopt;
+    std::optional<Tensor> output = std::nullopt;
+    std::optional<DataType> dtype = std::nullopt;
+    bool approx = false;
 };
 Tensor unary_op(const char* op_name, const Tensor& input, std::vector<UnaryStep> steps, const UnaryOptions& options);
 
 struct BinaryOptions {
-  std::optional<DataType> dtype = std::nullopt;
-  std::optional<MemoryConfig> memory_config = std::nullopt;
-  std::optional<Tensor> output = std::nullopt;
-  UnarySteps post = {}, left = {}, right = {};
+    std::optional<DataType> dtype = std::nullopt;
+    std::optional<MemoryConfig> memory_config = std::nullopt;
+    std::optional<Tensor> output = std::nullopt;
+    UnarySteps post = {}, left = {}, right = {};
 };
 Tensor binary_op(const char* op_name, const Operand& a, const Operand& b, BinaryOpType op, const BinaryOptions& options);
 

@@ -9,18 +9,18 @@ namespace ttnn_shim {
 namespace {
 
 int64_t floor_div(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  const int64_t q = a / b;
-  return a % b != 0 && ((a < 0) != (b < 0)) ? q - 1 : q;
+    if (b == 0) return 0;
+    const int64_t q = a / b;
+    return a % b != 0 && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
 int64_t floor_mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floor_div(a, b) * b; }
 int64_t power(int64_t base, int64_t exponent) {
-  if (exponent < 0) return base == 1 ? 1 : (base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0);
-  uint64_t result = 1, square = static_cast<uint64_t>(base);
-  for (auto e = static_cast<uint64_t>(exponent); e != 0; e >>= 1, square *= square) {
-    if ((e & 1U) != 0) result *= square;
-  }
-  return static_cast<int64_t>(result);
+    if (exponent < 0) return base == 1 ? 1 : (base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0);
+    uint64_t result = 1, square = static_cast<uint64_t>(base);
+    for (auto e = static_cast<uint64_t>(exponent); e != 0; e >>= 1, square *= square) {
+        if ((e & 1U) != 0) result *= square;
+    }
+    return static_cast<int64_t>(result);
 }
 int64_t shift_left(int64_t a, int64_t by) { return by < 0 || by > 31 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << by); }
 int64_t shift_right(int64_t a, int64_t by) { return by < 0 || by > 31 ? (a < 0 ? -1 : 0) : a >> by; }
@@ -104,44 +104,44 @@ int64_t shift_right_logical(int64_t a, int64_t by) { return by < 0 || by > 31 ? 
   X(LCM, std::lcm(a, b))
 // clang-format on
 
-#define DEFINE_UNARY(NAME, EXPRESSION)                                                                        \
-  void int_##NAME(const int64_t* source, int64_t* target, size_t count, const int64_t* params) {              \
-    [[maybe_unused]] const int64_t p0 = params[0], p1 = params[1];                                            \
-    for (size_t i = 0; i < count; ++i) {                                                                      \
-      const int64_t x = source[i];                                                                            \
-      target[i] = static_cast<int64_t>(EXPRESSION);                                                           \
-    }                                                                                                         \
-  }
-#define DEFINE_BINARY(NAME, EXPRESSION)                                                                       \
-  void int2_##NAME(const int64_t* left, const int64_t* right, int64_t* target, size_t count) {                \
-    for (size_t i = 0; i < count; ++i) {                                                                      \
-      const int64_t a = left[i], b = right[i];                                                                \
-      target[i] = static_cast<int64_t>(EXPRESSION);                                                           \
-    }                                                                                                         \
-  }
+#define DEFINE_UNARY(NAME, EXPRESSION)                                                             \
+    void int_##NAME(const int64_t* source, int64_t* target, size_t count, const int64_t* params) { \
+        [[maybe_unused]] const int64_t p0 = params[0], p1 = params[1];                             \
+        for (size_t i = 0; i < count; ++i) {                                                       \
+            const int64_t x = source[i];                                                           \
+            target[i] = static_cast<int64_t>(EXPRESSION);                                          \
+        }                                                                                          \
+    }
+#define DEFINE_BINARY(NAME, EXPRESSION)                                                          \
+    void int2_##NAME(const int64_t* left, const int64_t* right, int64_t* target, size_t count) { \
+        for (size_t i = 0; i < count; ++i) {                                                     \
+            const int64_t a = left[i], b = right[i];                                             \
+            target[i] = static_cast<int64_t>(EXPRESSION);                                        \
+        }                                                                                        \
+    }
 INT_UNARY(DEFINE_UNARY)
 INT_BINARY(DEFINE_BINARY)
 
 }  // namespace
 
 IntUnaryBlock int_unary_block(kernels::UnaryOpType type) {
-  switch (type) {
+    switch (type) {
 #define ENTRY(NAME, EXPRESSION) \
-  case UnaryOpType::NAME: return int_##NAME;
-    INT_UNARY(ENTRY)
+    case UnaryOpType::NAME: return int_##NAME;
+        INT_UNARY(ENTRY)
 #undef ENTRY
-    default: return nullptr;
-  }
+        default: return nullptr;
+    }
 }
 
 IntBinaryBlock int_binary_block(kernels::BinaryOpType type) {
-  switch (type) {
+    switch (type) {
 #define ENTRY(NAME, EXPRESSION) \
-  case BinaryOpType::NAME: return int2_##NAME;
-    INT_BINARY(ENTRY)
+    case BinaryOpType::NAME: return int2_##NAME;
+        INT_BINARY(ENTRY)
 #undef ENTRY
-    default: return nullptr;
-  }
+        default: return nullptr;
+    }
 }
 
 }  // namespace ttnn_shim

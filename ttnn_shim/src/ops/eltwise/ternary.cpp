@@ -13,168 +13,198 @@ using OptionalMemory = std::optional<MemoryConfig>;
 using ValueOrTensor = std::variant<float, int32_t, Tensor>;
 
 Operand as_operand(const ValueOrTensor& value) {
-  if (const auto* tensor = std::get_if<Tensor>(&value)) return *tensor;
-  if (const auto* real = std::get_if<float>(&value)) return Scalar(*real);
-  return Scalar(std::get<int32_t>(value));
+    if (const auto* tensor = std::get_if<Tensor>(&value)) return *tensor;
+    if (const auto* real = std::get_if<float>(&value)) return Scalar(*real);
+    return Scalar(std::get<int32_t>(value));
 }
 
 template <typename T>
 BlockReader<T> reader(const Operand& operand, const Shape& shape) {
-  if (const auto* tensor = std::get_if<Tensor>(&operand)) return BlockReader<T>(*tensor, shape);
-  return BlockReader<T>(static_cast<T>(scalar_value(std::get<Scalar>(operand))));
+    if (const auto* tensor = std::get_if<Tensor>(&operand)) return BlockReader<T>(*tensor, shape);
+    return BlockReader<T>(static_cast<T>(scalar_value(std::get<Scalar>(operand))));
 }
 
 /// output = fn(a, b, c) block by block with broadcasting, in float32 or int64.
 template <typename T, typename Function>
 void run_ternary(const Operand& a, const Operand& b, const Operand& c, const Tensor& output, Function function) {
-  std::byte* target = mutable_raw_data(output);
-  const Shape& shape = output.logical_shape();
-  const DataType to = output.dtype();
-  const auto ra = reader<T>(a, shape), rb = reader<T>(b, shape), rc = reader<T>(c, shape);
-  parallel_for(output.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
-    T sa[BLOCK], sb[BLOCK], sc[BLOCK], out[BLOCK];
-    for (size_t at = begin; at < end; at += BLOCK) {
-      const size_t n = std::min(BLOCK, end - at);
-      const T *x = ra.read(at, n, sa), *y = rb.read(at, n, sb), *z = rc.read(at, n, sc);
-      for (size_t i = 0; i < n; ++i) out[i] = function(x[i], y[i], z[i]);
-      if constexpr (std::is_same_v<T, float>) {
-        store_f32(to, out, target + at * stored_bytes(to), n);
-      } else {
-        store_i64(to, out, target + at * stored_bytes(to), n);
-      }
-    }
-  });
+    std::byte* target = mutable_raw_data(output);
+    const Shape& shape = output.logical_shape();
+    const DataType to = output.dtype();
+    const auto ra = reader<T>(a, shape), rb = reader<T>(b, shape), rc = reader<T>(c, shape);
+    parallel_for(output.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
+        T sa[BLOCK], sb[BLOCK], sc[BLOCK], out[BLOCK];
+        for (size_t at = begin; at < end; at += BLOCK) {
+            const size_t n = std::min(BLOCK, end - at);
+            const T *x = ra.read(at, n, sa), *y = rb.read(at, n, sb), *z = rc.read(at, n, sc);
+            for (size_t i = 0; i < n; ++i) out[i] = function(x[i], y[i], z[i]);
+            if constexpr (std::is_same_v<T, float>) {
+                store_f32(to, out, target + at * stored_bytes(to), n);
+            } else {
+                store_i64(to, out, target + at * stored_bytes(to), n);
+            }
+        }
+    });
 }
 
 struct Ternary {
-  const char* name;  ///< of the Python function
-  const char* op;    ///< of the device operation
-  OptionalMemory memory_config;
-  std::optional<Tensor> output;
+    const char* name;  ///< of the Python function
+    const char* op;    ///< of the device operation
+    OptionalMemory memory_config;
+    std::optional<Tensor> output;
 };
 
 /// One ternary device program; `dtype` is the result's.
 template <typename Function>
 Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const Operand& c, DataType dtype, Function function) {
-  OpScope scope(call.name);
-  check_device_tensor(a, "the first operand");
-  Shape shape = a.logical_shape();
-  std::vector<Tensor> inputs = {a};
-  bool integer = is_integer(dtype);
-  for (const Operand* operand : {&b, &c}) {
-    if (const auto* tensor = std::get_if<Tensor>(operand)) {
-      check_device_tensor(*tensor, "an operand");
-      shape = broadcast_shapes(shape, tensor->logical_shape());
-      inputs.push_back(*tensor);
-      integer = integer && is_integer(tensor->dtype());
+    OpScope scope(call.name);
+    check_device_tensor(a, "the first operand");
+    Shape shape = a.logical_shape();
+    std::vector<Tensor> inputs = {a};
+    bool integer = is_integer(dtype);
+    for (const Operand* operand : {&b, &c}) {
+        if (const auto* tensor = std::get_if<Tensor>(operand)) {
+            check_device_tensor(*tensor, "an operand");
+            shape = broadcast_shapes(shape, tensor->logical_shape());
+            inputs.push_back(*tensor);
+            integer = integer && is_integer(tensor->dtype());
+        }
     }
-  }
-  integer = integer && is_integer(a.dtype());
-  const bool same = a.logical_shape() == shape;
-  const MemoryConfig memory = call.memory_config.value_or(call.output ? call.output->memory_config() : (same ? a.memory_config() : MemoryConfig{}));
-  return launch({.op = "ternary", .attrs = {{"op", std::string(call.op)}}, .name = "TernaryDeviceOperation"}, inputs, {make_spec(shape, dtype, a.layout(), memory)},
-                [&](std::span<const Tensor> outputs) {
-                  if (integer) {
-                    run_ternary<int64_t>(a, b, c, outputs[0], function);
-                  } else {
-                    run_ternary<float>(a, b, c, outputs[0], function);
-                  }
-                },
-                {call.output})[0];
+    integer = integer && is_integer(a.dtype());
+    const bool same = a.logical_shape() == shape;
+    const MemoryConfig memory =
+        call.memory_config.value_or(call.output ? call.output->memory_config() : (same ? a.memory_config() : MemoryConfig{}));
+    return launch(
+        {.op = "ternary", .attrs = {{"op", std::string(call.op)}}, .name = "TernaryDeviceOperation"}, inputs,
+        {make_spec(shape, dtype, a.layout(), memory)},
+        [&](std::span<const Tensor> outputs) {
+            if (integer) {
+                run_ternary<int64_t>(a, b, c, outputs[0], function);
+            } else {
+                run_ternary<float>(a, b, c, outputs[0], function);
+            }
+        },
+        {call.output})[0];
 }
 
 /// Result dtype of where: that of the tensor operands; of two scalars the predicate's, FLOAT32 for an integer predicate.
 DataType where_dtype(const Tensor& predicate, const Operand& yes, const Operand& no) {
-  const Tensor* tensor = std::get_if<Tensor>(&yes) != nullptr ? std::get_if<Tensor>(&yes) : std::get_if<Tensor>(&no);
-  if (tensor != nullptr) return tensor->dtype();
-  return is_integer(predicate.dtype()) ? DataType::FLOAT32 : predicate.dtype();
+    const Tensor* tensor = std::get_if<Tensor>(&yes) != nullptr ? std::get_if<Tensor>(&yes) : std::get_if<Tensor>(&no);
+    if (tensor != nullptr) return tensor->dtype();
+    return is_integer(predicate.dtype()) ? DataType::FLOAT32 : predicate.dtype();
 }
 
 }  // namespace
 
 namespace ttnn {
 
-Tensor where(const Tensor& predicate, const ValueOrTensor& true_value, const ValueOrTensor& false_value, const OptionalMemory& memory_config,
-             const std::optional<Tensor>& output, const std::optional<CoreRangeSet>&) {
-  OpScope scope("ttnn.where");
-  check_device_tensor(predicate, "predicate");
-  const Operand yes = as_operand(true_value), no = as_operand(false_value);
-  const auto *ty = std::get_if<Tensor>(&yes), *tn = std::get_if<Tensor>(&no);
-  if (ty != nullptr && tn != nullptr) {
-    SHIM_CHECK(ty->dtype() == tn->dtype(), "true_value and false_value: expected the same dtype, got {} and {}", ty->dtype(), tn->dtype());
-  }
-  const Tensor* values = ty != nullptr ? ty : tn;
-  if (values != nullptr && (ty == nullptr || tn == nullptr)) {
-    SHIM_CHECK(is_integer(predicate.dtype()) || is_integer(values->dtype()) || (values->dtype() == DataType::FLOAT32) == (predicate.dtype() == DataType::FLOAT32),
-               "predicate and value tensor: mixed dtypes {} and {} are not supported beside a scalar", predicate.dtype(), values->dtype());
-  }
-  return ternary_op({"ttnn.where", "WHERE", memory_config, output}, predicate, yes, no, where_dtype(predicate, yes, no),
-                    [](auto p, auto t, auto f) { return p != 0 ? t : f; });
+Tensor where(
+    const Tensor& predicate, const ValueOrTensor& true_value, const ValueOrTensor& false_value, const OptionalMemory& memory_config,
+    const std::optional<Tensor>& output, const std::optional<CoreRangeSet>&) {
+    OpScope scope("ttnn.where");
+    check_device_tensor(predicate, "predicate");
+    const Operand yes = as_operand(true_value), no = as_operand(false_value);
+    const auto *ty = std::get_if<Tensor>(&yes), *tn = std::get_if<Tensor>(&no);
+    if (ty != nullptr && tn != nullptr) {
+        SHIM_CHECK(
+            ty->dtype() == tn->dtype(), "true_value and false_value: expected the same dtype, got {} and {}", ty->dtype(), tn->dtype());
+    }
+    const Tensor* values = ty != nullptr ? ty : tn;
+    if (values != nullptr && (ty == nullptr || tn == nullptr)) {
+        SHIM_CHECK(
+            is_integer(predicate.dtype()) || is_integer(values->dtype()) ||
+                (values->dtype() == DataType::FLOAT32) == (predicate.dtype() == DataType::FLOAT32),
+            "predicate and value tensor: mixed dtypes {} and {} are not supported beside a scalar", predicate.dtype(), values->dtype());
+    }
+    return ternary_op(
+        {"ttnn.where", "WHERE", memory_config, output}, predicate, yes, no, where_dtype(predicate, yes, no),
+        [](auto p, auto t, auto f) { return p != 0 ? t : f; });
 }
 
-Tensor addcmul(const Tensor& a, const Tensor& b, const Tensor& c, const std::variant<float, int32_t, uint32_t> value, const OptionalMemory& memory_config,
-               const std::optional<Tensor>& output) {
-  const double factor = std::visit([](auto v) { return static_cast<double>(v); }, value);
-  return ternary_op({"ttnn.addcmul", "ADDCMUL", memory_config, output}, a, b, c, a.dtype(),
-                    [factor](auto x, auto y, auto z) { return x + static_cast<decltype(x)>(factor) * y * z; });
+Tensor addcmul(
+    const Tensor& a, const Tensor& b, const Tensor& c, const std::variant<float, int32_t, uint32_t> value,
+    const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
+    const double factor = std::visit([](auto v) { return static_cast<double>(v); }, value);
+    return ternary_op({"ttnn.addcmul", "ADDCMUL", memory_config, output}, a, b, c, a.dtype(), [factor](auto x, auto y, auto z) {
+        return x + static_cast<decltype(x)>(factor) * y * z;
+    });
 }
-Tensor addcdiv(const Tensor& a, const Tensor& b, const Tensor& c, float value, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
-  OpScope scope("ttnn.addcdiv");
-  SHIM_CHECK(!is_integer(a.dtype()), "expected floating point tensors, got {}", a.dtype());
-  return ternary_op({"ttnn.addcdiv", "ADDCDIV", memory_config, output}, a, b, c, a.dtype(), [value](auto x, auto y, auto z) {
-    return static_cast<decltype(x)>(static_cast<float>(x) + value * (static_cast<float>(y) / static_cast<float>(z)));
-  });
+Tensor addcdiv(
+    const Tensor& a, const Tensor& b, const Tensor& c, float value, const OptionalMemory& memory_config,
+    const std::optional<Tensor>& output) {
+    OpScope scope("ttnn.addcdiv");
+    SHIM_CHECK(!is_integer(a.dtype()), "expected floating point tensors, got {}", a.dtype());
+    return ternary_op({"ttnn.addcdiv", "ADDCDIV", memory_config, output}, a, b, c, a.dtype(), [value](auto x, auto y, auto z) {
+        return static_cast<decltype(x)>(static_cast<float>(x) + value * (static_cast<float>(y) / static_cast<float>(z)));
+    });
 }
-Tensor lerp(const Tensor& input, const Tensor& end, const Tensor& weight, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
-  return ternary_op({"ttnn.lerp", "LERP", memory_config, output}, input, end, weight, input.dtype(), [](auto x, auto y, auto w) { return x + w * (y - x); });
+Tensor lerp(
+    const Tensor& input, const Tensor& end, const Tensor& weight, const OptionalMemory& memory_config,
+    const std::optional<Tensor>& output) {
+    return ternary_op({"ttnn.lerp", "LERP", memory_config, output}, input, end, weight, input.dtype(), [](auto x, auto y, auto w) {
+        return x + w * (y - x);
+    });
 }
-Tensor lerp(const Tensor& input, const Tensor& end, float weight, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
-  OpScope scope("ttnn.lerp");
-  SHIM_CHECK(!is_integer(input.dtype()), "expected floating point tensors, got {}", input.dtype());
-  return ternary_op({"ttnn.lerp", "LERP", memory_config, output}, input, end, Scalar(weight), input.dtype(), [](auto x, auto y, auto w) { return x + w * (y - x); });
+Tensor lerp(
+    const Tensor& input, const Tensor& end, float weight, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
+    OpScope scope("ttnn.lerp");
+    SHIM_CHECK(!is_integer(input.dtype()), "expected floating point tensors, got {}", input.dtype());
+    return ternary_op({"ttnn.lerp", "LERP", memory_config, output}, input, end, Scalar(weight), input.dtype(), [](auto x, auto y, auto w) {
+        return x + w * (y - x);
+    });
 }
 
 namespace {
-Tensor mac_of(const Tensor& a, const Operand& b, const Operand& c, const OptionalMemory& memory_config, const std::optional<Tensor>& output = std::nullopt) {
-  return ternary_op({"ttnn.mac", "MAC", memory_config, output}, a, b, c, a.dtype(), [](auto x, auto y, auto z) { return x * y + z; });
+Tensor mac_of(
+    const Tensor& a, const Operand& b, const Operand& c, const OptionalMemory& memory_config,
+    const std::optional<Tensor>& output = std::nullopt) {
+    return ternary_op({"ttnn.mac", "MAC", memory_config, output}, a, b, c, a.dtype(), [](auto x, auto y, auto z) { return x * y + z; });
 }
 }  // namespace
-Tensor mac(const Tensor& a, const Tensor& b, const Tensor& c, const OptionalMemory& m, const std::optional<Tensor>& output, const std::optional<CoreRangeSet>&) {
-  return mac_of(a, b, c, m, output);
+Tensor mac(
+    const Tensor& a, const Tensor& b, const Tensor& c, const OptionalMemory& m, const std::optional<Tensor>& output,
+    const std::optional<CoreRangeSet>&) {
+    return mac_of(a, b, c, m, output);
 }
-Tensor mac(const Tensor& a, float b, float c, const OptionalMemory& m) { return unary_op("ttnn.mac", a, {UnaryStep(UnaryOpType::MAC_TSS, b, c)}, {m}); }
+Tensor mac(const Tensor& a, float b, float c, const OptionalMemory& m) {
+    return unary_op("ttnn.mac", a, {UnaryStep(UnaryOpType::MAC_TSS, b, c)}, {m});
+}
 Tensor mac(const Tensor& a, const Tensor& b, float c, const OptionalMemory& m) { return mac_of(a, b, Scalar(c), m); }
 Tensor mac(const Tensor& a, float b, const Tensor& c, const OptionalMemory& m) { return mac_of(a, Scalar(b), c, m); }
 
-Tensor clamp(const Tensor& input, std::optional<std::variant<float, int32_t>> min, std::optional<std::variant<float, int32_t>> max, const OptionalMemory& memory_config,
-             const std::optional<Tensor>& output) {
-  OpScope scope("ttnn.clamp");
-  SHIM_CHECK(min || max, "expected min, max or both");
-  auto value = [](const auto& bound) { return std::visit([](auto v) { return static_cast<float>(v); }, *bound); };
-  std::vector<UnaryStep> steps;
-  if (min && max) {
-    steps.emplace_back(UnaryOpType::CLAMP_TSS, value(min), value(max));
-  } else {
-    steps.emplace_back(min ? UnaryOpType::MAXIMUM : UnaryOpType::MINIMUM, min ? value(min) : value(max));
-  }
-  return unary_op("ttnn.clamp", input, steps, {memory_config, output});
+Tensor clamp(
+    const Tensor& input, std::optional<std::variant<float, int32_t>> min, std::optional<std::variant<float, int32_t>> max,
+    const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
+    OpScope scope("ttnn.clamp");
+    SHIM_CHECK(min || max, "expected min, max or both");
+    auto value = [](const auto& bound) { return std::visit([](auto v) { return static_cast<float>(v); }, *bound); };
+    std::vector<UnaryStep> steps;
+    if (min && max) {
+        steps.emplace_back(UnaryOpType::CLAMP_TSS, value(min), value(max));
+    } else {
+        steps.emplace_back(min ? UnaryOpType::MAXIMUM : UnaryOpType::MINIMUM, min ? value(min) : value(max));
+    }
+    return unary_op("ttnn.clamp", input, steps, {memory_config, output});
 }
-Tensor clamp(const Tensor& input, std::optional<Tensor> min, std::optional<Tensor> max, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
-  OpScope scope("ttnn.clamp");
-  SHIM_CHECK(min || max, "expected min, max or both");
-  Tensor result = input;
-  if (min) result = binary_op("ttnn.clamp", result, *min, BinaryOpType::MAXIMUM, {.memory_config = memory_config, .output = max ? std::nullopt : output});
-  if (max) result = binary_op("ttnn.clamp", result, *max, BinaryOpType::MINIMUM, {.memory_config = memory_config, .output = output});
-  return result;
+Tensor clamp(
+    const Tensor& input, std::optional<Tensor> min, std::optional<Tensor> max, const OptionalMemory& memory_config,
+    const std::optional<Tensor>& output) {
+    OpScope scope("ttnn.clamp");
+    SHIM_CHECK(min || max, "expected min, max or both");
+    Tensor result = input;
+    if (min)
+        result = binary_op(
+            "ttnn.clamp", result, *min, BinaryOpType::MAXIMUM, {.memory_config = memory_config, .output = max ? std::nullopt : output});
+    if (max) result = binary_op("ttnn.clamp", result, *max, BinaryOpType::MINIMUM, {.memory_config = memory_config, .output = output});
+    return result;
 }
 Tensor clip(const Tensor& input, std::optional<float> min, std::optional<float> max, const OptionalMemory& memory_config) {
-  OpScope scope("ttnn.clip");
-  auto bound = [](std::optional<float> value) { return value ? std::optional<std::variant<float, int32_t>>(*value) : std::nullopt; };
-  return clamp(input, bound(min), bound(max), memory_config);
+    OpScope scope("ttnn.clip");
+    auto bound = [](std::optional<float> value) { return value ? std::optional<std::variant<float, int32_t>>(*value) : std::nullopt; };
+    return clamp(input, bound(min), bound(max), memory_config);
 }
 Tensor clip(const Tensor& input, std::optional<Tensor> min, std::optional<Tensor> max, const OptionalMemory& memory_config) {
-  OpScope scope("ttnn.clip");
-  return clamp(input, std::move(min), std::move(max), memory_config);
+    OpScope scope("ttnn.clip");
+    return clamp(input, std::move(min), std::move(max), memory_config);
 }
 
 }  // namespace ttnn
@@ -183,48 +213,56 @@ Tensor clip(const Tensor& input, std::optional<Tensor> min, std::optional<Tensor
 
 namespace {
 ValueOrTensor value_or_tensor(const Call& c, const char* name) {
-  if (c.is_tensor(name)) return c.tensor(name);
-  if (c.is_integer(name)) return c.i32(name);
-  return c.f32(name, 0);
-}
-Tensor call_clamp(const Call& c) {
-  const Tensor input = c.tensor("input_tensor");
-  const auto memory_config = c.memory_config("memory_config");
-  const auto output = c.optional_tensor("output_tensor");
-  if ((c.has("min") && c.is_tensor("min")) || (c.has("max") && c.is_tensor("max"))) {
-    return ttnn::clamp(input, c.optional_tensor("min"), c.optional_tensor("max"), memory_config, output);
-  }
-  auto bound = [&](const char* name) -> std::optional<std::variant<float, int32_t>> {
-    if (!c.has(name)) return std::nullopt;
+    if (c.is_tensor(name)) return c.tensor(name);
     if (c.is_integer(name)) return c.i32(name);
     return c.f32(name, 0);
-  };
-  return ttnn::clamp(input, bound("min"), bound("max"), memory_config, output);
+}
+Tensor call_clamp(const Call& c) {
+    const Tensor input = c.tensor("input_tensor");
+    const auto memory_config = c.memory_config("memory_config");
+    const auto output = c.optional_tensor("output_tensor");
+    if ((c.has("min") && c.is_tensor("min")) || (c.has("max") && c.is_tensor("max"))) {
+        return ttnn::clamp(input, c.optional_tensor("min"), c.optional_tensor("max"), memory_config, output);
+    }
+    auto bound = [&](const char* name) -> std::optional<std::variant<float, int32_t>> {
+        if (!c.has(name)) return std::nullopt;
+        if (c.is_integer(name)) return c.i32(name);
+        return c.f32(name, 0);
+    };
+    return ttnn::clamp(input, bound("min"), bound("max"), memory_config, output);
 }
 }  // namespace
 
 SHIM_OP("ttnn.where", [](const Call& c) {
-  return ttnn::where(c.tensor("predicate"), value_or_tensor(c, "true_value"), value_or_tensor(c, "false_value"), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+    return ttnn::where(
+        c.tensor("predicate"), value_or_tensor(c, "true_value"), value_or_tensor(c, "false_value"), c.memory_config("memory_config"),
+        c.optional_tensor("output_tensor"));
 });
 SHIM_OP("ttnn.addcmul", [](const Call& c) {
-  return ttnn::addcmul(c.tensor("input_a"), c.tensor("input_b"), c.tensor("input_c"), c.f32("value", 1), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+    return ttnn::addcmul(
+        c.tensor("input_a"), c.tensor("input_b"), c.tensor("input_c"), c.f32("value", 1), c.memory_config("memory_config"),
+        c.optional_tensor("output_tensor"));
 });
 SHIM_OP("ttnn.addcdiv", [](const Call& c) {
-  return ttnn::addcdiv(c.tensor("input_a"), c.tensor("input_b"), c.tensor("input_c"), c.f32("value", 1), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+    return ttnn::addcdiv(
+        c.tensor("input_a"), c.tensor("input_b"), c.tensor("input_c"), c.f32("value", 1), c.memory_config("memory_config"),
+        c.optional_tensor("output_tensor"));
 });
 SHIM_OP("ttnn.lerp", [](const Call& c) {
-  const Tensor input = c.tensor("input"), end = c.tensor("end");
-  if (c.is_tensor("weight")) return ttnn::lerp(input, end, c.tensor("weight"), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
-  return ttnn::lerp(input, end, c.f32("weight", 0), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+    const Tensor input = c.tensor("input"), end = c.tensor("end");
+    if (c.is_tensor("weight"))
+        return ttnn::lerp(input, end, c.tensor("weight"), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+    return ttnn::lerp(input, end, c.f32("weight", 0), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
 });
 SHIM_OP("ttnn.mac", [](const Call& c) {
-  const Tensor a = c.tensor("input_tensor_a");
-  const auto memory_config = c.memory_config("memory_config");
-  const bool tensor_b = c.has("input_tensor_b") && c.is_tensor("input_tensor_b"), tensor_c = c.has("input_tensor_c") && c.is_tensor("input_tensor_c");
-  if (tensor_b && tensor_c) return ttnn::mac(a, c.tensor("input_tensor_b"), c.tensor("input_tensor_c"), memory_config);
-  if (tensor_b) return ttnn::mac(a, c.tensor("input_tensor_b"), c.f32("value", 0), memory_config);
-  if (tensor_c) return ttnn::mac(a, c.f32("value", 0), c.tensor("input_tensor_c"), memory_config);
-  return ttnn::mac(a, c.f32("value1", 0), c.f32("value2", 0), memory_config);
+    const Tensor a = c.tensor("input_tensor_a");
+    const auto memory_config = c.memory_config("memory_config");
+    const bool tensor_b = c.has("input_tensor_b") && c.is_tensor("input_tensor_b"),
+               tensor_c = c.has("input_tensor_c") && c.is_tensor("input_tensor_c");
+    if (tensor_b && tensor_c) return ttnn::mac(a, c.tensor("input_tensor_b"), c.tensor("input_tensor_c"), memory_config);
+    if (tensor_b) return ttnn::mac(a, c.tensor("input_tensor_b"), c.f32("value", 0), memory_config);
+    if (tensor_c) return ttnn::mac(a, c.f32("value", 0), c.tensor("input_tensor_c"), memory_config);
+    return ttnn::mac(a, c.f32("value1", 0), c.f32("value2", 0), memory_config);
 });
 SHIM_OP("ttnn.clamp", call_clamp);
 SHIM_OP("ttnn.clip", call_clamp);

@@ -11,72 +11,90 @@ using namespace ttnn_shim;
 
 namespace ttnn {
 
-Tensor embedding(const Tensor& input, const Tensor& weight, const std::optional<int>& padding_idx, const std::optional<Layout>& layout, prim::EmbeddingsType embeddings_type,
-                 std::optional<const DataType> dtype, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output) {
-  OpScope scope("ttnn.embedding");
-  check_device_tensor(input, "input_tensor");
-  check_device_tensor(weight, "weight");
-  SHIM_CHECK(input.dtype() == DataType::UINT32 || input.dtype() == DataType::BFLOAT16, "input_tensor: expected UINT32 or BFLOAT16 indices, got {}", input.dtype());
-  SHIM_CHECK(weight.dtype() == DataType::BFLOAT16, "weight: expected BFLOAT16, got {}", weight.dtype());
-  SHIM_SUPPORTED(embeddings_type != prim::EmbeddingsType::BINARY, "embeddings_type BINARY is not supported");
-  SHIM_CHECK((embeddings_type == prim::EmbeddingsType::PADDED) == padding_idx.has_value(), "padding_idx: expected with embeddings_type PADDED, and only then");
-  const Shape &ids = input.logical_shape(), &table = weight.logical_shape();
-  SHIM_CHECK(table.rank() >= 2 && weight.logical_volume() == uint64_t{table[-2]} * table[-1], "weight: expected shape [vocabulary, width] with leading ones at most, got {}", table);
-  SHIM_CHECK(ids.rank() >= 1, "input_tensor: expected rank 1 or more");
-  std::vector<uint32_t> extents;
-  if (ids.rank() == 1) {
-    extents = {ids[0], table[-1]};
-  } else {
-    const uint32_t sequence = ids[-1];
-    extents = {sequence == 0 ? 0 : static_cast<uint32_t>(input.logical_volume() / sequence), sequence, table[-1]};
-  }
-  // the program reads row-major indices and rows: tiled operands cost a conversion each
-  const Tensor rows = input.layout() == Layout::TILE ? to_layout(input, Layout::ROW_MAJOR) : input;
-  const Tensor values = weight.layout() == Layout::TILE ? to_layout(weight, Layout::ROW_MAJOR) : weight;
-  const Layout result_layout = layout.value_or(weight.layout());
-  const Shape shape = shape_of(extents);
-  const DataType result_dtype = dtype ? *dtype : weight.dtype();
-  const bool tilized = result_layout == Layout::TILE;
-  const MemoryConfig memory = output ? output->memory_config() : memory_config.value_or(input.memory_config().is_sharded() ? MemoryConfig{} : input.memory_config());
-  return launch({.op = "embedding", .attrs = {{"tilized", tilized}}, .name = "EmbeddingsDeviceOperation"}, {rows, values}, {make_spec(shape, result_dtype, result_layout, memory)},
-                [&](std::span<const Tensor> outputs) {
-                  const size_t width = table[-1], vocabulary = table[-2], count = input.logical_volume();
-                  const bool wide = rows.dtype() == DataType::UINT32;
-                  const auto* exact = wide ? data<uint32_t>(rows).data() : nullptr;
-                  const auto* rounded = wide ? nullptr : data<bfloat16>(rows).data();
-                  const std::byte* source = raw_data(values);
-                  std::byte* target = mutable_raw_data(outputs[0]);
-                  const size_t bytes = stored_bytes(outputs[0].dtype());
-                  parallel_for(count, std::max<size_t>(1, 16384 / std::max<size_t>(1, width)), [&](size_t begin, size_t end) {
-                    std::vector<float> row(width);
-                    for (size_t i = begin; i < end; ++i) {
-                      const auto id = wide ? static_cast<int64_t>(exact[i]) : static_cast<int64_t>(static_cast<float>(rounded[i]));
-                      SHIM_CHECK(id >= 0 && id < static_cast<int64_t>(vocabulary), "input_tensor: index {} at position {} is outside the table of {} rows", id, i, vocabulary);
-                      if (outputs[0].dtype() == DataType::BFLOAT16) {
+Tensor embedding(
+    const Tensor& input, const Tensor& weight, const std::optional<int>& padding_idx, const std::optional<Layout>& layout,
+    prim::EmbeddingsType embeddings_type, std::optional<const DataType> dtype, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& output) {
+    OpScope scope("ttnn.embedding");
+    check_device_tensor(input, "input_tensor");
+    check_device_tensor(weight, "weight");
+    SHIM_CHECK(
+        input.dtype() == DataType::UINT32 || input.dtype() == DataType::BFLOAT16,
+        "input_tensor: expected UINT32 or BFLOAT16 indices, got {}", input.dtype());
+    SHIM_CHECK(weight.dtype() == DataType::BFLOAT16, "weight: expected BFLOAT16, got {}", weight.dtype());
+    SHIM_SUPPORTED(embeddings_type != prim::EmbeddingsType::BINARY, "embeddings_type BINARY is not supported");
+    SHIM_CHECK(
+        (embeddings_type == prim::EmbeddingsType::PADDED) == padding_idx.has_value(),
+        "padding_idx: expected with embeddings_type PADDED, and only then");
+    const Shape &ids = input.logical_shape(), &table = weight.logical_shape();
+    SHIM_CHECK(
+        table.rank() >= 2 && weight.logical_volume() == uint64_t{table[-2]} * table[-1],
+        "weight: expected shape [vocabulary, width] with leading ones at most, got {}", table);
+    SHIM_CHECK(ids.rank() >= 1, "input_tensor: expected rank 1 or more");
+    std::vector<uint32_t> extents;
+    if (ids.rank() == 1) {
+        extents = {ids[0], table[-1]};
+    } else {
+        const uint32_t sequence = ids[-1];
+        extents = {sequence == 0 ? 0 : static_cast<uint32_t>(input.logical_volume() / sequence), sequence, table[-1]};
+    }
+    // the program reads row-major indices and rows: tiled operands cost a conversion each
+    const Tensor rows = input.layout() == Layout::TILE ? to_layout(input, Layout::ROW_MAJOR) : input;
+    const Tensor values = weight.layout() == Layout::TILE ? to_layout(weight, Layout::ROW_MAJOR) : weight;
+    const Layout result_layout = layout.value_or(weight.layout());
+    const Shape shape = shape_of(extents);
+    const DataType result_dtype = dtype ? *dtype : weight.dtype();
+    const bool tilized = result_layout == Layout::TILE;
+    const MemoryConfig memory = output
+                                    ? output->memory_config()
+                                    : memory_config.value_or(input.memory_config().is_sharded() ? MemoryConfig{} : input.memory_config());
+    return launch(
+        {.op = "embedding", .attrs = {{"tilized", tilized}}, .name = "EmbeddingsDeviceOperation"}, {rows, values},
+        {make_spec(shape, result_dtype, result_layout, memory)},
+        [&](std::span<const Tensor> outputs) {
+            const size_t width = table[-1], vocabulary = table[-2], count = input.logical_volume();
+            const bool wide = rows.dtype() == DataType::UINT32;
+            const auto* exact = wide ? data<uint32_t>(rows).data() : nullptr;
+            const auto* rounded = wide ? nullptr : data<bfloat16>(rows).data();
+            const std::byte* source = raw_data(values);
+            std::byte* target = mutable_raw_data(outputs[0]);
+            const size_t bytes = stored_bytes(outputs[0].dtype());
+            parallel_for(count, std::max<size_t>(1, 16384 / std::max<size_t>(1, width)), [&](size_t begin, size_t end) {
+                std::vector<float> row(width);
+                for (size_t i = begin; i < end; ++i) {
+                    const auto id = wide ? static_cast<int64_t>(exact[i]) : static_cast<int64_t>(static_cast<float>(rounded[i]));
+                    SHIM_CHECK(
+                        id >= 0 && id < static_cast<int64_t>(vocabulary),
+                        "input_tensor: index {} at position {} is outside the table of {} rows", id, i, vocabulary);
+                    if (outputs[0].dtype() == DataType::BFLOAT16) {
                         std::memcpy(target + i * width * 2, source + static_cast<size_t>(id) * width * 2, width * 2);
-                      } else {
+                    } else {
                         load_f32(DataType::BFLOAT16, source + static_cast<size_t>(id) * width * 2, row.data(), width);
                         store_f32(outputs[0].dtype(), row.data(), target + i * width * bytes, width);
-                      }
-                      if (padding_idx && id == *padding_idx) std::memset(target + i * width * bytes, 0, width * bytes);
                     }
-                  });
-                },
-                {output})[0];
+                    if (padding_idx && id == *padding_idx) std::memset(target + i * width * bytes, 0, width * bytes);
+                }
+            });
+        },
+        {output})[0];
 }
 
 }  // namespace ttnn
 
 SHIM_OP("ttnn.embedding", [](const Call& c) {
-  auto type = ttnn::prim::EmbeddingsType::GENERIC;
-  if (c.is_text("embeddings_type")) {
-    const auto name = c.text("embeddings_type");
-    SHIM_CHECK(name == "GENERIC" || name == "PADDED" || name == "BINARY", "embeddings_type: expected GENERIC, PADDED or BINARY, got '{}'", name);
-    type = name == "PADDED" ? ttnn::prim::EmbeddingsType::PADDED : (name == "BINARY" ? ttnn::prim::EmbeddingsType::BINARY : type);
-  } else {
-    type = static_cast<ttnn::prim::EmbeddingsType>(c.i32("embeddings_type", 0));
-  }
-  std::optional<const DataType> dtype;
-  if (const auto given = c.dtype("dtype")) dtype.emplace(*given);
-  return ttnn::embedding(c.tensor("input_tensor"), c.tensor("weight"), c.optional_i32("padding_idx"), c.layout("layout"), type, dtype, c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+    auto type = ttnn::prim::EmbeddingsType::GENERIC;
+    if (c.is_text("embeddings_type")) {
+        const auto name = c.text("embeddings_type");
+        SHIM_CHECK(
+            name == "GENERIC" || name == "PADDED" || name == "BINARY", "embeddings_type: expected GENERIC, PADDED or BINARY, got '{}'",
+            name);
+        type = name == "PADDED" ? ttnn::prim::EmbeddingsType::PADDED : (name == "BINARY" ? ttnn::prim::EmbeddingsType::BINARY : type);
+    } else {
+        type = static_cast<ttnn::prim::EmbeddingsType>(c.i32("embeddings_type", 0));
+    }
+    std::optional<const DataType> dtype;
+    if (const auto given = c.dtype("dtype")) dtype.emplace(*given);
+    return ttnn::embedding(
+        c.tensor("input_tensor"), c.tensor("weight"), c.optional_i32("padding_idx"), c.layout("layout"), type, dtype,
+        c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
 });

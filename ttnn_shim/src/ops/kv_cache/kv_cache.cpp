@@ -9,37 +9,45 @@ using namespace ttnn_shim;
 namespace {
 
 void check_cache(const Tensor& cache, const Tensor& input) {
-  check_device_tensor(cache, "cache", Layout::TILE);
-  check_device_tensor(input, "input", Layout::TILE);
-  SHIM_CHECK(is_floating_point(cache.dtype()) && is_floating_point(input.dtype()), "cache and input: expected floating point dtypes, got {} and {}", cache.dtype(), input.dtype());
-  SHIM_CHECK(cache.logical_shape().rank() == 4 && input.logical_shape().rank() == 4, "cache and input: expected rank 4, got shapes {} and {}", cache.logical_shape(), input.logical_shape());
-  SHIM_CHECK(cache.logical_shape()[3] == input.logical_shape()[3], "input: expected a last dimension of {}, got shape {}", cache.logical_shape()[3], input.logical_shape());
+    check_device_tensor(cache, "cache", Layout::TILE);
+    check_device_tensor(input, "input", Layout::TILE);
+    SHIM_CHECK(
+        is_floating_point(cache.dtype()) && is_floating_point(input.dtype()),
+        "cache and input: expected floating point dtypes, got {} and {}", cache.dtype(), input.dtype());
+    SHIM_CHECK(
+        cache.logical_shape().rank() == 4 && input.logical_shape().rank() == 4, "cache and input: expected rank 4, got shapes {} and {}",
+        cache.logical_shape(), input.logical_shape());
+    SHIM_CHECK(
+        cache.logical_shape()[3] == input.logical_shape()[3], "input: expected a last dimension of {}, got shape {}",
+        cache.logical_shape()[3], input.logical_shape());
 }
 
 /// Rows of `input` (a dense stack of `width` values) into rows of the cache, one rounding.
 struct RowWriter {
-  const Tensor& input;
-  const Tensor& cache;
-  std::byte* target;
-  size_t width;
-  RowWriter(const Tensor& from, const Tensor& to) : input(from), cache(to), target(mutable_raw_data(to)), width(to.logical_shape()[3]) {}
-  void copy(size_t from, size_t to, size_t rows = 1) const {
-    std::vector<float> values(width * rows);
-    load_f32(input.dtype(), raw_data(input) + from * width * stored_bytes(input.dtype()), values.data(), values.size());
-    store_f32(cache.dtype(), values.data(), target + to * width * stored_bytes(cache.dtype()), values.size());
-    if (is_block_float(cache.dtype())) round_blocks(cache.dtype(), reinterpret_cast<bfloat16*>(target) + to * width, rows, width);
-  }
+    const Tensor& input;
+    const Tensor& cache;
+    std::byte* target;
+    size_t width;
+    RowWriter(const Tensor& from, const Tensor& to) : input(from), cache(to), target(mutable_raw_data(to)), width(to.logical_shape()[3]) {}
+    void copy(size_t from, size_t to, size_t rows = 1) const {
+        std::vector<float> values(width * rows);
+        load_f32(input.dtype(), raw_data(input) + from * width * stored_bytes(input.dtype()), values.data(), values.size());
+        store_f32(cache.dtype(), values.data(), target + to * width * stored_bytes(cache.dtype()), values.size());
+        if (is_block_float(cache.dtype())) round_blocks(cache.dtype(), reinterpret_cast<bfloat16*>(target) + to * width, rows, width);
+    }
 };
 
 /// One program that writes into `cache`; `write` gets the cache as output.
 Tensor write_cache(const char* op, const Tensor& cache, const std::vector<Tensor>& inputs, const std::function<void()>& write) {
-  return launch({.op = "update_cache", .attrs = {{"op", std::string(op)}}, .name = "UpdateKVCacheOperation"}, inputs, {cache.tensor_spec()}, [&](std::span<const Tensor>) { write(); }, {cache})[0];
+    return launch(
+        {.op = "update_cache", .attrs = {{"op", std::string(op)}}, .name = "UpdateKVCacheOperation"}, inputs, {cache.tensor_spec()},
+        [&](std::span<const Tensor>) { write(); }, {cache})[0];
 }
 
 std::vector<int64_t> integers_of(const Tensor& tensor) {
-  std::vector<int64_t> values(tensor.logical_volume());
-  load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
-  return values;
+    std::vector<int64_t> values(tensor.logical_volume());
+    load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
+    return values;
 }
 
 }  // namespace
@@ -47,35 +55,41 @@ std::vector<int64_t> integers_of(const Tensor& tensor) {
 namespace ttnn {
 
 Tensor fill_cache(const Tensor& cache, const Tensor& input, uint32_t batch_idx, uint32_t update_idx) {
-  OpScope scope("ttnn.fill_cache");
-  check_cache(cache, input);
-  const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
-  SHIM_CHECK(batch_idx < sc[0], "batch_idx: expected less than {}, got {}", sc[0], batch_idx);
-  SHIM_CHECK(si[0] == 1 && si[1] == sc[1], "input: expected shape [1, {}, s, {}], got {}", sc[1], sc[3], si);
-  SHIM_CHECK(uint64_t{update_idx} + si[2] <= sc[2], "input: {} rows from {} do not fit a cache of {}", si[2], update_idx, sc[2]);
-  return write_cache("FILL", cache, {cache, input}, [&] {
-    const RowWriter writer(input, cache);
-    for (size_t h = 0; h < sc[1]; ++h) writer.copy(h * si[2], (size_t{batch_idx} * sc[1] + h) * sc[2] + update_idx, si[2]);
-  });
+    OpScope scope("ttnn.fill_cache");
+    check_cache(cache, input);
+    const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
+    SHIM_CHECK(batch_idx < sc[0], "batch_idx: expected less than {}, got {}", sc[0], batch_idx);
+    SHIM_CHECK(si[0] == 1 && si[1] == sc[1], "input: expected shape [1, {}, s, {}], got {}", sc[1], sc[3], si);
+    SHIM_CHECK(uint64_t{update_idx} + si[2] <= sc[2], "input: {} rows from {} do not fit a cache of {}", si[2], update_idx, sc[2]);
+    return write_cache("FILL", cache, {cache, input}, [&] {
+        const RowWriter writer(input, cache);
+        for (size_t h = 0; h < sc[1]; ++h) writer.copy(h * si[2], (size_t{batch_idx} * sc[1] + h) * sc[2] + update_idx, si[2]);
+    });
 }
-Tensor fill_cache_for_user_(const Tensor& cache, const Tensor& input, uint32_t batch_index, uint32_t update_idx) { return fill_cache(cache, input, batch_index, update_idx); }
+Tensor fill_cache_for_user_(const Tensor& cache, const Tensor& input, uint32_t batch_index, uint32_t update_idx) {
+    return fill_cache(cache, input, batch_index, update_idx);
+}
 
-Tensor update_cache(const Tensor& cache, const Tensor& input, uint32_t update_idx, uint32_t batch_offset, std::optional<const ComputeKernelConfig>) {
-  OpScope scope("ttnn.update_cache");
-  check_cache(cache, input);
-  const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
-  SHIM_CHECK(si[0] == 1 && si[1] == sc[1], "input: expected shape [1, {}, users, {}], got {}", sc[1], sc[3], si);
-  SHIM_CHECK(update_idx < sc[2], "update_idx: expected less than {}, got {}", sc[2], update_idx);
-  SHIM_CHECK(uint64_t{batch_offset} + sc[0] <= si[2], "input: {} users from offset {} do not cover the cache's {}", si[2], batch_offset, sc[0]);
-  return write_cache("UPDATE", cache, {cache, input}, [&] {
-    const RowWriter writer(input, cache);
-    for (size_t b = 0; b < sc[0]; ++b) {
-      for (size_t h = 0; h < sc[1]; ++h) writer.copy(h * si[2] + b + batch_offset, (b * sc[1] + h) * sc[2] + update_idx);
-    }
-  });
+Tensor update_cache(
+    const Tensor& cache, const Tensor& input, uint32_t update_idx, uint32_t batch_offset, std::optional<const ComputeKernelConfig>) {
+    OpScope scope("ttnn.update_cache");
+    check_cache(cache, input);
+    const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
+    SHIM_CHECK(si[0] == 1 && si[1] == sc[1], "input: expected shape [1, {}, users, {}], got {}", sc[1], sc[3], si);
+    SHIM_CHECK(update_idx < sc[2], "update_idx: expected less than {}, got {}", sc[2], update_idx);
+    SHIM_CHECK(
+        uint64_t{batch_offset} + sc[0] <= si[2], "input: {} users from offset {} do not cover the cache's {}", si[2], batch_offset, sc[0]);
+    return write_cache("UPDATE", cache, {cache, input}, [&] {
+        const RowWriter writer(input, cache);
+        for (size_t b = 0; b < sc[0]; ++b) {
+            for (size_t h = 0; h < sc[1]; ++h) writer.copy(h * si[2] + b + batch_offset, (b * sc[1] + h) * sc[2] + update_idx);
+        }
+    });
 }
-Tensor update_cache_for_token_(const Tensor& cache, const Tensor& input, uint32_t update_index, uint32_t batch_offset, std::optional<const ComputeKernelConfig> compute) {
-  return update_cache(cache, input, update_index, batch_offset, compute);
+Tensor update_cache_for_token_(
+    const Tensor& cache, const Tensor& input, uint32_t update_index, uint32_t batch_offset,
+    std::optional<const ComputeKernelConfig> compute) {
+    return update_cache(cache, input, update_index, batch_offset, compute);
 }
 
 }  // namespace ttnn
@@ -83,74 +97,89 @@ Tensor update_cache_for_token_(const Tensor& cache, const Tensor& input, uint32_
 namespace {
 
 Tensor paged_update(const Call& c) {
-  OpScope scope("ttnn.experimental.paged_update_cache");
-  const Tensor cache = c.tensor("cache_tensor"), input = c.tensor("input_tensor");
-  check_cache(cache, input);
-  SHIM_SUPPORTED(!c.has("block_size") && !c.has("num_kv_heads") && !c.has("cache_position_modulo") && !c.has("mesh_coords"), "block_size, num_kv_heads, cache_position_modulo and mesh_coords are not supported");
-  const auto page_table = c.optional_tensor("page_table"), positions = c.optional_tensor("update_idxs_tensor");
-  const bool share = c.boolean("share_cache", false);
-  const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
-  const uint32_t users = si[1];
-  SHIM_CHECK(si[0] == 1 && si[2] >= sc[1], "input_tensor: expected shape [1, users, at least {} heads, {}], got {}", sc[1], sc[3], si);
-  SHIM_CHECK(page_table || share || sc[0] >= users, "cache_tensor: {} users do not fit shape {}", users, sc);
-  std::vector<Tensor> inputs = {cache, input};
-  if (positions) inputs.push_back(*positions);
-  if (page_table) inputs.push_back(*page_table);
-  const auto listed = c.has("update_idxs") ? c.i32s("update_idxs") : std::vector<int32_t>{};
-  SHIM_CHECK(positions || listed.size() == users, "update_idxs: expected {} positions, got {}", users, listed.size());
-  return write_cache("UPDATE", cache, inputs, [&] {
-    std::vector<int64_t> at(listed.begin(), listed.end());
-    if (positions) at = integers_of(*positions);
-    SHIM_CHECK(at.size() >= users, "update_idxs_tensor: expected {} positions, got {}", users, at.size());
-    const auto pages = page_table ? integers_of(*page_table) : std::vector<int64_t>{};
-    const int64_t block = sc[2], per_user = page_table ? static_cast<int64_t>(page_table->logical_shape()[-1]) : 0;
-    const RowWriter writer(input, cache);
-    for (size_t user = 0; user < users; ++user) {
-      if (at[user] < 0 || at[user] == 0xffffffff) continue;  // a user without a token
-      int64_t slot = share ? 0 : static_cast<int64_t>(user), row = at[user];
-      if (page_table) {
-        SHIM_CHECK(row / block < per_user, "update_idxs: position {} is beyond the page table's {} blocks", row, per_user);
-        slot = pages[user * static_cast<size_t>(per_user) + static_cast<size_t>(row / block)];
-        if (slot < 0) continue;
-        row %= block;
-      }
-      SHIM_CHECK(slot < sc[0] && row < block, "update_idxs: position {} of user {} is outside the cache {}", at[user], user, sc);
-      for (size_t h = 0; h < sc[1]; ++h) writer.copy(user * si[2] + h, (static_cast<size_t>(slot) * sc[1] + h) * sc[2] + static_cast<size_t>(row));
-    }
-  });
+    OpScope scope("ttnn.experimental.paged_update_cache");
+    const Tensor cache = c.tensor("cache_tensor"), input = c.tensor("input_tensor");
+    check_cache(cache, input);
+    SHIM_SUPPORTED(
+        !c.has("block_size") && !c.has("num_kv_heads") && !c.has("cache_position_modulo") && !c.has("mesh_coords"),
+        "block_size, num_kv_heads, cache_position_modulo and mesh_coords are not supported");
+    const auto page_table = c.optional_tensor("page_table"), positions = c.optional_tensor("update_idxs_tensor");
+    const bool share = c.boolean("share_cache", false);
+    const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
+    const uint32_t users = si[1];
+    SHIM_CHECK(si[0] == 1 && si[2] >= sc[1], "input_tensor: expected shape [1, users, at least {} heads, {}], got {}", sc[1], sc[3], si);
+    SHIM_CHECK(page_table || share || sc[0] >= users, "cache_tensor: {} users do not fit shape {}", users, sc);
+    std::vector<Tensor> inputs = {cache, input};
+    if (positions) inputs.push_back(*positions);
+    if (page_table) inputs.push_back(*page_table);
+    const auto listed = c.has("update_idxs") ? c.i32s("update_idxs") : std::vector<int32_t>{};
+    SHIM_CHECK(positions || listed.size() == users, "update_idxs: expected {} positions, got {}", users, listed.size());
+    return write_cache("UPDATE", cache, inputs, [&] {
+        std::vector<int64_t> at(listed.begin(), listed.end());
+        if (positions) at = integers_of(*positions);
+        SHIM_CHECK(at.size() >= users, "update_idxs_tensor: expected {} positions, got {}", users, at.size());
+        const auto pages = page_table ? integers_of(*page_table) : std::vector<int64_t>{};
+        const int64_t block = sc[2], per_user = page_table ? static_cast<int64_t>(page_table->logical_shape()[-1]) : 0;
+        const RowWriter writer(input, cache);
+        for (size_t user = 0; user < users; ++user) {
+            if (at[user] < 0 || at[user] == 0xffffffff) continue;  // a user without a token
+            int64_t slot = share ? 0 : static_cast<int64_t>(user), row = at[user];
+            if (page_table) {
+                SHIM_CHECK(row / block < per_user, "update_idxs: position {} is beyond the page table's {} blocks", row, per_user);
+                slot = pages[user * static_cast<size_t>(per_user) + static_cast<size_t>(row / block)];
+                if (slot < 0) continue;
+                row %= block;
+            }
+            SHIM_CHECK(slot < sc[0] && row < block, "update_idxs: position {} of user {} is outside the cache {}", at[user], user, sc);
+            for (size_t h = 0; h < sc[1]; ++h)
+                writer.copy(user * si[2] + h, (static_cast<size_t>(slot) * sc[1] + h) * sc[2] + static_cast<size_t>(row));
+        }
+    });
 }
 
 Tensor paged_fill(const Call& c) {
-  OpScope scope("ttnn.experimental.paged_fill_cache");
-  const Tensor cache = c.tensor("cache_tensor"), input = c.tensor("input_tensor"), page_table = c.tensor("page_table");
-  check_cache(cache, input);
-  check_device_tensor(page_table, "page_table");
-  SHIM_SUPPORTED(!c.has("block_size") && !c.has("cache_position_modulo") && !c.has("mesh_coords") && !c.has("valid_seq_len_tensor"), "block_size, cache_position_modulo, mesh_coords and valid_seq_len_tensor are not supported");
-  const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
-  SHIM_CHECK(si[1] == sc[1], "input_tensor: expected {} heads, got shape {}", sc[1], si);
-  const auto batch_tensor = c.optional_tensor("batch_idx_tensor");
-  return write_cache("FILL", cache, {cache, input, page_table}, [&] {
-    const auto pages = integers_of(page_table);
-    const int64_t batch = batch_tensor ? integers_of(*batch_tensor).at(0) : c.i32("batch_idx", 0);
-    const int64_t per_user = page_table.logical_shape()[-1], block = sc[2];
-    SHIM_CHECK(batch >= 0 && (batch + 1) * per_user <= static_cast<int64_t>(pages.size()), "batch_idx: {} is outside the page table", batch);
-    const RowWriter writer(input, cache);
-    for (int64_t row = 0; row < si[2]; row += block) {
-      SHIM_CHECK(row / block < per_user, "input_tensor: {} rows do not fit the page table's {} blocks of {}", si[2], per_user, block);
-      const int64_t slot = pages[static_cast<size_t>(batch * per_user + row / block)];
-      if (slot < 0) continue;
-      SHIM_CHECK(slot < sc[0], "page_table: block {} is outside the cache of {}", slot, sc[0]);
-      const auto rows = static_cast<size_t>(std::min<int64_t>(block, si[2] - row));
-      for (size_t h = 0; h < sc[1]; ++h) writer.copy(h * si[2] + static_cast<size_t>(row), (static_cast<size_t>(slot) * sc[1] + h) * sc[2], rows);
-    }
-  });
+    OpScope scope("ttnn.experimental.paged_fill_cache");
+    const Tensor cache = c.tensor("cache_tensor"), input = c.tensor("input_tensor"), page_table = c.tensor("page_table");
+    check_cache(cache, input);
+    check_device_tensor(page_table, "page_table");
+    SHIM_SUPPORTED(
+        !c.has("block_size") && !c.has("cache_position_modulo") && !c.has("mesh_coords") && !c.has("valid_seq_len_tensor"),
+        "block_size, cache_position_modulo, mesh_coords and valid_seq_len_tensor are not supported");
+    const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
+    SHIM_CHECK(si[1] == sc[1], "input_tensor: expected {} heads, got shape {}", sc[1], si);
+    const auto batch_tensor = c.optional_tensor("batch_idx_tensor");
+    return write_cache("FILL", cache, {cache, input, page_table}, [&] {
+        const auto pages = integers_of(page_table);
+        const int64_t batch = batch_tensor ? integers_of(*batch_tensor).at(0) : c.i32("batch_idx", 0);
+        const int64_t per_user = page_table.logical_shape()[-1], block = sc[2];
+        SHIM_CHECK(
+            batch >= 0 && (batch + 1) * per_user <= static_cast<int64_t>(pages.size()), "batch_idx: {} is outside the page table", batch);
+        const RowWriter writer(input, cache);
+        for (int64_t row = 0; row < si[2]; row += block) {
+            SHIM_CHECK(row / block < per_user, "input_tensor: {} rows do not fit the page table's {} blocks of {}", si[2], per_user, block);
+            const int64_t slot = pages[static_cast<size_t>(batch * per_user + row / block)];
+            if (slot < 0) continue;
+            SHIM_CHECK(slot < sc[0], "page_table: block {} is outside the cache of {}", slot, sc[0]);
+            const auto rows = static_cast<size_t>(std::min<int64_t>(block, si[2] - row));
+            for (size_t h = 0; h < sc[1]; ++h)
+                writer.copy(h * si[2] + static_cast<size_t>(row), (static_cast<size_t>(slot) * sc[1] + h) * sc[2], rows);
+        }
+    });
 }
 
 }  // namespace
 
-SHIM_OP("ttnn.fill_cache", [](const Call& c) { return ttnn::fill_cache(c.tensor("cache_tensor"), c.tensor("input_tensor"), c.u32("batch_idx", 0), c.u32("update_idx", 0)); });
-SHIM_OP("ttnn.kv_cache.fill_cache_for_user_", [](const Call& c) { return ttnn::fill_cache(c.tensor("cache"), c.tensor("input"), c.u32("batch_index", 0), c.u32("update_idx", 0)); });
-SHIM_OP("ttnn.update_cache", [](const Call& c) { return ttnn::update_cache(c.tensor("cache"), c.tensor("input"), c.u32("update_idx", 0), c.u32("batch_offset", 0)); });
-SHIM_OP("ttnn.kv_cache.update_cache_for_token_", [](const Call& c) { return ttnn::update_cache(c.tensor("cache"), c.tensor("input"), c.u32("update_index", 0), c.u32("batch_offset", 0)); });
+SHIM_OP("ttnn.fill_cache", [](const Call& c) {
+    return ttnn::fill_cache(c.tensor("cache_tensor"), c.tensor("input_tensor"), c.u32("batch_idx", 0), c.u32("update_idx", 0));
+});
+SHIM_OP("ttnn.kv_cache.fill_cache_for_user_", [](const Call& c) {
+    return ttnn::fill_cache(c.tensor("cache"), c.tensor("input"), c.u32("batch_index", 0), c.u32("update_idx", 0));
+});
+SHIM_OP("ttnn.update_cache", [](const Call& c) {
+    return ttnn::update_cache(c.tensor("cache"), c.tensor("input"), c.u32("update_idx", 0), c.u32("batch_offset", 0));
+});
+SHIM_OP("ttnn.kv_cache.update_cache_for_token_", [](const Call& c) {
+    return ttnn::update_cache(c.tensor("cache"), c.tensor("input"), c.u32("update_index", 0), c.u32("batch_offset", 0));
+});
 SHIM_OP("ttnn.experimental.paged_update_cache", paged_update);
 SHIM_OP("ttnn.experimental.paged_fill_cache", paged_fill);

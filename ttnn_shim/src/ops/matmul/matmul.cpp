@@ -17,311 +17,365 @@ namespace {
 int32_t at(size_t index) { return static_cast<int32_t>(index); }
 
 struct Geometry {
-  std::vector<int64_t> batch, batch_a, batch_b;
-  int64_t m = 0, k = 0, n = 0;
-  Shape shape;
+    std::vector<int64_t> batch, batch_a, batch_b;
+    int64_t m = 0, k = 0, n = 0;
+    Shape shape;
 };
 
 Geometry geometry_of(const Shape& a, const Shape& b, bool transpose_a, bool transpose_b) {
-  SHIM_CHECK(a.rank() >= 2 && b.rank() >= 2, "input_tensor_a and input_tensor_b: expected rank 2 or more, got shapes {} and {}", a, b);
-  Geometry g;
-  g.m = a[transpose_a ? -1 : -2];
-  g.k = a[transpose_a ? -2 : -1];
-  g.n = b[transpose_b ? -2 : -1];
-  const int64_t kb = b[transpose_b ? -1 : -2];
-  SHIM_CHECK(g.k == kb, "The width of the first tensor must be equal to the height of the second tensor: expected K of input_tensor_b to be {}, got {} (shapes {} and {})", g.k, kb, a, b);
-  const size_t rank = std::max(a.rank(), b.rank());
-  std::vector<uint32_t> extents;
-  for (size_t i = 0; i + 2 < rank; ++i) {
-    const int64_t ea = i + a.rank() < rank ? 1 : a[at(i + a.rank() - rank)];
-    const int64_t eb = i + b.rank() < rank ? 1 : b[at(i + b.rank() - rank)];
-    SHIM_CHECK(ea == eb || ea == 1 || eb == 1, "batch dimensions of shapes {} and {} do not broadcast", a, b);
-    g.batch_a.push_back(ea);
-    g.batch_b.push_back(eb);
-    g.batch.push_back(ea == 1 ? eb : ea);
-    extents.push_back(static_cast<uint32_t>(g.batch.back()));
-  }
-  bool batched = false;
-  for (const int64_t extent : g.batch_b) batched = batched || extent > 1;
-  for (size_t i = 0; batched && i < g.batch.size(); ++i) {
-    SHIM_CHECK(g.batch_a[i] == g.batch_b[i] || g.batch_a[i] == 1, "batch dimension {}: {} of input_tensor_a cannot use {} of a batched input_tensor_b (shapes {} and {})", i, g.batch_a[i], g.batch_b[i], a, b);
-  }
-  extents.push_back(static_cast<uint32_t>(g.m));
-  extents.push_back(static_cast<uint32_t>(g.n));
-  g.shape = shape_of(extents);
-  return g;
+    SHIM_CHECK(a.rank() >= 2 && b.rank() >= 2, "input_tensor_a and input_tensor_b: expected rank 2 or more, got shapes {} and {}", a, b);
+    Geometry g;
+    g.m = a[transpose_a ? -1 : -2];
+    g.k = a[transpose_a ? -2 : -1];
+    g.n = b[transpose_b ? -2 : -1];
+    const int64_t kb = b[transpose_b ? -1 : -2];
+    SHIM_CHECK(
+        g.k == kb,
+        "The width of the first tensor must be equal to the height of the second tensor: expected K of input_tensor_b to be {}, got {} "
+        "(shapes {} and {})",
+        g.k, kb, a, b);
+    const size_t rank = std::max(a.rank(), b.rank());
+    std::vector<uint32_t> extents;
+    for (size_t i = 0; i + 2 < rank; ++i) {
+        const int64_t ea = i + a.rank() < rank ? 1 : a[at(i + a.rank() - rank)];
+        const int64_t eb = i + b.rank() < rank ? 1 : b[at(i + b.rank() - rank)];
+        SHIM_CHECK(ea == eb || ea == 1 || eb == 1, "batch dimensions of shapes {} and {} do not broadcast", a, b);
+        g.batch_a.push_back(ea);
+        g.batch_b.push_back(eb);
+        g.batch.push_back(ea == 1 ? eb : ea);
+        extents.push_back(static_cast<uint32_t>(g.batch.back()));
+    }
+    bool batched = false;
+    for (const int64_t extent : g.batch_b) batched = batched || extent > 1;
+    for (size_t i = 0; batched && i < g.batch.size(); ++i) {
+        SHIM_CHECK(
+            g.batch_a[i] == g.batch_b[i] || g.batch_a[i] == 1,
+            "batch dimension {}: {} of input_tensor_a cannot use {} of a batched input_tensor_b (shapes {} and {})", i, g.batch_a[i],
+            g.batch_b[i], a, b);
+    }
+    extents.push_back(static_cast<uint32_t>(g.m));
+    extents.push_back(static_cast<uint32_t>(g.n));
+    g.shape = shape_of(extents);
+    return g;
 }
 
-int64_t product(const std::vector<int64_t>& extents) { return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>()); }
+int64_t product(const std::vector<int64_t>& extents) {
+    return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+}
 
 /// A weight shared by all batches: the batch of A joins its rows, one large product instead of many.
 void fold_batch(Geometry& g, bool transpose_a) {
-  if (transpose_a || product(g.batch_b) != 1 || g.batch_a != g.batch) return;
-  g.m *= product(g.batch);
-  g.batch.clear();
-  g.batch_a.clear();
-  g.batch_b.clear();
+    if (transpose_a || product(g.batch_b) != 1 || g.batch_a != g.batch) return;
+    g.m *= product(g.batch);
+    g.batch.clear();
+    g.batch_a.clear();
+    g.batch_b.clear();
 }
 
 struct Fused {
-  std::optional<Tensor> bias;
-  std::optional<UnaryStep> activation;
+    std::optional<Tensor> bias;
+    std::optional<UnaryStep> activation;
 };
 
-void matmul_kernel(const Tensor& a, const Tensor& b, const Tensor& output, Geometry g, bool transpose_a, bool transpose_b, const Fused& fused, ttnn::MathFidelity fidelity) {
-  fold_batch(g, transpose_a);
-  std::optional<F32Values> bias;
-  if (fused.bias) bias.emplace(*fused.bias);
-  std::optional<UnaryStep> late;
-  std::vector<float> wide;
-  MatmulCall call;
-  call.batch = g.batch;
-  call.batch_a = g.batch_a;
-  call.batch_b = g.batch_b;
-  call.m = g.m;
-  call.k = g.k;
-  call.n = g.n;
-  call.transpose_a = transpose_a;
-  call.transpose_b = transpose_b;
-  call.a = {raw_data(a), a.dtype(), a.shim().buffer->values()};
-  call.b = {raw_data(b), b.dtype(), b.shim().buffer->values()};
-  call.bias = bias ? bias->data() : nullptr;
-  call.constant_b = product(g.batch_b) == 1;
-  if (fused.activation) {
-    if (const auto activation = gemm_activation(*fused.activation)) {
-      call.activation = *activation;
-    } else {
-      late = fused.activation;
+void matmul_kernel(
+    const Tensor& a, const Tensor& b, const Tensor& output, Geometry g, bool transpose_a, bool transpose_b, const Fused& fused,
+    ttnn::MathFidelity fidelity) {
+    fold_batch(g, transpose_a);
+    std::optional<F32Values> bias;
+    if (fused.bias) bias.emplace(*fused.bias);
+    std::optional<UnaryStep> late;
+    std::vector<float> wide;
+    MatmulCall call;
+    call.batch = g.batch;
+    call.batch_a = g.batch_a;
+    call.batch_b = g.batch_b;
+    call.m = g.m;
+    call.k = g.k;
+    call.n = g.n;
+    call.transpose_a = transpose_a;
+    call.transpose_b = transpose_b;
+    call.a = {raw_data(a), a.dtype(), a.shim().buffer->values()};
+    call.b = {raw_data(b), b.dtype(), b.shim().buffer->values()};
+    call.bias = bias ? bias->data() : nullptr;
+    call.constant_b = product(g.batch_b) == 1;
+    if (fused.activation) {
+        if (const auto activation = gemm_activation(*fused.activation)) {
+            call.activation = *activation;
+        } else {
+            late = fused.activation;
+        }
     }
-  }
-  const bool mixed = stored_bytes(a.dtype()) != stored_bytes(b.dtype());
-  std::optional<F32Values> wide_a, wide_b;
-  if (mixed) {  // one operand float32, the other bfloat16
-    wide_a.emplace(a);
-    wide_b.emplace(b);
-    call.a = {wide_a->data(), DataType::FLOAT32, nullptr};
-    call.b = {wide_b->data(), DataType::FLOAT32, nullptr};
-    call.constant_b = false;
-  }
-  call.c = mutable_raw_data(output);
-  call.c_dtype = output.dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
-  if (late || is_integer(output.dtype())) {
-    wide.resize(output.logical_volume());
-    call.c = wide.data();
-    call.c_dtype = DataType::FLOAT32;
-  }
-  if (g.k == 0) {
-    std::vector<float> zeros(output.logical_volume(), 0.0F);
-    write_f32(output, zeros);
-    return;
-  }
-  if (output.logical_volume() == 0) return;
-  multiply(call, fidelity);
-  if (!wide.empty()) {
-    if (late) {
-      const auto block = kernels::kernel_set().unary[static_cast<size_t>(late->op_type)];
-      SHIM_SUPPORTED(block != nullptr, "activation {} has no floating point form in the shim", unary_name(late->op_type));
-      const float params[2] = {late->params.empty() ? 0.0F : late->params[0], late->params.size() < 2 ? 0.0F : late->params[1]};
-      block(wide.data(), wide.data(), wide.size(), params);
+    const bool mixed = stored_bytes(a.dtype()) != stored_bytes(b.dtype());
+    std::optional<F32Values> wide_a, wide_b;
+    if (mixed) {  // one operand float32, the other bfloat16
+        wide_a.emplace(a);
+        wide_b.emplace(b);
+        call.a = {wide_a->data(), DataType::FLOAT32, nullptr};
+        call.b = {wide_b->data(), DataType::FLOAT32, nullptr};
+        call.constant_b = false;
     }
-    write_f32(output, wide);
-  }
+    call.c = mutable_raw_data(output);
+    call.c_dtype = output.dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
+    if (late || is_integer(output.dtype())) {
+        wide.resize(output.logical_volume());
+        call.c = wide.data();
+        call.c_dtype = DataType::FLOAT32;
+    }
+    if (g.k == 0) {
+        std::vector<float> zeros(output.logical_volume(), 0.0F);
+        write_f32(output, zeros);
+        return;
+    }
+    if (output.logical_volume() == 0) return;
+    multiply(call, fidelity);
+    if (!wide.empty()) {
+        if (late) {
+            const auto block = kernels::kernel_set().unary[static_cast<size_t>(late->op_type)];
+            SHIM_SUPPORTED(block != nullptr, "activation {} has no floating point form in the shim", unary_name(late->op_type));
+            const float params[2] = {late->params.empty() ? 0.0F : late->params[0], late->params.size() < 2 ? 0.0F : late->params[1]};
+            block(wide.data(), wide.data(), wide.size(), params);
+        }
+        write_f32(output, wide);
+    }
 }
 
 void add_config(Program& program, const MatmulProgramConfig& config, std::optional<UnaryStep>& activation) {
-  auto set = [&](const char* name, size_t value) { program.attrs[name] = static_cast<int64_t>(value); };
-  auto named = [&](const char* name) { program.attrs["program_config"] = std::string(name); };
-  std::visit(
-      [&](const auto& c) {
-        using C = std::decay_t<decltype(c)>;
-        namespace mm = ttnn::operations::matmul;
-        if constexpr (std::is_same_v<C, mm::MatmulMultiCoreProgramConfig>) named("MatmulMultiCoreProgramConfig");
-        if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseProgramConfig>) named("MatmulMultiCoreReuseProgramConfig");
-        if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastProgramConfig>) named("MatmulMultiCoreReuseMultiCastProgramConfig");
-        if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCast1DProgramConfig>) {
-          named("MatmulMultiCoreReuseMultiCast1DProgramConfig");
-          program.attrs["mcast_in0"] = c.mcast_in0;
-        }
-        if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig>) named("MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
-        if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig>) named("MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig");
-        if constexpr (requires { c.in0_block_w; }) {
-          SHIM_CHECK(c.in0_block_w > 0 && c.per_core_M > 0 && c.per_core_N > 0, "program_config: in0_block_w, per_core_M and per_core_N must be positive, got {}, {} and {}", c.in0_block_w, c.per_core_M,
-                     c.per_core_N);
-          set("in0_block_w", c.in0_block_w);
-          set("per_core_M", c.per_core_M);
-          set("per_core_N", c.per_core_N);
-        }
-        if constexpr (requires { c.out_subblock_h; }) {
-          SHIM_CHECK(c.out_subblock_h > 0 && c.out_subblock_w > 0 && c.per_core_M % c.out_subblock_h == 0 && c.per_core_N % c.out_subblock_w == 0,
-                     "program_config: out_subblock ({}, {}) must divide per_core ({}, {})", c.out_subblock_h, c.out_subblock_w, c.per_core_M, c.per_core_N);
-          set("out_subblock_h", c.out_subblock_h);
-          set("out_subblock_w", c.out_subblock_w);
-          program.attrs["core_grid"] = std::vector<int64_t>{static_cast<int64_t>(c.compute_with_storage_grid_size.x), static_cast<int64_t>(c.compute_with_storage_grid_size.y)};
-        }
-        if constexpr (requires { c.out_block_h; }) {
-          if (c.out_block_h > 0) set("out_block_h", c.out_block_h);
-          if (c.out_block_w > 0) set("out_block_w", c.out_block_w);
-        }
-        if constexpr (requires { c.fused_activation; }) {
-          if (c.fused_activation) activation = *c.fused_activation;
-        }
-      },
-      config);
+    auto set = [&](const char* name, size_t value) { program.attrs[name] = static_cast<int64_t>(value); };
+    auto named = [&](const char* name) { program.attrs["program_config"] = std::string(name); };
+    std::visit(
+        [&](const auto& c) {
+            using C = std::decay_t<decltype(c)>;
+            namespace mm = ttnn::operations::matmul;
+            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreProgramConfig>) named("MatmulMultiCoreProgramConfig");
+            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseProgramConfig>) named("MatmulMultiCoreReuseProgramConfig");
+            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastProgramConfig>)
+                named("MatmulMultiCoreReuseMultiCastProgramConfig");
+            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCast1DProgramConfig>) {
+                named("MatmulMultiCoreReuseMultiCast1DProgramConfig");
+                program.attrs["mcast_in0"] = c.mcast_in0;
+            }
+            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig>)
+                named("MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
+            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig>)
+                named("MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig");
+            if constexpr (requires { c.in0_block_w; }) {
+                SHIM_CHECK(
+                    c.in0_block_w > 0 && c.per_core_M > 0 && c.per_core_N > 0,
+                    "program_config: in0_block_w, per_core_M and per_core_N must be positive, got {}, {} and {}", c.in0_block_w,
+                    c.per_core_M, c.per_core_N);
+                set("in0_block_w", c.in0_block_w);
+                set("per_core_M", c.per_core_M);
+                set("per_core_N", c.per_core_N);
+            }
+            if constexpr (requires { c.out_subblock_h; }) {
+                SHIM_CHECK(
+                    c.out_subblock_h > 0 && c.out_subblock_w > 0 && c.per_core_M % c.out_subblock_h == 0 &&
+                        c.per_core_N % c.out_subblock_w == 0,
+                    "program_config: out_subblock ({}, {}) must divide per_core ({}, {})", c.out_subblock_h, c.out_subblock_w, c.per_core_M,
+                    c.per_core_N);
+                set("out_subblock_h", c.out_subblock_h);
+                set("out_subblock_w", c.out_subblock_w);
+                program.attrs["core_grid"] = std::vector<int64_t>{
+                    static_cast<int64_t>(c.compute_with_storage_grid_size.x), static_cast<int64_t>(c.compute_with_storage_grid_size.y)};
+            }
+            if constexpr (requires { c.out_block_h; }) {
+                if (c.out_block_h > 0) set("out_block_h", c.out_block_h);
+                if (c.out_block_w > 0) set("out_block_w", c.out_block_w);
+            }
+            if constexpr (requires { c.fused_activation; }) {
+                if (c.fused_activation) activation = *c.fused_activation;
+            }
+        },
+        config);
 }
 
 /// A sharded output without shard spec takes its shards from the program config: one block of per_core_M x per_core_N tiles per core.
 MemoryConfig output_memory(const MemoryConfig& wanted, const Geometry& g, const Program& program, const Tensor& a) {
-  if (!wanted.is_sharded() || wanted.shard_spec() || wanted.nd_shard_spec()) return wanted;
-  if (a.memory_config().is_sharded() && a.memory_config().shard_spec() && !program.attrs.contains("per_core_M")) {
-    const auto& own = *a.memory_config().shard_spec();
-    const uint32_t cores = own.num_cores();
-    auto up = [](int64_t value) { return static_cast<uint32_t>((value + 31) / 32 * 32); };
-    const int64_t rows = product(g.batch) * up(g.m);
-    std::array<uint32_t, 2> shape = own.shape;
-    if (wanted.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED) shape = {own.shape[0], up(g.n)};
-    if (wanted.memory_layout() == TensorMemoryLayout::WIDTH_SHARDED) shape = {up(rows), up((g.n + cores - 1) / cores)};
-    if (wanted.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED) {
-      const auto box = own.grid.bounding_box();
-      const auto columns = static_cast<int64_t>(box.end_coord.x - box.start_coord.x + 1);
-      shape = {own.shape[0], up((g.n + columns - 1) / columns)};
+    if (!wanted.is_sharded() || wanted.shard_spec() || wanted.nd_shard_spec()) return wanted;
+    if (a.memory_config().is_sharded() && a.memory_config().shard_spec() && !program.attrs.contains("per_core_M")) {
+        const auto& own = *a.memory_config().shard_spec();
+        const uint32_t cores = own.num_cores();
+        auto up = [](int64_t value) { return static_cast<uint32_t>((value + 31) / 32 * 32); };
+        const int64_t rows = product(g.batch) * up(g.m);
+        std::array<uint32_t, 2> shape = own.shape;
+        if (wanted.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED) shape = {own.shape[0], up(g.n)};
+        if (wanted.memory_layout() == TensorMemoryLayout::WIDTH_SHARDED) shape = {up(rows), up((g.n + cores - 1) / cores)};
+        if (wanted.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED) {
+            const auto box = own.grid.bounding_box();
+            const auto columns = static_cast<int64_t>(box.end_coord.x - box.start_coord.x + 1);
+            shape = {own.shape[0], up((g.n + columns - 1) / columns)};
+        }
+        return wanted.with_shard_spec(ShardSpec(own.grid, shape, own.orientation));
     }
-    return wanted.with_shard_spec(ShardSpec(own.grid, shape, own.orientation));
-  }
-  SHIM_CHECK(program.attrs.contains("per_core_M"), "memory_config: a sharded output needs a shard spec, a sharded input_tensor_a or a program_config");
-  const auto per_m = std::get<int64_t>(program.attrs.at("per_core_M")), per_n = std::get<int64_t>(program.attrs.at("per_core_N"));
-  const int64_t mt = product(g.batch) * ((g.m + 31) / 32), nt = (g.n + 31) / 32;
-  const int64_t rows = (mt + per_m - 1) / per_m, columns = (nt + per_n - 1) / per_n;
-  std::vector<int64_t> grid{columns, rows};
-  if (program.attrs.contains("core_grid")) grid = std::get<std::vector<int64_t>>(program.attrs.at("core_grid"));
-  const bool block = wanted.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED;
-  std::vector<CoreRange> ranges;
-  if (block) {
-    ranges.emplace_back(CoreCoord(0, 0), CoreCoord(static_cast<size_t>(columns - 1), static_cast<size_t>(rows - 1)));
-  } else {
-    const int64_t cores = rows * columns, full = cores / grid[0], rest = cores % grid[0];
-    if (full > 0) ranges.emplace_back(CoreCoord(0, 0), CoreCoord(static_cast<size_t>(grid[0] - 1), static_cast<size_t>(full - 1)));
-    if (rest > 0) ranges.emplace_back(CoreCoord(0, static_cast<size_t>(full)), CoreCoord(static_cast<size_t>(rest - 1), static_cast<size_t>(full)));
-  }
-  return wanted.with_shard_spec(ShardSpec(CoreRangeSet(ranges), {static_cast<uint32_t>(per_m * 32), static_cast<uint32_t>(per_n * 32)}));
+    SHIM_CHECK(
+        program.attrs.contains("per_core_M"),
+        "memory_config: a sharded output needs a shard spec, a sharded input_tensor_a or a program_config");
+    const auto per_m = std::get<int64_t>(program.attrs.at("per_core_M")), per_n = std::get<int64_t>(program.attrs.at("per_core_N"));
+    const int64_t mt = product(g.batch) * ((g.m + 31) / 32), nt = (g.n + 31) / 32;
+    const int64_t rows = (mt + per_m - 1) / per_m, columns = (nt + per_n - 1) / per_n;
+    std::vector<int64_t> grid{columns, rows};
+    if (program.attrs.contains("core_grid")) grid = std::get<std::vector<int64_t>>(program.attrs.at("core_grid"));
+    const bool block = wanted.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED;
+    std::vector<CoreRange> ranges;
+    if (block) {
+        ranges.emplace_back(CoreCoord(0, 0), CoreCoord(static_cast<size_t>(columns - 1), static_cast<size_t>(rows - 1)));
+    } else {
+        const int64_t cores = rows * columns, full = cores / grid[0], rest = cores % grid[0];
+        if (full > 0) ranges.emplace_back(CoreCoord(0, 0), CoreCoord(static_cast<size_t>(grid[0] - 1), static_cast<size_t>(full - 1)));
+        if (rest > 0)
+            ranges.emplace_back(
+                CoreCoord(0, static_cast<size_t>(full)), CoreCoord(static_cast<size_t>(rest - 1), static_cast<size_t>(full)));
+    }
+    return wanted.with_shard_spec(ShardSpec(CoreRangeSet(ranges), {static_cast<uint32_t>(per_m * 32), static_cast<uint32_t>(per_n * 32)}));
 }
 
 struct Options {
-  bool transpose_a = false, transpose_b = false;
-  std::optional<MemoryConfig> memory_config = std::nullopt;
-  std::optional<DataType> dtype = std::nullopt;
-  std::optional<MatmulProgramConfig> program_config = std::nullopt;
-  std::optional<UnaryStep> activation = std::nullopt;
-  std::optional<ttnn::ComputeKernelConfig> compute = std::nullopt;
-  std::optional<ttnn::CoreGrid> core_grid = std::nullopt;
-  std::optional<Tensor> output = std::nullopt;
+    bool transpose_a = false, transpose_b = false;
+    std::optional<MemoryConfig> memory_config = std::nullopt;
+    std::optional<DataType> dtype = std::nullopt;
+    std::optional<MatmulProgramConfig> program_config = std::nullopt;
+    std::optional<UnaryStep> activation = std::nullopt;
+    std::optional<ttnn::ComputeKernelConfig> compute = std::nullopt;
+    std::optional<ttnn::CoreGrid> core_grid = std::nullopt;
+    std::optional<Tensor> output = std::nullopt;
 };
 
 void check_operand(const Tensor& tensor, const char* name) {
-  check_device_tensor(tensor, name, Layout::TILE);
-  SHIM_CHECK(!is_integer(tensor.dtype()), "{}: expected a floating point dtype, got {}", name, tensor.dtype());
+    check_device_tensor(tensor, name, Layout::TILE);
+    SHIM_CHECK(!is_integer(tensor.dtype()), "{}: expected a floating point dtype, got {}", name, tensor.dtype());
 }
 
 Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const Options& options) {
-  OpScope scope(op_name);
-  check_operand(a, "input_tensor_a");
-  check_operand(b, "input_tensor_b");
-  if (a.logical_shape().rank() == 1 || b.logical_shape().rank() == 1) {  // vectors become a row or a column
-    const bool row = a.logical_shape().rank() == 1, column = b.logical_shape().rank() == 1;
-    const Tensor wide_a = row ? ttnn::reshape(a, Shape({1, a.logical_shape()[0]})) : a;
-    const Tensor wide_b = column ? ttnn::reshape(b, Shape({b.logical_shape()[0], 1})) : b;
-    const Tensor product = multiply_tensors(op_name, wide_a, wide_b, bias, options);
-    auto extents = extents_of(product.logical_shape());
-    if (column) extents.pop_back();
-    if (row) extents.erase(extents.end() - (column ? 1 : 2));
-    return ttnn::reshape(product, shape_of(extents));
-  }
-  const Geometry g = geometry_of(a.logical_shape(), b.logical_shape(), options.transpose_a, options.transpose_b);
-  if (bias) {
-    check_device_tensor(*bias, "bias");
-    const Shape& shape = bias->logical_shape();
-    SHIM_CHECK(shape.rank() >= 1 && shape[-1] == static_cast<uint32_t>(g.n), "bias: expected a last dimension of {}, got shape {}", g.n, shape);
-  }
-  const bool one_program = options.core_grid || options.program_config;
-  const bool row_bias = bias && bias->logical_volume() == static_cast<uint64_t>(g.n);
-  const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : a.dtype());
-  SHIM_CHECK(!is_integer(dtype), "dtype: expected a floating point dtype, got {}", dtype);
-  const auto compute = matmul_compute_config(a, b, options.compute);
-  Fused fused;
-  Program program{.op = "matmul", .attrs = {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}}, .compute = compute, .name = "MatmulDeviceOperation"};
-  if (options.core_grid) program.attrs["core_grid"] = std::vector<int64_t>{static_cast<int64_t>(options.core_grid->x), static_cast<int64_t>(options.core_grid->y)};
-  if (options.program_config) add_config(program, *options.program_config, fused.activation);
-  if (one_program) {
-    if (row_bias) fused.bias = bias;
-    if (options.activation && !fused.activation) fused.activation = options.activation;
-  }
-  const bool late_bias = bias && !fused.bias;
-  const bool late_activation = options.activation && (!fused.activation || late_bias) ;
-  if (late_bias) fused.activation = std::nullopt;
-  if (fused.activation) program.attrs["activation"] = std::string(unary_name(fused.activation->op_type));
-  const bool last = !late_bias && !late_activation;
+    OpScope scope(op_name);
+    check_operand(a, "input_tensor_a");
+    check_operand(b, "input_tensor_b");
+    if (a.logical_shape().rank() == 1 || b.logical_shape().rank() == 1) {  // vectors become a row or a column
+        const bool row = a.logical_shape().rank() == 1, column = b.logical_shape().rank() == 1;
+        const Tensor wide_a = row ? ttnn::reshape(a, Shape({1, a.logical_shape()[0]})) : a;
+        const Tensor wide_b = column ? ttnn::reshape(b, Shape({b.logical_shape()[0], 1})) : b;
+        const Tensor product = multiply_tensors(op_name, wide_a, wide_b, bias, options);
+        auto extents = extents_of(product.logical_shape());
+        if (column) extents.pop_back();
+        if (row) extents.erase(extents.end() - (column ? 1 : 2));
+        return ttnn::reshape(product, shape_of(extents));
+    }
+    const Geometry g = geometry_of(a.logical_shape(), b.logical_shape(), options.transpose_a, options.transpose_b);
+    if (bias) {
+        check_device_tensor(*bias, "bias");
+        const Shape& shape = bias->logical_shape();
+        SHIM_CHECK(
+            shape.rank() >= 1 && shape[-1] == static_cast<uint32_t>(g.n), "bias: expected a last dimension of {}, got shape {}", g.n,
+            shape);
+    }
+    const bool one_program = options.core_grid || options.program_config;
+    const bool row_bias = bias && bias->logical_volume() == static_cast<uint64_t>(g.n);
+    const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : a.dtype());
+    SHIM_CHECK(!is_integer(dtype), "dtype: expected a floating point dtype, got {}", dtype);
+    const auto compute = matmul_compute_config(a, b, options.compute);
+    Fused fused;
+    Program program{
+        .op = "matmul",
+        .attrs = {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}},
+        .compute = compute,
+        .name = "MatmulDeviceOperation"};
+    if (options.core_grid)
+        program.attrs["core_grid"] =
+            std::vector<int64_t>{static_cast<int64_t>(options.core_grid->x), static_cast<int64_t>(options.core_grid->y)};
+    if (options.program_config) add_config(program, *options.program_config, fused.activation);
+    if (one_program) {
+        if (row_bias) fused.bias = bias;
+        if (options.activation && !fused.activation) fused.activation = options.activation;
+    }
+    const bool late_bias = bias && !fused.bias;
+    const bool late_activation = options.activation && (!fused.activation || late_bias);
+    if (late_bias) fused.activation = std::nullopt;
+    if (fused.activation) program.attrs["activation"] = std::string(unary_name(fused.activation->op_type));
+    const bool last = !late_bias && !late_activation;
 
-  std::vector<Tensor> inputs = {a, b};
-  if (fused.bias) inputs.push_back(*fused.bias);
-  const auto target = last ? options.output : std::nullopt;
-  const MemoryConfig memory = output_memory(options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{}), g, program, a);
-  const auto fidelity = kernel_fidelity(a, compute, options.compute.has_value());
-  Tensor result = launch(program, inputs, {make_spec(g.shape, dtype, Layout::TILE, memory)},
-                         [&](std::span<const Tensor> outputs) { matmul_kernel(a, b, outputs[0], g, options.transpose_a, options.transpose_b, fused, fidelity); }, {target})[0];
-  if (late_bias) result = binary_op(op_name, result, *bias, BinaryOpType::ADD, {.memory_config = memory, .output = late_activation ? std::nullopt : options.output});
-  if (late_activation) result = unary_op(op_name, result, {*options.activation}, {memory, options.output});
-  return result;
+    std::vector<Tensor> inputs = {a, b};
+    if (fused.bias) inputs.push_back(*fused.bias);
+    const auto target = last ? options.output : std::nullopt;
+    const MemoryConfig memory =
+        output_memory(options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{}), g, program, a);
+    const auto fidelity = kernel_fidelity(a, compute, options.compute.has_value());
+    Tensor result = launch(
+        program, inputs, {make_spec(g.shape, dtype, Layout::TILE, memory)},
+        [&](std::span<const Tensor> outputs) {
+            matmul_kernel(a, b, outputs[0], g, options.transpose_a, options.transpose_b, fused, fidelity);
+        },
+        {target})[0];
+    if (late_bias)
+        result = binary_op(
+            op_name, result, *bias, BinaryOpType::ADD,
+            {.memory_config = memory, .output = late_activation ? std::nullopt : options.output});
+    if (late_activation) result = unary_op(op_name, result, {*options.activation}, {memory, options.output});
+    return result;
 }
 
-std::optional<UnaryStep> step_of(const std::optional<const std::variant<std::string, ttnn::operations::unary::UnaryWithParam>>& activation) {
-  if (!activation) return std::nullopt;
-  if (const auto* name = std::get_if<std::string>(&*activation)) return activation_step(*name);
-  return UnaryStep(std::get<ttnn::operations::unary::UnaryWithParam>(*activation));
+std::optional<UnaryStep> step_of(
+    const std::optional<const std::variant<std::string, ttnn::operations::unary::UnaryWithParam>>& activation) {
+    if (!activation) return std::nullopt;
+    if (const auto* name = std::get_if<std::string>(&*activation)) return activation_step(*name);
+    return UnaryStep(std::get<ttnn::operations::unary::UnaryWithParam>(*activation));
 }
 
 template <typename T>
 std::optional<T> plain(const std::optional<const T>& value) {
-  return value ? std::optional<T>(*value) : std::nullopt;
+    return value ? std::optional<T>(*value) : std::nullopt;
 }
 
 }  // namespace
 
 namespace ttnn::operations::matmul {
 
-Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b, const std::optional<const MemoryConfig>& memory_config, std::optional<const DataType> dtype,
-              const std::optional<const MatmulProgramConfig>& program_config, const std::optional<const std::variant<std::string, unary::UnaryWithParam>>& activation,
-              std::optional<const ComputeKernelConfig> compute_kernel_config, std::optional<const CoreGrid> core_grid, const std::optional<const Tile>&,
-              std::optional<Tensor> optional_output_tensor, const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>&, const std::optional<SubDeviceId>&,
-              const PrefetcherPipes&) {
-  OpScope scope("ttnn.matmul");
-  return multiply_tensors("ttnn.matmul", a, b, std::nullopt,
-                          {transpose_a, transpose_b, plain(memory_config), plain(dtype), plain(program_config), step_of(activation), plain(compute_kernel_config), plain(core_grid),
-                           std::move(optional_output_tensor)});
+Tensor matmul(
+    const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b, const std::optional<const MemoryConfig>& memory_config,
+    std::optional<const DataType> dtype, const std::optional<const MatmulProgramConfig>& program_config,
+    const std::optional<const std::variant<std::string, unary::UnaryWithParam>>& activation,
+    std::optional<const ComputeKernelConfig> compute_kernel_config, std::optional<const CoreGrid> core_grid,
+    const std::optional<const Tile>&, std::optional<Tensor> optional_output_tensor,
+    const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>&, const std::optional<SubDeviceId>&,
+    const PrefetcherPipes&) {
+    OpScope scope("ttnn.matmul");
+    return multiply_tensors(
+        "ttnn.matmul", a, b, std::nullopt,
+        {transpose_a, transpose_b, plain(memory_config), plain(dtype), plain(program_config), step_of(activation),
+         plain(compute_kernel_config), plain(core_grid), std::move(optional_output_tensor)});
 }
 
-Tensor linear(const Tensor& a, const Tensor& b, const std::optional<const Tensor>& bias, bool transpose_a, bool transpose_b, const std::optional<const MemoryConfig>& memory_config,
-              std::optional<const DataType> dtype, const std::optional<const MatmulProgramConfig>& program_config,
-              const std::optional<const std::variant<std::string, unary::UnaryWithParam>>& activation, std::optional<const ComputeKernelConfig> compute_kernel_config,
-              std::optional<const CoreGrid> core_grid, const std::optional<const Tile>&, std::optional<Tensor> optional_output_tensor,
-              const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>&, const std::optional<SubDeviceId>&, const PrefetcherPipes&,
-              std::optional<uint32_t> in0_column_offset) {
-  OpScope scope("ttnn.linear");
-  SHIM_SUPPORTED(!in0_column_offset, "in0_column_offset is not supported; slice input_tensor_a instead");
-  return multiply_tensors("ttnn.linear", a, b, plain(bias),
-                          {transpose_a, transpose_b, plain(memory_config), plain(dtype), plain(program_config), step_of(activation), plain(compute_kernel_config), plain(core_grid),
-                           std::move(optional_output_tensor)});
+Tensor linear(
+    const Tensor& a, const Tensor& b, const std::optional<const Tensor>& bias, bool transpose_a, bool transpose_b,
+    const std::optional<const MemoryConfig>& memory_config, std::optional<const DataType> dtype,
+    const std::optional<const MatmulProgramConfig>& program_config,
+    const std::optional<const std::variant<std::string, unary::UnaryWithParam>>& activation,
+    std::optional<const ComputeKernelConfig> compute_kernel_config, std::optional<const CoreGrid> core_grid,
+    const std::optional<const Tile>&, std::optional<Tensor> optional_output_tensor,
+    const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>&, const std::optional<SubDeviceId>&, const PrefetcherPipes&,
+    std::optional<uint32_t> in0_column_offset) {
+    OpScope scope("ttnn.linear");
+    SHIM_SUPPORTED(!in0_column_offset, "in0_column_offset is not supported; slice input_tensor_a instead");
+    return multiply_tensors(
+        "ttnn.linear", a, b, plain(bias),
+        {transpose_a, transpose_b, plain(memory_config), plain(dtype), plain(program_config), step_of(activation),
+         plain(compute_kernel_config), plain(core_grid), std::move(optional_output_tensor)});
 }
 
-Tensor addmm(const Tensor& input, const Tensor& mat1, const Tensor& mat2, float alpha, float beta, const std::optional<const MemoryConfig>& memory_config,
-             std::optional<const DataType> dtype, const std::optional<const MatmulProgramConfig>& program_config, std::optional<const ComputeKernelConfig> compute_kernel_config,
-             std::optional<const CoreGrid> core_grid, const std::optional<const Tile>&, std::optional<Tensor> optional_output_tensor) {
-  OpScope scope("ttnn.addmm");
-  const auto memory = plain(memory_config);
-  Tensor result = multiply_tensors("ttnn.addmm", mat1, mat2, std::nullopt,
-                                   {false, false, memory, plain(dtype), plain(program_config), std::nullopt, plain(compute_kernel_config), plain(core_grid), std::nullopt});
-  if (alpha != 1.0F) result = binary_op("ttnn.addmm", result, Scalar(alpha), BinaryOpType::MUL, {.memory_config = memory});
-  if (beta == 0.0F) return result;
-  const Tensor added = beta == 1.0F ? input : binary_op("ttnn.addmm", input, Scalar(beta), BinaryOpType::MUL, {.memory_config = memory});
-  return binary_op("ttnn.addmm", result, added, BinaryOpType::ADD, {.memory_config = memory, .output = std::move(optional_output_tensor)});
+Tensor addmm(
+    const Tensor& input, const Tensor& mat1, const Tensor& mat2, float alpha, float beta,
+    const std::optional<const MemoryConfig>& memory_config, std::optional<const DataType> dtype,
+    const std::optional<const MatmulProgramConfig>& program_config, std::optional<const ComputeKernelConfig> compute_kernel_config,
+    std::optional<const CoreGrid> core_grid, const std::optional<const Tile>&, std::optional<Tensor> optional_output_tensor) {
+    OpScope scope("ttnn.addmm");
+    const auto memory = plain(memory_config);
+    Tensor result = multiply_tensors(
+        "ttnn.addmm", mat1, mat2, std::nullopt,
+        {false, false, memory, plain(dtype), plain(program_config), std::nullopt, plain(compute_kernel_config), plain(core_grid),
+         std::nullopt});
+    if (alpha != 1.0F) result = binary_op("ttnn.addmm", result, Scalar(alpha), BinaryOpType::MUL, {.memory_config = memory});
+    if (beta == 0.0F) return result;
+    const Tensor added = beta == 1.0F ? input : binary_op("ttnn.addmm", input, Scalar(beta), BinaryOpType::MUL, {.memory_config = memory});
+    return binary_op(
+        "ttnn.addmm", result, added, BinaryOpType::ADD, {.memory_config = memory, .output = std::move(optional_output_tensor)});
 }
 
 }  // namespace ttnn::operations::matmul
@@ -329,16 +383,17 @@ Tensor addmm(const Tensor& input, const Tensor& mat1, const Tensor& mat2, float 
 namespace ttnn {
 
 Tensor outer(const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>& memory_config) {
-  OpScope scope("ttnn.outer");
-  auto length = [](const Tensor& tensor, const char* name) {
-    const auto volume = static_cast<uint32_t>(tensor.logical_volume());
-    const bool vector = std::any_of(tensor.logical_shape().begin(), tensor.logical_shape().end(), [&](uint32_t extent) { return extent == volume; });
-    SHIM_CHECK(vector, "{}: expected one dimension larger than 1, got shape {}", name, tensor.logical_shape());
-    return volume;
-  };
-  const Tensor column = reshape(a, Shape({1, 1, length(a, "input_tensor_a"), 1}));
-  const Tensor row = reshape(b, Shape({1, 1, 1, length(b, "input_tensor_b")}));
-  return multiply_tensors("ttnn.outer", column, row, std::nullopt, {.memory_config = memory_config});
+    OpScope scope("ttnn.outer");
+    auto length = [](const Tensor& tensor, const char* name) {
+        const auto volume = static_cast<uint32_t>(tensor.logical_volume());
+        const bool vector =
+            std::any_of(tensor.logical_shape().begin(), tensor.logical_shape().end(), [&](uint32_t extent) { return extent == volume; });
+        SHIM_CHECK(vector, "{}: expected one dimension larger than 1, got shape {}", name, tensor.logical_shape());
+        return volume;
+    };
+    const Tensor column = reshape(a, Shape({1, 1, length(a, "input_tensor_a"), 1}));
+    const Tensor row = reshape(b, Shape({1, 1, 1, length(b, "input_tensor_b")}));
+    return multiply_tensors("ttnn.outer", column, row, std::nullopt, {.memory_config = memory_config});
 }
 
 }  // namespace ttnn
@@ -348,80 +403,105 @@ Tensor outer(const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>
 namespace {
 
 std::optional<MatmulProgramConfig> parse_program_config(const Call& c) {
-  const auto record = c.record("program_config");
-  if (!record) return std::nullopt;
-  namespace mm = ttnn::operations::matmul;
-  auto size = [&](const char* name, int64_t otherwise) {
-    const int64_t value = record->integer(name, otherwise);
-    SHIM_CHECK(value >= 0, "program_config.{}: expected 0 or more, got {}", name, value);
-    return static_cast<size_t>(value);
-  };
-  std::optional<ttnn::operations::unary::UnaryWithParam> activation;
-  if (const Attr* attr = record->find("fused_activation")) {
-    if (const auto step = parse_unary_step(*attr)) activation.emplace(*step);
-  }
-  const auto grid = record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8));
-  if (record->type == "MatmulMultiCoreProgramConfig") return mm::MatmulMultiCoreProgramConfig{};
-  if (record->type == "MatmulMultiCoreReuseProgramConfig") {
-    return mm::MatmulMultiCoreReuseProgramConfig{grid, size("in0_block_w", 1), size("out_subblock_h", 1), size("out_subblock_w", 1), size("per_core_M", 1), size("per_core_N", 1)};
-  }
-  if (record->type == "MatmulMultiCoreReuseMultiCastProgramConfig") {
-    return mm::MatmulMultiCoreReuseMultiCastProgramConfig{grid, size("in0_block_w", 1), size("out_subblock_h", 1), size("out_subblock_w", 1), size("out_block_h", 0), size("out_block_w", 0),
-                                                          size("per_core_M", 1), size("per_core_N", 1), record->boolean("transpose_mcast", false), activation, record->boolean("fuse_batch", true)};
-  }
-  if (record->type == "MatmulMultiCoreReuseMultiCast1DProgramConfig") {
-    mm::MatmulMultiCoreReuseMultiCast1DProgramConfig config;
-    config.compute_with_storage_grid_size = grid;
-    config.in0_block_w = size("in0_block_w", 1);
-    config.out_subblock_h = size("out_subblock_h", 1);
-    config.out_subblock_w = size("out_subblock_w", 1);
-    config.out_block_h = size("out_block_h", 0);
-    config.out_block_w = size("out_block_w", 0);
-    config.per_core_M = size("per_core_M", 1);
-    config.per_core_N = size("per_core_N", 1);
-    config.fuse_batch = record->boolean("fuse_batch", true);
-    config.fused_activation = activation;
-    config.mcast_in0 = record->boolean("mcast_in0", true);
-    return config;
-  }
-  if (record->type == "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig") {
-    return mm::MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig{size("in0_block_w", 1), size("per_core_M", 1), size("per_core_N", 1), activation, size("num_workers_per_dram_bank", 1)};
-  }
-  if (record->type == "MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig") {
-    return mm::MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig{size("in0_block_w", 1), size("per_core_M", 1), size("per_core_N", 1), activation};
-  }
-  fail(ErrorCode::InvalidArgument, text("program_config: {} is not a matmul program config", record->type));
+    const auto record = c.record("program_config");
+    if (!record) return std::nullopt;
+    namespace mm = ttnn::operations::matmul;
+    auto size = [&](const char* name, int64_t otherwise) {
+        const int64_t value = record->integer(name, otherwise);
+        SHIM_CHECK(value >= 0, "program_config.{}: expected 0 or more, got {}", name, value);
+        return static_cast<size_t>(value);
+    };
+    std::optional<ttnn::operations::unary::UnaryWithParam> activation;
+    if (const Attr* attr = record->find("fused_activation")) {
+        if (const auto step = parse_unary_step(*attr)) activation.emplace(*step);
+    }
+    const auto grid = record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8));
+    if (record->type == "MatmulMultiCoreProgramConfig") return mm::MatmulMultiCoreProgramConfig{};
+    if (record->type == "MatmulMultiCoreReuseProgramConfig") {
+        return mm::MatmulMultiCoreReuseProgramConfig{grid,
+                                                     size("in0_block_w", 1),
+                                                     size("out_subblock_h", 1),
+                                                     size("out_subblock_w", 1),
+                                                     size("per_core_M", 1),
+                                                     size("per_core_N", 1)};
+    }
+    if (record->type == "MatmulMultiCoreReuseMultiCastProgramConfig") {
+        return mm::MatmulMultiCoreReuseMultiCastProgramConfig{
+            grid,
+            size("in0_block_w", 1),
+            size("out_subblock_h", 1),
+            size("out_subblock_w", 1),
+            size("out_block_h", 0),
+            size("out_block_w", 0),
+            size("per_core_M", 1),
+            size("per_core_N", 1),
+            record->boolean("transpose_mcast", false),
+            activation,
+            record->boolean("fuse_batch", true)};
+    }
+    if (record->type == "MatmulMultiCoreReuseMultiCast1DProgramConfig") {
+        mm::MatmulMultiCoreReuseMultiCast1DProgramConfig config;
+        config.compute_with_storage_grid_size = grid;
+        config.in0_block_w = size("in0_block_w", 1);
+        config.out_subblock_h = size("out_subblock_h", 1);
+        config.out_subblock_w = size("out_subblock_w", 1);
+        config.out_block_h = size("out_block_h", 0);
+        config.out_block_w = size("out_block_w", 0);
+        config.per_core_M = size("per_core_M", 1);
+        config.per_core_N = size("per_core_N", 1);
+        config.fuse_batch = record->boolean("fuse_batch", true);
+        config.fused_activation = activation;
+        config.mcast_in0 = record->boolean("mcast_in0", true);
+        return config;
+    }
+    if (record->type == "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig") {
+        return mm::MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig{
+            size("in0_block_w", 1), size("per_core_M", 1), size("per_core_N", 1), activation, size("num_workers_per_dram_bank", 1)};
+    }
+    if (record->type == "MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig") {
+        return mm::MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig{
+            size("in0_block_w", 1), size("per_core_M", 1), size("per_core_N", 1), activation};
+    }
+    fail(ErrorCode::InvalidArgument, text("program_config: {} is not a matmul program config", record->type));
 }
 
 Options options_of(const Call& c) {
-  Options options;
-  options.transpose_a = c.boolean("transpose_a", false);
-  options.transpose_b = c.boolean("transpose_b", false);
-  options.memory_config = c.memory_config("memory_config");
-  options.dtype = c.dtype("dtype");
-  options.program_config = parse_program_config(c);
-  if (const Attr* attr = c.find("activation")) options.activation = parse_unary_step(*attr);
-  options.compute = c.compute_config("compute_kernel_config");
-  options.core_grid = c.core_grid("core_grid");
-  options.output = c.optional_tensor("optional_output_tensor");
-  return options;
+    Options options;
+    options.transpose_a = c.boolean("transpose_a", false);
+    options.transpose_b = c.boolean("transpose_b", false);
+    options.memory_config = c.memory_config("memory_config");
+    options.dtype = c.dtype("dtype");
+    options.program_config = parse_program_config(c);
+    if (const Attr* attr = c.find("activation")) options.activation = parse_unary_step(*attr);
+    options.compute = c.compute_config("compute_kernel_config");
+    options.core_grid = c.core_grid("core_grid");
+    options.output = c.optional_tensor("optional_output_tensor");
+    return options;
 }
 
 }  // namespace
 
 SHIM_OP("ttnn.matmul", [](const Call& c) {
-  OpScope scope("ttnn.matmul");
-  return multiply_tensors("ttnn.matmul", c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), std::nullopt, options_of(c));
+    OpScope scope("ttnn.matmul");
+    return multiply_tensors("ttnn.matmul", c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), std::nullopt, options_of(c));
 });
 SHIM_OP("ttnn.linear", [](const Call& c) {
-  OpScope scope("ttnn.linear");
-  SHIM_SUPPORTED(!c.has("in0_column_offset"), "in0_column_offset is not supported; slice input_tensor_a instead");
-  return multiply_tensors("ttnn.linear", c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.optional_tensor("bias"), options_of(c));
+    OpScope scope("ttnn.linear");
+    SHIM_SUPPORTED(!c.has("in0_column_offset"), "in0_column_offset is not supported; slice input_tensor_a instead");
+    return multiply_tensors(
+        "ttnn.linear", c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.optional_tensor("bias"), options_of(c));
 });
 SHIM_OP("ttnn.addmm", [](const Call& c) {
-  const Options o = options_of(c);
-  auto constant = [](const auto& value) { using T = std::decay_t<decltype(*value)>; return value ? std::optional<const T>(*value) : std::nullopt; };
-  return ttnn::addmm(c.tensor("input_tensor"), c.tensor("mat1_tensor"), c.tensor("mat2_tensor"), c.f32("alpha", 1), c.f32("beta", 1), constant(o.memory_config), constant(o.dtype),
-                     constant(o.program_config), constant(o.compute), constant(o.core_grid), std::nullopt, o.output);
+    const Options o = options_of(c);
+    auto constant = [](const auto& value) {
+        using T = std::decay_t<decltype(*value)>;
+        return value ? std::optional<const T>(*value) : std::nullopt;
+    };
+    return ttnn::addmm(
+        c.tensor("input_tensor"), c.tensor("mat1_tensor"), c.tensor("mat2_tensor"), c.f32("alpha", 1), c.f32("beta", 1),
+        constant(o.memory_config), constant(o.dtype), constant(o.program_config), constant(o.compute), constant(o.core_grid), std::nullopt,
+        o.output);
 });
-SHIM_OP("ttnn.outer", [](const Call& c) { return ttnn::outer(c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.memory_config("memory_config")); });
+SHIM_OP("ttnn.outer", [](const Call& c) {
+    return ttnn::outer(c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.memory_config("memory_config"));
+});

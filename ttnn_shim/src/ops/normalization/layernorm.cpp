@@ -14,109 +14,135 @@ using OptionalConst = std::optional<const Tensor>;
 
 /// Weight or bias: TILE with the input's width, or ROW_MAJOR in rows of 32.
 void check_vector(const OptionalConst& tensor, const char* name, uint32_t width) {
-  if (!tensor) return;
-  check_device_tensor(*tensor, name);
-  const Shape& shape = tensor->logical_shape();
-  SHIM_CHECK(is_floating_point(tensor->dtype()) && tensor->dtype() != DataType::BFLOAT4_B, "{}: expected BFLOAT16, BFLOAT8_B or FLOAT32, got {}", name, tensor->dtype());
-  SHIM_CHECK(tensor->logical_volume() == width, "{}: expected {} values (the input's last dimension), got shape {}", name, width, shape);
-  if (tensor->layout() == Layout::TILE) {
-    SHIM_CHECK(shape.rank() >= 1 && shape[-1] == width, "{}: expected a last dimension of {}, got shape {}", name, width, shape);
-  } else {
-    SHIM_CHECK(shape.rank() >= 2 && shape[-1] == 32, "{}: in ROW_MAJOR layout expected rows of 32 values ([.., {}, 32]), got shape {}; or give it in TILE layout", name, width / 32, shape);
-  }
+    if (!tensor) return;
+    check_device_tensor(*tensor, name);
+    const Shape& shape = tensor->logical_shape();
+    SHIM_CHECK(
+        is_floating_point(tensor->dtype()) && tensor->dtype() != DataType::BFLOAT4_B, "{}: expected BFLOAT16, BFLOAT8_B or FLOAT32, got {}",
+        name, tensor->dtype());
+    SHIM_CHECK(tensor->logical_volume() == width, "{}: expected {} values (the input's last dimension), got shape {}", name, width, shape);
+    if (tensor->layout() == Layout::TILE) {
+        SHIM_CHECK(shape.rank() >= 1 && shape[-1] == width, "{}: expected a last dimension of {}, got shape {}", name, width, shape);
+    } else {
+        SHIM_CHECK(
+            shape.rank() >= 2 && shape[-1] == 32,
+            "{}: in ROW_MAJOR layout expected rows of 32 values ([.., {}, 32]), got shape {}; or give it in TILE layout", name, width / 32,
+            shape);
+    }
 }
 
-Tensor normalize(const char* op_name, bool rms, const Tensor& input, float epsilon, const OptionalConst& weight, const OptionalConst& bias, const OptionalConst& residual,
-                 const std::optional<MemoryConfig>& memory_config, const std::optional<const ttnn::prim::LayerNormProgramConfig>& program_config,
-                 const std::optional<const ttnn::ComputeKernelConfig>& compute) {
-  OpScope scope(op_name);
-  check_device_tensor(input, "input_tensor");
-  SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
-  const Shape& shape = input.logical_shape();
-  SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
-  SHIM_CHECK(input.memory_config().memory_layout() != TensorMemoryLayout::HEIGHT_SHARDED, "input_tensor: height sharded inputs are not supported");
-  const uint32_t width = shape[-1];
-  check_vector(weight, "weight", width);
-  check_vector(bias, "bias", width);
-  std::vector<Tensor> inputs = {input};
-  if (residual) {
-    check_device_tensor(*residual, "residual_input_tensor", input.layout());
-    SHIM_CHECK(residual->memory_config().is_sharded() || !input.memory_config().is_sharded(), "residual_input_tensor: expected sharded memory as the input's, got {}", residual->memory_config());
-    SHIM_CHECK(residual->logical_shape() == shape, "residual_input_tensor: expected shape {}, got {}", shape, residual->logical_shape());
-    inputs.push_back(*residual);
-  }
-  if (weight) inputs.push_back(*weight);
-  if (bias) inputs.push_back(*bias);
-  Program program{.op = "layernorm", .attrs = {{"rms", rms}, {"residual", residual.has_value()}, {"weight", weight.has_value()}, {"bias", bias.has_value()}}, .name = "LayerNormDeviceOperation"};
-  program.compute = ttnn::init_device_compute_kernel_config(device_of(input)->arch(), compute, ttnn::MathFidelity::HiFi4, true, input.dtype() == DataType::FLOAT32);
-  std::vector<OptionalTensor> preallocated(1);
-  if (program_config) {
-    if (const auto* sharded = std::get_if<ttnn::prim::LayerNormShardedMultiCoreProgramConfig>(&*program_config)) {
-      SHIM_CHECK(input.memory_config().is_sharded(), "program_config: LayerNormShardedMultiCoreProgramConfig expects a sharded input_tensor");
-      program.attrs["block_h"] = static_cast<int64_t>(sharded->block_h);
-      program.attrs["block_w"] = static_cast<int64_t>(sharded->block_w);
-      program.attrs["subblock_w"] = static_cast<int64_t>(sharded->subblock_w);
-      if (sharded->inplace) preallocated[0] = input;
+Tensor normalize(
+    const char* op_name, bool rms, const Tensor& input, float epsilon, const OptionalConst& weight, const OptionalConst& bias,
+    const OptionalConst& residual, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<const ttnn::prim::LayerNormProgramConfig>& program_config,
+    const std::optional<const ttnn::ComputeKernelConfig>& compute) {
+    OpScope scope(op_name);
+    check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    const Shape& shape = input.logical_shape();
+    SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
+    SHIM_CHECK(
+        input.memory_config().memory_layout() != TensorMemoryLayout::HEIGHT_SHARDED,
+        "input_tensor: height sharded inputs are not supported");
+    const uint32_t width = shape[-1];
+    check_vector(weight, "weight", width);
+    check_vector(bias, "bias", width);
+    std::vector<Tensor> inputs = {input};
+    if (residual) {
+        check_device_tensor(*residual, "residual_input_tensor", input.layout());
+        SHIM_CHECK(
+            residual->memory_config().is_sharded() || !input.memory_config().is_sharded(),
+            "residual_input_tensor: expected sharded memory as the input's, got {}", residual->memory_config());
+        SHIM_CHECK(
+            residual->logical_shape() == shape, "residual_input_tensor: expected shape {}, got {}", shape, residual->logical_shape());
+        inputs.push_back(*residual);
     }
-  }
-  return launch(program, inputs, {spec_like(input, std::nullopt, preallocated[0] ? std::nullopt : memory_config)},
-                [&](std::span<const Tensor> outputs) {
-                  const auto& kernel = kernels::kernel_set();
-                  std::optional<F32Values> gamma, beta;
-                  if (weight) gamma.emplace(*weight);
-                  if (bias) beta.emplace(*bias);
-                  const float* w = gamma ? gamma->data() : nullptr;
-                  const float* b = beta ? beta->data() : nullptr;
-                  const std::byte* added = residual ? raw_data(*residual) : nullptr;
-                  const size_t added_bytes = residual ? stored_bytes(residual->dtype()) : 0;
-                  for_each_row(input, outputs[0], width, [&](size_t index, float* row) {
-                    if (added != nullptr) {
-                      thread_local std::vector<float> other;
-                      other.resize(width);
-                      load_f32(residual->dtype(), added + index * width * added_bytes, other.data(), width);
-                      kernel.axpy_row(other.data(), row, width, 1.0F);
-                    }
-                    const float mean = rms ? 0.0F : kernel.sum_row(row, width, 0.0F) / static_cast<float>(width);
-                    const float variance = kernel.sum_squares_row(row, width, mean) / static_cast<float>(width);
-                    kernel.normalize_row(row, row, width, mean, 1.0F / std::sqrt(variance + epsilon), w, b);
-                  });
-                },
-                preallocated)[0];
+    if (weight) inputs.push_back(*weight);
+    if (bias) inputs.push_back(*bias);
+    Program program{
+        .op = "layernorm",
+        .attrs = {{"rms", rms}, {"residual", residual.has_value()}, {"weight", weight.has_value()}, {"bias", bias.has_value()}},
+        .name = "LayerNormDeviceOperation"};
+    program.compute = ttnn::init_device_compute_kernel_config(
+        device_of(input)->arch(), compute, ttnn::MathFidelity::HiFi4, true, input.dtype() == DataType::FLOAT32);
+    std::vector<OptionalTensor> preallocated(1);
+    if (program_config) {
+        if (const auto* sharded = std::get_if<ttnn::prim::LayerNormShardedMultiCoreProgramConfig>(&*program_config)) {
+            SHIM_CHECK(
+                input.memory_config().is_sharded(),
+                "program_config: LayerNormShardedMultiCoreProgramConfig expects a sharded input_tensor");
+            program.attrs["block_h"] = static_cast<int64_t>(sharded->block_h);
+            program.attrs["block_w"] = static_cast<int64_t>(sharded->block_w);
+            program.attrs["subblock_w"] = static_cast<int64_t>(sharded->subblock_w);
+            if (sharded->inplace) preallocated[0] = input;
+        }
+    }
+    return launch(
+        program, inputs, {spec_like(input, std::nullopt, preallocated[0] ? std::nullopt : memory_config)},
+        [&](std::span<const Tensor> outputs) {
+            const auto& kernel = kernels::kernel_set();
+            std::optional<F32Values> gamma, beta;
+            if (weight) gamma.emplace(*weight);
+            if (bias) beta.emplace(*bias);
+            const float* w = gamma ? gamma->data() : nullptr;
+            const float* b = beta ? beta->data() : nullptr;
+            const std::byte* added = residual ? raw_data(*residual) : nullptr;
+            const size_t added_bytes = residual ? stored_bytes(residual->dtype()) : 0;
+            for_each_row(input, outputs[0], width, [&](size_t index, float* row) {
+                if (added != nullptr) {
+                    thread_local std::vector<float> other;
+                    other.resize(width);
+                    load_f32(residual->dtype(), added + index * width * added_bytes, other.data(), width);
+                    kernel.axpy_row(other.data(), row, width, 1.0F);
+                }
+                const float mean = rms ? 0.0F : kernel.sum_row(row, width, 0.0F) / static_cast<float>(width);
+                const float variance = kernel.sum_squares_row(row, width, mean) / static_cast<float>(width);
+                kernel.normalize_row(row, row, width, mean, 1.0F / std::sqrt(variance + epsilon), w, b);
+            });
+        },
+        preallocated)[0];
 }
 
 std::optional<const ttnn::prim::LayerNormProgramConfig> parse_config(const Call& c) {
-  const auto record = c.record("program_config");
-  if (!record || record->type == "LayerNormDefaultProgramConfig") return std::nullopt;
-  SHIM_CHECK(record->type == "LayerNormShardedMultiCoreProgramConfig", "program_config: {} is not a layer norm program config", record->type);
-  auto size = [&](const char* name) { return static_cast<size_t>(std::max<int64_t>(1, record->integer(name, 1))); };
-  return ttnn::prim::LayerNormProgramConfig(ttnn::prim::LayerNormShardedMultiCoreProgramConfig{
-      record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8)), size("subblock_w"), size("block_h"), size("block_w"), record->boolean("inplace", false)});
+    const auto record = c.record("program_config");
+    if (!record || record->type == "LayerNormDefaultProgramConfig") return std::nullopt;
+    SHIM_CHECK(
+        record->type == "LayerNormShardedMultiCoreProgramConfig", "program_config: {} is not a layer norm program config", record->type);
+    auto size = [&](const char* name) { return static_cast<size_t>(std::max<int64_t>(1, record->integer(name, 1))); };
+    return ttnn::prim::LayerNormProgramConfig(ttnn::prim::LayerNormShardedMultiCoreProgramConfig{
+        record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8)), size("subblock_w"), size("block_h"),
+        size("block_w"), record->boolean("inplace", false)});
 }
 
 OptionalConst optional_const(const Call& c, const char* name) {
-  auto tensor = c.optional_tensor(name);
-  return tensor ? OptionalConst(*tensor) : std::nullopt;
+    auto tensor = c.optional_tensor(name);
+    return tensor ? OptionalConst(*tensor) : std::nullopt;
 }
 
 Tensor call_norm(const char* op_name, bool rms, const Call& c) {
-  OpScope scope(op_name);
-  std::optional<const ttnn::ComputeKernelConfig> compute;
-  if (const auto given = c.compute_config("compute_kernel_config")) compute.emplace(*given);
-  return normalize(op_name, rms, c.tensor("input_tensor"), c.f32("epsilon", 1e-12F), optional_const(c, "weight"), optional_const(c, "bias"), optional_const(c, "residual_input_tensor"),
-                   c.memory_config("memory_config"), parse_config(c), compute);
+    OpScope scope(op_name);
+    std::optional<const ttnn::ComputeKernelConfig> compute;
+    if (const auto given = c.compute_config("compute_kernel_config")) compute.emplace(*given);
+    return normalize(
+        op_name, rms, c.tensor("input_tensor"), c.f32("epsilon", 1e-12F), optional_const(c, "weight"), optional_const(c, "bias"),
+        optional_const(c, "residual_input_tensor"), c.memory_config("memory_config"), parse_config(c), compute);
 }
 
 }  // namespace
 
 namespace ttnn {
 
-Tensor layer_norm(const Tensor& input, float epsilon, const OptionalConst& weight, const OptionalConst& bias, const OptionalConst& residual, const std::optional<MemoryConfig>& memory_config,
-                  const std::optional<const prim::LayerNormProgramConfig>& program_config, std::optional<const ComputeKernelConfig> compute, const OptionalConst&) {
-  return normalize("ttnn.layer_norm", false, input, epsilon, weight, bias, residual, memory_config, program_config, compute);
+Tensor layer_norm(
+    const Tensor& input, float epsilon, const OptionalConst& weight, const OptionalConst& bias, const OptionalConst& residual,
+    const std::optional<MemoryConfig>& memory_config, const std::optional<const prim::LayerNormProgramConfig>& program_config,
+    std::optional<const ComputeKernelConfig> compute, const OptionalConst&) {
+    return normalize("ttnn.layer_norm", false, input, epsilon, weight, bias, residual, memory_config, program_config, compute);
 }
-Tensor rms_norm(const Tensor& input, float epsilon, const OptionalConst& weight, const OptionalConst& bias, const OptionalConst& residual, const std::optional<MemoryConfig>& memory_config,
-                const std::optional<const prim::LayerNormProgramConfig>& program_config, std::optional<const ComputeKernelConfig> compute) {
-  return normalize("ttnn.rms_norm", true, input, epsilon, weight, bias, residual, memory_config, program_config, compute);
+Tensor rms_norm(
+    const Tensor& input, float epsilon, const OptionalConst& weight, const OptionalConst& bias, const OptionalConst& residual,
+    const std::optional<MemoryConfig>& memory_config, const std::optional<const prim::LayerNormProgramConfig>& program_config,
+    std::optional<const ComputeKernelConfig> compute) {
+    return normalize("ttnn.rms_norm", true, input, epsilon, weight, bias, residual, memory_config, program_config, compute);
 }
 
 }  // namespace ttnn

@@ -15,164 +15,208 @@ using OptionalConst = std::optional<const Tensor>;
 using OptionalCompute = std::optional<const ttnn::ComputeKernelConfig>;
 
 struct Softmax {
-  int dim = -1;
-  std::optional<float> scale = std::nullopt;
-  OptionalConst mask = std::nullopt;
-  bool causal = false;
-  bool stable = true;
-  bool in_place = false;
-  std::optional<MemoryConfig> memory_config = std::nullopt;
-  OptionalCompute compute = std::nullopt;
+    int dim = -1;
+    std::optional<float> scale = std::nullopt;
+    OptionalConst mask = std::nullopt;
+    bool causal = false;
+    bool stable = true;
+    bool in_place = false;
+    std::optional<MemoryConfig> memory_config = std::nullopt;
+    OptionalCompute compute = std::nullopt;
 };
 
 /// Softmax along a dimension that is not the last: columns are gathered into rows, 16 at a time.
 void softmax_columns(const Tensor& input, const Tensor& output, size_t size, size_t inner, bool stable) {
-  constexpr size_t GROUP = 16;
-  const F32Values values(input);
-  std::byte* target = mutable_raw_data(output);
-  const size_t groups = (inner + GROUP - 1) / GROUP, outer = size * inner == 0 ? 0 : values.size() / (size * inner);
-  const auto& kernel = kernels::kernel_set();
-  parallel_for(outer * groups, std::max<size_t>(1, 1024 / std::max<size_t>(1, size)), [&](size_t begin, size_t end) {
-    std::vector<float> rows(GROUP * size), line(GROUP);
-    for (size_t index = begin; index < end; ++index) {
-      const size_t first = index % groups * GROUP, count = std::min(GROUP, inner - first);
-      const size_t base = index / groups * size * inner + first;
-      for (size_t i = 0; i < size; ++i) {
-        for (size_t g = 0; g < count; ++g) rows[g * size + i] = values[base + i * inner + g];
-      }
-      for (size_t g = 0; g < count; ++g) kernel.softmax_row(&rows[g * size], &rows[g * size], size, stable);
-      for (size_t i = 0; i < size; ++i) {
-        for (size_t g = 0; g < count; ++g) line[g] = rows[g * size + i];
-        store_f32(output.dtype(), line.data(), target + (base + i * inner) * stored_bytes(output.dtype()), count);
-      }
-    }
-  });
+    constexpr size_t GROUP = 16;
+    const F32Values values(input);
+    std::byte* target = mutable_raw_data(output);
+    const size_t groups = (inner + GROUP - 1) / GROUP, outer = size * inner == 0 ? 0 : values.size() / (size * inner);
+    const auto& kernel = kernels::kernel_set();
+    parallel_for(outer * groups, std::max<size_t>(1, 1024 / std::max<size_t>(1, size)), [&](size_t begin, size_t end) {
+        std::vector<float> rows(GROUP * size), line(GROUP);
+        for (size_t index = begin; index < end; ++index) {
+            const size_t first = index % groups * GROUP, count = std::min(GROUP, inner - first);
+            const size_t base = index / groups * size * inner + first;
+            for (size_t i = 0; i < size; ++i) {
+                for (size_t g = 0; g < count; ++g) rows[g * size + i] = values[base + i * inner + g];
+            }
+            for (size_t g = 0; g < count; ++g) kernel.softmax_row(&rows[g * size], &rows[g * size], size, stable);
+            for (size_t i = 0; i < size; ++i) {
+                for (size_t g = 0; g < count; ++g) line[g] = rows[g * size + i];
+                store_f32(output.dtype(), line.data(), target + (base + i * inner) * stored_bytes(output.dtype()), count);
+            }
+        }
+    });
 }
 
 Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
-  OpScope scope(op_name);
-  check_device_tensor(input, "input_tensor", Layout::TILE);
-  SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
-  const Shape& shape = input.logical_shape();
-  SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
-  const uint32_t dim = normalize_dim(o.dim, shape.rank());
-  std::vector<Tensor> inputs = {input};
-  if (o.mask) {
-    check_device_tensor(*o.mask, "mask");
-    SHIM_CHECK(is_floating_point(o.mask->dtype()), "mask: expected a floating point dtype, got {}", o.mask->dtype());
-    SHIM_CHECK(broadcast_shapes(o.mask->logical_shape(), shape) == shape, "mask: shape {} does not broadcast to {}", o.mask->logical_shape(), shape);
-    inputs.push_back(*o.mask);
-  }
-  Program program{.op = "softmax", .attrs = {{"dim", int64_t{dim} - static_cast<int64_t>(shape.rank())}, {"numeric_stable", o.stable}, {"inplace", o.in_place}, {"mask", o.mask.has_value()}},
-                  .name = "SoftmaxDeviceOperation"};
-  program.compute = ttnn::init_device_compute_kernel_config(device_of(input)->arch(), o.compute, ttnn::MathFidelity::HiFi4, true, input.dtype() == DataType::FLOAT32);
-  std::vector<OptionalTensor> preallocated(1);
-  if (o.in_place) preallocated[0] = input;
-  return launch(program, inputs, {spec_like(input, std::nullopt, o.memory_config)},
-                [&](std::span<const Tensor> outputs) {
-                  const auto& kernel = kernels::kernel_set();
-                  const size_t size = shape[static_cast<int32_t>(dim)];
-                  size_t inner = 1;
-                  for (size_t i = dim + 1; i < shape.rank(); ++i) inner *= shape[static_cast<int32_t>(i)];
-                  if (inner != 1) return softmax_columns(input, outputs[0], size, inner, o.stable);
-                  std::optional<BlockReader<float>> mask;
-                  if (o.mask) mask.emplace(*o.mask, shape);
-                  const size_t rows = shape.rank() >= 2 ? shape[-2] : 1;
-                  for_each_row(input, outputs[0], size, [&](size_t index, float* row) {
-                    if (o.scale) kernel.scale_row(row, size, *o.scale);
-                    if (mask) {
-                      thread_local std::vector<float> scratch;
-                      scratch.resize(size);
-                      kernel.axpy_row(mask->read(index * size, size, scratch.data()), row, size, 1.0F);
-                    }
-                    if (o.causal && !mask) {
-                      for (size_t i = index % rows + 1; i < size; ++i) row[i] = -INFINITY;
-                    }
-                    kernel.softmax_row(row, row, size, o.stable);
-                  });
-                },
-                preallocated)[0];
+    OpScope scope(op_name);
+    check_device_tensor(input, "input_tensor", Layout::TILE);
+    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    const Shape& shape = input.logical_shape();
+    SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
+    const uint32_t dim = normalize_dim(o.dim, shape.rank());
+    std::vector<Tensor> inputs = {input};
+    if (o.mask) {
+        check_device_tensor(*o.mask, "mask");
+        SHIM_CHECK(is_floating_point(o.mask->dtype()), "mask: expected a floating point dtype, got {}", o.mask->dtype());
+        SHIM_CHECK(
+            broadcast_shapes(o.mask->logical_shape(), shape) == shape, "mask: shape {} does not broadcast to {}", o.mask->logical_shape(),
+            shape);
+        inputs.push_back(*o.mask);
+    }
+    Program program{
+        .op = "softmax",
+        .attrs =
+            {{"dim", int64_t{dim} - static_cast<int64_t>(shape.rank())},
+             {"numeric_stable", o.stable},
+             {"inplace", o.in_place},
+             {"mask", o.mask.has_value()}},
+        .name = "SoftmaxDeviceOperation"};
+    program.compute = ttnn::init_device_compute_kernel_config(
+        device_of(input)->arch(), o.compute, ttnn::MathFidelity::HiFi4, true, input.dtype() == DataType::FLOAT32);
+    std::vector<OptionalTensor> preallocated(1);
+    if (o.in_place) preallocated[0] = input;
+    return launch(
+        program, inputs, {spec_like(input, std::nullopt, o.memory_config)},
+        [&](std::span<const Tensor> outputs) {
+            const auto& kernel = kernels::kernel_set();
+            const size_t size = shape[static_cast<int32_t>(dim)];
+            size_t inner = 1;
+            for (size_t i = dim + 1; i < shape.rank(); ++i) inner *= shape[static_cast<int32_t>(i)];
+            if (inner != 1) return softmax_columns(input, outputs[0], size, inner, o.stable);
+            std::optional<BlockReader<float>> mask;
+            if (o.mask) mask.emplace(*o.mask, shape);
+            const size_t rows = shape.rank() >= 2 ? shape[-2] : 1;
+            for_each_row(input, outputs[0], size, [&](size_t index, float* row) {
+                if (o.scale) kernel.scale_row(row, size, *o.scale);
+                if (mask) {
+                    thread_local std::vector<float> scratch;
+                    scratch.resize(size);
+                    kernel.axpy_row(mask->read(index * size, size, scratch.data()), row, size, 1.0F);
+                }
+                if (o.causal && !mask) {
+                    for (size_t i = index % rows + 1; i < size; ++i) row[i] = -INFINITY;
+                }
+                kernel.softmax_row(row, row, size, o.stable);
+            });
+        },
+        preallocated)[0];
 }
 
 OptionalCompute compute_of(const Call& c) {
-  const auto given = c.compute_config("compute_kernel_config");
-  return given ? OptionalCompute(*given) : std::nullopt;
+    const auto given = c.compute_config("compute_kernel_config");
+    return given ? OptionalCompute(*given) : std::nullopt;
 }
 OptionalConst mask_of(const Call& c, const char* name) {
-  const auto tensor = c.optional_tensor(name);
-  return tensor ? OptionalConst(*tensor) : std::nullopt;
+    const auto tensor = c.optional_tensor(name);
+    return tensor ? OptionalConst(*tensor) : std::nullopt;
 }
 
 }  // namespace
 
 namespace ttnn {
 
-Tensor softmax(const Tensor& input, int dim, const std::optional<MemoryConfig>& memory_config, OptionalCompute compute, bool numeric_stable) {
-  return run_softmax("ttnn.softmax", input, {.dim = dim, .stable = numeric_stable, .memory_config = memory_config, .compute = compute});
+Tensor softmax(
+    const Tensor& input, int dim, const std::optional<MemoryConfig>& memory_config, OptionalCompute compute, bool numeric_stable) {
+    return run_softmax("ttnn.softmax", input, {.dim = dim, .stable = numeric_stable, .memory_config = memory_config, .compute = compute});
 }
 Tensor softmax_in_place(const Tensor& input, int dim, const SoftmaxProgramConfig&, OptionalCompute compute, bool numeric_stable) {
-  return run_softmax("ttnn.softmax_in_place", input, {.dim = dim, .stable = numeric_stable, .in_place = true, .compute = compute});
+    return run_softmax("ttnn.softmax_in_place", input, {.dim = dim, .stable = numeric_stable, .in_place = true, .compute = compute});
 }
-Tensor scale_mask_softmax(const Tensor& input, std::optional<float> scale, const OptionalConst& mask, const std::optional<MemoryConfig>& memory_config, bool is_causal_mask, OptionalCompute compute,
-                          bool numeric_stable) {
-  return run_softmax("ttnn.scale_mask_softmax", input,
-                     {.scale = scale, .mask = mask, .causal = is_causal_mask, .stable = numeric_stable, .memory_config = memory_config, .compute = compute});
+Tensor scale_mask_softmax(
+    const Tensor& input, std::optional<float> scale, const OptionalConst& mask, const std::optional<MemoryConfig>& memory_config,
+    bool is_causal_mask, OptionalCompute compute, bool numeric_stable) {
+    return run_softmax(
+        "ttnn.scale_mask_softmax", input,
+        {.scale = scale,
+         .mask = mask,
+         .causal = is_causal_mask,
+         .stable = numeric_stable,
+         .memory_config = memory_config,
+         .compute = compute});
 }
-Tensor scale_mask_softmax_in_place(const Tensor& input, std::optional<float> scale, const OptionalConst& mask, const SoftmaxProgramConfig&, bool is_causal_mask, OptionalCompute compute,
-                                   bool numeric_stable) {
-  return run_softmax("ttnn.scale_mask_softmax_in_place", input, {.scale = scale, .mask = mask, .causal = is_causal_mask, .stable = numeric_stable, .in_place = true, .compute = compute});
+Tensor scale_mask_softmax_in_place(
+    const Tensor& input, std::optional<float> scale, const OptionalConst& mask, const SoftmaxProgramConfig&, bool is_causal_mask,
+    OptionalCompute compute, bool numeric_stable) {
+    return run_softmax(
+        "ttnn.scale_mask_softmax_in_place", input,
+        {.scale = scale, .mask = mask, .causal = is_causal_mask, .stable = numeric_stable, .in_place = true, .compute = compute});
 }
-Tensor scale_causal_mask_hw_dims_softmax_in_place(const Tensor& input, std::optional<float> scale, const OptionalConst& mask, const SoftmaxProgramConfig&, OptionalCompute compute,
-                                                  bool numeric_stable) {
-  return run_softmax("ttnn.scale_causal_mask_hw_dims_softmax_in_place", input,
-                     {.scale = scale, .mask = mask, .causal = true, .stable = numeric_stable, .in_place = true, .compute = compute});
+Tensor scale_causal_mask_hw_dims_softmax_in_place(
+    const Tensor& input, std::optional<float> scale, const OptionalConst& mask, const SoftmaxProgramConfig&, OptionalCompute compute,
+    bool numeric_stable) {
+    return run_softmax(
+        "ttnn.scale_causal_mask_hw_dims_softmax_in_place", input,
+        {.scale = scale, .mask = mask, .causal = true, .stable = numeric_stable, .in_place = true, .compute = compute});
 }
 
 namespace transformer {
 
 namespace {
-Tensor attention(const char* name, Tensor& tensor, const std::optional<int>& head_size, const OptionalConst& mask, bool causal, bool in_place,
-                 const std::optional<MemoryConfig>& memory_config) {
-  std::optional<float> scale;
-  if (head_size) scale = 1.0F / std::sqrt(static_cast<float>(*head_size));
-  return run_softmax(name, tensor, {.scale = scale, .mask = mask, .causal = causal, .in_place = in_place, .memory_config = memory_config});
+Tensor attention(
+    const char* name, Tensor& tensor, const std::optional<int>& head_size, const OptionalConst& mask, bool causal, bool in_place,
+    const std::optional<MemoryConfig>& memory_config) {
+    std::optional<float> scale;
+    if (head_size) scale = 1.0F / std::sqrt(static_cast<float>(*head_size));
+    return run_softmax(
+        name, tensor, {.scale = scale, .mask = mask, .causal = causal, .in_place = in_place, .memory_config = memory_config});
 }
 }  // namespace
 
-Tensor attention_softmax(Tensor& tensor, const std::optional<int>& head_size, const OptionalConst& attention_mask, const SoftmaxProgramConfig&, std::optional<bool> causal_mask,
-                         const std::optional<MemoryConfig>& memory_config) {
-  return attention("ttnn.transformer.attention_softmax", tensor, head_size, attention_mask, causal_mask.value_or(false), false, memory_config);
+Tensor attention_softmax(
+    Tensor& tensor, const std::optional<int>& head_size, const OptionalConst& attention_mask, const SoftmaxProgramConfig&,
+    std::optional<bool> causal_mask, const std::optional<MemoryConfig>& memory_config) {
+    return attention(
+        "ttnn.transformer.attention_softmax", tensor, head_size, attention_mask, causal_mask.value_or(false), false, memory_config);
 }
-Tensor attention_softmax_(Tensor& tensor, const std::optional<int>& head_size, const OptionalConst& attention_mask, const SoftmaxProgramConfig&, std::optional<bool> causal_mask,
-                          const std::optional<MemoryConfig>&) {
-  return attention("ttnn.transformer.attention_softmax_", tensor, head_size, attention_mask, causal_mask.value_or(false), true, std::nullopt);
+Tensor attention_softmax_(
+    Tensor& tensor, const std::optional<int>& head_size, const OptionalConst& attention_mask, const SoftmaxProgramConfig&,
+    std::optional<bool> causal_mask, const std::optional<MemoryConfig>&) {
+    return attention(
+        "ttnn.transformer.attention_softmax_", tensor, head_size, attention_mask, causal_mask.value_or(false), true, std::nullopt);
 }
 
 }  // namespace transformer
 }  // namespace ttnn
 
 SHIM_OP("ttnn.softmax", [](const Call& c) {
-  return run_softmax("ttnn.softmax", c.tensor("input_tensor"),
-                     {.dim = c.i32("dim", -1), .stable = c.boolean("numeric_stable", true), .memory_config = c.memory_config("memory_config"), .compute = compute_of(c)});
+    return run_softmax(
+        "ttnn.softmax", c.tensor("input_tensor"),
+        {.dim = c.i32("dim", -1),
+         .stable = c.boolean("numeric_stable", true),
+         .memory_config = c.memory_config("memory_config"),
+         .compute = compute_of(c)});
 });
 SHIM_OP("ttnn.softmax_in_place", [](const Call& c) {
-  return run_softmax("ttnn.softmax_in_place", c.tensor("input_tensor"), {.dim = c.i32("dim", -1), .stable = c.boolean("numeric_stable", true), .in_place = true, .compute = compute_of(c)});
+    return run_softmax(
+        "ttnn.softmax_in_place", c.tensor("input_tensor"),
+        {.dim = c.i32("dim", -1), .stable = c.boolean("numeric_stable", true), .in_place = true, .compute = compute_of(c)});
 });
-#define ENTER(NAME, CAUSAL, IN_PLACE)                                                                                                                       \
-  SHIM_OP("ttnn." NAME, [](const Call& c) {                                                                                                                 \
-    return run_softmax("ttnn." NAME, c.tensor("input_tensor"),                                                                                              \
-                       {.scale = c.optional_f32("scale"), .mask = mask_of(c, "mask"), .causal = (CAUSAL), .stable = c.boolean("numeric_stable", true),      \
-                        .in_place = (IN_PLACE), .memory_config = c.memory_config("memory_config"), .compute = compute_of(c)});                              \
-  });
+#define ENTER(NAME, CAUSAL, IN_PLACE)                           \
+    SHIM_OP("ttnn." NAME, [](const Call& c) {                   \
+        return run_softmax(                                     \
+            "ttnn." NAME, c.tensor("input_tensor"),             \
+            {.scale = c.optional_f32("scale"),                  \
+             .mask = mask_of(c, "mask"),                        \
+             .causal = (CAUSAL),                                \
+             .stable = c.boolean("numeric_stable", true),       \
+             .in_place = (IN_PLACE),                            \
+             .memory_config = c.memory_config("memory_config"), \
+             .compute = compute_of(c)});                        \
+    });
 ENTER("scale_mask_softmax", c.boolean("is_causal_mask", false), false)
 ENTER("scale_mask_softmax_in_place", c.boolean("is_causal_mask", false), true)
 ENTER("scale_causal_mask_hw_dims_softmax_in_place", true, true)
 #undef ENTER
 SHIM_OP("ttnn.transformer.attention_softmax", [](const Call& c) {
-  Tensor tensor = c.tensor("tensor");
-  return ttnn::transformer::attention_softmax(tensor, c.optional_i32("head_size"), mask_of(c, "attention_mask"), {}, c.optional_boolean("causal_mask"), c.memory_config("memory_config"));
+    Tensor tensor = c.tensor("tensor");
+    return ttnn::transformer::attention_softmax(
+        tensor, c.optional_i32("head_size"), mask_of(c, "attention_mask"), {}, c.optional_boolean("causal_mask"),
+        c.memory_config("memory_config"));
 });
 SHIM_OP("ttnn.transformer.attention_softmax_", [](const Call& c) {
-  Tensor tensor = c.tensor("tensor");
-  return ttnn::transformer::attention_softmax_(tensor, c.optional_i32("head_size"), mask_of(c, "attention_mask"), {}, c.optional_boolean("causal_mask"), std::nullopt);
+    Tensor tensor = c.tensor("tensor");
+    return ttnn::transformer::attention_softmax_(
+        tensor, c.optional_i32("head_size"), mask_of(c, "attention_mask"), {}, c.optional_boolean("causal_mask"), std::nullopt);
 });

@@ -9,7 +9,8 @@ using namespace ttnn_shim;
 
 namespace ttnn {
 
-Tensor global_avg_pool2d(const Tensor& input, const std::optional<MemoryConfig>& memory_config, const std::optional<DataType>& output_dtype) {
+Tensor global_avg_pool2d(
+    const Tensor& input, const std::optional<MemoryConfig>& memory_config, const std::optional<DataType>& output_dtype) {
     const OpScope scope("ttnn.global_avg_pool2d");
     check_device_tensor(input, "input");
     const Shape& shape = input.logical_shape();
@@ -17,25 +18,32 @@ Tensor global_avg_pool2d(const Tensor& input, const std::optional<MemoryConfig>&
     SHIM_CHECK(is_floating_point(input.dtype()), "input: expected a floating point dtype, got {}", input.dtype());
     const uint32_t batch = shape[0], pixels = shape[1] * shape[2], channels = shape[3];
     SHIM_CHECK(pixels > 0, "input: expected at least one pixel, got shape {}", shape);
-    const Tensor rows = ttnn::reshape(input.layout() == Layout::TILE ? input : ttnn::to_layout(input, Layout::TILE), Shape({batch, 1, pixels, channels}));
-    const TensorSpec spec = make_spec(Shape({batch, 1, 1, channels}), output_dtype.value_or(input.dtype()), Layout::TILE, memory_config.value_or(MemoryConfig(TensorMemoryLayout::INTERLEAVED, input.memory_config().buffer_type())));
-    return launch({.op = "reduce", .attrs = {{"op", std::string("MEAN")}, {"dim", std::string("H")}}, .name = "ReduceDeviceOperation"}, {rows}, {spec}, [&](std::span<const Tensor> outputs) {
-        const F32Values values(rows);
-        std::vector<float> sums(size_t{batch} * channels, 0.0F);
-        parallel_for(batch, 1, [&](size_t begin, size_t end) {
-            for (size_t image = begin; image < end; ++image) {
-                float* target = sums.data() + image * channels;
-                for (size_t pixel = 0; pixel < pixels; ++pixel) {
-                    const float* source = values.data() + (image * pixels + pixel) * channels;
-                    for (size_t c = 0; c < channels; ++c) target[c] += source[c];
+    const Tensor rows =
+        ttnn::reshape(input.layout() == Layout::TILE ? input : ttnn::to_layout(input, Layout::TILE), Shape({batch, 1, pixels, channels}));
+    const TensorSpec spec = make_spec(
+        Shape({batch, 1, 1, channels}), output_dtype.value_or(input.dtype()), Layout::TILE,
+        memory_config.value_or(MemoryConfig(TensorMemoryLayout::INTERLEAVED, input.memory_config().buffer_type())));
+    return launch(
+        {.op = "reduce", .attrs = {{"op", std::string("MEAN")}, {"dim", std::string("H")}}, .name = "ReduceDeviceOperation"}, {rows},
+        {spec}, [&](std::span<const Tensor> outputs) {
+            const F32Values values(rows);
+            std::vector<float> sums(size_t{batch} * channels, 0.0F);
+            parallel_for(batch, 1, [&](size_t begin, size_t end) {
+                for (size_t image = begin; image < end; ++image) {
+                    float* target = sums.data() + image * channels;
+                    for (size_t pixel = 0; pixel < pixels; ++pixel) {
+                        const float* source = values.data() + (image * pixels + pixel) * channels;
+                        for (size_t c = 0; c < channels; ++c) target[c] += source[c];
+                    }
+                    for (size_t c = 0; c < channels; ++c) target[c] /= static_cast<float>(pixels);
                 }
-                for (size_t c = 0; c < channels; ++c) target[c] /= static_cast<float>(pixels);
-            }
-        });
-        write_f32(outputs[0], sums);
-    })[0];
+            });
+            write_f32(outputs[0], sums);
+        })[0];
 }
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.global_avg_pool2d", [](const Call& c) { return ttnn::global_avg_pool2d(c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("dtype")); });
+SHIM_OP("ttnn.global_avg_pool2d", [](const Call& c) {
+    return ttnn::global_avg_pool2d(c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("dtype"));
+});

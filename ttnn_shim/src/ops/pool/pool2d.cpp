@@ -56,7 +56,8 @@ void max_kernel(const Window& w, const float* in, float* out, uint16_t* indices)
                 const float* source = in + (image * w.in_h * w.in_w + place) * channels;
                 if (places == nullptr) {
                     // A NaN in the window stays in the result.
-                    for (size_t c = 0; c < channels; ++c) target[c] = source[c] > target[c] || source[c] != source[c] ? source[c] : target[c];
+                    for (size_t c = 0; c < channels; ++c)
+                        target[c] = source[c] > target[c] || source[c] != source[c] ? source[c] : target[c];
                     continue;
                 }
                 for (size_t c = 0; c < channels; ++c) {
@@ -90,7 +91,8 @@ void average_kernel(const Window& w, const PoolSettings& settings, const float* 
         // Padding counts, but not the part of a ceil-mode window that lies beyond it.
         const int64_t rows = std::min<int64_t>(row + w.kernel_h, int64_t{w.in_h} + w.bottom) - row;
         const int64_t columns = std::min<int64_t>(column + w.kernel_w, int64_t{w.in_w} + w.right) - column;
-        const int64_t divisor = settings.divisor ? *settings.divisor : (settings.count_include_pad ? rows * columns : std::max<int64_t>(1, inside));
+        const int64_t divisor =
+            settings.divisor ? *settings.divisor : (settings.count_include_pad ? rows * columns : std::max<int64_t>(1, inside));
         const float scale = 1.0F / static_cast<float>(divisor);
         for (size_t c = 0; c < channels; ++c) target[c] *= scale;
     });
@@ -99,15 +101,27 @@ void average_kernel(const Window& w, const PoolSettings& settings, const float* 
 std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings& settings) {
     window.check();
     check_device_tensor(input, "input_tensor");
-    SHIM_CHECK(input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::BFLOAT8_B, "input_tensor: expected dtype BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
-    SHIM_CHECK(input.logical_volume() == window.in_pixels() * window.channels, "input_tensor: expected {} x {} x {} x {} values, got shape {}", window.batch, window.in_h, window.in_w, window.channels, input.logical_shape());
-    SHIM_CHECK(window.top + window.bottom <= window.kernel_h && window.left + window.right <= window.kernel_w, "padding: expected at most half of the kernel {} x {}, got {} and {}", window.kernel_h, window.kernel_w, window.top, window.left);
+    SHIM_CHECK(
+        input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::BFLOAT8_B,
+        "input_tensor: expected dtype BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
+    SHIM_CHECK(
+        input.logical_volume() == window.in_pixels() * window.channels, "input_tensor: expected {} x {} x {} x {} values, got shape {}",
+        window.batch, window.in_h, window.in_w, window.channels, input.logical_shape());
+    SHIM_CHECK(
+        window.top + window.bottom <= window.kernel_h && window.left + window.right <= window.kernel_w,
+        "padding: expected at most half of the kernel {} x {}, got {} and {}", window.kernel_h, window.kernel_w, window.top, window.left);
     SHIM_CHECK(!settings.divisor || *settings.divisor != 0, "divisor_override: expected a number other than 0");
-    SHIM_CHECK(!settings.indices || uint64_t{window.in_h} * window.in_w <= MAX_INDEXED_PIXELS, "return_indices: expected at most {} pixels per image, got {}", MAX_INDEXED_PIXELS, uint64_t{window.in_h} * window.in_w);
-    SHIM_CHECK(settings.dtype == DataType::BFLOAT16 || settings.dtype == DataType::BFLOAT8_B || settings.dtype == DataType::BFLOAT4_B, "dtype: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}", settings.dtype);
+    SHIM_CHECK(
+        !settings.indices || uint64_t{window.in_h} * window.in_w <= MAX_INDEXED_PIXELS,
+        "return_indices: expected at most {} pixels per image, got {}", MAX_INDEXED_PIXELS, uint64_t{window.in_h} * window.in_w);
+    SHIM_CHECK(
+        settings.dtype == DataType::BFLOAT16 || settings.dtype == DataType::BFLOAT8_B || settings.dtype == DataType::BFLOAT4_B,
+        "dtype: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}", settings.dtype);
     SHIM_CHECK(settings.layout == Layout::TILE || settings.dtype == DataType::BFLOAT16, "output_layout: {} needs TILE", settings.dtype);
     const uint32_t unit = settings.layout == Layout::TILE ? 32 : 1;
-    const Placement placement = place_window(machine_of(input).grid(), window.out_pixels(), window.channels, window.channels, unit, input.is_sharded() ? std::optional(input.memory_config().memory_layout()) : settings.scheme);
+    const Placement placement = place_window(
+        machine_of(input).grid(), window.out_pixels(), window.channels, window.channels, unit,
+        input.is_sharded() ? std::optional(input.memory_config().memory_layout()) : settings.scheme);
     const Tensor halo = gather_halo(input, window, placement, unit, settings.reallocate_halo, settings.config_in_dram);
     const Shape shape({1, 1, static_cast<uint32_t>(window.out_pixels()), window.channels});
     const MemoryConfig sharded = placement.memory_config(window.out_pixels(), window.channels, unit, unit);
@@ -115,7 +129,10 @@ std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings&
     if (settings.indices) specs.push_back(make_spec(shape, DataType::UINT16, Layout::ROW_MAJOR, sharded));
     auto outputs = launch(
         {.op = "pool2d",
-         .attrs = {{"window_hw", std::vector<int64_t>{window.kernel_h, window.kernel_w}}, {"max", !settings.average}, {"core_count", int64_t{placement.cores()}}},
+         .attrs =
+             {{"window_hw", std::vector<int64_t>{window.kernel_h, window.kernel_w}},
+              {"max", !settings.average},
+              {"core_count", int64_t{placement.cores()}}},
          .compute = settings.compute,
          .name = "Pool2D"},
         {halo}, specs, [&](std::span<const Tensor> made) {
@@ -140,8 +157,21 @@ std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings&
     return outputs;
 }
 
-Window pool_window(uint32_t batch, uint32_t h, uint32_t w, uint32_t channels, std::array<uint32_t, 2> kernel, std::array<uint32_t, 2> stride, const Pads& padding, std::array<uint32_t, 2> dilation, bool ceil_mode) {
-    Window window{.batch = batch, .in_h = h, .in_w = w, .channels = channels, .kernel_h = kernel[0], .kernel_w = kernel[1], .stride_h = stride[0], .stride_w = stride[1], .dilation_h = dilation[0], .dilation_w = dilation[1], .ceil_mode = ceil_mode};
+Window pool_window(
+    uint32_t batch, uint32_t h, uint32_t w, uint32_t channels, std::array<uint32_t, 2> kernel, std::array<uint32_t, 2> stride,
+    const Pads& padding, std::array<uint32_t, 2> dilation, bool ceil_mode) {
+    Window window{
+        .batch = batch,
+        .in_h = h,
+        .in_w = w,
+        .channels = channels,
+        .kernel_h = kernel[0],
+        .kernel_w = kernel[1],
+        .stride_h = stride[0],
+        .stride_w = stride[1],
+        .dilation_h = dilation[0],
+        .dilation_w = dilation[1],
+        .ceil_mode = ceil_mode};
     set_padding(window, padding);
     return window;
 }
@@ -154,16 +184,29 @@ std::vector<Tensor> call_pool(const Call& c, bool average) {
     if (sides.size() == 4) padding = std::array<uint32_t, 4>{sides[0], sides[1], sides[2], sides[3]};
     std::optional<TensorMemoryLayout> scheme = std::nullopt;
     if (const auto name = c.text("applied_shard_scheme"); !name.empty()) {
-        SHIM_CHECK(name == "HEIGHT_SHARDED" || name == "BLOCK_SHARDED" || name == "WIDTH_SHARDED", "applied_shard_scheme: expected a sharded layout, got {}", name);
-        scheme = name == "HEIGHT_SHARDED" ? TensorMemoryLayout::HEIGHT_SHARDED : (name == "BLOCK_SHARDED" ? TensorMemoryLayout::BLOCK_SHARDED : TensorMemoryLayout::WIDTH_SHARDED);
+        SHIM_CHECK(
+            name == "HEIGHT_SHARDED" || name == "BLOCK_SHARDED" || name == "WIDTH_SHARDED",
+            "applied_shard_scheme: expected a sharded layout, got {}", name);
+        scheme = name == "HEIGHT_SHARDED"
+                     ? TensorMemoryLayout::HEIGHT_SHARDED
+                     : (name == "BLOCK_SHARDED" ? TensorMemoryLayout::BLOCK_SHARDED : TensorMemoryLayout::WIDTH_SHARDED);
     }
     const PoolSettings settings{
-        .average = average, .count_include_pad = c.boolean("count_include_pad", true), .divisor = c.optional_i32("divisor_override"),
-        .indices = c.boolean("return_indices", false), .memory_config = c.memory_config("memory_config"), .scheme = scheme,
-        .deallocate_input = c.boolean("deallocate_input", false), .reallocate_halo = c.boolean("reallocate_halo_output", true),
-        .config_in_dram = c.boolean("config_tensor_in_dram", false), .dtype = c.dtype("dtype").value_or(DataType::BFLOAT16),
-        .layout = c.layout("output_layout").value_or(Layout::ROW_MAJOR), .compute = c.compute_config("compute_kernel_config")};
-    const auto window = pool_window(c.u32("batch_size", 0), c.u32("input_h", 0), c.u32("input_w", 0), c.u32("channels", 0), c.u32_array<2>("kernel_size", {0, 0}), c.u32_array<2>("stride", {0, 0}), padding, c.u32_array<2>("dilation", {1, 1}), c.boolean("ceil_mode", false));
+        .average = average,
+        .count_include_pad = c.boolean("count_include_pad", true),
+        .divisor = c.optional_i32("divisor_override"),
+        .indices = c.boolean("return_indices", false),
+        .memory_config = c.memory_config("memory_config"),
+        .scheme = scheme,
+        .deallocate_input = c.boolean("deallocate_input", false),
+        .reallocate_halo = c.boolean("reallocate_halo_output", true),
+        .config_in_dram = c.boolean("config_tensor_in_dram", false),
+        .dtype = c.dtype("dtype").value_or(DataType::BFLOAT16),
+        .layout = c.layout("output_layout").value_or(Layout::ROW_MAJOR),
+        .compute = c.compute_config("compute_kernel_config")};
+    const auto window = pool_window(
+        c.u32("batch_size", 0), c.u32("input_h", 0), c.u32("input_w", 0), c.u32("channels", 0), c.u32_array<2>("kernel_size", {0, 0}),
+        c.u32_array<2>("stride", {0, 0}), padding, c.u32_array<2>("dilation", {1, 1}), c.boolean("ceil_mode", false));
     return pool(c.tensor("input_tensor"), window, settings);
 }
 
@@ -175,28 +218,49 @@ using namespace ttnn_shim;
 namespace ttnn::operations::pool {
 
 std::vector<Tensor> max_pool2d(
-    const Tensor& input_tensor, uint32_t batch_size, uint32_t input_h, uint32_t input_w, uint32_t channels, std::array<uint32_t, 2> kernel_size,
-    std::array<uint32_t, 2> stride, std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, bool ceil_mode,
-    const std::optional<const MemoryConfig>& memory_config, const std::optional<op_slicing::Op2DSliceConfig>&, std::optional<const TensorMemoryLayout> applied_shard_scheme,
-    bool deallocate_input, bool reallocate_halo_output, bool return_indices, DataType dtype, Layout output_layout, bool config_tensor_in_dram) {
+    const Tensor& input_tensor, uint32_t batch_size, uint32_t input_h, uint32_t input_w, uint32_t channels,
+    std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, bool ceil_mode,
+    const std::optional<const MemoryConfig>& memory_config, const std::optional<op_slicing::Op2DSliceConfig>&,
+    std::optional<const TensorMemoryLayout> applied_shard_scheme, bool deallocate_input, bool reallocate_halo_output, bool return_indices,
+    DataType dtype, Layout output_layout, bool config_tensor_in_dram) {
     const OpScope scope("ttnn.max_pool2d");
-    PoolSettings settings{.indices = return_indices, .deallocate_input = deallocate_input, .reallocate_halo = reallocate_halo_output, .config_in_dram = config_tensor_in_dram, .dtype = dtype, .layout = output_layout};
+    PoolSettings settings{
+        .indices = return_indices,
+        .deallocate_input = deallocate_input,
+        .reallocate_halo = reallocate_halo_output,
+        .config_in_dram = config_tensor_in_dram,
+        .dtype = dtype,
+        .layout = output_layout};
     if (memory_config) settings.memory_config = *memory_config;
     if (applied_shard_scheme) settings.scheme = *applied_shard_scheme;
-    return ttnn_shim::pool(input_tensor, pool_window(batch_size, input_h, input_w, channels, kernel_size, stride, padding, dilation, ceil_mode), settings);
+    return ttnn_shim::pool(
+        input_tensor, pool_window(batch_size, input_h, input_w, channels, kernel_size, stride, padding, dilation, ceil_mode), settings);
 }
 
 Tensor avg_pool2d(
-    const Tensor& input_tensor, uint32_t batch_size, uint32_t input_h, uint32_t input_w, uint32_t channels, std::array<uint32_t, 2> kernel_size,
-    std::array<uint32_t, 2> stride, std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, bool ceil_mode, bool count_include_pad,
-    std::optional<int32_t> divisor_override, const std::optional<const MemoryConfig>& memory_config, const std::optional<op_slicing::Op2DSliceConfig>&,
-    std::optional<const TensorMemoryLayout> applied_shard_scheme, const std::optional<ComputeKernelConfig>& compute_kernel_config, bool deallocate_input,
-    bool reallocate_halo_output, DataType dtype, Layout output_layout, bool config_tensor_in_dram) {
+    const Tensor& input_tensor, uint32_t batch_size, uint32_t input_h, uint32_t input_w, uint32_t channels,
+    std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, bool ceil_mode, bool count_include_pad,
+    std::optional<int32_t> divisor_override, const std::optional<const MemoryConfig>& memory_config,
+    const std::optional<op_slicing::Op2DSliceConfig>&, std::optional<const TensorMemoryLayout> applied_shard_scheme,
+    const std::optional<ComputeKernelConfig>& compute_kernel_config, bool deallocate_input, bool reallocate_halo_output, DataType dtype,
+    Layout output_layout, bool config_tensor_in_dram) {
     const OpScope scope("ttnn.avg_pool2d");
-    PoolSettings settings{.average = true, .count_include_pad = count_include_pad, .divisor = divisor_override, .deallocate_input = deallocate_input, .reallocate_halo = reallocate_halo_output, .config_in_dram = config_tensor_in_dram, .dtype = dtype, .layout = output_layout, .compute = compute_kernel_config};
+    PoolSettings settings{
+        .average = true,
+        .count_include_pad = count_include_pad,
+        .divisor = divisor_override,
+        .deallocate_input = deallocate_input,
+        .reallocate_halo = reallocate_halo_output,
+        .config_in_dram = config_tensor_in_dram,
+        .dtype = dtype,
+        .layout = output_layout,
+        .compute = compute_kernel_config};
     if (memory_config) settings.memory_config = *memory_config;
     if (applied_shard_scheme) settings.scheme = *applied_shard_scheme;
-    return ttnn_shim::pool(input_tensor, pool_window(batch_size, input_h, input_w, channels, kernel_size, stride, padding, {1, 1}, ceil_mode), settings)[0];
+    return ttnn_shim::pool(
+        input_tensor, pool_window(batch_size, input_h, input_w, channels, kernel_size, stride, padding, {1, 1}, ceil_mode), settings)[0];
 }
 
 }  // namespace ttnn::operations::pool

@@ -18,263 +18,308 @@ int32_t at(size_t index) { return static_cast<int32_t>(index); }
 
 /// Lines along `axis`: line l starts at offset(l), its values are `stride` apart.
 struct Lines {
-  size_t count, size, stride;
-  size_t offset(size_t line) const { return line / stride * stride * size + line % stride; }
+    size_t count, size, stride;
+    size_t offset(size_t line) const { return line / stride * stride * size + line % stride; }
 };
 Lines lines_of(const Shape& shape, uint32_t axis) {
-  size_t inner = 1;
-  for (size_t i = axis + 1; i < shape.rank(); ++i) inner *= shape[at(i)];
-  const size_t size = shape[at(axis)];
-  return {size * inner == 0 ? 0 : shape.volume() / size, size, inner};
+    size_t inner = 1;
+    for (size_t i = axis + 1; i < shape.rank(); ++i) inner *= shape[at(i)];
+    const size_t size = shape[at(axis)];
+    return {size * inner == 0 ? 0 : shape.volume() / size, size, inner};
 }
 
 void check_real(const Tensor& input, bool block_floats) {
-  SHIM_CHECK(input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32 || (block_floats && is_block_float(input.dtype())), "input_tensor: expected BFLOAT16{} or FLOAT32, got {}",
-             block_floats ? ", BFLOAT8_B" : "", input.dtype());
+    SHIM_CHECK(
+        input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32 || (block_floats && is_block_float(input.dtype())),
+        "input_tensor: expected BFLOAT16{} or FLOAT32, got {}", block_floats ? ", BFLOAT8_B" : "", input.dtype());
 }
 
 /// Order of a line's positions: by value, NaN counts as the largest; equal values keep their order.
 template <typename T>
 void order_line(std::vector<uint32_t>& order, const T* values, bool descending) {
-  std::iota(order.begin(), order.end(), 0U);
-  auto less = [&](uint32_t a, uint32_t b) {
-    if constexpr (std::is_same_v<T, float>) {
-      if (std::isnan(values[a]) || std::isnan(values[b])) return !std::isnan(values[a]) && std::isnan(values[b]);
+    std::iota(order.begin(), order.end(), 0U);
+    auto less = [&](uint32_t a, uint32_t b) {
+        if constexpr (std::is_same_v<T, float>) {
+            if (std::isnan(values[a]) || std::isnan(values[b])) return !std::isnan(values[a]) && std::isnan(values[b]);
+        }
+        return values[a] < values[b];
+    };
+    if (descending) {
+        std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return less(b, a); });
+    } else {
+        std::stable_sort(order.begin(), order.end(), less);
     }
-    return values[a] < values[b];
-  };
-  if (descending) {
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return less(b, a); });
-  } else {
-    std::stable_sort(order.begin(), order.end(), less);
-  }
 }
 
 void store_index(const Tensor& indices, std::byte* target, size_t offset, uint32_t value) {
-  if (indices.dtype() == DataType::UINT16) {
-    reinterpret_cast<uint16_t*>(target)[offset] = static_cast<uint16_t>(value);
-  } else {
-    reinterpret_cast<uint32_t*>(target)[offset] = value;
-  }
+    if (indices.dtype() == DataType::UINT16) {
+        reinterpret_cast<uint16_t*>(target)[offset] = static_cast<uint16_t>(value);
+    } else {
+        reinterpret_cast<uint32_t*>(target)[offset] = value;
+    }
 }
 
 /// The first `k` of every sorted line, with positions (or the entries of `labels` at them).
-void sort_lines(const Tensor& input, uint32_t axis, size_t k, bool descending, const Tensor& values, const Tensor& indices, const Tensor* labels) {
-  const F32Values source(input);
-  const Lines in = lines_of(input.logical_shape(), axis), out = lines_of(values.logical_shape(), axis);
-  std::byte* target = mutable_raw_data(values);
-  std::byte* index_target = mutable_raw_data(indices);
-  parallel_for(in.count, std::max<size_t>(1, 2048 / std::max<size_t>(1, in.size)), [&](size_t begin, size_t end) {
-    std::vector<float> line(in.size);
-    std::vector<uint32_t> order(in.size);
-    for (size_t l = begin; l < end; ++l) {
-      for (size_t i = 0; i < in.size; ++i) line[i] = source[in.offset(l) + i * in.stride];
-      order_line(order, line.data(), descending);
-      for (size_t i = 0; i < k; ++i) {
-        const size_t place = out.offset(l) + i * out.stride;
-        store_f32(values.dtype(), &line[order[i]], target + place * stored_bytes(values.dtype()), 1);
-        uint32_t label = order[i];
-        if (labels != nullptr) {
-          int64_t given = 0;
-          load_i64(labels->dtype(), raw_data(*labels) + (in.offset(l) + order[i] * in.stride) * stored_bytes(labels->dtype()), &given, 1);
-          label = static_cast<uint32_t>(given);
+void sort_lines(
+    const Tensor& input, uint32_t axis, size_t k, bool descending, const Tensor& values, const Tensor& indices, const Tensor* labels) {
+    const F32Values source(input);
+    const Lines in = lines_of(input.logical_shape(), axis), out = lines_of(values.logical_shape(), axis);
+    std::byte* target = mutable_raw_data(values);
+    std::byte* index_target = mutable_raw_data(indices);
+    parallel_for(in.count, std::max<size_t>(1, 2048 / std::max<size_t>(1, in.size)), [&](size_t begin, size_t end) {
+        std::vector<float> line(in.size);
+        std::vector<uint32_t> order(in.size);
+        for (size_t l = begin; l < end; ++l) {
+            for (size_t i = 0; i < in.size; ++i) line[i] = source[in.offset(l) + i * in.stride];
+            order_line(order, line.data(), descending);
+            for (size_t i = 0; i < k; ++i) {
+                const size_t place = out.offset(l) + i * out.stride;
+                store_f32(values.dtype(), &line[order[i]], target + place * stored_bytes(values.dtype()), 1);
+                uint32_t label = order[i];
+                if (labels != nullptr) {
+                    int64_t given = 0;
+                    load_i64(
+                        labels->dtype(), raw_data(*labels) + (in.offset(l) + order[i] * in.stride) * stored_bytes(labels->dtype()), &given,
+                        1);
+                    label = static_cast<uint32_t>(given);
+                }
+                store_index(indices, index_target, place, label);
+            }
         }
-        store_index(indices, index_target, place, label);
-      }
-    }
-  });
+    });
 }
 
-DataType index_dtype(const Tensor& input, size_t size) { return input.dtype() == DataType::FLOAT32 || size > 65535 ? DataType::UINT32 : DataType::UINT16; }
+DataType index_dtype(const Tensor& input, size_t size) {
+    return input.dtype() == DataType::FLOAT32 || size > 65535 ? DataType::UINT32 : DataType::UINT16;
+}
 
 template <typename T>
 void accumulate(const Tensor& input, const Tensor& output, uint32_t axis, bool product, bool reverse) {
-  const Lines lines = lines_of(input.logical_shape(), axis);
-  const std::byte* source = raw_data(input);
-  std::byte* target = mutable_raw_data(output);
-  const size_t from = stored_bytes(input.dtype()), to = stored_bytes(output.dtype());
-  const size_t outer = lines.stride == 0 || lines.size == 0 ? 0 : input.logical_volume() / (lines.size * lines.stride);
-  constexpr size_t WIDTH = 512;
-  const size_t parts = (lines.stride + WIDTH - 1) / WIDTH;
-  parallel_for(outer * parts, 1, [&](size_t begin, size_t end) {
-    T row[WIDTH], total[WIDTH];
-    for (size_t index = begin; index < end; ++index) {
-      const size_t first = index % parts * WIDTH, n = std::min(WIDTH, lines.stride - first);
-      std::fill_n(total, n, product ? T(1) : T(0));
-      for (size_t i = 0; i < lines.size; ++i) {
-        const size_t place = (index / parts * lines.size + (reverse ? lines.size - 1 - i : i)) * lines.stride + first;
-        if constexpr (std::is_same_v<T, float>) {
-          load_f32(input.dtype(), source + place * from, row, n);
-        } else {
-          load_i64(input.dtype(), source + place * from, row, n);
+    const Lines lines = lines_of(input.logical_shape(), axis);
+    const std::byte* source = raw_data(input);
+    std::byte* target = mutable_raw_data(output);
+    const size_t from = stored_bytes(input.dtype()), to = stored_bytes(output.dtype());
+    const size_t outer = lines.stride == 0 || lines.size == 0 ? 0 : input.logical_volume() / (lines.size * lines.stride);
+    constexpr size_t WIDTH = 512;
+    const size_t parts = (lines.stride + WIDTH - 1) / WIDTH;
+    parallel_for(outer * parts, 1, [&](size_t begin, size_t end) {
+        T row[WIDTH], total[WIDTH];
+        for (size_t index = begin; index < end; ++index) {
+            const size_t first = index % parts * WIDTH, n = std::min(WIDTH, lines.stride - first);
+            std::fill_n(total, n, product ? T(1) : T(0));
+            for (size_t i = 0; i < lines.size; ++i) {
+                const size_t place = (index / parts * lines.size + (reverse ? lines.size - 1 - i : i)) * lines.stride + first;
+                if constexpr (std::is_same_v<T, float>) {
+                    load_f32(input.dtype(), source + place * from, row, n);
+                } else {
+                    load_i64(input.dtype(), source + place * from, row, n);
+                }
+                for (size_t j = 0; j < n; ++j) total[j] = product ? total[j] * row[j] : total[j] + row[j];
+                if constexpr (std::is_same_v<T, float>) {
+                    store_f32(output.dtype(), total, target + place * to, n);
+                } else {
+                    store_i64(output.dtype(), total, target + place * to, n);
+                }
+            }
         }
-        for (size_t j = 0; j < n; ++j) total[j] = product ? total[j] * row[j] : total[j] + row[j];
-        if constexpr (std::is_same_v<T, float>) {
-          store_f32(output.dtype(), total, target + place * to, n);
-        } else {
-          store_i64(output.dtype(), total, target + place * to, n);
-        }
-      }
-    }
-  });
+    });
 }
 
-Tensor accumulated(const char* op_name, const Tensor& input, int32_t dim, std::optional<DataType> dtype, bool reverse, const std::optional<Tensor>& out, const std::optional<MemoryConfig>& memory_config,
-                   bool product) {
-  OpScope scope(op_name);
-  check_device_tensor(input, "input", Layout::TILE);
-  SHIM_CHECK(!input.memory_config().is_sharded(), "input: sharded tensors are not supported, got {}", input.memory_config());
-  const Shape& shape = input.logical_shape();
-  const DataType result = dtype.value_or(out ? out->dtype() : input.dtype());
-  if (shape.rank() == 0) return input;
-  const uint32_t axis = normalize_dim(dim, shape.rank());
-  return launch({.op = "accumulation", .attrs = {{"dim", int64_t{axis}}, {"op", std::string(product ? "PROD" : "SUM")}}, .name = "AccumulationDeviceOperation"}, {input},
-                {spec_like(input, result, out ? std::optional<MemoryConfig>(out->memory_config()) : memory_config)},
-                [&](std::span<const Tensor> outputs) {
-                  if (is_integer(input.dtype()) && is_integer(result)) {
-                    accumulate<int64_t>(input, outputs[0], axis, product, reverse);
-                  } else {
-                    accumulate<float>(input, outputs[0], axis, product, reverse);
-                  }
-                },
-                {out})[0];
+Tensor accumulated(
+    const char* op_name, const Tensor& input, int32_t dim, std::optional<DataType> dtype, bool reverse, const std::optional<Tensor>& out,
+    const std::optional<MemoryConfig>& memory_config, bool product) {
+    OpScope scope(op_name);
+    check_device_tensor(input, "input", Layout::TILE);
+    SHIM_CHECK(!input.memory_config().is_sharded(), "input: sharded tensors are not supported, got {}", input.memory_config());
+    const Shape& shape = input.logical_shape();
+    const DataType result = dtype.value_or(out ? out->dtype() : input.dtype());
+    if (shape.rank() == 0) return input;
+    const uint32_t axis = normalize_dim(dim, shape.rank());
+    return launch(
+        {.op = "accumulation",
+         .attrs = {{"dim", int64_t{axis}}, {"op", std::string(product ? "PROD" : "SUM")}},
+         .name = "AccumulationDeviceOperation"},
+        {input}, {spec_like(input, result, out ? std::optional<MemoryConfig>(out->memory_config()) : memory_config)},
+        [&](std::span<const Tensor> outputs) {
+            if (is_integer(input.dtype()) && is_integer(result)) {
+                accumulate<int64_t>(input, outputs[0], axis, product, reverse);
+            } else {
+                accumulate<float>(input, outputs[0], axis, product, reverse);
+            }
+        },
+        {out})[0];
 }
 
 }  // namespace
 
 namespace ttnn {
 
-Tensor argmax(const Tensor& input, const std::optional<int>& dim, bool keepdim, const std::optional<CoreRangeSet>&, const std::optional<MemoryConfig>& memory_config, std::optional<Tensor> output,
-              std::optional<bool>) {
-  OpScope scope("ttnn.argmax");
-  check_device_tensor(input, "input_tensor");
-  const bool tiled = input.layout() == Layout::TILE;
-  SHIM_CHECK(!tiled || input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32, "input_tensor: only BFLOAT16, FLOAT32 are supported for inputs with TILE layout, got {}", input.dtype());
-  SHIM_CHECK(!is_block_float(input.dtype()), "input_tensor: {} is not supported", input.dtype());
-  SHIM_CHECK(input.dtype() != DataType::UINT8, "input_tensor: {} is not supported", input.dtype());
-  SHIM_CHECK(!input.memory_config().is_sharded(), "input_tensor: expected interleaved memory, got {}", input.memory_config());
-  SHIM_CHECK(!tiled || dim, "dim: must be given for inputs with TILE layout");
-  const Shape& shape = input.logical_shape();
-  SHIM_CHECK(input.logical_volume() > 0, "input_tensor: no values in shape {}", shape);
-  std::vector<uint32_t> extents;
-  uint32_t axis = 0;
-  if (dim) {
-    axis = normalize_dim(*dim, shape.rank());
-    extents = extents_of(shape);
-    if (keepdim) {
-      extents[axis] = 1;
-    } else {
-      extents.erase(extents.begin() + axis);
+Tensor argmax(
+    const Tensor& input, const std::optional<int>& dim, bool keepdim, const std::optional<CoreRangeSet>&,
+    const std::optional<MemoryConfig>& memory_config, std::optional<Tensor> output, std::optional<bool>) {
+    OpScope scope("ttnn.argmax");
+    check_device_tensor(input, "input_tensor");
+    const bool tiled = input.layout() == Layout::TILE;
+    SHIM_CHECK(
+        !tiled || input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32,
+        "input_tensor: only BFLOAT16, FLOAT32 are supported for inputs with TILE layout, got {}", input.dtype());
+    SHIM_CHECK(!is_block_float(input.dtype()), "input_tensor: {} is not supported", input.dtype());
+    SHIM_CHECK(input.dtype() != DataType::UINT8, "input_tensor: {} is not supported", input.dtype());
+    SHIM_CHECK(!input.memory_config().is_sharded(), "input_tensor: expected interleaved memory, got {}", input.memory_config());
+    SHIM_CHECK(!tiled || dim, "dim: must be given for inputs with TILE layout");
+    const Shape& shape = input.logical_shape();
+    SHIM_CHECK(input.logical_volume() > 0, "input_tensor: no values in shape {}", shape);
+    std::vector<uint32_t> extents;
+    uint32_t axis = 0;
+    if (dim) {
+        axis = normalize_dim(*dim, shape.rank());
+        extents = extents_of(shape);
+        if (keepdim) {
+            extents[axis] = 1;
+        } else {
+            extents.erase(extents.begin() + axis);
+        }
+    } else if (keepdim) {
+        extents.assign(shape.rank(), 1);
     }
-  } else if (keepdim) {
-    extents.assign(shape.rank(), 1);
-  }
-  const Lines lines = dim ? lines_of(shape, axis) : Lines{1, input.logical_volume(), 1};
-  return launch({.op = "argmax", .attrs = {{"dim", int64_t{axis}}}, .name = "ArgMaxDeviceOperation"}, {input},
-                {make_spec(shape_of(extents), DataType::UINT32, Layout::ROW_MAJOR, memory_config.value_or(output ? output->memory_config() : MemoryConfig(input.memory_config().buffer_type())))},
-                [&](std::span<const Tensor> outputs) {
-                  auto target = mutable_data<uint32_t>(outputs[0]);
-                  auto run = [&](auto zero, auto load) {
-                    using T = decltype(zero);
-                    parallel_for(lines.count, std::max<size_t>(1, 8192 / lines.size), [&](size_t begin, size_t end) {
-                      std::vector<T> line(lines.size);
-                      for (size_t l = begin; l < end; ++l) {
+    const Lines lines = dim ? lines_of(shape, axis) : Lines{1, input.logical_volume(), 1};
+    return launch(
+        {.op = "argmax", .attrs = {{"dim", int64_t{axis}}}, .name = "ArgMaxDeviceOperation"}, {input},
+        {make_spec(
+            shape_of(extents), DataType::UINT32, Layout::ROW_MAJOR,
+            memory_config.value_or(output ? output->memory_config() : MemoryConfig(input.memory_config().buffer_type())))},
+        [&](std::span<const Tensor> outputs) {
+            auto target = mutable_data<uint32_t>(outputs[0]);
+            auto run = [&](auto zero, auto load) {
+                using T = decltype(zero);
+                parallel_for(lines.count, std::max<size_t>(1, 8192 / lines.size), [&](size_t begin, size_t end) {
+                    std::vector<T> line(lines.size);
+                    for (size_t l = begin; l < end; ++l) {
                         load(lines, l, line.data());
                         size_t best = 0;
                         for (size_t i = 1; i < lines.size; ++i) {
-                          const bool nan = line[best] != line[best];
-                          if (!nan && (line[i] > line[best] || line[i] != line[i])) best = i;
+                            const bool nan = line[best] != line[best];
+                            if (!nan && (line[i] > line[best] || line[i] != line[i])) best = i;
                         }
                         target[l] = static_cast<uint32_t>(best);
-                      }
-                    });
-                  };
-                  const std::byte* source = raw_data(input);
-                  const size_t bytes = stored_bytes(input.dtype());
-                  if (is_integer(input.dtype())) {
-                    run(int64_t{0}, [&](const Lines& s, size_t l, int64_t* line) {
-                      for (size_t i = 0; i < s.size; ++i) load_i64(input.dtype(), source + (s.offset(l) + i * s.stride) * bytes, line + i, 1);
-                    });
-                  } else {
-                    run(0.0F, [&](const Lines& s, size_t l, float* line) {
-                      if (s.stride == 1) {
+                    }
+                });
+            };
+            const std::byte* source = raw_data(input);
+            const size_t bytes = stored_bytes(input.dtype());
+            if (is_integer(input.dtype())) {
+                run(int64_t{0}, [&](const Lines& s, size_t l, int64_t* line) {
+                    for (size_t i = 0; i < s.size; ++i) load_i64(input.dtype(), source + (s.offset(l) + i * s.stride) * bytes, line + i, 1);
+                });
+            } else {
+                run(0.0F, [&](const Lines& s, size_t l, float* line) {
+                    if (s.stride == 1) {
                         load_f32(input.dtype(), source + s.offset(l) * bytes, line, s.size);
-                      } else {
-                        for (size_t i = 0; i < s.size; ++i) load_f32(input.dtype(), source + (s.offset(l) + i * s.stride) * bytes, line + i, 1);
-                      }
-                    });
-                  }
-                },
-                {output})[0];
+                    } else {
+                        for (size_t i = 0; i < s.size; ++i)
+                            load_f32(input.dtype(), source + (s.offset(l) + i * s.stride) * bytes, line + i, 1);
+                    }
+                });
+            }
+        },
+        {output})[0];
 }
 
-std::vector<Tensor> topk(const Tensor& input, uint32_t k, int8_t dim, bool largest, bool, const std::optional<MemoryConfig>& memory_config, const std::optional<CoreRangeSet>&,
-                         const std::optional<Tensor>& indices_tensor, const std::optional<std::tuple<Tensor&, Tensor&>>& preallocated, bool) {
-  OpScope scope("ttnn.topk");
-  check_device_tensor(input, "input_tensor", Layout::TILE);
-  check_real(input, true);
-  SHIM_CHECK(input.dtype() != DataType::BFLOAT4_B, "input_tensor: expected BFLOAT16, BFLOAT8_B or FLOAT32, got {}", input.dtype());
-  SHIM_CHECK(!memory_config.value_or(input.memory_config()).is_sharded(), "memory_config: a sharded result is not supported");
-  const Shape& shape = input.logical_shape();
-  const uint32_t axis = normalize_dim(dim, shape.rank());
-  SHIM_CHECK(k >= 1 && k <= shape[at(axis)], "k: expected 1 to {} (dimension {} of shape {}), got {}", shape[at(axis)], dim, shape, k);
-  if (indices_tensor) {
-    SHIM_CHECK(indices_tensor->logical_shape() == shape && is_integer(indices_tensor->dtype()), "indices_tensor: expected integers of shape {}, got {} of shape {}", shape, indices_tensor->dtype(), indices_tensor->logical_shape());
-  }
-  auto extents = extents_of(shape);
-  extents[axis] = k;
-  const Shape result = shape_of(extents);
-  const MemoryConfig memory = result_memory(input, memory_config, result);
-  std::vector<OptionalTensor> outputs(2);
-  if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
-  return launch({.op = "topk", .attrs = {{"k", int64_t{k}}, {"dim", int64_t{axis}}}, .name = "TopKDeviceOperation"}, {input},
-                {make_spec(result, input.dtype(), Layout::TILE, memory), make_spec(result, index_dtype(input, shape[at(axis)]), Layout::TILE, memory)},
-                [&](std::span<const Tensor> made) { sort_lines(input, axis, k, largest, made[0], made[1], indices_tensor ? &*indices_tensor : nullptr); }, outputs);
+std::vector<Tensor> topk(
+    const Tensor& input, uint32_t k, int8_t dim, bool largest, bool, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<CoreRangeSet>&, const std::optional<Tensor>& indices_tensor,
+    const std::optional<std::tuple<Tensor&, Tensor&>>& preallocated, bool) {
+    OpScope scope("ttnn.topk");
+    check_device_tensor(input, "input_tensor", Layout::TILE);
+    check_real(input, true);
+    SHIM_CHECK(input.dtype() != DataType::BFLOAT4_B, "input_tensor: expected BFLOAT16, BFLOAT8_B or FLOAT32, got {}", input.dtype());
+    SHIM_CHECK(!memory_config.value_or(input.memory_config()).is_sharded(), "memory_config: a sharded result is not supported");
+    const Shape& shape = input.logical_shape();
+    const uint32_t axis = normalize_dim(dim, shape.rank());
+    SHIM_CHECK(k >= 1 && k <= shape[at(axis)], "k: expected 1 to {} (dimension {} of shape {}), got {}", shape[at(axis)], dim, shape, k);
+    if (indices_tensor) {
+        SHIM_CHECK(
+            indices_tensor->logical_shape() == shape && is_integer(indices_tensor->dtype()),
+            "indices_tensor: expected integers of shape {}, got {} of shape {}", shape, indices_tensor->dtype(),
+            indices_tensor->logical_shape());
+    }
+    auto extents = extents_of(shape);
+    extents[axis] = k;
+    const Shape result = shape_of(extents);
+    const MemoryConfig memory = result_memory(input, memory_config, result);
+    std::vector<OptionalTensor> outputs(2);
+    if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
+    return launch(
+        {.op = "topk", .attrs = {{"k", int64_t{k}}, {"dim", int64_t{axis}}}, .name = "TopKDeviceOperation"}, {input},
+        {make_spec(result, input.dtype(), Layout::TILE, memory),
+         make_spec(result, index_dtype(input, shape[at(axis)]), Layout::TILE, memory)},
+        [&](std::span<const Tensor> made) {
+            sort_lines(input, axis, k, largest, made[0], made[1], indices_tensor ? &*indices_tensor : nullptr);
+        },
+        outputs);
 }
 
-std::vector<Tensor> sort(const Tensor& input, int8_t dim, bool descending, bool, const std::optional<MemoryConfig>& memory_config, std::optional<std::tuple<Tensor&, Tensor&>> preallocated) {
-  OpScope scope("ttnn.sort");
-  check_device_tensor(input, "input_tensor");
-  SHIM_CHECK(input.dtype() == DataType::UINT16 || !is_integer(input.dtype()), "input_tensor: expected BFLOAT16, FLOAT32 or UINT16, got {}", input.dtype());
-  SHIM_CHECK(!is_block_float(input.dtype()), "input_tensor: expected BFLOAT16, FLOAT32 or UINT16, got {}", input.dtype());
-  const Shape& shape = input.logical_shape();
-  SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
-  const uint32_t axis = normalize_dim(dim, shape.rank());
-  std::vector<OptionalTensor> outputs(2);
-  if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
-  return launch({.op = "sort", .attrs = {{"dim", int64_t{axis}}}, .name = "SortDeviceOperation"}, {input},
-                {spec_like(input, std::nullopt, memory_config), spec_like(input, index_dtype(input, shape[at(axis)]), memory_config)},
-                [&](std::span<const Tensor> made) { sort_lines(input, axis, shape[at(axis)], descending, made[0], made[1], nullptr); }, outputs);
+std::vector<Tensor> sort(
+    const Tensor& input, int8_t dim, bool descending, bool, const std::optional<MemoryConfig>& memory_config,
+    std::optional<std::tuple<Tensor&, Tensor&>> preallocated) {
+    OpScope scope("ttnn.sort");
+    check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(
+        input.dtype() == DataType::UINT16 || !is_integer(input.dtype()), "input_tensor: expected BFLOAT16, FLOAT32 or UINT16, got {}",
+        input.dtype());
+    SHIM_CHECK(!is_block_float(input.dtype()), "input_tensor: expected BFLOAT16, FLOAT32 or UINT16, got {}", input.dtype());
+    const Shape& shape = input.logical_shape();
+    SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
+    const uint32_t axis = normalize_dim(dim, shape.rank());
+    std::vector<OptionalTensor> outputs(2);
+    if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
+    return launch(
+        {.op = "sort", .attrs = {{"dim", int64_t{axis}}}, .name = "SortDeviceOperation"}, {input},
+        {spec_like(input, std::nullopt, memory_config), spec_like(input, index_dtype(input, shape[at(axis)]), memory_config)},
+        [&](std::span<const Tensor> made) { sort_lines(input, axis, shape[at(axis)], descending, made[0], made[1], nullptr); }, outputs);
 }
 
-Tensor cumsum(const Tensor& input, const int32_t& dim, std::optional<DataType> dtype, const bool& reverse_order, std::optional<Tensor> out, const std::optional<MemoryConfig>& memory_config, bool) {
-  return accumulated("ttnn.cumsum", input, dim, dtype, reverse_order, out, memory_config, false);
+Tensor cumsum(
+    const Tensor& input, const int32_t& dim, std::optional<DataType> dtype, const bool& reverse_order, std::optional<Tensor> out,
+    const std::optional<MemoryConfig>& memory_config, bool) {
+    return accumulated("ttnn.cumsum", input, dim, dtype, reverse_order, out, memory_config, false);
 }
-Tensor cumprod(const Tensor& input, const int32_t& dim, std::optional<DataType> dtype, const bool& reverse_order, std::optional<Tensor> out, const std::optional<MemoryConfig>& memory_config) {
-  return accumulated("ttnn.cumprod", input, dim, dtype, reverse_order, out, memory_config, true);
+Tensor cumprod(
+    const Tensor& input, const int32_t& dim, std::optional<DataType> dtype, const bool& reverse_order, std::optional<Tensor> out,
+    const std::optional<MemoryConfig>& memory_config) {
+    return accumulated("ttnn.cumprod", input, dim, dtype, reverse_order, out, memory_config, true);
 }
 
 }  // namespace ttnn
 
 SHIM_OP("ttnn.argmax", [](const Call& c) {
-  return ttnn::argmax(c.tensor("input_tensor"), c.optional_i32("dim"), c.boolean("keepdim", false), std::nullopt, c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+    return ttnn::argmax(
+        c.tensor("input_tensor"), c.optional_i32("dim"), c.boolean("keepdim", false), std::nullopt, c.memory_config("memory_config"),
+        c.optional_tensor("output_tensor"));
 });
 SHIM_OP("ttnn.topk", [](const Call& c) {
-  OpScope scope("ttnn.topk");
-  const auto given = c.has("output_tensor") ? c.tensors("output_tensor") : std::vector<Tensor>{};
-  SHIM_SUPPORTED(given.empty(), "output_tensor is not supported for topk");
-  const int32_t k = c.i32("k", 32);
-  SHIM_CHECK(k >= 1, "k: expected 1 or more, got {}", k);
-  return ttnn::topk(c.tensor("input_tensor"), static_cast<uint32_t>(k), static_cast<int8_t>(c.i32("dim", -1)), c.boolean("largest", true), c.boolean("sorted", true), c.memory_config("memory_config"), std::nullopt,
-                    c.optional_tensor("indices_tensor"));
+    OpScope scope("ttnn.topk");
+    const auto given = c.has("output_tensor") ? c.tensors("output_tensor") : std::vector<Tensor>{};
+    SHIM_SUPPORTED(given.empty(), "output_tensor is not supported for topk");
+    const int32_t k = c.i32("k", 32);
+    SHIM_CHECK(k >= 1, "k: expected 1 or more, got {}", k);
+    return ttnn::topk(
+        c.tensor("input_tensor"), static_cast<uint32_t>(k), static_cast<int8_t>(c.i32("dim", -1)), c.boolean("largest", true),
+        c.boolean("sorted", true), c.memory_config("memory_config"), std::nullopt, c.optional_tensor("indices_tensor"));
 });
 SHIM_OP("ttnn.sort", [](const Call& c) {
-  SHIM_SUPPORTED(!c.has("out"), "out is not supported for sort");
-  return ttnn::sort(c.tensor("input_tensor"), static_cast<int8_t>(c.i32("dim", -1)), c.boolean("descending", false), c.boolean("stable", false), c.memory_config("memory_config"));
+    SHIM_SUPPORTED(!c.has("out"), "out is not supported for sort");
+    return ttnn::sort(
+        c.tensor("input_tensor"), static_cast<int8_t>(c.i32("dim", -1)), c.boolean("descending", false), c.boolean("stable", false),
+        c.memory_config("memory_config"));
 });
 SHIM_OP("ttnn.cumsum", [](const Call& c) {
-  return accumulated("ttnn.cumsum", c.tensor("input"), c.i32("dim"), c.dtype("dtype"), c.boolean("reverse_order", false), c.optional_tensor("out"), c.memory_config("memory_config"), false);
+    return accumulated(
+        "ttnn.cumsum", c.tensor("input"), c.i32("dim"), c.dtype("dtype"), c.boolean("reverse_order", false), c.optional_tensor("out"),
+        c.memory_config("memory_config"), false);
 });
 SHIM_OP("ttnn.cumprod", [](const Call& c) {
-  return accumulated("ttnn.cumprod", c.tensor("input_tensor"), c.i32("dim"), c.dtype("dtype"), c.boolean("reverse_order", false), c.optional_tensor("out"), c.memory_config("memory_config"), true);
+    return accumulated(
+        "ttnn.cumprod", c.tensor("input_tensor"), c.i32("dim"), c.dtype("dtype"), c.boolean("reverse_order", false),
+        c.optional_tensor("out"), c.memory_config("memory_config"), true);
 });

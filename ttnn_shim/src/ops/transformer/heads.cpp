@@ -9,184 +9,232 @@ using namespace ttnn_shim;
 namespace {
 
 struct Split {
-  uint32_t batch, sequence, heads, kv_heads, depth;
-  bool transpose_key;
-  bool kv_tied = false;
+    uint32_t batch, sequence, heads, kv_heads, depth;
+    bool transpose_key;
+    bool kv_tied = false;
 };
 
 /// Heads [B, heads, S, D] (or [B, heads, D, S]) out of rows of `row` values, starting at `offset` in each row.
 void extract(const Tensor& source, const Tensor& target, const Split& s, uint32_t heads, int64_t row, int64_t offset, bool transposed) {
-  const int64_t depth = s.depth, sequence = s.sequence;
-  std::vector<StridedDim> dims = {{s.batch, sequence * row, heads * sequence * depth}, {heads, depth, sequence * depth}};
-  if (transposed) {
-    dims.push_back({s.depth, 1, sequence});
-    dims.push_back({s.sequence, row, 1});
-  } else {
-    dims.push_back({s.sequence, row, depth});
-    dims.push_back({s.depth, 1, 1});
-  }
-  const size_t bytes = stored_bytes(source.dtype());
-  strided_copy(bytes, raw_data(source) + offset * static_cast<int64_t>(bytes), mutable_raw_data(target), dims);
+    const int64_t depth = s.depth, sequence = s.sequence;
+    std::vector<StridedDim> dims = {{s.batch, sequence * row, heads * sequence * depth}, {heads, depth, sequence * depth}};
+    if (transposed) {
+        dims.push_back({s.depth, 1, sequence});
+        dims.push_back({s.sequence, row, 1});
+    } else {
+        dims.push_back({s.sequence, row, depth});
+        dims.push_back({s.depth, 1, 1});
+    }
+    const size_t bytes = stored_bytes(source.dtype());
+    strided_copy(bytes, raw_data(source) + offset * static_cast<int64_t>(bytes), mutable_raw_data(target), dims);
 }
 
-std::tuple<Tensor, Tensor, Tensor> split_heads(const Tensor& input, const std::optional<Tensor>& input_kv, const Split& s, const std::optional<MemoryConfig>& memory_config,
-                                               const std::vector<OptionalTensor>& preallocated = {}) {
-  const MemoryConfig memory = memory_config.value_or(input.memory_config().is_sharded() ? MemoryConfig(input.memory_config().buffer_type()) : input.memory_config());
-  const Shape q({s.batch, s.heads, s.sequence, s.depth}), v({s.batch, s.kv_heads, s.sequence, s.depth});
-  const Shape k = s.transpose_key ? Shape({s.batch, s.kv_heads, s.depth, s.sequence}) : v;
-  std::vector<Tensor> inputs = {input};
-  if (input_kv) inputs.push_back(*input_kv);
-  auto spec = [&](const Shape& shape) { return make_spec(shape, input.dtype(), Layout::TILE, memory); };
-  const auto parts = launch({.op = "create_heads", .attrs = {{"num_heads", int64_t{s.heads}}, {"num_kv_heads", int64_t{s.kv_heads}}, {"transpose_k_heads", s.transpose_key}}, .name = "NlpCreateHeadsDeviceOperation"},
-                            inputs, {spec(q), spec(k), spec(v)},
-                            [&](std::span<const Tensor> outputs) {
-                              const int64_t width = int64_t{s.heads} * s.depth, kv = int64_t{s.kv_heads} * s.depth;
-                              const Tensor& pairs = input_kv ? *input_kv : input;
-                              const int64_t row = input.logical_shape()[-1], kv_row = pairs.logical_shape()[-1], start = input_kv ? 0 : width;
-                              extract(input, outputs[0], s, s.heads, row, 0, false);
-                              extract(pairs, outputs[1], s, s.kv_heads, kv_row, start, s.transpose_key);
-                              extract(pairs, outputs[2], s, s.kv_heads, kv_row, s.kv_tied ? start : start + kv, false);
-                            },
-                            preallocated);
-  return {parts[0], parts[1], parts[2]};
+std::tuple<Tensor, Tensor, Tensor> split_heads(
+    const Tensor& input, const std::optional<Tensor>& input_kv, const Split& s, const std::optional<MemoryConfig>& memory_config,
+    const std::vector<OptionalTensor>& preallocated = {}) {
+    const MemoryConfig memory = memory_config.value_or(
+        input.memory_config().is_sharded() ? MemoryConfig(input.memory_config().buffer_type()) : input.memory_config());
+    const Shape q({s.batch, s.heads, s.sequence, s.depth}), v({s.batch, s.kv_heads, s.sequence, s.depth});
+    const Shape k = s.transpose_key ? Shape({s.batch, s.kv_heads, s.depth, s.sequence}) : v;
+    std::vector<Tensor> inputs = {input};
+    if (input_kv) inputs.push_back(*input_kv);
+    auto spec = [&](const Shape& shape) { return make_spec(shape, input.dtype(), Layout::TILE, memory); };
+    const auto parts = launch(
+        {.op = "create_heads",
+         .attrs = {{"num_heads", int64_t{s.heads}}, {"num_kv_heads", int64_t{s.kv_heads}}, {"transpose_k_heads", s.transpose_key}},
+         .name = "NlpCreateHeadsDeviceOperation"},
+        inputs, {spec(q), spec(k), spec(v)},
+        [&](std::span<const Tensor> outputs) {
+            const int64_t width = int64_t{s.heads} * s.depth, kv = int64_t{s.kv_heads} * s.depth;
+            const Tensor& pairs = input_kv ? *input_kv : input;
+            const int64_t row = input.logical_shape()[-1], kv_row = pairs.logical_shape()[-1], start = input_kv ? 0 : width;
+            extract(input, outputs[0], s, s.heads, row, 0, false);
+            extract(pairs, outputs[1], s, s.kv_heads, kv_row, start, s.transpose_key);
+            extract(pairs, outputs[2], s, s.kv_heads, kv_row, s.kv_tied ? start : start + kv, false);
+        },
+        preallocated);
+    return {parts[0], parts[1], parts[2]};
 }
 
 Split check_split(const Tensor& input, const std::optional<Tensor>& input_kv, uint32_t num_heads, uint32_t kv_heads, bool kv_tied) {
-  check_device_tensor(input, "input_tensor", Layout::TILE);
-  SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
-  SHIM_CHECK(input.dtype() != DataType::BFLOAT4_B, "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
-  SHIM_CHECK(num_heads > 0 && kv_heads > 0, "num_heads and num_kv_heads: expected positive numbers, got {} and {}", num_heads, kv_heads);
-  const Shape& shape = input.logical_shape();
-  const uint32_t width = shape[-1], shares = input_kv ? num_heads : num_heads + (kv_tied ? 1 : 2) * kv_heads;
-  SHIM_CHECK(width % shares == 0, "input_tensor: the last dimension {} does not divide into {} heads of q, k and v", width, shares);
-  Split split{shape[0], shape[-2], num_heads, kv_heads, width / shares, true, kv_tied};
-  SHIM_CHECK(split.depth % 32 == 0, "Head size must be a multiple of 32, got {} (last dimension {}, {} heads in all)", split.depth, width, shares);
-  if (input_kv) {
-    check_device_tensor(*input_kv, "kv_input_tensor", Layout::TILE);
-    const Shape& kv = input_kv->logical_shape();
-    SHIM_CHECK(kv.rank() == shape.rank() && kv[0] == shape[0] && kv[-2] == shape[-2], "kv_input_tensor: expected the batch and sequence of {}, got shape {}", shape, kv);
-    SHIM_CHECK(kv[-1] == (kv_tied ? 1 : 2) * kv_heads * split.depth, "kv_input_tensor: expected a last dimension of {}, got {}", 2 * kv_heads * split.depth, kv[-1]);
-  }
-  return split;
+    check_device_tensor(input, "input_tensor", Layout::TILE);
+    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    SHIM_CHECK(input.dtype() != DataType::BFLOAT4_B, "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
+    SHIM_CHECK(num_heads > 0 && kv_heads > 0, "num_heads and num_kv_heads: expected positive numbers, got {} and {}", num_heads, kv_heads);
+    const Shape& shape = input.logical_shape();
+    const uint32_t width = shape[-1], shares = input_kv ? num_heads : num_heads + (kv_tied ? 1 : 2) * kv_heads;
+    SHIM_CHECK(width % shares == 0, "input_tensor: the last dimension {} does not divide into {} heads of q, k and v", width, shares);
+    Split split{shape[0], shape[-2], num_heads, kv_heads, width / shares, true, kv_tied};
+    SHIM_CHECK(
+        split.depth % 32 == 0, "Head size must be a multiple of 32, got {} (last dimension {}, {} heads in all)", split.depth, width,
+        shares);
+    if (input_kv) {
+        check_device_tensor(*input_kv, "kv_input_tensor", Layout::TILE);
+        const Shape& kv = input_kv->logical_shape();
+        SHIM_CHECK(
+            kv.rank() == shape.rank() && kv[0] == shape[0] && kv[-2] == shape[-2],
+            "kv_input_tensor: expected the batch and sequence of {}, got shape {}", shape, kv);
+        SHIM_CHECK(
+            kv[-1] == (kv_tied ? 1 : 2) * kv_heads * split.depth, "kv_input_tensor: expected a last dimension of {}, got {}",
+            2 * kv_heads * split.depth, kv[-1]);
+    }
+    return split;
 }
 
 Tensor join_heads(const Tensor& input, const Shape& result, const std::optional<MemoryConfig>& memory_config) {
-  const Shape& s = input.logical_shape();
-  const int64_t heads = s[1], sequence = s[2], depth = s[3];
-  return moved({.op = "concat_heads", .name = "NLPConcatHeadsDeviceOperation"}, input, result, memory_config,
-               {{s[0], heads * sequence * depth, heads * sequence * depth}, {s[2], depth, heads * depth}, {s[1], sequence * depth, depth}, {s[3], 1, 1}});
+    const Shape& s = input.logical_shape();
+    const int64_t heads = s[1], sequence = s[2], depth = s[3];
+    return moved(
+        {.op = "concat_heads", .name = "NLPConcatHeadsDeviceOperation"}, input, result, memory_config,
+        {{s[0], heads * sequence * depth, heads * sequence * depth},
+         {s[2], depth, heads * depth},
+         {s[1], sequence * depth, depth},
+         {s[3], 1, 1}});
 }
 
 void check_heads(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
-  check_device_tensor(input, "input_tensor", Layout::TILE);
-  const DataType dtype = input.dtype();
-  SHIM_CHECK(dtype == DataType::FLOAT32 || dtype == DataType::BFLOAT16 || dtype == DataType::BFLOAT8_B, "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", dtype);
-  SHIM_CHECK(!input.memory_config().is_sharded() && !(memory_config && memory_config->is_sharded()), "input_tensor and memory_config: expected interleaved memory");
-  SHIM_CHECK(input.logical_shape().rank() == 4, "input_tensor: expected shape [batch, heads, sequence, head size], got {}", input.logical_shape());
+    check_device_tensor(input, "input_tensor", Layout::TILE);
+    const DataType dtype = input.dtype();
+    SHIM_CHECK(
+        dtype == DataType::FLOAT32 || dtype == DataType::BFLOAT16 || dtype == DataType::BFLOAT8_B,
+        "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", dtype);
+    SHIM_CHECK(
+        !input.memory_config().is_sharded() && !(memory_config && memory_config->is_sharded()),
+        "input_tensor and memory_config: expected interleaved memory");
+    SHIM_CHECK(
+        input.logical_shape().rank() == 4, "input_tensor: expected shape [batch, heads, sequence, head size], got {}",
+        input.logical_shape());
 }
 
 }  // namespace
 
 namespace ttnn {
 
-std::tuple<Tensor, Tensor, Tensor> transformer::split_query_key_value_and_split_heads(const Tensor& input, const std::optional<Tensor>& input_kv, uint32_t num_heads,
-                                                                                      std::optional<uint32_t> num_kv_heads, bool transpose_key,
-                                                                                      const std::optional<MemoryConfig>& memory_config, bool use_falcon7b_backend) {
-  OpScope scope("ttnn.transformer.split_query_key_value_and_split_heads");
-  SHIM_SUPPORTED(!use_falcon7b_backend, "use_falcon7b_backend is not supported");
-  SHIM_CHECK(input.logical_shape().rank() == 3, "input_tensor: expected rank 3 ([batch, sequence, hidden]), got shape {}", input.logical_shape());
-  Split split = check_split(input, input_kv, num_heads, num_kv_heads.value_or(num_heads), false);
-  split.transpose_key = transpose_key;
-  SHIM_CHECK(!input.memory_config().is_sharded() && !(memory_config && memory_config->is_sharded()), "input_tensor and memory_config: expected interleaved memory");
-  return split_heads(input, input_kv, split, memory_config);
+std::tuple<Tensor, Tensor, Tensor> transformer::split_query_key_value_and_split_heads(
+    const Tensor& input, const std::optional<Tensor>& input_kv, uint32_t num_heads, std::optional<uint32_t> num_kv_heads,
+    bool transpose_key, const std::optional<MemoryConfig>& memory_config, bool use_falcon7b_backend) {
+    OpScope scope("ttnn.transformer.split_query_key_value_and_split_heads");
+    SHIM_SUPPORTED(!use_falcon7b_backend, "use_falcon7b_backend is not supported");
+    SHIM_CHECK(
+        input.logical_shape().rank() == 3, "input_tensor: expected rank 3 ([batch, sequence, hidden]), got shape {}",
+        input.logical_shape());
+    Split split = check_split(input, input_kv, num_heads, num_kv_heads.value_or(num_heads), false);
+    split.transpose_key = transpose_key;
+    SHIM_CHECK(
+        !input.memory_config().is_sharded() && !(memory_config && memory_config->is_sharded()),
+        "input_tensor and memory_config: expected interleaved memory");
+    return split_heads(input, input_kv, split, memory_config);
 }
 
 Tensor transformer::concatenate_heads(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
-  OpScope scope("ttnn.transformer.concatenate_heads");
-  check_heads(input, memory_config);
-  const Shape& s = input.logical_shape();
-  return join_heads(input, Shape({s[0], s[2], s[1] * s[3]}), memory_config);
+    OpScope scope("ttnn.transformer.concatenate_heads");
+    check_heads(input, memory_config);
+    const Shape& s = input.logical_shape();
+    return join_heads(input, Shape({s[0], s[2], s[1] * s[3]}), memory_config);
 }
 
-std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads(const Tensor& input, const std::optional<Tensor>& input_kv, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads,
-                                                                      bool transpose_k_heads, bool kv_tied, const std::optional<MemoryConfig>& memory_config,
-                                                                      const std::optional<std::vector<std::optional<Tensor>>>& optional_outputs) {
-  OpScope scope("ttnn.experimental.nlp_create_qkv_heads");
-  SHIM_CHECK(input.logical_shape().rank() == 4 && input.logical_shape()[1] == 1, "input: expected shape [batch, 1, sequence, hidden], got {}", input.logical_shape());
-  Split split = check_split(input, input_kv, num_q_heads, num_kv_heads.value_or(num_q_heads), kv_tied);
-  split.transpose_key = transpose_k_heads;
-  return split_heads(input, input_kv, split, memory_config, optional_outputs.value_or(std::vector<std::optional<Tensor>>{}));
+std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads(
+    const Tensor& input, const std::optional<Tensor>& input_kv, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads,
+    bool transpose_k_heads, bool kv_tied, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<std::vector<std::optional<Tensor>>>& optional_outputs) {
+    OpScope scope("ttnn.experimental.nlp_create_qkv_heads");
+    SHIM_CHECK(
+        input.logical_shape().rank() == 4 && input.logical_shape()[1] == 1, "input: expected shape [batch, 1, sequence, hidden], got {}",
+        input.logical_shape());
+    Split split = check_split(input, input_kv, num_q_heads, num_kv_heads.value_or(num_q_heads), kv_tied);
+    split.transpose_key = transpose_k_heads;
+    return split_heads(input, input_kv, split, memory_config, optional_outputs.value_or(std::vector<std::optional<Tensor>>{}));
 }
 
 Tensor experimental::nlp_concat_heads(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
-  OpScope scope("ttnn.experimental.nlp_concat_heads");
-  check_heads(input, memory_config);
-  const Shape& s = input.logical_shape();
-  return join_heads(input, Shape({s[0], 1, s[2], s[1] * s[3]}), memory_config);
+    OpScope scope("ttnn.experimental.nlp_concat_heads");
+    check_heads(input, memory_config);
+    const Shape& s = input.logical_shape();
+    return join_heads(input, Shape({s[0], 1, s[2], s[1] * s[3]}), memory_config);
 }
 
-std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads_decode(const Tensor& input, uint32_t num_heads, const std::optional<uint32_t>& num_kv_heads,
-                                                                             const std::optional<MemoryConfig>& memory_config) {
-  OpScope scope("ttnn.experimental.nlp_create_qkv_heads_decode");
-  check_device_tensor(input, "input_tensor", Layout::TILE);
-  const Shape& shape = input.logical_shape();
-  SHIM_CHECK(shape.rank() == 4 && shape[0] == 1 && shape[1] == 1, "input_tensor: expected shape [1, 1, batch, hidden], got {}", shape);
-  const uint32_t kv = num_kv_heads.value_or(num_heads), shares = num_heads + 2 * kv, batch = shape[2];
-  SHIM_CHECK(num_heads > 0 && kv > 0 && shape[3] % shares == 0, "input_tensor: the last dimension {} does not divide into {} heads", shape[3], shares);
-  const uint32_t depth = shape[3] / shares;
-  const MemoryConfig memory = memory_config.value_or(MemoryConfig(input.memory_config().buffer_type()));
-  auto spec = [&](uint32_t heads) {
-    MemoryConfig own = memory;
-    if (own.is_sharded() && !own.shard_spec()) {  // one user per core, as TT-NN lays decode heads out
-      const auto grid = device_of(input)->compute_with_storage_grid_size();
-      std::vector<CoreRange> ranges;
-      const auto columns = static_cast<uint32_t>(grid.x);
-      if (batch / columns > 0) ranges.emplace_back(CoreCoord(0, 0), CoreCoord(columns - 1, batch / columns - 1));
-      if (batch % columns > 0) ranges.emplace_back(CoreCoord(0, batch / columns), CoreCoord(batch % columns - 1, batch / columns));
-      own = own.with_shard_spec(ShardSpec(CoreRangeSet(ranges), {(heads + 31) / 32 * 32, depth}));
-    }
-    return make_spec(Shape({1, batch, heads, depth}), input.dtype(), Layout::TILE, own);
-  };
-  const auto parts = launch({.op = "create_heads", .attrs = {{"num_heads", int64_t{num_heads}}, {"num_kv_heads", int64_t{kv}}}, .name = "NLPCreateQKVHeadsDecodeDeviceOperation"}, {input},
-                            {spec(num_heads), spec(kv), spec(kv)}, [&](std::span<const Tensor> outputs) {
-                              const size_t bytes = stored_bytes(input.dtype());
-                              int64_t offset = 0;
-                              for (size_t i = 0; i < 3; ++i) {
-                                const int64_t run = int64_t{i == 0 ? num_heads : kv} * depth;
-                                strided_copy(bytes, raw_data(input) + offset * static_cast<int64_t>(bytes), mutable_raw_data(outputs[i]), {{batch, shape[3], run}, {static_cast<size_t>(run), 1, 1}});
-                                offset += run;
-                              }
-                            });
-  return {parts[0], parts[1], parts[2]};
+std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads_decode(
+    const Tensor& input, uint32_t num_heads, const std::optional<uint32_t>& num_kv_heads,
+    const std::optional<MemoryConfig>& memory_config) {
+    OpScope scope("ttnn.experimental.nlp_create_qkv_heads_decode");
+    check_device_tensor(input, "input_tensor", Layout::TILE);
+    const Shape& shape = input.logical_shape();
+    SHIM_CHECK(shape.rank() == 4 && shape[0] == 1 && shape[1] == 1, "input_tensor: expected shape [1, 1, batch, hidden], got {}", shape);
+    const uint32_t kv = num_kv_heads.value_or(num_heads), shares = num_heads + 2 * kv, batch = shape[2];
+    SHIM_CHECK(
+        num_heads > 0 && kv > 0 && shape[3] % shares == 0, "input_tensor: the last dimension {} does not divide into {} heads", shape[3],
+        shares);
+    const uint32_t depth = shape[3] / shares;
+    const MemoryConfig memory = memory_config.value_or(MemoryConfig(input.memory_config().buffer_type()));
+    auto spec = [&](uint32_t heads) {
+        MemoryConfig own = memory;
+        if (own.is_sharded() && !own.shard_spec()) {  // one user per core, as TT-NN lays decode heads out
+            const auto grid = device_of(input)->compute_with_storage_grid_size();
+            std::vector<CoreRange> ranges;
+            const auto columns = static_cast<uint32_t>(grid.x);
+            if (batch / columns > 0) ranges.emplace_back(CoreCoord(0, 0), CoreCoord(columns - 1, batch / columns - 1));
+            if (batch % columns > 0) ranges.emplace_back(CoreCoord(0, batch / columns), CoreCoord(batch % columns - 1, batch / columns));
+            own = own.with_shard_spec(ShardSpec(CoreRangeSet(ranges), {(heads + 31) / 32 * 32, depth}));
+        }
+        return make_spec(Shape({1, batch, heads, depth}), input.dtype(), Layout::TILE, own);
+    };
+    const auto parts = launch(
+        {.op = "create_heads",
+         .attrs = {{"num_heads", int64_t{num_heads}}, {"num_kv_heads", int64_t{kv}}},
+         .name = "NLPCreateQKVHeadsDecodeDeviceOperation"},
+        {input}, {spec(num_heads), spec(kv), spec(kv)}, [&](std::span<const Tensor> outputs) {
+            const size_t bytes = stored_bytes(input.dtype());
+            int64_t offset = 0;
+            for (size_t i = 0; i < 3; ++i) {
+                const int64_t run = int64_t{i == 0 ? num_heads : kv} * depth;
+                strided_copy(
+                    bytes, raw_data(input) + offset * static_cast<int64_t>(bytes), mutable_raw_data(outputs[i]),
+                    {{batch, shape[3], run}, {static_cast<size_t>(run), 1, 1}});
+                offset += run;
+            }
+        });
+    return {parts[0], parts[1], parts[2]};
 }
 
-Tensor experimental::nlp_concat_heads_decode(const Tensor& input, uint32_t num_heads, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
-                                             const std::optional<CoreRangeSet>&) {
-  OpScope scope("ttnn.experimental.nlp_concat_heads_decode");
-  check_heads(input, memory_config);
-  const Shape& s = input.logical_shape();
-  SHIM_CHECK(s[0] == 1 && num_heads > 0 && num_heads <= s[2], "input_tensor: expected shape [1, batch, at least {} heads, head size], got {}", num_heads, s);
-  const int64_t depth = s[3], run = int64_t{num_heads} * depth;
-  return moved({.op = "concat_heads", .name = "NLPConcatHeadsDecodeDeviceOperation"}, input, Shape({1, 1, s[1], num_heads * s[3]}), memory_config,
-               {{s[1], s[2] * depth, run}, {static_cast<size_t>(run), 1, 1}}, 0, output);
+Tensor experimental::nlp_concat_heads_decode(
+    const Tensor& input, uint32_t num_heads, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
+    const std::optional<CoreRangeSet>&) {
+    OpScope scope("ttnn.experimental.nlp_concat_heads_decode");
+    check_heads(input, memory_config);
+    const Shape& s = input.logical_shape();
+    SHIM_CHECK(
+        s[0] == 1 && num_heads > 0 && num_heads <= s[2], "input_tensor: expected shape [1, batch, at least {} heads, head size], got {}",
+        num_heads, s);
+    const int64_t depth = s[3], run = int64_t{num_heads} * depth;
+    return moved(
+        {.op = "concat_heads", .name = "NLPConcatHeadsDecodeDeviceOperation"}, input, Shape({1, 1, s[1], num_heads * s[3]}), memory_config,
+        {{s[1], s[2] * depth, run}, {static_cast<size_t>(run), 1, 1}}, 0, output);
 }
 
 }  // namespace ttnn
 
 SHIM_OP("ttnn.transformer.split_query_key_value_and_split_heads", [](const Call& c) {
-  return ttnn::transformer::split_query_key_value_and_split_heads(c.tensor("input_tensor"), c.optional_tensor("kv_input_tensor"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"),
-                                                                  c.boolean("transpose_key", true), c.memory_config("memory_config"), c.boolean("use_falcon7b_backend", false));
+    return ttnn::transformer::split_query_key_value_and_split_heads(
+        c.tensor("input_tensor"), c.optional_tensor("kv_input_tensor"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"),
+        c.boolean("transpose_key", true), c.memory_config("memory_config"), c.boolean("use_falcon7b_backend", false));
 });
-SHIM_OP("ttnn.transformer.concatenate_heads", [](const Call& c) { return ttnn::transformer::concatenate_heads(c.tensor("input_tensor"), c.memory_config("memory_config")); });
+SHIM_OP("ttnn.transformer.concatenate_heads", [](const Call& c) {
+    return ttnn::transformer::concatenate_heads(c.tensor("input_tensor"), c.memory_config("memory_config"));
+});
 SHIM_OP("ttnn.experimental.nlp_create_qkv_heads", [](const Call& c) {
-  return ttnn::experimental::nlp_create_qkv_heads(c.tensor("input"), c.optional_tensor("input_kv"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"), c.boolean("transpose_k_heads", true),
-                                                  c.boolean("kv_tied", false), c.memory_config("memory_config"));
+    return ttnn::experimental::nlp_create_qkv_heads(
+        c.tensor("input"), c.optional_tensor("input_kv"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"),
+        c.boolean("transpose_k_heads", true), c.boolean("kv_tied", false), c.memory_config("memory_config"));
 });
-SHIM_OP("ttnn.experimental.nlp_concat_heads", [](const Call& c) { return ttnn::experimental::nlp_concat_heads(c.tensor("input_tensor"), c.memory_config("memory_config")); });
+SHIM_OP("ttnn.experimental.nlp_concat_heads", [](const Call& c) {
+    return ttnn::experimental::nlp_concat_heads(c.tensor("input_tensor"), c.memory_config("memory_config"));
+});
 SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_decode", [](const Call& c) {
-  SHIM_SUPPORTED(!c.has("batch_offset") && !c.has("slice_size"), "batch_offset and slice_size are not supported");
-  return ttnn::experimental::nlp_create_qkv_heads_decode(c.tensor("input_tensor"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"), c.memory_config("memory_config"));
+    SHIM_SUPPORTED(!c.has("batch_offset") && !c.has("slice_size"), "batch_offset and slice_size are not supported");
+    return ttnn::experimental::nlp_create_qkv_heads_decode(
+        c.tensor("input_tensor"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"), c.memory_config("memory_config"));
 });
 SHIM_OP("ttnn.experimental.nlp_concat_heads_decode", [](const Call& c) {
-  return ttnn::experimental::nlp_concat_heads_decode(c.tensor("input_tensor"), c.u32("num_heads", 0), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+    return ttnn::experimental::nlp_concat_heads_decode(
+        c.tensor("input_tensor"), c.u32("num_heads", 0), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
 });

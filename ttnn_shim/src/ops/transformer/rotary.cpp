@@ -10,109 +10,138 @@ using namespace ttnn_shim;
 namespace {
 
 void check_caches(const Tensor& input, const Tensor& cosine, const Tensor& sine) {
-  check_device_tensor(input, "input_tensor", Layout::TILE);
-  check_device_tensor(cosine, "cos_cache", Layout::TILE);
-  check_device_tensor(sine, "sin_cache", Layout::TILE);
-  const Shape& shape = input.logical_shape();
-  SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
-  SHIM_CHECK(shape.rank() == 4 && cosine.logical_shape().rank() == 4, "input_tensor and cos_cache: expected rank 4, got shapes {} and {}", shape, cosine.logical_shape());
-  SHIM_CHECK(cosine.logical_shape() == sine.logical_shape(), "cos_cache and sin_cache: expected one shape, got {} and {}", cosine.logical_shape(), sine.logical_shape());
-  SHIM_CHECK(cosine.logical_shape()[-1] == shape[-1], "cos_cache: expected a last dimension of {}, got shape {}", shape[-1], cosine.logical_shape());
+    check_device_tensor(input, "input_tensor", Layout::TILE);
+    check_device_tensor(cosine, "cos_cache", Layout::TILE);
+    check_device_tensor(sine, "sin_cache", Layout::TILE);
+    const Shape& shape = input.logical_shape();
+    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    SHIM_CHECK(
+        shape.rank() == 4 && cosine.logical_shape().rank() == 4, "input_tensor and cos_cache: expected rank 4, got shapes {} and {}", shape,
+        cosine.logical_shape());
+    SHIM_CHECK(
+        cosine.logical_shape() == sine.logical_shape(), "cos_cache and sin_cache: expected one shape, got {} and {}",
+        cosine.logical_shape(), sine.logical_shape());
+    SHIM_CHECK(
+        cosine.logical_shape()[-1] == shape[-1], "cos_cache: expected a last dimension of {}, got shape {}", shape[-1],
+        cosine.logical_shape());
 }
 
 }  // namespace
 
 namespace ttnn::experimental {
 
-Tensor rotary_embedding(const Tensor& input, const Tensor& cos_cache, const Tensor& sin_cache, std::optional<uint32_t> token_index, const std::optional<MemoryConfig>& memory_config,
-                        std::optional<const ComputeKernelConfig> compute) {
-  OpScope scope("ttnn.experimental.rotary_embedding");
-  check_caches(input, cos_cache, sin_cache);
-  const Shape &shape = input.logical_shape(), &cache = cos_cache.logical_shape();
-  SHIM_CHECK(shape[-1] % 64 == 0, "input_tensor: the last dimension must be a multiple of 64 (two tiles), got {}", shape[-1]);
-  SHIM_CHECK(cache[0] == 1 && cache[1] == 1, "cos_cache: expected shape [1, 1, S, {}], got {}", shape[-1], cache);
-  SHIM_CHECK(token_index ? *token_index < cache[2] : cache[2] >= shape[2], "cos_cache: {} rows do not hold {}", cache[2], token_index ? *token_index + 1 : shape[2]);
-  return launch({.op = "rotary", .attrs = {{"decode", token_index.has_value()}}, .compute = compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt, .name = "RotaryEmbeddingDeviceOperation"}, {input, cos_cache, sin_cache},
-                {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
-                  const F32Values cosine(cos_cache), sine(sin_cache);
-                  const size_t width = shape[-1], half = width / 2, rows = shape[2];
-                  for_each_row(input, outputs[0], width, [&](size_t index, float* row) {
-                    const size_t at = token_index ? *token_index : index % rows;
-                    const float *c = cosine.data() + at * width, *s = sine.data() + at * width;
-                    for (size_t i = 0; i < half; ++i) {
-                      const float a = row[i], b = row[i + half];
-                      row[i] = a * c[i] - b * s[i];
-                      row[i + half] = b * c[i + half] + a * s[i + half];
-                    }
-                  });
-                })[0];
+Tensor rotary_embedding(
+    const Tensor& input, const Tensor& cos_cache, const Tensor& sin_cache, std::optional<uint32_t> token_index,
+    const std::optional<MemoryConfig>& memory_config, std::optional<const ComputeKernelConfig> compute) {
+    OpScope scope("ttnn.experimental.rotary_embedding");
+    check_caches(input, cos_cache, sin_cache);
+    const Shape &shape = input.logical_shape(), &cache = cos_cache.logical_shape();
+    SHIM_CHECK(shape[-1] % 64 == 0, "input_tensor: the last dimension must be a multiple of 64 (two tiles), got {}", shape[-1]);
+    SHIM_CHECK(cache[0] == 1 && cache[1] == 1, "cos_cache: expected shape [1, 1, S, {}], got {}", shape[-1], cache);
+    SHIM_CHECK(
+        token_index ? *token_index < cache[2] : cache[2] >= shape[2], "cos_cache: {} rows do not hold {}", cache[2],
+        token_index ? *token_index + 1 : shape[2]);
+    return launch(
+        {.op = "rotary",
+         .attrs = {{"decode", token_index.has_value()}},
+         .compute = compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt,
+         .name = "RotaryEmbeddingDeviceOperation"},
+        {input, cos_cache, sin_cache}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
+            const F32Values cosine(cos_cache), sine(sin_cache);
+            const size_t width = shape[-1], half = width / 2, rows = shape[2];
+            for_each_row(input, outputs[0], width, [&](size_t index, float* row) {
+                const size_t at = token_index ? *token_index : index % rows;
+                const float *c = cosine.data() + at * width, *s = sine.data() + at * width;
+                for (size_t i = 0; i < half; ++i) {
+                    const float a = row[i], b = row[i + half];
+                    row[i] = a * c[i] - b * s[i];
+                    row[i + half] = b * c[i + half] + a * s[i + half];
+                }
+            });
+        })[0];
 }
 
-Tensor rotary_embedding_llama(const Tensor& input, const Tensor& cos_cache, const Tensor& sin_cache, const Tensor& trans_mat, bool is_decode_mode, const std::optional<MemoryConfig>& memory_config,
-                              std::optional<const ComputeKernelConfig> compute) {
-  OpScope scope("ttnn.experimental.rotary_embedding_llama");
-  check_caches(input, cos_cache, sin_cache);
-  check_device_tensor(trans_mat, "trans_mat", Layout::TILE);
-  const Shape &shape = input.logical_shape(), &cache = cos_cache.logical_shape(), &mat = trans_mat.logical_shape();
-  SHIM_CHECK(mat.rank() == 4 && mat[-1] == 32 && mat[-2] == 32, "trans_mat: expected tiles of 32 x 32, got shape {}", mat);
-  SHIM_CHECK(shape[-1] % 32 == 0, "input_tensor: the last dimension must be a multiple of 32, got {}", shape[-1]);
-  if (is_decode_mode) {
-    SHIM_CHECK(cache[1] == shape[1], "cos_cache: expected one row of values per user ({}), got shape {}", shape[1], cache);
-  } else {
-    SHIM_CHECK(cache[0] == 1 && (cache[1] == 1 || cache[1] == shape[1]) && cache[2] >= shape[2], "cos_cache: expected shape [1, 1 or {}, {} or more, {}], got {}", shape[1], shape[2], shape[-1], cache);
-  }
-  return launch({.op = "rotary", .attrs = {{"llama", true}, {"decode", is_decode_mode}}, .compute = compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt, .name = "RotaryEmbeddingLlamaDeviceOperation"},
-                {input, cos_cache, sin_cache, trans_mat}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
-                  const F32Values cosine(cos_cache), sine(sin_cache), turn(trans_mat);
-                  const size_t width = shape[-1], rows = shape[2], heads = shape[1];
-                  for_each_row(input, outputs[0], width, [&](size_t index, float* row) {
-                    const size_t head = index / rows % heads, r = index % rows;
-                    const size_t at = is_decode_mode ? head * cache[2] : (cache[1] == 1 ? 0 : head * cache[2]) + r;
-                    const float *c = cosine.data() + at * width, *s = sine.data() + at * width;
-                    float turned[32];
-                    for (size_t block = 0; block < width; block += 32) {
-                      for (size_t j = 0; j < 32; ++j) {
+Tensor rotary_embedding_llama(
+    const Tensor& input, const Tensor& cos_cache, const Tensor& sin_cache, const Tensor& trans_mat, bool is_decode_mode,
+    const std::optional<MemoryConfig>& memory_config, std::optional<const ComputeKernelConfig> compute) {
+    OpScope scope("ttnn.experimental.rotary_embedding_llama");
+    check_caches(input, cos_cache, sin_cache);
+    check_device_tensor(trans_mat, "trans_mat", Layout::TILE);
+    const Shape &shape = input.logical_shape(), &cache = cos_cache.logical_shape(), &mat = trans_mat.logical_shape();
+    SHIM_CHECK(mat.rank() == 4 && mat[-1] == 32 && mat[-2] == 32, "trans_mat: expected tiles of 32 x 32, got shape {}", mat);
+    SHIM_CHECK(shape[-1] % 32 == 0, "input_tensor: the last dimension must be a multiple of 32, got {}", shape[-1]);
+    if (is_decode_mode) {
+        SHIM_CHECK(cache[1] == shape[1], "cos_cache: expected one row of values per user ({}), got shape {}", shape[1], cache);
+    } else {
+        SHIM_CHECK(
+            cache[0] == 1 && (cache[1] == 1 || cache[1] == shape[1]) && cache[2] >= shape[2],
+            "cos_cache: expected shape [1, 1 or {}, {} or more, {}], got {}", shape[1], shape[2], shape[-1], cache);
+    }
+    return launch(
+        {.op = "rotary",
+         .attrs = {{"llama", true}, {"decode", is_decode_mode}},
+         .compute = compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt,
+         .name = "RotaryEmbeddingLlamaDeviceOperation"},
+        {input, cos_cache, sin_cache, trans_mat}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
+            const F32Values cosine(cos_cache), sine(sin_cache), turn(trans_mat);
+            const size_t width = shape[-1], rows = shape[2], heads = shape[1];
+            for_each_row(input, outputs[0], width, [&](size_t index, float* row) {
+                const size_t head = index / rows % heads, r = index % rows;
+                const size_t at = is_decode_mode ? head * cache[2] : (cache[1] == 1 ? 0 : head * cache[2]) + r;
+                const float *c = cosine.data() + at * width, *s = sine.data() + at * width;
+                float turned[32];
+                for (size_t block = 0; block < width; block += 32) {
+                    for (size_t j = 0; j < 32; ++j) {
                         float sum = 0.0F;
                         for (size_t i = 0; i < 32; ++i) sum += row[block + i] * turn[i * 32 + j];
                         turned[j] = sum;
-                      }
-                      for (size_t j = 0; j < 32; ++j) row[block + j] = row[block + j] * c[block + j] + turned[j] * s[block + j];
                     }
-                  });
-                })[0];
+                    for (size_t j = 0; j < 32; ++j) row[block + j] = row[block + j] * c[block + j] + turned[j] * s[block + j];
+                }
+            });
+        })[0];
 }
 
 Tensor rotate_half(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
-  OpScope scope("ttnn.experimental.rotate_half");
-  check_device_tensor(input, "input", Layout::TILE);
-  const Shape& shape = input.logical_shape();
-  SHIM_CHECK(shape.rank() == 4 && shape[-1] % 64 == 0, "input: expected rank 4 and a last dimension that is a multiple of 64, got shape {}", shape);
-  return launch({.op = "rotate_half", .name = "RotateHalfDeviceOperation"}, {input}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
-    const size_t width = shape[-1], half = width / 2;
-    for_each_row(input, outputs[0], width, [&](size_t, float* row) {
-      for (size_t i = 0; i < half; ++i) {
-        const float a = row[i];
-        row[i] = -row[i + half];
-        row[i + half] = a;
-      }
-    });
-  })[0];
+    OpScope scope("ttnn.experimental.rotate_half");
+    check_device_tensor(input, "input", Layout::TILE);
+    const Shape& shape = input.logical_shape();
+    SHIM_CHECK(
+        shape.rank() == 4 && shape[-1] % 64 == 0, "input: expected rank 4 and a last dimension that is a multiple of 64, got shape {}",
+        shape);
+    return launch(
+        {.op = "rotate_half", .name = "RotateHalfDeviceOperation"}, {input}, {spec_like(input, std::nullopt, memory_config)},
+        [&](std::span<const Tensor> outputs) {
+            const size_t width = shape[-1], half = width / 2;
+            for_each_row(input, outputs[0], width, [&](size_t, float* row) {
+                for (size_t i = 0; i < half; ++i) {
+                    const float a = row[i];
+                    row[i] = -row[i + half];
+                    row[i + half] = a;
+                }
+            });
+        })[0];
 }
 
 }  // namespace ttnn::experimental
 
 namespace {
 std::optional<const ttnn::ComputeKernelConfig> compute_of(const Call& c) {
-  const auto given = c.compute_config("compute_kernel_config");
-  return given ? std::optional<const ttnn::ComputeKernelConfig>(*given) : std::nullopt;
+    const auto given = c.compute_config("compute_kernel_config");
+    return given ? std::optional<const ttnn::ComputeKernelConfig>(*given) : std::nullopt;
 }
 }  // namespace
 
 SHIM_OP("ttnn.experimental.rotary_embedding", [](const Call& c) {
-  return ttnn::experimental::rotary_embedding(c.tensor("input_tensor"), c.tensor("cos_cache"), c.tensor("sin_cache"), c.optional_u32("token_index"), c.memory_config("memory_config"), compute_of(c));
+    return ttnn::experimental::rotary_embedding(
+        c.tensor("input_tensor"), c.tensor("cos_cache"), c.tensor("sin_cache"), c.optional_u32("token_index"),
+        c.memory_config("memory_config"), compute_of(c));
 });
 SHIM_OP("ttnn.experimental.rotary_embedding_llama", [](const Call& c) {
-  return ttnn::experimental::rotary_embedding_llama(c.tensor("input_tensor"), c.tensor("cos_cache"), c.tensor("sin_cache"), c.tensor("trans_mat"), c.boolean("is_decode_mode", false), c.memory_config("memory_config"),
-                                                    compute_of(c));
+    return ttnn::experimental::rotary_embedding_llama(
+        c.tensor("input_tensor"), c.tensor("cos_cache"), c.tensor("sin_cache"), c.tensor("trans_mat"), c.boolean("is_decode_mode", false),
+        c.memory_config("memory_config"), compute_of(c));
 });
-SHIM_OP("ttnn.experimental.rotate_half", [](const Call& c) { return ttnn::experimental::rotate_half(c.tensor("input"), c.memory_config("memory_config")); });
+SHIM_OP("ttnn.experimental.rotate_half", [](const Call& c) {
+    return ttnn::experimental::rotate_half(c.tensor("input"), c.memory_config("memory_config"));
+});

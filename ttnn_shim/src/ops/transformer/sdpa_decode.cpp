@@ -15,207 +15,245 @@ using namespace ttnn_shim;
 namespace {
 
 std::vector<int64_t> integers_of(const Tensor& tensor) {
-  SHIM_CHECK(is_integer(tensor.dtype()), "positions and page tables: expected integers, got {}", tensor.dtype());
-  std::vector<int64_t> values(tensor.logical_volume());
-  load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
-  return values;
+    SHIM_CHECK(is_integer(tensor.dtype()), "positions and page tables: expected integers, got {}", tensor.dtype());
+    std::vector<int64_t> values(tensor.logical_volume());
+    load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
+    return values;
 }
 
 /// Blocks [N, KV, block, D] of one user joined into [KV, S, D]; blocks that the table does not name are zero.
 std::vector<std::byte> join_pages(const Tensor& cache, const std::vector<int64_t>& pages, size_t first, size_t count) {
-  const Shape& shape = cache.logical_shape();
-  const size_t heads = shape[1], row = size_t{shape[2]} * shape[3] * stored_bytes(cache.dtype());
-  std::vector<std::byte> joined(heads * count * row, std::byte{0});
-  for (size_t i = 0; i < count; ++i) {
-    const int64_t page = pages[first + i];
-    if (page < 0 || page == 0xffffffff) continue;
-    SHIM_CHECK(page < shape[0], "page_table: block {} is outside the cache of {}", page, shape[0]);
-    for (size_t h = 0; h < heads; ++h) std::memcpy(joined.data() + (h * count + i) * row, raw_data(cache) + (static_cast<size_t>(page) * heads + h) * row, row);
-  }
-  return joined;
+    const Shape& shape = cache.logical_shape();
+    const size_t heads = shape[1], row = size_t{shape[2]} * shape[3] * stored_bytes(cache.dtype());
+    std::vector<std::byte> joined(heads * count * row, std::byte{0});
+    for (size_t i = 0; i < count; ++i) {
+        const int64_t page = pages[first + i];
+        if (page < 0 || page == 0xffffffff) continue;
+        SHIM_CHECK(page < shape[0], "page_table: block {} is outside the cache of {}", page, shape[0]);
+        for (size_t h = 0; h < heads; ++h)
+            std::memcpy(joined.data() + (h * count + i) * row, raw_data(cache) + (static_cast<size_t>(page) * heads + h) * row, row);
+    }
+    return joined;
 }
 
 struct Decode {
-  bool causal = true;
-  std::optional<Tensor> mask, positions, sink, page_table;
-  std::vector<int64_t> listed;
-  std::optional<float> scale;
-  std::optional<uint32_t> window;
-  std::optional<MemoryConfig> memory_config;
-  std::optional<ttnn::operations::transformer::SDPAProgramConfig> program_config;
-  std::optional<ttnn::ComputeKernelConfig> compute;
+    bool causal = true;
+    std::optional<Tensor> mask, positions, sink, page_table;
+    std::vector<int64_t> listed;
+    std::optional<float> scale;
+    std::optional<uint32_t> window;
+    std::optional<MemoryConfig> memory_config;
+    std::optional<ttnn::operations::transformer::SDPAProgramConfig> program_config;
+    std::optional<ttnn::ComputeKernelConfig> compute;
 };
 
 std::vector<float> sink_values(const std::optional<Tensor>& sink, size_t heads) {
-  std::vector<float> values;
-  if (!sink) return values;
-  const F32Values all(*sink);
-  SHIM_CHECK(all.size() >= heads, "attention_sink: expected one value per head ({}), got shape {}", heads, sink->logical_shape());
-  for (size_t h = 0; h < heads; ++h) values.push_back(all[h * (all.size() / heads)]);
-  return values;
+    std::vector<float> values;
+    if (!sink) return values;
+    const F32Values all(*sink);
+    SHIM_CHECK(all.size() >= heads, "attention_sink: expected one value per head ({}), got shape {}", heads, sink->logical_shape());
+    for (size_t h = 0; h < heads; ++h) values.push_back(all[h * (all.size() / heads)]);
+    return values;
 }
 
 Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const Tensor& v, const Decode& d) {
-  OpScope scope(op_name);
-  check_attention_operand(q, "input_tensor_q");
-  check_attention_operand(k, "input_tensor_k");
-  check_attention_operand(v, "input_tensor_v");
-  const Shape &sq = q.logical_shape(), &sk = k.logical_shape(), &sv = v.logical_shape();
-  const uint32_t users = sq[1], heads = sq[2];
-  SHIM_CHECK(sq[0] == 1, "input_tensor_q: expected shape [1, batch, heads, head size], got {}", sq);
-  SHIM_CHECK(sk[1] == sv[1] && sk[2] == sv[2] && sk[0] == sv[0] && sk[3] == sq[3], "input_tensor_k and _v: shapes {} and {} do not fit q's {}", sk, sv, sq);
-  SHIM_CHECK(sk[1] > 0 && heads % sk[1] == 0, "input_tensor_k: {} heads do not divide the {} query heads", sk[1], heads);
-  SHIM_CHECK(d.page_table || sk[0] == users || sk[0] == 1, "input_tensor_k: expected {} users, got shape {}", users, sk);
-  SHIM_CHECK(d.causal || d.mask || (d.listed.empty() && !d.positions), "cur_pos: expected with is_causal=True only");
-  SHIM_CHECK(!d.causal || !d.mask, "attn_mask: not allowed when is_causal is True (the default)");
-  SHIM_CHECK(!d.causal || d.positions || d.listed.size() == users, "cur_pos: expected {} positions (or cur_pos_tensor), got {}", users, d.listed.size());
-  const float factor = d.scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
-  std::vector<Tensor> inputs = {q, k, v};
-  for (const auto* extra : {&d.page_table, &d.positions, &d.mask}) {
-    if (*extra) inputs.push_back(**extra);
-  }
-  Program program{.op = "sdpa_decode", .attrs = {{"is_causal", d.causal}, {"mask", d.mask.has_value()}, {"paged", d.page_table.has_value()}, {"cur_pos", d.listed}}, .compute = d.compute, .name = "SdpaDecodeDeviceOperation"};
-  add_sdpa_config(program, d.program_config);
-  return launch(program, inputs, {make_spec(Shape({1, users, heads, sv[3]}), q.dtype(), Layout::TILE, result_memory(q, d.memory_config, sq))}, [&](std::span<const Tensor> outputs) {
-    auto positions = d.listed;
-    if (d.positions) positions = integers_of(*d.positions);
-    SHIM_CHECK(!d.causal || positions.size() >= users, "cur_pos_tensor: expected {} positions, got {}", users, positions.size());
-    const auto pages = d.page_table ? integers_of(*d.page_table) : std::vector<int64_t>{};
-    const size_t per_user = d.page_table ? d.page_table->logical_shape()[-1] : 0;
-    const int64_t keys = d.page_table ? static_cast<int64_t>(per_user * sk[2]) : sk[2];
-    const auto sink = sink_values(d.sink, heads);
-    std::optional<F32Values> mask;
-    if (d.mask) {
-      mask.emplace(*d.mask);
-      SHIM_CHECK(d.mask->logical_shape().rank() == 4 && static_cast<int64_t>(d.mask->logical_shape()[3]) >= keys, "attn_mask: expected {} columns, got shape {}", keys, d.mask->logical_shape());
+    OpScope scope(op_name);
+    check_attention_operand(q, "input_tensor_q");
+    check_attention_operand(k, "input_tensor_k");
+    check_attention_operand(v, "input_tensor_v");
+    const Shape &sq = q.logical_shape(), &sk = k.logical_shape(), &sv = v.logical_shape();
+    const uint32_t users = sq[1], heads = sq[2];
+    SHIM_CHECK(sq[0] == 1, "input_tensor_q: expected shape [1, batch, heads, head size], got {}", sq);
+    SHIM_CHECK(
+        sk[1] == sv[1] && sk[2] == sv[2] && sk[0] == sv[0] && sk[3] == sq[3], "input_tensor_k and _v: shapes {} and {} do not fit q's {}",
+        sk, sv, sq);
+    SHIM_CHECK(sk[1] > 0 && heads % sk[1] == 0, "input_tensor_k: {} heads do not divide the {} query heads", sk[1], heads);
+    SHIM_CHECK(d.page_table || sk[0] == users || sk[0] == 1, "input_tensor_k: expected {} users, got shape {}", users, sk);
+    SHIM_CHECK(d.causal || d.mask || (d.listed.empty() && !d.positions), "cur_pos: expected with is_causal=True only");
+    SHIM_CHECK(!d.causal || !d.mask, "attn_mask: not allowed when is_causal is True (the default)");
+    SHIM_CHECK(
+        !d.causal || d.positions || d.listed.size() == users, "cur_pos: expected {} positions (or cur_pos_tensor), got {}", users,
+        d.listed.size());
+    const float factor = d.scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
+    std::vector<Tensor> inputs = {q, k, v};
+    for (const auto* extra : {&d.page_table, &d.positions, &d.mask}) {
+        if (*extra) inputs.push_back(**extra);
     }
-    std::byte* target = mutable_raw_data(outputs[0]);
-    for (size_t user = 0; user < users; ++user) {
-      const int64_t position = d.causal ? positions[user] : keys - 1;
-      std::byte* out = target + user * heads * sv[3] * stored_bytes(outputs[0].dtype());
-      if (position < 0 || position == 0xffffffff) {  // a user without a token
-        std::memset(out, 0, heads * sv[3] * stored_bytes(outputs[0].dtype()));
-        continue;
-      }
-      SHIM_CHECK(position < keys, "cur_pos: position {} of user {} is beyond the {} keys", position, user, keys);
-      std::vector<std::byte> own_k, own_v;
-      const std::byte *kp = nullptr, *vp = nullptr;
-      if (d.page_table) {
-        own_k = join_pages(k, pages, user * per_user, per_user);
-        own_v = join_pages(v, pages, user * per_user, per_user);
-        kp = own_k.data();
-        vp = own_v.data();
-      } else {
-        const size_t slot = sk[0] == 1 ? 0 : user;
-        kp = raw_data(k) + slot * sk[1] * sk[2] * sk[3] * 2;
-        vp = raw_data(v) + slot * sv[1] * sv[2] * sv[3] * 2;
-      }
-      const AttentionShape shape{1, heads, sk[1], 1, keys, sq[3], sv[3]};
-      const ScoreMask see = [&](int64_t, int64_t head, int64_t, float* scores) {
-        if (mask) {
-          const Shape& sm = d.mask->logical_shape();
-          const size_t row = ((sm[0] == 1 ? 0 : user) * sm[1] * sm[2] + (sm[2] == 1 ? 0 : static_cast<size_t>(head))) * sm[3];
-          for (int64_t i = 0; i < keys; ++i) scores[i] += (*mask)[row + static_cast<size_t>(i)];
-        }
-        if (d.causal) std::fill(scores + position + 1, scores + keys, -INFINITY);
-        if (d.window && position + 1 > static_cast<int64_t>(*d.window)) std::fill(scores, scores + (position + 1 - *d.window), -INFINITY);
-      };
-      attend(shape, raw_data(q) + user * heads * sq[3] * 2, kp, vp, out, outputs[0].dtype(), factor, see, sink.empty() ? nullptr : sink.data());
-    }
-  })[0];
+    Program program{
+        .op = "sdpa_decode",
+        .attrs = {{"is_causal", d.causal}, {"mask", d.mask.has_value()}, {"paged", d.page_table.has_value()}, {"cur_pos", d.listed}},
+        .compute = d.compute,
+        .name = "SdpaDecodeDeviceOperation"};
+    add_sdpa_config(program, d.program_config);
+    return launch(
+        program, inputs, {make_spec(Shape({1, users, heads, sv[3]}), q.dtype(), Layout::TILE, result_memory(q, d.memory_config, sq))},
+        [&](std::span<const Tensor> outputs) {
+            auto positions = d.listed;
+            if (d.positions) positions = integers_of(*d.positions);
+            SHIM_CHECK(!d.causal || positions.size() >= users, "cur_pos_tensor: expected {} positions, got {}", users, positions.size());
+            const auto pages = d.page_table ? integers_of(*d.page_table) : std::vector<int64_t>{};
+            const size_t per_user = d.page_table ? d.page_table->logical_shape()[-1] : 0;
+            const int64_t keys = d.page_table ? static_cast<int64_t>(per_user * sk[2]) : sk[2];
+            const auto sink = sink_values(d.sink, heads);
+            std::optional<F32Values> mask;
+            if (d.mask) {
+                mask.emplace(*d.mask);
+                SHIM_CHECK(
+                    d.mask->logical_shape().rank() == 4 && static_cast<int64_t>(d.mask->logical_shape()[3]) >= keys,
+                    "attn_mask: expected {} columns, got shape {}", keys, d.mask->logical_shape());
+            }
+            std::byte* target = mutable_raw_data(outputs[0]);
+            for (size_t user = 0; user < users; ++user) {
+                const int64_t position = d.causal ? positions[user] : keys - 1;
+                std::byte* out = target + user * heads * sv[3] * stored_bytes(outputs[0].dtype());
+                if (position < 0 || position == 0xffffffff) {  // a user without a token
+                    std::memset(out, 0, heads * sv[3] * stored_bytes(outputs[0].dtype()));
+                    continue;
+                }
+                SHIM_CHECK(position < keys, "cur_pos: position {} of user {} is beyond the {} keys", position, user, keys);
+                std::vector<std::byte> own_k, own_v;
+                const std::byte *kp = nullptr, *vp = nullptr;
+                if (d.page_table) {
+                    own_k = join_pages(k, pages, user * per_user, per_user);
+                    own_v = join_pages(v, pages, user * per_user, per_user);
+                    kp = own_k.data();
+                    vp = own_v.data();
+                } else {
+                    const size_t slot = sk[0] == 1 ? 0 : user;
+                    kp = raw_data(k) + slot * sk[1] * sk[2] * sk[3] * 2;
+                    vp = raw_data(v) + slot * sv[1] * sv[2] * sv[3] * 2;
+                }
+                const AttentionShape shape{1, heads, sk[1], 1, keys, sq[3], sv[3]};
+                const ScoreMask see = [&](int64_t, int64_t head, int64_t, float* scores) {
+                    if (mask) {
+                        const Shape& sm = d.mask->logical_shape();
+                        const size_t row = ((sm[0] == 1 ? 0 : user) * sm[1] * sm[2] + (sm[2] == 1 ? 0 : static_cast<size_t>(head))) * sm[3];
+                        for (int64_t i = 0; i < keys; ++i) scores[i] += (*mask)[row + static_cast<size_t>(i)];
+                    }
+                    if (d.causal) std::fill(scores + position + 1, scores + keys, -INFINITY);
+                    if (d.window && position + 1 > static_cast<int64_t>(*d.window))
+                        std::fill(scores, scores + (position + 1 - *d.window), -INFINITY);
+                };
+                attend(
+                    shape, raw_data(q) + user * heads * sq[3] * 2, kp, vp, out, outputs[0].dtype(), factor, see,
+                    sink.empty() ? nullptr : sink.data());
+            }
+        })[0];
 }
 
 /// Prefill of a chunk of queries that starts at `start`, keys in a paged cache.
 Tensor chunked(const Call& c) {
-  OpScope scope("ttnn.transformer.chunked_scaled_dot_product_attention");
-  const Tensor q = c.tensor("input_tensor_q"), k = c.tensor("input_tensor_k"), v = c.tensor("input_tensor_v"), table = c.tensor("page_table_tensor");
-  check_attention_operand(q, "input_tensor_q");
-  check_attention_operand(k, "input_tensor_k");
-  check_attention_operand(v, "input_tensor_v");
-  check_device_tensor(table, "page_table_tensor");
-  SHIM_SUPPORTED(!c.has("paged_cache_geometry"), "paged_cache_geometry is not supported");
-  const Shape &sq = q.logical_shape(), &sk = k.logical_shape(), &sv = v.logical_shape();
-  SHIM_CHECK(sk[3] == sq[3] && sk[1] > 0 && sq[1] % sk[1] == 0, "input_tensor_k: shape {} does not fit q's {}", sk, sq);
-  const auto start_tensor = c.optional_tensor("chunk_start_idx_tensor");
-  const float factor = c.optional_f32("scale").value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
-  const auto window = c.optional_u32("sliding_window_size");
-  const auto sink_tensor = c.optional_tensor("attention_sink");
-  Program program{.op = "sdpa", .attrs = {{"is_causal", true}, {"chunked", true}}, .compute = c.compute_config("compute_kernel_config"), .name = "SDPAOperation"};
-  add_sdpa_config(program, parse_sdpa_config(c));
-  return launch(program, {q, k, v, table}, {make_spec(Shape({sq[0], sq[1], sq[2], sv[3]}), q.dtype(), Layout::TILE, c.memory_config("memory_config").value_or(MemoryConfig{}))}, [&](std::span<const Tensor> outputs) {
-    const int64_t start = start_tensor ? integers_of(*start_tensor).at(0) : c.i32("chunk_start_idx", 0);
-    const auto pages = integers_of(table);
-    const size_t per_user = table.logical_shape()[-1];
-    const int64_t needed = start + sq[2], block = sk[2];
-    const auto count = static_cast<size_t>((needed + block - 1) / block);
-    SHIM_CHECK(start >= 0 && count <= per_user, "chunk_start_idx: positions up to {} need {} blocks, the page table has {}", needed, count, per_user);
-    const auto keys = static_cast<int64_t>(count) * block;
-    const auto sink = sink_values(sink_tensor, sq[1]);
-    std::byte* target = mutable_raw_data(outputs[0]);
-    for (size_t b = 0; b < sq[0]; ++b) {
-      const auto own_k = join_pages(k, pages, b * per_user, count), own_v = join_pages(v, pages, b * per_user, count);
-      const AttentionShape shape{1, sq[1], sk[1], sq[2], keys, sq[3], sv[3]};
-      const ScoreMask see = [&](int64_t, int64_t, int64_t query, float* scores) {
-        std::fill(scores + std::min(keys, start + query + 1), scores + keys, -INFINITY);
-        if (window && start + query + 1 > static_cast<int64_t>(*window)) std::fill(scores, scores + (start + query + 1 - *window), -INFINITY);
-      };
-      attend(shape, raw_data(q) + b * sq[1] * sq[2] * sq[3] * 2, own_k.data(), own_v.data(), target + b * sq[1] * sq[2] * sv[3] * stored_bytes(outputs[0].dtype()), outputs[0].dtype(), factor, see,
-             sink.empty() ? nullptr : sink.data());
-    }
-  })[0];
+    OpScope scope("ttnn.transformer.chunked_scaled_dot_product_attention");
+    const Tensor q = c.tensor("input_tensor_q"), k = c.tensor("input_tensor_k"), v = c.tensor("input_tensor_v"),
+                 table = c.tensor("page_table_tensor");
+    check_attention_operand(q, "input_tensor_q");
+    check_attention_operand(k, "input_tensor_k");
+    check_attention_operand(v, "input_tensor_v");
+    check_device_tensor(table, "page_table_tensor");
+    SHIM_SUPPORTED(!c.has("paged_cache_geometry"), "paged_cache_geometry is not supported");
+    const Shape &sq = q.logical_shape(), &sk = k.logical_shape(), &sv = v.logical_shape();
+    SHIM_CHECK(sk[3] == sq[3] && sk[1] > 0 && sq[1] % sk[1] == 0, "input_tensor_k: shape {} does not fit q's {}", sk, sq);
+    const auto start_tensor = c.optional_tensor("chunk_start_idx_tensor");
+    const float factor = c.optional_f32("scale").value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
+    const auto window = c.optional_u32("sliding_window_size");
+    const auto sink_tensor = c.optional_tensor("attention_sink");
+    Program program{
+        .op = "sdpa",
+        .attrs = {{"is_causal", true}, {"chunked", true}},
+        .compute = c.compute_config("compute_kernel_config"),
+        .name = "SDPAOperation"};
+    add_sdpa_config(program, parse_sdpa_config(c));
+    return launch(
+        program, {q, k, v, table},
+        {make_spec(
+            Shape({sq[0], sq[1], sq[2], sv[3]}), q.dtype(), Layout::TILE, c.memory_config("memory_config").value_or(MemoryConfig{}))},
+        [&](std::span<const Tensor> outputs) {
+            const int64_t start = start_tensor ? integers_of(*start_tensor).at(0) : c.i32("chunk_start_idx", 0);
+            const auto pages = integers_of(table);
+            const size_t per_user = table.logical_shape()[-1];
+            const int64_t needed = start + sq[2], block = sk[2];
+            const auto count = static_cast<size_t>((needed + block - 1) / block);
+            SHIM_CHECK(
+                start >= 0 && count <= per_user, "chunk_start_idx: positions up to {} need {} blocks, the page table has {}", needed, count,
+                per_user);
+            const auto keys = static_cast<int64_t>(count) * block;
+            const auto sink = sink_values(sink_tensor, sq[1]);
+            std::byte* target = mutable_raw_data(outputs[0]);
+            for (size_t b = 0; b < sq[0]; ++b) {
+                const auto own_k = join_pages(k, pages, b * per_user, count), own_v = join_pages(v, pages, b * per_user, count);
+                const AttentionShape shape{1, sq[1], sk[1], sq[2], keys, sq[3], sv[3]};
+                const ScoreMask see = [&](int64_t, int64_t, int64_t query, float* scores) {
+                    std::fill(scores + std::min(keys, start + query + 1), scores + keys, -INFINITY);
+                    if (window && start + query + 1 > static_cast<int64_t>(*window))
+                        std::fill(scores, scores + (start + query + 1 - *window), -INFINITY);
+                };
+                attend(
+                    shape, raw_data(q) + b * sq[1] * sq[2] * sq[3] * 2, own_k.data(), own_v.data(),
+                    target + b * sq[1] * sq[2] * sv[3] * stored_bytes(outputs[0].dtype()), outputs[0].dtype(), factor, see,
+                    sink.empty() ? nullptr : sink.data());
+            }
+        })[0];
 }
 
 Decode parse_decode(const Call& c) {
-  Decode d;
-  d.causal = c.boolean("is_causal", true);
-  d.mask = c.optional_tensor("attn_mask");
-  d.positions = c.optional_tensor("cur_pos_tensor");
-  d.sink = c.optional_tensor("attention_sink");
-  if (c.has("cur_pos")) {
-    const auto listed = c.i32s("cur_pos");
-    d.listed.assign(listed.begin(), listed.end());
-  }
-  d.scale = c.optional_f32("scale");
-  d.window = c.optional_u32("sliding_window_size");
-  d.memory_config = c.memory_config("memory_config");
-  d.program_config = parse_sdpa_config(c);
-  d.compute = c.compute_config("compute_kernel_config");
-  return d;
+    Decode d;
+    d.causal = c.boolean("is_causal", true);
+    d.mask = c.optional_tensor("attn_mask");
+    d.positions = c.optional_tensor("cur_pos_tensor");
+    d.sink = c.optional_tensor("attention_sink");
+    if (c.has("cur_pos")) {
+        const auto listed = c.i32s("cur_pos");
+        d.listed.assign(listed.begin(), listed.end());
+    }
+    d.scale = c.optional_f32("scale");
+    d.window = c.optional_u32("sliding_window_size");
+    d.memory_config = c.memory_config("memory_config");
+    d.program_config = parse_sdpa_config(c);
+    d.compute = c.compute_config("compute_kernel_config");
+    return d;
 }
 
 }  // namespace
 
 namespace ttnn::transformer {
 
-Tensor scaled_dot_product_attention_decode(const Tensor& q, const Tensor& k, const Tensor& v, bool is_causal, const std::optional<const Tensor>& attn_mask, const std::vector<uint32_t>& cur_pos,
-                                           const std::optional<const Tensor>& cur_pos_tensor, const std::optional<const Tensor>& attention_sink, std::optional<float> scale,
-                                           std::optional<uint32_t> sliding_window_size, const std::optional<MemoryConfig>& memory_config,
-                                           std::optional<operations::transformer::SDPAProgramConfig> program_config, std::optional<ComputeKernelConfig> compute, std::optional<bool>) {
-  auto plain = [](const std::optional<const Tensor>& tensor) { return tensor ? std::optional<Tensor>(*tensor) : std::nullopt; };
-  Decode d;
-  d.causal = is_causal;
-  d.mask = plain(attn_mask);
-  d.positions = plain(cur_pos_tensor);
-  d.sink = plain(attention_sink);
-  d.listed.assign(cur_pos.begin(), cur_pos.end());
-  d.scale = scale;
-  d.window = sliding_window_size;
-  d.memory_config = memory_config;
-  d.program_config = program_config;
-  d.compute = compute;
-  return decode("ttnn.transformer.scaled_dot_product_attention_decode", q, k, v, d);
+Tensor scaled_dot_product_attention_decode(
+    const Tensor& q, const Tensor& k, const Tensor& v, bool is_causal, const std::optional<const Tensor>& attn_mask,
+    const std::vector<uint32_t>& cur_pos, const std::optional<const Tensor>& cur_pos_tensor,
+    const std::optional<const Tensor>& attention_sink, std::optional<float> scale, std::optional<uint32_t> sliding_window_size,
+    const std::optional<MemoryConfig>& memory_config, std::optional<operations::transformer::SDPAProgramConfig> program_config,
+    std::optional<ComputeKernelConfig> compute, std::optional<bool>) {
+    auto plain = [](const std::optional<const Tensor>& tensor) { return tensor ? std::optional<Tensor>(*tensor) : std::nullopt; };
+    Decode d;
+    d.causal = is_causal;
+    d.mask = plain(attn_mask);
+    d.positions = plain(cur_pos_tensor);
+    d.sink = plain(attention_sink);
+    d.listed.assign(cur_pos.begin(), cur_pos.end());
+    d.scale = scale;
+    d.window = sliding_window_size;
+    d.memory_config = memory_config;
+    d.program_config = program_config;
+    d.compute = compute;
+    return decode("ttnn.transformer.scaled_dot_product_attention_decode", q, k, v, d);
 }
 
 }  // namespace ttnn::transformer
 
 SHIM_OP("ttnn.transformer.scaled_dot_product_attention_decode", [](const Call& c) {
-  return decode("ttnn.transformer.scaled_dot_product_attention_decode", c.tensor("input_tensor_q"), c.tensor("input_tensor_k"), c.tensor("input_tensor_v"), parse_decode(c));
+    return decode(
+        "ttnn.transformer.scaled_dot_product_attention_decode", c.tensor("input_tensor_q"), c.tensor("input_tensor_k"),
+        c.tensor("input_tensor_v"), parse_decode(c));
 });
 SHIM_OP("ttnn.transformer.paged_scaled_dot_product_attention_decode", [](const Call& c) {
-  OpScope scope("ttnn.transformer.paged_scaled_dot_product_attention_decode");
-  SHIM_SUPPORTED(!c.has("paged_cache_geometry") && !c.has("cache_position_modulo") && c.i32("spec_multi_pos_tiles", 0) == 0, "paged_cache_geometry, cache_position_modulo and spec_multi_pos_tiles are not supported");
-  Decode d = parse_decode(c);
-  d.page_table = c.tensor("page_table_tensor");
-  return decode("ttnn.transformer.paged_scaled_dot_product_attention_decode", c.tensor("input_tensor_q"), c.tensor("input_tensor_k"), c.tensor("input_tensor_v"), d);
+    OpScope scope("ttnn.transformer.paged_scaled_dot_product_attention_decode");
+    SHIM_SUPPORTED(
+        !c.has("paged_cache_geometry") && !c.has("cache_position_modulo") && c.i32("spec_multi_pos_tiles", 0) == 0,
+        "paged_cache_geometry, cache_position_modulo and spec_multi_pos_tiles are not supported");
+    Decode d = parse_decode(c);
+    d.page_table = c.tensor("page_table_tensor");
+    return decode(
+        "ttnn.transformer.paged_scaled_dot_product_attention_decode", c.tensor("input_tensor_q"), c.tensor("input_tensor_k"),
+        c.tensor("input_tensor_v"), d);
 });
 SHIM_OP("ttnn.transformer.chunked_scaled_dot_product_attention", chunked);

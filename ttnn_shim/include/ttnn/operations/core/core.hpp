@@ -14,9 +14,7 @@ namespace operations::core {
 Tensor unsqueeze_to_4D(const Tensor& tensor);
 Tensor squeeze_from_4D(const Tensor& tensor, int rank);
 Tensor to_device(
-    const Tensor& tensor,
-    MeshDevice* mesh_device,
-    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const Tensor& tensor, MeshDevice* mesh_device, const std::optional<MemoryConfig>& memory_config = std::nullopt,
     std::optional<QueueId> cq_id = std::nullopt);
 Tensor from_device(const Tensor& tensor, bool blocking = true, std::optional<QueueId> cq_id = std::nullopt);
 void deallocate(Tensor& tensor, bool force = true);

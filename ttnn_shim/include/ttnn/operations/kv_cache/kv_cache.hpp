@@ -13,8 +13,10 @@ Tensor fill_cache(const Tensor& cache, const Tensor& input, uint32_t batch_idx, 
 Tensor fill_cache_for_user_(const Tensor& cache, const Tensor& input, uint32_t batch_index, uint32_t update_idx = 0);
 /// cache[b, :, update_idx, :] = input[0, :, batch_offset + b, :], input [1, heads, users, D].
 Tensor update_cache(
-    const Tensor& cache, const Tensor& input, uint32_t update_idx, uint32_t batch_offset = 0, std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt);
+    const Tensor& cache, const Tensor& input, uint32_t update_idx, uint32_t batch_offset = 0,
+    std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt);
 Tensor update_cache_for_token_(
-    const Tensor& cache, const Tensor& input, uint32_t update_index, uint32_t batch_offset = 0, std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt);
+    const Tensor& cache, const Tensor& input, uint32_t update_index, uint32_t batch_offset = 0,
+    std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt);
 
 }  // namespace ttnn

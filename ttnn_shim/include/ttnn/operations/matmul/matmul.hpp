@@ -27,8 +27,8 @@ Tensor matmul(
 
 /// matmul + bias. With a core grid or program config one program; without, separate programs for bias and activation.
 Tensor linear(
-    const Tensor& input_tensor_a, const Tensor& input_tensor_b, const std::optional<const Tensor>& bias = std::nullopt, bool transpose_a = false,
-    bool transpose_b = false, const std::optional<const MemoryConfig>& memory_config = std::nullopt,
+    const Tensor& input_tensor_a, const Tensor& input_tensor_b, const std::optional<const Tensor>& bias = std::nullopt,
+    bool transpose_a = false, bool transpose_b = false, const std::optional<const MemoryConfig>& memory_config = std::nullopt,
     std::optional<const DataType> dtype = std::nullopt, const std::optional<const MatmulProgramConfig>& program_config = std::nullopt,
     const std::optional<const std::variant<std::string, unary::UnaryWithParam>>& activation = std::nullopt,
     std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt, std::optional<const CoreGrid> core_grid = std::nullopt,

@@ -21,63 +21,63 @@ namespace ttnn::operations::matmul {
 struct MatmulMultiCoreProgramConfig {};
 
 struct MatmulMultiCoreReuseProgramConfig {
-  CoreCoord compute_with_storage_grid_size;
-  std::size_t in0_block_w = 1;
-  std::size_t out_subblock_h = 1;
-  std::size_t out_subblock_w = 1;
-  std::size_t per_core_M = 1;
-  std::size_t per_core_N = 1;
-  std::optional<CoreRangeSet> allowed_worker_cores = std::nullopt;
+    CoreCoord compute_with_storage_grid_size;
+    std::size_t in0_block_w = 1;
+    std::size_t out_subblock_h = 1;
+    std::size_t out_subblock_w = 1;
+    std::size_t per_core_M = 1;
+    std::size_t per_core_N = 1;
+    std::optional<CoreRangeSet> allowed_worker_cores = std::nullopt;
 };
 
 struct MatmulMultiCoreReuseMultiCastProgramConfig {
-  CoreCoord compute_with_storage_grid_size;
-  std::size_t in0_block_w = 1;
-  std::size_t out_subblock_h = 1;
-  std::size_t out_subblock_w = 1;
-  std::size_t out_block_h = 0;
-  std::size_t out_block_w = 0;
-  std::size_t per_core_M = 1;
-  std::size_t per_core_N = 1;
-  bool transpose_mcast = false;
-  std::optional<unary::UnaryWithParam> fused_activation = std::nullopt;
-  bool fuse_batch = true;
-  std::optional<CoreRangeSet> allowed_worker_cores = std::nullopt;
+    CoreCoord compute_with_storage_grid_size;
+    std::size_t in0_block_w = 1;
+    std::size_t out_subblock_h = 1;
+    std::size_t out_subblock_w = 1;
+    std::size_t out_block_h = 0;
+    std::size_t out_block_w = 0;
+    std::size_t per_core_M = 1;
+    std::size_t per_core_N = 1;
+    bool transpose_mcast = false;
+    std::optional<unary::UnaryWithParam> fused_activation = std::nullopt;
+    bool fuse_batch = true;
+    std::optional<CoreRangeSet> allowed_worker_cores = std::nullopt;
 };
 
 struct MatmulMultiCoreReuseMultiCast1DProgramConfig {
-  CoreCoord compute_with_storage_grid_size;
-  std::size_t in0_block_w = 1;
-  std::size_t out_subblock_h = 1;
-  std::size_t out_subblock_w = 1;
-  std::size_t out_block_h = 0;
-  std::size_t out_block_w = 0;
-  std::size_t per_core_M = 1;
-  std::size_t per_core_N = 1;
-  bool fuse_batch = true;
-  std::optional<unary::UnaryWithParam> fused_activation = std::nullopt;
-  bool mcast_in0 = true;
-  bool gather_in0 = false;
-  CoreRangeSet hop_cores;
-  std::size_t num_global_cb_receivers = 1;
-  bool untilize_out = false;
-  std::optional<CoreRangeSet> allowed_worker_cores = std::nullopt;
-  bool stream_in1 = false;
+    CoreCoord compute_with_storage_grid_size;
+    std::size_t in0_block_w = 1;
+    std::size_t out_subblock_h = 1;
+    std::size_t out_subblock_w = 1;
+    std::size_t out_block_h = 0;
+    std::size_t out_block_w = 0;
+    std::size_t per_core_M = 1;
+    std::size_t per_core_N = 1;
+    bool fuse_batch = true;
+    std::optional<unary::UnaryWithParam> fused_activation = std::nullopt;
+    bool mcast_in0 = true;
+    bool gather_in0 = false;
+    CoreRangeSet hop_cores;
+    std::size_t num_global_cb_receivers = 1;
+    bool untilize_out = false;
+    std::optional<CoreRangeSet> allowed_worker_cores = std::nullopt;
+    bool stream_in1 = false;
 };
 
 struct MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig {
-  std::size_t in0_block_w = 1;
-  std::size_t per_core_M = 1;
-  std::size_t per_core_N = 1;
-  std::optional<unary::UnaryWithParam> fused_activation = std::nullopt;
-  std::size_t num_workers_per_dram_bank = 1;
+    std::size_t in0_block_w = 1;
+    std::size_t per_core_M = 1;
+    std::size_t per_core_N = 1;
+    std::optional<unary::UnaryWithParam> fused_activation = std::nullopt;
+    std::size_t num_workers_per_dram_bank = 1;
 };
 
 struct MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig {
-  std::size_t in0_block_w = 1;
-  std::size_t per_core_M = 1;
-  std::size_t per_core_N = 1;
-  std::optional<unary::UnaryWithParam> fused_activation = std::nullopt;
+    std::size_t in0_block_w = 1;
+    std::size_t per_core_M = 1;
+    std::size_t per_core_N = 1;
+    std::optional<unary::UnaryWithParam> fused_activation = std::nullopt;
 };
 
 using MatmulProgramConfig = std::variant<

@@ -10,19 +10,19 @@ namespace ttnn {
 namespace prim {
 
 struct LayerNormDefaultProgramConfig {
-  bool legacy_reduction = false;
-  bool legacy_rsqrt = false;
-  bool use_welford = false;
+    bool legacy_reduction = false;
+    bool legacy_rsqrt = false;
+    bool use_welford = false;
 };
 struct LayerNormShardedMultiCoreProgramConfig {
-  CoreCoord compute_with_storage_grid_size;
-  std::size_t subblock_w = 1;
-  std::size_t block_h = 1;
-  std::size_t block_w = 1;
-  bool inplace = false;
-  bool legacy_reduction = false;
-  bool legacy_rsqrt = false;
-  bool use_welford = false;
+    CoreCoord compute_with_storage_grid_size;
+    std::size_t subblock_w = 1;
+    std::size_t block_h = 1;
+    std::size_t block_w = 1;
+    bool inplace = false;
+    bool legacy_reduction = false;
+    bool legacy_rsqrt = false;
+    bool use_welford = false;
 };
 using LayerNormProgramConfig = std::variant<LayerNormDefaultProgramConfig, LayerNormShardedMultiCoreProgramConfig>;
 
@@ -30,10 +30,10 @@ using LayerNormProgramConfig = std::variant<LayerNormDefaultProgramConfig, Layer
 
 struct SoftmaxDefaultProgramConfig {};
 struct SoftmaxShardedMultiCoreProgramConfig {
-  CoreCoord compute_with_storage_grid_size;
-  std::size_t subblock_w = 1;
-  std::size_t block_h = 1;
-  std::size_t block_w = 1;
+    CoreCoord compute_with_storage_grid_size;
+    std::size_t subblock_w = 1;
+    std::size_t block_h = 1;
+    std::size_t block_w = 1;
 };
 using SoftmaxProgramConfig = std::variant<SoftmaxDefaultProgramConfig, SoftmaxShardedMultiCoreProgramConfig>;
 

@@ -14,25 +14,28 @@ namespace ttnn {
 
 /// Uniform in [low, high). Seed 0 draws a new sequence at every call.
 Tensor rand(
-    const Shape& shape, MeshDevice& device, DataType dtype = DataType::BFLOAT16, Layout layout = Layout::TILE, const MemoryConfig& memory_config = MemoryConfig{},
-    float low = 0.0F, float high = 1.0F, uint32_t seed = 0);
+    const Shape& shape, MeshDevice& device, DataType dtype = DataType::BFLOAT16, Layout layout = Layout::TILE,
+    const MemoryConfig& memory_config = MemoryConfig{}, float low = 0.0F, float high = 1.0F, uint32_t seed = 0);
 Tensor randn(
-    const Shape& shape, MeshDevice& device, DataType dtype = DataType::BFLOAT16, Layout layout = Layout::TILE, const MemoryConfig& memory_config = MemoryConfig{},
-    const std::optional<ComputeKernelConfig>& compute_kernel_config = std::nullopt, std::optional<uint32_t> seed = std::nullopt);
+    const Shape& shape, MeshDevice& device, DataType dtype = DataType::BFLOAT16, Layout layout = Layout::TILE,
+    const MemoryConfig& memory_config = MemoryConfig{}, const std::optional<ComputeKernelConfig>& compute_kernel_config = std::nullopt,
+    std::optional<uint32_t> seed = std::nullopt);
 /// Overwrites `input` with uniform values in [from, to).
 Tensor uniform(
-    const Tensor& input, float from = 0.0F, float to = 1.0F, uint32_t seed = 0, const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const Tensor& input, float from = 0.0F, float to = 1.0F, uint32_t seed = 0,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt,
     const std::optional<ComputeKernelConfig>& compute_kernel_config = std::nullopt);
 /// 1 with the probability that `input` holds, else 0.
 Tensor bernoulli(
-    const Tensor& input, uint32_t seed = 0, const std::optional<Tensor>& output = std::nullopt, const std::optional<DataType>& dtype = std::nullopt,
-    const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<ComputeKernelConfig>& compute_kernel_config = std::nullopt);
+    const Tensor& input, uint32_t seed = 0, const std::optional<Tensor>& output = std::nullopt,
+    const std::optional<DataType>& dtype = std::nullopt, const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const std::optional<ComputeKernelConfig>& compute_kernel_config = std::nullopt);
 
 namespace experimental {
 /// Zeroes values with `probability` and scales the others.
 Tensor dropout(
     const Tensor& input, float probability, float scale, uint32_t seed, bool use_per_device_seed = true,
     const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<Tensor>& output = std::nullopt);
-}
+}  // namespace experimental
 
 }  // namespace ttnn

@@ -20,8 +20,7 @@ struct ComputeKernelConfig {
     bool fp32_dest_acc_en = false;
     bool packer_l1_acc = false;
     bool dst_full_sync_en = false;
-    operations::compute_throttle_utils::ThrottleLevel throttle_level =
-        operations::compute_throttle_utils::ThrottleLevel::NO_THROTTLE;
+    operations::compute_throttle_utils::ThrottleLevel throttle_level = operations::compute_throttle_utils::ThrottleLevel::NO_THROTTLE;
     bool operator==(const ComputeKernelConfig&) const = default;
 };
 
@@ -31,13 +30,8 @@ using DeviceComputeKernelConfig = ComputeKernelConfig;
 
 /// `config` with its unset fidelity filled in, or the given defaults when there is none.
 ComputeKernelConfig init_device_compute_kernel_config(
-    tt::ARCH arch,
-    const std::optional<const ComputeKernelConfig>& config,
-    MathFidelity default_fidelity = MathFidelity::LoFi,
-    bool default_approx_mode = true,
-    bool default_fp32_acc = false,
-    bool default_l1_acc = false,
-    bool default_dst_full_sync_en = false,
+    tt::ARCH arch, const std::optional<const ComputeKernelConfig>& config, MathFidelity default_fidelity = MathFidelity::LoFi,
+    bool default_approx_mode = true, bool default_fp32_acc = false, bool default_l1_acc = false, bool default_dst_full_sync_en = false,
     operations::compute_throttle_utils::ThrottleLevel default_throttle_level =
         operations::compute_throttle_utils::ThrottleLevel::NO_THROTTLE);
 

@@ -8,9 +8,7 @@
 namespace ttnn {
 
 Tensor to_memory_config(
-    const Tensor& tensor,
-    const MemoryConfig& memory_config,
-    std::optional<DataType> dtype = std::nullopt,
+    const Tensor& tensor, const MemoryConfig& memory_config, std::optional<DataType> dtype = std::nullopt,
     const std::optional<Tensor>& output_tensor = std::nullopt);
 
 }  // namespace ttnn

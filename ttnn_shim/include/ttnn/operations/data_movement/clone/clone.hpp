@@ -9,8 +9,7 @@
 namespace ttnn {
 
 Tensor clone(
-    const Tensor& input,
-    const std::optional<DataType>& dtype = std::nullopt,
+    const Tensor& input, const std::optional<DataType>& dtype = std::nullopt,
     const std::optional<MemoryConfig>& memory_config = std::nullopt,
     const std::optional<ComputeKernelConfig>& compute_kernel_config = std::nullopt);
 

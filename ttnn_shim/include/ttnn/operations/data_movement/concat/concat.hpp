@@ -10,6 +10,7 @@ namespace ttnn {
 
 Tensor concat(
     const std::vector<Tensor>& tensors, int dim, const std::optional<MemoryConfig>& memory_config = std::nullopt,
-    const std::optional<Tensor>& output = std::nullopt, unsigned int groups = 1, const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt);
+    const std::optional<Tensor>& output = std::nullopt, unsigned int groups = 1,
+    const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt);
 
 }  // namespace ttnn

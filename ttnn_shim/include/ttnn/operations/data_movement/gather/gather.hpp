@@ -8,7 +8,8 @@
 namespace ttnn {
 
 Tensor gather(
-    const Tensor& input_tensor, int8_t dim, const Tensor& input_index_tensor, bool sparse_grad = false, const std::optional<MemoryConfig>& memory_config = std::nullopt,
-    std::optional<Tensor> optional_output_tensor = std::nullopt, const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt);
+    const Tensor& input_tensor, int8_t dim, const Tensor& input_index_tensor, bool sparse_grad = false,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt, std::optional<Tensor> optional_output_tensor = std::nullopt,
+    const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt);
 
 }  // namespace ttnn

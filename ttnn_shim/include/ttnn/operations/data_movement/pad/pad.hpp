@@ -10,8 +10,8 @@ namespace ttnn {
 
 namespace operations::data_movement {
 struct PadSpecDim {
-  uint32_t before_elements = 0;
-  uint32_t after_elements = 0;
+    uint32_t before_elements = 0;
+    uint32_t after_elements = 0;
 };
 }  // namespace operations::data_movement
 

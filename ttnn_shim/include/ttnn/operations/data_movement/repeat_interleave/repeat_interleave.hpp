@@ -7,6 +7,7 @@
 
 namespace ttnn {
 
-Tensor repeat_interleave(const Tensor& input, uint32_t repeats, int32_t dim, const std::optional<MemoryConfig>& memory_config = std::nullopt);
+Tensor repeat_interleave(
+    const Tensor& input, uint32_t repeats, int32_t dim, const std::optional<MemoryConfig>& memory_config = std::nullopt);
 
 }  // namespace ttnn

@@ -17,9 +17,10 @@ Tensor reshape(
     const std::optional<PadValue>& pad_value = std::nullopt, TileReshapeMapMode reshape_tile_mode = TileReshapeMapMode::CACHE,
     const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt, bool skip_padding_fill = false);
 Tensor reshape(
-    const Tensor& tensor, const Shape& logical_shape, const Shape& padded_shape, const std::optional<MemoryConfig>& memory_config = std::nullopt,
-    const std::optional<PadValue>& pad_value = std::nullopt, TileReshapeMapMode reshape_tile_mode = TileReshapeMapMode::CACHE,
-    const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt, bool skip_padding_fill = false);
+    const Tensor& tensor, const Shape& logical_shape, const Shape& padded_shape,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<PadValue>& pad_value = std::nullopt,
+    TileReshapeMapMode reshape_tile_mode = TileReshapeMapMode::CACHE, const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt,
+    bool skip_padding_fill = false);
 /// One extent may be -1.
 Tensor reshape(
     const Tensor& tensor, ttsl::Span<const int32_t> shape_vector, const std::optional<MemoryConfig>& memory_config = std::nullopt,

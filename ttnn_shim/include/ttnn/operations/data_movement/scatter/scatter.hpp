@@ -10,10 +10,11 @@ namespace ttnn {
 
 /// `reduce`: none, add, multiply, amax or amin.
 Tensor scatter(
-    const Tensor& input_tensor, const int32_t& dim, const Tensor& index_tensor, const Tensor& source_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt,
-    const std::optional<std::string>& opt_reduction = std::nullopt, const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt);
-Tensor scatter_add(
-    const Tensor& input_tensor, const int32_t& dim, const Tensor& index_tensor, const Tensor& source_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const Tensor& input_tensor, const int32_t& dim, const Tensor& index_tensor, const Tensor& source_tensor,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<std::string>& opt_reduction = std::nullopt,
     const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt);
+Tensor scatter_add(
+    const Tensor& input_tensor, const int32_t& dim, const Tensor& index_tensor, const Tensor& source_tensor,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt);
 
 }  // namespace ttnn

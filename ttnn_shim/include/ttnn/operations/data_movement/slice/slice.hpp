@@ -21,14 +21,18 @@ Tensor slice(
     const Tensor& input, const ttsl::SmallVector<T>& begins, const ttsl::SmallVector<T>& ends, const ttsl::SmallVector<T>& step,
     const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<Tensor>& output = std::nullopt,
     const std::optional<float>& pad_value = std::nullopt, const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt) {
-  return slice<T>(input, ttsl::Span<const T>(begins), ttsl::Span<const T>(ends), ttsl::Span<const T>(step), memory_config, output, pad_value, sub_core_grids);
+    return slice<T>(
+        input, ttsl::Span<const T>(begins), ttsl::Span<const T>(ends), ttsl::Span<const T>(step), memory_config, output, pad_value,
+        sub_core_grids);
 }
 template <typename T, std::size_t N>
 Tensor slice(
     const Tensor& input, const std::array<T, N>& begins, const std::array<T, N>& ends, const std::array<T, N>& step,
     const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<Tensor>& output = std::nullopt,
     const std::optional<float>& pad_value = std::nullopt, const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt) {
-  return slice<T>(input, ttsl::Span<const T>(begins), ttsl::Span<const T>(ends), ttsl::Span<const T>(step), memory_config, output, pad_value, sub_core_grids);
+    return slice<T>(
+        input, ttsl::Span<const T>(begins), ttsl::Span<const T>(ends), ttsl::Span<const T>(step), memory_config, output, pad_value,
+        sub_core_grids);
 }
 /// Begins and ends are integer tensors.
 template <typename T>

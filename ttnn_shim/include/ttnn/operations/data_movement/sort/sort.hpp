@@ -10,7 +10,8 @@
 namespace ttnn {
 
 std::vector<Tensor> sort(
-    const Tensor& input_tensor, int8_t dim = -1, bool descending = false, bool stable = false, const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const Tensor& input_tensor, int8_t dim = -1, bool descending = false, bool stable = false,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt,
     std::optional<std::tuple<Tensor&, Tensor&>> optional_output_tensors = std::nullopt);
 
 }  // namespace ttnn

@@ -8,12 +8,8 @@
 namespace ttnn {
 
 Tensor tilize(
-    const Tensor& input_tensor,
-    const std::optional<MemoryConfig>& memory_config = std::nullopt,
-    std::optional<DataType> output_dtype = std::nullopt,
-    bool use_multicore = true,
-    bool use_low_perf = false,
-    tt::tt_metal::Tile tile = tt::tt_metal::Tile(),
-    const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt);
+    const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    std::optional<DataType> output_dtype = std::nullopt, bool use_multicore = true, bool use_low_perf = false,
+    tt::tt_metal::Tile tile = tt::tt_metal::Tile(), const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt);
 
 }  // namespace ttnn

@@ -11,11 +11,13 @@ namespace ttnn::experimental {
 /// x * cos + rotate_half(x) * sin; x [B, H, S, D], caches [1, 1, S or more, D]. With token_index every row uses that row of the caches.
 Tensor rotary_embedding(
     const Tensor& input_tensor, const Tensor& cos_cache, const Tensor& sin_cache, std::optional<uint32_t> token_index = std::nullopt,
-    const std::optional<MemoryConfig>& memory_config = std::nullopt, std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt);
+    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt);
 /// x * cos + (x times trans_mat, 32 columns at a time) * sin. Prefill: x [1, H, S, D]; decode: x [1, B, H, D], caches [1, B, 1 or 32, D].
 Tensor rotary_embedding_llama(
     const Tensor& input_tensor, const Tensor& cos_cache, const Tensor& sin_cache, const Tensor& trans_mat, bool is_decode_mode = false,
-    const std::optional<MemoryConfig>& memory_config = std::nullopt, std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt);
+    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt);
 /// (-second half, first half) of the last dimension.
 Tensor rotate_half(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
 

@@ -13,7 +13,8 @@ namespace ttnn {
 Tensor rms_norm(
     const Tensor& input_tensor, float epsilon = 1e-12F, const std::optional<const Tensor>& weight = std::nullopt,
     const std::optional<const Tensor>& bias = std::nullopt, const std::optional<const Tensor>& residual_input_tensor = std::nullopt,
-    const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<const prim::LayerNormProgramConfig>& program_config = std::nullopt,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const std::optional<const prim::LayerNormProgramConfig>& program_config = std::nullopt,
     std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt);
 
 }  // namespace ttnn

@@ -8,8 +8,7 @@
 namespace ttnn {
 
 Tensor global_avg_pool2d(
-    const Tensor& input,
-    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const Tensor& input, const std::optional<MemoryConfig>& memory_config = std::nullopt,
     const std::optional<DataType>& output_dtype = std::nullopt);
 
 }  // namespace ttnn

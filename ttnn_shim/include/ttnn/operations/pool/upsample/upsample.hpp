@@ -13,8 +13,9 @@ namespace ttnn {
 namespace operations::upsample {
 
 Tensor upsample(
-    const Tensor& input_tensor, std::variant<int, std::array<int, 2>, float, std::array<float, 2>> scale_factor, const std::string& mode = "nearest",
-    const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<ComputeKernelConfig>& compute_kernel_config = std::nullopt);
+    const Tensor& input_tensor, std::variant<int, std::array<int, 2>, float, std::array<float, 2>> scale_factor,
+    const std::string& mode = "nearest", const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const std::optional<ComputeKernelConfig>& compute_kernel_config = std::nullopt);
 
 }  // namespace operations::upsample
 using operations::upsample::upsample;

@@ -11,9 +11,9 @@ namespace ttnn::transformer {
 
 /// q [B, H, Sq, D], k and v [B, H / group, Sk, D] -> [B, H, Sq, D]. attn_mask [1 or B, 1 or H, Sq, Sk], added to the scaled scores.
 Tensor scaled_dot_product_attention(
-    const Tensor& input_tensor_q, const Tensor& input_tensor_k, const Tensor& input_tensor_v, const std::optional<Tensor>& attn_mask = std::nullopt,
-    bool is_causal = true, std::optional<float> scale = std::nullopt, std::optional<uint32_t> sliding_window_size = std::nullopt,
-    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const Tensor& input_tensor_q, const Tensor& input_tensor_k, const Tensor& input_tensor_v,
+    const std::optional<Tensor>& attn_mask = std::nullopt, bool is_causal = true, std::optional<float> scale = std::nullopt,
+    std::optional<uint32_t> sliding_window_size = std::nullopt, const std::optional<MemoryConfig>& memory_config = std::nullopt,
     std::optional<operations::transformer::SDPAProgramConfig> program_config = std::nullopt,
     std::optional<ComputeKernelConfig> compute_kernel_config = std::nullopt, const std::optional<Tensor>& attention_sink = std::nullopt,
     const std::optional<Tensor>& cu_window_seqlens = std::nullopt, uint32_t windowed_q_token_offset = 0,

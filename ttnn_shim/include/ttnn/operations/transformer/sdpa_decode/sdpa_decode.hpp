@@ -13,9 +13,11 @@ namespace ttnn::transformer {
 /// q [1, B, H, D], k and v [B, KV, S, D] -> [1, B, H, D]. Causal: user b sees positions up to cur_pos[b].
 Tensor scaled_dot_product_attention_decode(
     const Tensor& input_tensor_q, const Tensor& input_tensor_k, const Tensor& input_tensor_v, bool is_causal = true,
-    const std::optional<const Tensor>& attn_mask = std::nullopt, const std::vector<uint32_t>& cur_pos = {}, const std::optional<const Tensor>& cur_pos_tensor = std::nullopt,
-    const std::optional<const Tensor>& attention_sink = std::nullopt, std::optional<float> scale = std::nullopt, std::optional<uint32_t> sliding_window_size = std::nullopt,
-    const std::optional<MemoryConfig>& memory_config = std::nullopt, std::optional<operations::transformer::SDPAProgramConfig> program_config = std::nullopt,
+    const std::optional<const Tensor>& attn_mask = std::nullopt, const std::vector<uint32_t>& cur_pos = {},
+    const std::optional<const Tensor>& cur_pos_tensor = std::nullopt, const std::optional<const Tensor>& attention_sink = std::nullopt,
+    std::optional<float> scale = std::nullopt, std::optional<uint32_t> sliding_window_size = std::nullopt,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    std::optional<operations::transformer::SDPAProgramConfig> program_config = std::nullopt,
     std::optional<ComputeKernelConfig> compute_kernel_config = std::nullopt, std::optional<bool> share_cache = std::nullopt);
 
 }  // namespace ttnn::transformer

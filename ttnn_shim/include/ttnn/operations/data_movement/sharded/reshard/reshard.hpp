@@ -8,8 +8,6 @@
 namespace ttnn {
 
 Tensor reshard(
-    const Tensor& input_tensor,
-    const MemoryConfig& memory_config,
-    const std::optional<Tensor>& optional_output_tensor = std::nullopt);
+    const Tensor& input_tensor, const MemoryConfig& memory_config, const std::optional<Tensor>& optional_output_tensor = std::nullopt);
 
 }  // namespace ttnn

@@ -8,8 +8,6 @@
 namespace ttnn {
 
 Tensor sharded_to_interleaved(
-    const Tensor& input_tensor,
-    const MemoryConfig& memory_config,
-    const std::optional<DataType>& output_dtype = std::nullopt);
+    const Tensor& input_tensor, const MemoryConfig& memory_config, const std::optional<DataType>& output_dtype = std::nullopt);
 
 }  // namespace ttnn
