@@ -21,7 +21,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 def run(directory: Path, *options: str, timeout_s: int = 900) -> subprocess.CompletedProcess[str]:
     """`./run` from another working directory, with a clean environment."""
-    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
+    environment = {"HOME": "/"} | {name: os.environ[name] for name in ("PATH", "HOME", "TTNN_SHIM_LIBRARY") if name in os.environ}
     command = [str(directory / "run"), *options]
     return subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False, timeout=timeout_s)
 

@@ -55,9 +55,23 @@ def _of(
                 name: one.to(torch.bfloat16) if isinstance(one, torch.Tensor) and one.is_floating_point() else one
                 for name, one in kwargs.items()
             }
+        _settle(model, kwargs)
         return model, (), kwargs
 
     return build
+
+
+def _settle(model: torch.nn.Module, kwargs: dict[str, Any]) -> None:
+    """Running statistics of batch norms from the input itself: random weights would otherwise fade to a constant output."""
+    norms = [module for module in model.modules() if isinstance(module, torch.nn.modules.batchnorm._BatchNorm)]
+    if not norms:
+        return
+    for norm in norms:
+        norm.train()
+        norm.momentum = None
+    with torch.no_grad():
+        model(**kwargs)
+    model.eval()
 
 
 def ids() -> torch.Tensor:

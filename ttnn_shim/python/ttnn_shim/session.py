@@ -101,10 +101,10 @@ def record_result(op: str, result: Any) -> None:
         _watch.add(op, result)
 
 
-def check_ops(root: Path, read_golden: ReadGolden, compare: Compare) -> int:
+def check_ops(root: Path, read_golden: ReadGolden, compare: Compare, outputs_agree: bool) -> int:
     """Compares the watched forward call with golden/ops and prints the first op that drifted. Returns the exit code."""
     calls = _watch.calls if _watch is not None else []
-    return check_program(root, calls, read_golden, compare)
+    return check_program(root, calls, read_golden, compare, outputs_agree)
 
 
 def record_call(call_id: int, op: str, arguments: tuple[tuple[str, str], ...], host_s: float) -> None:

@@ -1,0 +1,63 @@
+"""Every story in examples/ runs as its README says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_codegen import check
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def script(name: str, *arguments: str) -> str:
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = [sys.executable, str(EXAMPLES / name), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["jax_mlp/jax_mlp.py", "torch_custom_module/custom_module.py", "resnet/resnet.py", "bert/bert.py"])
+def test_example(name: str, tmp_path: Path) -> None:
+    script(name, str(tmp_path / "out"))
+    assert all(row["pcc"] > 0.99 for row in check(tmp_path / "out")["outputs"])
+
+
+def test_llama_generates_what_torch_does(tmp_path: Path) -> None:
+    text = script("llama_static_cache/llama.py", str(tmp_path / "out"))
+    assert "alchemist" in text
+    check(tmp_path / "out" / "decode")
+
+
+def test_edit_and_check(tmp_path: Path) -> None:
+    text = script("edit_and_check/edit_and_check.py", str(tmp_path / "out"))
+    assert "check-ops: FAILED: first at main.py:" in text
+
+
+@pytest.mark.slow
+def test_cpp_in_cmake_project(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    script("cpp_in_cmake_project/export.py", str(out))
+    found = subprocess.run([sys.executable, "-m", "ttnn_shim", "--cmake-dir"], capture_output=True, text=True, check=True)
+    cmake = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    assert cmake is not None
+    for command in (
+        [cmake, "-S", str(out), "-B", str(out / "build"), f"-DTT-NN_DIR={found.stdout.strip()}"],
+        [cmake, "--build", str(out / "build")],
+        [str(out / "build" / "app")],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "the model returned 0" in done.stdout
+
+
+def test_every_folder_has_a_readme_and_a_test() -> None:
+    folders = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "demo")
+    assert folders == ["bert", "cpp_in_cmake_project", "edit_and_check", "jax_mlp", "llama_static_cache", "resnet", "torch_custom_module"]
+    assert all((EXAMPLES / name / "README.md").is_file() for name in folders)
