@@ -315,9 +315,9 @@ def _expression(vector: tuple[int, ...], numbers: Mapping[tuple[int, ...], str])
 
 def _element(use: str, index: int, last: int) -> str:
     """What an element of a list argument is called."""
-    if use in ("shape", "output_shape"):
+    if use in ("shape", "output_shape", "ends"):
         return "last_dim" if index == last else f"dim_{index}"
-    return {"starts": "start", "ends": "end", "steps": "step"}.get(use, use)
+    return {"starts": "start", "steps": "step"}.get(use, use)
 
 
 def _words(uses: Sequence[str], *, final: bool) -> list[str]:
@@ -331,6 +331,8 @@ def _words(uses: Sequence[str], *, final: bool) -> list[str]:
         return ["input_size", "output_size", "inner_size"]
     if {"input_h", "input_w"} <= every:
         return ["input_size", "output_size", "inner_size"]
+    if len({one for one in every if one.startswith("dim_")}) > 1:
+        return ["size", "inner_size"]
     plain = [one for one in dict.fromkeys(uses) if not one.startswith(("dim_", "last_dim"))]
     return [*plain, *dict.fromkeys(uses)]
 
