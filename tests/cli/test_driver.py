@@ -201,7 +201,8 @@ def test_explore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     profile = tmp_path / "profile"
     profile.mkdir()
     (profile / "ops_perf_results.csv").write_text(
-        "OP CODE,DEVICE KERNEL DURATION [ns]\nConv2dDeviceOperation,100\nTypecastDeviceOperation,7\nPool2D,50\nMatmulDeviceOperation,30\nBinaryNgDeviceOperation,5\n"
+        "OP CODE,DEVICE KERNEL DURATION [ns]\n"
+        "Conv2dDeviceOperation,100\nTypecastDeviceOperation,7\nPool2D,50\nMatmulDeviceOperation,30\nBinaryNgDeviceOperation,5\n"
     )
     status, _, err = run(capsys, "explore", DATA / "cnn_ttnn.mlir", "-o", out, "--profile", profile)
     assert status == 0, err

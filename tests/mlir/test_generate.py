@@ -61,7 +61,8 @@ def test_standalone_python(tmp_path: Path) -> None:
     away = _moved(tmp_path, "python")
     venv.create(away / ".venv", with_pip=True)
     subprocess.run([away / ".venv/bin/pip", "install", "-q", "numpy", "cffi"], check=True, timeout=600)
-    subprocess.run([away / ".venv/bin/python", "-c", "import importlib.util as u; assert not any(map(u.find_spec, ['ml_dtypes', 'alchemist', 'xdsl']))"], check=True)
+    bare = "import importlib.util as u; assert not any(map(u.find_spec, ['ml_dtypes', 'alchemist', 'xdsl']))"
+    subprocess.run([away / ".venv/bin/python", "-c", bare], check=True)
     _check(away, PATH="/usr/bin:/bin", PYTHONPATH="", TTNN_SHIM_LIBRARY="")
 
 
