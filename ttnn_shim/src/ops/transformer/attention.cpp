@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "ops/data_movement/strided_copy.hpp"
 #include "ops/kernels/block_kernels.hpp"
 
 namespace ttnn_shim {
@@ -56,6 +57,15 @@ void attend(const AttentionShape& s, const void* q, const void* k, const void* v
   const int64_t items = whole ? (pairs + pairs_per_item - 1) / pairs_per_item : pairs * group * row_blocks;
   const int64_t score_count = (whole ? pairs_per_item * group : 1) * rows_per_item * s.keys;
 
+  // Few rows against many keys: oneDNN multiplies a transposed second operand of that shape without the matrix unit, so the keys are
+  // turned once, and all of them are multiplied even when a causal row needs less.
+  std::shared_ptr<Values> turned;
+  if (!whole) {
+    turned = Values::allocate(static_cast<size_t>(pairs * s.keys * s.depth) * sizeof(bfloat16));
+    const auto keys = static_cast<size_t>(s.keys), depth = static_cast<size_t>(s.depth);
+    strided_copy(2, o.k, turned->data(), {{static_cast<size_t>(pairs), s.keys * s.depth, s.keys * s.depth}, {depth, 1, s.keys}, {keys, s.depth, 1}});
+  }
+
   std::atomic<int64_t> next{0};
   parallel_for(static_cast<size_t>(std::min(threads, items)), 1, [&](size_t, size_t) {
     const auto scores = Values::allocate(static_cast<size_t>(score_count) * sizeof(float));
@@ -75,17 +85,17 @@ void attend(const AttentionShape& s, const void* q, const void* k, const void* v
       if (count > 1) call.batch = call.batch_a = call.batch_b = {count};
       call.m = whole ? group * rows : rows;
       call.k = s.depth;
-      call.n = keys;
-      call.transpose_b = true;
+      call.n = s.keys;
+      call.transpose_b = whole;
       call.a = {o.q + first_row * s.depth * 2, DataType::BFLOAT16, nullptr};
-      call.b = {o.k + pair * s.keys * s.depth * 2, DataType::BFLOAT16, nullptr};
+      call.b = {(whole ? o.k : turned->data()) + pair * s.keys * s.depth * 2, DataType::BFLOAT16, nullptr};
       call.alpha = scale;
       call.c = score;
       call.c_dtype = DataType::FLOAT32;
       matmul_in_thread(call);
       const int64_t lines = count * call.m;
       for (int64_t line = 0; line < lines; ++line) {
-        weigh_row(s, o, first_head + line / rows, row + line % rows, score + line * keys, keys, weight + line * keys);
+        weigh_row(s, o, first_head + line / rows, row + line % rows, score + line * s.keys, keys, weight + line * keys);
       }
       MatmulCall mix;
       mix.batch = call.batch;

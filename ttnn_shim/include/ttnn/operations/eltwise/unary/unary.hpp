@@ -83,6 +83,9 @@ Tensor polygamma(const Tensor& input, int k, const std::optional<MemoryConfig>& 
 Tensor logical_not_(const Tensor& input, const std::optional<MemoryConfig>& memory_config = std::nullopt);
 Tensor unary_chain(const Tensor& input, const std::vector<EltwiseUnaryWithParam>& ops_chain, TTNN_UNARY_TAIL);
 
+/// The same bits under another dtype of the same width.
+Tensor bitcast(const Tensor& input, const DataType& dtype, TTNN_UNARY_TAIL);
+
 /// Gated units: the last or given dimension is halved into a, b; the result is a * activation(b).
 Tensor glu(const Tensor& input, int dim = -1, const std::optional<MemoryConfig>& memory_config = std::nullopt);
 Tensor reglu(const Tensor& input, int dim = -1, const std::optional<MemoryConfig>& memory_config = std::nullopt);
