@@ -67,8 +67,8 @@ class LoadedProgram:
         self.device = ttnn.open_device(device_id=0, l1_small_size=self.manifest["device"]["l1_small_size"])
         _open_programs += 1
         consteval = modules.get("consteval")
-        stored = self.utils.stored_weights(self.device)
         prepare = getattr(consteval or self.main, "prepare", None)
+        stored = self.utils.stored_weights(self.device, keep=prepare is None)
         self.weights = prepare(stored) if prepare is not None else stored
         entry = self.manifest["entry"]
         self.function: Callable[..., Any] = getattr(self.main, entry["function"])

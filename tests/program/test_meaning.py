@@ -222,3 +222,32 @@ def test_transformer_is_the_same_flat_and_structured(const_eval: bool, language:
         made = transformer(4, const_eval=const_eval)
         outputs.append(run(emit_py.emit(build_program(made.module, made, CompilerOptions(recover_structure=recover), language)), 2))
     assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_a_constant_that_layers_share_is_handed_to_all_alike(layers: int) -> None:
+    """CSE leaves a mask with the first layer's source; it still is nobody's own: one function, one loop, made once."""
+    root = Scope("", "tiny.model.Tiny")
+    scopes = [(root, Scope(f"layer.{index}", "tiny.model.Block")) for index in range(layers)]
+    sources = [SourceInfo(one, (Frame(FILE, 1, "forward"), Frame(FILE, 2, "forward")), "aten.op", "v") for one in scopes]
+    positions = Node(TTNN_OPS["ttnn.arange"], (), (Value(TYPE),), (sources[0],))
+    mask = node("ttnn.ge", [positions.results[0], positions.results[0]], sources[0])
+    shared = Value(TYPE)
+    made = ConstEval("c0", (), (positions, mask), mask.results, (shared,))
+    start = carried = Value(TYPE, "x")
+    nodes = []
+    for source in sources:
+        for name, inputs in (("ttnn.add", [carried, shared]), ("ttnn.softmax", [])):
+            nodes.append(node(name, inputs or [carried], source))
+            carried = nodes[-1].results[0]
+    graph = Graph((start,), (), nodes, (carried,), ("y",), (made,))
+    wanted = expected(graph)
+    program = build_from_graph(graph, result(graph), CompilerOptions())
+    assert shared.key == ("causal_mask" if layers > 1 else "layer.0.causal_mask")
+    text = emit_py.emit(program)
+    assert run(text) == wanted
+    assert text["consteval.py"].count("ttnn.ge(") == 1
+    if layers > 1:
+        assert [one.name for one in program.functions] == ["block", "tiny"]
+        assert "block(x, weights[\"causal_mask\"])" in text["main.py"]
+        assert "for " not in text["consteval.py"]
