@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (tables: a row an op)
 """Every op's values against torch: op x dtype x sizes around the tile edge, special values included."""
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-
 import ttnn
 
 Reference = Callable[..., torch.Tensor]
