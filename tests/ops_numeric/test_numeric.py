@@ -10,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 import ttnn
+from ttnn_shim.errors import ShimError
 
 Reference = Callable[..., torch.Tensor]
 SIZES = [(1,), (31,), (32,), (33,), (64,), (1, 1), (3, 33), (64, 31), (2, 3, 40, 50)]
@@ -166,7 +167,7 @@ def test_unary(name: str, dtype: str, device: Any) -> None:
         values = random(shape, low, high, torch_dtype)
         for layout in (ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT):
             result = getattr(ttnn, name)(put(values, device, device_dtype, layout), **kwargs)
-            assert result.dtype == device_dtype and result.layout == layout
+            assert (result.dtype, result.layout) == (device_dtype, layout)
             check(get(result), reference(values.double()), epsilon, epsilon * 2e-2 if dtype == "bfloat16" else 2e-6)
 
 
@@ -188,7 +189,7 @@ def test_special_values(name: str, device: Any) -> None:
 @pytest.mark.parametrize("name", BINARY)
 def test_binary(name: str, dtype: str, device: Any) -> None:
     reference, low, high = BINARY[name]
-    device_dtype, torch_dtype, epsilon = DTYPES[dtype]
+    _, torch_dtype, epsilon = DTYPES[dtype]
     op = getattr(ttnn, name)
     pairs = [((33,), (33,)), ((2, 3, 40, 50), (2, 3, 40, 50)), ((2, 3, 40, 50), (50,)), ((2, 3, 40, 1), (2, 1, 1, 50)), ((1, 33), (31, 1)), ((64, 96), (1, 1))]
     for left, right in pairs:
@@ -382,9 +383,11 @@ def test_math_fidelity_shows_in_matmul(fidelity: str, device: Any) -> None:
 
 def test_random_tensors(device: Any) -> None:
     first, second = (get(ttnn.rand((64, 64), device, seed=5)) for _ in range(2))
-    assert torch.equal(first, second) and 0.4 < first.float().mean() < 0.6
+    assert torch.equal(first, second)
+    assert 0.4 < first.float().mean() < 0.6
     normal = get(ttnn.randn((128, 128), device, dtype=ttnn.float32, seed=3))
-    assert abs(normal.mean()) < 0.05 and abs(normal.std() - 1) < 0.05
+    assert abs(normal.mean()) < 0.05
+    assert abs(normal.std() - 1) < 0.05
 
 
 def test_quantisation_round_trip(device: Any) -> None:
@@ -437,7 +440,6 @@ def test_empty_tensors_do_not_crash(name: str, device: Any) -> None:
     }  # fmt: skip
     try:
         result = calls[name](put(torch.ones(0, 32).bfloat16(), device))
-    except Exception as error:  # a refusal is fine, if it is ours
-        assert type(error).__module__.startswith("ttnn_shim"), repr(error)
-    else:
-        assert get(result).numel() in (0, 32)
+    except ShimError:  # a refusal is fine, if it is ours
+        return
+    assert get(result).numel() in (0, 32)

@@ -127,14 +127,20 @@ Tensor experimental::dropout(
 
 }  // namespace ttnn
 
+static Shape required_shape(const Call& c) {
+    const auto shape = c.shape("shape");
+    SHIM_CHECK(shape, "shape: a value is needed");
+    return *shape;
+}
+
 SHIM_OP("ttnn.rand", [](const Call& c) {
     return ttnn::rand(
-        c.shape("shape").value(), *c.device(), c.dtype("dtype").value_or(DataType::BFLOAT16), c.layout("layout").value_or(Layout::TILE),
+        required_shape(c), *c.device(), c.dtype("dtype").value_or(DataType::BFLOAT16), c.layout("layout").value_or(Layout::TILE),
         c.memory_config("memory_config").value_or(MemoryConfig{}), c.f32("low", 0), c.f32("high", 1), c.u32("seed", 0));
 });
 SHIM_OP("ttnn.randn", [](const Call& c) {
     return ttnn::randn(
-        c.shape("shape").value(), *c.device(), c.dtype("dtype").value_or(DataType::BFLOAT16), c.layout("layout").value_or(Layout::TILE),
+        required_shape(c), *c.device(), c.dtype("dtype").value_or(DataType::BFLOAT16), c.layout("layout").value_or(Layout::TILE),
         c.memory_config("memory_config").value_or(MemoryConfig{}), c.compute_config("compute_kernel_config"), c.optional_u32("seed"));
 });
 SHIM_OP("ttnn.uniform", [](const Call& c) { return ttnn::uniform(c.tensor("input"), c.f32("from", 0), c.f32("to", 1), c.u32("seed", 0)); });

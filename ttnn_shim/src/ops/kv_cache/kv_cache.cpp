@@ -45,6 +45,7 @@ Tensor write_cache(const char* op, const Tensor& cache, const std::vector<Tensor
 }
 
 std::vector<int64_t> integers_of(const Tensor& tensor) {
+    SHIM_CHECK(is_integer(tensor.dtype()) && has_values(tensor), "expected an integer tensor with values, got {}", tensor.tensor_spec());
     std::vector<int64_t> values(tensor.logical_volume());
     load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
     return values;
