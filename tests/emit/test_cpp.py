@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import emit_cpp
-from alchemist.ops.spec import Arg, Kind
+from alchemist.ops.spec import TTNN_OPS, Arg, Kind
 from alchemist.options import CompilerOptions
 from alchemist.program import build_program, model
 from emit_cpp.text import quoted
@@ -135,3 +135,16 @@ def test_same_structure_in_both_languages() -> None:
         for program in (python, cpp)
     ]
     assert comments[0] == comments[1] != []
+
+
+@pytest.mark.parametrize(
+    ("op", "name", "value", "text"),
+    [
+        ("ttnn.conv2d", "stride", model.Items((model.NumberRef("s"), model.NumberRef("s"))), "{uint32_t(s), uint32_t(s)}"),
+        ("ttnn.conv2d", "input_height", model.NumberRef("size // 2"), "size / 2"),
+        ("ttnn.reshape", "shape", model.Items((model.Literal(1), model.NumberRef("4 * c"))), "ttnn::Shape({1, uint32_t(4 * c)})"),
+    ],
+)
+def test_integer_parameters_do_not_narrow(op: str, name: str, value: model.Value, text: str) -> None:
+    arg = next(arg for arg in TTNN_OPS[op].args if arg.name == name)
+    assert render(value, arg).endswith(text)
