@@ -62,7 +62,7 @@ def test_standalone_python(tmp_path: Path) -> None:
     venv.create(away / ".venv", with_pip=True)
     subprocess.run([away / ".venv/bin/pip", "install", "-q", "numpy", "cffi"], check=True, timeout=600)
     bare = "import importlib.util as u; assert not any(map(u.find_spec, ['ml_dtypes', 'alchemist', 'xdsl']))"
-    subprocess.run([away / ".venv/bin/python", "-c", bare], check=True)
+    subprocess.run([away / ".venv/bin/python", "-c", bare], check=True, cwd=away, env={"PATH": "/usr/bin:/bin"})
     _check(away, PATH="/usr/bin:/bin", PYTHONPATH="", TTNN_SHIM_LIBRARY="")
 
 
