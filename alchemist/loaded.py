@@ -6,6 +6,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -180,7 +181,7 @@ def _run_torch(program: LoadedProgram, model: Any, args: tuple[Any, ...], kwargs
     tensors = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
     buffers = dict((model if is_module else getattr(model, "__self__", torch.nn.Module())).named_buffers())
     given = {**buffers, **tensors}
-    arrays = program.call({name: lambda value=value: torch_array(value) for name, value in given.items()})
+    arrays = program.call({name: partial(torch_array, value) for name, value in given.items()})
     results: list[Any] = []
     for name, array in zip(program.outputs, arrays, strict=True):
         entry = program.manifest["outputs"][name]
@@ -227,7 +228,7 @@ def _run_jax(program: LoadedProgram, function: Any, args: tuple[Any, ...], kwarg
     function, args = _as_function(function, args)
     flat = flatten(function, args, kwargs)
     values = {leaf.name: leaf.value for leaf in flat.leaves}
-    arrays = program.call({name: lambda value=value: np.asarray(value) for name, value in values.items()})
+    arrays = program.call({name: partial(np.asarray, value) for name, value in values.items()})
     dtypes = [program.manifest["outputs"][name]["dtype"] for name in program.outputs]
     results = [jnp.asarray(array).astype(dtype) for array, dtype in zip(arrays, dtypes, strict=True)]
 

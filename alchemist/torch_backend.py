@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,7 @@ def _runner(program: LoadedProgram, places: Sequence[str | None]) -> Callable[..
         tensors = [arg for arg, name in zip(args, places, strict=True) if name is None]
         by_name = {f"inputs_{index}": tensors[index] for index in wanted}
         by_name |= {name: arg for arg, name in zip(args, places, strict=True) if name is not None and name in program.inputs}
-        arrays = program.call({name: lambda value=value: torch_array(value) for name, value in by_name.items()})
+        arrays = program.call({name: partial(torch_array, value) for name, value in by_name.items()})
         results = []
         for name, array in zip(program.outputs, arrays, strict=True):
             value = torch_tensor(array, outputs[name]["dtype"])

@@ -170,14 +170,12 @@ def _user_line(error: BaseException) -> str:
 @functools.cache
 def _library_roots() -> tuple[str, ...]:
     """Folders whose frames are not the model's: jax, flax, alchemist, the standard library."""
-    import alchemist
-
     roots = [str(Path(jax.__file__).parent)]
     for name in ("jaxlib", "flax", "optax", "equinox"):
         module = sys.modules.get(name)
         if module is not None and getattr(module, "__file__", None):
             roots.append(str(Path(str(module.__file__)).parent))
-    roots += [str(Path(str(alchemist.__file__)).parent)]
+    roots += [str(Path(__file__).parents[2])]
     stdlib = sysconfig.get_path("stdlib")
     roots += [
         os.path.join(stdlib, name)
