@@ -1,0 +1,67 @@
+"""docs/models.md from the rows of a run.
+
+    python -m tests.zoo.document ROWS.jsonl ...     (rows as `python -m tests.zoo.run --json` appends them)
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.zoo.run import Row
+from tests.zoo.sizes import LIMIT, MODELS, lines
+
+TARGET = Path(__file__).resolve().parents[2] / "docs" / "models.md"
+_HEAD = """# Models
+
+Whole architectures with small configurations and random weights (`tests/zoo`), from the framework's model to the emitted program's
+`./run --check` on the simulated n150. A float32 model passes with PCC >= 0.999 and relative L2 error <= 0.05 for every output,
+a bfloat16 one with PCC >= 0.99 and 0.15; integers have to be equal. This file is written by `make test-all`.
+
+"""
+
+
+def document(rows: Sequence[Row], sizes: Mapping[str, int]) -> str:
+    """The text. sizes: lines of main.py by model."""
+    good = sum(row.result == "ok" for row in rows)
+    parts = [_HEAD, f"{good} of {len(rows)} runs pass.\n\n"]
+    parts.append("| main.py of | lines |  |\n|---|---:|---|\n")
+    parts += [f"| {name} | {count} | {'' if count < LIMIT else f'over {LIMIT}'} |\n" for name, count in sizes.items()]
+    for language, title in (("py", "Python"), ("cpp", "C++")):
+        chosen = [row for row in rows if row.language == language]
+        if not chosen:
+            continue
+        passed = sum(row.result == "ok" for row in chosen)
+        parts.append(f"\n## {title}: {passed} of {len(chosen)}\n\n")
+        parts.append("| model | framework | dtype | device ops | lines | PCC | relative L2 | device µs | result |\n")
+        parts.append("|---|---|---|---:|---:|---:|---:|---:|---|\n")
+        parts += [_line(row) for row in chosen]
+    return "".join(parts)
+
+
+def _line(row: Row) -> str:
+    pcc = "" if row.pcc is None else f"{int(row.pcc * 1e6) / 1e6:.6f}"
+    error = "" if row.rel_l2 is None else f"{row.rel_l2:.1e}"
+    result = " ".join(row.result.split()).replace("|", "/")[:120]
+    return (
+        f"| {row.model} | {row.framework} | {row.dtype} | {row.ops} | {row.lines} | {pcc} | {error} | {row.device_us} | {result} |\n"
+    )
+
+
+def main(files: Sequence[str]) -> int:
+    rows = {}
+    for file in files:
+        for text in Path(file).read_text().splitlines():
+            row = Row(**json.loads(text))
+            rows[row.model, row.language] = row  # a later run replaces an earlier one
+    with tempfile.TemporaryDirectory() as scratch:
+        sizes = {name: lines(name, Path(scratch) / str(number)) for number, name in enumerate(MODELS)}
+    TARGET.write_text(document(list(rows.values()), sizes), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
