@@ -64,11 +64,11 @@ check-python:
 	$(BIN)/lint-imports
 
 check-cpp:
-	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'ttnn_shim/**/*.cpp' 'ttnn_shim/**/*.hpp' 'ttnn_shim/**/*.h')
+	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'ttnn_shim/*.cpp' 'ttnn_shim/*.hpp' 'ttnn_shim/*.h' 'tests/cpp/*.cpp' 'tests/cpp/*.hpp' ':!ttnn_shim/src/sim/arch_tables.cpp')
 
 sanitize: setup
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S ttnn_shim -B build/asan -G Ninja -DTTNN_SHIM_SANITIZE=ON
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/asan
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S ttnn_shim -B build/asan -G Ninja -DTTNN_SHIM_SANITIZE=ON -DTTNN_SHIM_PYTHON=OFF
+	PATH="$(CURDIR)/$(BIN):$$PATH" nice -n 10 cmake --build build/asan
 	build/asan/tests/cpp/shim_tests
 
 # --- generated files --------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ttnn_shim.errors import InvalidArgument, NotSupported
+from ttnn_shim.profiles import device_profile
 from ttnn_shim.records import Block, CallRecord, Profile
 
 from ttnn import _core
@@ -17,7 +18,6 @@ from ttnn._convert import register_class
 from ttnn._enums import Arch, BufferType, DataType, enum_class
 from ttnn._grid import CoreCoord, CoreGrid
 from ttnn._mesh import MeshCoordinate, MeshEvent, MeshShape
-from ttnn._profile import device_profile
 from ttnn_shim import session
 
 ffi, lib = _core.ffi, _core.lib

@@ -1,4 +1,4 @@
-"""`python -m ttnn_shim`: run programs, find the CMake package."""
+"""`python -m ttnn_shim`: run programs, report on C++ programs, find the CMake package."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 
 USAGE = """\
 usage: python -m ttnn_shim run [--arch NAME] [--estimate] [--profile DIR] main.py [arguments]
+       python -m ttnn_shim report [--arch NAME] EVENTS.json PROGRAM_DIR OUT_DIR
        python -m ttnn_shim --cmake-dir      directory for CMake's -DTT-NN_DIR=
        python -m ttnn_shim --python-path    directory that holds the simulator's ttnn package
        python -m ttnn_shim --version
@@ -17,6 +18,10 @@ def main(arguments: list[str]) -> int:
         from ttnn_shim.run import main as run
 
         return run(arguments[1:])
+    if arguments[:1] == ["report"]:
+        from ttnn_shim.profiles import main as report
+
+        return report(arguments[1:])
     import ttnn_shim
 
     if arguments == ["--cmake-dir"]:

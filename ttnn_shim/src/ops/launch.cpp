@@ -47,10 +47,6 @@ ClockState& clock_of(Device& device) {
 
 thread_local uint64_t running_call = 0;
 
-/// Idle time from the end of one kernel to the start of the next in a traced model: 0.61-0.66 us (Wormhole) and 0.54-0.59 us
-/// (Blackhole) from firmware end to firmware start, and 0.5-0.6 us of firmware around each kernel. Measured medians of profiler tables.
-double program_gap_ns(const sim::Arch& arch) { return arch.family == sim::Family::Wormhole ? 1180.0 : 1110.0; }
-
 // --- the configuration key: every fact that the plan depends on, as bytes ---
 
 template <typename T>
@@ -256,13 +252,13 @@ void account(
     const Priced& priced = found->second;
     machine.allocator().check_circular_buffers(priced.cb_bytes);
 
-    const double gap_ns = program_gap_ns(clock.arch);
+    const double gap_ns = clock.arch.k.program_gap;
     const double start_ns = clock.log.advance(gap_ns, priced.stats.ns, priced.stats.cycles);
     if (!clock.log.enabled()) {
         return;
     }
     Event event;
-    event.call_id = running_call;
+    event.call_id = running_call != 0 ? running_call : current_call();
     event.call_op = current_op();
     event.op = program.op;
     event.name = operation_name(program);

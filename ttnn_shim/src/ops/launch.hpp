@@ -109,7 +109,7 @@ private:
 };
 
 EventLog& event_log(Device& device);
-/// Host call that the next programs of this thread belong to.
+/// Host call that the next programs of this thread belong to; 0: the number of the outermost op (C++ programs).
 void set_call(uint64_t call_id);
 /// The strategy's view of a tensor spec.
 strategy::TensorDesc describe(const TensorSpec& spec);

@@ -46,6 +46,7 @@ constexpr ConstantRow kConstants[] = {
   {"throttle", 0.13903, 0.47036},  // 1
   {"throttle_tau", 31.788, 110000},  // us
   {"launch_gap", 3199.4, 1630.7},  // ns
+  {"program_gap", 1180, 1110},  // ns
   {"unary_tile", 267.01, 253.6},  // cycles
   {"unary_byte", 0.012676, 0.0},  // cycles/B
   {"tile_32bit", 127.2, 119},  // cycles

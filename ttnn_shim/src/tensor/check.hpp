@@ -1,6 +1,7 @@
 // Checks that throw ttnn_shim::Error with the op that is running, and a printf-free formatter ("{}" takes the next argument).
 #pragma once
 
+#include <cstdint>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ std::string text(std::string_view format, const Arguments&... arguments) {
 
 /// Name of the op that this thread is running ("ttnn.softmax"), for error messages; empty outside ops.
 const std::string& current_op();
+/// Number of that op, unlike that of any other outermost op of this process.
+uint64_t current_call();
 
 /// Names the running op for its lifetime. The outermost name wins: errors name the op that the user called.
 class OpScope {

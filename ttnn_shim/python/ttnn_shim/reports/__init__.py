@@ -28,15 +28,17 @@ def start(directory: Path, program: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     session.record_calls(program.resolve().parent)
 
-    def finish(profile: Profile) -> None:
-        write_all(profile, directory)
-        print(table(profile))
-        print(f"\nreports in {directory}:")
-        for name, purpose in FILES.items():
-            print(f"  {name:36} {purpose}")
-        sys.stdout.flush()
+    session.on_profile(lambda profile: write_and_show(profile, directory))
 
-    session.on_profile(finish)
+
+def write_and_show(profile: Profile, directory: Path) -> None:
+    """Writes every report and prints the table of ops and the list of files."""
+    write_all(profile, directory)
+    print(table(profile))
+    print(f"\nreports in {directory}:")
+    for name, purpose in FILES.items():
+        print(f"  {name:36} {purpose}")
+    sys.stdout.flush()
 
 
 def write_all(profile: Profile, directory: Path) -> None:

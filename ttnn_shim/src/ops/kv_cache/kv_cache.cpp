@@ -151,8 +151,10 @@ Tensor paged_fill(const Call& c) {
     const auto batch_tensor = c.optional_tensor("batch_idx_tensor");
     return write_cache("FILL", cache, {cache, input, page_table}, [&] {
         const auto pages = integers_of(page_table);
-        const int64_t batch = batch_tensor ? integers_of(*batch_tensor).at(0) : c.i32("batch_idx", 0);
+        SHIM_CHECK(!batch_tensor || batch_tensor->logical_volume() == 1, "batch_idx_tensor: expected one value");
+        const int64_t batch = batch_tensor ? integers_of(*batch_tensor)[0] : c.i32("batch_idx", 0);
         const int64_t per_user = page_table.logical_shape()[-1], block = sc[2];
+        SHIM_CHECK(block > 0, "cache: its blocks are empty (shape {})", sc);
         SHIM_CHECK(
             batch >= 0 && (batch + 1) * per_user <= static_cast<int64_t>(pages.size()), "batch_idx: {} is outside the page table", batch);
         const RowWriter writer(input, cache);

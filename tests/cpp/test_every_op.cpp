@@ -1,0 +1,320 @@
+// Every registered op through the C door with random odd and hostile arguments: a result or an error status, never a crash and never an
+// internal error. Which attributes an op reads, and as what, is read from its source, so that a new op is covered as it is written.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <random>
+#include <regex>
+#include <set>
+
+#include "harness.hpp"
+#include "ttnn_shim/abi.h"
+
+namespace {
+
+/// Attributes that a source file decodes: (accessor of ttnn_shim::Call, attribute name).
+using Attributes = std::set<std::pair<std::string, std::string>>;
+
+class Sources {
+public:
+    Sources() {
+        const std::regex decoded(R"#(c\.([a-z0-9_]+)(?:<\d+>)?\("(\w+)")#");
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(SHIM_OP_SOURCES)) {
+            if (entry.path().extension() != ".cpp") {
+                continue;
+            }
+            std::ifstream file(entry.path());
+            const std::string text{std::istreambuf_iterator<char>(file), {}};
+            Attributes found;
+            for (std::sregex_iterator match(text.begin(), text.end(), decoded), end; match != end; ++match) {
+                found.emplace((*match)[1], (*match)[2]);
+            }
+            all_.insert(found.begin(), found.end());
+            files_.emplace_back(text, std::move(found));
+        }
+    }
+    /// Of the file that spells the op's name; of all files when the name is put together by a macro.
+    const Attributes& of(const std::string& op) const {
+        const std::string last = op.substr(op.rfind('.') + 1);
+        for (const std::string& spelled : {'"' + op + '"', '(' + last + ',', '"' + last + '"'}) {
+            for (const auto& [text, found] : files_) {
+                if (!found.empty() && text.find(spelled) != std::string::npos) {
+                    return found;
+                }
+            }
+        }
+        return all_;
+    }
+    const Attributes& all() const { return all_; }
+
+private:
+    std::vector<std::pair<std::string, Attributes>> files_;
+    Attributes all_;
+};
+
+class Arguments {
+public:
+    explicit Arguments(unsigned seed) : random_(seed) {}
+
+    bool chance(unsigned percent) { return random_() % 100 < percent; }
+    template <typename T>
+    T pick(std::initializer_list<T> from) {
+        return from.begin()[random_() % from.size()];
+    }
+    unsigned below(unsigned limit) { return static_cast<unsigned>(random_()) % limit; }
+
+    std::vector<uint32_t> shape() {
+        static const std::vector<std::vector<uint32_t>> shapes{
+            {32, 32},  {1, 1, 32, 64}, {2, 3, 5, 7},       {1, 33, 40}, {1},           {}, {17}, {0, 4},
+            {4, 0, 3}, {1, 1, 1, 1},   {1, 2, 1, 2, 1, 3}, {64, 1},     {1, 1, 49, 32}};
+        return shapes[below(static_cast<unsigned>(shapes.size()))];
+    }
+
+    std::string blob(const Attributes& attributes, unsigned tensors) {
+        std::string body;
+        uint16_t count = 0;
+        for (const auto& [accessor, name] : attributes) {
+            const bool needed = accessor == "tensor" || accessor == "tensors";
+            const std::string item = value(chance(4) ? "text" : accessor, tensors);
+            if (!item.empty() && chance(needed ? 97 : 45)) {
+                body += named(name, item);
+                ++count;
+            }
+        }
+        return raw(count) + body;
+    }
+
+private:
+    template <typename T>
+    static std::string raw(T item) {
+        return {reinterpret_cast<const char*>(&item), sizeof(item)};
+    }
+    static std::string named(const std::string& name, const std::string& item) {
+        return raw(static_cast<uint8_t>(name.size())) + name + item;
+    }
+    static std::string string(const std::string& text) { return "s" + raw(static_cast<uint32_t>(text.size())) + text; }
+    static std::string record(const std::string& type, std::initializer_list<std::pair<std::string, std::string>> fields) {
+        std::string body = raw(static_cast<uint16_t>(fields.size()));
+        for (const auto& [name, item] : fields) {
+            body += named(name, item);
+        }
+        return "r" + raw(static_cast<uint8_t>(type.size())) + type + body;
+    }
+    /// Mostly small: a legal call may allocate what it asks for.
+    int64_t integer() {
+        if (chance(6)) {
+            return pick<int64_t>(
+                {std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min(), std::numeric_limits<int64_t>::max(),
+                 std::numeric_limits<int64_t>::min(), int64_t{1} << 32, 65536});
+        }
+        return pick<int64_t>({0, 0, 1, 1, 1, -1, -1, 2, 2, 3, -2, -3, 4, 32, 33});
+    }
+    std::string integers(size_t count) {
+        std::string body = "I" + raw(static_cast<uint32_t>(count));
+        for (size_t i = 0; i < count; ++i) {
+            body += raw(chance(92) ? pick<int64_t>({0, 1, 1, 2, 3, -1}) : integer());
+        }
+        return body;
+    }
+    double number() {
+        return pick(
+            {0.0, 1.0, -1.0, 0.5, 1e-5, 3.7, -2.5, 1e38, -1e300, 40.0, std::numeric_limits<double>::infinity(),
+             std::numeric_limits<double>::quiet_NaN()});
+    }
+    std::string memory_config() {
+        const std::string buffer = string(pick<const char*>({"DRAM", "L1", "L1", "L1_SMALL", "TRACE"}));
+        const std::string layout =
+            string(pick<const char*>({"INTERLEAVED", "INTERLEAVED", "HEIGHT_SHARDED", "WIDTH_SHARDED", "BLOCK_SHARDED", "X"}));
+        if (chance(50)) {
+            return record("MemoryConfig", {{"memory_layout", layout}, {"buffer_type", buffer}});
+        }
+        const std::string spec = record(
+            "ShardSpec", {{"grid", integers(pick<size_t>({4, 4, 4, 8, 3}))},
+                          {"shape", integers(pick<size_t>({2, 2, 1}))},
+                          {"orientation", string("ROW_MAJOR")}});
+        return record("MemoryConfig", {{"memory_layout", layout}, {"buffer_type", buffer}, {"shard_spec", spec}});
+    }
+    /// "" for an accessor that decodes nothing.
+    std::string value(const std::string& accessor, unsigned tensors) {
+        const auto is = [&](std::initializer_list<const char*> names) {
+            return std::any_of(names.begin(), names.end(), [&](const char* name) { return accessor == name; });
+        };
+        if (is({"tensor", "optional_tensor", "is_tensor"})) {
+            return "t" + raw(below(chance(97) ? tensors : tensors + 3));
+        }
+        if (is({"tensors"})) {
+            const uint32_t count = below(4);
+            std::string body = "T" + raw(count);
+            for (uint32_t i = 0; i < count; ++i) {
+                body += raw(below(tensors));
+            }
+            return body;
+        }
+        if (is({"i32", "u32", "optional_i32", "optional_u32", "is_integer"})) {
+            return "i" + raw(integer());
+        }
+        if (is({"f32", "optional_f32"})) {
+            return "d" + raw(number());
+        }
+        if (is({"boolean", "optional_boolean"})) {
+            return "b" + raw(static_cast<uint8_t>(below(2)));
+        }
+        if (is({"i32s", "optional_i32s", "u32s", "shape", "u32_array"})) {
+            return integers(below(6));
+        }
+        if (is({"f32s"})) {
+            const uint32_t count = below(4);
+            std::string body = "D" + raw(count);
+            for (uint32_t i = 0; i < count; ++i) {
+                body += raw(number());
+            }
+            return body;
+        }
+        if (is({"core_grid"})) {
+            return integers(2);
+        }
+        if (is({"core_range_set"})) {
+            return integers(4);
+        }
+        if (is({"text", "optional_text", "is_text"})) {
+            return string(pick<const char*>(
+                {"", "sum", "mean", "none", "relu", "RELU", "gelu", "zeros", "bilinear", "nearest", "\xff\xfe", "no such thing"}));
+        }
+        if (is({"dtype"})) {
+            return string(
+                pick<const char*>({"BFLOAT16", "FLOAT32", "BFLOAT8_B", "BFLOAT4_B", "UINT32", "INT32", "UINT16", "UINT8", "INVALID", "?"}));
+        }
+        if (is({"layout"})) {
+            return string(pick<const char*>({"TILE", "ROW_MAJOR", "INVALID", "?"}));
+        }
+        if (is({"memory_config"})) {
+            return memory_config();
+        }
+        if (is({"compute_config"})) {
+            return record(
+                "ComputeKernelConfig",
+                {{"math_fidelity", string(pick<const char*>({"LoFi", "HiFi4", "?"}))}, {"fp32_dest_acc_en", "b" + raw(uint8_t{1})}});
+        }
+        if (is({"record", "items"})) {
+            return record(
+                "UnaryWithParam",
+                {{"op_type", string(pick<const char*>({"RELU", "GELU", "EXP", "?"}))}, {"params", "D" + raw(uint32_t{0})}});
+        }
+        return {};
+    }
+    std::mt19937 random_;
+};
+
+struct Handles {
+    ~Handles() {
+        for (shim_tensor* tensor : tensors) {
+            shim_tensor_free(tensor);
+        }
+    }
+    std::vector<shim_tensor*> tensors;
+};
+
+void add_tensor(Arguments& arguments, shim_device* device, const std::vector<uint32_t>& shape, bool plain, Handles& handles) {
+    constexpr int FLOAT32 = 1, INT32 = 7;
+    const int dtype = plain ? 0 : arguments.pick({0, 0, 0, FLOAT32, FLOAT32, 2, 3, 4, 5, 6, INT32});  // values of ttnn.DataType
+    const int layout = plain ? 1 : arguments.pick({1, 1, 0});
+    size_t volume = 1;
+    for (const uint32_t extent : shape) {
+        volume *= extent;
+    }
+    std::vector<float> values(volume);
+    for (float& value : values) {
+        value = arguments.chance(95) ? static_cast<float>(arguments.below(9)) - 4.0F : std::numeric_limits<float>::infinity();
+    }
+    shim_tensor* tensor = nullptr;
+    const int status = shim_tensor_new(
+        arguments.chance(97) ? device : nullptr, dtype, layout, static_cast<int>(shape.size()), shape.data(), nullptr, values.data(),
+        values.size() * sizeof(float), FLOAT32, &tensor);
+    if (status == 0) {
+        handles.tensors.push_back(tensor);
+    }
+}
+
+/// Reads a result's values back; an error counts as fine, the sanitizers look at the rest.
+void read(const shim_tensor* tensor) {
+    shim_tensor_info info;
+    if (shim_tensor_get_info(tensor, &info) != 0 || info.volume > (1U << 22)) {
+        return;
+    }
+    std::vector<float> values(info.volume);
+    shim_tensor_read(tensor, 1, values.data(), values.size() * sizeof(float));
+}
+
+}  // namespace
+
+TEST(every_op_survives_hostile_arguments) {
+    const Sources sources;
+    CHECK(sources.all().size() > 50);
+    shim_device* device = nullptr;
+    CHECK_EQ(shim_device_open("n150", 32768, 0, 0, &device), 0);
+    shim_events_enable(device, 0);
+    const char* given = std::getenv("SHIM_FUZZ_ROUNDS");
+    const unsigned rounds = given != nullptr ? static_cast<unsigned>(std::atoi(given)) : 12;
+    const char* only = std::getenv("SHIM_FUZZ_OP");
+    std::istringstream names(shim_op_names());
+    std::map<std::string, std::string> internal;  // op and round -> message
+    size_t ops = 0, results = 0, errors = 0;
+    std::set<std::string> answered;
+    for (std::string name; std::getline(names, name);) {
+        if (only != nullptr && name != only) {
+            continue;
+        }
+        int op = -1;
+        CHECK_EQ(shim_op_find(name.c_str(), &op), 0);
+        ++ops;
+        for (unsigned round = 0; round < rounds; ++round) {
+            Arguments arguments(round * 7919 + static_cast<unsigned>(std::hash<std::string>()(name)));
+            Handles inputs;
+            const bool plain = arguments.chance(60);
+            const auto shape = arguments.shape();
+            for (int i = 0; i < 4; ++i) {
+                add_tensor(arguments, device, plain || arguments.chance(60) ? shape : arguments.shape(), plain, inputs);
+            }
+            if (inputs.tensors.empty()) {
+                continue;
+            }
+            const std::string blob = arguments.blob(sources.of(name), static_cast<unsigned>(inputs.tensors.size()));
+            if (std::getenv("SHIM_FUZZ_TRACE") != nullptr) {
+                std::cerr << name << " " << round << "\n";
+            }
+            shim_attrs* attrs = nullptr;
+            CHECK_EQ(shim_attrs_new(blob.data(), blob.size(), &attrs), 0);
+            shim_result result{};
+            const int count = static_cast<int>(inputs.tensors.size());
+            if (shim_invoke(op, inputs.tensors.data(), count, arguments.chance(90) ? device : nullptr, attrs, &result) == 0) {
+                ++results;
+                answered.insert(name);
+                for (int i = 0; i < result.n_tensors; ++i) {
+                    if (result.tensors[i] != nullptr) {
+                        read(result.tensors[i]);
+                        shim_tensor_free(result.tensors[i]);
+                    }
+                }
+            } else {
+                ++errors;
+                if (shim_error_code() == 5) {
+                    internal.emplace(name + " in round " + std::to_string(round), shim_error_message());
+                }
+                harness::report(shim_error_message()[0] != '\0', __FILE_NAME__, __LINE__, name + ": an error without a message");
+            }
+            shim_attrs_free(attrs);
+        }
+    }
+    for (const auto& [where, message] : internal) {
+        harness::report(false, __FILE_NAME__, __LINE__, where + ": internal error: " + message);
+    }
+    shim_device_free(device);
+    std::cout << "every_op: " << ops << " ops, " << results << " results of " << answered.size() << " ops, " << errors << " errors\n";
+    if (only == nullptr) {
+        CHECK(answered.size() * 2 > ops);  // the arguments reach the kernels of most ops
+    }
+}

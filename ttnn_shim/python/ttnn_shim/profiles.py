@@ -1,0 +1,101 @@
+"""The core's event log as a `Profile` for the reports: of a live device, or of the file that a C++ program leaves behind."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ttnn_shim.native import load
+from ttnn_shim.records import CallRecord, Profile, program_record
+
+_CLOCK_GHZ = {"wormhole_b0": 1.0, "blackhole": 1.35}
+_DRAM_BANK_GB_S = {"wormhole_b0": 24.0, "blackhole": 64.0}
+# An 8 x 16 by 16 x 16 multiply-add per core and cycle, times the passes of each fidelity.
+_FLOP_PER_CORE_CYCLE = 4096
+_PASSES = {"LoFi": 1, "HiFi2": 2, "HiFi3": 3, "HiFi4": 4}
+_STATS = ("bound", "dram_cycles", "noc_cycles", "fpu_utilisation", "dram_utilisation", "noc_utilisation")
+
+
+def device_profile(info: Mapping[str, Any], events: list[dict[str, Any]], calls: Mapping[int, CallRecord], root: Path) -> Profile:
+    """info: `MeshDevice.info()`; events: `MeshDevice.events()`."""
+    origin_ns = events[0]["start_ns"] - events[0]["gap_ns"] if events else 0.0
+    for event in events:
+        event.setdefault("stats", {"busy": event.get("busy_cycles", ()), **{name: event.get(name, 0) for name in _STATS}})
+        for kind in ("input", "output"):
+            specs = event[f"{kind}s"]
+            event.setdefault(f"{kind}_ids", [spec["id"] for spec in specs])
+            event.setdefault(f"{kind}_addresses", [spec["address"] for spec in specs])
+    arch = info["arch"]
+    peak = info["grid_x"] * info["grid_y"] * _FLOP_PER_CORE_CYCLE * _CLOCK_GHZ[arch] / 1000
+    files = sorted({frame.file for call in calls.values() for frame in call.frames})
+    manifest = root / "manifest.json"
+    return Profile(
+        card=info["card"],
+        arch=arch,
+        clock_ghz=_CLOCK_GHZ[arch],
+        grid=(info["grid_x"], info["grid_y"]),
+        l1_bank_bytes=info["l1_bytes_per_bank"],
+        dram_bank_bytes=info["dram_bytes_per_bank"],
+        dram_banks=info["dram_banks"],
+        dram_peak_gb_s=info["dram_banks"] * _DRAM_BANK_GB_S[arch],
+        fpu_peak_tflops={name: peak / passes for name, passes in _PASSES.items()},
+        programs=[program_record(event, origin_ns) for event in events],
+        calls=calls,
+        root=root,
+        sources={name: (root / name).read_text(encoding="utf-8", errors="replace") for name in files if (root / name).is_file()},
+        manifest=json.loads(manifest.read_text(encoding="utf-8")) if manifest.is_file() else {},
+    )
+
+
+def card_info(card: str) -> dict[str, Any]:
+    """The facts of `MeshDevice.info()` for a card: its name, architecture, grid, banks and their sizes.
+
+    Raises:
+        ValueError: no such card.
+    """
+    ffi, lib, _ = load()
+    out = ffi.new("shim_device **")
+    if lib.shim_device_open(card.encode(), 0, 0, 1, out):
+        raise ValueError(ffi.string(lib.shim_error_message()).decode())
+    device = ffi.gc(out[0], lib.shim_device_free)
+    info = ffi.new("shim_device_info_t *")
+    lib.shim_device_info(device, info)
+    names = ("grid_x", "grid_y", "dram_banks", "l1_bytes_per_bank", "dram_bytes_per_bank")
+    facts: dict[str, Any] = {name: int(getattr(info, name)) for name in names}
+    name = ffi.string(info.card).decode()
+    return {"card": name, "arch": "blackhole" if name.startswith("p") else "wormhole_b0", **facts}
+
+
+def events_profile(events: list[dict[str, Any]], card: str, root: Path) -> Profile:
+    """Profile of a C++ program's run. A call is known by its op and number: a compiled program has no frames."""
+    numbers = {call_id: number for number, call_id in enumerate(dict.fromkeys(event["call_id"] for event in events), 1)}
+    events = [{**event, "call_id": numbers[event["call_id"]]} for event in events]
+    calls = {event["call_id"]: CallRecord(event["call_id"], event["call_op"] or event["name"], ()) for event in events}
+    return device_profile(card_info(card), events, calls, root)
+
+
+def main(arguments: list[str]) -> int:
+    """`python -m ttnn_shim report`: all reports of an event log. Returns the exit code."""
+    from ttnn_shim import reports
+
+    parser = argparse.ArgumentParser(prog="python -m ttnn_shim report", description="Performance reports of a C++ program's run.")
+    parser.add_argument("events", type=Path, metavar="EVENTS.json", help="written by a program that runs with TTNN_SHIM_EVENTS=EVENTS.json")
+    parser.add_argument("program", type=Path, metavar="PROGRAM_DIR")
+    parser.add_argument("directory", type=Path, metavar="OUT_DIR")
+    parser.add_argument("--arch", default=os.environ.get("TTNN_SHIM_CARD", "n150"), metavar="NAME", help="the run's card (default: $TTNN_SHIM_CARD, else n150)")
+    options = parser.parse_args(arguments)
+    try:
+        events = json.loads(options.events.read_text(encoding="utf-8"))
+        if not isinstance(events, list):
+            raise ValueError(f"expected a list of events, got {type(events).__name__}")
+        profile = events_profile(events, options.arch, options.program.resolve())
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(f"report: {options.events}: {error}", file=sys.stderr)
+        return 2
+    reports.write_and_show(profile, options.directory)
+    return 0
