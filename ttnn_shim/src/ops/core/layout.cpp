@@ -208,8 +208,8 @@ Tensor to_layout(
     SHIM_CHECK(layout != Layout::INVALID, "expected layout TILE or ROW_MAJOR");
     if (!is_on_device(tensor)) {
         SHIM_CHECK(tensor.is_allocated(), "the tensor was deallocated");
-        SHIM_CHECK(!dtype || *dtype == tensor.dtype(), "dtype cannot be changed by to_layout on a host tensor; use to_dtype");
-        return tensor.layout() == layout ? tensor : tensor.to_layout(layout);
+        // As in TT-NN, dtype is for device tensors, and block floats, which have no row-major form, stay as they are.
+        return tensor.layout() == layout || is_block_float(tensor.dtype()) ? tensor : tensor.to_layout(layout);
     }
     if (tensor.layout() == layout) {
         SHIM_CHECK(
@@ -219,7 +219,7 @@ Tensor to_layout(
         return memory_config ? to_memory_config(tensor, *memory_config) : tensor;
     }
     if (layout == Layout::ROW_MAJOR) {
-        SHIM_CHECK(!dtype, "dtype cannot be specified when converting to ROW_MAJOR_LAYOUT");
+        SHIM_CHECK(!dtype || *dtype == tensor.dtype(), "dtype cannot be specified when converting to ROW_MAJOR_LAYOUT");
         if (tensor.logical_shape() == tensor.padded_shape()) {
             return untilize(tensor, memory_config, true, sub_core_grids);
         }
