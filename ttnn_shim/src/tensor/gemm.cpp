@@ -73,7 +73,6 @@ void put(std::string& key, const T& value) {
 
 bool is_half(DataType dtype) { return dtype == DataType::BFLOAT16 || is_block_float(dtype); }
 
-
 dnnl::primitive_attr attributes(float alpha, Activation activation) {
     dnnl::post_ops ops;
     if (alpha != 1.0F) {
@@ -138,7 +137,9 @@ private:
 /// Weights as the primitive wants them. Packed forms of constants are kept; `make_plain` gives the plain operand when it is needed.
 /// `eager`: pack at the first use; otherwise from the second use on.
 template <typename MakePlain>
-memory weights_memory(const std::string& key, const Primitive& primitive, const Matrix& matrix, bool eager, MakePlain&& make_plain, std::shared_ptr<void>& keep) {
+memory weights_memory(
+    const std::string& key, const Primitive& primitive, const Matrix& matrix, bool eager, MakePlain&& make_plain,
+    std::shared_ptr<void>& keep) {
     const bool same_layout = primitive.weights == primitive.plain_weights;
     const auto plain = [&] {
         auto operand = std::make_shared<Operand>(make_plain());
@@ -272,8 +273,9 @@ void matmul_key(std::string& key, const MatmulCall& call, const MatmulTypes& typ
     for (const int64_t extent : {call.m, call.k, call.n}) {
         put(key, extent);
     }
-    put(key, static_cast<uint8_t>(call.transpose_a | call.transpose_b << 1 | types.half << 2 | types.half_target << 3 |
-                                  (call.bias != nullptr) << 4 | types.packed << 5));
+    put(key, static_cast<uint8_t>(
+                 call.transpose_a | call.transpose_b << 1 | types.half << 2 | types.half_target << 3 | (call.bias != nullptr) << 4 |
+                 types.packed << 5));
     put(key, call.alpha);
     put(key, call.activation);
 }
@@ -285,24 +287,22 @@ Primitive make_matmul(const MatmulCall& call, const MatmulTypes& types, bool own
         matrix_dims(call.batch_a, call.m, call.k), operand_type, matrix_strides(call.batch_a, call.m, call.k, call.transpose_a));
     made.plain_weights = memory::desc(
         matrix_dims(call.batch_b, call.k, call.n), operand_type, matrix_strides(call.batch_b, call.k, call.n, call.transpose_b));
-    const memory::desc weights =
-        types.packed && product(call.batch_b) == 1
-            ? memory::desc(matrix_dims(call.batch_b, call.k, call.n), operand_type, memory::format_tag::any)
-            : made.plain_weights;
+    const memory::desc weights = types.packed && product(call.batch_b) == 1
+                                     ? memory::desc(matrix_dims(call.batch_b, call.k, call.n), operand_type, memory::format_tag::any)
+                                     : made.plain_weights;
     made.target = memory::desc(
-        matrix_dims(call.batch, call.m, call.n),
-        types.half_target ? memory::data_type::bf16 : memory::data_type::f32,
+        matrix_dims(call.batch, call.m, call.n), types.half_target ? memory::data_type::bf16 : memory::data_type::f32,
         matrix_strides(call.batch, call.m, call.n, false));
     memory::dims bias_dims(call.batch.size() + 2, 1);
     bias_dims.back() = call.n;
-    made.bias = memory::desc(bias_dims, memory::data_type::f32, matrix_strides(std::vector<int64_t>(call.batch.size(), 1), 1, call.n, false));
+    made.bias =
+        memory::desc(bias_dims, memory::data_type::f32, matrix_strides(std::vector<int64_t>(call.batch.size(), 1), 1, call.n, false));
     auto attr = attributes(call.alpha, call.activation);
     if (own_scratchpad) {
         attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     }
-    const auto desc = call.bias != nullptr
-                          ? dnnl::matmul::primitive_desc(engine(), made.source, weights, made.bias, made.target, attr)
-                          : dnnl::matmul::primitive_desc(engine(), made.source, weights, made.target, attr);
+    const auto desc = call.bias != nullptr ? dnnl::matmul::primitive_desc(engine(), made.source, weights, made.bias, made.target, attr)
+                                           : dnnl::matmul::primitive_desc(engine(), made.source, weights, made.target, attr);
     made.weights = desc.weights_desc();
     made.scratchpad = desc.scratchpad_desc();
     made.run = dnnl::matmul(desc);
@@ -396,9 +396,9 @@ void convolution(const ConvCall& call) {
 
     std::string key = call.transposed ? "deconv" : "conv";
     for (const int64_t extent :
-         {call.batch, call.in_h, call.in_w, call.in_channels, call.out_h, call.out_w, call.out_channels, call.kernel_h,
-          call.kernel_w, call.stride_h, call.stride_w, call.dilation_h, call.dilation_w, call.pad_top, call.pad_bottom,
-          call.pad_left, call.pad_right, call.groups}) {
+         {call.batch, call.in_h, call.in_w, call.in_channels, call.out_h, call.out_w, call.out_channels, call.kernel_h, call.kernel_w,
+          call.stride_h, call.stride_w, call.dilation_h, call.dilation_w, call.pad_top, call.pad_bottom, call.pad_left, call.pad_right,
+          call.groups}) {
         put(key, extent);
     }
     put(key, static_cast<uint8_t>(half | half_target << 1 | (call.bias != nullptr) << 2));
@@ -419,8 +419,7 @@ void convolution(const ConvCall& call) {
         const memory::desc weights(dims, operand_type, tag::any);
         made.bias = call.bias != nullptr ? memory::desc({call.out_channels}, memory::data_type::f32, tag::a) : memory::desc();
         made.target = memory::desc(
-            {call.batch, call.out_channels, call.out_h, call.out_w},
-            half_target ? memory::data_type::bf16 : memory::data_type::f32,
+            {call.batch, call.out_channels, call.out_h, call.out_w}, half_target ? memory::data_type::bf16 : memory::data_type::f32,
             tag::nhwc);
         const memory::dims strides{call.stride_h, call.stride_w};
         const memory::dims dilation{call.dilation_h - 1, call.dilation_w - 1};
@@ -429,36 +428,27 @@ void convolution(const ConvCall& call) {
         const auto attr = attributes(1.0F, call.activation);
         if (call.transposed) {
             const dnnl::deconvolution_forward::primitive_desc desc(
-                engine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, made.source, weights,
-                made.bias, made.target, strides, dilation, before, after, attr);
+                engine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, made.source, weights, made.bias,
+                made.target, strides, dilation, before, after, attr);
             made.weights = desc.weights_desc();
             made.run = dnnl::deconvolution_forward(desc);
         } else {
             const dnnl::convolution_forward::primitive_desc desc(
-                engine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, made.source, weights,
-                made.bias, made.target, strides, dilation, before, after, attr);
+                engine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, made.source, weights, made.bias,
+                made.target, strides, dilation, before, after, attr);
             made.weights = desc.weights_desc();
             made.run = dnnl::convolution_forward(desc);
         }
         return made;
     });
 
-    const Operand input(
-        call.input, static_cast<size_t>(call.batch * call.in_h * call.in_w * call.in_channels), half);
+    const Operand input(call.input, static_cast<size_t>(call.batch * call.in_h * call.in_w * call.in_channels), half);
     const Target target(
-        call.output,
-        call.output_dtype,
-        static_cast<size_t>(call.batch * call.out_h * call.out_w * call.out_channels),
-        half_target);
+        call.output, call.output_dtype, static_cast<size_t>(call.batch * call.out_h * call.out_w * call.out_channels), half_target);
     std::shared_ptr<void> keep;
     const memory weights = weights_memory(
         key, primitive, call.weight, call.constant_weight,
-        [&] {
-            return Operand(
-                call.weight,
-                static_cast<size_t>(call.out_channels * in_per_group * call.kernel_h * call.kernel_w),
-                half);
-        },
+        [&] { return Operand(call.weight, static_cast<size_t>(call.out_channels * in_per_group * call.kernel_h * call.kernel_w), half); },
         keep);
     run(primitive, input.data(), weights, call.bias, target.data());
     target.finish();
@@ -468,8 +458,7 @@ const char* gemm_library() {
     static const auto* name = [] {
         const auto* version = dnnl::version();
         return new std::string(
-            "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
-            std::to_string(version->patch));
+            "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch));
     }();
     return name->c_str();
 }

@@ -117,12 +117,10 @@ void convolution(const ConvCall& call) {
                         for (int64_t o = 0; o < call.out_channels; ++o) {
                             const int64_t group = o / out_per_group;
                             for (int64_t i = 0; i < in_per_group; ++i) {
-                                const int64_t matrix = call.transposed
-                                                           ? (group * in_per_group + i) * out_per_group + o % out_per_group
-                                                           : o * in_per_group + i;
+                                const int64_t matrix =
+                                    call.transposed ? (group * in_per_group + i) * out_per_group + o % out_per_group : o * in_per_group + i;
                                 const int64_t index = (matrix * call.kernel_h + kh) * call.kernel_w + kw;
-                                pixel[static_cast<size_t>(o)] +=
-                                    source[group * in_per_group + i] * weight[static_cast<size_t>(index)];
+                                pixel[static_cast<size_t>(o)] += source[group * in_per_group + i] * weight[static_cast<size_t>(index)];
                             }
                         }
                     }
@@ -130,7 +128,9 @@ void convolution(const ConvCall& call) {
                 for (float& value : pixel) {
                     value = activate(value, call.activation);
                 }
-                store(call.output, call.output_dtype, (static_cast<int64_t>(at) * call.out_w + ow) * call.out_channels, pixel.data(), pixel.size());
+                store(
+                    call.output, call.output_dtype, (static_cast<int64_t>(at) * call.out_w + ow) * call.out_channels, pixel.data(),
+                    pixel.size());
             }
         }
     });

@@ -108,11 +108,13 @@ size_t value_bytes_of(const TensorSpec& spec) { return spec.logical_shape().volu
 
 }  // namespace
 
-Buffer::Buffer(const TensorSpec& spec, std::shared_ptr<Values> values)
-    : values_(std::move(values)), value_bytes_(value_bytes_of(spec)) {}
+Buffer::Buffer(const TensorSpec& spec, std::shared_ptr<Values> values) : values_(std::move(values)), value_bytes_(value_bytes_of(spec)) {}
 
 Buffer::Buffer(std::shared_ptr<MeshDevice> device, const TensorSpec& spec, std::shared_ptr<Values> values)
-    : device_(std::move(device)), values_(std::move(values)), buffer_type_(spec.memory_config().buffer_type()), value_bytes_(value_bytes_of(spec)) {
+    : device_(std::move(device)),
+      values_(std::move(values)),
+      buffer_type_(spec.memory_config().buffer_type()),
+      value_bytes_(value_bytes_of(spec)) {
     Allocator& allocator = device_->shim().allocator();
     bytes_per_bank_ = allocator.bytes_per_bank(spec);
     address_ = allocator.allocate(spec, buffer_type_, bytes_per_bank_);
@@ -172,8 +174,8 @@ void ensure_values(const Tensor& tensor) {
 }
 
 Tensor make_host_tensor(const TensorSpec& spec, std::shared_ptr<Values> values) {
-    return Tensor(std::make_shared<TensorAttributes>(
-        TensorAttributes{spec, std::make_shared<Buffer>(spec, std::move(values)), next_tensor_id()}));
+    return Tensor(
+        std::make_shared<TensorAttributes>(TensorAttributes{spec, std::make_shared<Buffer>(spec, std::move(values)), next_tensor_id()}));
 }
 
 Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::shared_ptr<Values> values) {
@@ -183,20 +185,16 @@ Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::share
     const MemoryConfig& config = spec.memory_config();
     SHIM_CHECK(
         !config.is_sharded() || config.shard_spec() || config.nd_shard_spec(),
-        "a tensor cannot be allocated with a sharded memory config that has no shard spec: {}",
-        config);
-    return Tensor(std::make_shared<TensorAttributes>(TensorAttributes{
-        spec, std::make_shared<Buffer>(std::move(owner), spec, std::move(values)), next_tensor_id()}));
+        "a tensor cannot be allocated with a sharded memory config that has no shard spec: {}", config);
+    return Tensor(std::make_shared<TensorAttributes>(
+        TensorAttributes{spec, std::make_shared<Buffer>(std::move(owner), spec, std::move(values)), next_tensor_id()}));
 }
 
 Tensor make_view(const Tensor& tensor, const TensorSpec& spec) {
     SHIM_CHECK(
-        spec.logical_shape().volume() == tensor.logical_volume(),
-        "cannot view shape {} as {}: the volumes differ",
-        tensor.logical_shape(),
+        spec.logical_shape().volume() == tensor.logical_volume(), "cannot view shape {} as {}: the volumes differ", tensor.logical_shape(),
         spec.logical_shape());
-    return Tensor(std::make_shared<TensorAttributes>(
-        TensorAttributes{spec, tensor.shim().buffer, next_tensor_id()}));
+    return Tensor(std::make_shared<TensorAttributes>(TensorAttributes{spec, tensor.shim().buffer, next_tensor_id()}));
 }
 
 bool is_on_device(const Tensor& tensor) { return tensor.shim().buffer->device() != nullptr; }

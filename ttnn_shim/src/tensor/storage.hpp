@@ -17,9 +17,9 @@
 
 namespace ttnn_shim {
 
-using ttnn::Tensor;
 using tt::tt_metal::TensorSpec;
 using tt::tt_metal::distributed::MeshDevice;
+using ttnn::Tensor;
 
 /// A block of values, 64-byte aligned. Owns its memory, or keeps the owner of borrowed memory alive.
 class Values {
@@ -37,8 +37,7 @@ public:
     void touch() { version_.fetch_add(1, std::memory_order_relaxed); }
 
 private:
-    Values(std::byte* data, size_t bytes, std::shared_ptr<void> owner)
-        : data_(data), bytes_(bytes), owner_(std::move(owner)) {}
+    Values(std::byte* data, size_t bytes, std::shared_ptr<void> owner) : data_(data), bytes_(bytes), owner_(std::move(owner)) {}
     std::byte* data_;
     size_t bytes_;
     std::shared_ptr<void> owner_;

@@ -30,12 +30,23 @@ uint32_t Window::out(uint32_t extent, uint32_t padding, uint32_t kernel, uint32_
 }
 
 void Window::check() const {
-    SHIM_CHECK(batch > 0 && in_h > 0 && in_w > 0 && channels > 0, "expected extents above 0, got batch {}, height {}, width {}, channels {}", batch, in_h, in_w, channels);
-    SHIM_CHECK(kernel_h > 0 && kernel_w > 0 && stride_h > 0 && stride_w > 0 && dilation_h > 0 && dilation_w > 0, "expected kernel, stride and dilation above 0");
-    const auto fits = [](uint64_t extent, uint64_t padding, uint64_t kernel, uint64_t dilation) { return extent + padding >= dilation * (kernel - 1) + 1; };
-    SHIM_CHECK(fits(in_h, uint64_t{top} + bottom, kernel_h, dilation_h) && fits(in_w, uint64_t{left} + right, kernel_w, dilation_w), "the window {} x {} is larger than the padded input {} x {}", kernel_h, kernel_w, uint64_t{in_h} + top + bottom, uint64_t{in_w} + left + right);
+    SHIM_CHECK(
+        batch > 0 && in_h > 0 && in_w > 0 && channels > 0, "expected extents above 0, got batch {}, height {}, width {}, channels {}",
+        batch, in_h, in_w, channels);
+    SHIM_CHECK(
+        kernel_h > 0 && kernel_w > 0 && stride_h > 0 && stride_w > 0 && dilation_h > 0 && dilation_w > 0,
+        "expected kernel, stride and dilation above 0");
+    const auto fits = [](uint64_t extent, uint64_t padding, uint64_t kernel, uint64_t dilation) {
+        return extent + padding >= dilation * (kernel - 1) + 1;
+    };
+    SHIM_CHECK(
+        fits(in_h, uint64_t{top} + bottom, kernel_h, dilation_h) && fits(in_w, uint64_t{left} + right, kernel_w, dilation_w),
+        "the window {} x {} is larger than the padded input {} x {}", kernel_h, kernel_w, uint64_t{in_h} + top + bottom,
+        uint64_t{in_w} + left + right);
     const uint64_t limit = std::numeric_limits<uint32_t>::max();
-    SHIM_CHECK(uint64_t{in_h} + top + bottom < limit && uint64_t{in_w} + left + right < limit && uint64_t{in_h} * in_w < limit / batch, "the input is too large");
+    SHIM_CHECK(
+        uint64_t{in_h} + top + bottom < limit && uint64_t{in_w} + left + right < limit && uint64_t{in_h} * in_w < limit / batch,
+        "the input is too large");
 }
 
 void set_padding(Window& window, const Pads& padding) {
@@ -60,8 +71,10 @@ uint32_t largest_divisor_up_to(uint32_t number, uint32_t limit) {
 }
 
 MemoryConfig Placement::memory_config(uint64_t rows, uint32_t channels, uint32_t row_multiple, uint32_t channel_multiple) const {
-    const auto shard_rows = static_cast<uint32_t>(round_up(div_up(rows, scheme == TensorMemoryLayout::WIDTH_SHARDED ? 1 : cores_nhw), row_multiple));
-    const auto shard_channels = static_cast<uint32_t>(round_up(div_up(channels, scheme == TensorMemoryLayout::HEIGHT_SHARDED ? 1 : cores_c), channel_multiple));
+    const auto shard_rows =
+        static_cast<uint32_t>(round_up(div_up(rows, scheme == TensorMemoryLayout::WIDTH_SHARDED ? 1 : cores_nhw), row_multiple));
+    const auto shard_channels =
+        static_cast<uint32_t>(round_up(div_up(channels, scheme == TensorMemoryLayout::HEIGHT_SHARDED ? 1 : cores_c), channel_multiple));
     CoreRangeSet cores;
     if (scheme == TensorMemoryLayout::BLOCK_SHARDED) {
         cores = CoreRangeSet(CoreRange(CoreCoord{0, 0}, CoreCoord{cores_c - 1, cores_nhw - 1}));
@@ -71,7 +84,8 @@ MemoryConfig Placement::memory_config(uint64_t rows, uint32_t channels, uint32_t
     return MemoryConfig(scheme, BufferType::L1, tt::tt_metal::ShardSpec(cores, {shard_rows, shard_channels}));
 }
 
-Placement place_window(CoreCoord grid, uint64_t rows, uint32_t in_channels, uint32_t out_channels, uint32_t unit, std::optional<TensorMemoryLayout> scheme) {
+Placement place_window(
+    CoreCoord grid, uint64_t rows, uint32_t in_channels, uint32_t out_channels, uint32_t unit, std::optional<TensorMemoryLayout> scheme) {
     const auto all = static_cast<uint32_t>(grid.x * grid.y);
     const uint32_t row_units = div_up(rows, unit);
     const uint32_t in_units = div_up(in_channels, TILE_EDGE);
@@ -84,7 +98,9 @@ Placement place_window(CoreCoord grid, uint64_t rows, uint32_t in_channels, uint
         return std::max<uint32_t>(1, divisor);
     };
     const Placement height{TensorMemoryLayout::HEIGHT_SHARDED, largest_divisor_up_to(row_units, all), 1, grid};
-    const Placement block{TensorMemoryLayout::BLOCK_SHARDED, largest_divisor_up_to(row_units, static_cast<uint32_t>(grid.y)), common_divisor(static_cast<uint32_t>(grid.x)), grid};
+    const Placement block{
+        TensorMemoryLayout::BLOCK_SHARDED, largest_divisor_up_to(row_units, static_cast<uint32_t>(grid.y)),
+        common_divisor(static_cast<uint32_t>(grid.x)), grid};
     const Placement width{TensorMemoryLayout::WIDTH_SHARDED, 1, common_divisor(all), grid};
     if (scheme) {
         return *scheme == TensorMemoryLayout::BLOCK_SHARDED ? block : (*scheme == TensorMemoryLayout::WIDTH_SHARDED ? width : height);
@@ -104,10 +120,10 @@ Tensor gather_halo(const Tensor& input, const Window& window, const Placement& p
     Tensor sharded = input;
     if (!input.is_sharded()) {
         const uint32_t multiple = input.layout() == Layout::TILE ? TILE_EDGE : 1;
-        const MemoryConfig config = placement.memory_config(window.in_pixels(), window.channels, multiple, multiple == TILE_EDGE ? TILE_EDGE : 8);
+        const MemoryConfig config =
+            placement.memory_config(window.in_pixels(), window.channels, multiple, multiple == TILE_EDGE ? TILE_EDGE : 8);
         sharded = launch(
-            {.op = "interleaved_to_sharded", .name = "InterleavedToShardedDeviceOperation"},
-            {input},
+            {.op = "interleaved_to_sharded", .name = "InterleavedToShardedDeviceOperation"}, {input},
             {make_spec(input.logical_shape(), input.dtype(), input.layout(), config)},
             [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];
     }
@@ -126,7 +142,8 @@ Tensor gather_halo(const Tensor& input, const Window& window, const Placement& p
     const MemoryConfig halo_config(
         sharded.memory_config().memory_layout(), BufferType::L1,
         tt::tt_metal::ShardSpec(
-            sharded.memory_config().shard_spec() ? sharded.memory_config().shard_spec()->grid : placement.memory_config(1, 1, 1, 1).shard_spec()->grid,
+            sharded.memory_config().shard_spec() ? sharded.memory_config().shard_spec()->grid
+                                                 : placement.memory_config(1, 1, 1, 1).shard_spec()->grid,
             {static_cast<uint32_t>(sticks), static_cast<uint32_t>(round_up(channels, 8))}));
     const auto integer = [](uint64_t value) { return static_cast<int64_t>(value); };
     const std::vector<int64_t> padding{integer(window.top), integer(window.bottom), integer(window.left), integer(window.right)};

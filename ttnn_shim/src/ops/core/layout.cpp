@@ -31,16 +31,14 @@ Tensor run(const Tensor& input, const Relayout& to) {
     if (to.padded) {
         spec = spec.with_padded_shape(*to.padded);
     }
-    return launch({.op = to.op, .name = to.name}, {input}, {spec}, [&](std::span<const Tensor> outputs) {
-        copy_values(input, outputs[0]);
-    })[0];
+    return launch(
+        {.op = to.op, .name = to.name}, {input}, {spec}, [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
 }
 
 void check_tilize_dtypes(DataType from, DataType to) {
     const auto is_integer = [](DataType dtype) { return !is_floating_point(dtype); };
     SHIM_CHECK(from != DataType::UINT8, "tilize supports BFLOAT16, FLOAT32, UINT32, INT32 and UINT16, got {}", from);
-    SHIM_CHECK(
-        from == to || (!is_integer(from) && !is_integer(to)), "tilize cannot convert {} to {}; use ttnn.typecast", from, to);
+    SHIM_CHECK(from == to || (!is_integer(from) && !is_integer(to)), "tilize cannot convert {} to {}; use ttnn.typecast", from, to);
 }
 
 bool is_aligned(const Tensor& tensor) {
@@ -51,41 +49,25 @@ bool is_aligned(const Tensor& tensor) {
 }  // namespace
 
 Tensor tilize(
-    const Tensor& input_tensor,
-    const std::optional<MemoryConfig>& memory_config,
-    std::optional<DataType> output_dtype,
-    bool use_multicore,
-    bool use_low_perf,
-    tt::tt_metal::Tile tile,
-    const std::optional<CoreRangeSet>& sub_core_grids) {
+    const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config, std::optional<DataType> output_dtype, bool use_multicore,
+    bool use_low_perf, tt::tt_metal::Tile tile, const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.tilize");
     (void)use_multicore, (void)use_low_perf, (void)sub_core_grids;
     SHIM_SUPPORTED(tile == tt::tt_metal::Tile(), "tilize supports 32x32 tiles");
     check_device_tensor(input_tensor, "input_tensor", Layout::ROW_MAJOR);
     SHIM_CHECK(
-        is_aligned(input_tensor),
-        "tilize needs the last two dims to be multiples of 32, got {}; use tilize_with_val_padding",
+        is_aligned(input_tensor), "tilize needs the last two dims to be multiples of 32, got {}; use tilize_with_val_padding",
         input_tensor.logical_shape());
     const DataType dtype = output_dtype.value_or(input_tensor.dtype());
     check_tilize_dtypes(input_tensor.dtype(), dtype);
     return run(
-        input_tensor,
-        {"tilize",
-         "TilizeDeviceOperation",
-         Layout::TILE,
-         input_tensor.logical_shape(),
-         std::nullopt,
-         dtype,
-         memory_config.value_or(input_tensor.memory_config())});
+        input_tensor, {"tilize", "TilizeDeviceOperation", Layout::TILE, input_tensor.logical_shape(), std::nullopt, dtype,
+                       memory_config.value_or(input_tensor.memory_config())});
 }
 
 Tensor tilize_with_val_padding(
-    const Tensor& input_tensor,
-    const tt::tt_metal::Shape& output_padded_shape,
-    std::variant<uint32_t, float> pad_value,
-    const std::optional<MemoryConfig>& memory_config,
-    std::optional<DataType> output_dtype,
-    bool use_multicore,
+    const Tensor& input_tensor, const tt::tt_metal::Shape& output_padded_shape, std::variant<uint32_t, float> pad_value,
+    const std::optional<MemoryConfig>& memory_config, std::optional<DataType> output_dtype, bool use_multicore,
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.tilize_with_val_padding");
     (void)pad_value, (void)use_multicore, (void)sub_core_grids;
@@ -95,55 +77,36 @@ Tensor tilize_with_val_padding(
     SHIM_CHECK(
         output_padded_shape.rank() >= 2 && output_padded_shape[-1] % tt::constants::TILE_WIDTH == 0 &&
             output_padded_shape[-2] % tt::constants::TILE_HEIGHT == 0,
-        "output_tensor_shape {} must be tile aligned",
-        output_padded_shape);
+        "output_tensor_shape {} must be tile aligned", output_padded_shape);
     const Shape input_shape = input_tensor.logical_shape().to_rank(output_padded_shape.rank());
     for (size_t dim = 0; dim < input_shape.rank(); ++dim) {
         SHIM_CHECK(
-            output_padded_shape.view()[dim] >= input_shape.view()[dim],
-            "output_tensor_shape {} is smaller than the input {}",
-            output_padded_shape,
-            input_tensor.logical_shape());
+            output_padded_shape.view()[dim] >= input_shape.view()[dim], "output_tensor_shape {} is smaller than the input {}",
+            output_padded_shape, input_tensor.logical_shape());
     }
     return run(
-        input_tensor,
-        {"tilize_with_val_padding",
-         "TilizeWithValPaddingDeviceOperation",
-         Layout::TILE,
-         input_tensor.logical_shape(),
-         output_padded_shape,
-         dtype,
-         memory_config.value_or(input_tensor.memory_config())});
+        input_tensor, {"tilize_with_val_padding", "TilizeWithValPaddingDeviceOperation", Layout::TILE, input_tensor.logical_shape(),
+                       output_padded_shape, dtype, memory_config.value_or(input_tensor.memory_config())});
 }
 
 Tensor tilize_with_val_padding(
-    const Tensor& input_tensor,
-    const SmallVector<uint32_t>& output_padded_shape,
-    std::variant<uint32_t, float> pad_value,
-    const std::optional<MemoryConfig>& memory_config,
-    std::optional<DataType> output_dtype,
-    bool use_multicore,
+    const Tensor& input_tensor, const SmallVector<uint32_t>& output_padded_shape, std::variant<uint32_t, float> pad_value,
+    const std::optional<MemoryConfig>& memory_config, std::optional<DataType> output_dtype, bool use_multicore,
     const std::optional<CoreRangeSet>& sub_core_grids) {
     return tilize_with_val_padding(
         input_tensor, Shape(output_padded_shape), pad_value, memory_config, output_dtype, use_multicore, sub_core_grids);
 }
 
 Tensor tilize_with_zero_padding(
-    const Tensor& input_tensor,
-    const std::optional<MemoryConfig>& memory_config,
-    std::optional<DataType> output_dtype,
-    bool use_multicore,
+    const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config, std::optional<DataType> output_dtype, bool use_multicore,
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.tilize_with_zero_padding");
     const Shape padded = make_spec(input_tensor.logical_shape(), input_tensor.dtype(), Layout::TILE).padded_shape();
-    return tilize_with_val_padding(
-        input_tensor, padded, 0.0F, memory_config, output_dtype, use_multicore, sub_core_grids);
+    return tilize_with_val_padding(input_tensor, padded, 0.0F, memory_config, output_dtype, use_multicore, sub_core_grids);
 }
 
 Tensor untilize(
-    const Tensor& input_tensor,
-    const std::optional<MemoryConfig>& memory_config,
-    bool use_multicore,
+    const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config, bool use_multicore,
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.untilize");
     (void)use_multicore, (void)sub_core_grids;
@@ -151,70 +114,50 @@ Tensor untilize(
     // Block floats have no row-major form: the program unpacks them to bfloat16.
     const DataType dtype = is_block_float(input_tensor.dtype()) ? DataType::BFLOAT16 : input_tensor.dtype();
     return run(
-        input_tensor,
-        {"untilize",
-         "UntilizeDeviceOperation",
-         Layout::ROW_MAJOR,
-         input_tensor.logical_shape(),
-         std::nullopt,
-         dtype,
-         memory_config.value_or(input_tensor.memory_config())});
+        input_tensor, {"untilize", "UntilizeDeviceOperation", Layout::ROW_MAJOR, input_tensor.logical_shape(), std::nullopt, dtype,
+                       memory_config.value_or(input_tensor.memory_config())});
 }
 
 Tensor untilize_with_unpadding(
-    const Tensor& input_tensor,
-    const Shape& output_tensor_end,
-    const std::optional<MemoryConfig>& memory_config,
-    bool use_multicore,
+    const Tensor& input_tensor, const Shape& output_tensor_end, const std::optional<MemoryConfig>& memory_config, bool use_multicore,
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.untilize_with_unpadding");
     (void)use_multicore, (void)sub_core_grids;
     check_device_tensor(input_tensor, "input_tensor", Layout::TILE);
     Shape logical = output_tensor_end;
     SHIM_CHECK(
-        logical.rank() == input_tensor.logical_shape().rank(),
-        "output_tensor_end {} must have the rank of the input {}",
-        output_tensor_end,
+        logical.rank() == input_tensor.logical_shape().rank(), "output_tensor_end {} must have the rank of the input {}", output_tensor_end,
         input_tensor.logical_shape());
     for (size_t dim = 0; dim < logical.rank(); ++dim) {
         const auto index = static_cast<int32_t>(dim);
         logical[index] += 1;
         SHIM_CHECK(
-            logical[index] <= input_tensor.logical_shape()[index],
-            "output_tensor_end {} is outside the input {}",
-            output_tensor_end,
+            logical[index] <= input_tensor.logical_shape()[index], "output_tensor_end {} is outside the input {}", output_tensor_end,
             input_tensor.logical_shape());
     }
     const DataType dtype = is_block_float(input_tensor.dtype()) ? DataType::BFLOAT16 : input_tensor.dtype();
     return run(
-        input_tensor,
-        {"untilize_with_unpadding",
-         "UntilizeWithUnpaddingDeviceOperation",
-         Layout::ROW_MAJOR,
-         logical,
-         std::nullopt,
-         dtype,
-         memory_config.value_or(input_tensor.memory_config())});
+        input_tensor, {"untilize_with_unpadding", "UntilizeWithUnpaddingDeviceOperation", Layout::ROW_MAJOR, logical, std::nullopt, dtype,
+                       memory_config.value_or(input_tensor.memory_config())});
 }
 
 Tensor to_layout(
-    const Tensor& tensor,
-    Layout layout,
-    const std::optional<DataType>& dtype,
-    const std::optional<MemoryConfig>& memory_config,
-    const std::optional<CoreRangeSet>& sub_core_grids,
-    float pad_value) {
+    const Tensor& tensor, Layout layout, const std::optional<DataType>& dtype, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<CoreRangeSet>& sub_core_grids, float pad_value) {
     OpScope scope("ttnn.to_layout");
     SHIM_CHECK(layout != Layout::INVALID, "expected layout TILE or ROW_MAJOR");
     if (!is_on_device(tensor)) {
         SHIM_CHECK(tensor.is_allocated(), "the tensor was deallocated");
+        SHIM_CHECK(
+            tensor.layout() == layout || !is_block_float(tensor.dtype()) || tensor.logical_shape() == tensor.padded_shape(),
+            "a padded {} host tensor cannot be made ROW_MAJOR",
+            tensor.dtype());
         // As in TT-NN, dtype is for device tensors, and block floats, which have no row-major form, stay as they are.
         return tensor.layout() == layout || is_block_float(tensor.dtype()) ? tensor : tensor.to_layout(layout);
     }
     if (tensor.layout() == layout) {
         SHIM_CHECK(
-            !dtype || *dtype == tensor.dtype(),
-            "dtype cannot be specified different from the tensor's when the layout is already {}",
+            !dtype || *dtype == tensor.dtype(), "dtype cannot be specified different from the tensor's when the layout is already {}",
             layout);
         return memory_config ? to_memory_config(tensor, *memory_config) : tensor;
     }
@@ -253,30 +196,21 @@ std::variant<uint32_t, float> pad_value_of(const Call& c) {
 
 SHIM_OP("ttnn.to_layout", [](const Call& c) {
     return ttnn::to_layout(
-        c.tensor("tensor"),
-        c.layout("layout").value_or(Layout::INVALID),
-        c.dtype("dtype"),
-        c.memory_config("memory_config"),
-        c.core_range_set("sub_core_grids"),
-        c.f32("pad_value", 0.0F));
+        c.tensor("tensor"), c.layout("layout").value_or(Layout::INVALID), c.dtype("dtype"), c.memory_config("memory_config"),
+        c.core_range_set("sub_core_grids"), c.f32("pad_value", 0.0F));
 });
 SHIM_OP("ttnn.tilize", [](const Call& c) {
     return ttnn::tilize(c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("dtype"));
 });
 SHIM_OP("ttnn.tilize_with_val_padding", [](const Call& c) {
     return ttnn::tilize_with_val_padding(
-        c.tensor("input_tensor"),
-        c.shape("output_tensor_shape").value_or(Shape()),
-        pad_value_of(c),
-        c.memory_config("memory_config"),
+        c.tensor("input_tensor"), c.shape("output_tensor_shape").value_or(Shape()), pad_value_of(c), c.memory_config("memory_config"),
         c.dtype("dtype"));
 });
 SHIM_OP("ttnn.tilize_with_zero_padding", [](const Call& c) {
     return ttnn::tilize_with_zero_padding(c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("output_dtype"));
 });
-SHIM_OP("ttnn.untilize", [](const Call& c) {
-    return ttnn::untilize(c.tensor("input_tensor"), c.memory_config("memory_config"));
-});
+SHIM_OP("ttnn.untilize", [](const Call& c) { return ttnn::untilize(c.tensor("input_tensor"), c.memory_config("memory_config")); });
 SHIM_OP("ttnn.untilize_with_unpadding", [](const Call& c) {
     return ttnn::untilize_with_unpadding(
         c.tensor("input_tensor"), c.shape("output_tensor_end").value_or(Shape()), c.memory_config("memory_config"));

@@ -99,7 +99,10 @@ TTNN_BINARY_PLAIN(DEFINE)
     }
 MIRROR(eq, EQ)
 MIRROR(ne, NE)
-MIRROR(gt, GT) MIRROR(ge, GE) MIRROR(lt, LT) MIRROR(le, LE)
+MIRROR(gt, GT)
+MIRROR(ge, GE)
+MIRROR(lt, LT)
+MIRROR(le, LE)
 #undef MIRROR
 
     Tensor bias_gelu(const Tensor& a, const Tensor& b, MIDDLE, GRIDS, const std::optional<bool>&) {
@@ -168,7 +171,10 @@ Tensor pow(const Tensor& input, int32_t exponent, const OptionalMemory& memory_c
 }
 Tensor pow(const Tensor& input, float exponent, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
     SHIM_CHECK(
-        !is_integer(input.dtype()), "ttnn.pow: exponent: expected an integer for a tensor of dtype {}, got {}", input.dtype(), exponent);
+        !is_integer(input.dtype()) || exponent == std::trunc(exponent),
+        "ttnn.pow: exponent: expected an integer for a tensor of dtype {}, got {}",
+        input.dtype(),
+        exponent);
     if (exponent == 2.0F) return unary_op("ttnn.pow", input, {UnaryOpType::SQUARE}, {memory_config, output});
     if (exponent == 0.5F) return unary_op("ttnn.pow", input, {UnaryOpType::SQRT}, {memory_config, output});
     return unary_op("ttnn.pow", input, {UnaryStep(UnaryOpType::POWER, exponent)}, {memory_config, output});
@@ -309,14 +315,16 @@ Tensor call_divide(const Call& c) {
 #define ENTER(name, TYPE, ...) SHIM_OP("ttnn." #name, [](const Call& c) { return call_binary("ttnn." #name, c, BinaryOpType::TYPE); });
 ENTER(add, ADD)
 ENTER(sub, SUB)
-ENTER(subtract, SUB) ENTER(mul, MUL) ENTER(multiply, MUL) ENTER(bias_gelu, BIAS_GELU) ENTER(rsub, RSUB) ENTER(floor_div, DIV_FLOOR)
-    ENTER(fmod, FMOD) ENTER(hypot, HYPOT) TTNN_BINARY_GENERAL(ENTER) TTNN_BINARY_SHORT(ENTER) TTNN_BINARY_INTEGER(ENTER)
-        TTNN_BINARY_BITWISE(ENTER) TTNN_BINARY_PLAIN(ENTER)
+ENTER(subtract, SUB)
+ENTER(mul, MUL)
+ENTER(multiply, MUL)
+ENTER(bias_gelu, BIAS_GELU) ENTER(rsub, RSUB) ENTER(floor_div, DIV_FLOOR) ENTER(fmod, FMOD) ENTER(hypot, HYPOT) TTNN_BINARY_GENERAL(ENTER)
+    TTNN_BINARY_SHORT(ENTER) TTNN_BINARY_INTEGER(ENTER) TTNN_BINARY_BITWISE(ENTER) TTNN_BINARY_PLAIN(ENTER)
 #undef ENTER
 #define ENTER(name, TYPE) SHIM_OP("ttnn." #name, [](const Call& c) { return call_inplace("ttnn." #name, c, BinaryOpType::TYPE); });
-            TTNN_BINARY_INPLACE_FAST(ENTER) TTNN_BINARY_INPLACE(ENTER) ENTER(sub_, SUB) ENTER(mul_, MUL) ENTER(div_, DIV)
+        TTNN_BINARY_INPLACE_FAST(ENTER) TTNN_BINARY_INPLACE(ENTER) ENTER(sub_, SUB) ENTER(mul_, MUL) ENTER(div_, DIV)
 #undef ENTER
-                SHIM_OP("ttnn.div", call_divide);
+            SHIM_OP("ttnn.div", call_divide);
 SHIM_OP("ttnn.divide", call_divide);
 SHIM_OP("ttnn.div_no_nan", [](const Call& c) { return ttnn::safe_divide(left_tensor(c), right_of(c), c.memory_config("memory_config")); });
 SHIM_OP("ttnn.pow", [](const Call& c) {

@@ -20,26 +20,31 @@ using UnaryBlock = void (*)(const float* source, float* target, size_t count, co
 using BinaryBlock = void (*)(const float* left, const float* right, float* target, size_t count);
 
 struct KernelSet {
-  std::array<UnaryBlock, ttnn::operations::unary::UNARY_OP_TYPES> unary{};     ///< null: no float form
-  std::array<UnaryBlock, ttnn::operations::unary::UNARY_OP_TYPES> unary_bf16{};  ///< shorter forms for results rounded to bfloat16
-  std::array<BinaryBlock, ttnn::operations::binary::BINARY_OP_TYPES> binary{};
-  float (*sum_row)(const float* source, size_t count, float unused) = nullptr;
-  float (*sum_squares_row)(const float* source, size_t count, float mean) = nullptr;  ///< of (x - mean)
-  float (*max_row)(const float* source, size_t count) = nullptr;                      ///< NaN if any
-  float (*peak_row)(const float* source, size_t count) = nullptr;                     ///< largest, NaN ignored
-  void (*scale_to_bf16_row)(const float* source, uint16_t* target, size_t count, float factor) = nullptr;
-  float (*exp_sum_row)(const float* source, float* target, size_t count, float scale, float shift) = nullptr;
-  void (*scale_row)(float* values, size_t count, float factor) = nullptr;
-  void (*softmax_row)(const float* source, float* target, size_t count, bool stable) = nullptr;
-  void (*normalize_row)(const float* source, float* target, size_t count, float mean, float rstd, const float* weight, const float* bias) = nullptr;
-  void (*axpy_row)(const float* source, float* target, size_t count, float factor) = nullptr;
+    std::array<UnaryBlock, ttnn::operations::unary::UNARY_OP_TYPES> unary{};       ///< null: no float form
+    std::array<UnaryBlock, ttnn::operations::unary::UNARY_OP_TYPES> unary_bf16{};  ///< shorter forms for results rounded to bfloat16
+    std::array<BinaryBlock, ttnn::operations::binary::BINARY_OP_TYPES> binary{};
+    float (*sum_row)(const float* source, size_t count, float unused) = nullptr;
+    float (*sum_squares_row)(const float* source, size_t count, float mean) = nullptr;  ///< of (x - mean)
+    float (*max_row)(const float* source, size_t count) = nullptr;                      ///< NaN if any
+    float (*peak_row)(const float* source, size_t count) = nullptr;                     ///< largest, NaN ignored
+    void (*scale_to_bf16_row)(const float* source, uint16_t* target, size_t count, float factor) = nullptr;
+    float (*exp_sum_row)(const float* source, float* target, size_t count, float scale, float shift) = nullptr;
+    void (*scale_row)(float* values, size_t count, float factor) = nullptr;
+    void (*softmax_row)(const float* source, float* target, size_t count, bool stable) = nullptr;
+    void (*normalize_row)(
+        const float* source, float* target, size_t count, float mean, float rstd, const float* weight, const float* bias) = nullptr;
+    void (*axpy_row)(const float* source, float* target, size_t count, float factor) = nullptr;
 };
 
 /// The set for this machine.
 const KernelSet& kernel_set();
 
-namespace avx512 { KernelSet make_set(); }
-namespace baseline { KernelSet make_set(); }
+namespace avx512 {
+KernelSet make_set();
+}
+namespace baseline {
+KernelSet make_set();
+}
 
 /// Functions that are rare enough to be scalar; shared by all sets.
 namespace cold {

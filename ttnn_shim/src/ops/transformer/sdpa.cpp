@@ -13,116 +13,147 @@ using namespace ttnn_shim;
 namespace ttnn_shim {
 
 void check_attention_operand(const Tensor& tensor, const char* name) {
-  check_device_tensor(tensor, name, Layout::TILE);
-  SHIM_CHECK(tensor.dtype() == DataType::BFLOAT16 || is_block_float(tensor.dtype()), "{}: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}", name, tensor.dtype());
-  SHIM_CHECK(tensor.logical_shape().rank() == 4, "{}: expected rank 4, got shape {}", name, tensor.logical_shape());
-  SHIM_CHECK(!tensor.memory_config().is_sharded(), "{}: sharded tensors are not supported, got {}", name, tensor.memory_config());
-  SHIM_CHECK(tensor.logical_shape()[3] % 32 == 0, "{}: padding of the head dimension is not supported, expected a multiple of 32, got shape {}", name, tensor.logical_shape());
+    check_device_tensor(tensor, name, Layout::TILE);
+    SHIM_CHECK(
+        tensor.dtype() == DataType::BFLOAT16 || is_block_float(tensor.dtype()), "{}: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}",
+        name, tensor.dtype());
+    SHIM_CHECK(tensor.logical_shape().rank() == 4, "{}: expected rank 4, got shape {}", name, tensor.logical_shape());
+    SHIM_CHECK(!tensor.memory_config().is_sharded(), "{}: sharded tensors are not supported, got {}", name, tensor.memory_config());
+    SHIM_CHECK(
+        tensor.logical_shape()[3] % 32 == 0, "{}: padding of the head dimension is not supported, expected a multiple of 32, got shape {}",
+        name, tensor.logical_shape());
 }
 
 void add_sdpa_config(Program& program, const std::optional<ttnn::operations::transformer::SDPAProgramConfig>& config) {
-  if (!config) return;
-  program.attrs["q_chunk"] = static_cast<int64_t>(config->q_chunk_size);
-  program.attrs["k_chunk"] = static_cast<int64_t>(config->k_chunk_size);
-  program.attrs["core_grid"] = std::vector<int64_t>{static_cast<int64_t>(config->compute_with_storage_grid_size.x), static_cast<int64_t>(config->compute_with_storage_grid_size.y)};
+    if (!config) return;
+    program.attrs["q_chunk"] = static_cast<int64_t>(config->q_chunk_size);
+    program.attrs["k_chunk"] = static_cast<int64_t>(config->k_chunk_size);
+    program.attrs["core_grid"] = std::vector<int64_t>{
+        static_cast<int64_t>(config->compute_with_storage_grid_size.x), static_cast<int64_t>(config->compute_with_storage_grid_size.y)};
 }
 
 std::optional<ttnn::operations::transformer::SDPAProgramConfig> parse_sdpa_config(const Call& c) {
-  const auto record = c.record("program_config");
-  if (!record) return std::nullopt;
-  SHIM_CHECK(record->type == "SDPAProgramConfig", "program_config: expected SDPAProgramConfig, got {}", record->type);
-  ttnn::operations::transformer::SDPAProgramConfig config;
-  config.compute_with_storage_grid_size = record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8));
-  config.q_chunk_size = static_cast<size_t>(record->integer("q_chunk_size", 32));
-  config.k_chunk_size = static_cast<size_t>(record->integer("k_chunk_size", 32));
-  SHIM_CHECK(config.q_chunk_size % 32 == 0 && config.k_chunk_size % 32 == 0, "program_config: chunk sizes must be multiples of 32, got {} and {}", config.q_chunk_size, config.k_chunk_size);
-  return config;
+    const auto record = c.record("program_config");
+    if (!record) return std::nullopt;
+    SHIM_CHECK(record->type == "SDPAProgramConfig", "program_config: expected SDPAProgramConfig, got {}", record->type);
+    ttnn::operations::transformer::SDPAProgramConfig config;
+    config.compute_with_storage_grid_size = record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8));
+    config.q_chunk_size = static_cast<size_t>(record->integer("q_chunk_size", 32));
+    config.k_chunk_size = static_cast<size_t>(record->integer("k_chunk_size", 32));
+    SHIM_CHECK(
+        config.q_chunk_size % 32 == 0 && config.k_chunk_size % 32 == 0,
+        "program_config: chunk sizes must be multiples of 32, got {} and {}", config.q_chunk_size, config.k_chunk_size);
+    return config;
 }
 
 }  // namespace ttnn_shim
 
 namespace ttnn::transformer {
 
-Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& attn_mask, bool is_causal, std::optional<float> scale,
-                                    std::optional<uint32_t> sliding_window_size, const std::optional<MemoryConfig>& memory_config,
-                                    std::optional<operations::transformer::SDPAProgramConfig> program_config, std::optional<ComputeKernelConfig> compute,
-                                    const std::optional<Tensor>& attention_sink, const std::optional<Tensor>& cu_window_seqlens, uint32_t,
-                                    const std::optional<Tensor>& windowed_q_token_offset_tensor, bool output_concat_heads, const std::optional<Tensor>& attn_mask_block_map) {
-  OpScope scope("ttnn.transformer.scaled_dot_product_attention");
-  SHIM_SUPPORTED(!cu_window_seqlens && !windowed_q_token_offset_tensor && !attn_mask_block_map, "windowed attention and mask block maps are not supported; give attn_mask");
-  check_attention_operand(q, "input_tensor_q");
-  check_attention_operand(k, "input_tensor_k");
-  check_attention_operand(v, "input_tensor_v");
-  const Shape &sq = q.logical_shape(), &sk = k.logical_shape(), &sv = v.logical_shape();
-  SHIM_CHECK(sk[0] == sq[0] && sv[0] == sq[0], "expected one batch size, got shapes {}, {} and {}", sq, sk, sv);
-  SHIM_CHECK(sk[1] == sv[1] && sk[1] > 0 && sq[1] % sk[1] == 0, "input_tensor_k and _v: {} and {} heads do not divide the {} query heads", sk[1], sv[1], sq[1]);
-  SHIM_CHECK(sk[2] == sv[2], "input_tensor_k and _v: expected one sequence length, got {} and {}", sk[2], sv[2]);
-  SHIM_CHECK(sk[3] == sq[3], "input_tensor_k: expected head dimension {}, got {} (is the key transposed?)", sq[3], sk[3]);
-  SHIM_CHECK(!is_causal || !attn_mask, "attn_mask: not allowed when is_causal is True (the default); pass is_causal=False");
-  SHIM_CHECK(!is_causal || sq[2] == sk[2], "is_causal: expected equal query and key lengths, got {} and {}", sq[2], sk[2]);
-  if (attn_mask) {
-    const Shape& sm = attn_mask->logical_shape();
-    check_device_tensor(*attn_mask, "attn_mask", Layout::TILE);
-    SHIM_CHECK(attn_mask->dtype() == DataType::BFLOAT16 || is_block_float(attn_mask->dtype()), "attn_mask: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}", attn_mask->dtype());
-    SHIM_CHECK(attn_mask->memory_config().buffer_type() == BufferType::DRAM, "attn_mask: expected a tensor in DRAM, got {}", attn_mask->memory_config());
-    SHIM_CHECK(sm.rank() == 4 && (sm[0] == 1 || sm[0] == sq[0]) && (sm[1] == 1 || sm[1] == sq[1]), "attn_mask: expected shape [1 or {}, 1 or {}, {}, {}], got {}", sq[0], sq[1], sq[2], sk[2], sm);
-    SHIM_CHECK(sm[2] == sq[2] && sm[3] == sk[2], "attn_mask: expected {} rows and {} columns (no broadcast), got shape {}", sq[2], sk[2], sm);
-  }
-  const float factor = scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
-  std::vector<Tensor> inputs = {q, k, v};
-  std::optional<Tensor> mask = attn_mask;
-  if (mask) {  // the device scales after adding, so the mask is divided first: one more program
-    mask = binary_op("ttnn.transformer.scaled_dot_product_attention", *attn_mask, Scalar(1.0F / factor), BinaryOpType::MUL, {.memory_config = attn_mask->memory_config()});
-    inputs.push_back(*mask);
-  }
-  if (attention_sink) inputs.push_back(*attention_sink);
-  Program program{.op = "sdpa", .attrs = {{"is_causal", is_causal}, {"mask", mask.has_value()}}, .name = "SDPAOperation"};
-  std::optional<const ComputeKernelConfig> given;
-  if (compute) given.emplace(*compute);
-  program.compute = init_device_compute_kernel_config(device_of(q)->arch(), given, MathFidelity::HiFi2, true);
-  add_sdpa_config(program, program_config);
-  const Shape shape({sq[0], sq[1], sq[2], sv[3]});
-  Tensor result = launch(program, inputs, {make_spec(shape, q.dtype(), Layout::TILE, memory_config.value_or(MemoryConfig{}))}, [&](std::span<const Tensor> outputs) {
-    const AttentionShape s{sq[0], sq[1], sk[1], sq[2], sk[2], sq[3], sv[3], is_causal};
-    const std::byte* added = mask ? raw_data(*mask) : nullptr;
-    const int64_t mask_batches = mask ? mask->logical_shape()[0] : 1, mask_heads = mask ? mask->logical_shape()[1] : 1;
-    std::optional<F32Values> sinks;
-    std::vector<float> sink;
-    if (attention_sink) {
-      sinks.emplace(*attention_sink);
-      SHIM_CHECK(sinks->size() >= sq[1], "attention_sink: expected one value per head ({}), got shape {}", sq[1], attention_sink->logical_shape());
-      const size_t step = sinks->size() / sq[1];
-      for (size_t h = 0; h < sq[1]; ++h) sink.push_back((*sinks)[h * step]);
+Tensor scaled_dot_product_attention(
+    const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& attn_mask, bool is_causal, std::optional<float> scale,
+    std::optional<uint32_t> sliding_window_size, const std::optional<MemoryConfig>& memory_config,
+    std::optional<operations::transformer::SDPAProgramConfig> program_config, std::optional<ComputeKernelConfig> compute,
+    const std::optional<Tensor>& attention_sink, const std::optional<Tensor>& cu_window_seqlens, uint32_t,
+    const std::optional<Tensor>& windowed_q_token_offset_tensor, bool output_concat_heads,
+    const std::optional<Tensor>& attn_mask_block_map) {
+    OpScope scope("ttnn.transformer.scaled_dot_product_attention");
+    SHIM_SUPPORTED(
+        !cu_window_seqlens && !windowed_q_token_offset_tensor && !attn_mask_block_map,
+        "windowed attention and mask block maps are not supported; give attn_mask");
+    check_attention_operand(q, "input_tensor_q");
+    check_attention_operand(k, "input_tensor_k");
+    check_attention_operand(v, "input_tensor_v");
+    const Shape &sq = q.logical_shape(), &sk = k.logical_shape(), &sv = v.logical_shape();
+    SHIM_CHECK(sk[0] == sq[0] && sv[0] == sq[0], "expected one batch size, got shapes {}, {} and {}", sq, sk, sv);
+    SHIM_CHECK(
+        sk[1] == sv[1] && sk[1] > 0 && sq[1] % sk[1] == 0, "input_tensor_k and _v: {} and {} heads do not divide the {} query heads", sk[1],
+        sv[1], sq[1]);
+    SHIM_CHECK(sk[2] == sv[2], "input_tensor_k and _v: expected one sequence length, got {} and {}", sk[2], sv[2]);
+    SHIM_CHECK(sk[3] == sq[3], "input_tensor_k: expected head dimension {}, got {} (is the key transposed?)", sq[3], sk[3]);
+    SHIM_CHECK(!is_causal || !attn_mask, "attn_mask: not allowed when is_causal is True (the default); pass is_causal=False");
+    SHIM_CHECK(!is_causal || sq[2] == sk[2], "is_causal: expected equal query and key lengths, got {} and {}", sq[2], sk[2]);
+    if (attn_mask) {
+        const Shape& sm = attn_mask->logical_shape();
+        check_device_tensor(*attn_mask, "attn_mask", Layout::TILE);
+        SHIM_CHECK(
+            attn_mask->dtype() == DataType::BFLOAT16 || is_block_float(attn_mask->dtype()),
+            "attn_mask: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}", attn_mask->dtype());
+        SHIM_CHECK(
+            attn_mask->memory_config().buffer_type() == BufferType::DRAM, "attn_mask: expected a tensor in DRAM, got {}",
+            attn_mask->memory_config());
+        SHIM_CHECK(
+            sm.rank() == 4 && (sm[0] == 1 || sm[0] == sq[0]) && (sm[1] == 1 || sm[1] == sq[1]),
+            "attn_mask: expected shape [1 or {}, 1 or {}, {}, {}], got {}", sq[0], sq[1], sq[2], sk[2], sm);
+        SHIM_CHECK(
+            sm[2] == sq[2] && sm[3] == sk[2], "attn_mask: expected {} rows and {} columns (no broadcast), got shape {}", sq[2], sk[2], sm);
     }
-    ScoreMask see;
-    if (mask || sliding_window_size) {
-      see = [&, s](int64_t batch, int64_t head, int64_t query, float* scores) {
-        if (added != nullptr) {
-          const int64_t line = ((mask_batches == 1 ? 0 : batch) * mask_heads + (mask_heads == 1 ? 0 : head)) * s.queries + query;
-          const auto* values = reinterpret_cast<const bfloat16*>(added) + line * s.keys;
-          for (int64_t i = 0; i < s.keys; ++i) scores[i] += factor * static_cast<float>(values[i]);
-        }
-        const int64_t window = sliding_window_size ? *sliding_window_size : 0;
-        if (window > 0) {
-          const int64_t before = is_causal ? query - window + 1 : query - window / 2;
-          if (before > 0) std::fill(scores, scores + std::min(before, s.keys), -INFINITY);
-          if (!is_causal && query + window / 2 + 1 < s.keys) std::fill(scores + query + window / 2 + 1, scores + s.keys, -INFINITY);
-        }
-      };
+    const float factor = scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
+    std::vector<Tensor> inputs = {q, k, v};
+    std::optional<Tensor> mask = attn_mask;
+    if (mask) {  // the device scales after adding, so the mask is divided first: one more program
+        mask = binary_op(
+            "ttnn.transformer.scaled_dot_product_attention", *attn_mask, Scalar(1.0F / factor), BinaryOpType::MUL,
+            {.memory_config = attn_mask->memory_config()});
+        inputs.push_back(*mask);
     }
-    attend(s, raw_data(q), raw_data(k), raw_data(v), mutable_raw_data(outputs[0]), outputs[0].dtype(), factor, see, sink.empty() ? nullptr : sink.data());
-  })[0];
-  SHIM_SUPPORTED(!output_concat_heads, "output_concat_heads: not supported; call ttnn.transformer.concatenate_heads on the result");
-  return result;
+    if (attention_sink) inputs.push_back(*attention_sink);
+    Program program{.op = "sdpa", .attrs = {{"is_causal", is_causal}, {"mask", mask.has_value()}}, .name = "SDPAOperation"};
+    std::optional<const ComputeKernelConfig> given;
+    if (compute) given.emplace(*compute);
+    program.compute = init_device_compute_kernel_config(device_of(q)->arch(), given, MathFidelity::HiFi2, true);
+    add_sdpa_config(program, program_config);
+    const Shape shape({sq[0], sq[1], sq[2], sv[3]});
+    Tensor result = launch(
+        program, inputs, {make_spec(shape, q.dtype(), Layout::TILE, memory_config.value_or(MemoryConfig{}))},
+        [&](std::span<const Tensor> outputs) {
+            const AttentionShape s{sq[0], sq[1], sk[1], sq[2], sk[2], sq[3], sv[3], is_causal};
+            const std::byte* added = mask ? raw_data(*mask) : nullptr;
+            const int64_t mask_batches = mask ? mask->logical_shape()[0] : 1, mask_heads = mask ? mask->logical_shape()[1] : 1;
+            std::optional<F32Values> sinks;
+            std::vector<float> sink;
+            if (attention_sink) {
+                sinks.emplace(*attention_sink);
+                SHIM_CHECK(
+                    sinks->size() >= sq[1], "attention_sink: expected one value per head ({}), got shape {}", sq[1],
+                    attention_sink->logical_shape());
+                const size_t step = sinks->size() / sq[1];
+                for (size_t h = 0; h < sq[1]; ++h) sink.push_back((*sinks)[h * step]);
+            }
+            ScoreMask see;
+            if (mask || sliding_window_size) {
+                see = [&, s](int64_t batch, int64_t head, int64_t query, float* scores) {
+                    if (added != nullptr) {
+                        const int64_t line =
+                            ((mask_batches == 1 ? 0 : batch) * mask_heads + (mask_heads == 1 ? 0 : head)) * s.queries + query;
+                        const auto* values = reinterpret_cast<const bfloat16*>(added) + line * s.keys;
+                        for (int64_t i = 0; i < s.keys; ++i) scores[i] += factor * static_cast<float>(values[i]);
+                    }
+                    const int64_t window = sliding_window_size ? *sliding_window_size : 0;
+                    if (window > 0) {
+                        const int64_t before = is_causal ? query - window + 1 : query - window / 2;
+                        if (before > 0) std::fill(scores, scores + std::min(before, s.keys), -INFINITY);
+                        if (!is_causal && query + window / 2 + 1 < s.keys)
+                            std::fill(scores + query + window / 2 + 1, scores + s.keys, -INFINITY);
+                    }
+                };
+            }
+            attend(
+                s, raw_data(q), raw_data(k), raw_data(v), mutable_raw_data(outputs[0]), outputs[0].dtype(), factor, see,
+                sink.empty() ? nullptr : sink.data());
+        })[0];
+    SHIM_SUPPORTED(!output_concat_heads, "output_concat_heads: not supported; call ttnn.transformer.concatenate_heads on the result");
+    return result;
 }
 
 }  // namespace ttnn::transformer
 
 SHIM_OP("ttnn.transformer.scaled_dot_product_attention", [](const Call& c) {
-  OpScope scope("ttnn.transformer.scaled_dot_product_attention");
-  return ttnn::transformer::scaled_dot_product_attention(
-      c.tensor("input_tensor_q"), c.tensor("input_tensor_k"), c.tensor("input_tensor_v"), c.optional_tensor("attn_mask"), c.boolean("is_causal", true), c.optional_f32("scale"),
-      c.optional_u32("sliding_window_size"), c.memory_config("memory_config"), parse_sdpa_config(c), c.compute_config("compute_kernel_config"), c.optional_tensor("attention_sink"),
-      c.optional_tensor("cu_window_seqlens"), c.u32("windowed_q_token_offset", 0), c.optional_tensor("windowed_q_token_offset_tensor"), c.boolean("output_concat_heads", false),
-      c.optional_tensor("attn_mask_block_map"));
+    OpScope scope("ttnn.transformer.scaled_dot_product_attention");
+    return ttnn::transformer::scaled_dot_product_attention(
+        c.tensor("input_tensor_q"), c.tensor("input_tensor_k"), c.tensor("input_tensor_v"), c.optional_tensor("attn_mask"),
+        c.boolean("is_causal", true), c.optional_f32("scale"), c.optional_u32("sliding_window_size"), c.memory_config("memory_config"),
+        parse_sdpa_config(c), c.compute_config("compute_kernel_config"), c.optional_tensor("attention_sink"),
+        c.optional_tensor("cu_window_seqlens"), c.u32("windowed_q_token_offset", 0), c.optional_tensor("windowed_q_token_offset_tensor"),
+        c.boolean("output_concat_heads", false), c.optional_tensor("attn_mask_block_map"));
 });
