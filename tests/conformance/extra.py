@@ -1,4 +1,3 @@
-# ruff: noqa: E501  a row per call is easier to read than broken lines
 """Calls of ops whose record has no sample, and forms that samples cannot express. Row: ([(shape, dtype, layout, memory)], call)."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# ruff: noqa: E501  tables of calls, a row each
 """Makes and runs fuzzed calls of the simulator's ttnn. Run as a child process: `python cases.py COUNT SEED JOURNAL`.
 
 Each case is written to JOURNAL before it runs, so that the last line names the case in which a process died or hung.
