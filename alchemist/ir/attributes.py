@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, ClassVar
@@ -497,35 +497,47 @@ def dense_text(elements: DenseElements) -> str:
 
 def to_python(attribute: Any) -> Any:
     """Plain value of an attribute: numbers, bools, strings, tuples, dicts, numpy arrays; types and layouts stay as they are."""
-    match attribute:
-        case TTAttr():
-            return attribute.python()
-        case DenseElements():
-            return attribute.array
-        case IntegerAttr():
-            return bool(attribute.value.data) if attribute.type == IntegerType(1) else attribute.value.data
-        case FloatAttr():
-            return shortest_float(attribute.value.data, element_name(attribute.type))
-        case StringAttr():
-            return attribute.data
-        case SymbolRefAttr():
-            return "::".join(
-                [attribute.root_reference.data, *(part.data for part in attribute.nested_references.data)]
-            )
-        case DenseArrayBase():
-            return tuple(attribute.get_values())
-        case ArrayAttr():
-            return tuple(to_python(part) for part in attribute.data)
-        case DictionaryAttr():
-            return {key: to_python(part) for key, part in attribute.data.items()}
-        case UnitAttr():
-            return True
-        case AffineMapAttr():
-            return attribute.data
-        case tuple():
-            return tuple(to_python(part) for part in attribute)
-        case _:
-            return attribute
+    kind = type(attribute)
+    form = _plain_form_of.get(kind)
+    if form is None:
+        form = _plain_form_of[kind] = next((one for base, one in _PLAIN_FORMS if issubclass(kind, base)), _unchanged)
+    return form(attribute)
+
+
+def _unchanged(attribute: Any) -> Any:
+    return attribute
+
+
+def _plain_float(attribute: Any) -> float:
+    return shortest_float(attribute.value.data, element_name(attribute.type))
+
+
+def _plain_integer(attribute: Any) -> Any:
+    return bool(attribute.value.data) if attribute.type == IntegerType(1) else attribute.value.data
+
+
+def _plain_symbol(attribute: Any) -> str:
+    return "::".join([attribute.root_reference.data, *(part.data for part in attribute.nested_references.data)])
+
+
+# First class that fits; passes ask for hundreds of thousands of values, so the choice is remembered per class.
+_PLAIN_FORMS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (TTAttr, lambda attribute: attribute.python()),
+    (DenseElements, lambda attribute: attribute.array),
+    (IntegerAttr, _plain_integer),
+    (FloatAttr, _plain_float),
+    (StringAttr, lambda attribute: attribute.data),
+    (SymbolRefAttr, _plain_symbol),
+    (DenseArrayBase, lambda attribute: tuple(attribute.get_values())),
+    (ArrayAttr, lambda attribute: tuple(to_python(part) for part in attribute.data)),
+    (DictionaryAttr, lambda attribute: {key: to_python(part) for key, part in attribute.data.items()}),
+    (UnitAttr, lambda attribute: True),
+    (AffineMapAttr, lambda attribute: attribute.data),
+    (tuple, lambda attribute: tuple(to_python(part) for part in attribute)),
+)
+
+
+_plain_form_of: dict[type, Callable[[Any], Any]] = {}
 
 
 @lru_cache(maxsize=4096)

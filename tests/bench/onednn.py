@@ -30,7 +30,7 @@ def loaded_library() -> str | None:
 
 
 class _Argument(ctypes.Structure):
-    _fields_ = [("arg", ctypes.c_int), ("memory", ctypes.c_void_p)]  # noqa: RUF012
+    _fields_ = [("arg", ctypes.c_int), ("memory", ctypes.c_void_p)]
 
 
 class RawOneDnn:

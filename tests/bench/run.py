@@ -24,8 +24,8 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.bench.measure import Figure, interleaved  # noqa: E402
-from tests.bench.ops import bench_copies, bench_gemm, bench_rows  # noqa: E402
+from tests.bench.measure import Figure, interleaved
+from tests.bench.ops import bench_copies, bench_gemm, bench_rows
 
 
 def bench_call_overhead() -> list[Figure]:
