@@ -352,6 +352,7 @@ def test_fx_stage_is_text() -> None:
     assert "aten.exp.default" in result.stages["fx"]()
 
 
+@pytest.mark.slow
 def test_time_grows_linearly(monkeypatch: pytest.MonkeyPatch) -> None:
     """The front end's own time (torch.export left out) per node does not grow with the graph."""
     import sys

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from pathlib import Path
 
 import numpy as np
@@ -240,12 +239,9 @@ def test_ten_thousand_ops() -> None:
                 [tensor((1024, 1024), "bf16")],
             )
     b.ret([x])
-    start = time.perf_counter()
     text = print_module(b.module_op)
     module = parse(text)
-    seconds = time.perf_counter() - start
     assert print_module(module) == text
-    assert seconds < 15, f"{seconds:.1f} s"
 
 
 @pytest.mark.parametrize("seed", range(4))

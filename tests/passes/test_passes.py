@@ -459,6 +459,7 @@ def test_unknown_pass() -> None:
         run_named(build(lambda g, x: g("exp", x), X), "no-such-pass")
 
 
+@pytest.mark.slow
 def test_lowering_is_linear() -> None:
     """Four times the ops take far less than sixteen times the time."""
     import time

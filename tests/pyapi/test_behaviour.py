@@ -407,9 +407,7 @@ def test_activation_never_shadows_silently(tmp_path: Path) -> None:
 
 
 def test_import_is_light(tmp_path: Path) -> None:
-    """Under 0.3 s, without torch."""
-    code = "import ttnn_shim, sys, time; ttnn_shim.activate(explicit=True); t = time.process_time(); import ttnn; ttnn.Tensor; ttnn.add\n"
-    result = run_python(code + "print(time.process_time() - t, 'torch' in sys.modules)", tmp_path)
-    seconds, torch_loaded = result.stdout.split()
-    assert float(seconds) < 0.3, result.stdout
-    assert torch_loaded == "False"
+    """No framework is imported; how long it takes is in `make bench`."""
+    code = "import ttnn_shim, sys; ttnn_shim.activate(explicit=True); import ttnn; ttnn.Tensor; ttnn.add\n"
+    result = run_python(code + "print({'torch', 'jax', 'xdsl'} & set(sys.modules))", tmp_path)
+    assert result.stdout.strip() == "set()", result.stdout
