@@ -97,12 +97,9 @@ TTNN_BINARY_PLAIN(DEFINE)
         float a, const Tensor& b, const OptionalDtype& dtype, const OptionalMemory& memory_config, const std::optional<Tensor>& output) { \
         return binary_op("ttnn." #name, Scalar(a), b, BinaryOpType::TYPE, {plain(dtype), memory_config, output});                         \
     }
-MIRROR(eq, EQ)
-MIRROR(ne, NE)
-MIRROR(gt, GT)
-MIRROR(ge, GE)
-MIRROR(lt, LT)
-MIRROR(le, LE)
+// clang-format off
+MIRROR(eq, EQ) MIRROR(ne, NE) MIRROR(gt, GT) MIRROR(ge, GE) MIRROR(lt, LT) MIRROR(le, LE)
+// clang-format on
 #undef MIRROR
 
     Tensor bias_gelu(const Tensor& a, const Tensor& b, MIDDLE, GRIDS, const std::optional<bool>&) {
@@ -172,9 +169,7 @@ Tensor pow(const Tensor& input, int32_t exponent, const OptionalMemory& memory_c
 Tensor pow(const Tensor& input, float exponent, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
     SHIM_CHECK(
         !is_integer(input.dtype()) || exponent == std::trunc(exponent),
-        "ttnn.pow: exponent: expected an integer for a tensor of dtype {}, got {}",
-        input.dtype(),
-        exponent);
+        "ttnn.pow: exponent: expected an integer for a tensor of dtype {}, got {}", input.dtype(), exponent);
     if (exponent == 2.0F) return unary_op("ttnn.pow", input, {UnaryOpType::SQUARE}, {memory_config, output});
     if (exponent == 0.5F) return unary_op("ttnn.pow", input, {UnaryOpType::SQRT}, {memory_config, output});
     return unary_op("ttnn.pow", input, {UnaryStep(UnaryOpType::POWER, exponent)}, {memory_config, output});
@@ -313,18 +308,16 @@ Tensor call_divide(const Call& c) {
 }  // namespace
 
 #define ENTER(name, TYPE, ...) SHIM_OP("ttnn." #name, [](const Call& c) { return call_binary("ttnn." #name, c, BinaryOpType::TYPE); });
-ENTER(add, ADD)
-ENTER(sub, SUB)
-ENTER(subtract, SUB)
-ENTER(mul, MUL)
-ENTER(multiply, MUL)
-ENTER(bias_gelu, BIAS_GELU) ENTER(rsub, RSUB) ENTER(floor_div, DIV_FLOOR) ENTER(fmod, FMOD) ENTER(hypot, HYPOT) TTNN_BINARY_GENERAL(ENTER)
-    TTNN_BINARY_SHORT(ENTER) TTNN_BINARY_INTEGER(ENTER) TTNN_BINARY_BITWISE(ENTER) TTNN_BINARY_PLAIN(ENTER)
+// clang-format off
+ENTER(add, ADD) ENTER(sub, SUB) ENTER(subtract, SUB) ENTER(mul, MUL) ENTER(multiply, MUL) ENTER(bias_gelu, BIAS_GELU) ENTER(rsub, RSUB)
+ENTER(floor_div, DIV_FLOOR) ENTER(fmod, FMOD) ENTER(hypot, HYPOT)
+TTNN_BINARY_GENERAL(ENTER) TTNN_BINARY_SHORT(ENTER) TTNN_BINARY_INTEGER(ENTER) TTNN_BINARY_BITWISE(ENTER) TTNN_BINARY_PLAIN(ENTER)
 #undef ENTER
 #define ENTER(name, TYPE) SHIM_OP("ttnn." #name, [](const Call& c) { return call_inplace("ttnn." #name, c, BinaryOpType::TYPE); });
-        TTNN_BINARY_INPLACE_FAST(ENTER) TTNN_BINARY_INPLACE(ENTER) ENTER(sub_, SUB) ENTER(mul_, MUL) ENTER(div_, DIV)
+TTNN_BINARY_INPLACE_FAST(ENTER) TTNN_BINARY_INPLACE(ENTER) ENTER(sub_, SUB) ENTER(mul_, MUL) ENTER(div_, DIV)
 #undef ENTER
-            SHIM_OP("ttnn.div", call_divide);
+    // clang-format on
+    SHIM_OP("ttnn.div", call_divide);
 SHIM_OP("ttnn.divide", call_divide);
 SHIM_OP("ttnn.div_no_nan", [](const Call& c) { return ttnn::safe_divide(left_tensor(c), right_of(c), c.memory_config("memory_config")); });
 SHIM_OP("ttnn.pow", [](const Call& c) {

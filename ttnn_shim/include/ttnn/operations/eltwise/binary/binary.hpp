@@ -21,45 +21,37 @@ using ScalarVariant = std::variant<uint32_t, int32_t, float>;
 using Activations = ttsl::Span<const unary::EltwiseUnaryWithParam>;
 }  // namespace operations::binary
 
-#define TTNN_BINARY_MIDDLE                                                                                                              \
-    const std::optional<const DataType>&dtype = std::nullopt, const std::optional<MemoryConfig>&memory_config = std::nullopt,           \
-                              const std::optional<Tensor>&output = std::nullopt, operations::binary::Activations post_activations = {}, \
-                              operations::binary::Activations lhs_activations = {}, operations::binary::Activations rhs_activations = {}
-#define TTNN_BINARY_GRIDS \
-    const std::optional<CoreRangeSet>&sub_core_grids = std::nullopt, const std::optional<SubDeviceId>&sub_device_id = std::nullopt
-#define TTNN_BINARY_CHAINS                                                                                       \
-    operations::binary::Activations post_activations = {}, operations::binary::Activations lhs_activations = {}, \
-                                    operations::binary::Activations rhs_activations = {}
+// clang-format off
+#define TTNN_BINARY_MIDDLE                                                                                            \
+  const std::optional<const DataType>&dtype = std::nullopt, const std::optional<MemoryConfig>&memory_config = std::nullopt, \
+                      const std::optional<Tensor>&output = std::nullopt, operations::binary::Activations post_activations = {}, \
+                      operations::binary::Activations lhs_activations = {}, operations::binary::Activations rhs_activations = {}
+#define TTNN_BINARY_GRIDS                                                                                             \
+  const std::optional<CoreRangeSet>&sub_core_grids = std::nullopt, const std::optional<SubDeviceId>& sub_device_id = std::nullopt
+#define TTNN_BINARY_CHAINS                                                                                            \
+  operations::binary::Activations post_activations = {}, operations::binary::Activations lhs_activations = {},        \
+                                  operations::binary::Activations rhs_activations = {}
 
 // op(a, b), either operand a scalar, with a speed flag: X(C++ name, type, Python name)
 #define TTNN_BINARY_ARITHMETIC(X) X(add, ADD, "add") X(subtract, SUB, "sub") X(multiply, MUL, "mul") X(divide, DIV, "divide")
 // op(a, b), b may be a scalar
-#define TTNN_BINARY_GENERAL(X)                                                                                                        \
-    X(eq, EQ)                                                                                                                         \
-    X(ne, NE)                                                                                                                         \
-    X(gt, GT)                                                                                                                         \
-    X(ge, GE)                                                                                                                         \
-    X(lt, LT)                                                                                                                         \
-    X(le, LE) X(ldexp, LDEXP) X(logaddexp, LOGADDEXP) X(logaddexp2, LOGADDEXP2) X(logical_and, LOGICAL_AND) X(logical_or, LOGICAL_OR) \
-        X(logical_xor, LOGICAL_XOR) X(logical_right_shift, LOGICAL_RIGHT_SHIFT) X(remainder, REMAINDER)                               \
-            X(squared_difference, SQUARED_DIFFERENCE) X(xlogy, XLOGY)
+#define TTNN_BINARY_GENERAL(X)                                                                                        \
+  X(eq, EQ) X(ne, NE) X(gt, GT) X(ge, GE) X(lt, LT) X(le, LE) X(ldexp, LDEXP) X(logaddexp, LOGADDEXP)                  \
+  X(logaddexp2, LOGADDEXP2) X(logical_and, LOGICAL_AND) X(logical_or, LOGICAL_OR) X(logical_xor, LOGICAL_XOR)          \
+  X(logical_right_shift, LOGICAL_RIGHT_SHIFT) X(remainder, REMAINDER) X(squared_difference, SQUARED_DIFFERENCE) X(xlogy, XLOGY)
 #define TTNN_BINARY_COMPARE(X) X(eq) X(ne) X(gt) X(ge) X(lt) X(le)
 #define TTNN_BINARY_SHORT(X) X(maximum, MAXIMUM) X(minimum, MINIMUM)
 #define TTNN_BINARY_INTEGER(X) X(gcd, GCD) X(lcm, LCM)
-#define TTNN_BINARY_BITWISE(X)  \
-    X(bitwise_and, BITWISE_AND) \
-    X(bitwise_or, BITWISE_OR)   \
-    X(bitwise_xor, BITWISE_XOR) X(bitwise_left_shift, LEFT_SHIFT) X(bitwise_right_shift, RIGHT_SHIFT) X(logical_left_shift, LEFT_SHIFT)
+#define TTNN_BINARY_BITWISE(X)                                                                                        \
+  X(bitwise_and, BITWISE_AND) X(bitwise_or, BITWISE_OR) X(bitwise_xor, BITWISE_XOR) X(bitwise_left_shift, LEFT_SHIFT)  \
+  X(bitwise_right_shift, RIGHT_SHIFT) X(logical_left_shift, LEFT_SHIFT)
 #define TTNN_BINARY_INPLACE_FAST(X) X(add_, ADD) X(subtract_, SUB) X(multiply_, MUL) X(divide_, DIV) X(rsub_, RSUB)
-#define TTNN_BINARY_INPLACE(X)                                                                                   \
-    X(eq_, EQ)                                                                                                   \
-    X(ne_, NE)                                                                                                   \
-    X(gt_, GT)                                                                                                   \
-    X(ge_, GE)                                                                                                   \
-    X(lt_, LT)                                                                                                   \
-    X(le_, LE) X(ldexp_, LDEXP) X(logaddexp_, LOGADDEXP) X(logaddexp2_, LOGADDEXP2) X(logical_and_, LOGICAL_AND) \
-        X(logical_or_, LOGICAL_OR) X(logical_xor_, LOGICAL_XOR) X(squared_difference_, SQUARED_DIFFERENCE) X(bias_gelu_, BIAS_GELU)
+#define TTNN_BINARY_INPLACE(X)                                                                                        \
+  X(eq_, EQ) X(ne_, NE) X(gt_, GT) X(ge_, GE) X(lt_, LT) X(le_, LE) X(ldexp_, LDEXP) X(logaddexp_, LOGADDEXP)          \
+  X(logaddexp2_, LOGADDEXP2) X(logical_and_, LOGICAL_AND) X(logical_or_, LOGICAL_OR) X(logical_xor_, LOGICAL_XOR)      \
+  X(squared_difference_, SQUARED_DIFFERENCE) X(bias_gelu_, BIAS_GELU)
 #define TTNN_BINARY_PLAIN(X) X(atan2, ATAN2) X(nextafter, NEXTAFTER)
+// clang-format on
 
 #define TTNN_DECLARE(name, ...)                                                                                                    \
     Tensor name(                                                                                                                   \

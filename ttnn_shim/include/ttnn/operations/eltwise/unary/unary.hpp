@@ -17,48 +17,42 @@ using operations::unary::SigmoidMode;
 using operations::unary::UnaryOpType;
 using operations::unary::UnaryWithParam;
 
-#define TTNN_UNARY_TAIL                                                                                                \
-    const std::optional<MemoryConfig>&memory_config = std::nullopt, const std::optional<Tensor>&output = std::nullopt, \
-          const std::optional<CoreRangeSet>&sub_core_grids = std::nullopt
+// clang-format off
+#define TTNN_UNARY_TAIL                                                                                               \
+  const std::optional<MemoryConfig>&memory_config = std::nullopt, const std::optional<Tensor>&output = std::nullopt,  \
+                    const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt
 
 // op(x)
-#define TTNN_UNARY_PLAIN(X)                                                                                                           \
-    X(abs, ABS)                                                                                                                       \
-    X(acos, ACOS)                                                                                                                     \
-    X(acosh, ACOSH)                                                                                                                   \
-    X(asin, ASIN) X(asinh, ASINH) X(atan, ATAN) X(atanh, ATANH) X(bitwise_not, BITWISE_NOT) X(cbrt, CBRT) X(ceil, CEIL) X(cos, COS)   \
-        X(cosh, COSH) X(digamma, DIGAMMA) X(eqz, EQZ) X(erfc, ERFC) X(erfinv, ERFINV) X(exp2, EXP2) X(expm1, EXPM1) X(floor, FLOOR)   \
-            X(frac, FRAC) X(gez, GEZ) X(gtz, GTZ) X(hardmish, HARDMISH) X(hardsigmoid, HARDSIGMOID) X(hardswish, HARDSWISH) X(i0, I0) \
-                X(i1, I1) X(identity, IDENTITY) X(isfinite, ISFINITE) X(isinf, ISINF) X(isnan, ISNAN) X(isneginf, ISNEGINF)           \
-                    X(isposinf, ISPOSINF) X(lez, LEZ) X(lgamma, LGAMMA) X(log_sigmoid, LOGSIGMOID) X(logical_not, LOGICAL_NOT_UNARY)  \
-                        X(ltz, LTZ) X(neg, NEG) X(nez, NEZ) X(reciprocal, RECIP) X(relu, RELU) X(relu6, RELU6) X(sign, SIGN)          \
-                            X(signbit, SIGNBIT) X(silu, SILU) X(sin, SIN) X(sinh, SINH) X(softsign, SOFTSIGN) X(square, SQUARE)       \
-                                X(swish, SILU) X(tan, TAN) X(tanhshrink, TANHSHRINK) X(trunc, TRUNC)
+#define TTNN_UNARY_PLAIN(X)                                                                                           \
+  X(abs, ABS) X(acos, ACOS) X(acosh, ACOSH) X(asin, ASIN) X(asinh, ASINH) X(atan, ATAN) X(atanh, ATANH)                \
+  X(bitwise_not, BITWISE_NOT) X(cbrt, CBRT) X(ceil, CEIL) X(cos, COS) X(cosh, COSH) X(digamma, DIGAMMA) X(eqz, EQZ)    \
+  X(erfc, ERFC) X(erfinv, ERFINV) X(exp2, EXP2) X(expm1, EXPM1) X(floor, FLOOR) X(frac, FRAC) X(gez, GEZ) X(gtz, GTZ)  \
+  X(hardmish, HARDMISH) X(hardsigmoid, HARDSIGMOID) X(hardswish, HARDSWISH) X(i0, I0) X(i1, I1) X(identity, IDENTITY)  \
+  X(isfinite, ISFINITE) X(isinf, ISINF) X(isnan, ISNAN) X(isneginf, ISNEGINF) X(isposinf, ISPOSINF) X(lez, LEZ)        \
+  X(lgamma, LGAMMA) X(log_sigmoid, LOGSIGMOID) X(logical_not, LOGICAL_NOT_UNARY) X(ltz, LTZ) X(neg, NEG) X(nez, NEZ)   \
+  X(reciprocal, RECIP) X(relu, RELU) X(relu6, RELU6) X(sign, SIGN) X(signbit, SIGNBIT) X(silu, SILU) X(sin, SIN)       \
+  X(sinh, SINH) X(softsign, SOFTSIGN) X(square, SQUARE) X(swish, SILU) X(tan, TAN) X(tanhshrink, TANHSHRINK)           \
+  X(trunc, TRUNC)
 // op(x, fast_and_approximate_mode): the mode changes the predicted time, not the value
-#define TTNN_UNARY_APPROX(X) \
-    X(erf, ERF)              \
-    X(exp, EXP)              \
-    X(log, LOG) X(log10, LOG10) X(log1p, LOG1P) X(log2, LOG2) X(mish, MISH) X(rsqrt, RSQRT) X(sigmoid_accurate, SIGMOID) X(sqrt, SQRT)
+#define TTNN_UNARY_APPROX(X)                                                                                          \
+  X(erf, ERF) X(exp, EXP) X(log, LOG) X(log10, LOG10) X(log1p, LOG1P) X(log2, LOG2) X(mish, MISH) X(rsqrt, RSQRT)      \
+  X(sigmoid_accurate, SIGMOID) X(sqrt, SQRT)
 // op(x, parameter): X(name, type, Python name of the parameter, default in Python or NAN when required)
-#define TTNN_UNARY_FLOAT(X)                                                                                               \
-    X(celu, CELU, "alpha", 1.0F)                                                                                          \
-    X(elu, ELU, "alpha", 1.0F)                                                                                            \
-    X(hardshrink, HARDSHRINK, "lambd", 0.5F)                                                                              \
-    X(heaviside, HEAVISIDE, "value", NAN) X(leaky_relu, LEAKY_RELU, "negative_slope", NAN) X(rpow, RPOW, "exponent", NAN) \
-        X(softcap, SOFTCAP, "beta", NAN) X(softshrink, SOFTSHRINK, "lambd", 0.5F)
+#define TTNN_UNARY_FLOAT(X)                                                                                           \
+  X(celu, CELU, "alpha", 1.0F) X(elu, ELU, "alpha", 1.0F) X(hardshrink, HARDSHRINK, "lambd", 0.5F)                     \
+  X(heaviside, HEAVISIDE, "value", NAN) X(leaky_relu, LEAKY_RELU, "negative_slope", NAN)                               \
+  X(rpow, RPOW, "exponent", NAN) X(softcap, SOFTCAP, "beta", NAN) X(softshrink, SOFTSHRINK, "lambd", 0.5F)
 // op(x, first, second): X(name, type, Python names and defaults)
-#define TTNN_UNARY_TWO_FLOATS(X)                              \
-    X(hardtanh, HARDTANH, "min_val", -1.0F, "max_val", 1.0F)  \
-    X(selu, SELU, "scale", 1.05070098F, "alpha", 1.67326324F) \
-    X(softplus, SOFTPLUS, "beta", 1.0F, "threshold", 20.0F)   \
-    X(threshold, THRESHOLD, "threshold", NAN, "value", NAN) X(xielu, XIELU, "alpha_p", 0.8F, "alpha_n", 0.8F)
+#define TTNN_UNARY_TWO_FLOATS(X)                                                                                      \
+  X(hardtanh, HARDTANH, "min_val", -1.0F, "max_val", 1.0F) X(selu, SELU, "scale", 1.05070098F, "alpha", 1.67326324F)   \
+  X(softplus, SOFTPLUS, "beta", 1.0F, "threshold", 20.0F) X(threshold, THRESHOLD, "threshold", NAN, "value", NAN)      \
+  X(xielu, XIELU, "alpha_p", 0.8F, "alpha_n", 0.8F)
 // op(x, integer or float)
-#define TTNN_UNARY_SCALAR(X)                                                                                                    \
-    X(fill, FILL, "fill_value")                                                                                                 \
-    X(relu_max, RELU_MAX, "upper_limit")                                                                                        \
-    X(relu_min, RELU_MIN, "lower_limit")                                                                                        \
-    X(eq_unary, UNARY_EQ, "value") X(ne_unary, UNARY_NE, "value") X(gt_unary, UNARY_GT, "value") X(ge_unary, UNARY_GE, "value") \
-        X(lt_unary, UNARY_LT, "value") X(le_unary, UNARY_LE, "value")
+#define TTNN_UNARY_SCALAR(X)                                                                                          \
+  X(fill, FILL, "fill_value") X(relu_max, RELU_MAX, "upper_limit") X(relu_min, RELU_MIN, "lower_limit")                \
+  X(eq_unary, UNARY_EQ, "value") X(ne_unary, UNARY_NE, "value") X(gt_unary, UNARY_GT, "value")                         \
+  X(ge_unary, UNARY_GE, "value") X(lt_unary, UNARY_LT, "value") X(le_unary, UNARY_LE, "value")
+// clang-format on
 
 #define TTNN_DECLARE(name, ...) Tensor name(const Tensor& input, TTNN_UNARY_TAIL);
 TTNN_UNARY_PLAIN(TTNN_DECLARE)
