@@ -150,8 +150,7 @@ Tensor to_layout(
         SHIM_CHECK(tensor.is_allocated(), "the tensor was deallocated");
         SHIM_CHECK(
             tensor.layout() == layout || !is_block_float(tensor.dtype()) || tensor.logical_shape() == tensor.padded_shape(),
-            "a padded {} host tensor cannot be made ROW_MAJOR",
-            tensor.dtype());
+            "a padded {} host tensor cannot be made ROW_MAJOR", tensor.dtype());
         // As in TT-NN, dtype is for device tensors, and block floats, which have no row-major form, stay as they are.
         return tensor.layout() == layout || is_block_float(tensor.dtype()) ? tensor : tensor.to_layout(layout);
     }
