@@ -28,7 +28,8 @@ class Figure:
 
 def interleaved(ours: Callable[[], Any], peer: Callable[[], Any], *, rounds: int = 9, warm: int = 2) -> tuple[float, float]:
     """Lower-quartile seconds of both, called in turns: what other processes of the machine add comes in bursts and only ever adds."""
-    ours_s, peer_s = [], []
+    ours_s: list[float] = []
+    peer_s: list[float] = []
     for round_ in range(warm + rounds):
         for function, times in ((ours, ours_s), (peer, peer_s)):
             start_s = time.perf_counter()
