@@ -26,7 +26,8 @@ def load_codegen_py(model_or_fn: Any, *args: Any, load_path: str | Path = "codeg
     """Runs the Python program at `load_path` in the place of `model_or_fn(*args, **kwargs)`.
 
     The weights are those of the export; of the arguments only the inputs are read. Buffers that the model writes (a key-value
-    cache) get their new values. Returns what the model returns: the same structure, with torch tensors or JAX arrays.
+    cache) get their new values. Returns what the model returns: the same structure, with torch tensors or JAX arrays; one
+    tensor or a tuple where the model needs values to know its structure.
 
     Raises:
         UserError: no Python export at `load_path`. InputError: arguments that are not those of the export.
@@ -188,10 +189,14 @@ def _run_torch(program: LoadedProgram, model: Any, args: tuple[Any, ...], kwargs
         value = torch_tensor(array, entry["dtype"])
         if "mutates" in entry:
             if entry["mutates"] in given:
-                given[entry["mutates"]].detach().copy_(value)
+                target = given[entry["mutates"]].detach()
+                target.copy_(value.reshape(target.shape))  # the device has no scalars
         else:
             results.append(value)
-    shape = _torch_result(model, args, kwargs)
+    try:
+        shape = _torch_result(model, args, kwargs)
+    except RuntimeError:  # the model reads values, which is all that it cannot do here: its outputs are given in order
+        shape = None
     flat, out_spec = pytree.tree_flatten(shape)
     if sum(isinstance(leaf, torch.Tensor) for leaf in flat) != len(results):
         return results[0] if len(results) == 1 else tuple(results)

@@ -130,7 +130,7 @@ def _runner(program: LoadedProgram, places: Sequence[str | None]) -> Callable[..
                 results.append(value)
             elif mutated in by_name:
                 with torch.no_grad():
-                    by_name[mutated].copy_(value)
+                    by_name[mutated].copy_(value.reshape(by_name[mutated].shape))
         return tuple(results)
 
     return run
