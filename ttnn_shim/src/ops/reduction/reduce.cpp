@@ -330,9 +330,9 @@ DEFINE_VAR(std, Std)
 #undef DEFINE_VAR
 
 Tensor prod(const Tensor& input, ::std::optional<int64_t> dim, bool keepdim, const ::std::optional<MemoryConfig>& memory_config) {
-    // Both branches build it whole: g++ 12 takes an assigned one for uninitialised.
-    const ReductionDims dims = dim ? ReductionDims(*dim) : ReductionDims();
-    return reduced("ttnn.prod", input, {Kind::Prod, dims, keepdim, memory_config});
+    Reduction reduction{.kind = Kind::Prod, .dim = {}, .keepdim = keepdim, .memory_config = memory_config};
+    if (dim) reduction.dim.emplace(*dim);
+    return reduced("ttnn.prod", input, reduction);
 }
 
 }  // namespace ttnn
