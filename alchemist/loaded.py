@@ -71,7 +71,9 @@ class LoadedProgram:
         consteval = modules.get("consteval")
         prepare = getattr(consteval or self.main, "prepare", None)
         stored = self.utils.stored_weights(self.device, keep=prepare is None)
-        self.weights = prepare(stored) if prepare is not None else stored
+        if prepare is None:
+            held = {name: stored[name] for name, entry in self.manifest["tensors"].items() if entry["kind"] != "input"}
+        self.weights = prepare(stored) if prepare is not None else self.utils.Weights(held)
         entry = self.manifest["entry"]
         self.function: Callable[..., Any] = getattr(self.main, entry["function"])
         self.inputs: list[str] = entry["inputs"]
@@ -136,7 +138,16 @@ class LoadedProgram:
             raise InputError(
                 "arguments that are not those of the export", expected=", ".join(self.inputs), got=", ".join(values) or "none"
             )
+        for entry in self.manifest["outputs"].values():
+            name = entry.get("mutates", "")
+            if name in values and name not in self.inputs and name in self.manifest["tensors"]:
+                self._set_weight(name, values[name]())
         return self(*(values[name]() for name in self.inputs))
+
+    def _set_weight(self, name: str, value: np.ndarray[Any, Any]) -> None:
+        """A buffer that the model writes, as it is now and not as it was at export."""
+        tensor = self.to_device(name, value.reshape(self.manifest["tensors"][name]["shape"]))
+        self.weights[name] = self.ttnn.to_layout(tensor, self.weights[name].layout)
 
     def close(self) -> None:
         """Frees the weights; the last program closes the card."""
