@@ -37,7 +37,7 @@ def step(tokens: list[int], first: int) -> dict[str, torch.Tensor]:
     return {"input_ids": torch.tensor([tokens]), "cache_position": torch.arange(first, first + len(tokens))}
 
 
-def generate(call, prompt: list[int]) -> list[int]:  # noqa: ANN001
+def generate(call, prompt: list[int]) -> list[int]:
     """Greedy: call(name, inputs) -> logits."""
     tokens = [int(call("prefill", step(prompt, 0))[0, -1].argmax())]
     for position in range(len(prompt), len(prompt) + NEW_TOKENS - 1):
