@@ -24,7 +24,6 @@ _VECTOR_RESULTS = frozenset(
     {
         "ttnn.max_pool2d",
         "ttnn.max_pool2d_with_indices",
-        "ttnn.avg_pool2d",
         "ttnn.topk",
         "ttnn.sort",
         "ttnn.split",

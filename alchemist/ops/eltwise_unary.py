@@ -151,7 +151,7 @@ ttir("gelu", _gelu, target="gelu")
 op(
     "sigmoid",
     [tensor("input_tensor", "input"), MEMORY],
-    "input_tensor vector_mode=4 mode=ttnn::operations::unary::SigmoidMode::ACCURATE memory_config? output_tensor? "
+    "input_tensor vector_mode=4 mode=ttnn::operations::unary::SigmoidMode::Accurate memory_config? output_tensor? "
     "sub_core_grids?",
     HEADER,
     samples=same_shape(1),

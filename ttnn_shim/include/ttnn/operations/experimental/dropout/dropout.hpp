@@ -1,0 +1,4 @@
+// At the path where TT-NN declares dropout.
+#pragma once
+
+#include "ttnn/operations/rand/rand.hpp"  // IWYU pragma: export
