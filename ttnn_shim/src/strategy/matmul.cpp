@@ -86,7 +86,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
     const std::int64_t k_blocks = ceil_div(s.k, p.block_k);
     const std::int64_t out_blocks =
         std::max<std::int64_t>(1, (p.m / std::max<std::int64_t>(1, p.block_h)) * (p.n / std::max<std::int64_t>(1, p.block_w)));
-    const std::int64_t rounds = out_blocks * p.batch;
+    const std::int64_t rounds = std::max<std::int64_t>(out_blocks * p.batch, 1);  // also of an empty output
     BlockTimes t;
     double slack = 0;
     t.data = sender_time(arch, c, s, p, slack);
