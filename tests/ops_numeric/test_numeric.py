@@ -1,4 +1,3 @@
-# ruff: noqa: E501  (tables: a row an op)
 """Every op's values against torch: op x dtype x sizes around the tile edge, special values included."""
 
 from __future__ import annotations
