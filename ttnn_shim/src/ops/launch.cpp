@@ -1,5 +1,6 @@
 #include "ops/launch.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -200,6 +201,13 @@ Priced price(const ClockState& clock, const Program& program, const std::vector<
     config.attrs = program.attrs;
     config.compute = compute_of(program.compute);
     Priced priced;
+    const auto is_empty = [](const TensorSpec& spec) { return spec.logical_shape().volume() == 0; };
+    if (!outputs.empty() && std::all_of(outputs.begin(), outputs.end(), is_empty)) {  // no values, no kernel
+        priced.factory = "Empty";
+        priced.modelled = true;
+        priced.attributes = attributes_text(program.attrs);
+        return priced;
+    }
     try {
         const strategy::DeviceProgram plan = strategy::plan(clock.arch, config);
         priced.factory = plan.factory;
