@@ -245,12 +245,12 @@ op(
     "slice_static",
     [
         tensor("input_tensor", "input"),
-        attribute("starts", Kind.INT_LIST, "begins", keyword=False, cpp_type="ttsl::SmallVector<int32_t>"),
-        attribute("ends", Kind.INT_LIST, "ends", keyword=False, cpp_type="ttsl::SmallVector<int32_t>"),
-        attribute("steps", Kind.INT_LIST, "step", keyword=False, default=ONES, cpp_type="ttsl::SmallVector<int32_t>"),
+        attribute("slice_start", Kind.INT_LIST, "begins", keyword=False, cpp_type="ttsl::SmallVector<int32_t>"),
+        attribute("slice_end", Kind.INT_LIST, "ends", keyword=False, cpp_type="ttsl::SmallVector<int32_t>"),
+        attribute("slice_step", Kind.INT_LIST, "step", keyword=False, default=ONES, cpp_type="ttsl::SmallVector<int32_t>"),
         MEMORY,
     ],
-    "input_tensor starts ends steps memory_config? output_tensor? pad_value? sub_core_grids?",
+    "input_tensor slice_start slice_end slice_step memory_config? output_tensor? pad_value? sub_core_grids?",
     "data_movement/slice/slice.hpp",
     target="ttnn.slice",
     samples=tuple(

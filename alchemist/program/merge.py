@@ -315,9 +315,9 @@ def _expression(vector: tuple[int, ...], numbers: Mapping[tuple[int, ...], str])
 
 def _element(use: str, index: int, last: int) -> str:
     """What an element of a list argument is called."""
-    if use in ("shape", "output_shape", "ends"):
+    if use in ("shape", "output_shape", "slice_end"):
         return "last_dim" if index == last else f"dim_{index}"
-    return {"starts": "start", "steps": "step"}.get(use, use)
+    return {"slice_start": "start", "slice_step": "step"}.get(use, use)
 
 
 def _words(uses: Sequence[str], *, final: bool) -> list[str]:

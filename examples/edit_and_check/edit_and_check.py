@@ -44,10 +44,10 @@ if __name__ == "__main__":
     codegen_py(Block().eval(), torch.randn(32, 64), export_path=path, export_golden="ops", overwrite=True)
     codes = [run(path, "--check", "--check-ops")]
 
-    edit(path, "tanh", "sigmoid")  # wrong
+    edit(path, 'activation="tanh"', 'activation="sigmoid"')  # wrong
     codes += [run(path, "--check"), run(path, "--check-ops")]
 
-    edit(path, "sigmoid", "tanh")
+    edit(path, 'activation="sigmoid"', 'activation="tanh"')
     edit(path, "DRAM = ttnn.DRAM_MEMORY_CONFIG", "DRAM = ttnn.L1_MEMORY_CONFIG")  # right: activations in L1
     codes.append(run(path, "--check", "--check-ops"))
     sys.exit(codes != [0, 1, 1, 0])

@@ -49,7 +49,8 @@ def main(arguments: list[str]) -> int:
     except SystemExit as exit_:
         return _exit_code(exit_)
     except ShimError as error:
-        print(f"{error}\n  at {program_location(error, program.parent)}", file=sys.stderr)
+        place = "" if "\n  at " in str(error) else f"\n  at {program_location(error, program.parent)}"
+        print(f"{error}{place}", file=sys.stderr)
         return 1
     return 0
 
