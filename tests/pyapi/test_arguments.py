@@ -69,7 +69,7 @@ NO_EFFECT_HERE = {
 PREALLOCATED = ("output_tensor", "optional_output_tensor", "optional_tensor", "output")
 # (op, parameter) -> what the kernel does wrong. Strict: an entry that shows an effect fails.
 DEFECTS: dict[tuple[str, str], str] = {
-    **{(f"ttnn.{op}", "compute_kernel_config"): "not part of the program's description" for op in ("update_cache", "kv_cache.update_cache_for_token_")},
+    **{(f"ttnn.{op}", "compute_kernel_config"): "not part of the program's description" for op in ("update_cache", "kv_cache.update_cache_for_token_", "upsample")},
     ("ttnn.experimental.broadcast_to", "output"): "the kernel does not look at it",
     ("ttnn.experimental.nlp_create_qkv_heads_decode", "overlap_qk_coregrid"): "shards are placed the same way",
     ("ttnn.prepare_conv_transpose2d_weights", "mirror_kernel"): "weights are mirrored anyway",

@@ -23,9 +23,9 @@ _STATS = ("bound", "dram_cycles", "noc_cycles", "fpu_utilisation", "dram_utilisa
 
 def device_profile(info: Mapping[str, Any], events: list[dict[str, Any]], calls: Mapping[int, CallRecord], root: Path) -> Profile:
     """info: `MeshDevice.info()`; events: `MeshDevice.events()`."""
-    origin_ns = events[0]["start_ns"] if events else 0.0
-    if events:
-        events[0]["gap_ns"] = 0.0  # the forward call's clock starts with its first program
+    if events:  # a clock that starts with its first program has no gap before it
+        events[0]["gap_ns"] = min(events[0]["gap_ns"], events[0]["start_ns"])
+    origin_ns = events[0]["start_ns"] - events[0]["gap_ns"] if events else 0.0
     for event in events:
         event.setdefault("stats", {"busy": event.get("busy_cycles", ()), **{name: event.get(name, 0) for name in _STATS}})
         for kind in ("input", "output"):
