@@ -24,6 +24,7 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.bench.clock import bench_clock_share, bench_estimate
 from tests.bench.measure import Figure, interleaved
 from tests.bench.ops import bench_copies, bench_gemm, bench_rows
 
@@ -143,6 +144,8 @@ BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "gemm": bench_gemm,
     "copies": bench_copies,
     "rows": bench_rows,
+    "estimate": bench_estimate,
+    "clock-share": bench_clock_share,
     "minilm": lambda: bench_program("minilm"),
     "bert": lambda: bench_program("bert_base"),
     "resnet": lambda: bench_program("resnet50"),

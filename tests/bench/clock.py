@@ -1,0 +1,86 @@
+"""What the clock costs: an LLM's decode step without values, and its share of a warm run with values."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.bench.measure import Figure
+
+LAYERS, CACHE_LENGTH = 32, 2048
+
+
+def llama_8b_decode() -> tuple[Any, dict[str, Any]]:
+    """A decode step shaped like Llama-3-8B over a static cache, on the meta device: shapes without values."""
+    import torch
+    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
+    from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
+
+    meta = torch.device("meta")
+    config = LlamaConfig(
+        hidden_size=4096,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+        intermediate_size=14336,
+        vocab_size=128256,
+        max_position_embeddings=8192,
+    )
+    with meta:
+        model = LlamaForCausalLM(config).to(torch.bfloat16).eval()
+    cache = {"batch_size": 1, "max_cache_len": CACHE_LENGTH}
+    model.generation_config = GenerationConfig(use_cache=True, cache_implementation="static", cache_config=cache)
+    wrapped = TorchExportableModuleWithStaticCache(model, batch_size=1, max_cache_len=CACHE_LENGTH, device=meta)
+    step = {
+        "input_ids": torch.zeros(1, 1, dtype=torch.int64, device=meta),
+        "cache_position": torch.zeros(1, dtype=torch.int64, device=meta),
+    }
+    return wrapped, step
+
+
+def estimate(program: Path, *options: str) -> tuple[float, dict[str, Any]]:
+    """Wall seconds of `./run --estimate` as a process, and what it reports."""
+    with tempfile.TemporaryDirectory() as directory:
+        report = Path(directory) / "result.json"
+        start_s = time.perf_counter()
+        subprocess.run([program / "run", "--estimate", "--json", report, *options], check=True, capture_output=True)
+        return time.perf_counter() - start_s, json.loads(report.read_text())
+
+
+def bench_estimate() -> list[Figure]:
+    """Cold: a fresh process, start of the interpreter and const-eval included. Warm: the second forward call of a process."""
+    from alchemist import codegen_py
+
+    model, step = llama_8b_decode()
+    figures = []
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(directory) / "out"
+        weights = {"experimental_weight_dtype": "bfp_bf8"}  # in bfloat16 they exceed the memory of an n150
+        codegen_py(model, export_path=program, export_tensors=False, export_golden="none", compiler_options=weights, **step)
+        for card in ("n150", "p150"):
+            cold_s = statistics.median(estimate(program, "--arch", card)[0] for _ in range(3))
+            warm_s = statistics.median(estimate(program, "--arch", card, "--loops", "2")[1]["host_s"] for _ in range(3))
+            figures.append(Figure(f"llama 8b decode, --estimate on {card}: cold", cold_s, 5.0, "s", cold_s / 5.0, 1.0))
+            figures.append(Figure(f"llama 8b decode, --estimate on {card}: warm", warm_s, 0.5, "s", warm_s / 0.5, 1.0))
+    return figures
+
+
+def bench_clock_share() -> list[Figure]:
+    """A warm forward call without kernels (calls, validation, allocation and clock) as a share of one with them: an upper bound of the clock."""
+    from alchemist import codegen_py
+    from tests.e2e.models import LARGE
+
+    model, args, kwargs = LARGE["resnet50"]()
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(directory) / "out"
+        codegen_py(model, *args, export_path=program, export_golden="none", **kwargs)
+        report = Path(directory) / "result.json"
+        subprocess.run([program / "run", "--loops", "4", "--json", report], check=True, capture_output=True)
+        whole_s = json.loads(report.read_text())["host_s"]
+        clock_s = statistics.median(estimate(program, "--loops", "4")[1]["host_s"] for _ in range(3))
+    return [Figure("resnet50: warm run without kernels / with them", clock_s, whole_s, "s", clock_s / whole_s, 0.03)]
