@@ -1,4 +1,5 @@
-"""C++ text of a program: `emit(program)` -> main.cpp, consteval.hpp, consteval.cpp, utils.hpp, utils.cpp, CMakeLists.txt."""
+"""C++ text of a program: `emit(program)` -> main.cpp, consteval.hpp, consteval.cpp, utils.hpp,
+utils.cpp, files.hpp, files.cpp, CMakeLists.txt."""
 
 from __future__ import annotations
 
@@ -68,8 +69,7 @@ def emit(program: model.Program) -> dict[str, str]:
             call=call,
             report=report,
         ),
-        "utils.hpp": template_text("cpp/utils.hpp"),
-        "utils.cpp": template_text("cpp/utils.cpp"),
+        **{name: template_text(f"cpp/{name}") for name in ("utils.hpp", "utils.cpp", "files.hpp", "files.cpp")},
         "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate),
         ".clang-format": template_text("cpp/clang-format"),
     }

@@ -30,6 +30,7 @@ class ShimError(RuntimeError):
     """
 
     title = "TT_FATAL"
+    code = "SHIM-0001"  # the core's error kinds: 1 argument, 2 not supported, 3 memory, 4 file, 5 internal
 
     def __init__(self, message: str, *, op: str = "", location: str | None = None, hint: str = "") -> None:
         super().__init__(message)
@@ -39,9 +40,17 @@ class ShimError(RuntimeError):
         self.hint = hint
 
     def __str__(self) -> str:
-        head = f"{self.title}: " + (f"{self.op}: " if self.op else "") + self.message
+        """As the real package words it, for code that catches RuntimeError."""
+        return self._lines(self.title + ":")
+
+    def report(self) -> str:
+        """In the project's one error shape, for people: `error[SHIM-000n] op: message`, location, hint."""
+        return self._lines(f"error[{self.code}]")
+
+    def _lines(self, head: str) -> str:
         rows = (("at ", self.location), ("hint: ", self.hint))
-        return "\n".join([head, *(f"  {label}{text}" for label, text in rows if text)])
+        first = f"{head} " + (f"{self.op}: " if self.op else "") + self.message
+        return "\n".join([first, *(f"  {label}{text}" for label, text in rows if text)])
 
 
 class InvalidArgument(ShimError):
@@ -52,20 +61,26 @@ class NotSupported(ShimError, NotImplementedError):
     """Legal TT-NN that the simulator does not implement."""
 
     title = "not supported by ttnn_shim"
+    code = "SHIM-0002"
 
 
 class OutOfMemory(ShimError):
     """L1 or DRAM is exhausted, as it would be on the chip."""
 
+    code = "SHIM-0003"
+
 
 class TensorFileError(ShimError):
     """A tensor file is missing, truncated or corrupt."""
+
+    code = "SHIM-0004"
 
 
 class InternalError(ShimError):
     """The simulator itself is wrong: please report it with the text of this error."""
 
     title = "internal error of ttnn_shim"
+    code = "SHIM-0005"
 
 
 class ActivationError(ImportError):

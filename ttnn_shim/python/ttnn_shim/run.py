@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import runpy
 import sys
+import traceback
+from functools import partial
 from pathlib import Path
+from types import TracebackType
 
 CARDS = ("wormhole_b0", "wormhole", "blackhole", "n150", "n300", "p100", "p150")
 
@@ -44,15 +47,23 @@ def main(arguments: list[str]) -> int:
     program = options.program.resolve()
     sys.argv = [str(program), *options.arguments]
     sys.path.insert(0, str(program.parent))
+    sys.excepthook = partial(_show, program.parent)
     try:
         runpy.run_path(str(program), run_name="__main__")
     except SystemExit as exit_:
         return _exit_code(exit_)
     except ShimError as error:
-        place = "" if "\n  at " in str(error) else f"\n  at {program_location(error, program.parent)}"
-        print(f"{error}{place}", file=sys.stderr)
+        error.location = program_location(error, program.parent)
+        print(error.report(), file=sys.stderr)
         return 1
     return 0
+
+
+def _show(root: Path, kind: type[BaseException], error: BaseException, entry: TracebackType | None) -> None:
+    """Python's own traceback, from the program's first frame on."""
+    while entry is not None and not Path(entry.tb_frame.f_code.co_filename).is_relative_to(root):
+        entry = entry.tb_next
+    traceback.print_exception(kind, error, entry)
 
 
 def _exit_code(exit_: SystemExit) -> int:
@@ -65,10 +76,10 @@ def _exit_code(exit_: SystemExit) -> int:
 def program_location(error: BaseException, root: Path) -> str:
     """`file:line in function` of the innermost frame that lies in the program's directory."""
     place = "?"
-    traceback = error.__traceback__
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
+    entry = error.__traceback__
+    while entry is not None:
+        code = entry.tb_frame.f_code
         if Path(code.co_filename).is_relative_to(root):
-            place = f"{Path(code.co_filename).relative_to(root)}:{traceback.tb_lineno} in {code.co_name}"
-        traceback = traceback.tb_next
+            place = f"{Path(code.co_filename).relative_to(root)}:{entry.tb_lineno} in {code.co_name}"
+        entry = entry.tb_next
     return place
