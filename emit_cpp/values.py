@@ -9,6 +9,7 @@ import numpy as np
 from alchemist.errors import EmitError
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
+from alchemist.program.text import float_digits
 from emit_cpp.text import quoted
 
 _PLAIN_MEMORY = {
@@ -89,7 +90,7 @@ def render_float(value: float) -> str:
         single = np.float32(value)
     if not np.isfinite(single):
         return f"{'-' if value < 0 else ''}std::numeric_limits<float>::max()"
-    return f"{float(str(single))!r}f"
+    return f"{float_digits(float(str(single)))}f"
 
 
 def _number(value: model.NumberRef, arg: Arg | None) -> str:

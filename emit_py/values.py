@@ -9,6 +9,7 @@ import numpy as np
 from alchemist.errors import EmitError
 from alchemist.ops.spec import EnumRef
 from alchemist.program import model
+from alchemist.program.text import float_digits
 from emit_py.text import quoted, quoted_format
 
 _PLAIN_MEMORY = {
@@ -62,7 +63,7 @@ def render_float(value: float) -> str:
         return f'float("{value}")'
     with np.errstate(over="ignore"):
         single = np.float32(value)
-    return repr(float(str(single))) if float(single) == value else repr(value)
+    return float_digits(float(str(single)) if float(single) == value else value)
 
 
 def render_key(key: model.Key) -> str:
