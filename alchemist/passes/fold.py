@@ -199,8 +199,8 @@ def _materialise(op: Operation, value: SSAValue, array: Array) -> SSAValue:
     b.source = sources_of(op) or None
     element = access.element_type(value)
     single = uniform(array)
-    if single is not None:
-        number = float(single) if element.startswith(("f", "bf")) else int(single)
+    number = None if single is None else float(single) if element.startswith(("f", "bf")) else int(single)
+    if isinstance(number, float) or (number is not None and -(1 << 31) <= number < 1 << 31):  # the attribute has 32 bits
         made: OpResult = b.op("ttir.full", [], {"shape": shape(value), "fill_value": number}, [value.type])
         return made
     made = b.op("ttir.constant", [], {"value": elements(np.ascontiguousarray(array), element)}, [value.type])

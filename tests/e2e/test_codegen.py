@@ -249,3 +249,22 @@ def test_profile_reports_add_up(mlp: Path, tmp_path: Path) -> None:
     assert all(row["SOURCE LINE"].startswith("main.py:") for row in rows)
     assert "<svg" in (tmp_path / "profile" / "report.html").read_text()
     json.loads((tmp_path / "profile" / "trace.json").read_text())
+
+
+def test_integers_beyond_32_bits(tmp_path: Path) -> None:
+    """int64's extremes serve as "no value" and are kept as int32's; any other number beyond 32 bits is refused."""
+    import torch
+
+    class Chosen(torch.nn.Module):
+        def __init__(self, other: int) -> None:
+            super().__init__()
+            self.other = other
+
+        def forward(self, index: torch.Tensor) -> torch.Tensor:
+            return torch.where(index > 1, torch.full_like(index, self.other), index).argmin() + torch.zeros(3)
+
+    extreme = codegen_py(Chosen(torch.iinfo(torch.int64).max), torch.tensor([5, 9, 1, 7]), export_path=tmp_path / "extreme")
+    assert check(extreme.path)["outputs"][0]["passed"] is True
+    with pytest.raises(AlchemistError, match="32 bits"):
+        codegen_py(Chosen(2**40), torch.arange(4), export_path=tmp_path / "beyond")
+    assert not (tmp_path / "beyond").exists()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -325,8 +326,27 @@ class Lowering:
             return self.emit("transpose", [value], {"dim0": rank - 2, "dim1": rank - 1}, out, have.dtype, have.page)
         return self.emit("permute", [value], {"permutation": order}, out, have.dtype, have.page)
 
+    def fitting(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Integers as the device can hold them. int64's extremes, which models use as "no value", become int32's.
+
+        Raises:
+            LoweringError: a value beyond 32 bits.
+        """
+        if values.dtype.kind not in "iu" or not values.size:
+            return values
+        if values.dtype == np.int64:
+            widest, narrow = np.iinfo(np.int64), np.iinfo(np.int32)
+            values = np.where(values == widest.max, narrow.max, np.where(values == widest.min, narrow.min, values))
+        if values.min() < -(2**31) or values.max() > 2**32 - 1:
+            raise self.error(
+                "a constant does not fit 32 bits", got=f"{values.min()} .. {values.max()}", hint="TT-NN has no 64-bit integers"
+            )
+        return values
+
     def scalar(self, number: int | float, dtype: str) -> SSAValue:
         """An inline scalar: a literal argument of the op that takes it."""
+        if isinstance(number, int) and not isinstance(number, bool):
+            number = int(self.fitting(np.asarray(number)))
         key = (repr(number), dtype)
         found = self._scalars.get(key)
         if found is None:

@@ -354,7 +354,7 @@ def full(c: Lowering, op: Operation) -> None:
     dtype, dims = c.dtype(result), shape(result)
     given = {"ttir.zeros": 0, "ttir.ones": 1}.get(op.name)
     value = access.attr(op, "fill_value") if given is None else given
-    c.set(result, filled(c, dims, dtype, int(value) if dtype in INTEGERS else float(value)))
+    c.set(result, filled(c, dims, dtype, int(c.fitting(np.asarray(value))) if dtype in INTEGERS else float(value)))
 
 
 def filled(c: Lowering, dims: tuple[int, ...], dtype: str, number: int | float) -> SSAValue:
@@ -371,12 +371,12 @@ def constant(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     array, dtype, dims = constant_of(result), c.dtype(result), shape(result)
     assert array is not None
+    if dtype in INTEGERS:
+        array = c.fitting(array)
     number = uniform(array)
     if number is not None and not isinstance(number, complex):
         c.set(result, filled(c, dims, dtype, int(number) if dtype in INTEGERS else float(number)))
         return
-    if dtype in INTEGERS and array.dtype.kind in "iu" and array.size and (array.min() < -(2**31) or array.max() > 2**32 - 1):
-        raise c.error("a constant does not fit 32 bits", got=f"{array.min()} .. {array.max()}")
     kept = array.astype(np.int32) if dtype in INTEGERS else array.astype(np.float32)
     value = elements(np.ascontiguousarray(kept), "si32" if dtype in INTEGERS else "f32")
     c.set(result, c.emit("constant", [c.device], {"value": value}, dims, dtype, ROW_MAJOR))
