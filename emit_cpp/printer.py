@@ -10,7 +10,7 @@ from alchemist.program import model
 from alchemist.program.extract import to_value
 from alchemist.program.text import WIDTH, comment
 from emit_cpp import layout
-from emit_cpp.values import render, render_key
+from emit_cpp.values import render, render_float, render_key
 
 _PARAMETERS = {
     "tensor": "const Tensor&",
@@ -219,14 +219,14 @@ def callee(call: model.Call) -> str:
 def call_parts(call: model.Call) -> tuple[str, list[str]]:
     """Callee and positional arguments; literals and gaps are labelled, trailing defaults left out."""
     present = {arg.name: (arg, value) for arg, value in call.arguments}
+    if call.spec.target == "ttnn.Tensor":
+        return _from_vector({name: value for name, (_, value) in present.items()})
     wanted = {parameter.arg for parameter in call.spec.cpp}
     missing = [name for name in present if name not in wanted]
     if missing:
-        raise EmitError(
-            f"the C++ overload has no parameter for {', '.join(missing)}", op=call.spec.name, hint="emit Python, or change the option"
-        )
+        raise EmitError(f"the C++ overload has no parameter for {', '.join(missing)}", op=call.spec.name, hint="emit Python, or change the option")
     parameters = list(call.spec.cpp)
-    while parameters and parameters[-1].arg not in present and parameters[-1].default:
+    while parameters and parameters[-1].arg not in present and parameters[-1].default and not parameters[-1].always:
         parameters.pop()
     out = []
     for parameter in parameters:
@@ -237,6 +237,25 @@ def call_parts(call: model.Call) -> tuple[str, list[str]]:
             default = parameter.default or _python_default(call, parameter.arg)
             out.append(f"/*{parameter.name}=*/{'nullopt' if default == 'std::nullopt' else default}")
     return callee(call), out
+
+
+_ELEMENTS = {"float32": "float", "bfloat16": "float", "bfloat8_b": "float", "bfloat4_b": "float"}
+"""Element type of the vector that a small constant is made of; integers are `<dtype>_t`."""
+
+
+def _from_vector(given: dict[str, model.Value]) -> tuple[str, list[str]]:
+    """A constant written in the program: C++ has no constructor from values, but a static function."""
+    data, dtype = given["data"], given["data_type"]
+    if not isinstance(data, model.Items) or not isinstance(dtype, model.DType):
+        raise EmitError("a constant without values", got=repr(data))
+    element = _ELEMENTS.get(dtype.name, f"{dtype.name}_t")
+    numbers = [item.value if isinstance(item, model.Literal) else 0 for item in data.items]
+    values = ", ".join(render_float(float(one or 0)) if element == "float" else str(int(one or 0)) for one in numbers)
+    shape = ", ".join(render(item) for item in given["shape"].items) if isinstance(given["shape"], model.Items) else ""
+    memory = render(given["memory_config"]) if "memory_config" in given else "ttnn::DRAM_MEMORY_CONFIG"
+    layout_ = f"ttnn::TensorLayout({render(dtype)}, ttnn::PageConfig({render(given['layout'])}), {memory})"
+    out = [f"std::vector<{element}>{{{values}}}", f"ttnn::TensorSpec(ttnn::Shape({{{shape}}}), {layout_})"]
+    return "ttnn::Tensor::from_vector", out + ([render(given["device"])] if "device" in given else [])
 
 
 def _python_default(call: model.Call, name: str) -> str:
@@ -258,5 +277,5 @@ def _labelled(name: str, arg: Arg, value: model.Value) -> str:
 
 
 def _device(value: model.Value, arg: Arg) -> str:
-    """A pointer, or a reference where the parameter is an optional reference (`cpp_type` "reference")."""
-    return f"*{render(value)}" if arg.cpp_type == "reference" or arg.default is None else render(value)
+    """A pointer, or a reference where `cpp_type` says "reference" or, without `cpp_type`, the parameter is optional."""
+    return f"*{render(value)}" if arg.cpp_type == "reference" or (arg.default is None and not arg.cpp_type) else render(value)

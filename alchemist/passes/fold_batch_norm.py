@@ -12,10 +12,11 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import SEGMENTS
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import add_sources, defining, erase_dead, functions, register, replace, single_use
 
-_GEOMETRY = ("stride", "padding", "dilation", "groups", "batch_dim", "height_dim", "width_dim", "channel_dim")
+_CONVOLUTIONS = ("ttir.conv1d", "ttir.conv2d", "ttir.conv3d")
 
 
 def _binary(b: Builder, name: str, lhs: SSAValue, rhs: SSAValue, dims: tuple[int, ...], of: str) -> SSAValue:
@@ -49,8 +50,8 @@ def _fold(conv: Operation, norm: Operation) -> None:
         mean = _binary(b, "subtract", mean, _reshape(b, bias, (size,)), (size,), of)
     moved = _binary(b, "multiply", mean, factor, (size,), of)
     bias = _binary(b, "subtract", offset, moved, (size,), of)
-    attributes: dict[str, Any] = {key: access.attr(conv, key) for key in _GEOMETRY}
-    made = b.make("ttir.conv2d", [conv.operands[0], weight, bias], attributes, [norm.results[0].type])
+    attributes: dict[str, Any] = {key: access.attr(conv, key) for key in conv.properties if key != SEGMENTS}
+    made = b.make(conv.name, [conv.operands[0], weight, bias], attributes, [norm.results[0].type])
     add_sources(made, conv, norm)
     for op in (value.owner for value in (rows, weight, bias, factor)):
         if isinstance(op, Operation):
@@ -60,13 +61,13 @@ def _fold(conv: Operation, norm: Operation) -> None:
 
 @register("fold-batch-norm", fusing=True)
 def fold_batch_norm(module: ModuleOp, options: CompilerOptions) -> None:
-    """batch_norm_inference(conv2d(x)) becomes conv2d with scaled weights."""
+    """batch_norm_inference(conv(x)) becomes a convolution with scaled weights."""
     del options
     for func in functions(module):
         for op in list(func.body.block.ops):
             if op.name != "ttir.batch_norm_inference":
                 continue
-            conv = defining(op.operands[0], "ttir.conv2d")
+            conv = defining(op.operands[0], *_CONVOLUTIONS)
             if conv is None or not single_use(op.operands[0]) or access.attr(conv, "alchemist.activation"):
                 continue
             if access.attr(op, "dimension") != access.attr(conv, "channel_dim"):

@@ -26,6 +26,7 @@ TTIR_PIPELINE = (
     "fuse-linear",
     "fold-padding",
     "fold-batch-norm",
+    "decompose-conv",
     "fuse-split-heads",
     "fuse-concat-heads",
     "fuse-activation",

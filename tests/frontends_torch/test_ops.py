@@ -31,14 +31,11 @@ UNARY = (
     "sign sin sqrt square tan tanh trunc round sinh cosh atanh acosh log log2 log10 isnan isinf logical_not nan_to_num deg2rad"
 )
 ACTIVATIONS = (
-    "relu6 hardsigmoid hardswish hardtanh mish silu gelu softplus softsign selu elu celu leaky_relu logsigmoid tanhshrink "
-    "softshrink hardshrink threshold glu"
+    "relu6 hardsigmoid hardswish hardtanh mish silu gelu softplus softsign selu elu celu leaky_relu logsigmoid tanhshrink softshrink hardshrink threshold glu"
 )
 
 
-def case(
-    name: str, function: Callable[..., Any], *inputs: torch.Tensor, mods: tuple[nn.Module, ...] = (), tol: float = 1e-4
-) -> None:
+def case(name: str, function: Callable[..., Any], *inputs: torch.Tensor, mods: tuple[nn.Module, ...] = (), tol: float = 1e-4) -> None:
     CASES.append(pytest.param(function, inputs, mods, tol, id=name.replace(" ", "_")))
 
 
@@ -237,9 +234,7 @@ case(
     x,
 )
 case("cum", lambda t: (t.cumsum(1), t.cumprod(-1), t.int().cumsum(0), t.diff(dim=1), t.diff(n=2)), x)
-case(
-    "topk", lambda t: (*t.topk(3), *t.topk(2, 1, largest=False), *t.sort(1), *t.sort(descending=True), t.argsort(1)), x
-)
+case("topk", lambda t: (*t.topk(3), *t.topk(2, 1, largest=False), *t.sort(1), *t.sort(descending=True), t.argsort(1)), x)
 case(
     "softmax",
     lambda t: (
@@ -361,7 +356,10 @@ for k, (c, xx) in enumerate(
         (nn.Conv2d(4, 4, 3, padding=1, padding_mode="reflect"), img),
         (nn.Conv2d(4, 6, 3), r(4, 9, 9)),
         (nn.Conv3d(2, 4, 3, 2, 1), r(1, 2, 6, 7, 8)),
+        (nn.Conv3d(2, 4, 3, dilation=(1, 2, 2)), r(1, 2, 6, 7, 8)),
         (nn.ConvTranspose1d(4, 6, 4, 2, 1), r(2, 4, 9)),
+        (nn.ConvTranspose3d(2, 4, 2, 2), r(1, 2, 3, 4, 5)),
+        (nn.ConvTranspose3d(4, 4, 3, (2, 1, 2), 1, (1, 0, 1), groups=2, dilation=(1, 2, 1)), r(2, 4, 3, 4, 5)),
         (nn.ConvTranspose2d(4, 6, 3, 2, 1, 1), img),
         (nn.ConvTranspose2d(4, 4, 2, 2, groups=2, bias=False), img),
     ]

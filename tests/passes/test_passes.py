@@ -136,6 +136,20 @@ def conv_norm(g: Graph, x: Any, w: Any, *vectors: Any) -> Any:
     return g("batch_norm_inference", y, *vectors, epsilon=1e-5, dimension=1)
 
 
+VOLUME = ((2, 4, 5, 6, 7), F, "input")
+NCDHW = {"batch_dim": 0, "channel_dim": 1, "depth_dim": 2, "height_dim": 3, "width_dim": 4}
+
+
+def volume(out: tuple[int, ...], **attributes: Any) -> Net:
+    """conv3d with a bias, torch's dim order."""
+    return lambda g, x, w, b: g("conv3d", x, w, b, out=out, **(NCDHW | {"groups": 1} | attributes))
+
+
+def moving(out: tuple[int, ...], **attributes: Any) -> Net:
+    """A conv2d whose weights are an input."""
+    return lambda g, x, w: g("conv2d", x, w, out=out, **(CONV | {"batch_dim": 0, "channel_dim": 1, "height_dim": 2, "width_dim": 3} | attributes))
+
+
 HIDDEN = ((2, 32, 64), F, "input")
 SQUARE = ((64, 64), F, "parameter")
 
@@ -186,9 +200,7 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "dot": (
         "canonicalize-dots",
         build(
-            lambda g, x, w: g(
-                "dot_general", x, w, out=(2, 4, 32), batch_dims_lhs=[], batch_dims_rhs=[], contract_dims_lhs=[2], contract_dims_rhs=[1]
-            ),
+            lambda g, x, w: g("dot_general", x, w, out=(2, 4, 32), batch_dims_lhs=[], batch_dims_rhs=[], contract_dims_lhs=[2], contract_dims_rhs=[1]),
             X,
             W,
         ),
@@ -219,6 +231,51 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         "fold-batch-norm",
         build(conv_norm, IMAGE, KERNEL, VECTOR, VECTOR, VECTOR, VECTOR),
         ["full", "add", "rsqrt", "multiply", "reshape", "reshape", "multiply", "reshape", "multiply", "subtract", "conv2d"],
+    ),
+    "batch norm of a volume": (
+        "fold-batch-norm",
+        build(
+            lambda g, x, w, *vectors: g(
+                "batch_norm_inference",
+                g("conv3d", x, w, out=(2, 6, 3, 4, 5), **NCDHW, groups=1, stride=[1, 1, 1], padding=[0, 0, 0]),
+                *vectors,
+                epsilon=1e-5,
+                dimension=1,
+            ),
+            VOLUME,
+            ((6, 4, 3, 3, 3), F, "parameter"),
+            *[((6,), F, "parameter")] * 4,
+        ),
+        ["full", "add", "rsqrt", "multiply", "reshape", "reshape", "multiply", "reshape", "multiply", "subtract", "conv3d"],
+    ),
+    "volume windows": (
+        "decompose-conv",
+        build(volume((2, 6, 3, 6, 3), stride=[2, 1, 2], padding=[1, 1, 0]), VOLUME, ((6, 4, 3, 3, 3), F, "parameter"), ((1, 6, 1, 1, 1), F, "parameter")),
+        ["pad", *["slice_static"] * 3, *["reshape"] * 3, "concat", "permute", "reshape", "reshape", "reshape", "conv2d", "reshape", "permute"],
+    ),
+    "volume tubelets": (
+        "decompose-conv",
+        build(volume((2, 6, 2, 3, 3), stride=[2, 2, 2], padding=[0, 0, 0]), VOLUME, ((6, 4, 2, 2, 2), F, "parameter"), ((1, 6, 1, 1, 1), F, "parameter")),
+        ["slice_static", "reshape", "permute", "reshape", "reshape", "reshape", "conv2d", "reshape", "permute"],
+    ),
+    "volume groups, channels last": (
+        "decompose-conv",
+        build(
+            lambda g, x, w: g("conv3d", x, w, out=(1, 5, 4, 4, 8), groups=2, stride=[1, 1, 1], padding=[0, 0, 0]),
+            ((1, 5, 6, 6, 4), F, "input"),
+            ((8, 2, 1, 3, 3), F, "parameter"),
+        ),
+        ["permute", "reshape", "permute", "reshape", "reshape", "conv2d", "reshape", "permute", "permute"],
+    ),
+    "windows of computed weights": (
+        "decompose-conv",
+        build(moving((2, 6, 4, 3), stride=[2, 2], padding=[1, 0, 1, 0], dilation=[1, 1], groups=2), ((2, 4, 7, 8), F, "input"), ((6, 2, 2, 3), F, "input")),
+        ["pad", *["slice_static", "reshape"] * 6, "concat", "reshape", "broadcast", "reshape", "matmul", "reshape"],
+    ),
+    "places of a weight gradient": (
+        "decompose-conv",
+        build(moving((3, 5, 2, 2), stride=[1, 1], padding=[0, 0], dilation=[1, 1], groups=1), ((3, 2, 7, 7), F, "input"), ((5, 2, 6, 6), F, "input")),
+        [*["slice_static", "reshape"] * 4, "concat", "reshape", "broadcast", "reshape", "matmul", "reshape"],
     ),
     "padding": (
         "fold-padding",
@@ -279,6 +336,7 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
             KERNEL,
         ),
     ),
+    "weights that are parameters": ("decompose-conv", build(conv_norm, IMAGE, KERNEL, VECTOR, VECTOR, VECTOR, VECTOR)),
     "small heads": (
         "fuse-concat-heads",
         build(

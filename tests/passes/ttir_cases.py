@@ -32,9 +32,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        shapes = ",".join(
-            "x".join(map(str, s)) + e + ("p" if k == "parameter" else "") for s, e, k in self.operands
-        )
+        shapes = ",".join("x".join(map(str, s)) + e + ("p" if k == "parameter" else "") for s, e, k in self.operands)
         return f"{self.op}({shapes}){self.note}"
 
     def module(self) -> ModuleOp:
@@ -60,15 +58,11 @@ class Case:
         return found
 
 
-def one(
-    op: str, dims: tuple[int, ...], out: tuple[int, ...], element: str = "f32", **attributes: Any
-) -> Case:
+def one(op: str, dims: tuple[int, ...], out: tuple[int, ...], element: str = "f32", **attributes: Any) -> Case:
     return Case(op, ((dims, element, "input"),), ((out, element),), attributes)
 
 
-def many(
-    op: str, shapes: Sequence[tuple[int, ...]], out: tuple[int, ...], element: str = "f32", **attributes: Any
-) -> Case:
+def many(op: str, shapes: Sequence[tuple[int, ...]], out: tuple[int, ...], element: str = "f32", **attributes: Any) -> Case:
     return Case(op, tuple((s, element, "input") for s in shapes), ((out, element),), attributes)
 
 
@@ -96,14 +90,10 @@ def _cases() -> list[Case]:
             ((2, 31, 33), (33,), (2, 31, 33)),
             ((4, 1, 7), (5, 1), (4, 5, 7)),
         ):
-            cases.append(
-                Case(op, ((a, element, "input"), (b, element, "input")), ((shape, out),), low=0.5, high=4)
-            )
+            cases.append(Case(op, ((a, element, "input"), (b, element, "input")), ((shape, out),), low=0.5, high=4))
     for name in ("add", "subtract", "multiply", "maximum", "eq", "lt"):
         out = "i1" if name in COMPARISONS else "i64"
-        cases.append(
-            Case(name, (((3, 8), "i64", "input"), ((3, 8), "i64", "input")), (((3, 8), out),), low=0, high=9)
-        )
+        cases.append(Case(name, (((3, 8), "i64", "input"), ((3, 8), "i64", "input")), (((3, 8), out),), low=0, high=9))
     cases += [
         Case("div", (((3, 8), "i32", "input"), ((3, 8), "i32", "input")), (((3, 8), "i32"),), low=1, high=9),
         Case("pow", (((3, 8), "f32", "input"), ((3, 8), "f32", "input")), (((3, 8), "f32"),), low=0.5),
@@ -148,9 +138,7 @@ def _cases() -> list[Case]:
             one(name, (2, 31, 33), (), keep_dim=False),
         ]
     for name in ("reduce_and", "reduce_or"):
-        cases.append(
-            Case(name, (((3, 40), "i1", "input"),), (((3,), "i1"),), {"keep_dim": False, "dim_arg": [1]})
-        )
+        cases.append(Case(name, (((3, 40), "i1", "input"),), (((3,), "i1"),), {"keep_dim": False, "dim_arg": [1]}))
     cases += [
         one("prod", (3, 10), (3, 1), keep_dim=True, dim_arg=[1]),
         one("prod", (2, 3, 10), (3,), keep_dim=False, dim_arg=[0, 2]),
@@ -384,6 +372,18 @@ def _images() -> list[Case]:
             (((1, 8, 8, 16), "f32", "input"), ((16, 16, 3, 3), "f32", "parameter")),
             (((1, 7, 8, 16), "f32"),),
             geometry | {"padding": [0, 1, 1, 1]},
+        ),
+        Case(  # patches become rows of a linear
+            "conv2d",
+            (((2, 3, 16, 24), "f32", "input"), ((32, 3, 8, 8), "f32", "parameter"), ((1, 32, 1, 1), "f32", "parameter")),
+            (((2, 32, 2, 3), "f32"),),
+            geometry | nchw | {"stride": [8, 8], "padding": [0, 0]},
+        ),
+        Case(
+            "conv2d",
+            (((1, 16, 8, 3), "bf16", "input"), ((32, 3, 16, 8), "bf16", "parameter")),
+            (((1, 1, 1, 32), "bf16"),),
+            geometry | {"stride": [16, 8], "padding": [0, 0]},
         ),
         Case(
             "conv_transpose2d",

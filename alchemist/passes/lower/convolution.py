@@ -10,12 +10,16 @@ from alchemist.ir import access
 from alchemist.ir.access import memory_config, operand, shape, struct
 from alchemist.ir.attributes import StructAttr
 from alchemist.ops.windows import expand, padding_pairs
-from alchemist.passes.lower.configs import compute_config
-from alchemist.passes.lower.context import ROW_MAJOR, Lowering, layout, rule
+from alchemist.passes.lower.configs import compute_config, core_grid, weight_dtype
+from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.eltwise import ACTIVATION
 
 L1_SMALL_BYTES = 1 << 15
 """What sliding-window ops need of every core's L1_SMALL region (halo configs); the size that tt-xla opens devices with."""
+
+
+PATCH_AREA = 64
+"""Smallest kernel area whose non-overlapping windows become rows of a linear."""
 
 
 def pads(pairs: tuple[tuple[int, int], ...]) -> list[int]:
@@ -70,6 +74,9 @@ class _Conv:
         dtype = c.dtype(result)
         if not c.is_constant(self.weight):
             raise c.error("a convolution whose weights are not parameters", hint="weights are prepared once, before the first call")
+        if self._is_patches():
+            self._lower_patches(dtype)
+            return
         name = "conv_transpose2d" if self.transposed else "conv2d"
         page = _page(c, op.operands[0], self.order)
         x = c.flat(op.operands[0], self.order, page, dtype)
@@ -82,18 +89,52 @@ class _Conv:
         }
         bias = operand(op, "bias")
         weights, added = self._prepared(name, prepare, bias, dtype)
-        made = c.emit(
-            name, [x, weights, added, c.device], {**self.geometry, **configs}, (1, 1, self.rows, self.out_channels), dtype
-        )
+        made = c.emit(name, [x, weights, added, c.device], {**self.geometry, **configs}, (1, 1, self.rows, self.out_channels), dtype)
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
         c.set(result, made, self.order)
 
-    def _prepared(
-        self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str
-    ) -> tuple[SSAValue, SSAValue | None]:
-        return prepared_weights(
-            self.c, name, prepare, self.geometry, self.c.get(self.weight, ROW_MAJOR, dtype, host=True), bias, dtype
-        )
+    def _is_patches(self) -> bool:
+        """A big kernel that steps by its own size: halos and shards of conv2d would not fit into L1 for nothing."""
+        h, w = self.kernel
+        g = self.geometry
+        return (
+            not self.transposed and self.groups == 1 and h * w >= PATCH_AREA and g["stride"] == self.kernel
+            and not any(g["padding"]) and g["dilation"] == [1, 1] and g["input_height"] % h == g["input_width"] % w == 0
+        )  # fmt: skip
+
+    def _lower_patches(self, dtype: str) -> None:
+        """Patches as rows [1, 1, N*H'*W', C*KH*KW] times the weights as a matrix."""
+        c, op = self.c, self.op
+        dims = shape(op.operands[0])
+        h, w = self.kernel
+        axes: dict[int, list[int]] = {}
+        split: list[int] = []
+        for i, size in enumerate(dims):
+            axes[i] = [len(split)] if i in (self.order[0], self.order[3]) else [len(split), len(split) + 1]
+            split += [size] if len(axes[i]) == 1 else [size // (h if i == self.order[1] else w), h if i == self.order[1] else w]
+        batch, rows, columns, channel = (axes[i] for i in self.order)
+        x = c.reshape(c.get(op.operands[0], ROW_MAJOR, dtype), split)
+        x = c.permute(x, (batch[0], rows[0], columns[0], channel[0], rows[1], columns[1]))
+        depth = self.geometry["in_channels"] * h * w
+        x = c.convert(c.reshape(x, (1, 1, self.rows, depth)), TILE)
+        weight = c.get(self.weight, ROW_MAJOR, dtype)
+        matrix = c.permute(c.convert(c.reshape(weight, (self.out_channels, depth)), TILE), (1, 0))
+        if weight_dtype(c.options) is not None:
+            matrix = c.convert(matrix, TILE, weight_dtype(c.options))
+        attributes = {
+            "transpose_a": False, "transpose_b": False, "activation": access.attr(op, ACTIVATION),
+            "compute_config": compute_config(c.options), "alchemist.core_grid": core_grid(c.options),
+        }  # fmt: skip
+        bias = operand(op, "bias")
+        out = (1, 1, self.rows, self.out_channels)
+        if bias is None:
+            made = c.emit("matmul", [x, matrix], attributes, out, dtype)
+        else:
+            made = c.emit("linear", [x, matrix, c.reshape(c.get(bias, TILE, dtype), (1, self.out_channels))], attributes, out, dtype)
+        c.set(op.results[0], made, self.order)
+
+    def _prepared(self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str) -> tuple[SSAValue, SSAValue | None]:
+        return prepared_weights(self.c, name, prepare, self.geometry, self.c.get(self.weight, ROW_MAJOR, dtype, host=True), bias, dtype)
 
 
 def prepared_weights(
@@ -129,7 +170,7 @@ def conv1d(c: Lowering, op: Operation) -> None:
     dims = tuple(access.attr(op, name) for name in ("batch_dim", "length_dim", "channel_dim"))
     n, length, channels = (shape(source)[i] for i in dims)
     _, out_length, out_channels = (shape(result)[i] for i in dims)
-    (before, after), = padding_pairs(access.attr(op, "padding"), 1)
+    ((before, after),) = padding_pairs(access.attr(op, "padding"), 1)
     geometry: dict[str, Any] = {
         "in_channels": channels,
         "out_channels": out_channels,

@@ -39,33 +39,117 @@ DeviceProgram row_program(
     return p;
 }
 
+std::int64_t interm_bytes(const OpConfig& c) { return c.compute.fp32_dest_acc ? 4096 : 2048; }
+/// Statistics tiles: bfloat16, float32 for a float32 input.
+std::int64_t stat_bytes(const TensorDesc& t) { return t.dtype == DType::Float32 ? 4096 : 2048; }
+std::int64_t sum_of(const std::vector<CircularBuffer>& buffers) {
+    std::int64_t bytes = 0;
+    for (const CircularBuffer& b : buffers) bytes += b.bytes;
+    return bytes;
+}
+
+
+/// Softmax along a dimension other than the last: one column (H) or one tile position (C) at a time, three passes.
+DeviceProgram softmax_lanes(const Arch& arch, const OpConfig& c, std::int64_t dim) {
+    const TensorDesc& in = c.inputs[0];
+    const std::int64_t rank = static_cast<std::int64_t>(in.padded.size());
+    const bool height = dim == rank - 2;
+    const std::int64_t along = std::max<std::int64_t>(1, height ? ceil_div(in.padded[static_cast<std::size_t>(dim)], 32) : in.padded[static_cast<std::size_t>(dim)]);
+    const std::int64_t lanes = std::max<std::int64_t>(1, in.tiles() / along);
+    const int cores = split_cores(arch, c, lanes);
+    Phase phase;
+    phase.items = ceil_div(lanes, cores) * along;
+    phase.coupling = arch.k.stage_exponent;
+    const double bytes = static_cast<double>(in.tile_bytes());
+    phase.stages = {
+        {Unit::Reader, (height ? 1 : 3) * page_read(arch, in, bytes), 0, 2},
+        {Unit::Compute, arch.k.softmax_tile + arch.k.softmax_row / static_cast<double>(along), 0, 2},
+        {Unit::Writer, page_write(arch, bytes), 0, 2}};
+    dram_traffic(phase, c);
+    const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
+    const std::int64_t stat = in.dtype == DType::BFloat8B || in.dtype == DType::BFloat4B ? 2048 : t;
+    std::vector<CircularBuffer> buffers;
+    const char* factory = "SoftmaxProgramFactoryGeneralCLarge";
+    if (height) {
+        factory = "SoftmaxProgramFactoryGeneralHSmall";
+        buffers = {{"in", along * t}, {"mask", 3 * stat}, {"out", along * o}, {"exps", 2 * along * 4096}, {"sums", 3 * 4096}};
+        if (sum_of(buffers) > 512 * 1024) {
+            factory = "SoftmaxProgramFactoryGeneralHLarge";
+            buffers = {{"in", 2 * t}, {"mask", 3 * stat}, {"out", 2 * o}, {"exps", 2 * 4096}, {"sums", 4 * 4096}};
+        }
+    } else {
+        buffers = {{"in", 2 * t}, {"out", 2 * o}, {"exps", 4 * 4096}, {"max", t}, {"tmp", 4096}};
+    }
+    DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, false);
+    p.circular_buffers = std::move(buffers);
+    return p;
+}
+
 DeviceProgram plan_softmax(const Arch& arch, const OpConfig& c) {
-    const std::int64_t w = ceil_div(c.inputs[0].width(), 32);
-    std::int64_t block = 1;
-    for (std::int64_t b = 2; b <= 4; ++b)
-        if (w % b == 0) block = b;
-    // Input and exponentials of a row, statistics, scaler and output blocks; a masked copy when the row ends inside a tile.
-    const bool ragged = !c.inputs[0].logical.empty() && c.inputs[0].logical.back() % 32 != 0;
+    const TensorDesc& in = c.inputs[0];
+    const auto rank = static_cast<std::int64_t>(in.padded.size());
+    std::int64_t dim = c.integer("dim", -1);
+    if (dim < 0) dim += rank;
+    if (dim >= 0 && dim < rank - 1 && !resident(in)) return softmax_lanes(arch, c, dim);
+    // Input and exponentials of a row (a multiple of the block), statistics, scalers and output blocks; a masked copy when the row ends
+    // inside a tile. Rows that exceed 90 % of L1 go through chunks of 80 tiles.
+    const std::int64_t w = ceil_div(in.width(), 32), block = std::min<std::int64_t>(w, 4), held = round_up(w, block);
+    const bool ragged = !in.logical.empty() && in.logical.back() % 32 != 0;
     DeviceProgram p = row_program(arch, c, "SoftmaxProgramFactoryAttentionOptimized", arch.k.softmax_row, arch.k.softmax_tile, 0);
     p.work.extra_cycles = arch.k.softmax_start;
-    p.circular_buffers = {{"row", (2 * w + 7 + 2 * block + (ragged ? 2 * w + 2 : 0)) * 2048}};
+    const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = in.dtype == DType::Float32 ? 4096 : interm_bytes(c);
+    p.circular_buffers = {
+        {"in", (ragged ? 2 * block : held) * t}, {"out", 2 * block * o}, {"scalers", 4 * 2048},          {"max", stat_bytes(in)},
+        {"exps", held * im},                     {"sum", 2048},          {"reciprocal", im}, {"masked", ragged ? held * im : 0}};
+    constexpr std::int64_t kChunk = 80;
+    if (sum_of(p.circular_buffers) > arch.l1_core_bytes / 10 * 9)
+        p.circular_buffers = {
+            {"in", kChunk * t},       {"out", 2 * block * o}, {"scalers", 6 * 2048}, {"max", 2 * stat_bytes(in)},
+            {"exps", 2 * kChunk * im}, {"sum", 2048},          {"reciprocal", im}};
     return p;
 }
 
 DeviceProgram plan_layernorm(const Arch& arch, const OpConfig& c) {
-    const std::int64_t w = ceil_div(c.inputs[0].width(), 32);
+    const TensorDesc& in = c.inputs[0];
+    const bool rms = c.flag("rms") || c.op == "rmsnorm", local = resident(in);
     DeviceProgram p = row_program(
-        arch, c, resident(c.inputs[0]) ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row,
-        arch.k.norm_tile, w);
-    if (!resident(c.inputs[0])) {
-        // Copies of the row (input, centred, squared, scaled) and blocks of 4 (layer norm) or 8 (RMS norm) tiles; gamma and beta are held
-        // whole.
-        const bool rms = c.flag("rms") || c.op == "rmsnorm";
-        const std::int64_t held = static_cast<std::int64_t>(c.inputs.size()) - 1, wide = round_up(w, rms ? 8 : 4);
-        std::int64_t tiles = rms ? 2 * wide + 30 + held * (wide + 16) : 5 * wide + 36 + held * (wide + 8);
-        if (tiles * 2048 > arch.l1_bytes) tiles = 250;  // the variant that reads the row again for every pass
-        p.circular_buffers = {{"row", tiles * 2048}};
+        arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row, arch.k.norm_tile, 0);
+    const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
+    const bool residual = c.flag("residual");
+    const std::int64_t weights = static_cast<std::int64_t>(c.inputs.size()) - 1 - residual;
+    // Gamma and beta are tiles, or rows of 32 values that become tiles.
+    std::int64_t weight_bytes = 0;
+    for (std::size_t i = residual ? 2 : 1; i < c.inputs.size(); ++i) weight_bytes += c.inputs[i].tile_bytes();
+    if (local) {
+        const Shard s = shard_of(arch, in);
+        const std::int64_t h = ceil_div(s.h, 32), w = ceil_div(s.w, 32), across = std::max<std::int64_t>(1, ceil_div(in.width(), s.w));
+        // Partial statistics of all cores of a row; in two stages when the row lies over several rows of cores.
+        const bool two_stage = in.memory == MemoryLayout::WidthSharded && s.grid_x > 0 && s.grid_y > 1 && across == s.cores;
+        const std::int64_t gathered = two_stage ? s.grid_x + s.grid_y - 1 : across, rows = ceil_div(h, across);
+        const std::int64_t partial = gathered * rows * im;
+        p.circular_buffers = {{"scalers", 2 * 2048}, {"epsilon", im}, {"partial", 2 * h * im}, {"gathered", partial},
+                              {"combined", rows * im}, {"centred", (rms ? 1 : 2) * h * w * im}, {"weights", w * weight_bytes}};
+        if (rms)
+            p.circular_buffers.push_back({"squares", (h * w + h) * im});
+        else
+            p.circular_buffers.push_back({"variance", 3 * h * im + partial});
+        return p;
     }
+    // Copies of the row (input, centred, squared) in blocks of 4 tiles with float32 accumulation or 8 without; gamma and beta are held whole.
+    const std::int64_t block = c.compute.fp32_dest_acc ? 4 : 8;
+    const auto buffers = [&](std::int64_t w, bool large) {
+        std::vector<CircularBuffer> b = {
+            {"in", (residual ? 2 * block : w) * t}, {"out", 2 * block * o}, {"scalers", 2 * 2048}, {"statistics", (rms ? 2 : 4) * im},
+            {"centred", (rms ? 1 : 2) * w * im}, {"squares", 8 * im}};
+        if (weights > 0) b.push_back({"scaled", 2 * block * im + w * weight_bytes});
+        if (residual) b.push_back({"residual", w * im + 2 * block * t});
+        if (large) b.push_back({"accumulated", im + (rms ? w * im : 0)});
+        return b;
+    };
+    p.circular_buffers = buffers(round_up(ceil_div(in.width(), 32), block), false);
+    // Rows that do not fit are read again for every pass, in chunks.
+    if (sum_of(p.circular_buffers) > arch.l1_core_bytes / 100 * 85)
+        p.circular_buffers = buffers((weights > 0 ? 56 : 112) * 2048 / im, true);
     return p;
 }
 

@@ -35,10 +35,7 @@ def forward_shape(
     x: Tensor, out_channels: int, kernel: Sequence[int], stride: Sequence[int], pads: Sequence[tuple[int, int]],
     dilation: Sequence[int],
 ) -> list[int]:  # fmt: skip
-    sizes = [
-        (size + low + high - d * (k - 1) - 1) // s + 1
-        for size, (low, high), d, k, s in zip(x.shape[2:], pads, dilation, kernel, stride, strict=True)
-    ]
+    sizes = [(size + low + high - d * (k - 1) - 1) // s + 1 for size, (low, high), d, k, s in zip(x.shape[2:], pads, dilation, kernel, stride, strict=True)]
     return [x.shape[0], out_channels, *sizes]
 
 
@@ -49,9 +46,7 @@ def _pads(pairs: Sequence[tuple[int, int]]) -> list[int]:
     return [low for low, _ in pairs] + [high for _, high in pairs]
 
 
-def convolve(
-    c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Any, dilation: Ints, groups: int
-) -> Tensor:
+def convolve(c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Any, dilation: Ints, groups: int) -> Tensor:
     """A forward convolution of 1, 2 or 3 spatial dimensions; `padding` as in torch.nn.functional (numbers or a word)."""
     rank = weight.rank - 2
     x = _batched(c, x, rank)
@@ -75,12 +70,26 @@ def convolve(
         attributes |= {"stride": stride[0], "padding": pairs[0][0]}
     if rank < 3:
         attributes["dilation"] = dilation[0] if rank == 1 else dilation
-    elif any(part != 1 for part in dilation):
-        raise Unsupported("conv3d with dilation")
+    else:  # TTIR's conv3d has no dilation: zeros between the taps
+        for dim, step in enumerate(dilation, 2):
+            weight = _spread_taps(c, weight, dim, step)
     if bias is not None:  # TTIR: the bias has the rank of the output, channels where the output has them
         bias = c.reshape(bias, [1, bias.shape[0], *[1] * rank])
     out = c.emit(f"conv{rank}d", [x, weight, bias], attributes, shape=shape, dtype=x.dtype)
     return c.reshape(out, c.out_shape)
+
+
+def _spread_taps(c: Emitter, weight: Tensor, dim: int, step: int) -> Tensor:
+    """`step` - 1 zeros between the elements along `dim`."""
+    if step == 1 or weight.shape[dim] == 1:
+        return weight
+    before, size, after = weight.shape[:dim], weight.shape[dim], weight.shape[dim + 1 :]
+    count = math.prod(after)
+    rows = c.reshape(weight, [math.prod(before), size, 1, count])
+    pads = {"padding": [0, 0, 0, 0, 0, step - 1, 0, 0], "value": 0.0}
+    rows = c.emit("pad", [rows], pads, shape=[math.prod(before), size, step, count], dtype=weight.dtype)
+    rows = c.slice(c.reshape(rows, [math.prod(before), size * step, count]), 1, 0, (size - 1) * step + 1)
+    return c.reshape(rows, [*before, (size - 1) * step + 1, *after])
 
 
 @rule("aten.conv1d.default", "aten.conv2d.default", "aten.conv3d.default", "aten.conv1d.padding", "aten.conv2d.padding", "aten.conv3d.padding")  # fmt: skip
@@ -120,9 +129,9 @@ def transposed_conv(
     dilation: Ints = 1,
 ) -> Tensor:
     rank = weight.rank - 2
-    if rank == 3:
-        raise Unsupported("TTIR has no conv_transpose3d")
     x = _batched(c, x, rank)
+    if rank == 3:
+        return _transposed_3d(c, x, weight, bias, *(spread(part, 3) for part in (stride, padding, output_padding, dilation)), groups)
     stride, padding, extra, dilation = (spread(part, rank) for part in (stride, padding, output_padding, dilation))
     if rank == 1:  # as a 2-d one of height 1
         x = c.reshape(x, [*x.shape[:2], 1, x.shape[2]])
@@ -139,6 +148,50 @@ def transposed_conv(
         bias = c.reshape(bias, [1, bias.shape[0], 1, 1])
     shape = [x.shape[0], weight.shape[1] * groups, *sizes]
     return c.reshape(c.emit("conv_transpose2d", [x, weight, bias], attributes, shape=shape, dtype=x.dtype), c.out_shape)
+
+
+def _transposed_3d(
+    c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None, stride: list[int], padding: list[int], extra: list[int],
+    dilation: list[int], groups: int,
+) -> Tensor:  # fmt: skip
+    """One 2-D transposed convolution per depth tap; each tap's planes are spread by the stride, shifted and added."""
+    n, channels, depth, height, width = x.shape
+    planes = c.reshape(c.permute(x, [0, 2, 1, 3, 4]), [n * depth, channels, height, width])
+    out_channels, taps = weight.shape[1] * groups, weight.shape[2]
+    sizes = [
+        (size - 1) * s - 2 * p + d * (k - 1) + e + 1
+        for size, s, p, d, k, e in zip(x.shape[2:], stride, padding, dilation, weight.shape[2:], extra, strict=True)
+    ]
+    area = sizes[1] * sizes[2]
+    attributes = {
+        "stride": stride[1:], "padding": padding[1:], "output_padding": extra[1:], "dilation": dilation[1:], "groups": groups, **_dims(2)
+    }  # fmt: skip
+    total: Tensor | None = None
+    for tap in range(taps):
+        kernel = c.reshape(c.slice(weight, 2, tap, tap + 1), [*weight.shape[:2], *weight.shape[3:]])
+        shape = [n * depth, out_channels, *sizes[1:]]
+        made = c.emit("conv_transpose2d", [planes, kernel, None], attributes, shape=shape, dtype=x.dtype)
+        made = c.reshape(made, [n, depth, 1, out_channels * area])
+        full = (depth - 1) * stride[0] + dilation[0] * (taps - 1) + 1 + extra[0]
+        made = _padded(c, made, 2, 0, stride[0] - 1)
+        made = c.slice(c.reshape(made, [n, depth * stride[0], out_channels * area]), 1, 0, (depth - 1) * stride[0] + 1)
+        made = _padded(c, made, 1, tap * dilation[0], full - made.shape[1] - tap * dilation[0])
+        total = made if total is None else c.binary("add", total, made)
+    assert total is not None
+    total = c.slice(total, 1, padding[0], padding[0] + sizes[0])
+    out = c.permute(c.reshape(total, [n, sizes[0], out_channels, *sizes[1:]]), [0, 2, 1, 3, 4])
+    if bias is not None:
+        out = c.binary("add", out, c.reshape(bias, [1, out_channels, 1, 1, 1]))
+    return c.reshape(out, c.out_shape)
+
+
+def _padded(c: Emitter, x: Tensor, dim: int, before: int, after: int) -> Tensor:
+    """Zeros before and after along `dim`."""
+    if before == after == 0:
+        return x
+    shape = [size + before + after if i == dim else size for i, size in enumerate(x.shape)]
+    flat = [part for i in range(x.rank) for part in ((before, after) if i == dim else (0, 0))]
+    return c.emit("pad", [x], {"padding": flat, "value": 0.0}, shape=shape, dtype=x.dtype)
 
 
 # --- pooling ----------------------------------------------------------------------------------------------------------------
@@ -168,10 +221,7 @@ def pool2d(
     batched = _batched(c, x, 2)
     kernel, padding, dilation = spread(kernel, 2), spread(padding, 2), spread(dilation, 2)
     stride = spread(stride, 2) if stride not in ([], (), None) else kernel
-    sizes = [
-        _pool_size(size, k, s, p, d, ceil_mode)
-        for size, k, s, p, d in zip(batched.shape[2:], kernel, stride, padding, dilation, strict=True)
-    ]
+    sizes = [_pool_size(size, k, s, p, d, ceil_mode) for size, k, s, p, d in zip(batched.shape[2:], kernel, stride, padding, dilation, strict=True)]
     channels_last = _nhwc(c, batched)
     attributes = {
         "kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode, **extra
@@ -182,9 +232,7 @@ def pool2d(
 
 
 @rule("aten.max_pool2d.default")
-def max_pool2d(
-    c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False
-) -> Tensor:
+def max_pool2d(c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False) -> Tensor:
     return pool2d(c, "max_pool2d", x, kernel, stride, padding, dilation, ceil_mode, {})
 
 
@@ -213,9 +261,7 @@ def avg_pool2d(
 
 
 @rule("aten.max_pool1d.default")
-def max_pool1d(
-    c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False
-) -> Tensor:
+def max_pool1d(c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False) -> Tensor:
     return _pool1d(c, "max_pool2d", x, kernel, stride, padding, dilation, ceil_mode, {})
 
 
@@ -375,10 +421,7 @@ def _resize(c: Emitter, x: Tensor, mode: str, align_corners: bool | None, scales
     whole = all(want % size == 0 for want, size in zip(wanted, sizes, strict=True))
     given: list[float | None] = list(scales or [])
     unknown: list[float | None] = [None] * rank
-    plain = all(
-        scale is None or scale == want / size
-        for scale, want, size in zip(given or unknown, wanted, sizes, strict=True)
-    )
+    plain = all(scale is None or scale == want / size for scale, want, size in zip(given or unknown, wanted, sizes, strict=True))
     if rank == 2 and whole and plain and (mode == "nearest" or (mode == "linear" and not align_corners)):
         factors = [want // size for want, size in zip(wanted, sizes, strict=True)]
         if factors == [1, 1]:
@@ -387,10 +430,7 @@ def _resize(c: Emitter, x: Tensor, mode: str, align_corners: bool | None, scales
         attributes = {"scale_factor": factors, "mode": "nearest" if mode == "nearest" else "bilinear"}
         return _nchw(c, c.emit("upsample2d", [_nhwc(c, x)], attributes, shape=shape, dtype=x.dtype))
     with torch.no_grad():
-        matrices = [
-            resize_matrix(size, want, scale, mode, align_corners)
-            for size, want, scale in zip(sizes, wanted, given or unknown, strict=True)
-        ]
+        matrices = [resize_matrix(size, want, scale, mode, align_corners) for size, want, scale in zip(sizes, wanted, given or unknown, strict=True)]
     return _separable(c, x, matrices)
 
 
@@ -415,9 +455,7 @@ _upsample(("upsample_bicubic2d",), "cubic", True)
 
 
 @recipe("aten.grid_sampler.default", "aten.grid_sampler_2d.default")
-def grid_sampler(
-    x: torch.Tensor, grid: torch.Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> torch.Tensor:
+def grid_sampler(x: torch.Tensor, grid: torch.Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> torch.Tensor:
     """Gathers the four neighbours (bilinear) or the nearest one; zeros or border padding."""
     if interpolation_mode > 1 or padding_mode > 1:
         raise NotImplementedError("bicubic grid_sample or reflection padding")
