@@ -67,10 +67,7 @@ def flatten(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
     order = {key: len(args) + i for i, key in enumerate(kwargs)}
     leaves: list[Leaf] = []
     places: list[int] = []
-    kinds = [
-        _kind(label, value, index, len(values))
-        for index, (label, value) in enumerate(zip(labels, values, strict=True))
-    ]
+    kinds = [_kind(label, value, index, len(values)) for index, (label, value) in enumerate(zip(labels, values, strict=True))]
     taken: set[str] = set()
     for place, (path, leaf) in enumerate(found):
         if not is_array(leaf):
@@ -95,9 +92,7 @@ def flatten(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
     return Flat(tuple(leaves), rebuild)
 
 
-def _parameter_names(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> list[str]:
+def _parameter_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

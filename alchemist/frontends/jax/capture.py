@@ -27,9 +27,7 @@ from alchemist.ir.text import parse
 Array = np.ndarray[Any, Any]
 
 
-def capture(
-    model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
-) -> FrontendResult:
+def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> FrontendResult:
     """Captures a function of JAX arrays, or a flax nnx module called with `args`.
 
     args: every argument of the function (`graphdef, state, x`; `variables, x`). Arrays are traced; other leaves are static.
@@ -88,9 +86,7 @@ def _as_function(model: Any, args: tuple[Any, ...]) -> tuple[Callable[..., Any],
 
             return forward, (state, *args)
     if not callable(model):
-        raise FrontendError(
-            f"{type(model).__name__} is not callable", expected="a function or a flax nnx module"
-        )
+        raise FrontendError(f"{type(model).__name__} is not callable", expected="a function or a flax nnx module")
     return model, args
 
 
@@ -177,10 +173,7 @@ def _library_roots() -> tuple[str, ...]:
             roots.append(str(Path(str(module.__file__)).parent))
     roots += [str(Path(__file__).parents[2])]
     stdlib = sysconfig.get_path("stdlib")
-    roots += [
-        os.path.join(stdlib, name)
-        for name in ("contextlib.py", "functools.py", "threading.py", "asyncio", "importlib")
-    ]
+    roots += [os.path.join(stdlib, name) for name in ("contextlib.py", "functools.py", "threading.py", "asyncio", "importlib")]
     return tuple(roots)
 
 
@@ -208,11 +201,7 @@ def _outputs(shapes: Any) -> tuple[list[str], list[Output]]:
     outputs: list[Output] = []
     for path, leaf in found:
         steps = [key_text(key) for key in path]
-        name = (
-            ".".join(steps)
-            if steps and not all(step.isdigit() for step in steps)
-            else "_".join(["output", *steps])
-        )
+        name = ".".join(steps) if steps and not all(step.isdigit() for step in steps) else "_".join(["output", *steps])
         names.append(name)
         outputs.append(Output(name, tuple(leaf.shape), str(leaf.dtype)))
     return names, outputs
@@ -235,9 +224,7 @@ def _is_key(array: Any) -> bool:
 
 def _value(array: Any, dtype: str) -> Array:
     given = np.asarray(jax.random.key_data(array) if _is_key(array) else array)
-    return np.ascontiguousarray(given if str(given.dtype) == dtype else given.astype(dtype)).reshape(
-        given.shape
-    )
+    return np.ascontiguousarray(given if str(given.dtype) == dtype else given.astype(dtype)).reshape(given.shape)
 
 
 def _plain(leaf: Any) -> Array:

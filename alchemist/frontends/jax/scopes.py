@@ -58,9 +58,7 @@ def _nnx_scopes(seen: dict[str, type]) -> Iterator[None]:
             nonlocal depth
             if depth == 0:
                 paths.clear()
-                paths.update(
-                    (id(module), ".".join(map(str, path))) for path, module in nnx.iter_modules(self)
-                )
+                paths.update((id(module), ".".join(map(str, path))) for path, module in nnx.iter_modules(self))
             depth += 1
             try:
                 path = paths.get(id(self))

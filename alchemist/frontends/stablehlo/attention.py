@@ -79,10 +79,7 @@ def scores_of(x: SSAValue) -> Scores | None:
         mask, inner, fill = where.operands[0], where.operands[1], found
     else:
         for scored, bias in pairs(x, "ttir.add"):
-            if (
-                op_of(trace(scored).root, "ttir.multiply", "ttir.div", "ttir.matmul") is not None
-                and number(bias) is None
-            ):
+            if op_of(trace(scored).root, "ttir.multiply", "ttir.div", "ttir.matmul") is not None and number(bias) is None:
                 mask, inner, additive = bias, scored, True
                 break
     scale = 1.0
@@ -184,9 +181,7 @@ def _build(
     return r.permute(made, swap) if turned else made
 
 
-def _mask(
-    r: Replace, scores: Scores, x: SSAValue, dims: tuple[int, int, int, int]
-) -> tuple[SSAValue | None, bool]:
+def _mask(r: Replace, scores: Scores, x: SSAValue, dims: tuple[int, int, int, int]) -> tuple[SSAValue | None, bool]:
     """(additive mask [B|1, H|1, Q, K] or None, whether it is the causal one)."""
     if scores.mask is None:
         return None, False

@@ -101,9 +101,7 @@ class Converter:
 
     # --- walking ---
 
-    def block(
-        self, block: Block, arguments: Sequence[Val], env: dict[SSAValue, Val] | None = None
-    ) -> list[Val]:
+    def block(self, block: Block, arguments: Sequence[Val], env: dict[SSAValue, Val] | None = None) -> list[Val]:
         """Converts the ops of a block; returns what its terminator returns. env: outer values for nested regions."""
         outer = self._env
         self._env = dict(env or {})
@@ -173,9 +171,7 @@ class Converter:
         (result,) = self.region(op, index, arguments)
         value = result.scalar()
         if value is None:
-            raise Unsupported(
-                "control flow depends on data", hint="use jnp.where, or a fixed number of steps"
-            )
+            raise Unsupported("control flow depends on data", hint="use jnp.where, or a fixed number of steps")
         return bool(value)
 
     def check_budget(self) -> None:
@@ -214,9 +210,7 @@ def convert(
     if main is None:
         raise FrontendError(f"the module has no function @{entry}")
     args = main.body.blocks[0].args
-    typed = [
-        (given.name, tensor(*type_of(arg)), given.kind, None) for given, arg in zip(inputs, args, strict=True)
-    ]
+    typed = [(given.name, tensor(*type_of(arg)), given.kind, None) for given, arg in zip(inputs, args, strict=True)]
     builder = Builder.module("forward", typed)
     emitter = Emitter(builder)
     converter = Converter(module, emitter, sources)

@@ -38,21 +38,15 @@ class Replace:
     def reshape(self, value: SSAValue, dims: Sequence[int]) -> SSAValue:
         if shape(value) == tuple(dims):
             return value
-        made: SSAValue = self._b.op(
-            "ttir.reshape", [value], {"shape": tuple(dims)}, [tensor(tuple(dims), access.element_type(value))]
-        )
+        made: SSAValue = self._b.op("ttir.reshape", [value], {"shape": tuple(dims)}, [tensor(tuple(dims), access.element_type(value))])
         return made
 
     def permute(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
         dims = tuple(shape(value)[axis] for axis in order)
-        made: SSAValue = self._b.op(
-            "ttir.permute", [value], {"permutation": tuple(order)}, [tensor(dims, access.element_type(value))]
-        )
+        made: SSAValue = self._b.op("ttir.permute", [value], {"permutation": tuple(order)}, [tensor(dims, access.element_type(value))])
         return made
 
-    def op(
-        self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any], dims: Sequence[int], of: str
-    ) -> SSAValue:
+    def op(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any], dims: Sequence[int], of: str) -> SSAValue:
         made: SSAValue = self._b.op(name, operands, attributes, [tensor(tuple(dims), of)])
         return made
 

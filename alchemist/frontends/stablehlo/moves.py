@@ -57,9 +57,7 @@ def shorten(value: SSAValue, r: Replace) -> SSAValue | None:
         return r.reshape(path.root, target)
     spare = iter([i for i, n in enumerate(given) if n == 1])
     if len(given) == len(target):
-        return r.permute(
-            path.root, [d if n != 1 else next(spare) for d, n in zip(path.dims, target, strict=True)]
-        )
+        return r.permute(path.root, [d if n != 1 else next(spare) for d, n in zip(path.dims, target, strict=True)])
     if path.length < 3:
         return None
     # unit dimensions of the root keep their place where the order around them allows it

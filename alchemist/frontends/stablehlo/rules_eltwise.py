@@ -177,9 +177,7 @@ def _rescale(c: Converter, val: Val, factor: Any) -> Val | None:
         dims = access.attr(op, "dim_arg") or tuple(range(len(given)))
         if math.isclose(factor * math.prod(given[d] for d in dims), 1.0, rel_tol=1e-5):
             attributes = {"dim_arg": dims, "keep_dim": access.attr(op, "keep_dim")}
-            return Val(
-                val.shape, val.of, c.e.emit("ttir.mean", [op.operands[0]], attributes, val.compact, val.of)
-            )
+            return Val(val.shape, val.of, c.e.emit("ttir.mean", [op.operands[0]], attributes, val.compact, val.of))
     if op.name == "ttir.multiply":
         constant = number(op.operands[1])
         if constant is not None and math.isclose(constant * factor, 1.0, rel_tol=1e-5):
@@ -246,9 +244,7 @@ def clamp(c: Converter, op: Operation, vals: list[Val]) -> Val:
     shape, of = type_of(op.results[0])
     lo, hi = low.scalar(), high.scalar()
     if x.const is None and lo is not None and hi is not None:
-        return Val(
-            shape, of, c.e.emit("ttir.clamp_scalar", [c.e.small(x)], {"min": lo, "max": hi}, x.compact, of)
-        )
+        return Val(shape, of, c.e.emit("ttir.clamp_scalar", [c.e.small(x)], {"min": lo, "max": hi}, x.compact, of))
     low, high = (v if len(v.shape) == len(shape) else c.e.reshape(v, (1,) * len(shape)) for v in (low, high))
     low, high = (Val(shape, v.of, v.ssa, v.const) for v in (low, high))
     folded = fold(lambda a, b, d: np.minimum(np.maximum(b, a), d), [low, x, high], shape, of)
@@ -383,9 +379,7 @@ def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
 
 @rule("stablehlo.rng_bit_generator", "stablehlo.rng")
 def random(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    raise Unsupported(
-        "random numbers", hint="draw them outside and pass them as input; use deterministic=True for dropout"
-    )
+    raise Unsupported("random numbers", hint="draw them outside and pass them as input; use deterministic=True for dropout")
 
 
 def array_of(val: Val, what: str) -> Array:

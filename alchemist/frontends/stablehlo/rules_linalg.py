@@ -39,20 +39,12 @@ def dot_general(c: Converter, op: Operation, vals: list[Val]) -> Val:
     n = [rhs.shape[i] for i in rhs_free]
     k = math.prod(lhs.shape[i] for i in lhs_k)
     # right side: [batch, K, N], or [batch, N, K] with transpose_b when that is how it lies
-    flip_b = (
-        bool(rhs_free)
-        and max(rhs_k, default=-1) > min(rhs_free)
-        and (*rhs_batch, *rhs_free, *rhs_k) == tuple(range(len(rhs.shape)))
-    )
+    flip_b = bool(rhs_free) and max(rhs_k, default=-1) > min(rhs_free) and (*rhs_batch, *rhs_free, *rhs_k) == tuple(range(len(rhs.shape)))
     tail = (*rhs_free, *rhs_k) if flip_b else (*rhs_k, *rhs_free)
     b = c.e.permute(rhs, [*rhs_batch, *tail])
     b = c.e.reshape(b, (*batch, math.prod(n), k) if flip_b else (*batch, k, math.prod(n)))
     # left side: [batch, M, K]; without batch the free dimensions may stay as they are
-    flip_a = (
-        bool(lhs_free)
-        and (*lhs_batch, *lhs_k, *lhs_free) == tuple(range(len(lhs.shape)))
-        and len(lhs_free) == 1
-    )
+    flip_a = bool(lhs_free) and (*lhs_batch, *lhs_k, *lhs_free) == tuple(range(len(lhs.shape))) and len(lhs_free) == 1
     a = lhs if flip_a else c.e.permute(lhs, [*lhs_batch, *lhs_free, *lhs_k])
     keep = not batch and len(m) >= 1 and not flip_a
     rows = m if keep else [math.prod(m)]
@@ -63,9 +55,7 @@ def dot_general(c: Converter, op: Operation, vals: list[Val]) -> Val:
     return c.e.typecast(c.e.reshape(made, shape), of)
 
 
-def _fold_dot(
-    c: Converter, lhs: Val, rhs: Val, dims: tuple[Sequence[int], ...], shape: tuple[int, ...], of: str
-) -> Val:
+def _fold_dot(c: Converter, lhs: Val, rhs: Val, dims: tuple[Sequence[int], ...], shape: tuple[int, ...], of: str) -> Val:
     lhs_batch, rhs_batch, lhs_k, rhs_k = dims
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     left = [""] * len(lhs.shape)
@@ -77,10 +67,7 @@ def _fold_dot(
     out = [left[i] for i in lhs_batch]
     out += [name for i, name in enumerate(left) if i not in lhs_batch and i not in lhs_k]
     out += [name for i, name in enumerate(right) if i not in rhs_batch and i not in rhs_k]
-    wide = [
-        array_of(v, "").astype(np.float32 if v.of.startswith("bf") else array_of(v, "").dtype)
-        for v in (lhs, rhs)
-    ]
+    wide = [array_of(v, "").astype(np.float32 if v.of.startswith("bf") else array_of(v, "").dtype) for v in (lhs, rhs)]
     return c.e.const(np.einsum(f"{''.join(left)},{''.join(right)}->{''.join(out)}", *wide), shape, of)
 
 
@@ -160,9 +147,7 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
     return c.e.reshape(made, shape[:-1]) if lifted else made
 
 
-def _crop(
-    c: Converter, x: Val, lhs: list[str], spatial: Sequence[str], before: list[int], after: list[int]
-) -> tuple[Val, list[int], list[int]]:
+def _crop(c: Converter, x: Val, lhs: list[str], spatial: Sequence[str], before: list[int], after: list[int]) -> tuple[Val, list[int], list[int]]:
     begins, ends = [0] * len(x.shape), list(x.shape)
     for i, name in enumerate(spatial):
         axis = lhs.index(name)

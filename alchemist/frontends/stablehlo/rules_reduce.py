@@ -33,14 +33,9 @@ def _is_neutral(kind: str, init: Val) -> bool:
     if value is None:
         return False
     if kind in ("max", "min") and init.of.lstrip("su").startswith("i"):
-        info = (
-            np.iinfo(init.const.dtype) if init.const is not None and init.const.dtype.kind in "iu" else None
-        )
+        info = np.iinfo(init.const.dtype) if init.const is not None and init.const.dtype.kind in "iu" else None
         return info is not None and value == (info.min if kind == "max" else info.max)
-    return bool(
-        value
-        == {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf, "reduce_or": 0, "reduce_and": 1}[kind]
-    )
+    return bool(value == {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf, "reduce_or": 0, "reduce_and": 1}[kind])
 
 
 @rule("stablehlo.reduce")
@@ -169,11 +164,7 @@ def _pool(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, sha
     window, strides, dilation, padding = how
     if len(axes) == 1:  # a neighbour of size-1 window makes the second spatial dimension
         only = axes[0]
-        near = [
-            i
-            for i in (only + 1, only - 1)
-            if 0 < i < len(x.shape) - (x.shape[-1] != 1 and only != len(x.shape) - 1)
-        ]
+        near = [i for i in (only + 1, only - 1) if 0 < i < len(x.shape) - (x.shape[-1] != 1 and only != len(x.shape) - 1)]
         extra = next((i for i in near if i not in axes), None)
         if extra is None:
             widened = Val((*x.shape, 1), x.of, c.e.reshape_ssa(c.e.full(x), (*x.shape, 1)))
@@ -210,9 +201,7 @@ def _pool(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, sha
         made = mean
     elif name == "min":
         turned = c.e.emit("ttir.neg", [value], None, flat.shape, x.of)
-        made = elementwise(
-            c, "neg", [c.e.make("ttir.max_pool2d", [turned], attributes, out, x.of)], out, x.of
-        )
+        made = elementwise(c, "neg", [c.e.make("ttir.max_pool2d", [turned], attributes, out, x.of)], out, x.of)
     else:
         made = c.e.make("ttir.max_pool2d", [value], attributes, out, x.of)
     unfolded = c.e.reshape(made, tuple(shape[i] for i in order))
@@ -232,9 +221,7 @@ def top_k(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     from alchemist.ir.attributes import tensor
 
     attributes = {"k": prop(op, "k"), "dim": -1, "largest": True, "sorted": True}
-    values, indices = c.e.b.op(
-        "ttir.topk", [c.e.full(vals[0])], attributes, [tensor(shape, of), tensor(shape, index_of)]
-    )
+    values, indices = c.e.b.op("ttir.topk", [c.e.full(vals[0])], attributes, [tensor(shape, of), tensor(shape, index_of)])
     return [Val(shape, of, values), Val(shape, index_of, indices)]
 
 
@@ -245,11 +232,7 @@ def sort(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
 
     axis = prop(op, "dimension", -1)
     first = next((inner for inner in op.regions[0].blocks[0].ops if inner.name == "stablehlo.compare"), None)
-    directions = [
-        str(prop(i, "comparison_direction"))
-        for i in op.regions[0].blocks[0].ops
-        if i.name == "stablehlo.compare"
-    ]
+    directions = [str(prop(i, "comparison_direction")) for i in op.regions[0].blocks[0].ops if i.name == "stablehlo.compare"]
     if first is None:
         raise Unsupported("a sort with an own order")
     descending = "GT" in directions[-1] or "GE" in directions[-1]
@@ -262,9 +245,7 @@ def sort(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
             raise Unsupported("a sort that carries other values", hint="use argsort and take")
     index_of = vals[1].of if len(vals) == 2 else "i32"
     attributes = {"dim": axis, "descending": descending, "stable": bool(prop(op, "is_stable", False))}
-    values, indices = c.e.b.op(
-        "ttir.sort", [c.e.full(vals[0])], attributes, [tensor(shape, of), tensor(shape, index_of)]
-    )
+    values, indices = c.e.b.op("ttir.sort", [c.e.full(vals[0])], attributes, [tensor(shape, of), tensor(shape, index_of)])
     return [Val(shape, of, values), Val(shape, index_of, indices)][: len(vals)]
 
 

@@ -12,9 +12,7 @@ from xdsl.ir import Attribute
 from alchemist.ir.location import Frame, Scope, SourceInfo, decode
 
 _MARK = re.compile(r"@([^/\[\]()]+)\[([^\]/]*)\]")
-_LIBRARY = re.compile(
-    r"(^|/)(jax|jaxlib|flax|equinox|optax|einops|alchemist)/|^<frozen|/lib/python3\.\d+/(?!site-packages)"
-)
+_LIBRARY = re.compile(r"(^|/)(jax|jaxlib|flax|equinox|optax|einops|alchemist)/|^<frozen|/lib/python3\.\d+/(?!site-packages)")
 ENTRY = "alchemist_traced_entry"
 """Name of the function that the JAX front end traces; frames outside it are not the model's."""
 

@@ -34,9 +34,7 @@ class Val:
 
     __slots__ = ("const", "of", "shape", "ssa")
 
-    def __init__(
-        self, shape: Shape, of: str, ssa: SSAValue | None = None, const: Array | None = None
-    ) -> None:
+    def __init__(self, shape: Shape, of: str, ssa: SSAValue | None = None, const: Array | None = None) -> None:
         self.shape = shape
         self.of = of
         self.ssa = ssa
@@ -113,29 +111,17 @@ class Emitter:
         if val.const is not None:
             return self._constant(np.broadcast_to(val.const, val.shape), val.of)
         factors = [s // c if c else 1 for s, c in zip(val.shape, val.compact, strict=True)]
-        return self.emit(
-            "ttir.broadcast", [self.small(val)], {"broadcast_dimensions": factors}, val.shape, val.of
-        )
+        return self.emit("ttir.broadcast", [self.small(val)], {"broadcast_dimensions": factors}, val.shape, val.of)
 
     def _constant(self, array: Array, of: str) -> SSAValue:
         flat = array[(slice(0, 1),) * array.ndim] if array.size else array
-        splat = array.size == 1 or (
-            array.size > 0 and (not any(array.strides) or bool((array == flat).all()))
-        )
+        splat = array.size == 1 or (array.size > 0 and (not any(array.strides) or bool((array == flat).all())))
         if splat:
             value = flat.reshape(-1)[0].item()
-            if isinstance(value, float) or (
-                isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31
-            ):
-                return self.emit(
-                    "ttir.full", [], {"shape": array.shape, "fill_value": value}, array.shape, of
-                )
-            return self.emit(
-                "ttir.constant", [], {"value": access.splat(value, array.shape, of)}, array.shape, of
-            )
-        return self.emit(
-            "ttir.constant", [], {"value": access.elements(np.ascontiguousarray(array), of)}, array.shape, of
-        )
+            if isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31):
+                return self.emit("ttir.full", [], {"shape": array.shape, "fill_value": value}, array.shape, of)
+            return self.emit("ttir.constant", [], {"value": access.splat(value, array.shape, of)}, array.shape, of)
+        return self.emit("ttir.constant", [], {"value": access.elements(np.ascontiguousarray(array), of)}, array.shape, of)
 
     # --- emitting ---
 
@@ -187,11 +173,7 @@ class Emitter:
         """Logical reshape; broadcast dimensions stay virtual where their group of dimensions allows."""
         compact = regroup(val.shape, val.compact, shape)
         if compact is None:
-            val = (
-                Val(val.shape, val.of, self.full(val))
-                if val.const is None
-                else self.const(np.broadcast_to(val.const, val.shape), val.shape, val.of)
-            )
+            val = Val(val.shape, val.of, self.full(val)) if val.const is None else self.const(np.broadcast_to(val.const, val.shape), val.shape, val.of)
             compact = shape
         if val.const is not None:
             return Val(shape, val.of, const=val.const.reshape(compact))
@@ -208,9 +190,7 @@ class Emitter:
         moved = [axis for axis in order if val.compact[axis] != 1]
         if moved == sorted(moved):
             return Val(shape, val.of, self.reshape_ssa(small, compact))
-        return Val(
-            shape, val.of, self.emit("ttir.permute", [small], {"permutation": list(order)}, compact, val.of)
-        )
+        return Val(shape, val.of, self.emit("ttir.permute", [small], {"permutation": list(order)}, compact, val.of))
 
     def broadcast(self, val: Val, dims: Sequence[int], shape: Shape) -> Val:
         """stablehlo.broadcast_in_dim: operand dimension i is result dimension dims[i]."""

@@ -1,0 +1,495 @@
+"""Look-ups and updates at computed places: dynamic slices, gather, scatter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
+from alchemist.frontends.stablehlo.rules_eltwise import array_of, elementwise, fold
+from alchemist.frontends.stablehlo.rules_shape import concat, numbers, slice_val
+from alchemist.frontends.stablehlo.values import Shape, Unsupported, Val, shrink
+from alchemist.ir import access
+
+ONE_HOT_LIMIT = 1 << 22
+"""Largest comparison matrix, in elements, of a sum that is written as a product with it."""
+_COMBINE = {
+    "stablehlo.add": ("sum", "add", 0.0),
+    "stablehlo.multiply": ("prod", "multiply", 1.0),
+    "stablehlo.maximum": ("max", "maximum", None),
+    "stablehlo.minimum": ("min", "minimum", None),
+}
+"""Body of a scatter: TTIR's scatter_reduce_type, the element-wise op."""
+
+
+def calculate(c: Converter, name: str, function: Any, vals: Sequence[Val], shape: Shape, of: str) -> Val:
+    """An elementwise op, computed now where everything is constant."""
+    return fold(function, vals, shape, of) or elementwise(c, name, vals, shape, of)
+
+
+# --- look-ups -----------------------------------------------------------------------------------------------------------
+
+
+def unwrap_index(value: SSAValue) -> SSAValue:
+    """`where(i < 0, i + n, i)` -> i: indices are unsigned on the device, so negative ones cannot come in."""
+    op = value.op if isinstance(value, OpResult) else None
+    if op is not None and op.name == "ttir.reshape":
+        source: SSAValue = op.operands[0]
+        inner = unwrap_index(source)
+        return value if inner is source else inner
+    if op is None or op.name != "ttir.where":
+        return value
+    mask, wrapped = (v.op if isinstance(v, OpResult) else None for v in (op.operands[0], op.operands[1]))
+    third: SSAValue = op.operands[2]
+    if mask is not None and mask.name == "ttir.lt" and mask.operands[0] is third:
+        if wrapped is not None and wrapped.name == "ttir.add" and third in wrapped.operands:
+            return third
+    return value
+
+
+def take(c: Converter, x: Val, axis: int, index: Val) -> Val:
+    """Rows of `x` along `axis`: result shape is x.shape[:axis] + index.shape + x.shape[axis + 1:]."""
+    shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
+    if index.const is not None:
+        ids = np.clip(array_of(index, "").astype(np.int64), 0, x.shape[axis] - 1)
+        if x.const is not None:
+            return c.e.const(shrink(np.take(array_of(x, ""), ids, axis)), shape, x.of)
+        static = _as_slice(ids.reshape(-1))
+        if static is not None:
+            begins, ends, steps = [0] * len(x.shape), list(x.shape), [1] * len(x.shape)
+            begins[axis], ends[axis], steps[axis] = static
+            return c.e.reshape(slice_val(c, x, begins, ends, steps), shape)
+    order = [axis, *(i for i in range(len(x.shape)) if i != axis)]
+    rest = tuple(x.shape[i] for i in order[1:])
+    if not x.of.startswith(("f", "bf")) or math.prod(rest) == 1:
+        return _take_exactly(c, x, axis, index, shape)
+    table = c.e.full(c.e.reshape(c.e.permute(x, order), (x.shape[axis], math.prod(rest))))
+    ids_ssa = unwrap_index(c.e.full(index))
+    if access.shape(ids_ssa) != index.shape:
+        ids_ssa = c.e.reshape_ssa(ids_ssa, index.shape)
+    flat = c.e.reshape_ssa(ids_ssa, (1, math.prod(index.shape))) if len(index.shape) != 2 else ids_ssa
+    flat_shape = access.shape(flat)
+    rows = c.e.make("ttir.embedding", [flat, table], None, (*flat_shape, math.prod(rest)), x.of)
+    back = c.e.reshape(rows, (*index.shape, *rest))
+    count = len(index.shape)
+    permutation = [*range(count, count + axis), *range(count), *range(count + axis, count + len(rest))]
+    return c.e.permute(back, permutation)
+
+
+def _take_exactly(c: Converter, x: Val, axis: int, index: Val, shape: Shape) -> Val:
+    """A look-up that keeps integers as they are: TT-NN's embedding reads bfloat16 tables only."""
+    count, size = math.prod(index.shape), x.shape[axis]
+    before, behind = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
+    ids = unwrap_index(c.e.full(index))
+    flat = (before, size) if behind == 1 else (before, size, behind)
+    out = (before, count) if behind == 1 else (before, count, behind)
+    line = Val((1, count), index.of, c.e.reshape_ssa(ids, (1, count) if behind == 1 else (1, count, 1)))
+    where = c.e.full(Val(out, index.of, line.ssa))
+    found = c.e.make("ttir.gather", [c.e.full(c.e.reshape(x, flat)), where], {"dim": 1}, out, x.of)
+    return c.e.reshape(found, shape)
+
+
+def _as_slice(ids: np.ndarray[Any, Any]) -> tuple[int, int, int] | None:
+    """(begin, end, step) of evenly increasing indices."""
+    if ids.size == 0:
+        return None
+    if ids.size == 1:
+        return int(ids[0]), int(ids[0]) + 1, 1
+    step = int(ids[1] - ids[0])
+    if step <= 0 or not (np.diff(ids) == step).all():
+        return None
+    return int(ids[0]), int(ids[-1]) + 1, step
+
+
+@rule("stablehlo.dynamic_slice")
+def dynamic_slice(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    x, starts = vals[0], vals[1:]
+    for axis, (start, size) in enumerate(zip(starts, prop(op, "slice_sizes"), strict=True)):
+        if size == x.shape[axis]:
+            continue  # the start is clamped to 0
+        value = start.scalar()
+        if value is not None:
+            begins, ends = [0] * len(x.shape), list(x.shape)
+            begins[axis] = min(max(int(value), 0), x.shape[axis] - size)
+            ends[axis] = begins[axis] + size
+            x = slice_val(c, x, begins, ends)
+        else:
+            index = (
+                elementwise(
+                    c,
+                    "add",
+                    [c.e.reshape(start, (1,)), c.e.const(np.arange(size), (size,), start.of)],
+                    (size,),
+                    start.of,
+                )
+                if size > 1
+                else c.e.reshape(start, (1,))
+            )
+            x = take(c, x, axis, index)
+    return x
+
+
+@rule("stablehlo.dynamic_update_slice")
+def dynamic_update_slice(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    return update_slice(c, vals[0], vals[1], vals[2:])
+
+
+def update_slice(c: Converter, x: Val, update: Val, starts: Sequence[Val]) -> Val:
+    """`x` with the window at `starts` replaced."""
+    if x.shape == update.shape:
+        return update
+    known = [start.scalar() for start in starts]
+    axes = [i for i, (a, b) in enumerate(zip(x.shape, update.shape, strict=True)) if a != b]
+    if all(known[axis] is not None for axis in axes):
+        begin = {axis: min(max(int(known[axis]), 0), x.shape[axis] - update.shape[axis]) for axis in axes}
+        if x.const is not None and update.const is not None:
+            array = array_of(x, "").copy()
+            array[tuple(slice(begin.get(i, 0), begin.get(i, 0) + n) for i, n in enumerate(update.shape))] = array_of(update, "")
+            return c.e.const(shrink(array), x.shape, x.of)
+        return _patch(c, x, update, begin, axes)
+    if len(axes) == 1 and update.shape[axes[0]] == 1:
+        axis = axes[0]
+        size = x.shape[axis]
+        positions = c.e.const(
+            np.arange(size).reshape([size if i == axis else 1 for i in range(len(x.shape))]),
+            x.shape,
+            starts[axis].of,
+        )
+        start = c.e.reshape(starts[axis], (1,) * len(x.shape))
+        mask = elementwise(c, "eq", [positions, start], x.shape, "i1")
+        spread = Val(x.shape, x.of, update.ssa, update.const)
+        return elementwise(c, "where", [mask, spread, x], x.shape, x.of)
+    begins = {axis: c.e.reshape(starts[axis], ()) for axis in axes}
+    return _scatter_at(c, x, update, Places(c, x.shape, update.shape, begins, {}, ()), "")
+
+
+def _patch(c: Converter, x: Val, update: Val, begin: dict[int, int], axes: Sequence[int]) -> Val:
+    """Concatenates what is before, the new window, and what is behind, axis by axis."""
+    axis, *others = axes
+    start, size = begin[axis], update.shape[axis]
+
+    def part(low: int, high: int) -> Val:
+        begins, ends = [0] * len(x.shape), list(x.shape)
+        begins[axis], ends[axis] = low, high
+        return slice_val(c, x, begins, ends)
+
+    middle = _patch(c, part(start, start + size), update, begin, others) if others else update
+    parts = [part(0, start)] if start else []
+    parts.append(middle)
+    if start + size < x.shape[axis]:
+        parts.append(part(start + size, x.shape[axis]))
+    return concat(c, parts, axis)
+
+
+class Places:
+    """Where windows lie in an operand, as rows of it flattened to [places, rest].
+
+    sizes: of a window, per axis of the operand. starts: axis -> first place, of the batch shape. batching: axis -> batch
+    dimension that runs along it.
+
+    axes: operand axes that the index covers; rest: those that a window covers whole. windows: the index axes of size > 1.
+    linear: indices of shape (*batch, *sizes of windows).
+    """
+
+    def __init__(self, c: Converter, dims: Shape, sizes: Shape, starts: Mapping[int, Val], batching: Mapping[int, int], batch: Shape) -> None:
+        self.axes = [i for i, (n, size) in enumerate(zip(dims, sizes, strict=True)) if i in batching or size != n]
+        self.axes = self.axes or [i for i in starts][:1] or [0]
+        self.rest = [i for i in range(len(dims)) if i not in self.axes]
+        self.windows = [i for i in self.axes if sizes[i] > 1]
+        self.dims, self.batch = dims, batch
+        shape = (*batch, *(sizes[i] for i in self.windows))
+        of = next((val.of for val in starts.values()), "i32")
+        linear = c.e.scalar(0, shape, of)
+        stride = 1
+        for axis in reversed(self.axes):
+            parts = []
+            start = starts.get(axis)
+            if start is not None:
+                parts.append(_spread_over(c, start, shape))
+            if axis in batching:
+                parts.append(_line(c, dims[axis], batching[axis], shape, of))
+            if axis in self.windows:
+                parts.append(_line(c, sizes[axis], len(batch) + self.windows.index(axis), shape, of))
+            for part in parts:
+                if stride > 1:
+                    part = calculate(c, "multiply", np.multiply, [part, c.e.scalar(stride, shape, of)], shape, of)
+                zero = linear.scalar() == 0
+                linear = part if zero else calculate(c, "add", np.add, [linear, part], shape, of)
+            stride *= dims[axis]
+        self.linear = linear
+        self.count = stride
+
+    def rows(self, c: Converter, x: Val) -> Val:
+        """The operand as [places, *rest]."""
+        moved = c.e.permute(x, [*self.axes, *self.rest])
+        return c.e.reshape(moved, (self.count, *(self.dims[i] for i in self.rest)))
+
+    def back(self, c: Converter, rows: Val) -> Val:
+        """Inverse of `rows`."""
+        order = [*self.axes, *self.rest]
+        apart = c.e.reshape(rows, tuple(self.dims[i] for i in order))
+        return c.e.permute(apart, [order.index(i) for i in range(len(order))])
+
+
+def _spread_over(c: Converter, val: Val, shape: Shape) -> Val:
+    """A value of the batch shape along the leading dimensions of `shape`."""
+    if val.shape == shape:
+        return val
+    return c.e.broadcast(val, list(range(len(val.shape))), shape)
+
+
+def _line(c: Converter, size: int, dim: int, shape: Shape, of: str) -> Val:
+    form = [size if i == dim else 1 for i in range(len(shape))]
+    return c.e.const(np.arange(size).reshape(form), shape, of)
+
+
+def _index_parts(c: Converter, indices: Val, vector_dim: int, count: int) -> tuple[list[Val], Shape]:
+    """One index array per mapped axis, and their common (batch) shape."""
+    if vector_dim == len(indices.shape):
+        return [indices] * count, indices.shape
+    batch = (*indices.shape[:vector_dim], *indices.shape[vector_dim + 1 :])
+    parts = []
+    for k in range(count):
+        begins, ends = [0] * len(indices.shape), list(indices.shape)
+        begins[vector_dim], ends[vector_dim] = k, k + 1
+        parts.append(c.e.reshape(slice_val(c, indices, begins, ends), batch))
+    return parts, batch
+
+
+@rule("stablehlo.gather")
+def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    x, indices = vals
+    d = numbers(prop(op, "dimension_numbers"))
+    sizes: tuple[int, ...] = prop(op, "slice_sizes")
+    offset, collapsed = d.get("offset_dims", ()), d.get("collapsed_slice_dims", ())
+    batching, start_map = d.get("operand_batching_dims", ()), d.get("start_index_map", ())
+    vector_dim = d.get("index_vector_dim", 0)
+    shape, _ = type_of(op.results[0])
+    if batching:
+        along = _gather_along(c, x, indices, d, sizes, shape)
+        if along is not None:
+            return along
+    parts, batch_shape = _index_parts(c, indices, vector_dim, len(start_map))
+    if batching:
+        return _gather_at(c, x, parts, batch_shape, d, sizes, shape)
+    # axes that are cut to a window starting at the same constant everywhere are slices
+    mapped: list[tuple[int, Val]] = []
+    for axis, index in zip(start_map, parts, strict=True):
+        value = index.scalar()
+        if value is not None and axis not in collapsed:
+            begin = min(max(int(value), 0), x.shape[axis] - sizes[axis])
+            begins, ends = [0] * len(x.shape), list(x.shape)
+            begins[axis], ends[axis] = begin, begin + sizes[axis]
+            x = slice_val(c, x, begins, ends)
+        elif sizes[axis] == x.shape[axis] and axis not in collapsed:
+            continue
+        else:
+            mapped.append((axis, index))
+    for axis, size in enumerate(sizes):
+        if size != x.shape[axis] and axis not in [a for a, _ in mapped]:
+            begins, ends = [0] * len(x.shape), list(x.shape)
+            ends[axis] = size
+            x = slice_val(c, x, begins, ends)
+    windows = [(axis, index) for axis, index in mapped if axis not in collapsed]
+    if windows:
+        if len(mapped) > 1 or math.prod(batch_shape) != 1:
+            return _gather_at(c, vals[0], parts, batch_shape, d, sizes, shape)
+        axis, index = windows[0]
+        start = c.e.reshape(index, (1,))
+        size = sizes[axis]
+        line = c.e.const(np.arange(size), (size,), start.of)
+        ids = start if size == 1 else fold(np.add, [start, line], (size,), start.of) or elementwise(c, "add", [start, line], (size,), start.of)
+        x = take(c, x, axis, ids)
+        mapped = []
+    if not mapped:
+        kept = tuple(n for i, n in enumerate(x.shape) if i not in collapsed)
+        rows = c.e.reshape(x, (*(1,) * len(batch_shape), *kept))
+        if math.prod(batch_shape) != 1:
+            rows = Val((*batch_shape, *kept), x.of, rows.ssa, rows.const)
+        return _place(c, rows, len(batch_shape), offset, shape)
+    axes = [axis for axis, _ in mapped]
+    rest = [i for i in range(len(x.shape)) if i not in axes and i not in collapsed]
+    if len(axes) == 1:
+        others = [i for i in range(len(x.shape)) if i in rest or i == axes[0]]
+        cut = c.e.reshape(x, tuple(x.shape[i] for i in others))
+        taken = take(c, cut, others.index(axes[0]), mapped[0][1])
+        position, count = others.index(axes[0]), len(batch_shape)
+        order = [
+            *range(position, position + count),
+            *range(position),
+            *range(position + count, len(taken.shape)),
+        ]
+        return _place(c, c.e.permute(taken, order), count, offset, shape)
+    return _gather_at(c, vals[0], parts, batch_shape, d, sizes, shape)
+
+
+def _gather_at(c: Converter, x: Val, parts: Sequence[Val], batch: Shape, d: Mapping[str, Any], sizes: Shape, shape: Shape) -> Val:
+    """Any gather, as rows of the flattened operand."""
+    collapsed = (*d.get("collapsed_slice_dims", ()), *d.get("operand_batching_dims", ()))
+    places = Places(c, x.shape, sizes, dict(zip(d.get("start_index_map", ()), parts, strict=True)), _batching(d), batch)
+    rows = take(c, places.rows(c, x), 0, places.linear)
+    # [*batch, *windows, *rest] -> window dimensions in the operand's order, those of size 1 included
+    have = [*places.windows, *places.rest]
+    wanted = [i for i in range(len(x.shape)) if i not in collapsed]
+    ones = [i for i in wanted if i not in have]
+    extent = {i: sizes[i] for i in wanted}
+    count = len(batch)
+    rows = c.e.reshape(rows, (*batch, *(extent[i] if i in extent else 1 for i in have), *(1 for _ in ones)))
+    line = [*have, *ones]
+    spare = [i for i in line if i not in wanted]  # collapsed axes that the window covers: of size 1
+    rows = c.e.permute(rows, [*range(count), *(count + line.index(i) for i in [*wanted, *spare])])
+    rows = c.e.reshape(rows, (*batch, *(extent[i] for i in wanted)))
+    return _place(c, rows, count, d.get("offset_dims", ()), shape)
+
+
+def _batching(d: Mapping[str, Any]) -> dict[int, int]:
+    """Operand axis -> batch dimension (dimension of the indices without the index vector)."""
+    vector_dim = d.get("index_vector_dim", 0)
+    operand = d.get("operand_batching_dims", d.get("input_batching_dims", ()))
+    indices = d.get("start_indices_batching_dims", d.get("scatter_indices_batching_dims", ()))
+    return {axis: dim - (dim > vector_dim) for axis, dim in zip(operand, indices, strict=True)}
+
+
+def _place(c: Converter, rows: Val, batch: int, offset: Sequence[int], shape: Shape) -> Val:
+    """Moves [batch ..., slice ...] to the result's order, where `offset` are the positions of the slice dimensions."""
+    rank = len(shape)
+    order = [0] * rank
+    slices, batches = iter(range(batch, rank)), iter(range(batch))
+    for position in range(rank):
+        order[position] = next(slices) if position in offset else next(batches)
+    return c.e.permute(rows, order)
+
+
+def _gather_along(c: Converter, x: Val, indices: Val, d: dict[str, Any], sizes: Shape, shape: Shape) -> Val | None:
+    """take_along_axis: every other dimension is a batching dimension. None for any other gather."""
+    (axis,) = d.get("start_index_map", (None,)) if len(d.get("start_index_map", ())) == 1 else (None,)
+    batching = d["operand_batching_dims"]
+    others = [i for i in range(len(x.shape)) if i != axis and i not in batching]
+    if axis is None or any(size != 1 for size in sizes) or any(x.shape[i] != 1 for i in others):
+        return None
+    index_batching = d["start_indices_batching_dims"]
+    vector_dim = d.get("index_vector_dim", len(indices.shape))
+    free = [i for i in range(len(indices.shape)) if i not in index_batching and i != vector_dim]
+    # index in the order of x: batching dims where x has them, the free dims at `axis`
+    where = dict(zip(batching, index_batching, strict=True))
+    order: list[int] = []
+    lengths: list[int] = []
+    for i in range(len(x.shape)):
+        if i == axis:
+            order += free
+            lengths.append(math.prod(indices.shape[f] for f in free))
+        elif i in where:
+            order.append(where[i])
+            lengths.append(indices.shape[where[i]])
+        else:
+            lengths.append(1)
+    order += [vector_dim] if vector_dim < len(indices.shape) else []
+    index = c.e.reshape(c.e.permute(indices, order), tuple(lengths))
+    ids = unwrap_index(c.e.full(index))
+    if access.shape(ids) != tuple(lengths):
+        ids = c.e.reshape_ssa(ids, tuple(lengths))
+    if math.prod(shape) != math.prod(lengths) or sorted(order) != order:
+        return None
+    found = c.e.make("ttir.gather", [c.e.full(x), ids], {"dim": axis}, tuple(lengths), x.of)
+    return c.e.reshape(found, shape)
+
+
+def _one_hot_sum(c: Converter, x: Val, linear: Val, values: Val, count: int) -> Val:
+    """x [places, rest] + one_hot(linear)^T @ values [count, rest]; places out of range are left out."""
+    size, rest = x.shape
+    of = x.of if x.of.startswith(("f", "bf")) else "f32"
+    ids = c.e.reshape(linear, (1, count))
+    line = c.e.const(np.arange(size).reshape(size, 1), (size, 1), ids.of)
+    same = calculate(c, "eq", np.equal, [line, ids], (size, count), "i1")
+    picked = c.e.full(c.e.typecast(same, of))
+    given = c.e.full(c.e.typecast(values, of))
+    summed = c.e.typecast(c.e.make("ttir.matmul", [picked, given], None, (size, rest), of), x.of)
+    return summed if x.scalar() == 0 else elementwise(c, "add", [x, summed], x.shape, x.of)
+
+
+def _scatter_at(c: Converter, x: Val, update: Val, places: Places, kind: str) -> Val:
+    """`x` with values written to (kind "") or combined with the rows at `places`.
+
+    update: [*batch, *windows of the operand in its order]; its dimensions of size 1 that are no index do not matter.
+    """
+    count = math.prod(places.linear.shape)
+    size, rest = places.count, math.prod(places.dims[i] for i in places.rest)
+    flat = c.e.reshape(places.rows(c, x), (size, rest))
+    order = [*places.windows, *places.rest]
+    batch = len(places.batch)
+    kept = sorted(order)
+    values = c.e.reshape(update, (*places.batch, *(update.shape[batch + i] for i in kept)))
+    values = c.e.permute(values, [*range(batch), *(batch + kept.index(i) for i in order)])
+    values = c.e.reshape(values, (count, rest))
+    if kind == "sum" and size * count <= ONE_HOT_LIMIT:
+        made = _one_hot_sum(c, flat, places.linear, values, count)
+    else:
+        ids = unwrap_index(c.e.full(places.linear))
+        if rest == 1:
+            form, line, dim = (1, size), (1, count), 1
+        else:
+            form, line, dim = (size, rest), (count, rest), 0
+        index = c.e.full(Val(line, places.linear.of, c.e.reshape_ssa(ids, line if rest == 1 else (count, 1))))
+        operands = [c.e.full(c.e.reshape(flat, form)), index, c.e.full(c.e.reshape(values, line))]
+        attributes = {"dim": dim, "scatter_reduce_type": kind or "invalid"}
+        made = c.e.reshape(c.e.make("ttir.scatter", operands, attributes, form, x.of), (size, rest))
+    return places.back(c, c.e.reshape(made, (size, *(places.dims[i] for i in places.rest))))
+
+
+@rule("stablehlo.scatter")
+def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """x.at[...].set / add / multiply / min / max."""
+    if len(vals) != 3:
+        raise Unsupported("scatter of several tensors")
+    x, indices, update = vals
+    d = numbers(prop(op, "scatter_dimension_numbers"))
+    body = [inner.name for inner in op.regions[0].blocks[0].ops]
+    returned = op.regions[0].blocks[0].last_op
+    if body == ["stablehlo.return"]:
+        kind, name = "", ""
+        if returned is None or returned.operands[0] is not op.regions[0].blocks[0].args[1]:
+            raise Unsupported("scatter with an own function")
+    elif len(body) == 2 and body[0] in _COMBINE:
+        kind, name, _ = _COMBINE[body[0]]
+    else:
+        raise Unsupported("scatter with an own function", hint="compute the new values and use .at[...].set(values)")
+    mapped = d.get("scatter_dims_to_operand_dims", ())
+    inserted = (*d.get("inserted_window_dims", ()), *d.get("input_batching_dims", ()))
+    window_dims = d.get("update_window_dims", ())
+    windows = list(window_dims)
+    sizes = tuple(1 if i in inserted else update.shape[windows.pop(0)] for i in range(len(x.shape)))
+    parts, batch = _index_parts(c, indices, d.get("index_vector_dim", 0), len(mapped))
+    # the update as [*batch, one dimension per axis of the operand]
+    moved = c.e.permute(update, [*(i for i in range(len(update.shape)) if i not in window_dims), *window_dims])
+    moved = c.e.reshape(moved, (*batch, *sizes))
+    if math.prod(batch) == 1 and not d.get("input_batching_dims"):
+        window = _scatter_window(c, x, c.e.reshape(moved, sizes), dict(zip(mapped, parts, strict=True)), name)
+        if window is not None:
+            return window
+    places = Places(c, x.shape, sizes, dict(zip(mapped, parts, strict=True)), _batching(d), batch)
+    if kind == "sum" and x.of == "i1":
+        raise Unsupported("scatter that adds booleans")
+    return _scatter_at(c, x, moved, places, kind)
+
+
+def _scatter_window(c: Converter, x: Val, window: Val, starts: Mapping[int, Val], name: str) -> Val | None:
+    """One window: at a known place cut out and joined, at a computed one of size 1 chosen by a mask; None for the general form."""
+    zero = c.e.scalar(0, (), "i32")
+    begins = [c.e.reshape(starts[i], ()) if i in starts else zero for i in range(len(x.shape))]
+    places = [begin.scalar() for begin in begins]
+    partial = [i for i, (a, b) in enumerate(zip(x.shape, window.shape, strict=True)) if a != b]
+    known = all(places[i] is not None for i in partial)
+    if known and any(not 0 <= int(places[i] or 0) <= x.shape[i] - window.shape[i] for i in partial):
+        return x  # JAX drops updates out of range
+    if not name:
+        return update_slice(c, x, window, begins) if known or (len(partial) == 1 and window.shape[partial[0]] == 1) else None
+    if not known:
+        return None
+    low = [int(places[i] or 0) if i in partial else 0 for i in range(len(x.shape))]
+    there = slice_val(c, x, low, [a + b for a, b in zip(low, window.shape, strict=True)])
+    functions = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
+    return update_slice(c, x, calculate(c, name, functions[name], [there, window], window.shape, x.of), begins)
