@@ -74,7 +74,7 @@ op(
         Arg("device", "device", Kind.DEVICE),
         Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, default=None),
     ],
-    "shape dtype layout device memory_config",
+    "shape dtype layout device memory_config=ttnn::MemoryConfig{}",
     HEADER,
     doc="values are undefined",
 )
@@ -90,7 +90,7 @@ op(
         Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, default=None),
         Arg("layout", "layout", Kind.LAYOUT, default="row_major"),
     ],
-    "start end step dtype device? memory_config layout",
+    "start end step dtype device? memory_config=ttnn::MemoryConfig{} layout",
     HEADER,
     samples=(Sample((), {"start": 0, "end": 64, "step": 1}, ((64,),)),),
     reference=_arange,
@@ -101,7 +101,7 @@ op(
     "rand",
     [
         attribute("shape", Kind.SHAPE, "size", keyword=False),
-        Arg("device", "device", Kind.DEVICE),
+        Arg("device", "device", Kind.DEVICE, cpp_type="reference"),
         Arg("dtype", "dtype", Kind.DTYPE, default="bf16"),
         Arg("layout", "layout", Kind.LAYOUT, default="tile"),
         Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, default=None),
@@ -109,7 +109,7 @@ op(
         attribute("high", Kind.FLOAT, default=1.0),
         attribute("seed", Kind.INT, default=0),
     ],
-    "shape device dtype layout memory_config low=0.0f high=1.0f seed=0 mesh_mapper?",
+    "shape device dtype layout memory_config=ttnn::MemoryConfig{} low=0.0f high=1.0f seed=0 mesh_mapper?",
     "rand/rand.hpp",
     doc="random: no reference",
 )

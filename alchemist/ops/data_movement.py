@@ -268,9 +268,10 @@ op(
 op(
     "slice_dynamic",
     [tensor("input_tensor", "input"), tensor("starts", "begins"), tensor("ends"), MEMORY],
-    "input_tensor starts ends slice_step? memory_config? output_tensor? pad_value? slice_dim? num_devices? sub_core_grids?",
+    "input_tensor starts ends slice_step==std::nullopt memory_config? output_tensor? pad_value? slice_dim? num_devices? sub_core_grids?",
     "data_movement/slice/slice.hpp",
     target="ttnn.slice",
+    cpp_target="ttnn.slice<uint32_t>",
 )
 op(
     "pad",

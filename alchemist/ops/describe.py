@@ -1,8 +1,8 @@
 """Short forms in which the family files write their rows; `op` turns a row into an `OpSpec`.
 
 Arguments are built with `tensor`, `attribute` and the shared constants below. The C++ overload is one string of
-parameters in order, `name[:python argument][?|=default]`: `?` means `std::nullopt`, a name that is no Python argument of
-the row is never filled.
+parameters in order, `name[:python argument][?|=default|==default]`: `?` means `std::nullopt`, `==` a value that C++ has no default for,
+a name that is no Python argument of the row is never filled.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def cpp_parameters(text: str, args: Sequence[Arg]) -> tuple[CppParam, ...]:
             head, default = head[:-1], "std::nullopt"
         name, _, filled = head.partition(":")
         filled = filled or (name if name in names else "")
-        out.append(CppParam(name, filled, default))
+        out.append(CppParam(name, filled, default.removeprefix("="), default.startswith("=")))
     return tuple(out)
 
 

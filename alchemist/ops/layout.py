@@ -136,13 +136,13 @@ for _name, _reference, _parameters in (
         tolerance=1.0,
     )
 for _name, _args in (
-    ("load_tensor", [attribute("file_name", Kind.STR, "file_path", keyword=False), Arg("device", "device", Kind.DEVICE, default=None)]),
+    ("load_tensor", [attribute("file_name", Kind.STR, "file_path", keyword=False), Arg("device", "device", Kind.DEVICE, default=None, cpp_type="pointer")]),
     ("dump_tensor", [attribute("file_name", Kind.STR, "file_path", keyword=False), tensor("tensor", "input")]),
 ):
     op(
         _name,
         _args,
-        "file_name device" if _name == "load_tensor" else "file_name tensor mode=DumpTensorMode::DISTRIBUTED_GATHER",
+        "file_name device=nullptr" if _name == "load_tensor" else "file_name tensor mode=DumpTensorMode::DISTRIBUTED_GATHER",
         "../tensor/serialization.hpp",
         cpp_target="ttnn.load_tensor_flatbuffer" if _name == "load_tensor" else "ttnn.dump_tensor_flatbuffer",
     )

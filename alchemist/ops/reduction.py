@@ -209,7 +209,7 @@ op(
         attribute("sorted", Kind.BOOL, default=True),
         MEMORY,
     ],
-    "input_tensor k=32 dim=-1 largest=true sorted=true memory_config? sub_core_grids? indices_tensor? "
+    "input_tensor k dim=-1 largest=true sorted=true memory_config? sub_core_grids? indices_tensor? "
     "output_tensor? stable=false",
     "reduction/topk/topk.hpp",
     samples=tuple(

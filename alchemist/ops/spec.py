@@ -92,12 +92,14 @@ class Arg:
 class CppParam:
     """One parameter of the C++ overload, in order. `arg` names the `Arg` that fills it, "" = always the default.
 
-    default: C++ text when there is no value ("std::nullopt", "false"); "" = required. Trailing defaults are not written.
+    default: C++ text when there is no value ("std::nullopt", "false"); "" = required. Trailing defaults are not written,
+    unless `always`: the library's own declaration has none.
     """
 
     name: str
     arg: str
     default: str = ""
+    always: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -115,6 +116,14 @@ Loops loops(const Args& args, const Device& device);
 int report(const Args& args, const std::vector<std::pair<std::string, ttnn::Tensor>>& outputs);
 // Prints an error that ended the program. Returns the exit code.
 int fail(const std::exception& error);
+
+// For a parameter that wants a variable of output tensors: none are given.
+template <std::size_t count>
+std::optional<std::array<ttnn::Tensor, count>>& no_outputs() {
+    static std::optional<std::array<ttnn::Tensor, count>> none;
+    none.reset();
+    return none;
+}
 
 // Drops the given references now instead of at the end of the scope.
 template <typename... Tensors>

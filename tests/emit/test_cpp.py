@@ -74,10 +74,10 @@ def test_string_literals(text: str, tmp_path: Path) -> None:
     if COMPILER is None:
         pytest.skip("no g++")
     (tmp_path / "a.cpp").write_text(
-        "#include <string_view>\nconstexpr std::string_view text(" + literal + f", {len(text.encode())});\n"
-        + "".join(
-            f"static_assert(static_cast<unsigned char>(text[{index}]) == {byte});\n" for index, byte in enumerate(text.encode())
-        )
+        "#include <string_view>\nconstexpr std::string_view text("
+        + literal
+        + f", {len(text.encode())});\n"
+        + "".join(f"static_assert(static_cast<unsigned char>(text[{index}]) == {byte});\n" for index, byte in enumerate(text.encode()))
     )
     subprocess.run([COMPILER, "-fsyntax-only", "-std=c++20", "a.cpp"], cwd=tmp_path, check=True)
 
@@ -131,8 +131,7 @@ def test_same_structure_in_both_languages() -> None:
     assert [function.name for function in python.prepare] == [function.name for function in cpp.prepare]
     assert python.constants == cpp.constants
     comments = [
-        [one.text for function in program.functions for one in model.statements(function.body) if isinstance(one, model.Comment)]
-        for program in (python, cpp)
+        [one.text for function in program.functions for one in model.statements(function.body) if isinstance(one, model.Comment)] for program in (python, cpp)
     ]
     assert comments[0] == comments[1] != []
 

@@ -1,6 +1,7 @@
 // Mesh shapes and coordinates. The shim opens 1x1 meshes: one chip.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -35,7 +36,7 @@ public:
     explicit MeshCoordinate(std::vector<uint32_t> values) : values_(std::move(values)) {}
     size_t dims() const { return values_.size(); }
     uint32_t operator[](size_t dim) const { return values_.at(dim); }
-    bool operator==(const MeshCoordinate&) const = default;
+    auto operator<=>(const MeshCoordinate&) const = default;
 
 private:
     std::vector<uint32_t> values_;

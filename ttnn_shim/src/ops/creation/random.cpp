@@ -45,9 +45,10 @@ namespace ttnn {
 
 Tensor rand(
     const Shape& shape, MeshDevice& device, DataType dtype, Layout layout, const MemoryConfig& memory_config, float low, float high,
-    uint32_t seed) {
+    uint32_t seed, const std::optional<tt::tt_metal::distributed::MeshMapperConfig>&) {
     OpScope scope("ttnn.rand");
     SHIM_CHECK(low <= high, "low and high: expected low <= high, got {} and {}", low, high);
+    if (layout == Layout::ROW_MAJOR && is_block_float(dtype)) dtype = DataType::BFLOAT16;  // TT-NN untilizes what it made
     const uint64_t stream = sequence(seed);
     return launch_on(
         &device, {.op = "fill", .name = "RandDeviceOperation"}, {}, {make_spec(shape, dtype, layout, memory_config)},

@@ -3,6 +3,7 @@
 
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
+#include "ttnn/operations/experimental/paged_cache/paged_cache.hpp"
 
 using namespace ttnn_shim;
 
@@ -93,19 +94,19 @@ Tensor update_cache_for_token_(
     return update_cache(cache, input, update_index, batch_offset, compute);
 }
 
-}  // namespace ttnn
+namespace experimental {
 
-namespace {
-
-Tensor paged_update(const Call& c) {
+Tensor paged_update_cache(
+    const Tensor& cache, const Tensor& input, const std::vector<uint32_t>& listed, const std::optional<const Tensor>& positions,
+    std::optional<bool> share_cache, const std::optional<const Tensor>& page_table, uint32_t, std::optional<const ComputeKernelConfig>,
+    const std::optional<const std::set<MeshCoordinate>>& mesh_coords, std::optional<uint32_t> block_size,
+    std::optional<uint32_t> num_kv_heads, std::optional<uint32_t> cache_position_modulo) {
     OpScope scope("ttnn.experimental.paged_update_cache");
-    const Tensor cache = c.tensor("cache_tensor"), input = c.tensor("input_tensor");
     check_cache(cache, input);
     SHIM_SUPPORTED(
-        !c.has("block_size") && !c.has("num_kv_heads") && !c.has("cache_position_modulo") && !c.has("mesh_coords"),
+        !block_size && !num_kv_heads && !cache_position_modulo && !mesh_coords,
         "block_size, num_kv_heads, cache_position_modulo and mesh_coords are not supported");
-    const auto page_table = c.optional_tensor("page_table"), positions = c.optional_tensor("update_idxs_tensor");
-    const bool share = c.boolean("share_cache", false);
+    const bool share = share_cache.value_or(false);
     const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
     const uint32_t users = si[1];
     SHIM_CHECK(si[0] == 1 && si[2] >= sc[1], "input_tensor: expected shape [1, users, at least {} heads, {}], got {}", sc[1], sc[3], si);
@@ -113,7 +114,6 @@ Tensor paged_update(const Call& c) {
     std::vector<Tensor> inputs = {cache, input};
     if (positions) inputs.push_back(*positions);
     if (page_table) inputs.push_back(*page_table);
-    const auto listed = c.has("update_idxs") ? c.i32s("update_idxs") : std::vector<int32_t>{};
     SHIM_CHECK(positions || listed.size() == users, "update_idxs: expected {} positions, got {}", users, listed.size());
     return write_cache("UPDATE", cache, inputs, [&] {
         std::vector<int64_t> at(listed.begin(), listed.end());
@@ -138,21 +138,23 @@ Tensor paged_update(const Call& c) {
     });
 }
 
-Tensor paged_fill(const Call& c) {
+Tensor paged_fill_cache(
+    const Tensor& cache, const Tensor& input, const Tensor& page_table, const std::optional<const Tensor>& batch_tensor, uint32_t batch_idx,
+    std::optional<const ComputeKernelConfig>, const std::optional<const std::set<MeshCoordinate>>& mesh_coords,
+    std::optional<uint32_t> block_size, std::optional<uint32_t> cache_position_modulo,
+    const std::optional<const Tensor>& valid_seq_len_tensor) {
     OpScope scope("ttnn.experimental.paged_fill_cache");
-    const Tensor cache = c.tensor("cache_tensor"), input = c.tensor("input_tensor"), page_table = c.tensor("page_table");
     check_cache(cache, input);
     check_device_tensor(page_table, "page_table");
     SHIM_SUPPORTED(
-        !c.has("block_size") && !c.has("cache_position_modulo") && !c.has("mesh_coords") && !c.has("valid_seq_len_tensor"),
+        !block_size && !cache_position_modulo && !mesh_coords && !valid_seq_len_tensor,
         "block_size, cache_position_modulo, mesh_coords and valid_seq_len_tensor are not supported");
     const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
     SHIM_CHECK(si[1] == sc[1], "input_tensor: expected {} heads, got shape {}", sc[1], si);
-    const auto batch_tensor = c.optional_tensor("batch_idx_tensor");
     return write_cache("FILL", cache, {cache, input, page_table}, [&] {
         const auto pages = integers_of(page_table);
         SHIM_CHECK(!batch_tensor || batch_tensor->logical_volume() == 1, "batch_idx_tensor: expected one value");
-        const int64_t batch = batch_tensor ? integers_of(*batch_tensor)[0] : c.i32("batch_idx", 0);
+        const int64_t batch = batch_tensor ? integers_of(*batch_tensor)[0] : int64_t{batch_idx};
         const int64_t per_user = page_table.logical_shape()[-1], block = sc[2];
         SHIM_CHECK(block > 0, "cache: its blocks are empty (shape {})", sc);
         SHIM_CHECK(
@@ -170,6 +172,17 @@ Tensor paged_fill(const Call& c) {
     });
 }
 
+}  // namespace experimental
+}  // namespace ttnn
+
+namespace {
+
+/// Positions as the real function takes them: -1 (no token) becomes 0xffffffff.
+std::vector<uint32_t> positions_of(const Call& c) {
+    const auto listed = c.has("update_idxs") ? c.i32s("update_idxs") : std::vector<int32_t>{};
+    return {listed.begin(), listed.end()};
+}
+
 }  // namespace
 
 SHIM_OP("ttnn.fill_cache", [](const Call& c) {
@@ -184,5 +197,17 @@ SHIM_OP("ttnn.update_cache", [](const Call& c) {
 SHIM_OP("ttnn.kv_cache.update_cache_for_token_", [](const Call& c) {
     return ttnn::update_cache(c.tensor("cache"), c.tensor("input"), c.u32("update_index", 0), c.u32("batch_offset", 0));
 });
-SHIM_OP("ttnn.experimental.paged_update_cache", paged_update);
-SHIM_OP("ttnn.experimental.paged_fill_cache", paged_fill);
+SHIM_OP("ttnn.experimental.paged_update_cache", [](const Call& c) {
+    SHIM_SUPPORTED(!c.has("mesh_coords"), "ttnn.experimental.paged_update_cache: mesh_coords is not supported");
+    return ttnn::experimental::paged_update_cache(
+        c.tensor("cache_tensor"), c.tensor("input_tensor"), positions_of(c), c.optional_tensor("update_idxs_tensor"),
+        c.optional_boolean("share_cache"), c.optional_tensor("page_table"), 0, std::nullopt, std::nullopt, c.optional_u32("block_size"),
+        c.optional_u32("num_kv_heads"), c.optional_u32("cache_position_modulo"));
+});
+SHIM_OP("ttnn.experimental.paged_fill_cache", [](const Call& c) {
+    SHIM_SUPPORTED(!c.has("mesh_coords"), "ttnn.experimental.paged_fill_cache: mesh_coords is not supported");
+    return ttnn::experimental::paged_fill_cache(
+        c.tensor("cache_tensor"), c.tensor("input_tensor"), c.tensor("page_table"), c.optional_tensor("batch_idx_tensor"),
+        c.u32("batch_idx", 0), std::nullopt, std::nullopt, c.optional_u32("block_size"), c.optional_u32("cache_position_modulo"),
+        c.optional_tensor("valid_seq_len_tensor"));
+});

@@ -135,6 +135,12 @@ Tensor accumulated(
     const DataType result = dtype.value_or(out ? out->dtype() : input.dtype());
     if (shape.rank() == 0) return input;
     const uint32_t axis = normalize_dim(dim, shape.rank());
+    if (product && memory_config && shape.rank() >= 1) {  // TT-NN runs cumprod with the dimension in front, in the result's memory
+        auto turned = extents_of(shape);
+        turned.insert(turned.begin(), 4 - std::min<size_t>(4, turned.size()), 1);
+        std::swap(turned[turned.size() - shape.rank() + axis], turned.front());
+        (void)make_spec(shape_of(turned), result, Layout::TILE, *memory_config);
+    }
     return launch(
         {.op = "accumulation",
          .attrs = {{"dim", int64_t{axis}}, {"op", std::string(product ? "PROD" : "SUM")}},
@@ -167,6 +173,10 @@ Tensor argmax(
     SHIM_CHECK(input.dtype() != DataType::UINT8, "input_tensor: {} is not supported", input.dtype());
     SHIM_CHECK(!input.memory_config().is_sharded(), "input_tensor: expected interleaved memory, got {}", input.memory_config());
     SHIM_CHECK(!tiled || dim, "dim: must be given for inputs with TILE layout");
+    SHIM_CHECK(
+        tiled || !dim || !is_integer(input.dtype()) ||
+            normalize_dim(*dim, input.logical_shape().rank()) + 1 == input.logical_shape().rank(),
+        "dim: only the last dimension for {} in ROW_MAJOR layout, got {}", input.dtype(), *dim);
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(input.logical_volume() > 0, "input_tensor: no values in shape {}", shape);
     std::vector<uint32_t> extents;
@@ -228,7 +238,7 @@ Tensor argmax(
 std::vector<Tensor> topk(
     const Tensor& input, uint32_t k, int8_t dim, bool largest, bool, const std::optional<MemoryConfig>& memory_config,
     const std::optional<CoreRangeSet>&, const std::optional<Tensor>& indices_tensor,
-    const std::optional<std::tuple<Tensor&, Tensor&>>& preallocated, bool) {
+    std::optional<std::tuple<Tensor&, Tensor&>> preallocated, bool) {
     OpScope scope("ttnn.topk");
     check_device_tensor(input, "input_tensor", Layout::TILE);
     check_real(input, true);
@@ -275,7 +285,8 @@ std::vector<Tensor> sort(
     if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
     return launch(
         {.op = "sort", .attrs = {{"dim", int64_t{axis}}}, .name = "SortDeviceOperation"}, {input},
-        {spec_like(input, std::nullopt, memory_config), spec_like(input, index_dtype(input, shape[at(axis)]), memory_config)},
+        {spec_like(input, std::nullopt, memory_config),
+         spec_like(input, input.dtype() == DataType::UINT16 ? DataType::UINT32 : index_dtype(input, shape[at(axis)]), memory_config)},
         [&](std::span<const Tensor> made) { sort_lines(input, axis, shape[at(axis)], descending, made[0], made[1], nullptr); }, outputs);
 }
 

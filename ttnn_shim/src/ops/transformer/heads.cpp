@@ -154,9 +154,11 @@ Tensor experimental::nlp_concat_heads(const Tensor& input, const std::optional<M
 }
 
 std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads_decode(
-    const Tensor& input, uint32_t num_heads, const std::optional<uint32_t>& num_kv_heads,
+    const Tensor& input, uint32_t num_heads, std::optional<const uint32_t> num_kv_heads, std::optional<std::array<Tensor, 3>>& given,
+    std::optional<const bool>, const std::optional<const Tensor>& batch_offset, std::optional<const uint32_t> slice_size,
     const std::optional<MemoryConfig>& memory_config) {
     OpScope scope("ttnn.experimental.nlp_create_qkv_heads_decode");
+    SHIM_SUPPORTED(!batch_offset && !slice_size && !given, "batch_offset, slice_size and output_tensors are not supported");
     check_device_tensor(input, "input_tensor", Layout::TILE);
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() == 4 && shape[0] == 1 && shape[1] == 1, "input_tensor: expected shape [1, 1, batch, hidden], got {}", shape);
@@ -230,9 +232,10 @@ SHIM_OP("ttnn.experimental.nlp_concat_heads", [](const Call& c) {
     return ttnn::experimental::nlp_concat_heads(c.tensor("input_tensor"), c.memory_config("memory_config"));
 });
 SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_decode", [](const Call& c) {
-    SHIM_SUPPORTED(!c.has("batch_offset") && !c.has("slice_size"), "batch_offset and slice_size are not supported");
+    std::optional<std::array<Tensor, 3>> outputs;
     return ttnn::experimental::nlp_create_qkv_heads_decode(
-        c.tensor("input_tensor"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"), c.memory_config("memory_config"));
+        c.tensor("input_tensor"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"), outputs, std::nullopt,
+        c.optional_tensor("batch_offset"), c.optional_u32("slice_size"), c.memory_config("memory_config"));
 });
 SHIM_OP("ttnn.experimental.nlp_concat_heads_decode", [](const Call& c) {
     return ttnn::experimental::nlp_concat_heads_decode(

@@ -9,6 +9,7 @@
 #include "ops/eltwise/engine.hpp"
 #include "ops/transformer/attention.hpp"
 #include "ops/transformer/sdpa_common.hpp"
+#include "ttnn/operations/transformer/sdpa/sdpa.hpp"
 
 using namespace ttnn_shim;
 
@@ -142,33 +143,36 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const Tenso
 }
 
 /// Prefill of a chunk of queries that starts at `start`, keys in a paged cache.
-Tensor chunked(const Call& c) {
+struct Chunk {
+    int64_t start = 0;
+    std::optional<Tensor> start_tensor;
+    std::optional<float> scale;
+    std::optional<MemoryConfig> memory_config;
+    std::optional<ttnn::operations::transformer::SDPAProgramConfig> program_config;
+    std::optional<ttnn::ComputeKernelConfig> compute;
+    bool other_geometry = false;
+    std::optional<uint32_t> window;
+    std::optional<Tensor> sink;
+};
+
+Tensor chunked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& table, const Chunk& chunk) {
     OpScope scope("ttnn.transformer.chunked_scaled_dot_product_attention");
-    const Tensor q = c.tensor("input_tensor_q"), k = c.tensor("input_tensor_k"), v = c.tensor("input_tensor_v"),
-                 table = c.tensor("page_table_tensor");
     check_attention_operand(q, "input_tensor_q");
     check_attention_operand(k, "input_tensor_k");
     check_attention_operand(v, "input_tensor_v");
     check_device_tensor(table, "page_table_tensor");
-    SHIM_SUPPORTED(!c.has("paged_cache_geometry"), "paged_cache_geometry is not supported");
+    SHIM_SUPPORTED(!chunk.other_geometry, "paged_cache_geometry is not supported");
     const Shape &sq = q.logical_shape(), &sk = k.logical_shape(), &sv = v.logical_shape();
     SHIM_CHECK(sk[3] == sq[3] && sk[1] > 0 && sq[1] % sk[1] == 0, "input_tensor_k: shape {} does not fit q's {}", sk, sq);
-    const auto start_tensor = c.optional_tensor("chunk_start_idx_tensor");
-    const float factor = c.optional_f32("scale").value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
-    const auto window = c.optional_u32("sliding_window_size");
-    const auto sink_tensor = c.optional_tensor("attention_sink");
-    Program program{
-        .op = "sdpa",
-        .attrs = {{"is_causal", true}, {"chunked", true}},
-        .compute = c.compute_config("compute_kernel_config"),
-        .name = "SDPAOperation"};
-    add_sdpa_config(program, parse_sdpa_config(c));
+    const float factor = chunk.scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
+    const auto window = chunk.window;
+    Program program{.op = "sdpa", .attrs = {{"is_causal", true}, {"chunked", true}}, .compute = chunk.compute, .name = "SDPAOperation"};
+    add_sdpa_config(program, chunk.program_config);
     return launch(
         program, {q, k, v, table},
-        {make_spec(
-            Shape({sq[0], sq[1], sq[2], sv[3]}), q.dtype(), Layout::TILE, c.memory_config("memory_config").value_or(MemoryConfig{}))},
+        {make_spec(Shape({sq[0], sq[1], sq[2], sv[3]}), q.dtype(), Layout::TILE, chunk.memory_config.value_or(MemoryConfig{}))},
         [&](std::span<const Tensor> outputs) {
-            const int64_t start = start_tensor ? integers_of(*start_tensor).at(0) : c.i32("chunk_start_idx", 0);
+            const int64_t start = chunk.start_tensor ? integers_of(*chunk.start_tensor).at(0) : chunk.start;
             const auto pages = integers_of(table);
             const size_t per_user = table.logical_shape()[-1];
             const int64_t needed = start + sq[2], block = sk[2];
@@ -177,7 +181,7 @@ Tensor chunked(const Call& c) {
                 start >= 0 && count <= per_user, "chunk_start_idx: positions up to {} need {} blocks, the page table has {}", needed, count,
                 per_user);
             const auto keys = static_cast<int64_t>(count) * block;
-            const auto sink = sink_values(sink_tensor, sq[1]);
+            const auto sink = sink_values(chunk.sink, sq[1]);
             std::byte* target = mutable_raw_data(outputs[0]);
             for (size_t b = 0; b < sq[0]; ++b) {
                 const auto own_k = join_pages(k, pages, b * per_user, count), own_v = join_pages(v, pages, b * per_user, count);
@@ -238,6 +242,52 @@ Tensor scaled_dot_product_attention_decode(
     return decode("ttnn.transformer.scaled_dot_product_attention_decode", q, k, v, d);
 }
 
+Tensor paged_scaled_dot_product_attention_decode(
+    const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& page_table, bool is_causal,
+    const std::optional<const Tensor>& attn_mask, const std::optional<const Tensor>& cur_pos_tensor,
+    const std::optional<const Tensor>& attention_sink, std::optional<float> scale, std::optional<uint32_t> sliding_window_size,
+    const std::optional<MemoryConfig>& memory_config, std::optional<operations::transformer::SDPAProgramConfig> program_config,
+    std::optional<ComputeKernelConfig> compute, std::optional<operations::transformer::PagedCacheGeometryOverride> geometry,
+    std::optional<uint32_t> cache_position_modulo, uint32_t spec_multi_pos_tiles) {
+    const char* name = "ttnn.transformer.paged_scaled_dot_product_attention_decode";
+    OpScope scope(name);
+    SHIM_SUPPORTED(
+        !geometry && !cache_position_modulo && spec_multi_pos_tiles == 0,
+        "paged_cache_geometry, cache_position_modulo and spec_multi_pos_tiles are not supported");
+    auto plain = [](const std::optional<const Tensor>& tensor) { return tensor ? std::optional<Tensor>(*tensor) : std::nullopt; };
+    Decode d;
+    d.causal = is_causal;
+    d.mask = plain(attn_mask);
+    d.positions = plain(cur_pos_tensor);
+    d.sink = plain(attention_sink);
+    d.page_table = page_table;
+    d.scale = scale;
+    d.window = sliding_window_size;
+    d.memory_config = memory_config;
+    d.program_config = program_config;
+    d.compute = compute;
+    return decode(name, q, k, v, d);
+}
+
+Tensor chunked_scaled_dot_product_attention(
+    const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& page_table, int64_t start, std::optional<float> scale,
+    const std::optional<MemoryConfig>& memory_config, std::optional<operations::transformer::SDPAProgramConfig> program_config,
+    std::optional<ComputeKernelConfig> compute, std::optional<operations::transformer::PagedCacheGeometryOverride> geometry,
+    std::optional<uint32_t> sliding_window_size, const std::optional<Tensor>& attention_sink) {
+    return chunked(
+        q, k, v, page_table,
+        {start, std::nullopt, scale, memory_config, program_config, compute, geometry.has_value(), sliding_window_size, attention_sink});
+}
+Tensor chunked_scaled_dot_product_attention(
+    const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& page_table, const Tensor& start, std::optional<float> scale,
+    const std::optional<MemoryConfig>& memory_config, std::optional<operations::transformer::SDPAProgramConfig> program_config,
+    std::optional<ComputeKernelConfig> compute, std::optional<operations::transformer::PagedCacheGeometryOverride> geometry,
+    std::optional<uint32_t> sliding_window_size, const std::optional<Tensor>& attention_sink) {
+    return chunked(
+        q, k, v, page_table,
+        {0, start, scale, memory_config, program_config, compute, geometry.has_value(), sliding_window_size, attention_sink});
+}
+
 }  // namespace ttnn::transformer
 
 SHIM_OP("ttnn.transformer.scaled_dot_product_attention_decode", [](const Call& c) {
@@ -256,4 +306,10 @@ SHIM_OP("ttnn.transformer.paged_scaled_dot_product_attention_decode", [](const C
         "ttnn.transformer.paged_scaled_dot_product_attention_decode", c.tensor("input_tensor_q"), c.tensor("input_tensor_k"),
         c.tensor("input_tensor_v"), d);
 });
-SHIM_OP("ttnn.transformer.chunked_scaled_dot_product_attention", chunked);
+SHIM_OP("ttnn.transformer.chunked_scaled_dot_product_attention", [](const Call& c) {
+    return chunked(
+        c.tensor("input_tensor_q"), c.tensor("input_tensor_k"), c.tensor("input_tensor_v"), c.tensor("page_table_tensor"),
+        {c.i32("chunk_start_idx", 0), c.optional_tensor("chunk_start_idx_tensor"), c.optional_f32("scale"),
+         c.memory_config("memory_config"), parse_sdpa_config(c), c.compute_config("compute_kernel_config"), c.has("paged_cache_geometry"),
+         c.optional_u32("sliding_window_size"), c.optional_tensor("attention_sink")});
+});

@@ -7,15 +7,16 @@
 #include "ttnn/types.hpp"
 
 namespace tt::tt_metal::distributed {
-struct MeshMapperConfig;
-}
+struct MeshMapperConfig {};  // how a mesh shares a tensor: one chip has nothing to share
+}  // namespace tt::tt_metal::distributed
 
 namespace ttnn {
 
 /// Uniform in [low, high). Seed 0 draws a new sequence at every call.
 Tensor rand(
     const Shape& shape, MeshDevice& device, DataType dtype = DataType::BFLOAT16, Layout layout = Layout::TILE,
-    const MemoryConfig& memory_config = MemoryConfig{}, float low = 0.0F, float high = 1.0F, uint32_t seed = 0);
+    const MemoryConfig& memory_config = MemoryConfig{}, float low = 0.0F, float high = 1.0F, uint32_t seed = 0,
+    const std::optional<tt::tt_metal::distributed::MeshMapperConfig>& mesh_mapper = std::nullopt);
 Tensor randn(
     const Shape& shape, MeshDevice& device, DataType dtype = DataType::BFLOAT16, Layout layout = Layout::TILE,
     const MemoryConfig& memory_config = MemoryConfig{}, const std::optional<ComputeKernelConfig>& compute_kernel_config = std::nullopt,

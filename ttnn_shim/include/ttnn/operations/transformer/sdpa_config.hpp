@@ -20,4 +20,10 @@ struct SDPAProgramConfig {
     bool segmented_accumulation = false;
 };
 
+/// A cache whose blocks are seen with other extents than its tensor's. Not supported here: calls that give one are refused.
+struct PagedCacheGeometryOverride {
+    uint32_t block_size = 0;
+    uint32_t num_kv_heads = 0;
+};
+
 }  // namespace ttnn::operations::transformer

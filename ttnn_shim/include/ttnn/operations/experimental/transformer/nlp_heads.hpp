@@ -1,6 +1,7 @@
 // Head split and concatenation of language models, rank 4.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -18,7 +19,9 @@ std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads(
 Tensor nlp_concat_heads(const Tensor& input, const std::optional<MemoryConfig>& memory_config = std::nullopt);
 /// Decode: [1, 1, B, (H + 2 * KV) * D] -> q [1, B, H, D], k, v [1, B, KV, D].
 std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_decode(
-    const Tensor& input, uint32_t num_heads, const std::optional<uint32_t>& num_kv_heads = std::nullopt,
+    const Tensor& input, uint32_t num_heads, std::optional<const uint32_t> num_kv_heads,
+    std::optional<std::array<Tensor, 3>>& optional_output_tensors, std::optional<const bool> overlap_qk_coregrid = true,
+    const std::optional<const Tensor>& batch_offset = std::nullopt, std::optional<const uint32_t> slice_size = std::nullopt,
     const std::optional<MemoryConfig>& memory_config = std::nullopt);
 /// Decode: [1, B, H padded to 32, D] -> [1, 1, B, H * D].
 Tensor nlp_concat_heads_decode(

@@ -20,4 +20,21 @@ Tensor scaled_dot_product_attention(
     const std::optional<Tensor>& windowed_q_token_offset_tensor = std::nullopt, bool output_concat_heads = false,
     const std::optional<Tensor>& attn_mask_block_map = std::nullopt);
 
+/// Causal attention of a chunk of queries [B, H, Sq, D] that starts at position chunk_start_idx, on a paged cache.
+Tensor chunked_scaled_dot_product_attention(
+    const Tensor& input_tensor_q, const Tensor& input_tensor_k, const Tensor& input_tensor_v, const Tensor& page_table_tensor,
+    int64_t chunk_start_idx, std::optional<float> scale = std::nullopt, const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    std::optional<operations::transformer::SDPAProgramConfig> program_config = std::nullopt,
+    std::optional<ComputeKernelConfig> compute_kernel_config = std::nullopt,
+    std::optional<operations::transformer::PagedCacheGeometryOverride> paged_cache_geometry = std::nullopt,
+    std::optional<uint32_t> sliding_window_size = std::nullopt, const std::optional<Tensor>& attention_sink = std::nullopt);
+Tensor chunked_scaled_dot_product_attention(
+    const Tensor& input_tensor_q, const Tensor& input_tensor_k, const Tensor& input_tensor_v, const Tensor& page_table_tensor,
+    const Tensor& chunk_start_idx_tensor, std::optional<float> scale = std::nullopt,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    std::optional<operations::transformer::SDPAProgramConfig> program_config = std::nullopt,
+    std::optional<ComputeKernelConfig> compute_kernel_config = std::nullopt,
+    std::optional<operations::transformer::PagedCacheGeometryOverride> paged_cache_geometry = std::nullopt,
+    std::optional<uint32_t> sliding_window_size = std::nullopt, const std::optional<Tensor>& attention_sink = std::nullopt);
+
 }  // namespace ttnn::transformer

@@ -20,4 +20,16 @@ Tensor scaled_dot_product_attention_decode(
     std::optional<operations::transformer::SDPAProgramConfig> program_config = std::nullopt,
     std::optional<ComputeKernelConfig> compute_kernel_config = std::nullopt, std::optional<bool> share_cache = std::nullopt);
 
+/// The same on a paged cache: k and v [blocks, KV, block size, D], page_table [B, blocks per user].
+Tensor paged_scaled_dot_product_attention_decode(
+    const Tensor& input_tensor_q, const Tensor& input_tensor_k, const Tensor& input_tensor_v, const Tensor& page_table_tensor,
+    bool is_causal = true, const std::optional<const Tensor>& attn_mask = std::nullopt,
+    const std::optional<const Tensor>& cur_pos_tensor = std::nullopt, const std::optional<const Tensor>& attention_sink = std::nullopt,
+    std::optional<float> scale = std::nullopt, std::optional<uint32_t> sliding_window_size = std::nullopt,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    std::optional<operations::transformer::SDPAProgramConfig> program_config = std::nullopt,
+    std::optional<ComputeKernelConfig> compute_kernel_config = std::nullopt,
+    std::optional<operations::transformer::PagedCacheGeometryOverride> paged_cache_geometry = std::nullopt,
+    std::optional<uint32_t> cache_position_modulo = std::nullopt, uint32_t spec_multi_pos_tiles = 0);
+
 }  // namespace ttnn::transformer

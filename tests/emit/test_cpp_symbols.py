@@ -1,0 +1,45 @@
+"""Every op has a C++ call that compiles, and the functions chosen are those of the real library."""
+
+from __future__ import annotations
+
+import pytest
+
+from alchemist.ops import TTNN_OPS
+from alchemist.ops.spec import OpSpec
+from emit_cpp.printer import call_parts
+from tests.emit import cpp_symbols
+
+NO_CPP = {
+    "ttnn.conv3d", "ttnn.prepare_conv3d_weights", "ttnn.layer_norm_pre_all_gather", "ttnn.layer_norm_post_all_gather",
+    "ttnn.rms_norm_pre_all_gather", "ttnn.sampling",
+}  # fmt: skip
+"""Ops without kernel, in Python as in C++. An op may leave this list, none may join it."""
+
+
+def test_every_op_has_a_header() -> None:
+    assert set(cpp_symbols.without_header()) <= NO_CPP
+
+
+@pytest.mark.parametrize("spec", cpp_symbols.callable_ops(), ids=lambda spec: spec.name)
+def test_calls_have_a_cpp_form(spec: OpSpec) -> None:
+    for call in cpp_symbols.calls_of(spec):
+        callee, arguments = call_parts(call)
+        assert callee.startswith("ttnn::")
+        assert arguments or not spec.args
+
+
+def test_page_is_about_these_ops() -> None:
+    text = cpp_symbols.PAGE.read_text()
+    assert all(f"| {name} |" in text for name in cpp_symbols.without_header())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not cpp_symbols.available(), reason="needs g++, nm and c++filt")
+def test_symbols_are_the_real_ones() -> None:
+    assert len(TTNN_OPS) > 140
+    found = cpp_symbols.needed_symbols()
+    real = cpp_symbols.real_symbols()
+    assert len(found) > 140
+    assert cpp_symbols.share_found(found) >= 0.9
+    unexplained = [one.demangled for one in found if one.mangled not in real and not one.reason]
+    assert not unexplained, "\n".join(unexplained)
