@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
@@ -200,6 +201,11 @@ def pow_(c: Lowering, op: Operation) -> None:
     c.set(result, c.emit("pow_tensor", [c.get(base, TILE, dtype), c.get(exponent, TILE, dtype)], None, shape(result), dtype))
 
 
+def _exact_in_float32(array: np.ndarray[Any, Any] | None) -> bool:
+    number = uniform(array)
+    return number is not None and not isinstance(number, complex) and abs(number) <= 1 << 24
+
+
 @rule("where")
 def where(c: Lowering, op: Operation) -> None:
     condition, yes, no = op.operands
@@ -207,7 +213,9 @@ def where(c: Lowering, op: Operation) -> None:
     dtype = c.dtype(result)
     # the device returns float32 for an integer mask, whatever the branches are
     mask = c.get(condition, TILE, dtype if _is_float(dtype) or c.actual(condition) != dtype else None)
-    branches = [scalar_of(c, value, dtype) or c.get(value, TILE, dtype) for value in (yes, no)]
+    # ttnn.where takes scalars through float32: integers beyond its 24 bits stay tensors
+    inline = [dtype not in INTEGERS or _exact_in_float32(constant_of(value)) for value in (yes, no)]
+    branches = [(scalar_of(c, value, dtype) if short else None) or c.get(value, TILE, dtype) for value, short in zip((yes, no), inline, strict=True)]
     dims = shape(result)
     value = c.emit("where", [mask, *branches], None, np.broadcast_shapes(*map(shape, (mask, *branches))), dtype)
     if shape(value) != dims:

@@ -6,6 +6,7 @@ from xdsl.ir import Operation
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
+from alchemist.ir.layout import TILE as TILE_SIZE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.convolution import L1_SMALL_BYTES, pads
@@ -75,7 +76,7 @@ def global_avg_pool2d(c: Lowering, op: Operation) -> None:
 
 @rule("upsample2d")
 def upsample2d(c: Lowering, op: Operation) -> None:
-    """NHWC, row-major."""
+    """NHWC, row-major. The bilinear kernel works on whole tiles of channels: others are padded, and cut off afterwards."""
     source, result = op.operands[0], op.results[0]
     dtype = c.dtype(result)
     mode = access.attr(op, "mode")
@@ -85,5 +86,15 @@ def upsample2d(c: Lowering, op: Operation) -> None:
     factor = list(expand(access.attr(op, "scale_factor"), 2))
     if mode == "bilinear":
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
-    made = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode}, shape(result), work, ROW_MAJOR)
+    dims, out = shape(source), shape(result)
+    missing = -dims[3] % TILE_SIZE if mode == "bilinear" else 0
+    if missing:
+        padding = [0, 0, 0, 0, 0, 0, 0, missing]
+        attributes = {"padding": padding, "value": 0.0, "use_multicore": True}
+        note = f"bilinear ttnn.upsample takes whole tiles of {TILE_SIZE} channels"
+        value = c.emit("pad", [value], attributes, (*dims[:3], dims[3] + missing), work, ROW_MAJOR, note=note)
+    made = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode}, (*out[:3], out[3] + missing), work, ROW_MAJOR)
+    if missing:
+        attributes = {"begins": [0, 0, 0, 0], "ends": list(out), "step": [1, 1, 1, 1]}
+        made = c.emit("slice_static", [made], attributes, out, work, ROW_MAJOR)
     c.set(result, c.convert(made, ROW_MAJOR, dtype))

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ops/eltwise/engine.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
 
 using namespace ttnn_shim;
 
@@ -102,7 +103,10 @@ Tensor where(
     const std::optional<Tensor>& output, const std::optional<CoreRangeSet>&) {
     OpScope scope("ttnn.where");
     check_device_tensor(predicate, "predicate");
-    const Operand yes = as_operand(true_value), no = as_operand(false_value);
+    Operand yes = as_operand(true_value), no = as_operand(false_value);
+    SHIM_CHECK(
+        predicate.layout() == Layout::TILE || predicate.memory_config().is_sharded(), "predicate: expected TILE layout, got {}",
+        predicate.layout());
     const auto *ty = std::get_if<Tensor>(&yes), *tn = std::get_if<Tensor>(&no);
     if (ty != nullptr && tn != nullptr) {
         SHIM_CHECK(
@@ -114,6 +118,14 @@ Tensor where(
             is_integer(predicate.dtype()) || is_integer(values->dtype()) ||
                 (values->dtype() == DataType::FLOAT32) == (predicate.dtype() == DataType::FLOAT32),
             "predicate and value tensor: mixed dtypes {} and {} are not supported beside a scalar", predicate.dtype(), values->dtype());
+        if (values->dtype() == DataType::INT32) {
+            // The scalar goes through float32: 2147483647 becomes 2147483648, which INT32 cannot hold.
+            Operand& scalar = ty == nullptr ? yes : no;
+            const auto rounded = static_cast<float>(scalar_value(std::get<Scalar>(scalar)));
+            SHIM_CHECK(
+                rounded >= -2147483648.0F && rounded < 2147483648.0F, "where with an INT32 tensor cannot represent the scalar {}", rounded);
+            scalar = Scalar(static_cast<int32_t>(rounded));
+        }
     }
     return ternary_op(
         {"ttnn.where", "WHERE", memory_config, output}, predicate, yes, no, where_dtype(predicate, yes, no),
@@ -177,6 +189,11 @@ Tensor clamp(
     OpScope scope("ttnn.clamp");
     SHIM_CHECK(min || max, "expected min, max or both");
     auto value = [](const auto& bound) { return std::visit([](auto v) { return static_cast<float>(v); }, *bound); };
+    if (is_integer(input.dtype())) {
+        SHIM_CHECK(input.dtype() == DataType::INT32, "input_tensor: expected INT32 or a floating point dtype, got {}", input.dtype());
+        const bool real = (min && std::holds_alternative<float>(*min)) || (max && std::holds_alternative<float>(*max));
+        if (real) return clamp(ttnn::typecast(input, DataType::FLOAT32), min, max, memory_config, output);
+    }
     std::vector<UnaryStep> steps;
     if (min && max) {
         steps.emplace_back(UnaryOpType::CLAMP_TSS, value(min), value(max));

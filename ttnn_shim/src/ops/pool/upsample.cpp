@@ -42,8 +42,15 @@ Tensor upsample(
     check_device_tensor(input, "input_tensor");
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() == 4, "input_tensor: expected shape [N, H, W, C], got {}", shape);
-    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    SHIM_CHECK(
+        mode != "bilinear" || is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    SHIM_CHECK(
+        input.layout() != Layout::TILE || input.padded_shape() == shape, "input_tensor: tiles must be whole, got shape {} padded to {}",
+        shape, input.padded_shape());
     SHIM_CHECK(mode == "nearest" || mode == "bilinear", "mode: expected nearest or bilinear, got '{}'", mode);
+    SHIM_CHECK(
+        mode != "bilinear" || shape[3] % ttnn::TILE_SIZE == 0, "input_tensor: bilinear needs channels divisible by {}, got shape {}",
+        ttnn::TILE_SIZE, shape);
     const auto scales = std::visit(
         [](const auto& s) -> std::array<float, 2> {
             if constexpr (requires { s[0]; }) {
