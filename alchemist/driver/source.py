@@ -6,14 +6,14 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.errors import AlchemistError, ParseError, UserError, VerifyError
-from alchemist.frontends.mlir.load import PRETTY, read_module
-from alchemist.ir.parser import ModuleParser
-from alchemist.ir.verify import verify_errors
+from alchemist.frontends.mlir import foreign
+from alchemist.frontends.mlir.load import module_errors, parse_module, read_module
 
 MOST_ERRORS = 20
 MOST_BYTES = 512 * 1024 * 1024
@@ -21,7 +21,7 @@ _SPLIT = re.compile(r"(?m)^// -----.*$")
 _PLACE = re.compile(r":(\d+):(\d+)\Z")
 _DEFINED = re.compile(r"%[\w$.-]+(?=(?::\d+)?(?:\s*,\s*%[\w$.-]+(?::\d+)?)*\s*=[^=])")
 _ALIAS = re.compile(r"^\s*([#!][\w$-]+)\s*=")
-_UNDEFINED = re.compile(r"(?:(%[\w$.-]+) is used but not defined|undefined alias ([#!][\w$-]+)|the file holds no operation()|@\S+ is not defined())$")
+_UNDEFINED = re.compile(r"(?:(%[\w$.-]+) is used but not defined|undefined alias ([#!][\w$-]+)|@\S+ is not defined())$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,6 @@ def all_errors(chunk: Chunk, first: AlchemistError) -> list[AlchemistError]:
     """
     if isinstance(first, VerifyError):
         return list(_verify_all(chunk)) or [first]
-    if PRETTY.search(chunk.text):  # read by jaxlib, which stops at the first error
-        return [first]
     found: list[AlchemistError] = [first]
     lines = chunk.text.split("\n")
     lost: set[str] = set()
@@ -106,8 +104,8 @@ def all_errors(chunk: Chunk, first: AlchemistError) -> list[AlchemistError]:
             break  # without its head a region's braces do not match any more
         lines[line - 1] = ""
         try:
-            module = ModuleParser("\n".join(lines), chunk.filename).module()
-        except ParseError as next_error:
+            parse_module("\n".join(lines), chunk.filename)
+        except (ParseError, VerifyError) as next_error:
             error = next_error
             missing = _UNDEFINED.match(error.message)
             own = place(error) not in seen and not (missing and (missing[1] or missing[2] or "") in lost)
@@ -117,21 +115,16 @@ def all_errors(chunk: Chunk, first: AlchemistError) -> list[AlchemistError]:
         except RecursionError:
             break
         else:
-            del module
             break
     return found
 
 
-def _verify_all(chunk: Chunk) -> Iterator[VerifyError]:
+def _verify_all(chunk: Chunk) -> Iterator[ParseError | VerifyError]:
     try:
-        parser = ModuleParser(chunk.text, chunk.filename)
-        module = parser.module()
+        module, locate = parse_module(chunk.text, chunk.filename)
     except ParseError:
         return
-    positions = parser.positions
-    for count, error in enumerate(
-        verify_errors(module, lambda op: parser.position(positions[op]) if op in positions else "")
-    ):
-        if count == MOST_ERRORS:
-            return
-        yield error
+    except VerifyError:  # jaxlib verifies what it reads
+        yield from foreign.stablehlo_errors(chunk.text, chunk.filename)
+        return
+    yield from islice(module_errors(module, chunk.text, chunk.filename, locate), MOST_ERRORS)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AffineMapAttr,
     ArrayAttr,
     CallSiteLoc,
@@ -40,6 +41,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from alchemist.ir.attributes import (
     DenseElements,
+    OpaqueAttr,
+    OpaqueType,
     element,
     element_name,
     numpy_dtype,
@@ -52,7 +55,10 @@ _ALIAS = re.compile(r"(?m)^[ \t]*([#!][A-Za-z_$][\w$-]*)[ \t]*=[ \t]*")
 _ALIAS_USE = re.compile(r'"(?:[^"\\\n]|\\.)*"|([#!][A-Za-z_$][\w$-]*)(?![\w$.<-])')
 _ELEMENT = re.compile(r"(?:[su]?i\d+|f16|bf16|f32|f64|index|none)\b")
 _SIMPLE_TENSOR = re.compile(r"tensor<[^<>]*>")
-_DIMENSION = re.compile(r"(\d+|\?)x")
+_DIMENSION = re.compile(r"(\d+|\?)[ \t]*x[ \t]*")
+_RESOURCE = re.compile(r'([\w$.-]+|"(?:[^"\\\n]|\\.)*")\s*:\s*"0x([0-9A-Fa-f]*)"')
+_AFFINE = re.compile(r"\((?:\s*d\d+\s*,?)*\)\s*(?:\[(?:\s*s\d+\s*,?)*\])?\s*->\s*\((?=\s*[ds(\d-]\s*\d*\b)")
+_ODD_MEMREF = re.compile(r"[*?]|\bstrided\b|#")
 _DIMENSIONS = re.compile(r"(?:-?\d+x)*-?\d+|")
 _WORD = re.compile(r"[\w.]+")
 
@@ -70,6 +76,7 @@ class BuiltinParser(Cursor):
         self._aliases: dict[str, tuple[Attribute, int]] = {}
         self._open: set[str] = set()
         self._tensors: dict[str, TensorType[Attribute]] = {}
+        self._resources: dict[str, bytes] | None = None
 
     # --- aliases ---
 
@@ -151,8 +158,11 @@ class BuiltinParser(Cursor):
             return NoneType() if word[0] == "none" else element(word[0])
         if self.accept("tensor<"):
             return self._tensor()
-        if self.accept("memref<"):
+        if self.peek("memref<"):
             return self._memref()
+        if self.peek("vector<"):
+            self.at += len("vector")
+            return OpaqueType(("vector", self.expand_aliases(self.body())))
         if self.peek("("):
             return self.function_type()
         if self.accept("tuple<"):
@@ -168,22 +178,28 @@ class BuiltinParser(Cursor):
     def _dimensions(self) -> tuple[int, ...]:
         dims: list[int] = []
         while match := _DIMENSION.match(self.source, self.skip()):
-            if match[1] == "?":
-                self.fail("dynamic dimensions are not supported", hint="give the model static shapes")
-            dims.append(int(match[1]))
+            dims.append(DYNAMIC_INDEX if match[1] == "?" else int(match[1]))  # refused where it is lowered
             self.at = match.end()
         return tuple(dims)
 
     def _tensor(self) -> TensorType[Attribute]:
-        shape = self._dimensions()
+        start = self.at - 1
         if self.peek("*"):
-            self.fail("unranked tensors are not supported")
+            self.at = start
+            return OpaqueType(("tensor", self.expand_aliases(self.body())))  # type: ignore[return-value]
+        shape = self._dimensions()
         of = self.parse_type()
         encoding = self.attribute() if self.accept(",") else None
         self.expect(">")
         return tensor(shape, of, encoding)
 
     def _memref(self) -> Attribute:
+        start = self.skip() + len("memref")
+        self.at = start
+        body = self.body()
+        if _ODD_MEMREF.search(body.partition(",")[0]) or "strided" in body:
+            return OpaqueType(("memref", self.expand_aliases(body)))
+        self.at = start + 1
         shape = self._dimensions()
         of = self.parse_type()
         rest: list[Attribute] = []
@@ -192,6 +208,8 @@ class BuiltinParser(Cursor):
         self.expect(">")
         space = rest.pop() if rest and not isinstance(rest[-1], AffineMapAttr) else NoneAttr()
         layout: Any = rest[0] if rest else NoneAttr()
+        if isinstance(layout, OpaqueAttr):  # a layout of another dialect
+            return OpaqueType(("memref", self.expand_aliases(body)))
         return MemRefType(of, shape, layout, space)
 
     def function_type(self) -> FunctionType:
@@ -253,9 +271,11 @@ class BuiltinParser(Cursor):
                 self.at += 5
                 return self._dense()
             case "dense_resource":
-                self.fail(
-                    "dense_resource is not supported", hint="print the module with its constants inline"
-                )
+                self.at += len("dense_resource")
+                return self._dense_resource()
+            case "sparse":
+                self.at += len("sparse")
+                return self._opaque_elements("sparse", self.body())
             case "affine_map":
                 self.at += len("affine_map")
                 self.expect("<")
@@ -340,19 +360,13 @@ class BuiltinParser(Cursor):
         type_ = self.parse_type()
         if not isinstance(type_, TensorType):
             self.fail("dense elements need a tensor type", at)
+        if isinstance(type_.get_element_type(), ComplexType | OpaqueType):  # kept as text
+            return OpaqueAttr(("dense", f"<{body}> : {self._type_text(type_)}"))
         of = element_name(type_.get_element_type())
         dtype, shape = numpy_dtype(of), type_.get_shape()
         count = math.prod(shape)
         if body.startswith('"'):
-            raw = bytes.fromhex(decode_string(body[1:-1]).removeprefix("0x"))
-            if of == "i1":
-                bits = np.frombuffer(raw, dtype=np.uint8)
-                values = np.unpackbits(bits, bitorder="little")[:count].astype(np.bool_)
-            elif len(raw) == dtype.itemsize or len(raw) == count * dtype.itemsize:
-                values = np.frombuffer(raw, dtype=dtype)
-            else:
-                self.fail(f"{len(raw)} bytes do not fill {type_}", at)
-            return DenseElements(values.reshape(shape) if values.size == count else values, type_)
+            return self._from_bytes(bytes.fromhex(decode_string(body[1:-1]).removeprefix("0x")), type_, at)
         if not body:
             return DenseElements(np.zeros(shape, dtype), type_)
         words = [word.strip() for word in body.replace("[", " ").replace("]", " ").split(",")]
@@ -369,14 +383,60 @@ class BuiltinParser(Cursor):
             self.fail(f"{values.size} elements do not fill {type_}", at)
         return DenseElements(values.reshape(shape) if values.size == count else values, type_)
 
+    def _from_bytes(self, raw: bytes, type_: TensorType[Attribute], at: int) -> DenseElements:
+        of, shape = element_name(type_.get_element_type()), type_.get_shape()
+        dtype, count = numpy_dtype(of), math.prod(shape)
+        if of == "i1":
+            bits = np.frombuffer(raw, dtype=np.uint8)
+            splat = len(raw) == 1 and raw[0] in (0, 255)
+            values = np.unpackbits(bits, bitorder="little")[: 1 if splat else count].astype(np.bool_)
+        elif len(raw) in (dtype.itemsize, count * dtype.itemsize):
+            values = np.frombuffer(raw, dtype=dtype)
+        else:
+            self.fail(f"{len(raw)} bytes do not fill {type_}", at)
+        if values.size not in (1, count):
+            self.fail(f"{len(raw)} bytes do not fill {type_}", at)
+        return DenseElements(values.reshape(shape) if values.size == count else values, type_)
+
+    def _dense_resource(self) -> Attribute:
+        """`dense_resource<key> : tensor<...>`: the values of the file's resource section, kept by name where it has none."""
+        at = self.skip()
+        body = self.body()
+        back = self.at
+        self.expect(":")
+        type_ = self.parse_type()
+        key = body[1:-1].strip()
+        raw = self._resource(decode_string(key[1:-1]) if key.startswith('"') else key)
+        known = isinstance(type_, TensorType) and not isinstance(type_.get_element_type(), ComplexType | OpaqueType)
+        if raw is None or not known:
+            self.at = back
+            return self._opaque_elements("dense_resource", body)
+        return self._from_bytes(raw, type_, at)
+
+    def _resource(self, key: str) -> bytes | None:
+        """Bytes of a blob in `{-# dialect_resources: { builtin: { key: "0x<alignment><data>" } } #-}`, None without one."""
+        if self._resources is None:
+            start = self.source.rfind("{-#")
+            found = _RESOURCE.finditer(self.source, start) if start >= 0 else ()
+            self._resources = {
+                decode_string(m[1][1:-1]) if m[1].startswith('"') else m[1]: bytes.fromhex(m[2])[4:] for m in found if len(m[2]) % 2 == 0 and len(m[2]) >= 8
+            }
+        return self._resources.get(key)
+
+    def _opaque_elements(self, word: str, body: str) -> OpaqueAttr:
+        self.expect(":")
+        return OpaqueAttr((word, f"{body} : {self._type_text(self.parse_type())}"))
+
+    @staticmethod
+    def _type_text(type_: Attribute) -> str:
+        from alchemist.ir.printer import attribute_text
+
+        return attribute_text(type_)
+
     # --- affine maps ---
 
     def _optional_affine_map(self) -> AffineMap | None:
-        if re.compile(r"\((?:\s*d\d+\s*,?)*\)\s*(?:\[(?:\s*s\d+\s*,?)*\])?\s*->\s*\(").match(
-            self.source, self.at
-        ):
-            return self.affine_map()
-        return None
+        return self.affine_map() if _AFFINE.match(self.source, self.at) else None
 
     def affine_map(self) -> AffineMap:
         """`(d0, d1)[s0] -> (d0 * 32 + d1, 0)`."""

@@ -36,6 +36,21 @@ _DIMENSIONS = re.compile(r"(?:-?\d+x)*-?\d+|")
 _WORD = re.compile(r"[\w.]+")
 
 
+_SCALE = re.compile(r"(?<![\w.])\d+\.\d*(?:[eE][-+]?\d+)?|(?<![\w.])\d+[eE][-+]?\d+")
+
+
+def _quantised(body: str) -> str:
+    """One spelling of `<storage:expressed, scale:zero point>`, so that equal types are equal: MLIR's own."""
+    head, comma, tail = re.sub(r"\s+", "", body).partition(",")
+    scales = _SCALE.sub(lambda match: _scientific(float(match[0])), tail)
+    return head + (", " if comma else "") + re.sub(r":0(?=[,}>])", "", scales)
+
+
+def _scientific(value: float) -> str:
+    short = f"{value:e}"
+    return short if float(short) == value else repr(value)
+
+
 class AttributeParser(BuiltinParser):
     """Everything below operations."""
 
@@ -59,7 +74,8 @@ class AttributeParser(BuiltinParser):
             if self.peek("<"):
                 self.body()
             return DeviceType()
-        return OpaqueType((name, self.expand_aliases(self.body()) if self.peek("<") else ""))
+        body = self.expand_aliases(self.body()) if self.peek("<") else ""
+        return OpaqueType((name, _quantised(body) if name == "!quant.uniform" else body))
 
     # --- dialect attributes ---
 
@@ -211,16 +227,8 @@ class AttributeParser(BuiltinParser):
                                ("UnaryWithParam", "ttnn.unary_with_param"), ("Grid", "ttcore.grid")):  # fmt: skip
                 if kind in cpp:
                     cls = attribute_classes().get(name)
-                    return (
-                        self._structured(cls)
-                        if cls
-                        else OpaqueAttr((f"#{name}", self.expand_aliases(self.body())))
-                    )
-            enums = [
-                cls
-                for name, cls in attribute_classes().items()
-                if issubclass(cls, EnumAttr) and cpp.split("::")[-1].strip(">") in name
-            ]
+                    return self._structured(cls) if cls else OpaqueAttr((f"#{name}", self.expand_aliases(self.body())))
+            enums = [cls for name, cls in attribute_classes().items() if issubclass(cls, EnumAttr) and cpp.split("::")[-1].strip(">") in name]
             return self._case(enums[0]) if enums else self.fail("expected a field value", at)
         if self.source[at : at + 1] in '#"@' and not self.peek('"'):
             value = self.attribute()
@@ -238,9 +246,7 @@ class AttributeParser(BuiltinParser):
             return word
         if self.accept(":"):
             type_ = self.parse_type()
-            return (
-                FloatAttr(float(number), type_) if isinstance(number, float) else IntegerAttr(number, type_)
-            )
+            return FloatAttr(float(number), type_) if isinstance(number, float) else IntegerAttr(number, type_)
         return number
 
     def _layout(self) -> TTNNLayout:
@@ -288,9 +294,7 @@ class AttributeParser(BuiltinParser):
                 memory = self._enum_or_alias("ttnn.tensor_memory_layout")
         self.expect(">")
         tile = isinstance(of, TileType)
-        dtype = (
-            of.dtype if isinstance(of, TileType) else ELEMENT_DTYPES.get(element_name(of), element_name(of))
-        )
+        dtype = of.dtype if isinstance(of, TileType) else ELEMENT_DTYPES.get(element_name(of), element_name(of))
         if not tile and dtype not in DTYPE_ELEMENTS:
             self.fail(f"a row-major layout cannot hold {dtype}", at)
         return TTNNLayout(LayoutData(linear, grid, shape, dtype, tile, buffer, memory, ranges, mesh, ignore))

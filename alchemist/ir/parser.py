@@ -7,13 +7,16 @@ not be expanded and every error needs file:line:column; about ten times as fast.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, ClassVar, NoReturn
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
+    FloatAttr,
     FunctionType,
     IntegerAttr,
     LocationAttr,
@@ -26,13 +29,18 @@ from xdsl.ir import Attribute, Block, Operation, OpTraits, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from alchemist.errors import ParseError
-from alchemist.ir.attributes import OpaqueAttr
+from alchemist.ir.attributes import DenseElements, OpaqueAttr
 from alchemist.ir.dialect_parser import AttributeParser
-from alchemist.ir.dialects import TTOp, op_classes
+from alchemist.ir.dialects import TTOp, group_sizes, op_classes
 from alchemist.ir.lexer import BARE, BLOCK, INTEGER, STRING, VALUE
 from alchemist.ir.verify import verify_module
 
 FOREIGN = ("stablehlo", "chlo", "sdy")
+NEIGHBOURS = (
+    "affine", "arith", "bufferization", "cf", "d2m", "emitc", "emitpy", "gpu", "linalg", "llvm", "math", "memref", "mhlo",
+    "ml_program", "mpmd", "quant", "scf", "shape", "sparse_tensor", "tensor", "tosa", "ttkernel", "ttmetal", "vector", "vhlo",
+)  # fmt: skip
+"""Dialects that stand beside ours in files of the real compiler: kept when read and printed, refused when lowered."""
 _KNOWN: dict[str, type[Operation]] = {
     "builtin.module": ModuleOp,
     "func.func": FuncOp,
@@ -44,6 +52,9 @@ _PROPERTIES = {
     "func.call": ("callee",),
     "builtin.module": ("sym_name",),
 }
+_REST_OF_LINE = re.compile(r"[ \t]*(?:loc\b|//|\}|\r?\n|\Z)")
+_SEGMENTS = "operandSegmentSizes"
+_DESTINATIONS = ("ttir.empty", "tensor.empty")
 
 
 class ForeignOp(Operation):
@@ -64,7 +75,7 @@ class ModuleParser(AttributeParser):
 
     def __init__(self, text: str, filename: str, foreign: Sequence[str] = FOREIGN) -> None:
         super().__init__(text, filename)
-        self._foreign = tuple(foreign)
+        self._foreign = (*foreign, *NEIGHBOURS)
         self._scopes: list[dict[str, tuple[SSAValue, ...]]] = [{}]
         self.positions: dict[Operation, int] = {}
 
@@ -90,13 +101,13 @@ class ModuleParser(AttributeParser):
                 pass
             if self.skip() == len(self.source):
                 break
-            if self.peek("{-#"):
-                self.fail(
-                    "resource sections are not supported", hint="print the module with its constants inline"
-                )
+            if self.peek("{-#"):  # blobs are looked up by name where they are used
+                end = self.source.find("#-}", self.at)
+                if end < 0:
+                    self.fail("the resource section has no end", expected="#-}")
+                self.at = end + len("#-}")
+                continue
             found.append(self.operation())
-        if not found:
-            self.fail("the file holds no operation")
         if len(found) == 1 and isinstance(found[0], ModuleOp):
             return found[0]
         return ModuleOp(found)
@@ -130,15 +141,10 @@ class ModuleParser(AttributeParser):
             index = self.integer()
         return name, index, at
 
-    def _resolve(
-        self, refs: Sequence[tuple[str, int, int]], types: Sequence[Attribute], at: int
-    ) -> list[SSAValue]:
+    def _resolve(self, refs: Sequence[tuple[str, int, int]], types: Sequence[Attribute], at: int) -> list[SSAValue]:
         if len(refs) != len(types):
             self.fail(f"{len(refs)} operands for {len(types)} types", at)
-        return [
-            self._lookup(name, index, type_, where)
-            for (name, index, where), type_ in zip(refs, types, strict=True)
-        ]
+        return [self._lookup(name, index, type_, where) for (name, index, where), type_ in zip(refs, types, strict=True)]
 
     # --- operations ---
 
@@ -153,9 +159,13 @@ class ModuleParser(AttributeParser):
         else:
             name = self.need(BARE, "an operation")
             custom = _CUSTOM.get(name)
-            if custom is None:
-                self._unknown(name, head, "has no custom form here; the generic form is read")
-            op = custom(self, name)
+            if custom is not None:
+                op = custom(self, name)
+            elif name.partition(".")[0] in self._foreign:
+                op = self._plain_form(name, head, bool(results))
+            else:
+                known = name in op_classes()
+                self._unknown(name, head, "has no custom form; write it in generic form" if known else "is not known")
             location = self.optional_location()
             if location is not None:
                 op.location = location
@@ -196,7 +206,7 @@ class ModuleParser(AttributeParser):
         self.expect("(")
         refs = self.comma_list(self._operand_ref, ")")
         if self.peek("["):
-            self.fail(f"{name}: successors are not supported")
+            self.fail(f"{name}: successors are not supported", at)
         properties: dict[str, Attribute] = {}
         if self.accept("<"):
             properties = self.dictionary()
@@ -221,8 +231,10 @@ class ModuleParser(AttributeParser):
             declared, properties, attributes = (), properties | attributes, {}
         else:
             declared = _PROPERTIES.get(name, ())
-        for key in [key for key in attributes if key in declared or key == "operandSegmentSizes"]:
+        for key in [key for key in attributes if key in declared or key == _SEGMENTS]:
             properties.setdefault(key, attributes.pop(key))
+        if name.startswith("ttir.") and issubclass(cls, TTOp):
+            operands = _without_destinations(cls, operands, outputs, properties)
         return cls.create(
             operands=operands,
             result_types=outputs,
@@ -328,22 +340,64 @@ class ModuleParser(AttributeParser):
         op.attributes.update(attributes)
         return op
 
-    def parse_return(self, name: str) -> Operation:
-        at = self.skip()
-        if not self.peek("%"):
-            return ReturnOp()
-        refs = [self._operand_ref()]
-        while self.accept(","):
+    def _values(self) -> list[tuple[str, int, int]]:
+        """`%a, %b`, perhaps none."""
+        refs = [self._operand_ref()] if self.peek("%") else []
+        while refs and self.accept(","):
             refs.append(self._operand_ref())
+        return refs
+
+    def _types(self) -> list[Attribute]:
+        """`: type, type`."""
         self.expect(":")
         types = [self.parse_type()]
         while self.accept(","):
             types.append(self.parse_type())
-        return ReturnOp(*self._resolve(refs, types, at))
+        return types
 
-    def _typed_call(
-        self, refs: Sequence[tuple[str, int, int]], at: int
-    ) -> tuple[list[SSAValue], list[Attribute]]:
+    def parse_return(self, name: str) -> Operation:
+        at = self.skip()
+        attributes = self.dictionary() if self.peek("{") else {}
+        refs = self._values()
+        op = ReturnOp(*self._resolve(refs, self._types(), at)) if refs else ReturnOp()
+        op.attributes.update(attributes)
+        return op
+
+    def _plain_form(self, name: str, head: int, has_results: bool) -> Operation:
+        """The custom form that most ops of other dialects share: `[{attributes}] [value] %a, %b [{attributes}] : types`.
+
+        types: a function type; or the type of all operands and the result; or, without results, one type an operand.
+        """
+        if not has_results and _REST_OF_LINE.match(self.source, self.at):
+            return _foreign(name).create()
+        at = self.skip()
+        attributes = self.dictionary() if self.peek("{") else {}
+        if name.endswith(".constant"):
+            value = self.attribute()
+            type_ = value.type if isinstance(value, DenseElements | IntegerAttr | FloatAttr) else None
+            if type_ is None:
+                self._unknown(name, head, "has no custom form here; the generic form is read")
+            return _foreign(name).create(result_types=[type_], properties={**attributes, "value": value})
+        refs = self._values() if not self.accept("()") else []
+        attributes |= self.dictionary() if self.peek("{") else {}
+        operands: list[SSAValue] = []
+        outputs: list[Attribute] = []
+        types = self._types() if self.peek(":") else []
+        if len(types) == 1 and isinstance(types[0], FunctionType):
+            operands, outputs = self._resolve(refs, types[0].inputs.data, at), list(types[0].outputs.data)
+        elif types and self.accept("->"):
+            operands, outputs = self._resolve(refs, types, at), self.result_types()
+        elif types and not has_results:
+            operands = self._resolve(refs, types, at)
+        elif name.endswith(".select") and len(types) == 2:
+            operands, outputs = self._resolve(refs, [types[0], types[1], types[1]], at), [types[1]]
+        elif len(types) == 1:
+            operands, outputs = self._resolve(refs, types * len(refs), at), list(types)
+        else:
+            self._unknown(name, head, "has no custom form here; the generic form is read")
+        return _foreign(name).create(operands=operands, result_types=outputs, properties=attributes)
+
+    def _typed_call(self, refs: Sequence[tuple[str, int, int]], at: int) -> tuple[list[SSAValue], list[Attribute]]:
         self.expect(":")
         signature: FunctionType = self.function_type()
         return self._resolve(refs, signature.inputs.data, at), list(signature.outputs.data)
@@ -353,8 +407,11 @@ class ModuleParser(AttributeParser):
         self.expect("(")
         at = self.skip()
         refs = self.comma_list(self._operand_ref, ")")
+        attributes = self.dictionary() if self.peek("{") else {}
         operands, outputs = self._typed_call(refs, at)
-        return CallOp(callee, operands, outputs)
+        op = CallOp(callee, operands, outputs)
+        op.attributes.update(attributes)
+        return op
 
     def _make(
         self,
@@ -392,9 +449,7 @@ class ModuleParser(AttributeParser):
     def parse_device(self, name: str) -> Operation:
         label = self.symbol_name()
         self.expect("=")
-        stripped = (
-            OpaqueAttr(("#ttcore.device", self.expand_aliases(self.body()))) if self.peek("<") else None
-        )
+        stripped = OpaqueAttr(("#ttcore.device", self.expand_aliases(self.body()))) if self.peek("<") else None
         value = stripped or self.attribute()
         return self._make(name, properties={"sym_name": StringAttr(label), "device_attr": value})
 
@@ -414,9 +469,7 @@ class ModuleParser(AttributeParser):
 
     def parse_tuple(self, name: str) -> Operation:
         at = self.skip()
-        refs = [self._operand_ref()] if self.peek("%") else []
-        while self.accept(","):
-            refs.append(self._operand_ref())
+        refs = self._values()
         self.expect(":")
         type_ = self.parse_type()
         members: Sequence[Attribute] = type_.types.data
@@ -439,6 +492,49 @@ class ModuleParser(AttributeParser):
         self.expect("]")
         operands, outputs = self._typed_call(refs, at)
         return self._make(name, operands, outputs, {"key": key})
+
+    def parse_set_key_value(self, name: str) -> Operation:
+        at = self.skip()
+        refs = [self._operand_ref()]
+        self.expect("[")
+        key = self.attribute()
+        self.expect("]")
+        self.expect("=")
+        refs += self._values()
+        attributes = self.dictionary() if self.peek("{") else {}
+        return self._make(name, self._resolve(refs, self._types(), at), properties={"key": key}, attributes=attributes)
+
+    def parse_layout_cast(self, name: str) -> Operation:
+        at = self.skip()
+        refs = [self._operand_ref()]
+        given = self.dictionary() if self.peek("{") else {}
+        types = self._types()
+        self.expect("->")
+        declared = op_classes()[name].info.attributes
+        return self._make(
+            name, self._resolve(refs, types, at), [self.parse_type()],
+            {key: value for key, value in given.items() if key in declared},
+            {key: value for key, value in given.items() if key not in declared},
+        )  # fmt: skip
+
+    def parse_subgraph(self, name: str) -> Operation:
+        """`ttnn.d2m_subgraph @f ins(%a : t) outs(%b : t) : t`."""
+        callee = self.symbol_ref()
+        attributes = self.dictionary() if self.peek("{") else {}
+        operands: list[SSAValue] = []
+        sizes: list[int] = []
+        for word in ("ins", "outs"):
+            sizes.append(0)
+            if self.keyword(word):
+                self.expect("(")
+                at = self.skip()
+                if refs := self._values():
+                    operands += self._resolve(refs, self._types(), at)
+                self.expect(")")
+                sizes[-1] = len(refs)
+        outputs = self._types() if self.peek(":") else []
+        properties: dict[str, Attribute] = {"d2m_func": callee, _SEGMENTS: DenseArrayBase.from_list(i32, sizes)}
+        return self._make(name, operands, outputs, properties, attributes)
 
     def parse_empty(self, name: str) -> Operation:
         self.expect("(")
@@ -464,6 +560,27 @@ class ModuleParser(AttributeParser):
         return self._make(name, self._resolve(refs, types, at), outputs, properties)
 
 
+def _without_destinations(cls: type[TTOp], operands: list[SSAValue], outputs: Sequence[Attribute], properties: dict[str, Attribute]) -> list[SSAValue]:
+    """Operands of the older destination-passing form without the empty tensors that the results were written to."""
+    count = len(outputs)
+    extra = operands[len(operands) - count :]
+    written = (isinstance(value.owner, Operation) and value.owner.name in _DESTINATIONS for value in extra)
+    if not count or [value.type for value in extra] != list(outputs) or not all(written):
+        return operands
+    sizes = properties.get(_SEGMENTS)
+    declared = [int(size) for size in sizes.get_values()] if isinstance(sizes, DenseArrayBase) else None
+    kept = operands[: len(operands) - count]
+    groups = cls.info.operands
+    if declared is not None and len(declared) == len(groups) + 1 and declared[-1] == count:
+        if cls.info.segmented:
+            properties[_SEGMENTS] = DenseArrayBase.from_list(i32, declared[:-1])
+        else:
+            properties.pop(_SEGMENTS)
+        return kept
+    old = declared is None and group_sizes(groups, len(operands), None) is None
+    return kept if old and group_sizes(groups, len(kept), None) is not None else operands
+
+
 _Custom = Callable[[ModuleParser, str], Operation]
 _CUSTOM: dict[str, _Custom] = {
     "module": ModuleParser.parse_module_op,
@@ -482,14 +599,15 @@ _CUSTOM: dict[str, _Custom] = {
     "ttcore.tuple": ModuleParser.parse_tuple,
     "ttcore.get_tuple_element": ModuleParser.parse_get_tuple_element,
     "ttcore.get_key_value": ModuleParser.parse_get_key_value,
+    "ttcore.set_key_value": ModuleParser.parse_set_key_value,
     "ttir.empty": ModuleParser.parse_empty,
+    "ttir.ttnn_metal_layout_cast": ModuleParser.parse_layout_cast,
+    "ttnn.d2m_subgraph": ModuleParser.parse_subgraph,
     "ttir.to_layout": ModuleParser.parse_to_layout,
 }
 
 
-def parse(
-    text: str, filename: str = "<text>", *, verify: bool = True, foreign: Sequence[str] = FOREIGN
-) -> ModuleOp:
+def parse(text: str, filename: str = "<text>", *, verify: bool = True, foreign: Sequence[str] = FOREIGN) -> ModuleOp:
     """Module of MLIR text.
 
     foreign: dialects whose ops are kept without a table. verify: run `verify_module` afterwards.
@@ -501,9 +619,7 @@ def parse(
     parser = ModuleParser(text, filename, foreign)
     module = parser.module()
     if verify:
-        verify_module(
-            module, lambda op: parser.position(parser.positions[op]) if op in parser.positions else ""
-        )
+        verify_module(module, lambda op: parser.position(parser.positions[op]) if op in parser.positions else "")
     return module
 
 

@@ -56,9 +56,7 @@ def quoted(text: str) -> str:
         return f'"{text}"'
     out = []
     for byte in text.encode("utf-8", "surrogateescape"):
-        out.append(
-            "\\\\" if byte == 0x5C else chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}"
-        )
+        out.append("\\\\" if byte == 0x5C else chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}")
     return f'"{"".join(out)}"'
 
 
@@ -92,9 +90,7 @@ class Renderer:
         match attribute:
             case TensorType():
                 dims = "".join(f"{dim}x" if dim >= 0 else "?x" for dim in attribute.get_shape())
-                encoding = (
-                    "" if isinstance(attribute.encoding, NoneAttr) else f", {self.text(attribute.encoding)}"
-                )
+                encoding = "" if isinstance(attribute.encoding, NoneAttr) else f", {self.text(attribute.encoding)}"
                 return f"tensor<{dims}{self.text(attribute.element_type)}{encoding}>"
             case TTNNLayout() if self._alias:
                 return "#" + attribute.name + attribute.body_with(self._space(attribute.buffer))
@@ -137,11 +133,7 @@ class Renderer:
                 return "unit"
             case MemRefType():
                 dims = "".join(f"{dim}x" for dim in attribute.get_shape())
-                rest = [
-                    self.text(part)
-                    for part in (attribute.layout, attribute.memory_space)
-                    if not isinstance(part, NoneAttr)
-                ]
+                rest = [self.text(part) for part in (attribute.layout, attribute.memory_space) if not isinstance(part, NoneAttr)]
                 return f"memref<{', '.join([dims + self.text(attribute.element_type), *rest])}>"
             case _:
                 return str(attribute)
@@ -157,9 +149,7 @@ class Renderer:
 
     def function_type(self, inputs: Iterable[Attribute], outputs: Iterable[Attribute]) -> str:
         given = list(outputs)
-        right = (
-            self.text(given[0]) if len(given) == 1 else f"({', '.join(self.text(part) for part in given)})"
-        )
+        right = self.text(given[0]) if len(given) == 1 else f"({', '.join(self.text(part) for part in given)})"
         if len(given) == 1 and isinstance(given[0], FunctionType):
             right = f"({right})"
         return f"({', '.join(self.text(part) for part in inputs)}) -> {right}"
@@ -287,9 +277,11 @@ class _ModulePrinter:
             case CallOp():
                 head = f"{self._define(op)}call {self._text(op.callee)}({self._values(op.operands)})"
                 types = self._render.function_type(op.operand_types, op.result_types)
-                self._lines.append(f"{indent}{head} : {types}{self._loc(op.location)}")
-            case Operation(name="ttcore.device_module"):
-                self._lines.append(f"{indent}ttcore.device_module {{")
+                extra = f" {self._render.dictionary(op.attributes)}" if op.attributes else ""
+                self._lines.append(f"{indent}{head}{extra} : {types}{self._loc(op.location)}")
+            case Operation(name="ttcore.device_module" | "ttcore.cpu_module"):
+                attributes = f" attributes {self._render.dictionary(op.attributes)}" if op.attributes else ""
+                self._lines.append(f"{indent}{op.name}{attributes} {{")
                 self._body(op.regions[0], indent)
                 self._lines.append(f"{indent}}}{self._loc(op.location)}")
             case Operation(name="ttcore.load_cached") if "callee" in op.properties:
@@ -315,17 +307,13 @@ class _ModulePrinter:
             parts.append("})")
         if op.attributes:
             parts.append(f" {self._render.dictionary(op.attributes)}")
-        parts.append(
-            f" : {self._render.function_type(op.operand_types, op.result_types)}{self._loc(op.location)}"
-        )
+        parts.append(f" : {self._render.function_type(op.operand_types, op.result_types)}{self._loc(op.location)}")
         self._lines.append("".join(parts))
 
     def _body(self, region: Region, indent: str, labels: bool = False) -> None:
         for index, block in enumerate(region.blocks):
             if index or (labels and block.args):
-                self._lines.append(
-                    f"{indent}^bb{index}({', '.join(self._argument(arg) for arg in block.args)}):"
-                )
+                self._lines.append(f"{indent}^bb{index}({', '.join(self._argument(arg) for arg in block.args)}):")
             for op in block.ops:
                 self.op(op, indent + "  ")
 
@@ -347,19 +335,14 @@ class _ModulePrinter:
         res_attrs = op.res_attrs.data if op.res_attrs else ()
         block: Block | None = op.body.blocks.first
         if block is None:
-            args = [self._text(type_) for type_ in op.function_type.inputs.data]
-        else:
             args = [
-                self._argument(arg, arg_attrs[index].data if index < len(arg_attrs) else None)
-                for index, arg in enumerate(block.args)
+                self._text(type_) + (f" {self._render.dictionary(arg_attrs[i].data)}" if i < len(arg_attrs) and arg_attrs[i].data else "")
+                for i, type_ in enumerate(op.function_type.inputs.data)
             ]
+        else:
+            args = [self._argument(arg, arg_attrs[index].data if index < len(arg_attrs) else None) for index, arg in enumerate(block.args)]
         outputs = [
-            self._text(type_)
-            + (
-                f" {self._render.dictionary(res_attrs[i].data)}"
-                if i < len(res_attrs) and res_attrs[i].data
-                else ""
-            )
+            self._text(type_) + (f" {self._render.dictionary(res_attrs[i].data)}" if i < len(res_attrs) and res_attrs[i].data else "")
             for i, type_ in enumerate(op.function_type.outputs.data)
         ]
         arrow = ""
@@ -367,9 +350,7 @@ class _ModulePrinter:
             bare = len(outputs) == 1 and not (res_attrs and res_attrs[0].data)
             arrow = f" -> {outputs[0]}" if bare else f" -> ({', '.join(outputs)})"
         attributes = f" attributes {self._render.dictionary(op.attributes)}" if op.attributes else ""
-        head = (
-            f"{indent}func.func {visibility}{symbol(op.sym_name.data)}({', '.join(args)}){arrow}{attributes}"
-        )
+        head = f"{indent}func.func {visibility}{symbol(op.sym_name.data)}({', '.join(args)}){arrow}{attributes}"
         if block is None:
             self._lines.append(head + self._loc(op.location))
         else:

@@ -158,7 +158,6 @@ MODULE = """module {{
             43,
             "fill",
         ),
-        ('%0 = "ttir.empty"() : () -> tensor<2x?xf32>', 42, "dynamic"),
     ],
 )
 def test_parse_errors(line: str, column: int, message: str) -> None:

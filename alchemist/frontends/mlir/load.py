@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 from typing import Any, Literal
@@ -13,20 +13,20 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from alchemist.errors import FrontendError, InputError, ParseError
+from alchemist.errors import FrontendError, InputError, ParseError, VerifyError
 from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output
+from alchemist.frontends.mlir import foreign
 from alchemist.frontends.stablehlo import Input, convert
 from alchemist.ir.access import argument_attrs, element_type, entry_function, operands, result_attrs, shape
 from alchemist.ir.attributes import enum, numpy_dtype
 from alchemist.ir.dialects import TTOp
 from alchemist.ir.location import from_location
-from alchemist.ir.text import parse
+from alchemist.ir.parser import ModuleParser
+from alchemist.ir.verify import verify_errors
 
 Array = np.ndarray[Any, Any]
 Init = Literal["ones", "zeros", "randn", "arange"]
 Range = Literal["normal", "positive", "weight"]
-
-PRETTY = re.compile(r"(?m)^\s*(?:%[\w:#, %]+ = )?(?:stablehlo|chlo|vhlo|mhlo)\.\w+")
 
 
 def load(
@@ -62,8 +62,7 @@ def load(
         _describe(entry, names, kinds, results)
         entry.properties["sym_name"] = StringAttr("forward")
     arguments = [
-        _argument(arg, facts, index, init, seed, values or {})
-        for index, (arg, facts) in enumerate(zip(entry.args, argument_attrs(entry), strict=True))
+        _argument(arg, facts, index, init, seed, values or {}) for index, (arg, facts) in enumerate(zip(entry.args, argument_attrs(entry), strict=True))
     ]
     unknown = set(values or {}) - {argument.name for argument in arguments}
     if unknown:
@@ -71,10 +70,7 @@ def load(
             f"no argument is called {', '.join(sorted(unknown))}",
             expected=", ".join(a.name for a in arguments),
         )
-    outputs = [
-        Output(name, shape(type_), numpy_dtype(element_type(type_)).name)
-        for name, type_ in zip(results, entry.function_type.outputs.data, strict=True)
-    ]
+    outputs = [Output(name, shape(type_), numpy_dtype(element_type(type_)).name) for name, type_ in zip(results, entry.function_type.outputs.data, strict=True)]
     return FrontendResult(
         module=module,
         framework="mlir",
@@ -104,36 +100,47 @@ def _converted(module: ModuleOp, entry: FuncOp) -> ModuleOp:
     return convert(module, inputs, _result_names(entry), entry=entry.sym_name.data).module
 
 
-def read_module(text: str, filename: str = "<text>") -> ModuleOp:
-    """Module of TTIR, TTNN or StableHLO text; StableHLO in its pretty form is read through jaxlib.
+def parse_module(text: str, filename: str = "<text>") -> tuple[ModuleOp, Callable[[Operation], str]]:
+    """Module of TTIR, TTNN or StableHLO text, and a function that gives an op's file:line:column; nothing is verified.
+
+    StableHLO, Shardy and upstream dialects in their own assembly are read through jaxlib where our parser cannot.
 
     Raises:
-        ParseError, VerifyError: file:line:column of what is wrong.
+        ParseError: file:line:column of what is wrong; VerifyError, where jaxlib verifies what it reads.
     """
+    parser = ModuleParser(text, filename)
     try:
-        return parse(text, filename)
+        module = parser.module()
     except ParseError as error:
-        if not PRETTY.search(text):
+        if not foreign.CUSTOM.search(text):
             raise
-        generic = _generic_form(text, error)
-        return parse(generic, filename, verify=False)
-
-
-def _generic_form(text: str, error: ParseError) -> str:
-    """StableHLO in its own assembly is read by jaxlib, where there is one."""
-    try:
-        from jax._src.interpreters import mlir as jax_mlir  # the context with all of JAX's dialects
-        from jaxlib.mlir import ir
-    except ImportError:
-        error.hint = "print the module in generic form (--mlir-print-op-generic), or install jax"
-        raise error from None
-    with jax_mlir.make_ir_context():
+        generic = foreign.generic_form(text, filename, error)
         try:
-            module = ir.Module.parse(text)
-        except ir.MLIRError as failure:
-            raise ParseError(str(failure).splitlines()[0], location=error.location) from None
-        generic = str(module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True))
-    return generic
+            module = ModuleParser(generic, filename).module()
+        except ParseError as failure:  # places in the generic text mean nothing to the reader
+            failure.location = error.location
+            raise
+        places = foreign.restore(module)
+        return module, lambda op: f"{filename}:{places[op]}" if op in places else ""
+    return module, lambda op: parser.position(parser.positions[op]) if op in parser.positions else ""
+
+
+def module_errors(module: ModuleOp, text: str, filename: str, locate: Callable[[Operation], str]) -> Iterator[ParseError | VerifyError]:
+    """What is wrong with a module that could be parsed, in no particular order."""
+    yield from foreign.stablehlo_errors(text, filename)
+    yield from verify_errors(module, locate)
+
+
+def read_module(text: str, filename: str = "<text>") -> ModuleOp:
+    """Parsed and verified.
+
+    Raises:
+        ParseError, VerifyError: file:line:column of the first error.
+    """
+    module, locate = parse_module(text, filename)
+    for error in module_errors(module, text, filename, locate):
+        raise error
+    return module
 
 
 def unwrap_device_module(module: ModuleOp) -> ModuleOp:
@@ -225,12 +232,7 @@ def _describe(entry: FuncOp, names: Sequence[str], kinds: Sequence[str], results
     )
     given = entry.properties.get("res_attrs")
     before = [part.data for part in given.data] if isinstance(given, ArrayAttr) else [{} for _ in results]
-    entry.properties["res_attrs"] = ArrayAttr(
-        [
-            DictionaryAttr({**facts, "ttir.name": StringAttr(name)})
-            for facts, name in zip(before, results, strict=True)
-        ]
-    )
+    entry.properties["res_attrs"] = ArrayAttr([DictionaryAttr({**facts, "ttir.name": StringAttr(name)}) for facts, name in zip(before, results, strict=True)])
 
 
 def _argument(
@@ -246,18 +248,14 @@ def _argument(
     if name in values:
         given = np.asarray(values[name])
         if given.shape != dims:
-            raise InputError(
-                f"{name} has another shape", expected=str(list(dims)), got=str(list(given.shape))
-            )
+            raise InputError(f"{name} has another shape", expected=str(list(dims)), got=str(list(given.shape)))
         value: Callable[[], Array] = partial(np.ascontiguousarray, given.astype(dtype))
     else:
         value = partial(make_value, dims, dtype, init, seed + index, _index_bound(arg), _range(arg))
     return Argument(name, _kind(str(facts["ttcore.argument_type"])), dims, dtype.name, value)
 
 
-def make_value(
-    dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int, bound: int | None, range_: Range = "normal"
-) -> Array:
+def make_value(dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int, bound: int | None, range_: Range = "normal") -> Array:
     """Values of an argument. Integers of "randn" and "arange" stay below `bound` (16 and the size without one).
 
     range_: "positive" (variances, operands of roots): "randn" gives numbers in [0.5, 1.5); "weight" (of products): normal
@@ -270,9 +268,7 @@ def make_value(
         return np.random.default_rng(seed).integers(0, 2, dims).astype(dtype)
     if dtype.kind in "iu":
         highest = min(bound or (16 if init == "randn" else max(count, 1)), np.iinfo(dtype).max)
-        whole = (
-            np.arange(count) if init == "arange" else np.random.default_rng(seed).integers(0, highest, count)
-        )
+        whole = np.arange(count) if init == "arange" else np.random.default_rng(seed).integers(0, highest, count)
         return (whole % highest).astype(dtype).reshape(dims)
     if init == "arange":
         return np.arange(count, dtype=np.float64).astype(dtype).reshape(dims)
@@ -349,9 +345,7 @@ def _callee(op: Operation) -> FuncOp | None:
     if module is None or not isinstance(callee, SymbolRefAttr):
         return None
     name = callee.root_reference.data
-    return next(
-        (f for f in module.ops if isinstance(f, FuncOp) and f.sym_name.data == name and f.body.blocks), None
-    )
+    return next((f for f in module.ops if isinstance(f, FuncOp) and f.sym_name.data == name and f.body.blocks), None)
 
 
 _INDEXED = {"embedding": ("input", "weight", 0), "gather": ("index", "input", None)}
@@ -366,11 +360,7 @@ def _index_bound(value: SSAValue, depth: int = 4) -> int | None:
             return shape(op.operands[1])[0]
         if short == "gather" and use.index == 1:
             return min(shape(op.operands[0]))
-        if (
-            depth
-            and op.results
-            and short in ("typecast", "reshape", "to_layout", "to_device", "permute", "unsqueeze")
-        ):
+        if depth and op.results and short in ("typecast", "reshape", "to_layout", "to_device", "permute", "unsqueeze"):
             found = _index_bound(op.results[0], depth - 1)
             if found is not None:
                 return found
@@ -393,9 +383,7 @@ def _inline_calls(module: ModuleOp, entry: FuncOp) -> None:
         made = _inline(call, target.body.block)
         budget -= len(made)
         if budget < 0:
-            raise FrontendError(
-                "calls do not end", op=target.sym_name.data, hint="recursion is not supported"
-            )
+            raise FrontendError("calls do not end", op=target.sym_name.data, hint="recursion is not supported")
         pending += [op for op in made if isinstance(op, CallOp)]
     used = {
         op.properties["callee"].root_reference.data  # type: ignore[attr-defined]
