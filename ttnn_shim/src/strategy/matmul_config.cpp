@@ -26,29 +26,33 @@ bool fits(const Arch& arch, const OpConfig& c, std::int64_t h, std::int64_t w, s
     return fit_bytes(c, h, w, k) < l1_limit(arch, c);
 }
 
-/// Shrink the program until its buffers fit: the measured tables split the output block, 0.81.1 cuts in0_block_w.
+/// The largest output block that fits; the squarest of those.
+bool split_block(const Arch& arch, const OpConfig& c, std::int64_t block_k, MatmulProgram& p) {
+    std::int64_t best = 0;
+    double squareness = 0;
+    for (std::int64_t h = p.m; h >= 1; --h) {
+        if (p.m % h) continue;
+        for (std::int64_t w = p.n; w >= 1; --w) {
+            if (p.n % w || !fits(arch, c, h, w, block_k)) continue;
+            const double square = static_cast<double>(std::min(h, w)) / static_cast<double>(std::max(h, w));
+            if (h * w > best || (h * w == best && square >= squareness)) {
+                best = h * w;
+                squareness = square;
+                p.block_h = h;
+                p.block_w = w;
+            }
+        }
+    }
+    return best > 0;
+}
+
+/// Shrink the program until its buffers fit: 1-D programs and the measured tables split the output block, the 2-D programs of 0.81.1 cut
+/// in0_block_w first.
 void fit_l1(const Arch& arch, const OpConfig& c, bool table_era, MatmulProgram& p) {
     p.block_h = p.m;
     p.block_w = p.n;
-    if (fits(arch, c, p.m, p.n, p.block_k)) return;
-    if (table_era) {
-        std::int64_t best = 0;
-        double squareness = 0;
-        for (std::int64_t h = p.m; h >= 1; --h) {
-            if (p.m % h) continue;
-            for (std::int64_t w = p.n; w >= 1; --w) {
-                if (p.n % w || !fits(arch, c, h, w, p.block_k)) continue;
-                const double square = static_cast<double>(std::min(h, w)) / static_cast<double>(std::max(h, w));
-                if (h * w > best || (h * w == best && square >= squareness)) {
-                    best = h * w;
-                    squareness = square;
-                    p.block_h = h;
-                    p.block_w = w;
-                }
-            }
-        }
-        if (best) return;
-    }
+    if (p.kind == MatmulKind::MultiCore || fits(arch, c, p.m, p.n, p.block_k)) return;
+    if ((table_era || p.kind != MatmulKind::Mcast2D) && split_block(arch, c, p.block_k, p)) return;
     const std::int64_t k0 = p.block_k;
     for (std::int64_t k = k0; k >= 1; --k)
         if (k0 % k == 0 && fits(arch, c, p.m, p.n, k)) {
@@ -56,15 +60,7 @@ void fit_l1(const Arch& arch, const OpConfig& c, bool table_era, MatmulProgram& 
             return;
         }
     p.block_k = 1;
-    // Last resort of every version: one row of tiles at a time.
-    for (std::int64_t h = p.m; h >= 1; --h)
-        for (std::int64_t w = p.n; w >= 1; --w)
-            if (p.m % h == 0 && p.n % w == 0 && fits(arch, c, h, w, 1)) {
-                p.block_h = h;
-                p.block_w = w;
-                return;
-            }
-    throw std::invalid_argument("matmul: a single output tile with K block 1 does not fit L1");
+    if (!split_block(arch, c, 1, p)) throw std::invalid_argument("matmul: a single output tile with K block 1 does not fit L1");
 }
 
 MatmulProgram from_config(const Arch& arch, const OpConfig& c, const MatmulShape& s, const std::string& name) {
@@ -158,12 +154,25 @@ MatmulProgram mcast_1d(const Arch& arch, const MatmulShape& s, bool in0, std::in
     return p;
 }
 
+/// One output tile at a time, tiles of A and B read for each.
+MatmulProgram multi_core(const Arch& arch, const MatmulShape& s) {
+    MatmulProgram p;
+    p.kind = MatmulKind::MultiCore;
+    const std::int64_t tiles = s.m * s.n * s.batch;
+    p.cores = static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(tiles, arch.cores())));
+    p.m = p.n = 1;
+    p.block_k = 1;
+    p.batch = ceil_div(tiles, p.cores);
+    return p;
+}
+
+bool narrow_shape(const MatmulShape& s) { return std::max(s.m, s.n) > 8 * std::min(s.m, s.n) || s.m == 1 || s.n == 1; }
+
 MatmulProgram select_interleaved(const Arch& arch, const OpConfig& c, const MatmulShape& s, bool table_era) {
-    const TensorDesc& a = c.inputs[0];
-    const TensorDesc& b = c.inputs[1];
+    const bool all_dram = in_dram(c.inputs[0]) && in_dram(c.inputs[1]) && (in_dram(c.outputs[0]) || table_era);
     const std::int64_t block_k = s.k % 2 == 0 ? 2 : 1;
-    const bool narrow = std::max(s.m, s.n) > 8 * std::min(s.m, s.n) || s.m == 1 || s.n == 1;
-    if (narrow) return mcast_1d(arch, s, s.n > s.m, block_k);
+    const bool narrow = narrow_shape(s);
+    if (narrow && (all_dram || table_era)) return mcast_1d(arch, s, s.n > s.m, block_k);
     std::int64_t factor = 0;
     for (std::int64_t f : {16, 8, 4, 2})
         if (fits(arch, c, f, f, block_k)) {
@@ -173,18 +182,67 @@ MatmulProgram select_interleaved(const Arch& arch, const OpConfig& c, const Matm
     if (!factor) factor = 1;
     const std::int64_t ny = ceil_div(s.m, factor), nx = ceil_div(s.n, factor);
     const bool in_range = !(ny == 1 && nx == 1) && ny <= arch.grid_y && nx <= arch.grid_x;
-    // The older selector settles 1-D from the blocks of the square factor; 0.81.1 looks at the spread over the grid first.
-    if (table_era || !in_dram(a) || !in_dram(b)) {
-        if (ny == 1 && nx == 1 && s.batch > 1) return mcast_1d(arch, s, s.n >= s.m, block_k);
-        if (in_range && ny == 1) return mcast_1d(arch, s, true, block_k);
-        if (in_range && nx == 1) return mcast_1d(arch, s, false, block_k);
-    }
     MatmulProgram p;
     p.kind = MatmulKind::Mcast2D;
     p.batch = s.batch;
+    // The older selector settles 1-D from the blocks of the square factor; 0.81.1 looks at the spread over the grid first, unless an
+    // operand is in L1.
+    if (table_era || !all_dram) {
+        if (table_era && ny == 1 && nx == 1 && s.batch > 1) return mcast_1d(arch, s, s.n >= s.m, block_k);
+        if (in_range && ny == 1) return mcast_1d(arch, s, true, block_k);
+        if (in_range && nx == 1) return mcast_1d(arch, s, false, block_k);
+        if (!table_era) {
+            if (narrow && ny * nx > 1 && ny * nx <= arch.cores()) return mcast_1d(arch, s, s.n > s.m, block_k);
+            if (!in_range) return multi_core(arch, s);
+            p.m = p.n = factor;
+            p.block_k = block_k;
+            p.grid_y = static_cast<int>(ny);
+            p.grid_x = static_cast<int>(nx);
+            p.cores = p.grid_x * p.grid_y;
+            return p;
+        }
+    }
     p.m = ceil_div(s.m, arch.grid_y);
     p.n = ceil_div(s.n, arch.grid_x);
     p.block_k = s.k % arch.grid_x == 0 ? s.k / arch.grid_x : 1;
+    p.grid_y = static_cast<int>(ceil_div(s.m, p.m));
+    p.grid_x = static_cast<int>(ceil_div(s.n, p.n));
+    p.cores = p.grid_x * p.grid_y;
+    return p;
+}
+
+/// What a caller's core_grid selects: batches of B one per core, narrow shapes 1-D, others 2-D; nothing is split to fit.
+MatmulProgram select_on_grid(const Arch& arch, const OpConfig& c, const MatmulShape& s, int grid_x, int grid_y) {
+    MatmulProgram p;
+    p.m = s.m;
+    p.n = s.n;
+    const int cores = grid_x * grid_y;
+    const auto divisor = [&](std::int64_t most) {
+        std::int64_t k = std::max<std::int64_t>(1, most);
+        while (s.k % k) --k;
+        return k;
+    };
+    if (s.b_batched) {
+        p.kind = MatmulKind::Reuse;
+        p.cores = static_cast<int>(std::min<std::int64_t>(s.batch, cores));
+        p.batch = ceil_div(s.batch, p.cores);
+        if (fits(arch, c, p.m, p.n, 1)) return p;
+        p = select_interleaved(arch, c, s, false);
+        fit_l1(arch, c, false, p);
+        return p;
+    }
+    if (narrow_shape(s)) {
+        const bool tall = s.m > s.n;
+        p.kind = tall ? MatmulKind::Mcast1DIn1 : MatmulKind::Mcast1DIn0;
+        (tall ? p.m : p.n) = ceil_div(tall ? s.m : s.n, cores);
+        p.block_k = divisor(ceil_div(s.k, cores));
+        p.cores = static_cast<int>(tall ? ceil_div(s.m, p.m) : ceil_div(s.n, p.n));
+        return p;
+    }
+    p.kind = MatmulKind::Mcast2D;
+    p.m = ceil_div(s.m, grid_y);
+    p.n = ceil_div(s.n, grid_x);
+    p.block_k = divisor(4);
     p.grid_y = static_cast<int>(ceil_div(s.m, p.m));
     p.grid_x = static_cast<int>(ceil_div(s.n, p.n));
     p.cores = p.grid_x * p.grid_y;
@@ -230,7 +288,9 @@ MatmulShape matmul_shape(const OpConfig& c) {
             "op '" + c.op + "': inner dimensions differ (" + std::to_string(s.k) + " and " + std::to_string(kb) + " tiles)");
     s.k = std::max(s.k, kb) == kb ? kb : s.k;
     // B without a batch: the batch folds into M, unless the program keeps it as a loop.
-    const bool loops = c.has("loop_batch") ? c.flag("loop_batch") : (in_l1(a) && !a.sharded());
+    // 0.81.1 folds it only into programs that the caller configures.
+    const bool older = c.text("selector") == "table", configured = c.has("core_grid") || c.has("program_config");
+    const bool loops = c.has("loop_batch") ? c.flag("loop_batch") : !a.sharded() && (older ? in_l1(a) : !configured);
     if (!s.b_batched && !loops) {
         s.m *= ba;
         s.batch = 1;
@@ -248,6 +308,8 @@ MatmulProgram select_matmul(const Arch& arch, const OpConfig& c, const MatmulSha
         choose_subblock = !c.has("out_subblock_h");
     } else if (resident(c.inputs[0]))
         p = select_sharded(arch, c, s);
+    else if (const auto grid = c.integers("core_grid"); !table_era && given.empty() && grid.size() == 2 && grid[0] > 0 && grid[1] > 0)
+        p = select_on_grid(arch, c, s, static_cast<int>(grid[0]), static_cast<int>(grid[1]));
     else {
         p = select_interleaved(arch, c, s, table_era);
         fit_l1(arch, c, table_era, p);
@@ -273,18 +335,19 @@ const char* factory_name(MatmulKind kind) {
 
 std::vector<CircularBuffer> matmul_buffers(const OpConfig& c, const MatmulShape& s, const MatmulProgram& p) {
     const std::int64_t t0 = c.inputs[0].tile_bytes(), t1 = c.inputs[1].tile_bytes(), to = c.outputs[0].tile_bytes();
-    const std::int64_t blocks = ceil_div(s.k, p.block_k) * p.batch;
-    const std::int64_t deep = blocks > 1 ? 2 : 1;
+    if (p.kind == MatmulKind::MultiCore) return {{"in0", 2 * t0}, {"in1", 2 * t1}, {"out", 2 * to}};
+    // A block is double buffered when another follows; a B that all batches share stays.
+    const std::int64_t k_blocks = ceil_div(s.k, p.block_k), deep0 = k_blocks * p.batch > 1 ? 2 : 1;
+    const std::int64_t deep1 = k_blocks * (s.b_batched ? p.batch : 1) > 1 ? 2 : 1;
     std::vector<CircularBuffer> out;
-    if (!resident(c.inputs[0]) || p.kind != MatmulKind::Mcast1DIn1) out.push_back({"in0", deep * p.block_h * p.block_k * t0});
-    out.push_back({"in1", deep * p.block_w * p.block_k * t1});
-    const bool spill = s.k > p.block_k;
-    const std::int64_t interm = c.compute.fp32_dest_acc   ? 4096
-                                : c.compute.packer_l1_acc ? 2048
-                                                          : to;  // partial sums: bfloat16 when the packer accumulates in L1
+    if (!resident(c.inputs[0]) || p.kind != MatmulKind::Mcast1DIn1) out.push_back({"in0", deep0 * p.block_h * p.block_k * t0});
+    out.push_back({"in1", deep1 * p.block_w * p.block_k * t1});
+    // Partial sums share the output's buffer unless their format differs; the packer accumulates several blocks in L1.
+    const bool bias = c.inputs.size() > 2, l1_acc = c.compute.packer_l1_acc && k_blocks > 1;
+    const std::int64_t interm = c.compute.fp32_dest_acc ? 4096 : l1_acc ? 2048 : to;
     if (!resident(c.outputs[0])) out.push_back({"out", p.block_h * p.block_w * to});
-    if (spill && (interm != to || resident(c.outputs[0]))) out.push_back({"interm", p.block_h * p.block_w * interm});
-    if (c.inputs.size() > 2) out.push_back({"bias", p.block_w * c.inputs[2].tile_bytes()});
+    if (interm != to || (resident(c.outputs[0]) && k_blocks > 1)) out.push_back({"interm", p.block_h * p.block_w * interm});
+    if (bias) out.push_back({"bias", p.block_w * c.inputs[2].tile_bytes()});
     return out;
 }
 

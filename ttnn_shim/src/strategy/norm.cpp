@@ -48,13 +48,13 @@ std::int64_t sum_of(const std::vector<CircularBuffer>& buffers) {
     return bytes;
 }
 
-
 /// Softmax along a dimension other than the last: one column (H) or one tile position (C) at a time, three passes.
 DeviceProgram softmax_lanes(const Arch& arch, const OpConfig& c, std::int64_t dim) {
     const TensorDesc& in = c.inputs[0];
     const std::int64_t rank = static_cast<std::int64_t>(in.padded.size());
     const bool height = dim == rank - 2;
-    const std::int64_t along = std::max<std::int64_t>(1, height ? ceil_div(in.padded[static_cast<std::size_t>(dim)], 32) : in.padded[static_cast<std::size_t>(dim)]);
+    const std::int64_t along = std::max<std::int64_t>(
+        1, height ? ceil_div(in.padded[static_cast<std::size_t>(dim)], 32) : in.padded[static_cast<std::size_t>(dim)]);
     const std::int64_t lanes = std::max<std::int64_t>(1, in.tiles() / along);
     const int cores = split_cores(arch, c, lanes);
     Phase phase;
@@ -99,13 +99,18 @@ DeviceProgram plan_softmax(const Arch& arch, const OpConfig& c) {
     p.work.extra_cycles = arch.k.softmax_start;
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = in.dtype == DType::Float32 ? 4096 : interm_bytes(c);
     p.circular_buffers = {
-        {"in", (ragged ? 2 * block : held) * t}, {"out", 2 * block * o}, {"scalers", 4 * 2048},          {"max", stat_bytes(in)},
-        {"exps", held * im},                     {"sum", 2048},          {"reciprocal", im}, {"masked", ragged ? held * im : 0}};
+        {"in", (ragged ? 2 * block : held) * t},
+        {"out", 2 * block * o},
+        {"scalers", 4 * 2048},
+        {"max", stat_bytes(in)},
+        {"exps", held * im},
+        {"sum", 2048},
+        {"reciprocal", im},
+        {"masked", ragged ? held * im : 0}};
     constexpr std::int64_t kChunk = 80;
     if (sum_of(p.circular_buffers) > arch.l1_core_bytes / 10 * 9)
-        p.circular_buffers = {
-            {"in", kChunk * t},       {"out", 2 * block * o}, {"scalers", 6 * 2048}, {"max", 2 * stat_bytes(in)},
-            {"exps", 2 * kChunk * im}, {"sum", 2048},          {"reciprocal", im}};
+        p.circular_buffers = {{"in", kChunk * t},        {"out", 2 * block * o}, {"scalers", 6 * 2048}, {"max", 2 * stat_bytes(in)},
+                              {"exps", 2 * kChunk * im}, {"sum", 2048},          {"reciprocal", im}};
     return p;
 }
 
@@ -127,20 +132,22 @@ DeviceProgram plan_layernorm(const Arch& arch, const OpConfig& c) {
         const bool two_stage = in.memory == MemoryLayout::WidthSharded && s.grid_x > 0 && s.grid_y > 1 && across == s.cores;
         const std::int64_t gathered = two_stage ? s.grid_x + s.grid_y - 1 : across, rows = ceil_div(h, across);
         const std::int64_t partial = gathered * rows * im;
-        p.circular_buffers = {{"scalers", 2 * 2048}, {"epsilon", im}, {"partial", 2 * h * im}, {"gathered", partial},
-                              {"combined", rows * im}, {"centred", (rms ? 1 : 2) * h * w * im}, {"weights", w * weight_bytes}};
+        p.circular_buffers = {{"scalers", 2 * 2048},        {"epsilon", im},         {"partial", 2 * h * im},
+                              {"gathered", partial},        {"combined", rows * im}, {"centred", (rms ? 1 : 2) * h * w * im},
+                              {"weights", w * weight_bytes}};
         if (rms)
             p.circular_buffers.push_back({"squares", (h * w + h) * im});
         else
             p.circular_buffers.push_back({"variance", 3 * h * im + partial});
         return p;
     }
-    // Copies of the row (input, centred, squared) in blocks of 4 tiles with float32 accumulation or 8 without; gamma and beta are held whole.
+    // Copies of the row (input, centred, squared) in blocks of 4 tiles with float32 accumulation or 8 without; gamma and beta are held
+    // whole.
     const std::int64_t block = c.compute.fp32_dest_acc ? 4 : 8;
     const auto buffers = [&](std::int64_t w, bool large) {
         std::vector<CircularBuffer> b = {
             {"in", (residual ? 2 * block : w) * t}, {"out", 2 * block * o}, {"scalers", 2 * 2048}, {"statistics", (rms ? 2 : 4) * im},
-            {"centred", (rms ? 1 : 2) * w * im}, {"squares", 8 * im}};
+            {"centred", (rms ? 1 : 2) * w * im},    {"squares", 8 * im}};
         if (weights > 0) b.push_back({"scaled", 2 * block * im + w * weight_bytes});
         if (residual) b.push_back({"residual", w * im + 2 * block * t});
         if (large) b.push_back({"accumulated", im + (rms ? w * im : 0)});

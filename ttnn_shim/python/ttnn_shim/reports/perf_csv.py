@@ -116,17 +116,39 @@ def _four_dims(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (lead, *full[-3:])
 
 
+# Attributes that the profiler prints inside a record, and where tt-perf-report looks for them: our name, the record's name.
+_WINDOW = {
+    "batch": "batch_size", "input_hw": "input_hw", "window_hw": "window_hw", "stride": "stride_hw", "stride_hw": "stride_hw",
+    "padding": "padding", "dilation_hw": "dilation_hw",
+}  # fmt: skip
+_PROGRAM_CONFIG = ("in0_block_w", "out_subblock_h", "out_subblock_w", "out_block_h", "out_block_w", "per_core_M", "per_core_N", "mcast_in0")
+
+
 def attributes_cell(text: str) -> str:
-    """"a=1;b=(x=8;y=8)" -> "{'a': '1'; 'b': '(x=8;y=8)'}", the profiler's spelling (`;` where a comma would be)."""
-    pairs, depth, start = [], 0, 0
+    """"a=1;b=(x=8;y=8)" -> "{'a': '1'; 'b': '(x=8;y=8)'}", the profiler's spelling (`;` where a comma would be).
+
+    The facts of a sliding window become one `SlidingWindowConfig(window_hw=(3;3); ...)`, those of a matmul program its config.
+    """
+    values: dict[str, str] = {}
+    depth, start = 0, 0
     for position, character in enumerate(text + ";"):
         depth += (character in "([{") - (character in ")]}")
         if character == ";" and depth <= 0:
             key, equals, value = text[start:position].strip().partition("=")
             if equals:
-                pairs.append(f"'{key}': '{value}'")
+                values[key] = value
             start = position + 1
-    return "{" + "; ".join(pairs).replace(",", ";").replace("\n", " ") + "}"
+    if "window_hw" in values:
+        window = {_WINDOW[key]: values.pop(key).replace("[", "(").replace("]", ")") for key in _WINDOW if key in values}
+        record = "".join(f"{key}={value}; " for key, value in window.items())
+        values["sliding_window_config"] = f"SlidingWindowConfig({record})"
+    if "act_block_h" in values:
+        values["parallelization_config"] = f"OptimizedConvParallelizationConfig(per_core_out_matrix_height_ntile={values.get('per_core_m', 1)}; )"
+        values["block_config"] = f"OptimizedConvBlockConfig(act_block_h_ntiles={values['act_block_h']}; )"
+    if config := {key: values.pop(key) for key in _PROGRAM_CONFIG if key in values and "program_config" in values}:
+        record = "; ".join(f"{key}={value}" for key, value in config.items())
+        values["program_config"] += f"({record})"
+    return "{" + "; ".join(f"'{key}': '{value}'" for key, value in values.items()).replace(",", ";").replace("\n", " ") + "}"
 
 
 def write_profile_log_device(profile: Profile, path: Path) -> None:

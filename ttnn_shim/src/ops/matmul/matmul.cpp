@@ -245,10 +245,29 @@ void check_operand(const Tensor& tensor, const char* name) {
     SHIM_CHECK(!is_integer(tensor.dtype()), "{}: expected a floating point dtype, got {}", name, tensor.dtype());
 }
 
+/// Programs that take a bias: one matrix B for all batches, and a configured program, a sharded A, or all operands in DRAM.
+bool takes_bias(const Tensor& a, const Tensor& b, const TensorSpec& output, bool configured) {
+    const Shape& shape = b.logical_shape();
+    uint64_t batch = 1;
+    for (size_t i = 0; i + 2 < shape.rank(); ++i) batch *= shape[i];
+    const auto in_dram = [](const MemoryConfig& memory) { return memory.buffer_type() == BufferType::DRAM; };
+    return batch == 1 && (configured || a.memory_config().is_sharded() ||
+                          (in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(output.memory_config())));
+}
+
 Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const Options& options) {
     OpScope scope(op_name);
     check_operand(a, "input_tensor_a");
     check_operand(b, "input_tensor_b");
+    SHIM_CHECK(
+        options.program_config || !b.memory_config().is_sharded(),
+        "input_tensor_b: expected INTERLEAVED memory without a program_config for its shards, got {}", b.memory_config());
+    SHIM_CHECK(
+        options.program_config || options.core_grid || a.memory_config().memory_layout() != TensorMemoryLayout::WIDTH_SHARDED ||
+            b.logical_shape().rank() <= 2 || b.logical_volume() == uint64_t{b.logical_shape()[-1]} * b.logical_shape()[-2],
+        "input_tensor_a: must not be width sharded for a batch of matrices, got {}", a.memory_config());
+    SHIM_CHECK(
+        !options.core_grid || b.logical_shape().rank() > 1, "core_grid: not with a vector as input_tensor_b (shape {})", b.logical_shape());
     if (a.logical_shape().rank() == 1 || b.logical_shape().rank() == 1) {  // vectors become a row or a column
         const bool row = a.logical_shape().rank() == 1, column = b.logical_shape().rank() == 1;
         const Tensor wide_a = row ? ttnn::reshape(a, Shape({1, a.logical_shape()[0]})) : a;
@@ -282,8 +301,11 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
         program.attrs["core_grid"] =
             std::vector<int64_t>{static_cast<int64_t>(options.core_grid->x), static_cast<int64_t>(options.core_grid->y)};
     if (options.program_config) add_config(program, *options.program_config, fused.activation);
+    const MemoryConfig memory =
+        output_memory(options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{}), g, program, a);
+    const TensorSpec result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
+    if (row_bias && takes_bias(a, b, result_spec, one_program)) fused.bias = bias;
     if (one_program) {
-        if (row_bias) fused.bias = bias;
         if (options.activation && !fused.activation) fused.activation = options.activation;
     }
     const bool late_bias = bias && !fused.bias;
@@ -295,11 +317,9 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     std::vector<Tensor> inputs = {a, b};
     if (fused.bias) inputs.push_back(*fused.bias);
     const auto target = last ? options.output : std::nullopt;
-    const MemoryConfig memory =
-        output_memory(options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{}), g, program, a);
     const auto fidelity = kernel_fidelity(a, compute, options.compute.has_value());
     Tensor result = launch(
-        program, inputs, {make_spec(g.shape, dtype, Layout::TILE, memory)},
+        program, inputs, {result_spec},
         [&](std::span<const Tensor> outputs) {
             matmul_kernel(a, b, outputs[0], g, options.transpose_a, options.transpose_b, fused, fidelity);
         },

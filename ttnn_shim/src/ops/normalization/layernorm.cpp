@@ -25,7 +25,7 @@ void check_vector(const OptionalConst& tensor, const char* name, uint32_t width)
         SHIM_CHECK(shape.rank() >= 1 && shape[-1] == width, "{}: expected a last dimension of {}, got shape {}", name, width, shape);
     } else {
         SHIM_CHECK(
-            shape.rank() >= 2 && shape[-1] == 32,
+            shape.rank() >= 1 && shape[-1] == 32,
             "{}: in ROW_MAJOR layout expected rows of 32 values ([.., {}, 32]), got shape {}; or give it in TILE layout", name, width / 32,
             shape);
     }
@@ -44,6 +44,13 @@ Tensor normalize(
     SHIM_CHECK(
         input.memory_config().memory_layout() != TensorMemoryLayout::HEIGHT_SHARDED,
         "input_tensor: height sharded inputs are not supported");
+    SHIM_CHECK(
+        input.layout() == Layout::TILE || (!rms && !input.memory_config().is_sharded() && !residual),
+        "input_tensor: expected TILE layout (ROW_MAJOR only for layer_norm of an interleaved tensor without residual), got {}",
+        input.layout());
+    SHIM_CHECK(
+        !weight || !bias || weight->layout() == bias->layout(), "weight and bias: expected one layout, got {} and {}", weight->layout(),
+        bias->layout());
     const uint32_t width = shape[-1];
     check_vector(weight, "weight", width);
     check_vector(bias, "bias", width);
@@ -64,7 +71,7 @@ Tensor normalize(
         .attrs = {{"rms", rms}, {"residual", residual.has_value()}, {"weight", weight.has_value()}, {"bias", bias.has_value()}},
         .name = "LayerNormDeviceOperation"};
     program.compute = ttnn::init_device_compute_kernel_config(
-        device_of(input)->arch(), compute, ttnn::MathFidelity::HiFi4, true, input.dtype() == DataType::FLOAT32);
+        device_of(input)->arch(), compute, ttnn::MathFidelity::HiFi4, true, !rms);  // layer norm's default accumulates in float32
     std::vector<OptionalTensor> preallocated(1);
     if (program_config) {
         if (const auto* sharded = std::get_if<ttnn::prim::LayerNormShardedMultiCoreProgramConfig>(&*program_config)) {
