@@ -64,6 +64,8 @@ NO_EFFECT_HERE = {
     ("ttnn.experimental.nlp_create_qkv_heads_decode", "num_kv_heads"): "the sample has one head",
     ("ttnn.prepare_conv_transpose2d_weights", "output_padding"): "tells which convolution follows",
     **{(f"ttnn.{op}", "correction"): "only variances have a correction" for op in ("sum", "mean", "max", "min")},
+    **{(f"ttnn.{op}", "memory_config"): "the sample is in DRAM, from where the real package works through slices into interleaved DRAM whatever this says"
+       for op in ("conv1d", "conv2d", "conv_transpose2d")},
     ("ttnn.group_norm", "inplace"): "the sample is interleaved, which is never in place",
 }
 PREALLOCATED = ("output_tensor", "optional_output_tensor", "optional_tensor", "output")

@@ -480,6 +480,8 @@ def global_avg_pool2d(input_tensor: Tensor, *, memory_config: MemoryConfig | Non
     """Mean over height and width of an NHWC tensor: [N, 1, 1, C]."""
     import ttnn
 
+    if input_tensor.layout is not Layout.TILE:  # the real function pools tiles
+        input_tensor = ttnn.to_layout(input_tensor, Layout.TILE)
     pooled = ttnn.mean(input_tensor, dim=[1, 2], keepdim=True, memory_config=memory_config)
     return pooled if dtype is None else ttnn.typecast(pooled, dtype)  # type: ignore[no-any-return]
 

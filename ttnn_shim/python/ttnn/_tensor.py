@@ -361,6 +361,10 @@ class Tensor:
     def __getitem__(self, index: Any) -> Any:
         """Integers, slices, `...`; a slice op, then a reshape where integers drop dimensions."""
         starts, ends, steps, kept = _indices(index, tuple(self.shape))
+        if not self._info().on_device:
+            cut = self._read()[tuple(slice(*bounds) for bounds in zip(starts, ends, steps, strict=True))]
+            part = Tensor(cut.reshape([cut.shape[i] for i in kept]), self.dtype)
+            return part if part.layout == self.layout else _op("to_layout")(part, self.layout)
         part = _op("slice")(self, starts, ends, steps)
         return part if len(kept) == len(starts) else _op("reshape")(part, [part.shape[i] for i in kept])
 

@@ -11,7 +11,13 @@ constexpr uint32_t round_up(uint32_t value, uint32_t step) { return (value + ste
 
 Shape pad_shape(const Shape& logical, const TensorLayout& layout) {
     if (layout.get_layout() != Layout::TILE) {
-        return logical.rank() == 0 ? Shape{1} : logical;
+        if (logical.rank() == 0) return Shape{1};
+        // Row-major shards are whole: the rows are padded to the width of a shard.
+        const auto& shard = layout.get_memory_config().shard_spec();
+        if (!shard || shard->shape[1] == 0 || logical[-1] % shard->shape[1] == 0) return logical;
+        Shape padded = logical;
+        padded[-1] = round_up(padded[-1], shard->shape[1]);
+        return padded;
     }
     Shape padded = logical.rank() < 2 ? logical.to_rank(2) : logical;
     const Tile tile = layout.get_tile();
@@ -20,7 +26,7 @@ Shape pad_shape(const Shape& logical, const TensorLayout& layout) {
     return padded;
 }
 
-void validate(const Shape& logical, const TensorLayout& layout) {
+void validate(const TensorLayout& layout) {
     SHIM_CHECK(
         ttnn_shim::stored_bytes(layout.get_data_type()) != 0 && layout.get_data_type() != DataType::FP8_E4M3 &&
             layout.get_data_type() != DataType::INT8,
@@ -38,15 +44,51 @@ void validate(const Shape& logical, const TensorLayout& layout) {
             to_string(Shape{tile.get_height(), tile.get_width()}));
     }
     SHIM_CHECK(!shard || (shard->shape[0] > 0 && shard->shape[1] > 0), "shard shape must not be zero");
-    (void)logical;
+}
+
+/// The shards of a legacy shard spec must cover the padded tensor, and each must have its core.
+void check_shards_fit(const Shape& padded, const MemoryConfig& config) {
+    const auto& shard = config.shard_spec();
+    if (!shard || padded.rank() == 0 || padded.volume() == 0) return;
+    const uint64_t width = padded[-1], height = padded.volume() / width;
+    const uint64_t rows = (height + shard->shape[0] - 1) / shard->shape[0], columns = (width + shard->shape[1] - 1) / shard->shape[1];
+    const uint64_t cores = shard->grid.num_cores();
+    switch (config.memory_layout()) {
+        case TensorMemoryLayout::HEIGHT_SHARDED:
+            SHIM_CHECK(width == shard->shape[1], "Shard width {} must match physical width {} for height sharded", shard->shape[1], width);
+            SHIM_CHECK(rows <= cores, "Number of shards along height {} must not exceed number of cores {}", rows, cores);
+            break;
+        case TensorMemoryLayout::WIDTH_SHARDED:
+            SHIM_CHECK(
+                height == shard->shape[0], "Shard height {} must match physical height {} for width sharded", shard->shape[0], height);
+            SHIM_CHECK(columns <= cores, "Number of shards along width {} must not exceed number of cores {}", columns, cores);
+            break;
+        case TensorMemoryLayout::BLOCK_SHARDED: {
+            SHIM_CHECK(shard->grid.ranges().size() == 1, "Shard grid must be one full rectangular grid for block sharded!");
+            const CoreCoord grid = shard->grid.bounding_box().grid_size();
+            const bool by_rows = shard->orientation == ShardOrientation::ROW_MAJOR;
+            const char* order = by_rows ? "row" : "column";
+            SHIM_CHECK(
+                rows <= (by_rows ? grid.y : grid.x),
+                "Number of shards along height {} must not exceed number of {} {} for {} major orientation!", rows,
+                by_rows ? "rows" : "columns", by_rows ? grid.y : grid.x, order);
+            SHIM_CHECK(
+                columns <= (by_rows ? grid.x : grid.y),
+                "Number of shards along width {} must not exceed number of {} {} for {} major orientation!", columns,
+                by_rows ? "columns" : "rows", by_rows ? grid.x : grid.y, order);
+            break;
+        }
+        default: break;
+    }
 }
 
 }  // namespace
 
 TensorSpec::TensorSpec(Shape logical_shape, TensorLayout tensor_layout)
     : logical_shape_(std::move(logical_shape)), tensor_layout_(std::move(tensor_layout)) {
-    validate(logical_shape_, tensor_layout_);
+    validate(tensor_layout_);
     padded_shape_ = pad_shape(logical_shape_, tensor_layout_);
+    check_shards_fit(padded_shape_, tensor_layout_.get_memory_config());
 }
 
 TensorSpec::TensorSpec(Shape logical_shape, DataType dtype, Layout layout, MemoryConfig memory_config)

@@ -93,14 +93,13 @@ struct Settings {
 
 MemoryConfig dram() { return MemoryConfig(TensorMemoryLayout::INTERLEAVED, BufferType::DRAM); }
 
-/// The device program of the convolution itself, on an input whose halo has been gathered.
-Tensor run_conv(
-    const Tensor& input, const Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
-    const Placement& placement, const TensorSpec& output_spec, const Settings& settings, const std::vector<UnaryStep>& steps) {
+/// The device program of the convolution itself, on an input whose halo has been gathered. rows: tiles of output pixels.
+Program conv_program(
+    const Tensor& input, const Tensor& weight, const Convolution& conv, const Placement& placement, uint32_t rows, Layout layout,
+    const Settings& settings) {
     const Window& w = conv.window;
     const auto integer = [](uint64_t value) { return static_cast<int64_t>(value); };
     const bool split_channels = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
-    const uint32_t rows = div_up(output_spec.logical_shape()[2], TILE_EDGE);
     const uint32_t per_core_m = div_up(rows, placement.cores_nhw);
     const uint32_t per_core_n = div_up(div_up(conv.weights.out_channels, TILE_EDGE), split_channels ? placement.cores_c : 1);
     const uint32_t block_h = settings.config.act_block_h_override > 0 ? std::max(1U, settings.config.act_block_h_override / TILE_EDGE) : 1;
@@ -110,11 +109,7 @@ Tensor run_conv(
     const uint32_t limit = compute.fp32_dest_acc_en ? DEST_TILES / 2 : DEST_TILES;
     const uint32_t subblock_w = largest_divisor_up_to(per_core_n, limit);
     const uint32_t subblock_h = largest_divisor_up_to(block_h, std::max(1U, limit / subblock_w));
-    std::vector<Tensor> inputs{halo, weight};
-    if (bias) {
-        inputs.push_back(*bias);
-    }
-    const Program program{
+    return {
         .op = "conv2d",
         .attrs =
             {{"act_block_h", integer(block_h)},
@@ -131,74 +126,219 @@ Tensor run_conv(
              {"core_count", integer(placement.cores())},
              {"act_double_buffer", settings.config.enable_act_double_buffer},
              {"weights_double_buffer", settings.config.enable_weights_double_buffer},
-             {"untilize_out", output_spec.layout() == Layout::ROW_MAJOR},
+             {"untilize_out", layout == Layout::ROW_MAJOR},
              {"groups", integer(conv.weights.groups)}},
         .compute = compute,
         .name = "Conv2dDeviceOperation"};
-    return launch(program, inputs, {output_spec}, [&](std::span<const Tensor> outputs) {
-        ConvCall call{
-            .batch = w.batch,
-            .in_h = w.in_h,
-            .in_w = w.in_w,
-            .in_channels = w.channels,
-            .out_h = conv.out_h(),
-            .out_w = conv.out_w(),
-            .out_channels = conv.weights.out_channels,
-            .kernel_h = w.kernel_h,
-            .kernel_w = w.kernel_w,
-            .stride_h = w.stride_h,
-            .stride_w = w.stride_w,
-            .dilation_h = w.dilation_h,
-            .dilation_w = w.dilation_w,
-            .pad_top = w.top,
-            .pad_bottom = w.bottom,
-            .pad_left = w.left,
-            .pad_right = w.right,
-            .groups = conv.weights.groups,
-            .transposed = conv.weights.transposed,
-            .input = {raw_data(input), input.dtype(), nullptr},
-            .weight = {}};
-        if (!conv.weights.transposed) {
-            // Rows and columns that no window reaches are not part of the library's geometry.
-            call.pad_bottom = int64_t{conv.out_h() - 1} * w.stride_h + int64_t{w.dilation_h} * (w.kernel_h - 1) + 1 - w.in_h - w.top;
-            call.pad_right = int64_t{conv.out_w() - 1} * w.stride_w + int64_t{w.dilation_w} * (w.kernel_w - 1) + 1 - w.in_w - w.left;
-        } else {
-            call.pad_bottom = int64_t{w.bottom} - conv.output_padding[0];
-            call.pad_right = int64_t{w.right} - conv.output_padding[1];
-        }
-        const auto dense = dense_weights(weight, conv.weights);
-        call.weight = {dense->data(), weight.dtype(), dense};
-        std::optional<F32Values> bias_values;
-        if (bias) {
-            bias_values.emplace(*bias);
-            call.bias = bias_values->data();
-        }
-        const auto fused = steps.size() == 1 ? gemm_activation(steps[0]) : std::nullopt;
-        if (fused) {
-            call.activation = *fused;
-        }
-        const bool direct = steps.empty() || fused;
-        const DataType stored = outputs[0].dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
-        if (direct) {
-            call.output = mutable_raw_data(outputs[0]);
-            call.output_dtype = stored;
-            convolution(call);
-            return;
-        }
-        // An activation that the library cannot fuse is applied to the float32 result, before the one rounding.
-        const TensorSpec f32_spec = make_spec(outputs[0].logical_shape(), DataType::FLOAT32, Layout::ROW_MAJOR);
-        const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
-        call.output = mutable_raw_data(sums);
-        call.output_dtype = DataType::FLOAT32;
+}
+
+/// Values of the whole convolution into `output`.
+void compute_conv(
+    const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
+    const std::vector<UnaryStep>& steps, const Tensor& output) {
+    const Window& w = conv.window;
+    ConvCall call{
+        .batch = w.batch,
+        .in_h = w.in_h,
+        .in_w = w.in_w,
+        .in_channels = w.channels,
+        .out_h = conv.out_h(),
+        .out_w = conv.out_w(),
+        .out_channels = conv.weights.out_channels,
+        .kernel_h = w.kernel_h,
+        .kernel_w = w.kernel_w,
+        .stride_h = w.stride_h,
+        .stride_w = w.stride_w,
+        .dilation_h = w.dilation_h,
+        .dilation_w = w.dilation_w,
+        .pad_top = w.top,
+        .pad_bottom = w.bottom,
+        .pad_left = w.left,
+        .pad_right = w.right,
+        .groups = conv.weights.groups,
+        .transposed = conv.weights.transposed,
+        .input = {raw_data(input), input.dtype(), nullptr},
+        .weight = {}};
+    if (!conv.weights.transposed) {
+        // Rows and columns that no window reaches are not part of the library's geometry.
+        call.pad_bottom = int64_t{conv.out_h() - 1} * w.stride_h + int64_t{w.dilation_h} * (w.kernel_h - 1) + 1 - w.in_h - w.top;
+        call.pad_right = int64_t{conv.out_w() - 1} * w.stride_w + int64_t{w.dilation_w} * (w.kernel_w - 1) + 1 - w.in_w - w.left;
+    } else {
+        call.pad_bottom = int64_t{w.bottom} - conv.output_padding[0];
+        call.pad_right = int64_t{w.right} - conv.output_padding[1];
+    }
+    const auto dense = dense_weights(weight, conv.weights);
+    call.weight = {dense->data(), weight.dtype(), dense};
+    std::optional<F32Values> bias_values;
+    if (bias) {
+        bias_values.emplace(*bias);
+        call.bias = bias_values->data();
+    }
+    const auto fused = steps.size() == 1 ? gemm_activation(steps[0]) : std::nullopt;
+    if (fused) {
+        call.activation = *fused;
+    }
+    const bool direct = steps.empty() || fused;
+    const DataType stored = output.dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
+    if (direct) {
+        call.output = mutable_raw_data(output);
+        call.output_dtype = stored;
         convolution(call);
-        run_unary(sums, outputs[0], steps);
-    })[0];
+        return;
+    }
+    // An activation that the library cannot fuse is applied to the float32 result, before the one rounding.
+    const TensorSpec f32_spec = make_spec(output.logical_shape(), DataType::FLOAT32, Layout::ROW_MAJOR);
+    const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
+    call.output = mutable_raw_data(sums);
+    call.output_dtype = DataType::FLOAT32;
+    convolution(call);
+    run_unary(sums, output, steps);
+}
+
+Tensor run_conv(
+    const Tensor& input, const Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
+    const Placement& placement, const TensorSpec& output_spec, const Settings& settings, const Kernel& kernel) {
+    std::vector<Tensor> inputs{halo, weight};
+    if (bias) {
+        inputs.push_back(*bias);
+    }
+    const uint32_t rows = div_up(output_spec.logical_shape()[2], TILE_EDGE);
+    return launch(conv_program(input, weight, conv, placement, rows, output_spec.layout(), settings), inputs, {output_spec}, kernel)[0];
+}
+
+/// How a convolution is cut so that one slice's shards, halo and circular buffers fit into L1.
+struct Cut {
+    Placement placement;
+    uint32_t slices = 1;
+};
+
+uint64_t rounded(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+/// The part of `window` that output rows (or, for one row, columns) [first, end) read.
+Window part_of(const Window& window, bool rows, uint32_t first, uint32_t end) {
+    Window part = window;
+    const auto cut = [&](uint32_t& extent, uint32_t& before, uint32_t& after, uint32_t stride, uint32_t dilation, uint32_t kernel) {
+        const int64_t from = int64_t{first} * stride - before;
+        const int64_t last = int64_t{end - 1} * stride - before + int64_t{dilation} * (kernel - 1);
+        const int64_t low = std::clamp<int64_t>(from, 0, int64_t{extent} - 1), high = std::clamp<int64_t>(last, low, int64_t{extent} - 1);
+        before = static_cast<uint32_t>(std::max<int64_t>(0, low - from));
+        after = static_cast<uint32_t>(std::max<int64_t>(0, last - high));
+        extent = static_cast<uint32_t>(high - low + 1);
+    };
+    if (rows) {
+        cut(part.in_h, part.top, part.bottom, window.stride_h, window.dilation_h, window.kernel_h);
+    } else {
+        cut(part.in_w, part.left, part.right, window.stride_w, window.dilation_w, window.kernel_w);
+    }
+    return part;
+}
+
+/// Bytes of L1 per core at the worst moment of one slice.
+uint64_t core_bytes(
+    const Window& part, const Tensor& input, const Tensor& weight, const Convolution& conv, const Placement& placement, DataType dtype,
+    const Settings& settings) {
+    const uint64_t element = input.dtype() == DataType::FLOAT32 ? 4 : 2;
+    const uint64_t channels = rounded(div_up(part.channels, placement.cores_c), 8);
+    const uint64_t pixels = rounded(div_up(part.out_pixels(), placement.cores_nhw), TILE_EDGE);
+    const uint64_t padded_w = uint64_t{part.in_w} + part.left + part.right;
+    const uint64_t reach = (div_up(pixels, part.out_w()) + 1) * uint64_t{part.stride_h} + uint64_t{part.dilation_h} * (part.kernel_h - 1);
+    const uint64_t sticks = std::min(reach * padded_w, uint64_t{part.batch} * (uint64_t{part.in_h} + part.top + part.bottom) * padded_w);
+    const uint64_t held = rounded(div_up(part.in_pixels(), placement.cores_nhw), TILE_EDGE) * rounded(channels, TILE_EDGE) * element;
+    const uint64_t halo = sticks * channels * element;
+    const bool split = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
+    const uint64_t out_channels = rounded(div_up(conv.weights.out_channels, split ? placement.cores_c : 1), TILE_EDGE);
+    const uint64_t out = pixels * out_channels * (dtype == DataType::FLOAT32 ? 4 : 2);
+    const Program program =
+        conv_program(input, weight, conv, placement, div_up(part.out_pixels(), TILE_EDGE), settings.config.output_layout, settings);
+    const auto integer = [&](const char* name) { return static_cast<uint64_t>(std::get<int64_t>(program.attrs.at(name))); };
+    const uint64_t block = integer("act_block_h") * integer("act_block_w"), tile = 1024;
+    const uint64_t depth = div_up(weight.logical_shape()[-2], TILE_EDGE), blocks = std::max<uint64_t>(1, depth / integer("act_block_w"));
+    const uint64_t weight_tile = tile * (weight.dtype() == DataType::FLOAT32 ? 4 : 2);
+    uint64_t buffers = block * 2048 * (settings.config.enable_act_double_buffer ? 3 : 2);
+    buffers += integer("act_block_w") * integer("per_core_n") * (split ? 1 : blocks + 1) * weight_tile *
+               (settings.config.enable_weights_double_buffer ? 2 : 1);
+    buffers += integer("per_core_m") * integer("per_core_n") * tile * 4;
+    return std::max({held + 2 * halo, halo + out + buffers, out + 64 * tile});
+}
+
+/// TT-NN's automatic choice, unless it does not fit: then other shardings, then more slices. Explicit shardings stay.
+Cut fitting_cut(
+    const Tensor& input, const Tensor& weight, const Convolution& conv, const Convolution& as_run, DataType dtype, const Settings& settings,
+    MeshDevice* device, bool may_slice) {
+    const CoreCoord grid = device->shim().grid();
+    const Window& w = as_run.window;
+    const bool rows = w.out_h() > 1;
+    const uint32_t extent = rows ? w.out_h() : w.out_w();
+    const uint64_t space = device->shim().allocator().circular_buffer_space() / 100 * 97;
+    std::vector<std::optional<TensorMemoryLayout>> schemes{settings.config.shard_layout};
+    if (!settings.config.shard_layout) {
+        schemes.insert(
+            schemes.end(), {TensorMemoryLayout::BLOCK_SHARDED, TensorMemoryLayout::HEIGHT_SHARDED, TensorMemoryLayout::WIDTH_SHARDED});
+    }
+    std::optional<Cut> best;
+    uint64_t least = 0;
+    for (uint32_t slices = 1; slices <= (may_slice ? extent : 1); slices *= 2) {
+        const Window part = part_of(w, rows, 0, div_up(extent, slices));
+        for (const auto& scheme : schemes) {
+            const Placement placement = place_window(grid, part.out_pixels(), w.channels, conv.weights.out_channels, TILE_EDGE, scheme);
+            const uint64_t bytes = core_bytes(part, input, weight, conv, placement, dtype, settings);
+            if (bytes <= space) {
+                return {placement, slices};
+            }
+            if (!best || bytes < least) {
+                best = Cut{placement, slices};
+                least = bytes;
+            }
+        }
+    }
+    return *best;
+}
+
+/// Slices of the image one after the other, as TT-NN does from DRAM: part to shards, halo, conv, part of the DRAM output. The last
+/// program computes all values.
+Tensor run_sliced(
+    const Tensor& source, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv, const Convolution& as_run,
+    const Cut& cut, const TensorSpec& output_spec, const Settings& settings, const Kernel& kernel) {
+    const Window& w = as_run.window;
+    const bool rows = w.out_h() > 1;
+    const uint32_t extent = rows ? w.out_h() : w.out_w(), size = div_up(extent, cut.slices);
+    const Layout layout = settings.config.output_layout;
+    const Kernel nothing = [](std::span<const Tensor> outputs) {
+        outputs[0].shim().buffer->set_values(zero_values(outputs[0].logical_volume() * stored_bytes(outputs[0].dtype())));
+    };
+    Tensor output;
+    for (uint32_t first = 0; first < extent; first += size) {
+        const uint32_t end = std::min(extent, first + size);
+        const Window part = part_of(w, rows, first, end);
+        const DataType read = is_block_float(source.dtype()) ? DataType::BFLOAT16 : source.dtype();
+        const Shape in_shape({1, 1, static_cast<uint32_t>(part.in_pixels()), w.channels});
+        Tensor shards = launch(
+            {.op = "padded_slice", .name = "PaddedSliceDeviceOperation"}, {source},
+            {make_spec(in_shape, read, Layout::ROW_MAJOR, cut.placement.memory_config(part.in_pixels(), w.channels, 1, 8))}, nothing)[0];
+        Tensor halo = gather_halo(
+            shards, part, cut.placement, TILE_EDGE, settings.config.reallocate_halo_output, settings.config.config_tensors_in_dram);
+        shards = Tensor();
+        const Shape made({1, 1, static_cast<uint32_t>(part.out_pixels()), conv.weights.out_channels});
+        const MemoryConfig sharded = cut.placement.memory_config(
+            part.out_pixels(), conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
+        const Tensor piece = run_conv(
+            source, halo, weight, bias, conv, cut.placement, make_spec(made, output_spec.data_type(), layout, sharded), settings, nothing);
+        halo = Tensor();
+        const bool last = end == extent;
+        const TensorSpec target = last ? output_spec : make_spec(made, output_spec.data_type(), layout, dram());
+        output = launch({.op = "slice_write", .name = "SliceWriteDeviceOperation"}, {piece}, {target}, last ? kernel : nothing)[0];
+    }
+    return output;
 }
 
 Outcome convolve(
     const Tensor& input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor,
     const Settings& settings) {
     conv.check();
+    if (!is_on_device(input)) {  // TT-NN brings host activations to DRAM first
+        SHIM_CHECK(input.is_allocated(), "input_tensor: the tensor was deallocated");
+        return convolve(ttnn::to_device(input, device, dram()), weight_tensor, device, std::move(conv), bias_tensor, settings);
+    }
     check_device_tensor(input, "input_tensor");
     const Window& w = conv.window;
     SHIM_CHECK(
@@ -219,6 +359,9 @@ Outcome convolve(
     const DataType weights_dtype = settings.config.weights_dtype.value_or(weight_tensor.dtype());
 
     const bool prepared = is_prepared(weight_tensor, conv.weights) && is_on_device(weight_tensor);
+    SHIM_CHECK(
+        prepared || weight_tensor.layout() == Layout::ROW_MAJOR,
+        "weight_tensor: weights that are not prepared must have layout ROW_MAJOR, got {}", weight_tensor.layout());
     const Tensor weight = prepared ? weight_tensor : prepare_weights(weight_tensor, conv.weights, weights_dtype, device);
     std::optional<Tensor> bias = bias_tensor;
     if (bias && !is_on_device(*bias)) {
@@ -236,7 +379,8 @@ Outcome convolve(
     const bool to_dram = !input.is_sharded() && !input.memory_config().is_l1();
 
     Tensor output;
-    if (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded())) {
+    const bool as_matmul = conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded());
+    if (as_matmul) {
         Tensor rows = input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in);
         if (rows.layout() != Layout::TILE) {
             rows = ttnn::to_layout(rows, Layout::TILE);
@@ -247,16 +391,12 @@ Outcome convolve(
         }
         const std::optional<const Tensor> linear_bias = bias ? std::optional<const Tensor>(*bias) : std::nullopt;
         output = ttnn::linear(
-            rows, weight, linear_bias, false, false,
-            rows.is_sharded() ? std::optional<const MemoryConfig>(dram()) : std::optional<const MemoryConfig>(rows.memory_config()), dtype,
-            std::nullopt, activation, settings.compute);
+            rows, weight, linear_bias, false, false, std::optional<const MemoryConfig>(dram()), dtype, std::nullopt, activation,
+            settings.compute);
         if (settings.config.output_layout == Layout::ROW_MAJOR) {
             output = ttnn::to_layout(output, Layout::ROW_MAJOR);
         }
     } else {
-        const Placement placement = place_window(
-            device->shim().grid(), pixels, w.channels, conv.weights.out_channels, TILE_EDGE,
-            input.is_sharded() ? std::optional(input.memory_config().memory_layout()) : settings.config.shard_layout);
         Tensor source = input;
         if (input.layout() == Layout::TILE && !input.is_sharded() && w.in_pixels() != w.in_h && w.in_w % TILE_EDGE != 0) {
             // TT-NN goes through [N, H, W, C], whose rows are padded to the tile, and back.
@@ -275,21 +415,32 @@ Outcome convolve(
             spread.left = spread.right = std::max(1U, w.dilation_w * (w.kernel_w - 1)) - std::min(w.left, w.dilation_w * (w.kernel_w - 1));
             as_run.window = spread;
         }
-        Window halo_window = as_run.window;
-        const Tensor halo = gather_halo(
-            source, halo_window, placement, TILE_EDGE, settings.config.reallocate_halo_output, settings.config.config_tensors_in_dram);
         const Layout layout = settings.config.output_layout;
-        const MemoryConfig sharded = placement.memory_config(
-            pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
-        output = run_conv(source, halo, weight, bias, conv, placement, make_spec(flat_out, dtype, layout, sharded), settings, steps);
-        if (to_dram) {
-            output = launch(
-                {.op = "sharded_to_interleaved", .name = "ShardedToInterleavedDeviceOperation"}, {output},
-                {make_spec(flat_out, dtype, layout, dram())},
-                [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
+        const Kernel kernel = [&](std::span<const Tensor> outputs) { compute_conv(source, weight, bias, conv, steps, outputs[0]); };
+        const Cut cut = input.is_sharded() ? Cut{place_window(
+                                                 device->shim().grid(), pixels, w.channels, conv.weights.out_channels, TILE_EDGE,
+                                                 input.memory_config().memory_layout())}
+                                           : fitting_cut(source, weight, conv, as_run, dtype, settings, device, to_dram);
+        if (cut.slices > 1) {
+            output = run_sliced(source, weight, bias, conv, as_run, cut, make_spec(flat_out, dtype, layout, dram()), settings, kernel);
+        } else {
+            const Tensor halo = gather_halo(
+                source, as_run.window, cut.placement, TILE_EDGE, settings.config.reallocate_halo_output,
+                settings.config.config_tensors_in_dram);
+            const MemoryConfig sharded = cut.placement.memory_config(
+                pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
+            output =
+                run_conv(source, halo, weight, bias, conv, cut.placement, make_spec(flat_out, dtype, layout, sharded), settings, kernel);
+            if (to_dram) {
+                output = launch(
+                    {.op = "sharded_to_interleaved", .name = "ShardedToInterleavedDeviceOperation"}, {output},
+                    {make_spec(flat_out, dtype, layout, dram())},
+                    [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
+            }
         }
     }
-    if (settings.memory_config && *settings.memory_config != output.memory_config()) {
+    // From DRAM, TT-NN works through slices into an interleaved DRAM output, whatever memory_config says.
+    if ((!to_dram || as_matmul) && settings.memory_config && *settings.memory_config != output.memory_config()) {
         output = ttnn::to_memory_config(output, *settings.memory_config);
     }
     if (settings.config.deallocate_activation) {

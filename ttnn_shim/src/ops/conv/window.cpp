@@ -70,13 +70,37 @@ uint32_t largest_divisor_up_to(uint32_t number, uint32_t limit) {
     return divisor;
 }
 
+uint32_t parts_with_padding(uint32_t units, uint32_t limit) {
+    uint32_t parts = std::max<uint32_t>(1, limit);
+    while (parts > 1 && div_up(units, parts) * uint64_t{parts} - units >= div_up(units, parts)) {
+        --parts;
+    }
+    return parts;
+}
+
+Placement placement_of(const MemoryConfig& sharded, CoreCoord grid) {
+    const auto& spec = *sharded.shard_spec();
+    const CoreCoord box = spec.grid.bounding_box().grid_size();
+    const auto cores = static_cast<uint32_t>(spec.grid.num_cores());
+    Placement placement{sharded.memory_layout(), cores, 1, grid, spec.grid};
+    if (sharded.memory_layout() == TensorMemoryLayout::WIDTH_SHARDED) {
+        std::swap(placement.cores_nhw, placement.cores_c);
+    } else if (sharded.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED) {
+        placement.cores_nhw = static_cast<uint32_t>(box.y);
+        placement.cores_c = static_cast<uint32_t>(box.x);
+    }
+    return placement;
+}
+
 MemoryConfig Placement::memory_config(uint64_t rows, uint32_t channels, uint32_t row_multiple, uint32_t channel_multiple) const {
     const auto shard_rows =
         static_cast<uint32_t>(round_up(div_up(rows, scheme == TensorMemoryLayout::WIDTH_SHARDED ? 1 : cores_nhw), row_multiple));
     const auto shard_channels =
         static_cast<uint32_t>(round_up(div_up(channels, scheme == TensorMemoryLayout::HEIGHT_SHARDED ? 1 : cores_c), channel_multiple));
     CoreRangeSet cores;
-    if (scheme == TensorMemoryLayout::BLOCK_SHARDED) {
+    if (own) {
+        cores = *own;
+    } else if (scheme == TensorMemoryLayout::BLOCK_SHARDED) {
         cores = CoreRangeSet(CoreRange(CoreCoord{0, 0}, CoreCoord{cores_c - 1, cores_nhw - 1}));
     } else {
         cores = tt::tt_metal::num_cores_to_corerangeset(this->cores(), grid, true);

@@ -42,15 +42,22 @@ struct Placement {
     uint32_t cores_nhw = 1;
     uint32_t cores_c = 1;
     CoreCoord grid{8, 8};
+    std::optional<CoreRangeSet> own = std::nullopt;  ///< the cores of an input that is sharded already
 
     uint32_t cores() const { return cores_nhw * cores_c; }
     /// L1 memory config for `rows` x `channels`, each rounded up to the given multiples.
     MemoryConfig memory_config(uint64_t rows, uint32_t channels, uint32_t row_multiple, uint32_t channel_multiple) const;
 };
 
+/// Parts that `units` are dealt to, from `limit` down: the first number that leaves less than one part empty (TT-NN's rule with padding).
+uint32_t parts_with_padding(uint32_t units, uint32_t limit);
+
 /// Cores for an op with `rows` output rows (pixels) and `in_channels` -> `out_channels`; `unit` is 32 for tiled outputs, 1 for sticks.
 Placement place_window(
     CoreCoord grid, uint64_t rows, uint32_t in_channels, uint32_t out_channels, uint32_t unit, std::optional<TensorMemoryLayout> scheme);
+
+/// The placement of an input that is sharded already.
+Placement placement_of(const MemoryConfig& sharded, CoreCoord grid);
 
 /// The input of a windowed op, sharded in L1 with its neighbours' rows beside each shard: interleaved-to-sharded (unless
 /// sharded already), halo and, with `move`, the defragmenting move, each as its own device program. Values are not arranged.

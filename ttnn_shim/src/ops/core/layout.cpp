@@ -38,7 +38,9 @@ Tensor run(const Tensor& input, const Relayout& to) {
 void check_tilize_dtypes(DataType from, DataType to) {
     const auto is_integer = [](DataType dtype) { return !is_floating_point(dtype); };
     SHIM_CHECK(from != DataType::UINT8, "tilize supports BFLOAT16, FLOAT32, UINT32, INT32 and UINT16, got {}", from);
-    SHIM_CHECK(from == to || (!is_integer(from) && !is_integer(to)), "tilize cannot convert {} to {}; use ttnn.typecast", from, to);
+    SHIM_CHECK(
+        from == to || (!is_integer(from) && !is_integer(to)) || (from == DataType::UINT32 && to == DataType::FLOAT32),
+        "tilize cannot convert {} to {}; use ttnn.typecast", from, to);
 }
 
 bool is_aligned(const Tensor& tensor) {
@@ -149,7 +151,7 @@ Tensor to_layout(
     if (!is_on_device(tensor)) {
         SHIM_CHECK(tensor.is_allocated(), "the tensor was deallocated");
         SHIM_CHECK(
-            tensor.layout() == layout || !is_block_float(tensor.dtype()) || tensor.logical_shape() == tensor.padded_shape(),
+            layout == Layout::TILE || !is_block_float(tensor.dtype()) || tensor.logical_shape() == tensor.padded_shape(),
             "a padded {} host tensor cannot be made ROW_MAJOR", tensor.dtype());
         // As in TT-NN, dtype is for device tensors, and block floats, which have no row-major form, stay as they are.
         return tensor.layout() == layout || is_block_float(tensor.dtype()) ? tensor : tensor.to_layout(layout);

@@ -148,6 +148,9 @@ Tensor assign(
     OpScope scope("ttnn.assign");
     check_device_tensor(input, "input_tensor");
     const auto dtype = output_dtype ? std::optional<DataType>(*output_dtype) : std::nullopt;
+    SHIM_CHECK(
+        !dtype || *dtype == input.dtype() || input.layout() == Layout::TILE, "dtype can only change in TILE layout, got {} in {}",
+        input.dtype(), input.layout());
     return move_program("copy", "CopyDeviceOperation", input, output_mem_config, dtype, optional_output_tensor);
 }
 

@@ -14,7 +14,11 @@ Tensor typecast(
     const std::optional<Tensor>& optional_output_tensor, const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.typecast");
     (void)sub_core_grids;
+    if (!is_on_device(input)) return to_dtype(input, output_dtype);  // as TT-NN: on the host it is a conversion
     check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(
+        !memory_config || memory_config->memory_layout() == input.memory_config().memory_layout(),
+        "memory_config: typecast keeps the memory layout {}, got {}", input.memory_config().memory_layout(), *memory_config);
     SHIM_CHECK(input.layout() == Layout::TILE || !is_block_float(output_dtype), "{} needs TILE layout", output_dtype);
     if (optional_output_tensor) {
         SHIM_CHECK(

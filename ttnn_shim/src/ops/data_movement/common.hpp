@@ -39,25 +39,99 @@ inline MemoryConfig resharded_memory(const Tensor& input, const std::optional<Me
         return static_cast<uint32_t>(std::max<uint64_t>(1, (shard * now / before + 31) / 32) * 32);
     };
     const uint64_t rows_before = from.volume() / from[-1], rows = to.volume() / to[-1];
-    const bool one_core = old.grid.num_cores() == 1 && own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED;
+    const bool one_core =
+        own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && side(old.shape[0], rows, rows_before) >= rows;  // one shard holds all
     return MemoryConfig(
         one_core ? TensorMemoryLayout::WIDTH_SHARDED : own.memory_layout(), own.buffer_type(),
         tt::tt_metal::ShardSpec(old.grid, {side(old.shape[0], rows, rows_before), side(old.shape[1], to[-1], from[-1])}, old.orientation));
 }
 
+/// Result of slice, permute and reshape without a requested memory config: the input's cores keep the result, each side of the shard
+/// scaled as the tensor's side (rounded up; whole tiles in TILE layout).
+inline MemoryConfig scaled_memory(const Tensor& input, const std::optional<MemoryConfig>& requested, const Shape& shape) {
+    const MemoryConfig& own = input.memory_config();
+    if (requested || !own.is_sharded() || !own.shard_spec() || shape.rank() == 0 || shape.volume() == 0 || input.logical_volume() == 0)
+        return result_memory(input, requested, shape);
+    const auto& old = *own.shard_spec();
+    const bool tiled = input.layout() == Layout::TILE;
+    const Shape from = tiled ? input.padded_shape() : input.logical_shape();
+    const Shape to = tiled ? make_spec(shape, input.dtype(), Layout::TILE).padded_shape() : shape;
+    const auto side = [&](uint64_t shard, uint64_t now, uint64_t before) {
+        const uint64_t scaled = std::max<uint64_t>(1, (shard * now + before - 1) / before);
+        return static_cast<uint32_t>(tiled ? (scaled + 31) / 32 * 32 : scaled);
+    };
+    const uint32_t rows = side(old.shape[0], to.volume() / to[-1], from.volume() / from[-1]);
+    return MemoryConfig(
+        own.memory_layout(), own.buffer_type(),
+        tt::tt_metal::ShardSpec(old.grid, {rows, side(old.shape[1], to[-1], from[-1])}, old.orientation));
+}
+
+/// Whether the sides of the input's shards scale to `shape` without rounding.
+inline bool scales_evenly(const Tensor& input, const Shape& shape) {
+    const auto& old = *input.memory_config().shard_spec();
+    const bool tiled = input.layout() == Layout::TILE;
+    const Shape from = tiled ? input.padded_shape() : input.logical_shape();
+    const Shape to = tiled ? make_spec(shape, input.dtype(), Layout::TILE).padded_shape() : shape;
+    const auto even = [&](uint64_t shard, uint64_t now, uint64_t before) { return shard * now % (before * (tiled ? 32 : 1)) == 0; };
+    constexpr uint64_t L1_ALIGNMENT_BYTES = 16;  // rows of a row-major shard
+    const uint64_t row_bytes = uint64_t{old.shape[1]} * to[-1] / from[-1] * stored_bytes(input.dtype());
+    return even(old.shape[0], to.volume() / to[-1], from.volume() / from[-1]) && even(old.shape[1], to[-1], from[-1]) &&
+           (tiled || row_bytes % L1_ALIGNMENT_BYTES == 0);
+}
+
+/// Result of repeat of a sharded tensor: the same scheme spread anew over all cores of the device.
+inline MemoryConfig spread_memory(const Tensor& input, const std::optional<MemoryConfig>& requested, const Shape& shape) {
+    const MemoryConfig& own = input.memory_config();
+    if (requested || !own.is_sharded() || !own.shard_spec() || shape.rank() == 0 || shape.volume() == 0)
+        return result_memory(input, requested, shape);
+    const bool tiled = input.layout() == Layout::TILE, wide = own.memory_layout() == TensorMemoryLayout::WIDTH_SHARDED;
+    const Shape padded = tiled ? make_spec(shape, input.dtype(), Layout::TILE).padded_shape() : shape;
+    const CoreCoord grid = machine_of(input).grid();
+    struct Split {
+        uint32_t shard, parts;
+    };
+    const auto split = [](uint64_t extent, uint64_t unit, uint64_t cores) {
+        const uint64_t units = (extent + unit - 1) / unit, each = (units + cores - 1) / cores;
+        return Split{static_cast<uint32_t>(each * unit), static_cast<uint32_t>((units + each - 1) / each)};
+    };
+    const uint64_t rows = padded.volume() / padded[-1];
+    uint64_t unit = tiled ? 32 : 1;
+    const auto& old = *own.shard_spec();
+    const uint64_t rows_before = input.logical_volume() == 0 ? 0 : input.padded_shape().volume() / input.padded_shape()[-1];
+    if (rows_before > 0 && old.shape[0] >= rows_before) return scaled_memory(input, requested, shape);  // a single row of shards
+    if (own.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED) {
+        constexpr uint64_t L1_ALIGNMENT_BYTES = 16;
+        if (split(padded[-1], unit, grid.x).shard * stored_bytes(input.dtype()) % L1_ALIGNMENT_BYTES != 0) unit = 32;
+        const Split down = split(rows, unit, grid.y), across = split(padded[-1], unit, grid.x);
+        const CoreRangeSet cores(CoreRange({0, 0}, {across.parts - 1, down.parts - 1}));
+        return MemoryConfig(own.memory_layout(), own.buffer_type(), tt::tt_metal::ShardSpec(cores, {down.shard, across.shard}));
+    }
+    const Split part = wide ? split(padded[-1], 32, grid.x * grid.y) : split(rows, unit, grid.x * grid.y);
+    const CoreRangeSet cores = tt::tt_metal::num_cores_to_corerangeset(part.parts, grid, true);
+    const auto height = static_cast<uint32_t>(rows);
+    return MemoryConfig(
+        own.memory_layout(), own.buffer_type(),
+        wide ? tt::tt_metal::ShardSpec(cores, {height, part.shard}) : tt::tt_metal::ShardSpec(cores, {part.shard, padded[-1]}));
+}
+
 /// One program that only moves values: `dims` describe the copy into a dense output of `shape`, from `source_offset`.
 inline Tensor moved(
-    const Program& program, const Tensor& input, const Shape& shape, const std::optional<MemoryConfig>& memory_config,
-    const std::vector<StridedDim>& dims, int64_t source_offset = 0, const std::optional<Tensor>& output = std::nullopt) {
+    const Program& program, const Tensor& input, const Shape& shape, const MemoryConfig& memory_config, const std::vector<StridedDim>& dims,
+    int64_t source_offset = 0, const std::optional<Tensor>& output = std::nullopt) {
     const size_t bytes = stored_bytes(input.dtype());
     return launch(
-        program, {input},
-        {make_spec(shape, input.dtype(), input.layout(), output ? output->memory_config() : result_memory(input, memory_config, shape))},
+        program, {input}, {make_spec(shape, input.dtype(), input.layout(), output ? output->memory_config() : memory_config)},
         [&](std::span<const Tensor> outputs) {
             std::byte* target = mutable_raw_data(outputs[0]);
             strided_copy(bytes, raw_data(input) + source_offset * static_cast<int64_t>(bytes), target, dims);
         },
         {output})[0];
+}
+
+inline Tensor moved(
+    const Program& program, const Tensor& input, const Shape& shape, const std::optional<MemoryConfig>& memory_config,
+    const std::vector<StridedDim>& dims, int64_t source_offset = 0, const std::optional<Tensor>& output = std::nullopt) {
+    return moved(program, input, shape, result_memory(input, memory_config, shape), dims, source_offset, output);
 }
 
 /// Shape whose -1 is inferred from the volume.

@@ -136,10 +136,11 @@ Tensor gather(
     check_index(index, shape, axis, "index");
     SHIM_CHECK(
         index.dtype() == DataType::UINT32 || index.dtype() == DataType::UINT16, "index: expected UINT32 or UINT16, got {}", index.dtype());
+    SHIM_CHECK(index.layout() == input.layout(), "index: expected layout {} as the input's, got {}", input.layout(), index.layout());
     const Shape& is = index.logical_shape();
     return launch(
         {.op = "gather", .attrs = {{"dim", int64_t{axis}}}, .name = "GatherDeviceOperation"}, {input, index},
-        {make_spec(is, input.dtype(), input.layout(), output ? output->memory_config() : result_memory(input, memory_config, is))},
+        {make_spec(is, input.dtype(), input.layout(), output ? output->memory_config() : memory_config.value_or(input.memory_config()))},
         [&](std::span<const Tensor> outputs) {
             const auto picks = indices_of(index, shape[at(axis)], "index");
             const uint64_t step = strides_of(shape)[axis];

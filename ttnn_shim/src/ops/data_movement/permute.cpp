@@ -7,6 +7,30 @@ using namespace ttnn_shim;
 
 namespace {
 
+/// A height-sharded matrix that is transposed becomes width-sharded; other permutations scale the shards where that comes out even,
+/// else turn the grid of a block-sharded matrix, else are interleaved.
+MemoryConfig permuted_memory(
+    const Tensor& input, const std::vector<uint32_t>& order, const std::optional<MemoryConfig>& requested, const Shape& result) {
+    const MemoryConfig& own = input.memory_config();
+    const size_t rank = order.size();
+    const bool matrix = rank >= 2 && order[rank - 1] == rank - 2 && order[rank - 2] == rank - 1 && result.volume() > 0 &&
+                        result.volume() == uint64_t{result[-1]} * result[-2];
+    if (requested || !own.shard_spec() || result.volume() == 0) return scaled_memory(input, requested, result);
+    const auto& old = *own.shard_spec();
+    const std::array<uint32_t, 2> turned{old.shape[1], old.shape[0]};
+    if (matrix && own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED)
+        return MemoryConfig(
+            TensorMemoryLayout::WIDTH_SHARDED, own.buffer_type(), tt::tt_metal::ShardSpec(old.grid, turned, old.orientation));
+    const bool tiled = input.layout() == Layout::TILE;
+    if (scales_evenly(input, result)) return scaled_memory(input, requested, result);
+    const CoreCoord first = old.grid.bounding_box().start_coord, grid = old.grid.bounding_box().grid_size();
+    if (matrix && tiled && own.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED)
+        return MemoryConfig(
+            own.memory_layout(), own.buffer_type(),
+            tt::tt_metal::ShardSpec(CoreRangeSet(CoreRange(first, {first.x + grid.y - 1, first.y + grid.x - 1})), turned, old.orientation));
+    return MemoryConfig(own.buffer_type());
+}
+
 /// One program: TT-NN runs a permutation that swaps two of the last dimensions as a transpose.
 Tensor permuted(const Tensor& input, const std::vector<uint32_t>& order, const std::optional<MemoryConfig>& memory_config) {
     const Shape& shape = input.logical_shape();
@@ -28,7 +52,7 @@ Tensor permuted(const Tensor& input, const std::vector<uint32_t>& order, const s
                                      : (changed[1] == 1 && changed[0] == 2 ? "HC" : (changed[1] == 2 && changed[0] == 3 ? "CN" : ""));
         if (!kind.empty()) program = {.op = "transpose", .attrs = {{"dim", kind}}};
     }
-    return moved(program, input, result, memory_config, dense_target(result, strides));
+    return moved(program, input, result, permuted_memory(input, order, memory_config, result), dense_target(result, strides));
 }
 
 }  // namespace

@@ -85,10 +85,28 @@ Tensor sliced(
     if (input.layout() == Layout::TILE && !is_block_float(input.dtype()) && (stepped || !aligned || shape.rank() == 1)) {
         // TT-NN slices inside tiles by way of row-major
         const Tensor rows = ttnn::to_layout(input, Layout::ROW_MAJOR);
-        const Tensor cut = moved(program, rows, result, memory_config, dense_target(result, strides), offset);
+        const Tensor cut = moved(program, rows, result, scaled_memory(rows, memory_config, result), dense_target(result, strides), offset);
         return ttnn::to_layout(cut, Layout::TILE);
     }
-    return moved(program, input, result, memory_config, dense_target(result, strides), offset, output);
+    return moved(program, input, result, scaled_memory(input, memory_config, result), dense_target(result, strides), offset, output);
+}
+
+/// Result of pad: the input's shards, as wide as the result where they are rows of it; what does not fit is refused with the spec.
+MemoryConfig padded_memory(const Tensor& input, const std::optional<MemoryConfig>& requested, const Shape& result) {
+    const MemoryConfig& own = input.memory_config();
+    if (requested || !own.is_sharded() || !own.shard_spec()) return result_memory(input, requested, result);
+    auto shard = *own.shard_spec();
+    if (own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED) {
+        const bool tiled = input.layout() == Layout::TILE;
+        const Shape to = make_spec(result, input.dtype(), input.layout()).padded_shape(),
+                    from = tiled ? input.padded_shape() : input.logical_shape();
+        const uint64_t rows = to.volume() / to[-1], rows_before = from.volume() / from[-1];
+        // Wider rows are dealt anew when that comes out even; more rows alone are not.
+        if (to[-1] != from[-1] && shard.shape[0] * rows % (rows_before * (tiled ? 32 : 1)) == 0)
+            shard.shape[0] = static_cast<uint32_t>(shard.shape[0] * rows / rows_before);
+        shard.shape[1] = to[-1];
+    }
+    return MemoryConfig(own.memory_layout(), own.buffer_type(), shard);
 }
 
 std::vector<int64_t> values_of(const Tensor& tensor) {
@@ -186,7 +204,13 @@ std::vector<Tensor> split(
     for (const int64_t size : split_sizes) {
         bounds.begins[axis] = begin;
         bounds.ends[axis] = begin += size;
-        parts.push_back(sliced(input, bounds, memory_config, std::nullopt));
+        // TT-NN's split of tiles ends in interleaved DRAM where the shards cannot be cut evenly
+        auto extents = extents_of(shape);
+        extents[axis] = static_cast<uint32_t>(size);
+        const bool inside = axis + 2 >= shape.rank() && size % 32 != 0;
+        const bool uneven =
+            input.layout() == Layout::TILE && input.memory_config().shard_spec() && (inside || !scales_evenly(input, shape_of(extents)));
+        parts.push_back(sliced(input, bounds, memory_config || !uneven ? memory_config : MemoryConfig{}, std::nullopt));
     }
     return parts;
 }
@@ -218,21 +242,56 @@ Tensor narrow(const Tensor& input, int dim, int start, uint32_t length) {
     return sliced(input, bounds, std::nullopt, std::nullopt);
 }
 
+namespace {
+/// TT-NN joins tiles inside their padding by way of row-major, in one layout, and refuses what cannot go there.
+struct Joined {
+    std::vector<Tensor> tensors;
+    bool by_sticks = false;
+};
+Joined joinable(const std::vector<Tensor>& tensors, uint32_t axis) {
+    Joined joined{tensors};
+    const Tensor& first = tensors[0];
+    const size_t rank = first.logical_shape().rank();
+    const bool sharded = first.memory_config().is_sharded();
+    bool mixed = false, ragged = false;
+    for (const Tensor& tensor : tensors) {
+        mixed = mixed || tensor.layout() != first.layout();
+        ragged = ragged || rank < 2 || tensor.logical_shape()[-1] % 32 != 0 || tensor.logical_shape()[-2] % 32 != 0;
+        SHIM_CHECK(
+            tensor.memory_config().is_sharded() == sharded, "tensors: all must be sharded or all interleaved, got {} and {}",
+            first.memory_config(), tensor.memory_config());
+        const bool padded = axis + 2 >= rank && tensor.layout() == Layout::TILE && tensor.logical_shape()[at(axis)] % 32 != 0;
+        joined.by_sticks = joined.by_sticks || padded;
+    }
+    // Tensors of two layouts meet in the first one's, or in sticks when tiles would be padded.
+    const Layout layout = mixed && ragged ? Layout::ROW_MAJOR : first.layout();
+    SHIM_CHECK(
+        !mixed || !joined.by_sticks, "tensors: {} and {} cannot be joined inside the padding of tiles", Layout::TILE, Layout::ROW_MAJOR);
+    for (Tensor& tensor : joined.tensors) {
+        if (joined.by_sticks) {
+            SHIM_CHECK(
+                tensor.dtype() != DataType::BFLOAT4_B && tensor.dtype() != DataType::UINT8,
+                "tensors: {} tiles cannot be joined inside their padding", tensor.dtype());
+        }
+        if (tensor.layout() != layout) tensor = ttnn::to_layout(tensor, layout);
+    }
+    return joined;
+}
+}  // namespace
+
 Tensor concat(
-    const std::vector<Tensor>& tensors, int dim, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
+    const std::vector<Tensor>& given, int dim, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
     unsigned int groups, const std::optional<CoreRangeSet>&) {
     OpScope scope("ttnn.concat");
-    SHIM_CHECK(!tensors.empty(), "tensors: expected at least one tensor");
-    const Tensor& first = tensors[0];
-    const Shape& shape = first.logical_shape();
+    SHIM_CHECK(!given.empty(), "tensors: expected at least one tensor");
+    for (const Tensor& tensor : given) check_device_tensor(tensor, "tensors");
+    const Shape shape = given[0].logical_shape();
     const uint32_t axis = normalize_dim(dim, shape.rank());
     uint64_t total = 0;
-    for (const Tensor& tensor : tensors) {
-        check_device_tensor(tensor, "tensors");
+    for (const Tensor& tensor : given) {
         const Shape& other = tensor.logical_shape();
         SHIM_CHECK(other.rank() == shape.rank(), "tensors: expected the same rank, got shapes {} and {}", shape, other);
-        SHIM_CHECK(tensor.dtype() == first.dtype(), "tensors: expected the same dtype, got {} and {}", first.dtype(), tensor.dtype());
-        SHIM_CHECK(tensor.layout() == first.layout(), "tensors: expected the same layout, got {} and {}", first.layout(), tensor.layout());
+        SHIM_CHECK(tensor.dtype() == given[0].dtype(), "tensors: expected the same dtype, got {} and {}", given[0].dtype(), tensor.dtype());
         for (size_t i = 0; i < shape.rank(); ++i) {
             SHIM_CHECK(
                 i == axis || other[at(i)] == shape[at(i)], "tensors: shapes {} and {} differ outside dimension {}", shape, other, dim);
@@ -240,6 +299,10 @@ Tensor concat(
         total += other[at(axis)];
     }
     SHIM_CHECK(groups >= 1 && total < (uint64_t{1} << 32), "groups: expected at least 1, got {}", groups);
+    const Joined joined = joinable(given, axis);
+    const std::vector<Tensor>& tensors = joined.tensors;
+    const Tensor& first = tensors[0];
+    const DataType dtype = joined.by_sticks && is_block_float(first.dtype()) ? DataType::BFLOAT16 : first.dtype();
     if (tensors.size() == 1 && !output)
         return memory_config && *memory_config != first.memory_config() ? ttnn::to_memory_config(first, *memory_config) : first;
     for (const Tensor& tensor : tensors) {
@@ -252,7 +315,7 @@ Tensor concat(
     const Shape result = shape_of(extents);
     return launch(
         {.op = "concat", .attrs = {{"dim", int64_t{axis}}}}, tensors,
-        {make_spec(result, first.dtype(), first.layout(), output ? output->memory_config() : memory_config.value_or(MemoryConfig{}))},
+        {make_spec(result, dtype, first.layout(), output ? output->memory_config() : memory_config.value_or(MemoryConfig{}))},
         [&](std::span<const Tensor> outputs) {
             std::byte* target = mutable_raw_data(outputs[0]);
             const size_t bytes = stored_bytes(first.dtype());
@@ -291,8 +354,9 @@ Tensor pad(
     const Tensor& input, const ttsl::SmallVector<operations::data_movement::PadSpecDim>& padding, float value, bool,
     const std::optional<MemoryConfig>& memory_config, const std::optional<CoreRangeSet>&) {
     OpScope scope("ttnn.pad");
-    check_device_tensor(input, "input_tensor");
+    if (!is_on_device(input) && input.layout() == Layout::TILE) return input;  // TT-NN leaves tiles on the host as they are
     const Shape& shape = input.logical_shape();
+    const bool tiled = input.layout() == Layout::TILE;
     SHIM_CHECK(padding.size() <= shape.rank(), "padding: got {} pairs for shape {}", padding.size(), shape);
     SHIM_CHECK(!is_block_float(input.dtype()) || value == value, "value: expected a number");
     const size_t missing = shape.rank() - padding.size();
@@ -304,9 +368,7 @@ Tensor pad(
         const auto [front, back] = padding[i];
         const uint64_t extent = uint64_t{extents[missing + i]} + front + back;
         SHIM_CHECK(extent < (uint64_t{1} << 32), "padding: dimension {} grows beyond 2^32", missing + i);
-        SHIM_CHECK(
-            front == 0 || input.layout() != Layout::TILE || i + 2 < padding.size() || front % 32 == 0 || !is_block_float(input.dtype()),
-            "padding: front padding of {} in the last two dimensions must be a multiple of 32, got {}", input.dtype(), front);
+        SHIM_CHECK(front == 0 || !tiled, "padding: tiles take no padding in front, got {} in dimension {}", front, missing + i);
         extents[missing + i] = static_cast<uint32_t>(extent);
         before[missing + i] = front;
         any = any || front + back > 0;
@@ -314,22 +376,36 @@ Tensor pad(
     }
     if (!any) return memory_config && *memory_config != input.memory_config() ? ttnn::to_memory_config(input, *memory_config) : input;
     const Shape result = shape_of(extents);
+    const auto fill = [&](std::byte* target) {
+        const size_t bytes = stored_bytes(input.dtype());
+        fill_elements(bytes, target, result.volume(), encode_value(input.dtype(), value).data());
+        const auto strides = signed_strides(result), own = signed_strides(shape);
+        std::vector<StridedDim> dims;
+        int64_t offset = 0;
+        for (size_t i = 0; i < shape.rank(); ++i) {
+            offset += before[i] * strides[i];
+            dims.push_back({shape[at(i)], own[i], strides[i]});
+        }
+        strided_copy(bytes, raw_data(input), target + offset * static_cast<int64_t>(bytes), dims);
+    };
+    if (!is_on_device(input)) {
+        const TensorSpec spec = make_spec(result, input.dtype(), input.layout());
+        auto values = new_values(spec);
+        if (has_values(input)) fill(values->data());
+        return make_host_tensor(spec, values);
+    }
+    check_device_tensor(input, "input_tensor");
+    const bool inside = tiled && make_spec(result, input.dtype(), Layout::TILE).padded_shape() == input.padded_shape();
+    SHIM_CHECK(
+        !tiled || (input.dtype() != DataType::UINT8 && (inside || input.dtype() != DataType::BFLOAT4_B)),
+        "input_tensor: tiles of {} cannot be padded", input.dtype());
     return launch(
         {.op = "pad", .attrs = {{"padding", flat}}}, {input},
-        {make_spec(result, input.dtype(), input.layout(), result_memory(input, memory_config, result))},
-        [&](std::span<const Tensor> outputs) {
-            const size_t bytes = stored_bytes(input.dtype());
-            std::byte* target = mutable_raw_data(outputs[0]);
-            fill_elements(bytes, target, result.volume(), encode_value(input.dtype(), value).data());
-            const auto strides = signed_strides(result), own = signed_strides(shape);
-            std::vector<StridedDim> dims;
-            int64_t offset = 0;
-            for (size_t i = 0; i < shape.rank(); ++i) {
-                offset += before[i] * strides[i];
-                dims.push_back({shape[at(i)], own[i], strides[i]});
-            }
-            strided_copy(bytes, raw_data(input), target + offset * static_cast<int64_t>(bytes), dims);
-        })[0];
+        {make_spec(
+            result, input.dtype(), input.layout(),
+            inside ? input.memory_config() : padded_memory(input, memory_config, result))},  // inside the padding: filled in place
+
+        [&](std::span<const Tensor> outputs) { fill(mutable_raw_data(outputs[0])); })[0];
 }
 Tensor pad(
     const Tensor& input, const ttsl::SmallVector<std::array<uint32_t, 2>>& padding, float value, bool use_multicore,
@@ -362,7 +438,16 @@ Tensor repeat(
     }
     const Shape result = shape_of(extents);
     if (plain && !output) return reshape(input, result);
-    return moved({.op = "repeat"}, input, result, memory_config, dense_target(shape_of(paired), paired_strides), 0, output);
+    for (size_t i = own.size() < 2 ? 0 : own.size() - 2; input.layout() == Layout::TILE && i < own.size(); ++i) {
+        SHIM_CHECK(
+            times[i] == 1 || own[i] % 32 == 0 ||
+                (input.dtype() != DataType::BFLOAT4_B &&
+                 (input.dtype() != DataType::UINT8 || (extents.back() % 32 == 0 && extents[own.size() - 2] % 32 == 0))),
+            "input_tensor: {} tiles cannot be repeated inside their padding", input.dtype());
+    }
+    return moved(
+        {.op = "repeat"}, input, result, spread_memory(input, memory_config, result), dense_target(shape_of(paired), paired_strides), 0,
+        output);
 }
 Tensor repeat(const Tensor& input, const Shape& repetitions, const std::optional<Tensor>& output) {
     return repeat(input, ttsl::SmallVector<uint32_t>(repetitions.begin(), repetitions.end()), std::nullopt, output);
@@ -380,7 +465,10 @@ Tensor repeat_interleave(const Tensor& input, uint32_t repeats, int32_t dim, con
     extents[axis] *= repeats;
     walked.insert(walked.begin() + axis + 1, repeats);
     strides.insert(strides.begin() + axis + 1, 0);
-    return moved({.op = "repeat"}, input, shape_of(extents), memory_config, dense_target(shape_of(walked), strides));
+    const bool sharded = input.memory_config().is_sharded();
+    return moved(
+        {.op = "repeat"}, input, shape_of(extents), memory_config.value_or(sharded ? MemoryConfig{} : input.memory_config()),
+        dense_target(shape_of(walked), strides));
 }
 
 Tensor expand(const Tensor& input, ttsl::Span<const int32_t> output_shape, const std::optional<MemoryConfig>& memory_config) {
@@ -404,7 +492,7 @@ Tensor expand(const Tensor& input, ttsl::Span<const int32_t> output_shape, const
     }
     const Shape result = shape_of(extents);
     if (result.volume() == input.logical_volume()) return reshape(input, result, memory_config);
-    return moved({.op = "repeat"}, input, result, memory_config, dense_target(result, strides));
+    return moved({.op = "repeat"}, input, result, spread_memory(input, memory_config, result), dense_target(result, strides));
 }
 Tensor experimental::broadcast_to(
     const Tensor& input, const Shape& output_shape, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>&) {
@@ -461,9 +549,20 @@ Tensor call_slice(const Call& c) {
     if (c.has(steps)) step = wide(c.i32s(steps));
     if (c.is_tensor(starts)) {
         SHIM_CHECK(c.is_tensor(ends), "ends: expected a tensor, as for starts");
-        SHIM_SUPPORTED(
-            !c.has("slice_dim") && !c.has("num_devices"),
-            "slice_dim and num_devices (slices per device of a mesh) are not supported on one chip");
+        if (c.has("slice_dim") && c.has("num_devices")) {  // this chip's share of one dimension
+            const uint32_t axis = normalize_dim(c.i32("slice_dim"), input.logical_shape().rank());
+            const int64_t parts = c.i32("num_devices"), extent = input.logical_shape()[at(axis)];
+            SHIM_CHECK(parts >= 1 && extent % parts == 0, "num_devices: {} does not divide dimension {} of {} values", parts, axis, extent);
+            Bounds share{values_of(c.tensor(starts)), values_of(c.tensor(ends)), step};
+            SHIM_CHECK(
+                share.begins.size() > axis && share.ends.size() > axis, "starts and ends: expected {} values",
+                input.logical_shape().rank());
+            share.ends[axis] = share.begins[axis] + extent / parts;
+            for (size_t i = 0; i < share.ends.size(); ++i) {
+                if (i != axis) share.begins[i] = 0, share.ends[i] = input.logical_shape()[at(i)];
+            }
+            return sliced(input, share, memory_config, output);
+        }
         return sliced(input, {values_of(c.tensor(starts)), values_of(c.tensor(ends)), step}, memory_config, output);
     }
     return sliced(input, {wide(c.i32s(starts)), wide(c.i32s(ends)), step}, memory_config, output);
@@ -522,7 +621,10 @@ Tensor call_roll(const Call& c) {
 
 }  // namespace
 
-SHIM_OP("ttnn.slice", call_slice);
+SHIM_OP("ttnn.slice", [](const Call& c) {
+    check_device_tensor(c.tensor("input_tensor"), "input_tensor");
+    return call_slice(c);
+});
 SHIM_OP("ttnn.experimental.slice_write", [](const Call& c) {
     auto list = [&](const char* name) {
         const auto v = c.u32s(name);

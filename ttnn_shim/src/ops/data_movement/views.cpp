@@ -48,9 +48,31 @@ uint64_t volume_of(const Shape& shape) {
 /// TT-NN's rule for a reshape that changes no page.
 bool pages_agree(const Tensor& tensor, const Shape& shape) {
     const Shape& own = tensor.logical_shape();
-    if (tensor.memory_config().is_sharded() || back(own, -1) != back(shape, -1)) return false;
+    if (back(own, -1) != back(shape, -1)) return false;
     if (tensor.layout() == Layout::ROW_MAJOR) return true;
     return back(own, -2) == back(shape, -2) || (back(own, -2) % 32 == 0 && back(shape, -2) % 32 == 0);
+}
+
+/// The shards of a reshape that moves data: scaled, in whole tiles where TT-NN's 2-D grid would be cut, on the cores they need.
+MemoryConfig reshaped_memory(const Tensor& tensor, const std::optional<MemoryConfig>& requested, const Shape& shape) {
+    const MemoryConfig config = scaled_memory(tensor, requested, shape);
+    if (requested || !config.is_sharded() || !config.shard_spec() || shape.volume() == 0) return config;
+    auto shard = *config.shard_spec();
+    const Shape padded = make_spec(shape, tensor.dtype(), tensor.layout()).padded_shape();
+    const uint64_t height = padded.volume() / padded[-1];
+    if (config.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && tensor.layout() == Layout::TILE && shard.shape[0] >= height)
+        return MemoryConfig(TensorMemoryLayout::WIDTH_SHARDED, config.buffer_type(), shard);  // one shard holds all
+    if (config.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED) {
+        shard.shape[1] = (shard.shape[1] + 31) / 32 * 32;
+        const auto parts = [](uint64_t extent, uint64_t by) { return (extent + by - 1) / by; };
+        const CoreCoord first = shard.grid.bounding_box().start_coord;
+        const CoreCoord grid = shard.grid.bounding_box().grid_size();
+        const CoreCoord needed{
+            std::min<size_t>(grid.x, parts(padded[-1], shard.shape[1])), std::min<size_t>(grid.y, parts(height, shard.shape[0]))};
+        shard.grid = CoreRangeSet(CoreRange(first, {first.x + needed.x - 1, first.y + needed.y - 1}));
+        return MemoryConfig(config.memory_layout(), config.buffer_type(), shard);
+    }
+    return config;
 }
 
 Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<MemoryConfig>& memory_config) {
@@ -64,9 +86,12 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<Me
     if (same_memory && pages_agree(tensor, shape)) {
         return make_view(tensor, make_spec(shape, tensor.dtype(), tensor.layout(), tensor.memory_config()));
     }
+    SHIM_CHECK(
+        tensor.layout() != Layout::TILE || (tensor.dtype() != DataType::UINT16 && tensor.dtype() != DataType::UINT8),
+        "input_tensor: a reshape that moves tiles takes BFLOAT16, FLOAT32, UINT32, INT32 or block floats, got {}", tensor.dtype());
     return launch(
         {.op = "reshape", .name = "ReshapeViewDeviceOperation"}, {tensor},
-        {make_spec(shape, tensor.dtype(), tensor.layout(), result_memory(tensor, memory_config, shape))},
+        {make_spec(shape, tensor.dtype(), tensor.layout(), reshaped_memory(tensor, memory_config, shape))},
         [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(tensor.shim().buffer->values()); })[0];
 }
 

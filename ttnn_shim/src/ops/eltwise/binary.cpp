@@ -162,14 +162,25 @@ Tensor hypot(const Tensor& a, const Tensor& b, const OptionalMemory& m, const st
     return binary_op("ttnn.hypot", a, b, BinaryOpType::HYPOT, {.memory_config = m, .output = output});
 }
 
+namespace {
+/// TT-NN raises integers by its own program: tiles, no negative exponents.
+void check_integer_power(const Tensor& input, double exponent) {
+    if (!is_integer(input.dtype())) return;
+    SHIM_CHECK(exponent == std::trunc(exponent), "exponent: expected an integer for a tensor of dtype {}, got {}", input.dtype(), exponent);
+    SHIM_CHECK(exponent >= 0, "exponent: integers to negative integer powers are not allowed, got {}", exponent);
+    SHIM_CHECK(input.layout() == Layout::TILE, "input_tensor: an integer power needs TILE layout, got {}", input.layout());
+}
+}  // namespace
+
 Tensor pow(const Tensor& input, int32_t exponent, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
+    OpScope scope("ttnn.pow");
+    check_integer_power(input, exponent);
     if (exponent == 2) return unary_op("ttnn.pow", input, {UnaryOpType::SQUARE}, {memory_config, output});
     return unary_op("ttnn.pow", input, {UnaryStep(UnaryOpType::POWER, static_cast<float>(exponent))}, {memory_config, output});
 }
 Tensor pow(const Tensor& input, float exponent, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
-    SHIM_CHECK(
-        !is_integer(input.dtype()) || exponent == std::trunc(exponent),
-        "ttnn.pow: exponent: expected an integer for a tensor of dtype {}, got {}", input.dtype(), exponent);
+    OpScope scope("ttnn.pow");
+    check_integer_power(input, static_cast<double>(exponent));
     if (exponent == 2.0F) return unary_op("ttnn.pow", input, {UnaryOpType::SQUARE}, {memory_config, output});
     if (exponent == 0.5F) return unary_op("ttnn.pow", input, {UnaryOpType::SQRT}, {memory_config, output});
     return unary_op("ttnn.pow", input, {UnaryStep(UnaryOpType::POWER, exponent)}, {memory_config, output});

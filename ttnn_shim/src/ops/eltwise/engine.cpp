@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/eltwise/int_blocks.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 
 namespace ttnn_shim {
@@ -216,19 +217,52 @@ void apply(const std::vector<Step>& steps, const T*& values, T* scratch, size_t 
 
 }  // namespace
 
-void check_unary_steps(UnarySteps steps, DataType dtype) {
-    if (is_integer(dtype)) {
-        int_steps(steps);
-        for (const UnaryStep& step : steps) {
-            const bool narrow = step.op_type == UnaryOpType::POWER || step.op_type == UnaryOpType::LOGICAL_NOT_UNARY;
-            SHIM_CHECK(
-                !(narrow && dtype == DataType::UINT8) && !(step.op_type == UnaryOpType::CLAMP_TSS && dtype != DataType::INT32),
-                "unary op {} does not support dtype {}", unary_name(step.op_type), dtype);
-            SHIM_CHECK(dtype == DataType::INT32 || step.op_type != UnaryOpType::NEG, "unary op NEG expects a signed tensor, got {}", dtype);
-        }
-    } else {
-        float_steps(steps);
+namespace {
+/// Whether TT-NN's unary program takes an integer dtype for an op that has an integer form.
+bool takes_integer(UnaryOpType op, DataType dtype) {
+    using enum UnaryOpType;
+    switch (op) {
+        case THRESHOLD:
+        case HARDTANH:
+        case MUL_UNARY_SFPU: return false;
+        case CLAMP_TSS:
+        case NEG:
+        case SIGNBIT:
+        case GEZ:
+        case GTZ:
+        case LEZ:
+        case LTZ: return dtype == DataType::INT32;
+        case MAXIMUM:
+        case MINIMUM: return dtype == DataType::INT32 || dtype == DataType::UINT32;
+        case LEAKY_RELU: return dtype != DataType::INT32;
+        case POWER:
+        case LOGICAL_NOT_UNARY:
+        case FILL:
+        case SQUARE:
+        case EQZ:
+        case NEZ:
+        case BITWISE_AND:
+        case BITWISE_OR:
+        case BITWISE_XOR:
+        case LEFT_SHIFT:
+        case RIGHT_SHIFT: return dtype != DataType::UINT8;
+        default: return true;
     }
+}
+}  // namespace
+
+void check_unary_steps(UnarySteps steps, DataType dtype) {
+    if (!is_integer(dtype)) {
+        float_steps(steps);
+        for (const UnaryStep& step : steps)
+            SHIM_CHECK(
+                step.op_type != UnaryOpType::LGAMMA || !is_block_float(dtype), "unary op LGAMMA requires BFLOAT16 or FLOAT32, got {}",
+                dtype);
+        return;
+    }
+    int_steps(steps);
+    for (const UnaryStep& step : steps)
+        SHIM_CHECK(takes_integer(step.op_type, dtype), "unary op {} does not support integer dtype {}", unary_name(step.op_type), dtype);
 }
 
 void run_unary(const Tensor& input, const Tensor& output, UnarySteps steps) {
@@ -372,6 +406,10 @@ Policy policy_of(const Operand& a, const Operand& b, BinaryOpType op) {
     const Tensor* ta = std::get_if<Tensor>(&a);
     const Tensor* tb = std::get_if<Tensor>(&b);
     const DataType lead = ta != nullptr ? ta->dtype() : tb->dtype();
+    const bool compares = op == BinaryOpType::EQ || op == BinaryOpType::NE || op == BinaryOpType::GT || op == BinaryOpType::GE ||
+                          op == BinaryOpType::LT || op == BinaryOpType::LE;
+    const bool sums = op == BinaryOpType::ADD || op == BinaryOpType::SUB || op == BinaryOpType::MUL || op == BinaryOpType::RSUB ||
+                      op == BinaryOpType::LOGICAL_AND || op == BinaryOpType::LOGICAL_OR || op == BinaryOpType::LOGICAL_XOR;
     if (ta != nullptr && tb != nullptr && ta->dtype() != tb->dtype() && (is_integer(ta->dtype()) || is_integer(tb->dtype()))) {
         // a product converts its integer operand; other ops take no mixture
         SHIM_CHECK(
@@ -385,12 +423,8 @@ Policy policy_of(const Operand& a, const Operand& b, BinaryOpType op) {
         SHIM_CHECK(
             !equal_dtypes || ta->dtype() == tb->dtype(), "Mixed dtype is not supported for {}: got {} and {}", binary_name(op), ta->dtype(),
             tb->dtype());
-        const bool compares = op == BinaryOpType::EQ || op == BinaryOpType::NE || op == BinaryOpType::GT || op == BinaryOpType::GE ||
-                              op == BinaryOpType::LT || op == BinaryOpType::LE;
-        const bool counts = strict || op == BinaryOpType::ADD || op == BinaryOpType::SUB || op == BinaryOpType::MUL ||
-                            op == BinaryOpType::LOGICAL_AND || op == BinaryOpType::LOGICAL_OR || op == BinaryOpType::LOGICAL_XOR;
         SHIM_CHECK(
-            !(counts && lead == DataType::UINT8) && !(strict && lead == DataType::UINT16),
+            !((strict || (sums && op != BinaryOpType::RSUB)) && lead == DataType::UINT8) && !(strict && lead == DataType::UINT16),
             "dtype {} is not supported for binary operation {}", lead, binary_name(op));
         if (compares && lead == DataType::UINT8) return {DataType::UINT16, true};
     }
@@ -401,13 +435,22 @@ Policy policy_of(const Operand& a, const Operand& b, BinaryOpType op) {
         return {lead, false};
     }
     if (makes_real(op)) {
-        SHIM_CHECK(lead == DataType::INT32, "expected INT32 or floating point tensors for {}, got {}", binary_name(op), lead);
+        const bool floors_unsigned = op == BinaryOpType::DIV_FLOOR && lead == DataType::UINT32 && tb == nullptr;
+        SHIM_CHECK(
+            lead == DataType::INT32 || floors_unsigned, "expected INT32 or floating point tensors for {}, got {}", binary_name(op), lead);
         return {DataType::FLOAT32, false};
     }
     SHIM_CHECK(
         has_integer_form(op) && (op != BinaryOpType::POWER || ta == nullptr || tb == nullptr),
         "dtype {} is not supported for binary operation {}", lead, binary_name(op));
     const Scalar* scalar = ta == nullptr ? &std::get<Scalar>(a) : (tb == nullptr ? &std::get<Scalar>(b) : nullptr);
+    if (scalar != nullptr)
+        SHIM_CHECK(!(sums && lead == DataType::UINT8), "dtype {} is not supported for binary operation {}", lead, binary_name(op));
+    if (scalar != nullptr && compares && lead == DataType::UINT8) return {DataType::UINT16, true};
+    // Narrow tensors take the scalar as an integer, whatever it is; so do the unary programs of maximum and minimum.
+    const bool extremum = op == BinaryOpType::MAXIMUM || op == BinaryOpType::MINIMUM;
+    const bool divides = op == BinaryOpType::REMAINDER || op == BinaryOpType::FMOD;
+    if (scalar != nullptr && ((lead == DataType::UINT16 && !divides) || (extremum && tb == nullptr))) return {lead, true};
     if (scalar != nullptr && !fits_integer(*scalar)) {
         SHIM_CHECK(
             op == BinaryOpType::MUL, "Binary operation {} with a {} tensor cannot represent the scalar {}", binary_name(op), lead,
@@ -443,6 +486,10 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
     SHIM_ASSERT(ta != nullptr || tb != nullptr);
     if (ta != nullptr) check_device_tensor(*ta, "input_tensor_a");
     if (tb != nullptr) check_device_tensor(*tb, "input_tensor_b");
+    if (ta != nullptr && tb == nullptr && ta->dtype() == DataType::INT32 && (op == BinaryOpType::REMAINDER || op == BinaryOpType::FMOD) &&
+        !fits_integer(std::get<Scalar>(b))) {  // a fractional divisor makes the tensor real first
+        *ta = ttnn::typecast(*ta, DataType::FLOAT32);
+    }
     const auto [result_dtype, integer] = policy_of(a, b, op);
     const bool plain = options.left.empty() && options.right.empty() && options.post.empty();
     if (const auto unary = unary_form(op); unary && tb == nullptr && plain && std::abs(scalar_value(std::get<Scalar>(b))) <= 16777216.0) {
@@ -463,7 +510,8 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
 
     const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : result_dtype);
     const bool lead_fits = lead.logical_shape() == shape;
-    const Tensor& model = !lead_fits && tb != nullptr && tb->logical_shape() == shape ? *tb : lead;
+    const bool sharded_b = tb != nullptr && tb->memory_config().is_sharded() && !lead.memory_config().is_sharded();
+    const Tensor& model = (!lead_fits || sharded_b) && tb != nullptr && tb->logical_shape() == shape ? *tb : lead;
     MemoryConfig memory_config = options.memory_config.value_or(options.output ? options.output->memory_config() : model.memory_config());
     if (memory_config.is_sharded() && !memory_config.shard_spec() && !memory_config.nd_shard_spec() && model.memory_config().is_sharded()) {
         memory_config = MemoryConfig(memory_config.memory_layout(), memory_config.buffer_type(), model.memory_config().shard_spec());

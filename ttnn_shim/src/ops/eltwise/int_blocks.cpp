@@ -33,6 +33,7 @@ int64_t shift_right_logical(int64_t a, int64_t by) { return by < 0 || by > 31 ? 
   X(NEG, -x) \
   X(SQUARE, x * x) \
   X(RELU, x > 0 ? x : 0) \
+  X(LEAKY_RELU, x) /* TT-NN takes unsigned tensors only, which have no negative side */ \
   X(RELU6, x > 6 ? 6 : (x > 0 ? x : 0)) \
   X(RELU_MAX, x > p0 ? p0 : (x > 0 ? x : 0)) \
   X(RELU_MIN, x > p0 ? x : p0) \

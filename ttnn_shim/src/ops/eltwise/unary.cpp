@@ -132,6 +132,11 @@ Tensor triangle(const char* name, const Tensor& input, int diagonal, bool lower,
     check_device_tensor(input, "input_tensor");
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() >= 2, "expected a tensor of rank 2 or more, got shape {}", shape);
+    SHIM_CHECK(
+        input.dtype() != DataType::UINT16 && input.dtype() != DataType::UINT8, "dtype {} cannot be masked by a product", input.dtype());
+    SHIM_CHECK(
+        input.layout() == Layout::TILE || (shape[-1] % 32 == 0 && shape[-2] % 32 == 0),
+        "a row-major tensor of shape {} would be padded to tiles; use to_layout", shape);
     return launch(
         {.op = "binary", .attrs = {{"op", std::string("MUL")}, {"broadcast", std::string("NONE")}}, .name = "BinaryNgDeviceOperation"},
         {input}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {

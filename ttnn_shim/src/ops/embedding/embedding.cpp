@@ -45,6 +45,12 @@ Tensor embedding(
     const Shape shape = shape_of(extents);
     const DataType result_dtype = dtype ? *dtype : weight.dtype();
     const bool tilized = result_layout == Layout::TILE;
+    SHIM_CHECK(
+        tilized || result_dtype == weight.dtype(), "dtype: only embeddings in TILE layout can change it; the weight has {}",
+        weight.dtype());
+    SHIM_CHECK(
+        !memory_config || !memory_config->is_sharded() || memory_config->memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED,
+        "memory_config: expected interleaved or height sharded memory, got {}", *memory_config);
     const MemoryConfig memory = output
                                     ? output->memory_config()
                                     : memory_config.value_or(input.memory_config().is_sharded() ? MemoryConfig{} : input.memory_config());

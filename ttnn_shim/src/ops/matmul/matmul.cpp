@@ -79,7 +79,7 @@ struct Fused {
 
 void matmul_kernel(
     const Tensor& a, const Tensor& b, const Tensor& output, Geometry g, bool transpose_a, bool transpose_b, const Fused& fused,
-    ttnn::MathFidelity fidelity) {
+    ttnn::MathFidelity fidelity, const std::optional<TensixMath>& tensix) {
     fold_batch(g, transpose_a);
     std::optional<F32Values> bias;
     if (fused.bias) bias.emplace(*fused.bias);
@@ -127,7 +127,12 @@ void matmul_kernel(
         return;
     }
     if (output.logical_volume() == 0) return;
-    multiply(call, fidelity);
+    if (tensix) {
+        wide.resize(output.logical_volume());
+        tensix_matmul(call, *tensix, wide.data());
+    } else {
+        multiply(call, fidelity);
+    }
     if (!wide.empty()) {
         if (late) {
             const auto block = kernels::kernel_set().unary[static_cast<size_t>(late->op_type)];
@@ -135,7 +140,11 @@ void matmul_kernel(
             const float params[2] = {late->params.empty() ? 0.0F : late->params[0], late->params.size() < 2 ? 0.0F : late->params[1]};
             block(wide.data(), wide.data(), wide.size(), params);
         }
-        write_f32(output, wide);
+        if (tensix) {
+            tensix_pack(output.dtype(), wide.data(), mutable_raw_data(output), wide.size(), static_cast<size_t>(g.n));
+        } else {
+            write_f32(output, wide);
+        }
     }
 }
 
@@ -318,10 +327,12 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     if (fused.bias) inputs.push_back(*fused.bias);
     const auto target = last ? options.output : std::nullopt;
     const auto fidelity = kernel_fidelity(a, compute, options.compute.has_value());
+    std::optional<TensixMath> tensix;
+    if (numerics() == Numerics::Tensix && result_spec.logical_shape().volume() > 0) tensix = tensix_math(program, inputs, result_spec);
     Tensor result = launch(
         program, inputs, {result_spec},
         [&](std::span<const Tensor> outputs) {
-            matmul_kernel(a, b, outputs[0], g, options.transpose_a, options.transpose_b, fused, fidelity);
+            matmul_kernel(a, b, outputs[0], g, options.transpose_a, options.transpose_b, fused, fidelity, tensix);
         },
         {target})[0];
     if (late_bias)

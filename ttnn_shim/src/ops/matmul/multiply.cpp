@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "strategy/matmul_config.hpp"
+
 namespace ttnn_shim {
 
 std::optional<Activation> gemm_activation(const UnaryStep& step) {
@@ -117,6 +119,18 @@ void multiply(MatmulCall call, ttnn::MathFidelity fidelity) {
             store_f32(call.c_dtype, values, target + row * columns * stored_bytes(call.c_dtype), columns);
         }
     });
+}
+
+TensixMath tensix_math(const ttnn::ComputeKernelConfig& compute) { return {compute.math_fidelity, compute.fp32_dest_acc_en, 0}; }
+
+TensixMath tensix_math(const Program& matmul, const std::vector<Tensor>& inputs, const TensorSpec& output) {
+    TensixMath math = tensix_math(*matmul.compute);
+    if (matmul.compute->packer_l1_acc) {
+        const auto config = describe(matmul, inputs, {output});
+        const auto arch = sim::make_arch(machine_of(inputs[0]).machine().card);
+        math.l1_block_tiles = strategy::select_matmul(arch, config, strategy::matmul_shape(config)).block_k;
+    }
+    return math;
 }
 
 ttnn::ComputeKernelConfig matmul_compute_config(const Tensor& a, const Tensor& b, const std::optional<ttnn::ComputeKernelConfig>& given) {

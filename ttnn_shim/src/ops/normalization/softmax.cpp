@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/transformer/attention_softmax/attention_softmax.hpp"
@@ -51,11 +52,19 @@ void softmax_columns(const Tensor& input, const Tensor& output, size_t size, siz
 
 Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     OpScope scope(op_name);
-    check_device_tensor(input, "input_tensor", Layout::TILE);
-    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(
+        is_floating_point(input.dtype()) && input.dtype() != DataType::BFLOAT4_B,
+        "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
     const uint32_t dim = normalize_dim(o.dim, shape.rank());
+    if (input.layout() == Layout::ROW_MAJOR && !o.in_place && !o.mask && shape.rank() <= 4) {
+        // TT-NN's general softmax tilizes its input where the dimension is the last of four or was moved there
+        const bool general = (shape.rank() == 4 && dim == 3) || (shape.rank() == 3 && dim == 1);
+        if (general) return run_softmax(op_name, ttnn::to_layout(input, Layout::TILE), o);
+    }
+    check_device_tensor(input, "input_tensor", Layout::TILE);
     std::vector<Tensor> inputs = {input};
     if (o.mask) {
         check_device_tensor(*o.mask, "mask");

@@ -15,7 +15,9 @@ Tensor global_avg_pool2d(
     check_device_tensor(input, "input");
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() == 4, "input: expected rank 4 [N, H, W, C], got shape {}", shape);
-    SHIM_CHECK(is_floating_point(input.dtype()), "input: expected a floating point dtype, got {}", input.dtype());
+    SHIM_CHECK(
+        is_floating_point(input.dtype()) || input.dtype() == DataType::INT32 || input.dtype() == DataType::UINT32,
+        "input: expected a floating point or 32-bit integer dtype, got {}", input.dtype());
     const uint32_t batch = shape[0], pixels = shape[1] * shape[2], channels = shape[3];
     SHIM_CHECK(pixels > 0, "input: expected at least one pixel, got shape {}", shape);
     const Tensor rows =

@@ -98,11 +98,73 @@ void average_kernel(const Window& w, const PoolSettings& settings, const float* 
     });
 }
 
+// --- where TT-NN runs a pool ---------------------------------------------------------------------------------------------
+
+struct PoolRequest {
+    const Window& window;
+    const PoolSettings& settings;
+    bool tiled_in, tiled_out;
+};
+
+/// Cores of one scheme. Sticks may be half a tile wide; tiles on either side need whole ones.
+Placement pool_cores(const PoolRequest& r, CoreCoord grid, TensorMemoryLayout scheme, uint32_t channel_unit) {
+    const uint32_t channels = r.window.channels, width_unit = r.tiled_in || r.tiled_out ? 32 : 16;
+    const auto rows = static_cast<uint32_t>((r.window.out_pixels() + (r.tiled_out ? 31 : 0)) / (r.tiled_out ? 32 : 1));
+    const auto units = [&](uint32_t unit) { return (channels + unit - 1) / unit; };
+    const auto all = static_cast<uint32_t>(grid.x * grid.y);
+    if (scheme == TensorMemoryLayout::HEIGHT_SHARDED) return {scheme, parts_with_padding(rows, all), 1, grid};
+    if (scheme == TensorMemoryLayout::WIDTH_SHARDED) return {scheme, 1, largest_divisor_up_to(units(width_unit), all), grid};
+    auto across = static_cast<uint32_t>(grid.x);
+    while (units(width_unit) % across != 0 || units(channel_unit) % across != 0) --across;
+    return {scheme, parts_with_padding(rows, static_cast<uint32_t>(grid.y)), across, grid};
+}
+
+/// L1 bytes per core that TT-NN estimates for a scheme: its circular buffers and the output shard. The smallest scheme wins.
+uint64_t pool_l1_bytes(const PoolRequest& r, const Placement& placement) {
+    constexpr uint64_t TILE_VALUES = 1024, TILE_BYTES = 2048, BUFFERS = 2, READERS = 2;
+    const Window& w = r.window;
+    const auto up = [](uint64_t value, uint64_t by) { return (value + by - 1) / by * by; };
+    const uint64_t per_core = w.channels / placement.cores_c, window = uint64_t{w.kernel_h} * w.kernel_w;
+    const auto pieces = [&](uint64_t width) { return (w.channels + placement.cores_c * width - 1) / (placement.cores_c * width); };
+    const bool narrow = per_core % 32 != 0 && per_core % 32 <= 16, large = window > (narrow ? 16U : 32U);
+    const uint64_t most_tiles = r.settings.indices ? 1 : (r.settings.average && large ? 4 : 8);
+    const uint64_t window_rows = window <= 16 ? window : 32;
+    const uint64_t values = r.settings.indices ? most_tiles * TILE_VALUES : std::min(pieces(32), most_tiles) * 32 * window_rows;
+    const bool ceil_pads = w.ceil_mode && ((uint64_t{w.out_h()} - 1) * w.stride_h + w.kernel_h > uint64_t{w.in_h} + w.top + w.bottom ||
+                                           (uint64_t{w.out_w()} - 1) * w.stride_w + w.kernel_w > uint64_t{w.in_w} + w.left + w.right);
+    const bool pads = w.top + w.bottom + w.left + w.right > 0;
+    const bool scalars_vary = r.settings.average && !r.settings.divisor && (ceil_pads || (!r.settings.count_include_pad && pads));
+    uint64_t bytes = BUFFERS * TILE_BYTES * (scalars_vary ? 2 : 1) + TILE_BYTES + BUFFERS * READERS * 2 * up(values, TILE_VALUES);
+    if (r.settings.indices) bytes += 6 * TILE_BYTES;
+    const uint64_t rows = placement.scheme == TensorMemoryLayout::WIDTH_SHARDED
+                              ? w.out_pixels()
+                              : up(w.out_pixels(), uint64_t{placement.cores_nhw} * 32) / placement.cores_nhw;
+    const uint64_t width = up(w.channels, uint64_t{placement.cores_c} * 32) / placement.cores_c;
+    uint64_t output =
+        r.tiled_out ? rows * width / TILE_VALUES * tile_bytes(r.settings.dtype) : std::min<uint64_t>(16, width) * 2 * rows * pieces(16);
+    bytes += up(output, 32) + (r.settings.indices ? up(output, 32) : 0);
+    if (r.tiled_out) bytes += pieces(32) * TILE_BYTES;
+    if (r.settings.config_in_dram) bytes += rows * 6 + 2 + (scalars_vary ? rows * 6 : 0);
+    return bytes;
+}
+
+Placement place_pool(const PoolRequest& r, CoreCoord grid) {
+    if (r.settings.scheme) return pool_cores(r, grid, *r.settings.scheme, r.tiled_in ? 32 : 8);
+    const Placement height = pool_cores(r, grid, TensorMemoryLayout::HEIGHT_SHARDED, 32);
+    const Placement width = pool_cores(r, grid, TensorMemoryLayout::WIDTH_SHARDED, 32);
+    const Placement block = pool_cores(r, grid, TensorMemoryLayout::BLOCK_SHARDED, 32);
+    const uint64_t tall = pool_l1_bytes(r, height), wide = pool_l1_bytes(r, width), square = pool_l1_bytes(r, block);
+    if (tall > wide) return wide > square ? block : width;
+    return tall > square ? block : height;
+}
+
 std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings& settings) {
     window.check();
     check_device_tensor(input, "input_tensor");
+    // TT-NN moves 32-bit integers through its halo as they are and pools them as bfloat16.
     SHIM_CHECK(
-        input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::BFLOAT8_B,
+        input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::BFLOAT8_B || input.dtype() == DataType::INT32 ||
+            input.dtype() == DataType::UINT32,
         "input_tensor: expected dtype BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
     SHIM_CHECK(
         input.logical_volume() == window.in_pixels() * window.channels, "input_tensor: expected {} x {} x {} x {} values, got shape {}",
@@ -119,12 +181,14 @@ std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings&
         "dtype: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}", settings.dtype);
     SHIM_CHECK(settings.layout == Layout::TILE || settings.dtype == DataType::BFLOAT16, "output_layout: {} needs TILE", settings.dtype);
     const uint32_t unit = settings.layout == Layout::TILE ? 32 : 1;
-    const Placement placement = place_window(
-        machine_of(input).grid(), window.out_pixels(), window.channels, window.channels, unit,
-        input.is_sharded() ? std::optional(input.memory_config().memory_layout()) : settings.scheme);
+    const bool legacy = input.is_sharded() && input.memory_config().shard_spec().has_value();
+    SHIM_CHECK(!input.is_sharded() || !settings.scheme, "applied_shard_scheme: a sharded input_tensor brings its own");
+    const Placement placement =
+        legacy ? placement_of(input.memory_config(), machine_of(input).grid())
+               : place_pool({window, settings, input.layout() == Layout::TILE, settings.layout == Layout::TILE}, machine_of(input).grid());
     const Tensor halo = gather_halo(input, window, placement, unit, settings.reallocate_halo, settings.config_in_dram);
     const Shape shape({1, 1, static_cast<uint32_t>(window.out_pixels()), window.channels});
-    const MemoryConfig sharded = placement.memory_config(window.out_pixels(), window.channels, unit, unit);
+    const MemoryConfig sharded = placement.memory_config(window.out_pixels(), window.channels, unit, unit == 1 ? 16 : 32);
     std::vector<TensorSpec> specs{make_spec(shape, settings.dtype, settings.layout, sharded)};
     if (settings.indices) specs.push_back(make_spec(shape, DataType::UINT16, Layout::ROW_MAJOR, sharded));
     auto outputs = launch(

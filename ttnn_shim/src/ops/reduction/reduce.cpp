@@ -252,7 +252,7 @@ Tensor reduced(const char* op_name, const Tensor& input, const Reduction& r) {
             "input_tensor: {} of no values (shape {})", KIND_NAMES[static_cast<int>(r.kind)], shape);
     const bool sums = r.kind == Kind::Sum || r.kind == Kind::Mean;
     Tensor value = input;
-    const bool sticks = input.layout() == Layout::ROW_MAJOR && sums && !integer;
+    const bool sticks = input.layout() == Layout::ROW_MAJOR && sums && !integer && !input.memory_config().is_sharded();
     if (input.layout() == Layout::ROW_MAJOR && !(sticks && axes.size() == 1 && axes[0] + 1 == shape.rank()))
         value = ttnn::to_layout(input, Layout::TILE);
     if (r.kind == Kind::Var || r.kind == Kind::Std) {
@@ -329,7 +329,25 @@ DEFINE_VAR(std, Std)
 #undef DEFINE_MAX
 #undef DEFINE_VAR
 
+namespace {
+/// TT-NN reduces a product with its dimension in front and turns the result back, both in the result's memory.
+void check_prod_memory(const Tensor& input, int64_t dim, const ::std::optional<MemoryConfig>& requested) {
+    const MemoryConfig config = requested.value_or(input.memory_config());
+    const Shape& shape = input.logical_shape();
+    if (!config.is_sharded() || shape.rank() < 2 || shape.volume() == 0) return;
+    const uint32_t axis = normalize_dim(dim, shape.rank());
+    if (axis + 2 < shape.rank()) return;
+    auto turned = extents_of(shape);
+    turned.erase(turned.begin() + axis);
+    turned.insert(turned.begin(), 1);
+    turned.insert(turned.end() - 1, 1);
+    (void)make_spec(shape_of(turned), input.dtype(), Layout::TILE, config);
+}
+}  // namespace
+
 Tensor prod(const Tensor& input, ::std::optional<int64_t> dim, bool keepdim, const ::std::optional<MemoryConfig>& memory_config) {
+    OpScope scope("ttnn.prod");
+    if (dim) check_prod_memory(input, *dim, memory_config);
     Reduction reduction{.kind = Kind::Prod, .dim = {}, .keepdim = keepdim, .memory_config = memory_config};
     if (dim) reduction.dim.emplace(*dim);
     return reduced("ttnn.prod", input, reduction);
@@ -362,6 +380,11 @@ ENTER(std, Std)
 #undef ENTER
 SHIM_OP("ttnn.prod", [](const Call& c) {
     SHIM_SUPPORTED(!c.has("output_tensor"), "prod into an output_tensor is not supported; use the form that returns its result");
+    if (c.has("dim")) {
+        const auto dims = c.i32s("dim");
+        if (dims.size() == 1)
+            return ttnn::prod(c.tensor("input_tensor"), dims[0], c.boolean("keepdim", false), c.memory_config("memory_config"));
+    }
     return call_reduction("ttnn.prod", Kind::Prod, c);
 });
 #define ENTER(name, KIND)                                                                                                     \

@@ -3,18 +3,19 @@
 
 #include "ops/eltwise/engine.hpp"
 #include "ops/normalization/rows.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/experimental/transformer/rotary_embedding.hpp"
 
 using namespace ttnn_shim;
 
 namespace {
 
-void check_caches(const Tensor& input, const Tensor& cosine, const Tensor& sine) {
+void check_caches(const Tensor& input, const Tensor& cosine, const Tensor& sine, bool any_dtype = false) {
     check_device_tensor(input, "input_tensor", Layout::TILE);
     check_device_tensor(cosine, "cos_cache", Layout::TILE);
     check_device_tensor(sine, "sin_cache", Layout::TILE);
     const Shape& shape = input.logical_shape();
-    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    SHIM_CHECK(any_dtype || is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
     SHIM_CHECK(
         shape.rank() == 4 && cosine.logical_shape().rank() == 4, "input_tensor and cos_cache: expected rank 4, got shapes {} and {}", shape,
         cosine.logical_shape());
@@ -26,15 +27,39 @@ void check_caches(const Tensor& input, const Tensor& cosine, const Tensor& sine)
         cosine.logical_shape());
 }
 
+/// A sharded result of an interleaved input is dealt to the cores anew, row by row of tiles.
+std::optional<MemoryConfig> rotary_memory(const Tensor& input, const std::optional<MemoryConfig>& requested) {
+    if (!requested || !requested->is_sharded() || input.memory_config().is_sharded()) return requested;
+    const Shape& padded = input.padded_shape();
+    const auto rows = static_cast<uint32_t>(padded.volume() / padded[-1] / 32);
+    const CoreCoord grid = machine_of(input).grid();
+    const auto all = static_cast<uint32_t>(grid.x * grid.y), each = (rows + all - 1) / all;
+    const CoreRangeSet cores = tt::tt_metal::num_cores_to_corerangeset((rows + each - 1) / each, grid, true);
+    return MemoryConfig(requested->memory_layout(), requested->buffer_type(), tt::tt_metal::ShardSpec(cores, {each * 32, padded[-1]}));
+}
+
 }  // namespace
 
 namespace ttnn::experimental {
 
 Tensor rotary_embedding(
-    const Tensor& input, const Tensor& cos_cache, const Tensor& sin_cache, std::optional<uint32_t> token_index,
+    const Tensor& given, const Tensor& given_cos, const Tensor& given_sin, std::optional<uint32_t> token_index,
     const std::optional<MemoryConfig>& memory_config, std::optional<const ComputeKernelConfig> compute) {
     OpScope scope("ttnn.experimental.rotary_embedding");
-    check_caches(input, cos_cache, sin_cache);
+    const auto tiles = [](const Tensor& tensor, const char* name) {  // row-major operands are tilized first
+        check_device_tensor(tensor, name);
+        return tensor.layout() == Layout::TILE ? tensor : ttnn::to_layout(tensor, Layout::TILE);
+    };
+    const Tensor input = tiles(given, "input_tensor"), cos_cache = tiles(given_cos, "cos_cache"), sin_cache = tiles(given_sin, "sin_cache");
+    check_caches(input, cos_cache, sin_cache, true);
+    const MemoryConfig& own = input.memory_config();
+    SHIM_CHECK(
+        !own.is_sharded() || own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED ||
+            own.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED,
+        "input_tensor: width sharded tensors are not supported");
+    SHIM_CHECK(
+        !own.shard_spec() || own.shard_spec()->shape[1] == input.padded_shape()[-1], "input_tensor: shards must hold whole rows, got {}",
+        own);
     const Shape &shape = input.logical_shape(), &cache = cos_cache.logical_shape();
     SHIM_CHECK(shape[-1] % 64 == 0, "input_tensor: the last dimension must be a multiple of 64 (two tiles), got {}", shape[-1]);
     SHIM_CHECK(cache[0] == 1 && cache[1] == 1, "cos_cache: expected shape [1, 1, S, {}], got {}", shape[-1], cache);
@@ -46,7 +71,8 @@ Tensor rotary_embedding(
          .attrs = {{"decode", token_index.has_value()}},
          .compute = compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt,
          .name = "RotaryEmbeddingDeviceOperation"},
-        {input, cos_cache, sin_cache}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
+        {input, cos_cache, sin_cache}, {spec_like(input, std::nullopt, rotary_memory(input, memory_config))},
+        [&](std::span<const Tensor> outputs) {
             const F32Values cosine(cos_cache), sine(sin_cache);
             const size_t width = shape[-1], half = width / 2, rows = shape[2];
             for_each_row(input, outputs[0], width, [&](size_t index, float* row) {
