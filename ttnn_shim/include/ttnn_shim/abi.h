@@ -148,6 +148,9 @@ int shim_events_enable(shim_device* device, int on);
 int shim_events_json(shim_device* device, uint64_t from, uint64_t to, char** json);
 void shim_string_free(char* text);
 
+/* How products accumulate: "fast" (float32, the default) or "tensix" (the FPU's bit model, slow). TTNN_SHIM_NUMERICS sets the first. */
+int shim_set_numerics(const char* name);
+const char* shim_numerics(void);
 void shim_set_num_threads(int threads);
 /* Facts about the build as JSON: cpu features, gemm library. */
 const char* shim_build_info(void);

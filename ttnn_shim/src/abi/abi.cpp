@@ -12,6 +12,7 @@
 #include "ops/registry.hpp"
 #include "tensor/gemm.hpp"
 #include "tensor/storage.hpp"
+#include "tensor/tensix.hpp"
 #include "ttnn/tensor/serialization.hpp"
 
 using namespace ttnn_shim;
@@ -334,6 +335,16 @@ int shim_events_json(shim_device* device, uint64_t from, uint64_t to, char** jso
 }
 
 void shim_string_free(char* text) { std::free(text); }
+
+int shim_set_numerics(const char* name) {
+    return guard([&] { set_numerics(name == nullptr ? "" : name); });
+}
+
+const char* shim_numerics(void) {
+    const char* name = "fast";
+    guard([&] { name = numerics() == Numerics::Tensix ? "tensix" : "fast"; });
+    return name;
+}
 
 void shim_set_num_threads(int threads) { omp_set_num_threads(std::max(threads, 1)); }
 

@@ -187,19 +187,7 @@ strategy::ComputeConfig compute_of(const std::optional<ttnn::ComputeKernelConfig
 }
 
 Priced price(const ClockState& clock, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
-    strategy::OpConfig config;
-    config.op = program.op;
-    for (const Tensor& input : inputs) {
-        config.inputs.push_back(describe(input.tensor_spec()));
-    }
-    for (const TensorSpec& input : program.released) {
-        config.inputs.push_back(describe(input));
-    }
-    for (const TensorSpec& output : outputs) {
-        config.outputs.push_back(describe(output));
-    }
-    config.attrs = program.attrs;
-    config.compute = compute_of(program.compute);
+    const strategy::OpConfig config = describe(program, inputs, outputs);
     Priced priced;
     const auto is_empty = [](const TensorSpec& spec) { return spec.logical_shape().volume() == 0; };
     if (!outputs.empty() && std::all_of(outputs.begin(), outputs.end(), is_empty)) {  // no values, no kernel
@@ -324,6 +312,23 @@ void block_round(const Tensor& tensor) {
 }
 
 }  // namespace
+
+strategy::OpConfig describe(const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
+    strategy::OpConfig config;
+    config.op = program.op;
+    for (const Tensor& input : inputs) {
+        config.inputs.push_back(describe(input.tensor_spec()));
+    }
+    for (const TensorSpec& input : program.released) {
+        config.inputs.push_back(describe(input));
+    }
+    for (const TensorSpec& output : outputs) {
+        config.outputs.push_back(describe(output));
+    }
+    config.attrs = program.attrs;
+    config.compute = compute_of(program.compute);
+    return config;
+}
 
 strategy::TensorDesc describe(const TensorSpec& spec) {
     strategy::TensorDesc desc;

@@ -111,8 +111,9 @@ private:
 EventLog& event_log(Device& device);
 /// Host call that the next programs of this thread belong to; 0: the number of the outermost op (C++ programs).
 void set_call(uint64_t call_id);
-/// The strategy's view of a tensor spec.
+/// The strategy's view of a tensor spec, and of a whole program.
 strategy::TensorDesc describe(const TensorSpec& spec);
+strategy::OpConfig describe(const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs);
 
 /// Output spec like `input`'s with another dtype and/or memory config. A sharded memory config without shard spec takes the input's.
 TensorSpec spec_like(

@@ -135,7 +135,7 @@ Program conv_program(
 /// Values of the whole convolution into `output`.
 void compute_conv(
     const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
-    const std::vector<UnaryStep>& steps, const Tensor& output) {
+    const std::vector<UnaryStep>& steps, const Settings& settings, const Tensor& output) {
     const Window& w = conv.window;
     ConvCall call{
         .batch = w.batch,
@@ -179,6 +179,14 @@ void compute_conv(
         call.activation = *fused;
     }
     const bool direct = steps.empty() || fused;
+    const TensorSpec f32_spec = make_spec(output.logical_shape(), DataType::FLOAT32, Layout::ROW_MAJOR);
+    if (numerics() == Numerics::Tensix) {
+        const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
+        const std::span<float> values = mutable_data<float>(sums);
+        tensix_convolution(call, tensix_math(matmul_compute_config(input, weight, settings.compute)), values.data());
+        if (!direct) return run_unary(sums, output, steps);
+        return tensix_pack(output.dtype(), values.data(), mutable_raw_data(output), values.size(), conv.weights.out_channels);
+    }
     const DataType stored = output.dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
     if (direct) {
         call.output = mutable_raw_data(output);
@@ -187,7 +195,6 @@ void compute_conv(
         return;
     }
     // An activation that the library cannot fuse is applied to the float32 result, before the one rounding.
-    const TensorSpec f32_spec = make_spec(output.logical_shape(), DataType::FLOAT32, Layout::ROW_MAJOR);
     const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
     call.output = mutable_raw_data(sums);
     call.output_dtype = DataType::FLOAT32;
@@ -210,6 +217,7 @@ Tensor run_conv(
 struct Cut {
     Placement placement;
     uint32_t slices = 1;
+    uint32_t block_w_div = 1;  ///< parts of the inner dimension that are in L1 one after the other
 };
 
 uint64_t rounded(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
@@ -236,7 +244,7 @@ Window part_of(const Window& window, bool rows, uint32_t first, uint32_t end) {
 /// Bytes of L1 per core at the worst moment of one slice.
 uint64_t core_bytes(
     const Window& part, const Tensor& input, const Tensor& weight, const Convolution& conv, const Placement& placement, DataType dtype,
-    const Settings& settings) {
+    const Settings& settings, bool sliced) {
     const uint64_t element = input.dtype() == DataType::FLOAT32 ? 4 : 2;
     const uint64_t channels = rounded(div_up(part.channels, placement.cores_c), 8);
     const uint64_t pixels = rounded(div_up(part.out_pixels(), placement.cores_nhw), TILE_EDGE);
@@ -258,7 +266,13 @@ uint64_t core_bytes(
     buffers += integer("act_block_w") * integer("per_core_n") * (split ? 1 : blocks + 1) * weight_tile *
                (settings.config.enable_weights_double_buffer ? 2 : 1);
     buffers += integer("per_core_m") * integer("per_core_n") * tile * 4;
-    return std::max({held + 2 * halo, halo + out + buffers, out + 64 * tile});
+    // Memory is given out from the top: what was freed above the halo is reused by outputs that fit into it.
+    if (!settings.config.reallocate_halo_output) {
+        return held + halo + (out <= held ? 0 : out) + buffers;
+    }
+    const bool moved_up = !sliced && halo <= held;
+    const uint64_t below = moved_up ? halo + out : held + 2 * halo + (out <= held + halo ? 0 : out);
+    return std::max(held + 2 * halo, below + buffers);
 }
 
 /// TT-NN's automatic choice, unless it does not fit: then other shardings, then more slices. Explicit shardings stay.
@@ -279,15 +293,19 @@ Cut fitting_cut(
     uint64_t least = 0;
     for (uint32_t slices = 1; slices <= (may_slice ? extent : 1); slices *= 2) {
         const Window part = part_of(w, rows, 0, div_up(extent, slices));
-        for (const auto& scheme : schemes) {
-            const Placement placement = place_window(grid, part.out_pixels(), w.channels, conv.weights.out_channels, TILE_EDGE, scheme);
-            const uint64_t bytes = core_bytes(part, input, weight, conv, placement, dtype, settings);
-            if (bytes <= space) {
-                return {placement, slices};
-            }
-            if (!best || bytes < least) {
-                best = Cut{placement, slices};
-                least = bytes;
+        for (uint32_t division = 1; division <= 32; division *= 2) {
+            Settings tried = settings;
+            tried.config.act_block_w_div = settings.config.act_block_w_div * division;
+            for (const auto& scheme : schemes) {
+                const Placement placement = place_window(grid, part.out_pixels(), w.channels, conv.weights.out_channels, TILE_EDGE, scheme);
+                const uint64_t bytes = core_bytes(part, input, weight, conv, placement, dtype, tried, slices > 1);
+                if (bytes <= space) {
+                    return {placement, slices, tried.config.act_block_w_div};
+                }
+                if (!best || bytes < least) {
+                    best = Cut{placement, slices, tried.config.act_block_w_div};
+                    least = bytes;
+                }
             }
         }
     }
@@ -416,21 +434,24 @@ Outcome convolve(
             as_run.window = spread;
         }
         const Layout layout = settings.config.output_layout;
-        const Kernel kernel = [&](std::span<const Tensor> outputs) { compute_conv(source, weight, bias, conv, steps, outputs[0]); };
+        const Kernel kernel = [&](std::span<const Tensor> outputs) {
+            compute_conv(source, weight, bias, conv, steps, settings, outputs[0]);
+        };
         const Cut cut = input.is_sharded() ? Cut{place_window(
                                                  device->shim().grid(), pixels, w.channels, conv.weights.out_channels, TILE_EDGE,
                                                  input.memory_config().memory_layout())}
                                            : fitting_cut(source, weight, conv, as_run, dtype, settings, device, to_dram);
+        Settings chosen = settings;
+        chosen.config.act_block_w_div = std::max(chosen.config.act_block_w_div, cut.block_w_div);
         if (cut.slices > 1) {
-            output = run_sliced(source, weight, bias, conv, as_run, cut, make_spec(flat_out, dtype, layout, dram()), settings, kernel);
+            output = run_sliced(source, weight, bias, conv, as_run, cut, make_spec(flat_out, dtype, layout, dram()), chosen, kernel);
         } else {
             const Tensor halo = gather_halo(
                 source, as_run.window, cut.placement, TILE_EDGE, settings.config.reallocate_halo_output,
                 settings.config.config_tensors_in_dram);
             const MemoryConfig sharded = cut.placement.memory_config(
                 pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
-            output =
-                run_conv(source, halo, weight, bias, conv, cut.placement, make_spec(flat_out, dtype, layout, sharded), settings, kernel);
+            output = run_conv(source, halo, weight, bias, conv, cut.placement, make_spec(flat_out, dtype, layout, sharded), chosen, kernel);
             if (to_dram) {
                 output = launch(
                     {.op = "sharded_to_interleaved", .name = "ShardedToInterleavedDeviceOperation"}, {output},
