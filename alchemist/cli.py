@@ -89,6 +89,7 @@ def _add_mlir_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--init", choices=("ones", "zeros", "randn", "arange"), default="randn", help="values of inputs and weights"
     )
+    command.add_argument("--entry", default="", metavar="NAME", help="only this function; default: a program of every public one")
     command.add_argument("--seed", type=int, default=0)
     command.add_argument("--inputs", type=Path, metavar="DIR", help="values by argument name, .npy or .tensorbin")
 
@@ -150,6 +151,7 @@ def _generate(args: argparse.Namespace) -> int:
         init=args.init,
         seed=args.seed,
         inputs=args.inputs,
+        entry=args.entry,
         standalone=args.standalone,
         compiler_options=parse_option_text(args.pipeline_options),
     )
@@ -166,6 +168,7 @@ def _model_to(args: argparse.Namespace) -> int:
         init=args.init,
         seed=args.seed,
         inputs=args.inputs,
+        entry=args.entry,
         compiler_options=parse_option_text(args.pipeline_options),
     )
     mark = "#" if args.language == "python" else "//"

@@ -12,7 +12,7 @@ import numpy as np
 from alchemist.errors import InputError, OptionError
 from alchemist.export.directory import exporting
 from alchemist.export.tensorbin import read_tensor
-from alchemist.export.writer import ExportedArgument, Golden, write_export
+from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
 from alchemist.frontends.base import FrontendResult
 from alchemist.options import CompilerOptions
 from alchemist.pipeline import Language, capture, compile_captured, detect_framework
@@ -105,12 +105,16 @@ def codegen_mlir(
     seed: int = 0,
     inputs: str | Path | None = None,
     standalone: bool = False,
+    entry: str = "",
     compiler_options: Mapping[str, Any] | None = None,
 ) -> CodegenResult:
     """Writes an MLIR file (TTIR, TTNN or StableHLO) as a program.
 
+    A file with several public functions or parts (`// -----`) becomes a program each, in folders of their own with one `run` above.
+
     Args:
         source: the `.mlir` file.
+        entry: only this function.
         init, seed: values of arguments that `inputs` does not hold.
         inputs: directory with values by argument name, `.npy` or `.tensorbin`.
         standalone: the simulator goes into the directory too; it then runs without alchemist.
@@ -122,9 +126,9 @@ def codegen_mlir(
     options = CompilerOptions.parse(compiler_options)
     progress = Progress()
 
-    def run_front_end() -> FrontendResult:
+    def run_front_end() -> dict[str, FrontendResult]:
         with progress.stage("read", str(source)):
-            return _load_mlir(source, init, seed, inputs)
+            return _load_mlir(source, init, seed, inputs, entry)
 
     return _export(run_front_end, language, Path(export_path), options, True, "outputs", overwrite, progress, standalone)
 
@@ -136,18 +140,28 @@ def mlir_sources(
     init: Init = "randn",
     seed: int = 0,
     inputs: str | Path | None = None,
+    entry: str = "",
     compiler_options: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
     """File name -> source text of an MLIR file; nothing is written. Arguments and errors as in `codegen_mlir`."""
     options = CompilerOptions.parse(dict(compiler_options or {}) | {"dump_irs": False})
-    return compile_captured(_load_mlir(source, init, seed, inputs), language, options, Progress(verbose=False)).sources
+    programs = _load_mlir(source, init, seed, inputs, entry)
+    return merge({name: compile_captured(one, language, options, Progress(verbose=False)).sources for name, one in programs.items()})
 
 
-def _load_mlir(source: str | Path, init: Init, seed: int, inputs: str | Path | None) -> FrontendResult:
-    from alchemist.frontends.mlir import load
+def _load_mlir(source: str | Path, init: Init, seed: int, inputs: str | Path | None, entry: str) -> dict[str, FrontendResult]:
+    """The programs of a file by name; those behind a `// -----` line have the part's number in front."""
+    from alchemist.frontends.mlir import load_each
+    from alchemist.frontends.mlir.read import parts
 
-    text = Path(source).read_text(encoding="utf-8", errors="replace")
-    return load(text, str(source), init=init, seed=seed, values=None if inputs is None else _values_in(Path(inputs)))
+    values = None if inputs is None else _values_in(Path(inputs))
+    found: dict[str, FrontendResult] = {}
+    texts = parts(Path(source).read_text(encoding="utf-8", errors="replace"))
+    for number, text in enumerate(texts):
+        prefix = f"{number}_" if len(texts) > 1 else ""
+        for name, program in load_each(text, str(source), init=init, seed=seed, values=values, entry=entry):
+            found[prefix + name] = program
+    return found
 
 
 def _values_in(directory: Path) -> dict[str, np.ndarray[Any, Any]]:
@@ -164,7 +178,7 @@ def _values_in(directory: Path) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def _export(
-    front_end: Callable[[], FrontendResult],
+    front_end: Callable[[], FrontendResult | dict[str, FrontendResult]],
     language: Language,
     path: Path,
     options: CompilerOptions,
@@ -178,18 +192,25 @@ def _export(
         raise OptionError("bad export_golden", expected="one of " + ", ".join(GOLDEN_CHOICES), got=repr(export_golden))
     # The directory first: a path that cannot be written is refused before minutes of work.
     with exporting(path, overwrite=overwrite) as staging:
-        captured = front_end()
-        compiled = compile_captured(captured, language, options, progress)
-        arguments = write_export(
-            staging,
-            compiled,
-            language=language,
-            options=options,
-            export_tensors=export_tensors,
-            export_golden=export_golden,
-            progress=progress,
-            standalone=standalone,
-        )
+        found = front_end()
+        programs = found if isinstance(found, dict) else {"": found}
+        stems = FileNames()
+        folders = [stems.stem(name) if len(programs) > 1 else "" for name in programs]
+        arguments: list[ExportedArgument] = []
+        for folder, captured in zip(folders, programs.values(), strict=True):
+            (staging / folder).mkdir(exist_ok=True)
+            arguments += write_export(
+                staging / folder,
+                compile_captured(captured, language, options, progress),
+                language=language,
+                options=options,
+                export_tensors=export_tensors,
+                export_golden=export_golden,
+                progress=progress,
+                standalone=standalone,
+            )
+        if len(programs) > 1:
+            write_index(staging, folders)
         files = tuple(sorted(file.relative_to(staging).as_posix() for file in staging.rglob("*") if file.is_file()))
     progress.say(f"wrote {path} ({len(files)} files)")
     return CodegenResult(path, files, tuple(arguments), dict(progress.stage_seconds))

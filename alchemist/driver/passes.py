@@ -45,9 +45,14 @@ def _stablehlo_to_ttir(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
 
 
 def _lower(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
-    from alchemist.frontends.mlir.load import unwrap_device_module
+    from alchemist.frontends.mlir.entries import refuse_types
+    from alchemist.frontends.mlir.read import unwrap_device_module
 
-    return lower_to_ttnn(unwrap_device_module(module), options).module
+    module = unwrap_device_module(module)
+    for op in module.ops:
+        if isinstance(op, FuncOp) and op.body.blocks and any(part.name.startswith("ttir.") for part in op.walk()):
+            refuse_types(op, "")
+    return lower_to_ttnn(module, options).module
 
 
 def _emit(language: str) -> Step:
@@ -70,7 +75,7 @@ def _wrap(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
 
 def _unwrap(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     """The module inside `ttcore.device_module`; the CPU module is dropped."""
-    from alchemist.frontends.mlir.load import unwrap_device_module
+    from alchemist.frontends.mlir.read import unwrap_device_module
 
     return unwrap_device_module(module)
 

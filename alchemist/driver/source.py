@@ -13,11 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.errors import AlchemistError, ParseError, UserError, VerifyError
 from alchemist.frontends.mlir import foreign
-from alchemist.frontends.mlir.load import module_errors, parse_module, read_module
+from alchemist.frontends.mlir.read import module_errors, parse_module, parts, read_module
 
 MOST_ERRORS = 20
 MOST_BYTES = 512 * 1024 * 1024
-_SPLIT = re.compile(r"(?m)^// -----.*$")
 _PLACE = re.compile(r":(\d+):(\d+)\Z")
 _DEFINED = re.compile(r"%[\w$.-]+(?=(?::\d+)?(?:\s*,\s*%[\w$.-]+(?::\d+)?)*\s*=[^=])")
 _ALIAS = re.compile(r"^\s*([#!][\w$-]+)\s*=")
@@ -52,14 +51,7 @@ def chunks(text: str, filename: str, *, split: bool) -> list[Chunk]:
     """The parts between `// -----` lines (one part without `split`)."""
     if not split:
         return [Chunk(text, filename)]
-    found, start = [], 0
-    for match in [*_SPLIT.finditer(text), None]:
-        end = len(text) if match is None else match.start()
-        body = text[start:end]
-        if body.strip():
-            found.append(Chunk("\n" * text.count("\n", 0, start) + body, filename))
-        start = end if match is None else match.end()
-    return found
+    return [Chunk(part, filename) for part in parts(text)]
 
 
 def read(chunk: Chunk) -> ModuleOp:

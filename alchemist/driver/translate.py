@@ -9,7 +9,8 @@ from pathlib import Path
 from alchemist.driver import source
 from alchemist.driver.options import pipeline_options
 from alchemist.errors import AlchemistError, OptionError
-from alchemist.frontends.mlir.load import load
+from alchemist.export.writer import merge
+from alchemist.frontends.mlir.load import load_each
 from alchemist.pipeline import Language, compile_captured
 from alchemist.progress import Progress
 
@@ -22,11 +23,12 @@ def main(arguments: Sequence[str]) -> int:
     language.add_argument("--mlir-to-python", dest="language", action="store_const", const="python")
     language.add_argument("--mlir-to-cpp", dest="language", action="store_const", const="cpp")
     parser.add_argument("--file-id", default="", metavar="NAME", help="one file of a program of several (main, consteval)")
+    parser.add_argument("--entry", default="", metavar="NAME", help="only this function; default: every public one")
     parser.add_argument("--options", default="", metavar='"k=v k=v"', help="pipeline options")
     args = parser.parse_args(arguments)
     chunk = source.Chunk(source.read_text(args.input), "<stdin>" if args.input == "-" else args.input)
     try:
-        text = translate(chunk, args.language, args.options, args.file_id)
+        text = translate(chunk, args.language, args.options, args.file_id, args.entry)
     except RecursionError:
         raise AlchemistError("nested too deeply", location=chunk.filename) from None
     if args.output is None:
@@ -36,11 +38,11 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def translate(chunk: source.Chunk, language: Language, options: str = "", file_id: str = "") -> str:
+def translate(chunk: source.Chunk, language: Language, options: str = "", file_id: str = "", entry: str = "") -> str:
     """Source of the module's files one behind the other, each under a `File: "name"` comment when there are several."""
     parsed = pipeline_options(f"{options} dump-irs=false")
-    captured = load(chunk.text, chunk.filename, init="ones")
-    sources = compile_captured(captured, language, parsed, Progress(verbose=False)).sources
+    captured = dict(load_each(chunk.text, chunk.filename, init="ones", entry=entry))
+    sources = merge({name: compile_captured(one, language, parsed, Progress(verbose=False)).sources for name, one in captured.items()})
     if file_id:
         chosen = {name: text for name, text in sources.items() if name.split(".")[0] == file_id}
         if not chosen:

@@ -103,10 +103,10 @@ def edited_files(path: Path, manifest: Mapping[str, Any]) -> list[str]:
         file = path / name
         if not file.is_file() or file.stat().st_size != entry["size_bytes"] or file_sha256(file) != entry["sha256"]:
             edited.append(name)
-    own = {"__pycache__", "build", ".venv", MANIFEST}
+    own = {"__pycache__", "build", ".venv", MANIFEST}  # at any depth: a directory may hold several programs
     for file in path.rglob("*"):
         name = file.relative_to(path).as_posix()
-        if file.is_file() and name not in recorded and name.split("/")[0] not in own:
+        if file.is_file() and name not in recorded and not own & set(name.split("/")):
             edited.append(name)
     return sorted(edited)
 

@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -60,7 +60,7 @@ def write_export(
         InputError: an integer input or constant that does not fit its 32-bit device type.
     """
     written: dict[str, WrittenTensor] = {}
-    names = _FileNames()
+    names = FileNames()
     with progress.stage("write tensors"):
         arguments, entries = _write_arguments(directory, compiled, names, written, export_tensors, progress)
     outputs = _write_golden(directory, compiled, names, written, export_golden, progress)
@@ -106,7 +106,33 @@ def write_export(
     return arguments
 
 
-class _FileNames:
+def merge(programs: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """File name -> text of several programs: the files of each below a folder with its name; a single one's as they are."""
+    if len(programs) == 1:
+        return dict(next(iter(programs.values())))
+    stems = FileNames()
+    found: dict[str, str] = {}
+    for name, files in programs.items():
+        stem = stems.stem(name)
+        found |= {f"{stem}/{file}": text for file, text in files.items()}
+    return found
+
+
+def write_index(directory: Path, programs: Sequence[str]) -> None:
+    """What stands above several programs in folders of their own: a manifest with all files, and a `run` that runs each."""
+    run = directory / "run"
+    _write_text(run, template_text("project/run_all"))
+    os.chmod(run, run.stat().st_mode | 0o111)
+    files = {
+        file: {"size_bytes": size_bytes, "sha256": sha256}
+        for file, size_bytes, sha256 in _hashes(directory, {})
+        if file.rpartition("/")[2] != MANIFEST
+    }
+    manifest = {"format": 1, "alchemist": alchemist.__version__, "programs": list(programs), "files": files}
+    _write_text(directory / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+
+
+class FileNames:
     """Turns source names into file stems: readable, contained in one directory, unique without regard to case."""
 
     def __init__(self) -> None:
@@ -127,7 +153,7 @@ class _FileNames:
 def _write_arguments(
     directory: Path,
     compiled: Compiled,
-    names: _FileNames,
+    names: FileNames,
     written: dict[str, WrittenTensor],
     export_tensors: bool,
     progress: Progress,
@@ -170,13 +196,13 @@ def _write_arguments(
 def _write_golden(
     directory: Path,
     compiled: Compiled,
-    names: _FileNames,
+    names: FileNames,
     written: dict[str, WrittenTensor],
     export_golden: Golden,
     progress: Progress,
 ) -> dict[str, dict[str, Any]]:
     outputs: dict[str, dict[str, Any]] = {}
-    stems = _FileNames()
+    stems = FileNames()
     for output in compiled.captured.outputs:
         limits = LIMITS["float32" if output.dtype in ("float32", "float64") else "bfloat16"]
         outputs[output.name] = {

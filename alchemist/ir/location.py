@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -59,6 +60,19 @@ class SourceInfo:
     frames: tuple[Frame, ...] = ()
     op: str = ""
     name: str = ""
+
+
+_PLACES: WeakKeyDictionary[Operation, str] = WeakKeyDictionary()
+
+
+def set_place(op: Operation, place: str) -> None:
+    """Remembers where an op stands in the text that it was read from: `file:line:column`, for error messages only."""
+    _PLACES[op] = place
+
+
+def place_of(op: Operation) -> str:
+    """`file:line:column` of an op that was read from text, else ""."""
+    return _PLACES.get(op, "")
 
 
 # --- codec --------------------------------------------------------------------------------------------------------------

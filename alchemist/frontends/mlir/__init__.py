@@ -1,5 +1,6 @@
 """Text front end: StableHLO, TTIR or TTNN MLIR. Imports neither jax nor torch (pretty StableHLO asks jaxlib)."""
 
-from alchemist.frontends.mlir.load import Init, load, read_module
+from alchemist.frontends.mlir.load import Init, load, load_each
+from alchemist.frontends.mlir.read import read_module
 
-__all__ = ["Init", "load", "read_module"]
+__all__ = ["Init", "load", "load_each", "read_module"]

@@ -63,10 +63,10 @@ def stablehlo_errors(text: str, filename: str) -> list[ParseError | VerifyError]
     return [failure for failure in _parse(_WRAPPER.sub(_mask, text), filename)[1] if failure.op.startswith(("stablehlo.", "chlo.", "sdy."))]
 
 
-def restore(module: ModuleOp) -> dict[Any, str]:
+def restore(module: ModuleOp) -> tuple[ModuleOp, dict[Any, str]]:
     """Puts the ops of ttcore back that `generic_form` had to hide, and takes the places away that it added.
 
-    Returns the place ("line:column") of every op that had no location of its own.
+    Returns the module and the place ("line:column") of every op that had no location of its own.
     """
     places: dict[Any, str] = {}
     for op in list(module.walk()):
@@ -82,10 +82,12 @@ def restore(module: ModuleOp) -> dict[Any, str]:
             body = op.detach_region(op.body)
             wrapper = op_classes()[f"ttcore.{kind.data}"].create(regions=[body], attributes=dict(op.attributes))  # type: ignore[attr-defined]
             block = op.parent
-            if block is not None:
+            if block is None:
+                module = ModuleOp([wrapper])
+            else:
                 block.insert_op_before(wrapper, op)
                 block.erase_op(op)
-    return places
+    return module, places
 
 
 def _mask(match: re.Match[str]) -> str:

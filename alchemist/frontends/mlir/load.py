@@ -13,16 +13,15 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from alchemist.errors import FrontendError, InputError, ParseError, VerifyError
+from alchemist.errors import FrontendError, InputError
 from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output
-from alchemist.frontends.mlir import foreign
+from alchemist.frontends.mlir.entries import entry_names, keep_only, refuse_types
+from alchemist.frontends.mlir.read import read_module, unwrap_device_module
 from alchemist.frontends.stablehlo import Input, convert
 from alchemist.ir.access import argument_attrs, element_type, entry_function, operands, result_attrs, shape
 from alchemist.ir.attributes import enum, numpy_dtype
 from alchemist.ir.dialects import TTOp
-from alchemist.ir.location import from_location
-from alchemist.ir.parser import ModuleParser
-from alchemist.ir.verify import verify_errors
+from alchemist.ir.location import from_location, place_of, set_place
 
 Array = np.ndarray[Any, Any]
 Init = Literal["ones", "zeros", "randn", "arange"]
@@ -36,24 +35,68 @@ def load(
     init: Init = "randn",
     seed: int = 0,
     values: Mapping[str, Array] | None = None,
+    entry: str = "",
 ) -> FrontendResult:
-    """Module text with one public function.
+    """Module text with one public function, or the function called `entry`.
 
     init, seed: how argument values are made; values: given ones by argument name (shapes must match).
 
     Raises:
         ParseError, VerifyError: file:line:column of what is wrong.
         UnsupportedOpError: StableHLO ops without a TTIR form.
-        InputError: not exactly one public function, or values that do not fit.
+        InputError: not exactly one public function and no `entry`, or values that do not fit.
+    """
+    found = list(load_each(text, filename, init=init, seed=seed, values=values, entry=entry, most=1))
+    return found[0][1]
+
+
+def load_each(
+    text: str,
+    filename: str = "<text>",
+    *,
+    init: Init = "randn",
+    seed: int = 0,
+    values: Mapping[str, Array] | None = None,
+    entry: str = "",
+    most: int = 1000,
+) -> Iterator[tuple[str, FrontendResult]]:
+    """Name and capture of every public function that nothing else calls (only `entry` if it is given), one after the other.
+
+    Arguments and errors as in `load`; more functions than `most` are refused.
     """
     module = unwrap_device_module(read_module(text, filename))
+    names = entry_names(module)
+    if entry:
+        if entry not in names:
+            names = [op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
+            if entry not in names:
+                raise InputError(f"no function @{entry}", location=filename, expected=", ".join(f"@{name}" for name in names) or "none")
+        names = [entry]
+    if not names or len(names) > most:
+        raise InputError(
+            "the module needs exactly one public function with a body" if most == 1 else "the module has no public function with a body",
+            location=filename, expected="one", got=", ".join(f"@{name}" for name in names) or "none",
+            hint="name one with --entry" if names else "",
+        )  # fmt: skip
+    for name in names:
+        part = module
+        if len(names) > 1:
+            part = module.clone()
+            for old, new in zip(module.walk(), part.walk(), strict=True):
+                set_place(new, place_of(old))
+        keep_only(part, name)
+        yield name, _captured(part, text, filename, init, seed, values or {}, strict=len(names) == 1)
+
+
+def _captured(module: ModuleOp, text: str, filename: str, init: Init, seed: int, values: Mapping[str, Array], strict: bool) -> FrontendResult:
     entry = entry_function(module)
+    refuse_types(entry, filename)
     model_name = _model_name(module, entry, filename)
     stages: dict[str, Callable[[], str]] = {}
     names = _argument_names(entry)
     kinds = [_kind(facts.get("ttcore.argument_type", "")) for facts in argument_attrs(entry)]
     results = _result_names(entry)
-    if any(op.name.startswith(("stablehlo.", "chlo.")) for op in module.walk()):
+    if _is_stablehlo(module):
         stages["shlo"] = lambda: text
         module = _converted(module, entry)
         entry = entry_function(module)
@@ -61,11 +104,9 @@ def load(
         _inline_calls(module, entry)
         _describe(entry, names, kinds, results)
         entry.properties["sym_name"] = StringAttr("forward")
-    arguments = [
-        _argument(arg, facts, index, init, seed, values or {}) for index, (arg, facts) in enumerate(zip(entry.args, argument_attrs(entry), strict=True))
-    ]
-    unknown = set(values or {}) - {argument.name for argument in arguments}
-    if unknown:
+    arguments = [_argument(arg, facts, index, init, seed, values) for index, (arg, facts) in enumerate(zip(entry.args, argument_attrs(entry), strict=True))]
+    unknown = set(values) - {argument.name for argument in arguments}
+    if unknown and strict:
         raise InputError(
             f"no argument is called {', '.join(sorted(unknown))}",
             expected=", ".join(a.name for a in arguments),
@@ -83,79 +124,35 @@ def load(
     )
 
 
+def _is_stablehlo(module: ModuleOp) -> bool:
+    return any(op.name.startswith(("stablehlo.", "chlo.", "sdy.")) for op in module.walk())
+
+
 def stablehlo_to_ttir(module: ModuleOp) -> ModuleOp:
-    """The module in TTIR, with the argument and result names that `load` gives.
+    """The module in TTIR, with the argument and result names that `load` gives and every public function under its own name.
 
     Raises:
         UnsupportedOpError: StableHLO ops without a TTIR form.
     """
-    if not any(op.name.startswith(("stablehlo.", "chlo.")) for op in module.walk()):
+    module = unwrap_device_module(module)
+    if not _is_stablehlo(module):
         return module
-    return _converted(module, entry_function(module))
+    made: list[Operation] = []
+    for name in entry_names(module) or [entry_function(module).sym_name.data]:
+        entry = next(op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == name)
+        refuse_types(entry, "")
+        converted = _converted(module, entry)
+        function = entry_function(converted)
+        function.properties["sym_name"] = StringAttr(name)
+        function.detach()
+        made.append(function)
+    return ModuleOp(made, {key: value for key, value in module.attributes.items() if not key.startswith(("mhlo.", "jax."))})
 
 
 def _converted(module: ModuleOp, entry: FuncOp) -> ModuleOp:
     kinds = [_kind(facts.get("ttcore.argument_type", "")) for facts in argument_attrs(entry)]
     inputs = [Input(name, kind) for name, kind in zip(_argument_names(entry), kinds, strict=True)]
     return convert(module, inputs, _result_names(entry), entry=entry.sym_name.data).module
-
-
-def parse_module(text: str, filename: str = "<text>") -> tuple[ModuleOp, Callable[[Operation], str]]:
-    """Module of TTIR, TTNN or StableHLO text, and a function that gives an op's file:line:column; nothing is verified.
-
-    StableHLO, Shardy and upstream dialects in their own assembly are read through jaxlib where our parser cannot.
-
-    Raises:
-        ParseError: file:line:column of what is wrong; VerifyError, where jaxlib verifies what it reads.
-    """
-    parser = ModuleParser(text, filename)
-    try:
-        module = parser.module()
-    except ParseError as error:
-        if not foreign.CUSTOM.search(text):
-            raise
-        generic = foreign.generic_form(text, filename, error)
-        try:
-            module = ModuleParser(generic, filename).module()
-        except ParseError as failure:  # places in the generic text mean nothing to the reader
-            failure.location = error.location
-            raise
-        places = foreign.restore(module)
-        return module, lambda op: f"{filename}:{places[op]}" if op in places else ""
-    return module, lambda op: parser.position(parser.positions[op]) if op in parser.positions else ""
-
-
-def module_errors(module: ModuleOp, text: str, filename: str, locate: Callable[[Operation], str]) -> Iterator[ParseError | VerifyError]:
-    """What is wrong with a module that could be parsed, in no particular order."""
-    yield from foreign.stablehlo_errors(text, filename)
-    yield from verify_errors(module, locate)
-
-
-def read_module(text: str, filename: str = "<text>") -> ModuleOp:
-    """Parsed and verified.
-
-    Raises:
-        ParseError, VerifyError: file:line:column of the first error.
-    """
-    module, locate = parse_module(text, filename)
-    for error in module_errors(module, text, filename, locate):
-        raise error
-    return module
-
-
-def unwrap_device_module(module: ModuleOp) -> ModuleOp:
-    """The module inside `ttcore.device_module`, where tt-mlir puts it."""
-    ops = list(module.ops)
-    for op in ops:
-        if op.name == "ttcore.device_module":
-            inner = next((part for part in op.regions[0].blocks[0].ops if isinstance(part, ModuleOp)), None)
-            if inner is not None:
-                inner.detach()  # type: ignore[no-untyped-call]
-                module = inner
-    for op in list(module.ops):
-        if op.name in ("ttcore.device", "ttcore.cpu_module"):
-            module.body.block.erase_op(op)
-    return module
 
 
 def _model_name(module: ModuleOp, entry: FuncOp, filename: str) -> str:

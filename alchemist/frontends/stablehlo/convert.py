@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FunctionType, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from alchemist.errors import FrontendError, InternalError, UnsupportedOpError
 from alchemist.frontends.stablehlo.sources import Sources
@@ -18,7 +18,7 @@ from alchemist.ir import access
 from alchemist.ir.attributes import tensor, to_python
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
-from alchemist.ir.location import SourceInfo
+from alchemist.ir.location import SourceInfo, place_of
 
 UNROLL_LIMIT = 200_000
 """Largest number of ops that loops may unroll to."""
@@ -59,6 +59,7 @@ class Refused:
     op: str
     location: str
     reason: str
+    hint: str = ""
 
 
 @dataclass(slots=True)
@@ -86,6 +87,7 @@ class Converter:
         self.sources = sources
         self.refused: list[Refused] = []
         self.converted = 0
+        self.inputs: set[SSAValue] = set()  # arguments that are not weights
         self._calls: dict[str, int] = {}
         for op in module.walk():
             if op.name == "func.call":
@@ -134,8 +136,8 @@ class Converter:
             made = found(self, op, operands)
             results = [made] if isinstance(made, Val) else list(made)
         except Unsupported as error:
-            where = f"{info.frames[-1].file}:{info.frames[-1].line}" if info.frames else info.name
-            self.refused.append(Refused(op.name, where, error.message))
+            where = place_of(op) or f"{info.frames[-1].file}:{info.frames[-1].line}" if place_of(op) or info.frames else info.name
+            self.refused.append(Refused(op.name, where, error.message, error.hint))
             results = [self.e.make("ttir.empty", [], None, *type_of(result)) for result in op.results]
         for result, val in zip(op.results, results, strict=True):
             shape, of = type_of(result)
@@ -166,13 +168,18 @@ class Converter:
 
     # --- regions of reductions and loops ---
 
-    def constant_condition(self, op: Operation, index: int, arguments: Sequence[Val]) -> bool:
-        """Runs a condition region that must be known now."""
-        (result,) = self.region(op, index, arguments)
-        value = result.scalar()
-        if value is None:
-            raise Unsupported("control flow depends on data", hint="use jnp.where, or a fixed number of steps")
-        return bool(value)
+    def is_fixed(self, val: Val) -> bool:
+        """Whether the value comes from weights and constants alone."""
+        pending, seen = [val.ssa], set()
+        while pending:
+            value = pending.pop()
+            if value is None or value in seen:
+                continue
+            seen.add(value)
+            if value in self.inputs:
+                return False
+            pending += value.op.operands if isinstance(value, OpResult) else []
+        return True
 
     def check_budget(self) -> None:
         if self.converted > UNROLL_LIMIT:
@@ -214,6 +221,7 @@ def convert(
     builder = Builder.module("forward", typed)
     emitter = Emitter(builder)
     converter = Converter(module, emitter, sources)
+    converter.inputs.update(value for given, value in zip(inputs, builder.args, strict=True) if given.kind == "input")
     vals = [Val(*type_of(arg), ssa=value) for arg, value in zip(args, builder.args, strict=True)]
     results = converter.block(main.body.blocks[0], vals)
     _raise_refused(converter.refused)
@@ -249,7 +257,8 @@ def _raise_refused(refused: Sequence[Refused]) -> None:
     for item in refused:
         grouped.setdefault((item.op, item.reason), []).append(item)
     rows = tuple((op, len(items), items[0].location, reason) for (op, reason), items in grouped.items())
-    raise UnsupportedOpError(f"{len(refused)} operations cannot be converted", ops=rows)
+    hints = "; ".join(dict.fromkeys(item.hint for item in refused if item.hint))
+    raise UnsupportedOpError(f"{len(refused)} operations cannot be converted", ops=rows, hint=hints)
 
 
 def constant_value(op: Operation) -> Array:

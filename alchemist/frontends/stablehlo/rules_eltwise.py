@@ -1,4 +1,4 @@
-"""Elementwise ops, constants and control flow of StableHLO and CHLO."""
+"""Elementwise ops and constants of StableHLO and CHLO."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
-from alchemist.frontends.stablehlo.matching import number, op_of
+from alchemist.frontends.stablehlo.matching import number, op_of, pairs
 from alchemist.frontends.stablehlo.values import FOLD_LIMIT, Array, Unsupported, Val, shrink
 from alchemist.ir import access
 from alchemist.ir.verify import broadcast_shapes
@@ -107,18 +107,58 @@ def elementwise(c: Converter, name: str, vals: Sequence[Val], shape: tuple[int, 
 def unary(c: Converter, op: Operation, vals: list[Val]) -> Val:
     name, function = UNARY[op.name]
     shape, of = type_of(op.results[0])
+    if name == "sign" and not of.startswith(("f", "bf")) and vals[0].const is None:
+        return c.e.typecast(elementwise(c, name, [c.e.typecast(vals[0], "f32")], shape, "f32"), of)
     return fold(function, vals, shape, of) or elementwise(c, name, vals, shape, of)
+
+
+_ERF_INV_CENTRE = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941)
+_ERF_INV_TAILS = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682)
+"""Coefficients of M. Giles, "Approximating the erfinv function" (2010), single precision."""
 
 
 @rule("chlo.erf_inv")
 def erf_inv(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    """Of constants only: what `jax.random.normal` with a fixed key comes down to."""
+    """x * polynomial(-log(1 - x^2)): what `jax.random.normal` comes down to; of constants, computed now."""
     quantile = NormalDist().inv_cdf
     function = np.vectorize(lambda x: quantile((x + 1) / 2) / math.sqrt(2) if abs(x) < 1 else x * math.inf)
-    folded = fold(function, vals, *type_of(op.results[0]))
-    if folded is None:
-        raise Unsupported("no inverse of erf on the device")
-    return folded
+    shape, of = type_of(op.results[0])
+    folded = fold(function, vals, shape, of)
+    if folded is not None:
+        return folded
+
+    def make(name: str, *operands: Val | float) -> Val:
+        return elementwise(c, name, [c.e.scalar(v, shape, of) if isinstance(v, float) else v for v in operands], shape, of)
+
+    def polynomial(coefficients: Sequence[float], at: Val) -> Val:
+        total = make("multiply", at, coefficients[0])
+        for value in coefficients[1:-1]:
+            total = make("multiply", make("add", total, value), at)
+        return make("add", total, coefficients[-1])
+
+    x = vals[0]
+    w = make("neg", make("log1p", make("neg", make("square", x))))
+    centre = polynomial(_ERF_INV_CENTRE, make("subtract", w, 2.5))
+    tails = polynomial(_ERF_INV_TAILS, make("subtract", make("sqrt", w), 3.0))
+    near = elementwise(c, "lt", [w, c.e.scalar(5.0, shape, of)], shape, "i1")
+    return make("multiply", make("where", near, centre, tails), x)
+
+
+@rule("chlo.atanh", "chlo.acosh")
+def inverse_hyperbolic(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """(log1p(x) - log1p(-x)) / 2; log(x + sqrt(x^2 - 1))."""
+    shape, of = type_of(op.results[0])
+    folded = fold(np.arctanh if op.name == "chlo.atanh" else np.arccosh, vals, shape, of)
+    if folded is not None:
+        return folded
+    x = vals[0]
+    if op.name == "chlo.atanh":
+        minus = elementwise(c, "log1p", [elementwise(c, "neg", [x], shape, of)], shape, of)
+        both = elementwise(c, "subtract", [elementwise(c, "log1p", [x], shape, of), minus], shape, of)
+        return elementwise(c, "multiply", [both, c.e.scalar(0.5, shape, of)], shape, of)
+    square = elementwise(c, "square", [x], shape, of)
+    root = elementwise(c, "sqrt", [elementwise(c, "subtract", [square, c.e.scalar(1.0, shape, of)], shape, of)], shape, of)
+    return elementwise(c, "log", [elementwise(c, "add", [x, root], shape, of)], shape, of)
 
 
 @rule("stablehlo.not")
@@ -137,7 +177,19 @@ def arithmetic(c: Converter, op: Operation, vals: list[Val]) -> Val:
     name, function = _ARITHMETIC[op.name]
     shape, of = type_of(op.results[0])
     folded = fold(_divide(of) if name == "div" else function, vals, shape, of)
+    if name == "remainder" and folded is None:
+        return _remainder(c, vals, shape, of)
     return folded or simplify(c, name, vals[0], vals[1]) or elementwise(c, name, vals, shape, of)
+
+
+def _remainder(c: Converter, vals: Sequence[Val], shape: tuple[int, ...], of: str) -> Val:
+    """The sign of the dividend, where TTIR's has that of the divisor."""
+    x, y = vals
+    if not of.startswith(("f", "bf")):
+        return elementwise(c, "remainder", vals, shape, of)
+    size = y if (y.scalar() or -1) > 0 else elementwise(c, "abs", [y], shape, of)
+    left = elementwise(c, "remainder", [elementwise(c, "abs", [x], shape, of), size], shape, of)
+    return elementwise(c, "multiply", [elementwise(c, "sign", [x], shape, of), left], shape, of)
 
 
 def simplify(c: Converter, name: str, lhs: Val, rhs: Val) -> Val | None:
@@ -227,7 +279,34 @@ def select(c: Converter, op: Operation, vals: list[Val]) -> Val:
     value = chosen.scalar()
     if value is not None and value == fill:
         return chosen
+    floored = _floored(c, chosen, other, shape, of)
+    if floored is not None:
+        return floored
     return elementwise(c, "where", [mask, chosen, other], shape, of)
+
+
+def _floored(c: Converter, chosen: Val, other: Val, shape: tuple[int, ...], of: str) -> Val | None:
+    """jnp.remainder and jnp.floor_divide correct a truncated result where the signs differ: one op and its floor say the same."""
+    plus, minus = op_of(chosen.ssa, "ttir.add"), op_of(chosen.ssa, "ttir.subtract")
+    if other.ssa is None:
+        return None
+    if plus is not None and other.ssa in plus.operands:
+        product, left = op_of(other.ssa, "ttir.multiply"), op_of(other.ssa, "ttir.remainder")
+        y = plus.operands[1] if plus.operands[0] is other.ssa else plus.operands[0]
+        if product is not None:
+            sign, left = op_of(product.operands[0], "ttir.sign"), op_of(product.operands[1], "ttir.remainder")
+            x = sign.operands[0] if sign is not None else None
+        else:
+            x = left.operands[0] if left is not None else None
+        if left is not None and x is not None:
+            compact = broadcast_shapes([access.shape(x), access.shape(y)])
+            return None if compact is None else Val(shape, of, c.e.emit("ttir.remainder", [x, y], None, compact, of))
+    quotient = op_of(other.ssa, "ttir.div")
+    if minus is not None and quotient is not None and minus.operands[0] is other.ssa and number(minus.operands[1]) == 1 and not of.startswith(("f", "bf")):
+        halves = [c.e.typecast(Val(access.shape(v), of, v), "f32") for v in quotient.operands]
+        exact = Val(shape, "f32", c.e.emit("ttir.div", [v.ssa for v in halves], None, other.compact, "f32"))
+        return c.e.typecast(elementwise(c, "floor", [exact], shape, "f32"), of)
+    return None
 
 
 def _is_lookup(val: Val) -> bool:
@@ -265,13 +344,25 @@ def reduce_precision(c: Converter, op: Operation, vals: list[Val]) -> Val:
     return c.e.typecast(c.e.typecast(vals[0], "bf16"), vals[0].of)
 
 
+_ONE_BITS = 0x3F800000
+"""1.0 as float32."""
+
+
 @rule("stablehlo.bitcast_convert")
 def bitcast(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """Of constants; and random bits as the fraction of a number in [1, 2), as `jax.random.uniform` makes it."""
     from alchemist.ir.attributes import numpy_dtype
 
     shape, of = type_of(op.results[0])
     if vals[0].const is not None and shape == vals[0].shape:
         return Val(shape, of, const=np.ascontiguousarray(vals[0].const).view(numpy_dtype(of)))
+    fraction = op_of(vals[0].ssa, "ttir.bitwise_or") if of == "f32" and shape == vals[0].shape else None
+    for bits, one in pairs(fraction):
+        shifted = op_of(bits, "ttir.logical_right_shift")
+        if number(one) == _ONE_BITS and shifted is not None and number(shifted.operands[1]) == 9:
+            count = c.e.typecast(Val(shape, "ui32", bits), of)
+            scaled = elementwise(c, "multiply", [count, c.e.scalar(2.0**-23, shape, of)], shape, of)
+            return elementwise(c, "add", [scaled, c.e.scalar(1.0, shape, of)], shape, of)
     raise Unsupported("reinterpreting bits")
 
 
@@ -332,54 +423,6 @@ def rounding(c: Converter, op: Operation, vals: list[Val]) -> Val:
 @rule("stablehlo.optimization_barrier", "sdy.sharding_constraint")
 def barrier(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     return vals
-
-
-# --- control flow -------------------------------------------------------------------------------------------------------
-
-
-@rule("stablehlo.while")
-def while_loop(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    """Unrolled: the condition must be computable from constants (fori_loop and scan with static bounds)."""
-    carried = list(vals)
-    while c.constant_condition(op, 0, carried):
-        carried = c.region(op, 1, carried)
-        c.check_budget()
-    return carried
-
-
-@rule("stablehlo.if")
-def branch(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    value = vals[0].scalar()
-    if value is None:
-        raise Unsupported("control flow depends on data", hint="use jnp.where")
-    return c.region(op, 0 if value else 1, [])
-
-
-@rule("stablehlo.case")
-def case(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    value = vals[0].scalar()
-    if value is None:
-        raise Unsupported("control flow depends on data", hint="use jnp.where")
-    last = len(op.regions) - 1
-    return c.region(op, int(value) if 0 <= value <= last else last, [])
-
-
-@rule("stablehlo.composite")
-def composite(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    return c.call(c.callee(op, "decomposition"), vals, c.e.source)
-
-
-@rule("stablehlo.custom_call")
-def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    target = prop(op, "call_target_name", "")
-    if target in ("Sharding", "annotate_device_placement") and len(vals) == len(op.results):
-        return vals
-    raise Unsupported(f"custom call {target}")
-
-
-@rule("stablehlo.rng_bit_generator", "stablehlo.rng")
-def random(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    raise Unsupported("random numbers", hint="draw them outside and pass them as input; use deterministic=True for dropout")
 
 
 def array_of(val: Val, what: str) -> Array:

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import array_of
-from alchemist.frontends.stablehlo.rules_shape import numbers, slice_val
+from alchemist.frontends.stablehlo.rules_shape import numbers, pad_val, slice_val, spread_val
 from alchemist.frontends.stablehlo.values import FOLD_LIMIT, Unsupported, Val
 
 
@@ -30,7 +30,9 @@ def dot_general(c: Converter, op: Operation, vals: list[Val]) -> Val:
     shape, of = type_of(op.results[0])
     if lhs.const is not None and rhs.const is not None and math.prod(shape) <= FOLD_LIMIT // 64:
         return _fold_dot(c, lhs, rhs, (lhs_batch, rhs_batch, lhs_k, rhs_k), shape, of)
-    if lhs.of != rhs.of:
+    if not of.startswith(("f", "bf")):
+        lhs, rhs = c.e.typecast(lhs, "f32"), c.e.typecast(rhs, "f32")  # the device multiplies floats only
+    elif lhs.of != rhs.of:
         lhs, rhs = c.e.typecast(lhs, of), c.e.typecast(rhs, of)
     lhs_free = [i for i in range(len(lhs.shape)) if i not in lhs_batch and i not in lhs_k]
     rhs_free = [i for i in range(len(rhs.shape)) if i not in rhs_batch and i not in rhs_k]
@@ -95,13 +97,17 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
     padding = np.zeros((rank, 2), np.int64) if given is None else np.asarray(given).reshape(rank, 2)
     before, after = [int(v) for v in padding[:, 0]], [int(v) for v in padding[:, 1]]
     if batch_groups != 1:
-        raise Unsupported("batch groups")
+        x, groups = _batch_as_channels(c, x, lhs, batch_groups), batch_groups
     if any(prop(op, "window_reversal", (False,))):
         raise Unsupported("reversed windows")
     if rank not in (1, 2, 3):
         raise Unsupported(f"convolution over {rank} spatial dimensions")
     shape, of = type_of(op.results[0])
     spatial = [str(i) for i in range(rank)]
+    if any(n != 1 for n in spread) and not c.is_fixed(weight):
+        for name, step in zip(spatial, spread, strict=True):
+            x = spread_val(c, x, lhs.index(name), step - 1, c.e.scalar(0.0, (), x.of))
+        spread = [1] * rank
     transposed = any(n != 1 for n in spread)
     # weights as the ops want them: [O, I, ...], transposed convolutions [I, O, ...] with flipped windows
     w = c.e.permute(weight, [kernel.index(name) for name in ["o", "i", *spatial]])
@@ -139,12 +145,31 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
         attributes |= {"padding": [*before, *after], "dilation": dilation}
         made = c.e.make("ttir.conv2d", [c.e.full(x), c.e.full(w)], attributes, result, of)
     else:
-        if before != after or any(n != 1 for n in dilation):
-            raise Unsupported("3-d convolution with uneven padding or dilation")
+        if any(n != 1 for n in dilation):
+            raise Unsupported("3-d convolution with dilation")
+        if before != after:
+            low, high = [0] * len(x.shape), [0] * len(x.shape)
+            for axis, a, b in zip((lhs.index(name) for name in spatial), before, after, strict=True):
+                low[axis], high[axis] = a, b
+            x, before = pad_val(c, x, low, high, 0.0), [0] * rank
         attributes |= {"padding": before}
         made = c.e.make("ttir.conv3d", [c.e.full(x), c.e.full(w)], attributes, result, of)
     made = c.e.permute(made, [lhs.index(name) for name in out])
     return c.e.reshape(made, shape[:-1]) if lifted else made
+
+
+def _batch_as_channels(c: Converter, x: Val, lhs: list[str], groups: int) -> Val:
+    """Groups of the batch as groups of channels: every group of filters sees its own."""
+    batch, channel = lhs.index("b"), lhs.index("f")
+    n, width = x.shape[batch], x.shape[channel]
+    split = c.e.reshape(x, (*x.shape[:batch], groups, n // groups, *x.shape[batch + 1 :]))
+    order: list[int] = []
+    for i in range(len(x.shape)):
+        order += [batch] if i == channel else []
+        order.append(i if i < batch else i + 1)
+    moved = c.e.permute(split, order)
+    grown = {batch: n // groups, channel: groups * width}
+    return c.e.reshape(moved, tuple(grown.get(i, size) for i, size in enumerate(x.shape)))
 
 
 def _crop(c: Converter, x: Val, lhs: list[str], spatial: Sequence[str], before: list[int], after: list[int]) -> tuple[Val, list[int], list[int]]:

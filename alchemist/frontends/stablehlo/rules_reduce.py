@@ -11,7 +11,9 @@ from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import array_of, elementwise
+from alchemist.frontends.stablehlo.rules_shape import pad_val, slice_val, spread_val
 from alchemist.frontends.stablehlo.values import Unsupported, Val, shrink
+from alchemist.ir.attributes import tensor
 
 _REDUCE = {
     "stablehlo.add": ("sum", np.sum, 0),
@@ -104,9 +106,11 @@ def reduce_window(c: Converter, op: Operation, vals: list[Val]) -> Val:
     padding = np.zeros((rank, 2), np.int64) if given is None else np.asarray(given).reshape(rank, 2)
     body = _body(op)
     name = _REDUCE.get(body[0], ("",))[0] if len(body) == 2 else _extreme_body(op)
-    if any(n != 1 for n in prop(op, "base_dilations") or ones) or name not in ("sum", "max", "min"):
+    if "stablehlo.log_plus_one" in body and "stablehlo.exponential" in body:
+        name = "logsumexp"
+    if any(n != 1 for n in prop(op, "base_dilations") or ones) or name not in ("sum", "max", "min", "prod", "logsumexp"):
         raise Unsupported("windows with an own function")
-    if not _is_neutral(name, init):
+    if not _is_neutral("max" if name == "logsumexp" else name, init):
         raise Unsupported("windows with an own start value")
     shape, of = type_of(op.results[0])
     if x.const is not None:
@@ -114,13 +118,40 @@ def reduce_window(c: Converter, op: Operation, vals: list[Val]) -> Val:
     axes = [i for i in range(rank) if window[i] != 1 or strides[i] != 1 or padding[i].any()]
     if not axes:
         return x
-    if len(axes) == 1 and name == "sum" and shape == x.shape:
+    if len(axes) == 1 and shape == x.shape:
         (axis,) = axes
         size = x.shape[axis]
-        if window[axis] == size and tuple(padding[axis]) in ((size - 1, 0), (0, size - 1)):
-            return _cumsum(c, x, axis, reverse=tuple(padding[axis]) == (0, size - 1))
-    if len(axes) > 2 or rank < 2:
-        raise Unsupported("windows over more than two dimensions")
+        if window[axis] == size and tuple(padding[axis]) in ((size - 1, 0), (0, size - 1)) and name in ("sum", "prod", "logsumexp"):
+            return _cumulative(c, x, axis, name, reverse=tuple(padding[axis]) == (0, size - 1))
+    if name in ("prod", "logsumexp"):
+        raise Unsupported("windows with an own function")
+    if not of.startswith(("f", "bf")):
+        return c.e.typecast(_windows(c, c.e.typecast(x, "f32"), axes, (window, strides, dilation, padding), name), of)
+    return _windows(c, x, axes, (window, strides, dilation, padding), name)
+
+
+def _windows(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str) -> Val:
+    """Pools over two axes at a time: windows are separable."""
+    if len(x.shape) < 2:
+        window, strides, dilation, padding = how
+        grown = (window, strides, dilation, padding)
+        wide = Val((1, *x.shape), x.of, c.e.reshape_ssa(c.e.full(x), (1, *x.shape)))
+        grown = ((1, *window), (1, *strides), (1, *dilation), np.concatenate([np.zeros((1, 2), np.int64), padding]))
+        made = _windows(c, wide, [axis + 1 for axis in axes], grown, name)
+        return c.e.reshape(made, made.shape[1:])
+    for first in range(0, len(axes), 2):
+        some = list(axes[first : first + 2])
+        x = _pool_over(c, x, some, how, name)
+    return x
+
+
+def _pool_over(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str) -> Val:
+    """The part of `how` that is along `axes`."""
+    ones = (1,) * len(x.shape)
+    window, strides, dilation, given = how
+    window, strides, dilation = ([part[i] if i in axes else 1 for i in range(len(ones))] for part in (window, strides, dilation))
+    padding = np.array([given[i] if i in axes else (0, 0) for i in range(len(ones))])
+    shape = tuple((n + int(pad.sum()) - (w - 1) * d - 1) // s + 1 for n, w, s, d, pad in zip(x.shape, window, strides, dilation, padding, strict=True))
     return _pool(c, x, axes, (window, strides, dilation, padding), name, shape)
 
 
@@ -133,12 +164,18 @@ def _extreme_body(op: Operation) -> str:
     return ""
 
 
-def _cumsum(c: Converter, x: Val, axis: int, reverse: bool) -> Val:
+def _cumulative(c: Converter, x: Val, axis: int, name: str, reverse: bool) -> Val:
+    if name == "logsumexp":
+        peak = c.e.emit("ttir.max", [c.e.full(x)], {"dim_arg": [axis], "keep_dim": True}, [1 if i == axis else n for i, n in enumerate(x.shape)], x.of)
+        top = Val(x.shape, x.of, peak)
+        powers = elementwise(c, "exp", [elementwise(c, "subtract", [x, top], x.shape, x.of)], x.shape, x.of)
+        total = _cumulative(c, powers, axis, "sum", reverse)
+        return elementwise(c, "add", [elementwise(c, "log", [total], x.shape, x.of), top], x.shape, x.of)
     value = c.e.full(x)
     flip = {"dimensions": [axis]}
     if reverse:
         value = c.e.emit("ttir.reverse", [value], flip, x.shape, x.of)
-    value = c.e.emit("ttir.cumsum", [value], {"dim": axis}, x.shape, x.of)
+    value = c.e.emit("ttir.cumsum" if name == "sum" else "ttir.cumprod", [value], {"dim": axis}, x.shape, x.of)
     return c.e.make("ttir.reverse", [value], flip, x.shape, x.of) if reverse else Val(x.shape, x.of, value)
 
 
@@ -148,13 +185,13 @@ Window = tuple[Sequence[int], Sequence[int], Sequence[int], "np.ndarray[tuple[in
 def _fold_window(c: Converter, x: Val, how: Window, name: str, shape: tuple[int, ...], of: str) -> Val:
     """The counts by which average pools divide: windows over a constant."""
     window, strides, dilation, padding = how
-    fill = {"sum": 0, "max": -np.inf, "min": np.inf}[name]
+    fill = {"sum": 0, "max": -np.inf, "min": np.inf, "prod": 1, "logsumexp": -np.inf}[name]
     array = array_of(x, "").astype(np.float64)
     padded = np.pad(array, [tuple(pair) for pair in padding], constant_values=fill)
     extent = tuple((w - 1) * d + 1 for w, d in zip(window, dilation, strict=True))
     view = np.lib.stride_tricks.sliding_window_view(padded, extent)
     view = view[(*(slice(None, None, s) for s in strides), *(slice(None, None, d) for d in dilation))]
-    functions: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max, "min": np.min}
+    functions: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod, "logsumexp": np.logaddexp.reduce}
     out = functions[name](view, axis=tuple(range(len(shape), 2 * len(shape))))
     return c.e.const(shrink(np.asarray(out)), shape, of)
 
@@ -212,41 +249,139 @@ def _pool(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, sha
     return elementwise(c, "multiply", [back, c.e.scalar(float(count), shape, x.of)], shape, x.of)
 
 
+@rule("stablehlo.select_and_scatter")
+def select_and_scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """The gradient of a max pool: every value of `source` goes to the first largest element of its window.
+
+    Window by window position: a strided slice of the operand, compared with the largest one, takes its part.
+    """
+    x, source, init = vals
+    rank = len(x.shape)
+    window = prop(op, "window_dimensions") or (1,) * rank
+    strides = prop(op, "window_strides") or (1,) * rank
+    given = prop(op, "padding")
+    padding = np.zeros((rank, 2), np.int64) if given is None else np.asarray(given).reshape(rank, 2)
+    compare = next((inner for inner in op.regions[0].blocks[0].ops if inner.name == "stablehlo.compare"), None)
+    scatter = [inner.name for inner in op.regions[1].blocks[0].ops]
+    direction = str(prop(compare, "comparison_direction")) if compare is not None else ""
+    if "G" not in direction or scatter[:1] != ["stablehlo.add"] or init.scalar() != 0:
+        raise Unsupported("select_and_scatter of this kind")
+    if math.prod(window) > 64:
+        raise Unsupported("the gradient of a pool with a large window")
+    lowest = float(np.finfo(np.float32).min)
+    low, high = [int(n) for n in padding[:, 0]], [int(n) for n in padding[:, 1]]
+    padded = pad_val(c, x, low, high, lowest)
+    places = list(np.ndindex(*window))
+    spans = [[(b, b + (n - 1) * s + 1, s) for b, n, s in zip(place, source.shape, strides, strict=True)] for place in places]
+    parts = [slice_val(c, padded, *(list(column) for column in zip(*span, strict=True))) for span in spans]
+    best = parts[0]
+    for part in parts[1:]:
+        best = elementwise(c, "maximum", [best, part], source.shape, x.of)
+    rest: Val | None = None
+    total: Val | None = None
+    for place, part in zip(places, parts, strict=True):
+        mine = elementwise(c, "eq", [part, best], source.shape, "i1")
+        if rest is not None:
+            mine = elementwise(c, "logical_and", [mine, rest], source.shape, "i1")
+        off = elementwise(c, "logical_not", [mine], source.shape, "i1")
+        rest = off if rest is None else elementwise(c, "logical_and", [rest, off], source.shape, "i1")
+        value = elementwise(c, "where", [mine, source, c.e.scalar(0.0, source.shape, x.of)], source.shape, x.of)
+        for axis, step in enumerate(strides):
+            value = spread_val(c, value, axis, step - 1, c.e.scalar(0.0, (), x.of))
+        behind = [p - b - n for p, b, n in zip(padded.shape, place, value.shape, strict=True)]
+        value = pad_val(c, value, list(place), behind, 0.0)
+        total = value if total is None else elementwise(c, "add", [total, value], padded.shape, x.of)
+    assert total is not None
+    return slice_val(c, total, low, [p - h for p, h in zip(padded.shape, high, strict=True)])
+
+
 # --- sorting ------------------------------------------------------------------------------------------------------------
 
 
 @rule("chlo.top_k")
 def top_k(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    (shape, of), (_, index_of) = type_of(op.results[0]), type_of(op.results[1])
-    from alchemist.ir.attributes import tensor
+    return top_values(c, op, vals[0], len(vals[0].shape) - 1)
 
-    attributes = {"k": prop(op, "k"), "dim": -1, "largest": True, "sorted": True}
-    values, indices = c.e.b.op("ttir.topk", [c.e.full(vals[0])], attributes, [tensor(shape, of), tensor(shape, index_of)])
+
+def top_values(c: Converter, op: Operation, x: Val, axis: int) -> Sequence[Val]:
+    """The largest values along an axis and their places: as many as the results have."""
+    (shape, of), (_, index_of) = type_of(op.results[0]), type_of(op.results[1])
+    dim = -1 if axis == len(shape) - 1 else axis
+    attributes = {"k": shape[axis], "dim": dim, "largest": True, "sorted": True}
+    values, indices = c.e.b.op("ttir.topk", [c.e.full(x)], attributes, [tensor(shape, of), tensor(shape, index_of)])
     return [Val(shape, of, values), Val(shape, index_of, indices)]
 
 
 @rule("stablehlo.sort")
 def sort(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    """One key, with or without its positions."""
-    from alchemist.ir.attributes import tensor
-
-    axis = prop(op, "dimension", -1)
-    first = next((inner for inner in op.regions[0].blocks[0].ops if inner.name == "stablehlo.compare"), None)
-    directions = [str(prop(i, "comparison_direction")) for i in op.regions[0].blocks[0].ops if i.name == "stablehlo.compare"]
-    if first is None:
+    """By one or more keys, the first is the most significant; other tensors follow."""
+    axis = prop(op, "dimension", -1) % len(vals[0].shape)
+    block = op.regions[0].blocks[0]
+    compares = [inner for inner in block.ops if inner.name == "stablehlo.compare"]
+    if not compares:
         raise Unsupported("a sort with an own order")
-    descending = "GT" in directions[-1] or "GE" in directions[-1]
-    shape, of = vals[0].shape, vals[0].of
-    if len(vals) > 2:
-        raise Unsupported("a sort of more than two tensors")
-    if len(vals) == 2:
-        line = vals[1].const
-        if line is None or line.size != shape[axis] or not (line.reshape(-1) == np.arange(line.size)).all():
-            raise Unsupported("a sort that carries other values", hint="use argsort and take")
-    index_of = vals[1].of if len(vals) == 2 else "i32"
-    attributes = {"dim": axis, "descending": descending, "stable": bool(prop(op, "is_stable", False))}
-    values, indices = c.e.b.op("ttir.sort", [c.e.full(vals[0])], attributes, [tensor(shape, of), tensor(shape, index_of)])
-    return [Val(shape, of, values), Val(shape, index_of, indices)][: len(vals)]
+    direction = str(prop(compares[-1], "comparison_direction"))
+    descending = "GT" in direction or "GE" in direction
+    keys = [k for k in range(len(vals)) if block.args[2 * k].first_use or block.args[2 * k + 1].first_use]
+    stable = bool(prop(op, "is_stable", False))
+    if all(vals[k].const is not None for k in keys):
+        return _sorted_now(c, vals, keys, axis, descending)
+    attributes = {"dim": axis, "descending": descending, "stable": stable or len(keys) > 1}
+
+    def by(key: Val) -> tuple[Val, Val]:
+        shape, of = key.shape, key.of
+        values, indices = c.e.b.op("ttir.sort", [c.e.full(key)], attributes, [tensor(shape, of), tensor(shape, "i32")])
+        return Val(shape, of, values), Val(shape, "i32", indices)
+
+    def follow(val: Val, order: Val) -> Val:
+        if val.compact[axis] == 1:
+            return val
+        return c.e.make("ttir.gather", [c.e.full(val), c.e.full(order)], {"dim": axis}, val.shape, val.of)
+
+    first = keys[0]
+    if len(keys) == 1:
+        values, order = by(vals[first])
+    else:
+        order = by(vals[keys[-1]])[1]
+        for k in reversed(keys[:-1]):
+            values, again = by(follow(vals[k], order))
+            order = follow(order, again)
+    out: list[Val] = []
+    for k, val in enumerate(vals):
+        if k == first:
+            out.append(values)
+        elif _is_line(val, axis):
+            out.append(c.e.typecast(order, val.of))
+        else:
+            out.append(follow(val, order))
+    return out
+
+
+def _is_line(val: Val, axis: int) -> bool:
+    """0, 1, 2 ... along the axis."""
+    line = val.const
+    return line is not None and line.size == val.shape[axis] and bool((line.reshape(-1) == np.arange(line.size)).all())
+
+
+def _sorted_now(c: Converter, vals: Sequence[Val], keys: Sequence[int], axis: int, descending: bool) -> list[Val]:
+    """The order is known: a random permutation with a fixed key."""
+    from alchemist.frontends.stablehlo.rules_index import take
+
+    columns = [np.moveaxis(array_of(vals[k], ""), axis, -1) for k in reversed(keys)]
+    order = np.lexsort(columns) if not descending else np.flip(np.lexsort([column[..., ::-1] for column in columns]), -1)
+    if descending:
+        order = order.shape[-1] - 1 - order
+    order = np.moveaxis(order, -1, axis)
+    out: list[Val] = []
+    for val in vals:
+        if val.const is not None:
+            out.append(c.e.const(shrink(np.take_along_axis(array_of(val, ""), order, axis)), val.shape, val.of))
+        elif order.size == order.shape[axis]:
+            out.append(c.e.reshape(take(c, val, axis, c.e.const(order.reshape(-1), (order.size,), "i32")), val.shape))
+        else:
+            where = c.e.full(c.e.const(order, val.shape, "i32"))
+            out.append(c.e.make("ttir.gather", [c.e.full(val), where], {"dim": axis}, val.shape, val.of))
+    return out
 
 
 @rule("stablehlo.batch_norm_inference")

@@ -88,7 +88,7 @@ def reverse(c: Converter, op: Operation, vals: list[Val]) -> Val:
     return Val(x.shape, x.of, c.e.emit("ttir.reverse", [c.e.small(x)], {"dimensions": real}, x.compact, x.of))
 
 
-def _spread(c: Converter, x: Val, axis: int, gap: int, fill: Val) -> Val:
+def spread_val(c: Converter, x: Val, axis: int, gap: int, fill: Val) -> Val:
     """`gap` fill values between neighbours along an axis: joined to each element in a dimension of its own."""
     size = x.shape[axis]
     if gap == 0 or size < 2:
@@ -113,15 +113,20 @@ def pad(c: Converter, op: Operation, vals: list[Val]) -> Val:
     if value is None:
         raise Unsupported("padding with a computed value")
     for axis, gap in enumerate(interior):
-        x = _spread(c, x, axis, gap, fill)
+        x = spread_val(c, x, axis, gap, fill)
+    return pad_val(c, x, low, high, value)
+
+
+def pad_val(c: Converter, x: Val, low: Sequence[int], high: Sequence[int], value: Any) -> Val:
+    """`value` before and behind every axis; negative widths cut."""
     begins = [max(0, -n) for n in low]
     ends = [size - max(0, -n) for size, n in zip(x.shape, high, strict=True)]
     x = slice_val(c, x, begins, ends)
     pairs = [(max(0, a), max(0, b)) for a, b in zip(low, high, strict=True)]
     if not any(any(p) for p in pairs):
         return x
-    shape, of = type_of(op.results[0])
+    shape = tuple(n + a + b for n, (a, b) in zip(x.shape, pairs, strict=True))
     if x.const is not None:
-        return c.e.const(shrink(np.pad(array_of(x, ""), pairs, constant_values=value)), shape, of)
+        return c.e.const(shrink(np.pad(array_of(x, ""), pairs, constant_values=value)), shape, x.of)
     flat = [n for pair in pairs for n in pair]
-    return c.e.make("ttir.pad", [c.e.full(x)], {"padding": flat, "value": float(value)}, shape, of)
+    return c.e.make("ttir.pad", [c.e.full(x)], {"padding": flat, "value": float(value)}, shape, x.of)

@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation
 
-from alchemist.errors import LoweringError, UnsupportedOpError
-from alchemist.ir.location import sources_of
+from alchemist.errors import LoweringError, UnsupportedOpError, UserError
+from alchemist.ir.location import place_of, sources_of
 from alchemist.ops.spec import TTIR_OPS
 from alchemist.options import CompilerOptions
 from alchemist.passes.lower.context import RULES, Lowering, layout, location_text
@@ -49,10 +49,16 @@ def _refuse_unsupported(funcs: list[FuncOp]) -> None:
                 missing.setdefault(op.name, []).append(op)
     if missing:
         rows = tuple(
-            (name, len(ops), location_text(sources_of(ops[0])), "no TTNN form")
+            (name, len(ops), place_of(ops[0]) or location_text(sources_of(ops[0])), _reason(name))
             for name, ops in sorted(missing.items())
         )
         raise UnsupportedOpError("these ops have no TTNN form", ops=rows, hint="alchemist ops lists what is supported")
+
+
+def _reason(name: str) -> str:
+    if name.startswith("ttir."):
+        return "no TTNN form"
+    return f"{name.partition('.')[0]} ops are kept as they are, they cannot be lowered"
 
 
 def _lower_function(func: FuncOp, options: CompilerOptions) -> int:
@@ -63,14 +69,14 @@ def _lower_function(func: FuncOp, options: CompilerOptions) -> int:
     for op in func.body.blocks[0].ops:
         context.op = op
         context.b.source = sources_of(op) or None
-        if isinstance(op, ReturnOp):
-            returned.append(op)
-        elif isinstance(op, CallOp):
-            raise LoweringError("a call cannot be lowered", op=op.callee.root_reference.data, hint="inline private functions first")
-        elif op.name in RULES:
-            RULES[op.name](context, op)
-        else:
-            one_to_one(context, op)
+        try:
+            if isinstance(op, ReturnOp):
+                returned.append(op)
+            else:
+                _lower_op(context, op)
+        except UserError as error:
+            error.location = place_of(op) or error.location
+            raise
     context.op, context.b.source = None, None
     values = [context.get(value, _result_page(context, value)) for value in returned[0].operands]
     context.declare_unused()
@@ -80,6 +86,19 @@ def _lower_function(func: FuncOp, options: CompilerOptions) -> int:
     _drop(func, old)
     func.properties["function_type"] = types
     return context.l1_small_bytes
+
+
+def _lower_op(context: Lowering, op: Operation) -> None:
+    if isinstance(op, CallOp):
+        raise LoweringError("a call cannot be lowered", op=op.callee.root_reference.data, hint="inline private functions first")
+    if op.name in RULES:
+        RULES[op.name](context, op)
+    elif op.name in TTIR_OPS:
+        one_to_one(context, op)
+    elif op.name.startswith("ttnn."):
+        raise LoweringError("a TTNN op on tensors without a layout", op=op.name, expected="#ttnn.ttnn_layout<...> in every tensor type")
+    else:
+        raise LoweringError("no TTNN form", op=op.name)
 
 
 def _result_page(context: Lowering, value: object) -> str:

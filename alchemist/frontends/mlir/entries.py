@@ -1,0 +1,78 @@
+"""Which functions of a module are programs, and what of a module can be read and printed but not lowered."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ComplexType, ModuleOp, StringAttr, SymbolRefAttr, TensorType, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+
+from alchemist.errors import LoweringError
+from alchemist.ir.attributes import DeviceType, OpaqueAttr, OpaqueType
+from alchemist.ir.location import place_of
+from alchemist.ir.printer import attribute_text
+
+
+def entry_names(module: ModuleOp) -> list[str]:
+    """Public functions with a body; those that others call or that the compiler marked as helpers only if there are no others."""
+    public = [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration and (op.sym_visibility is None or op.sym_visibility.data == "public")]
+    called = {name for op in public for name in _references(op) - {op.sym_name.data}}
+    marked = [op for op in public if attribute_text(op.attributes.get("tt.function_type", UnitAttr())).strip('"') in _HELPERS]
+    chosen = [op for op in public if op.sym_name.data not in called and op not in marked]
+    return [op.sym_name.data for op in chosen or public]
+
+
+_HELPERS = {"const_eval", "trace_capture", "trace_execute", "trace_run_and_capture", "kernel", "forward_cpu", "forward_cpu_declaration"}
+
+
+def _references(function: Operation) -> set[str]:
+    """Names of the symbols that the ops of a function refer to."""
+    return {
+        value.root_reference.data for op in function.walk() for value in (*op.properties.values(), *op.attributes.values()) if isinstance(value, SymbolRefAttr)
+    }
+
+
+def keep_only(module: ModuleOp, entry: str) -> None:
+    """Erases the functions that `entry` does not need, and makes it the only public one."""
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    needed, pending = {entry}, [entry]
+    while pending:
+        for name in _references(functions[pending.pop()]) & (functions.keys() - needed):
+            needed.add(name)
+            pending.append(name)
+    for name, function in functions.items():
+        if name not in needed:
+            module.body.block.erase_op(function, safe_erase=False)
+        elif name == entry:
+            function.properties.pop("sym_visibility", None)
+        else:
+            function.properties["sym_visibility"] = StringAttr("private")
+
+
+def refuse_types(function: FuncOp, filename: str) -> None:
+    """Types that can be read and printed but not lowered.
+
+    Raises:
+        LoweringError: the first of them, at its op.
+    """
+    for op in function.walk():
+        types = function.function_type.inputs.data if op is function else [result.type for result in op.results]
+        for type_ in types:
+            reason = _refusal(type_, op is function)
+            if reason:
+                where = function if op is function else op
+                raise LoweringError(
+                    reason, op=where.name, location=place_of(where) or filename, got=attribute_text(type_),
+                    hint="give the model static shapes" if "dynamic" in reason else "",
+                )  # fmt: skip
+        if any(isinstance(value, OpaqueAttr) and not value.data[0].startswith(("#", "!")) for value in op.properties.values()):
+            raise LoweringError("a constant without values", op=op.name, location=place_of(op) or filename, expected="dense<...>")
+
+
+def _refusal(type_: Attribute, is_argument: bool) -> str:
+    if isinstance(type_, TensorType):
+        if any(dim < 0 for dim in type_.get_shape()):
+            return "dynamic dimensions are not supported"
+        return "complex numbers are not supported" if isinstance(type_.get_element_type(), ComplexType) else ""
+    if isinstance(type_, OpaqueType) and type_.data[0] == "tensor":
+        return "unranked tensors are not supported"
+    return "arguments must be tensors" if is_argument and not isinstance(type_, DeviceType) else ""
