@@ -587,9 +587,9 @@ def _innermost(info: SourceInfo, sources: Sources) -> Frame:
 
 
 def _last_word(path: str) -> str:
-    """The attribute a module is known by; numbers of lists say nothing."""
+    """The attribute a module is known by; numbers of lists say nothing, nor does `attention.self`."""
     for part in reversed(path.split(".")):
-        if part and not part.isdigit():
+        if part and not part.isdigit() and part != "self":
             return part
     return ""
 

@@ -569,6 +569,36 @@ case(
     r(4, 5),
     r(4, 5),
 )
+case("order statistics", lambda t: (*t.kthvalue(3, -1), *t.median(1), t.median(), t.logcumsumexp(1), torch.round(t, decimals=1)), x)
+
+# complex numbers: pairs of real ones
+pairs, angles = r(2, 10, 32), r(10, 16)
+FREQUENCIES = torch.polar(torch.ones(10, 16), angles)
+
+
+def rotate(t: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+    """Rotary embedding the way Llama's reference code has it."""
+    return torch.view_as_real(torch.view_as_complex(t.reshape(2, 10, 16, 2)) * by[None]).flatten(2)
+
+
+case("complex rotary", lambda t, a: rotate(t, torch.polar(torch.ones_like(a), a)), pairs, angles)
+case("complex constant", lambda t: rotate(t, FREQUENCIES), pairs)
+case(
+    "complex arithmetic",
+    lambda a, b: [
+        torch.view_as_real(z)
+        for p, q in [(torch.complex(a, b), torch.complex(b, a.flip(0)))]
+        for z in (p + q, p - 2, 1j * p, p / q, p.conj() * 0.5, torch.stack([p, q]).permute(2, 0, 1), (p @ q.mT)[:, 1:], p.reciprocal())
+    ],
+    r(4, 6),
+    r(4, 6) + 3,
+)
+case("complex parts", lambda a, b: (torch.complex(a, b).abs(), torch.complex(a, b).angle(), torch.complex(a, b).imag), r(4, 6), r(4, 6))
+for n in (5, 8):
+    case(f"fft {n}", lambda t: (torch.fft.fft(t).real, torch.fft.ifft(t, norm="ortho").imag, torch.fft.fft2(t).abs()), r(3, 6, n))
+    case(f"rfft {n}", lambda t, n=n: (torch.fft.rfft(t).abs(), torch.fft.irfft(torch.fft.rfft(t), n=n), torch.fft.irfft(torch.fft.rfft(t))), r(3, n))
+case("fftn", lambda t: torch.fft.irfft2(torch.fft.rfft2(t) * 2, s=(6, 7)), r(2, 6, 7))
+case("spectrogram", lambda t: torch.stft(t, 16, 8, window=torch.hann_window(16), return_complex=True).abs(), r(2, 64))
 
 
 @pytest.mark.filterwarnings("ignore")

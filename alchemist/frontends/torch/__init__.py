@@ -201,8 +201,8 @@ def _prepare(
     declared: list[_Place] = []
     for wanted in ("input", "parameter", "constant"):
         for place in places:
-            if place.kind != wanted or (place.kind != "input" and place.name in by_name):
-                continue
+            if place.kind != wanted or (place.kind != "input" and (place.name in by_name or place.value.dtype.is_complex)):
+                continue  # complex constants are split into parts where they are used
             if place.kind == "constant" and place.target.startswith("lifted_tensor"):
                 user = next(iter(place.node.users), None)
                 place.name = sources.variable(user) or place.target
@@ -222,8 +222,9 @@ def _prepare(
         if place.kind == "static":
             env[place.node] = place.value
             continue
-        constant = place.value.detach() if _is_constant(place, written) else None
-        inline = constant is not None and place.kind == "constant" and constant.numel() <= INLINE_LIMIT
+        split = place.kind != "input" and place.value.dtype.is_complex
+        constant = place.value.detach() if split or _is_constant(place, written) else None
+        inline = split or (constant is not None and place.kind == "constant" and constant.numel() <= INLINE_LIMIT)
         env[place.node] = Tensor(
             lowering, place.value.shape, place.value.dtype, None if inline else ssa[place.name], constant
         )

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
@@ -25,6 +25,7 @@ from xdsl.ir import SSAValue
 from alchemist.errors import FrontendError, InternalError
 from alchemist.frontends.torch import decompose
 from alchemist.frontends.torch.aliasing import Aliases, is_view, mutated_argument
+from alchemist.frontends.torch.complex_numbers import Pair, function_of
 from alchemist.frontends.torch.dtypes import is_known
 from alchemist.frontends.torch.emitter import FOLD_LIMIT, Emitter, Shape, Tensor
 from alchemist.frontends.torch.errors import Unsupported
@@ -128,6 +129,8 @@ class Lowering(Emitter):
         if name in INLINED or isinstance(node.target, torch._ops.HigherOrderOperator):
             return self._inline(name, args)
         val = node.meta.get("val")
+        if has_symbols(val) and isinstance(val, torch.SymInt | torch.SymFloat | torch.SymBool) and only_checked(node):
+            return None
         if has_symbols(val):
             raise FrontendError(
                 "the shape of this value depends on data",
@@ -143,7 +146,53 @@ class Lowering(Emitter):
         folded = self._fold(node, args, kwargs)
         if folded is not None:
             return folded
+        if any(isinstance(leaf, Pair) or (isinstance(leaf, Tensor) and leaf.dtype.is_complex) for leaf in flatten((args, kwargs))) or is_complex(val):
+            return self._complex(node, target, args, kwargs)
         return self._apply(node, target, args, kwargs)
+
+    def _complex(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An op on complex values: its graph on real and imaginary parts."""
+        function = function_of(node.target, functional_name(target).split(".")[1])
+        if function is None:
+            try:
+                return self._expand(self._trace(node, functional_name(target), args, kwargs), args, kwargs)
+            except Unsupported:
+                return self._fail(node, target, "no form for complex numbers")
+        reals: list[Tensor] = []
+
+        def note(leaf: Any) -> Any:
+            """Complex leaves as `Pair`s of places in `reals`, real ones as places."""
+            if isinstance(leaf, Tensor) and leaf.dtype.is_complex:
+                if leaf.const is None:
+                    raise Unsupported("a complex argument")
+                leaf = Pair(*(self.constant(part) for part in torch.view_as_real(leaf.const.resolve_conj()).unbind(-1)))
+            if isinstance(leaf, Pair):
+                return Pair(note(leaf.re), note(leaf.im))
+            if isinstance(leaf, Tensor):
+                reals.append(leaf)
+                return _Place(len(reals) - 1)
+            return leaf
+
+        def call(*tensors: torch.Tensor) -> Any:
+            def fill(leaf: Any) -> Any:
+                return tensors[leaf.position] if isinstance(leaf, _Place) else leaf
+
+            return function(*_mapped(places, fill), **_mapped(named, fill))
+
+        try:
+            places, named = _mapped(args, note), _mapped(kwargs, note)
+            if self._fake_mode is None:
+                self._fake_mode = decompose.fake_mode()
+            traced = decompose.trace(call, tuple(reals), {}, self._fake_mode, is_tensor=lambda leaf: isinstance(leaf, Tensor))
+        except Unsupported as error:
+            return self._fail(node, target, str(error))
+        return self._paired(node.meta["val"], self._expand(traced, reals, {}))
+
+    def _paired(self, val: Any, result: Any) -> Any:
+        """The trace's parts as the values that the op has."""
+        if isinstance(val, (list, tuple)):
+            return [self._paired(one, part) for one, part in zip(val, result, strict=True)]
+        return Pair(*result) if is_complex(val) else result
 
     def _apply(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         functional = functional_name(target)
@@ -215,7 +264,7 @@ class Lowering(Emitter):
             return self._fold_like(op._schema.name.removeprefix("aten::"), val, args, kwargs)
         leaves = flatten((args, kwargs))
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-        if any(leaf.const is None for leaf in tensors):
+        if any(leaf.const is None for leaf in tensors) or any(isinstance(leaf, Pair) for leaf in leaves):
             return None
         if torch.Tag.nondeterministic_seeded in op.tags:
             return None
@@ -237,7 +286,7 @@ class Lowering(Emitter):
                     concrete[0] = concrete[0].clone()
                 if "device" in named:
                     named["device"] = torch.device("cpu")
-                value = op(*concrete, **named)
+                value = _call(op, concrete, named)
         remake = None
         if any(leaf.has_ssa or leaf.remake is not None for leaf in tensors):
             remake = self._remake(node, args, kwargs)
@@ -298,7 +347,7 @@ class Lowering(Emitter):
         if self._depth >= DECOMPOSE_DEPTH:
             return self._fail(self.node, str(self.node.target), "its decomposition does not end")
         if not keep_sources:
-            args = [leaf for leaf in flatten((args, kwargs)) if isinstance(leaf, Tensor)]
+            args = [leaf for leaf in flatten((args, kwargs)) if isinstance(leaf, (Tensor, Pair))]
         places = [node for node in body.graph.nodes if node.op == "placeholder"]
         env: dict[fx.Node, Any] = dict(zip(places, args, strict=True))
         if keep_sources:
@@ -312,13 +361,13 @@ class Lowering(Emitter):
     def _trace(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> fx.GraphModule:
         """The op's recipe or torch decomposition as a small graph over its tensor arguments, cached by signature."""
         leaves = flatten((args, kwargs))
-        key = (target, *((leaf.shape, leaf.dtype) if isinstance(leaf, Tensor) else (type(leaf), str(leaf)) for leaf in leaves))
+        key = (target, *((leaf.shape, leaf.dtype) if isinstance(leaf, (Tensor, Pair)) else (type(leaf), str(leaf)) for leaf in leaves))
         if key in self._traces:
             return self._traces[key]
         function = RECIPES.get(str(node.target)) or RECIPES.get(target) or decompose.decomposition(node.target, target)
         if self._fake_mode is None:
             self._fake_mode = decompose.fake_mode()
-        traced = decompose.trace(function, args, kwargs, self._fake_mode, is_tensor=lambda leaf: isinstance(leaf, Tensor))
+        traced = decompose.trace(function, args, kwargs, self._fake_mode, is_tensor=lambda leaf: isinstance(leaf, (Tensor, Pair)))
         calls = [inner for inner in traced.graph.nodes if inner.op == "call_function"]
         if str(node.target) not in RECIPES and any(functional_name(str(inner.target)) == target for inner in calls):
             raise Unsupported("no rule and no decomposition")
@@ -341,6 +390,14 @@ class Lowering(Emitter):
         return fx.node.map_aggregate(node.meta.get("val"), stand_in)
 
 
+def _call(op: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """op(*args): a folded tensor may have other strides than the traced one, which some views mind."""
+    try:
+        return op(*args, **kwargs)
+    except RuntimeError:
+        return op(*[arg.contiguous() if isinstance(arg, torch.Tensor) else arg for arg in args], **kwargs)
+
+
 # --- helpers without state --------------------------------------------------------------------------------------------------
 
 
@@ -349,7 +406,7 @@ def flatten(args: Any) -> list[Any]:
     out: list[Any] = []
 
     def visit(part: Any) -> None:
-        if isinstance(part, (tuple, list)) and not isinstance(part, torch.Size):
+        if isinstance(part, (tuple, list)) and not isinstance(part, (torch.Size, Pair)):
             for child in part:
                 visit(child)
         elif isinstance(part, dict):
@@ -362,12 +419,50 @@ def flatten(args: Any) -> list[Any]:
     return out
 
 
+class _Place(NamedTuple):
+    """Stands for a tensor argument of a trace."""
+
+    position: int
+
+
+def _mapped(part: Any, change: Callable[[Any], Any]) -> Any:
+    """The same nested tuples, lists and dicts with changed leaves; a `Pair` is a leaf unless `change` is told its parts."""
+    if isinstance(part, Pair) and isinstance(part.re, _Place):
+        return Pair(change(part.re), change(part.im))
+    if isinstance(part, (tuple, list)) and not isinstance(part, (torch.Size, Pair, _Place)):
+        return type(part)([_mapped(child, change) for child in part])
+    if isinstance(part, dict):
+        return {key: _mapped(child, change) for key, child in part.items()}
+    return change(part)
+
+
+def is_complex(val: Any) -> bool:
+    if isinstance(val, (list, tuple)):
+        return any(is_complex(part) for part in val)
+    return isinstance(val, torch.Tensor) and val.dtype.is_complex
+
+
 def functional_name(target: str) -> str:
     """`aten.relu_.default` -> `aten.relu.default`; names like `aten.__and__.Tensor` stay."""
     parts = target.split(".")
     if len(parts) == 3 and parts[1].endswith("_") and not parts[1].endswith("__"):
         parts[1] = parts[1][:-1]
     return ".".join(parts)
+
+
+def only_checked(node: fx.Node) -> bool:
+    """Whether a number read from a tensor goes into assertions alone, which programs do not have."""
+    todo, seen = [node], set()
+    while todo:
+        for user in todo.pop().users:
+            number = isinstance(user.meta.get("val"), torch.SymInt | torch.SymFloat | torch.SymBool | bool | int | float)
+            if str(user.target) in SKIPPED or user in seen:
+                continue
+            if not number or isinstance(user.target, torch._ops.OpOverload):
+                return False
+            seen.add(user)
+            todo.append(user)
+    return True
 
 
 def has_symbols(val: Any) -> bool:

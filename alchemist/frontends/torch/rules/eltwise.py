@@ -404,6 +404,11 @@ def isinf(c: Emitter, x: Tensor) -> Tensor:
     return c.binary("eq", c.unary("abs", x), math.inf, torch.bool)
 
 
+@recipe("aten.round.decimals")
+def round_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
+    return torch.round(x * 10.0**decimals) / 10.0**decimals
+
+
 @rule("aten.round.default")
 def round_half_even(c: Emitter, x: Tensor) -> Tensor:
     """floor(x + 1/2), minus one where that rounded a tie up to an odd number."""

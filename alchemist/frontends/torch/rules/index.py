@@ -397,3 +397,15 @@ def embedding_bag(
     if mode == 1:
         out = out / torch.clamp(member.sum(1, keepdim=True), min=1.0)
     return out, offsets, offsets, offsets
+
+
+@recipe("aten.masked_scatter.default")
+def masked_scatter(x: torch.Tensor, mask: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    mask = mask.expand(x.shape).reshape(-1)
+    place = (torch.cumsum(mask.to(torch.int64), 0) - 1).clamp(0, source.numel() - 1)
+    return torch.where(mask, source.reshape(-1)[place], x.reshape(-1)).reshape(x.shape)
+
+
+@recipe("aten._is_all_true.default")
+def is_all_true(x: torch.Tensor) -> torch.Tensor:
+    return x.all()

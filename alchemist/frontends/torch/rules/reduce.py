@@ -212,3 +212,27 @@ def vector_norm(
 @recipe("aten.norm.Scalar")
 def norm_all(x: torch.Tensor, p: float = 2) -> torch.Tensor:
     return vector_norm(x, p)
+
+
+@recipe("aten.logcumsumexp.default")
+def logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
+    highest = torch.amax(x, dim, keepdim=True)
+    return torch.log(torch.cumsum(torch.exp(x - highest), dim)) + highest
+
+
+@recipe("aten.kthvalue.default")
+def kthvalue(x: torch.Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    values, indices = torch.sort(x, dim)
+    picked = values.narrow(dim, k - 1, 1), indices.narrow(dim, k - 1, 1)
+    return picked if keepdim else (picked[0].squeeze(dim), picked[1].squeeze(dim))
+
+
+@recipe("aten.median.dim")
+def median_dim(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """torch's median is the lower of the two in the middle."""
+    return kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
+
+
+@recipe("aten.median.default")
+def median_all(x: torch.Tensor) -> torch.Tensor:
+    return median_dim(x.reshape(-1), 0)[0]

@@ -28,7 +28,7 @@ def permute(c: Emitter, x: Tensor, dims: Sequence[int]) -> Tensor:
     return c.permute(x, dims)
 
 
-@rule("aten.transpose.int", "aten.swapaxes.default", "aten.swapdims.default")
+@rule("aten.transpose.int", "aten.transpose.default", "aten.swapaxes.default", "aten.swapdims.default")
 def transpose(c: Emitter, x: Tensor, a: int, b: int) -> Tensor:
     dims = list(range(x.rank))
     if x.rank:
