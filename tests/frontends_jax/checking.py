@@ -38,9 +38,7 @@ def check(
             np.testing.assert_array_equal(actual, expected)
         else:
             eps = 2**-7 if described.dtype == "bfloat16" else tolerance
-            np.testing.assert_allclose(
-                actual, expected, rtol=eps, atol=eps * max(1.0, float(np.abs(expected).max()))
-            )
+            np.testing.assert_allclose(actual, expected, rtol=eps, atol=eps * max(1.0, float(np.abs(expected).max())))
     return result
 
 

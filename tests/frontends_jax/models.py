@@ -43,9 +43,7 @@ class Block(nnx.Module):
     def __init__(self, width: int, heads: int, rngs: nnx.Rngs) -> None:
         self.ln1 = nnx.LayerNorm(width, rngs=rngs)
         self.ln2 = nnx.LayerNorm(width, rngs=rngs)
-        self.attention = nnx.MultiHeadAttention(
-            num_heads=heads, in_features=width, decode=False, deterministic=True, rngs=rngs
-        )
+        self.attention = nnx.MultiHeadAttention(num_heads=heads, in_features=width, decode=False, deterministic=True, rngs=rngs)
         self.mlp = MLPBlock(width, rngs)
 
     def __call__(self, x: jax.Array, mask: jax.Array | None) -> jax.Array:

@@ -25,23 +25,11 @@ IDS = jnp.array([[1, 0, 3], [2, 2, 1]])
 Case = tuple[str, Callable[..., Any], tuple[Any, ...]]
 
 ELTWISE: list[Case] = [
-    *(
-        (f.__name__, f, (X,))
-        for f in (jnp.abs, jnp.exp, jnp.tanh, jnp.sin, jnp.cos, jnp.floor, jnp.ceil, jnp.sign)
-    ),
-    *(
-        (f.__name__, f, (POSITIVE,))
-        for f in (jnp.log, jnp.log1p, jnp.sqrt, lax.rsqrt, lax.cbrt, jnp.reciprocal)
-    ),
-    *(
-        (f.__name__, f, (X,))
-        for f in (jnp.expm1, jnp.square, jnp.tan, jnp.isfinite, jnp.negative, jnp.arctan)
-    ),
+    *((f.__name__, f, (X,)) for f in (jnp.abs, jnp.exp, jnp.tanh, jnp.sin, jnp.cos, jnp.floor, jnp.ceil, jnp.sign)),
+    *((f.__name__, f, (POSITIVE,)) for f in (jnp.log, jnp.log1p, jnp.sqrt, lax.rsqrt, lax.cbrt, jnp.reciprocal)),
+    *((f.__name__, f, (X,)) for f in (jnp.expm1, jnp.square, jnp.tan, jnp.isfinite, jnp.negative, jnp.arctan)),
     *((f.__name__, f, (X,)) for f in (lax.erf, lax.erfc, jnp.arcsin, jnp.arccos, jnp.arcsinh)),
-    *(
-        (f.__name__, f, (X, Y))
-        for f in (jnp.add, jnp.subtract, jnp.multiply, jnp.maximum, jnp.minimum, jnp.arctan2)
-    ),
+    *((f.__name__, f, (X, Y)) for f in (jnp.add, jnp.subtract, jnp.multiply, jnp.maximum, jnp.minimum, jnp.arctan2)),
     *((f.__name__, f, (X, Y)) for f in (jnp.equal, jnp.not_equal, jnp.less, jnp.less_equal, jnp.greater)),
     ("divide", jnp.divide, (X, POSITIVE)),
     ("power", jnp.power, (POSITIVE, Y)),
@@ -73,18 +61,9 @@ ELTWISE: list[Case] = [
     ("jit inside", lambda x: jax.jit(lambda v: v * 2)(x) + jax.jit(lambda v: v * 2)(x + 1), (X,)),
 ]
 ACTIVATIONS: list[Case] = [
-    *(
-        (f.__name__, f, (X * 3,))
-        for f in (jax.nn.relu, jax.nn.sigmoid, jax.nn.silu, jax.nn.softplus, jax.nn.elu)
-    ),
-    *(
-        (f.__name__, f, (X * 3,))
-        for f in (jax.nn.leaky_relu, jax.nn.softmax, jax.nn.log_softmax, jax.nn.hard_swish)
-    ),
-    *(
-        (f.__name__, f, (X * 3,))
-        for f in (jax.nn.selu, jax.nn.celu, jax.nn.log_sigmoid, jax.nn.mish, jax.nn.soft_sign)
-    ),
+    *((f.__name__, f, (X * 3,)) for f in (jax.nn.relu, jax.nn.sigmoid, jax.nn.silu, jax.nn.softplus, jax.nn.elu)),
+    *((f.__name__, f, (X * 3,)) for f in (jax.nn.leaky_relu, jax.nn.softmax, jax.nn.log_softmax, jax.nn.hard_swish)),
+    *((f.__name__, f, (X * 3,)) for f in (jax.nn.selu, jax.nn.celu, jax.nn.log_sigmoid, jax.nn.mish, jax.nn.soft_sign)),
     ("gelu tanh", jax.nn.gelu, (X * 3,)),
     ("gelu exact", lambda x: jax.nn.gelu(x, approximate=False), (X * 3,)),
     ("softmax axis 0", lambda x: jax.nn.softmax(x, axis=0), (X,)),
@@ -133,10 +112,7 @@ SHAPES: list[Case] = [
     ("set window", lambda t, u: t.at[1:, 1:3].set(u), (X, Y[:2, :2])),
 ]
 REDUCTIONS: list[Case] = [
-    *(
-        (f.__name__, lambda x, f=f: f(x, axis=1), (X,))
-        for f in (jnp.sum, jnp.mean, jnp.max, jnp.min, jnp.prod)
-    ),
+    *((f.__name__, lambda x, f=f: f(x, axis=1), (X,)) for f in (jnp.sum, jnp.mean, jnp.max, jnp.min, jnp.prod)),
     *((f.__name__ + " all", f, (X,)) for f in (jnp.sum, jnp.mean, jnp.max)),
     ("var", lambda x: jnp.var(x, axis=-1), (X,)),
     ("std keep", lambda x: jnp.std(x, axis=0, keepdims=True), (X,)),
@@ -181,9 +157,7 @@ REDUCTIONS: list[Case] = [
 
 
 def conv(x: Any, w: Any, strides: Any, padding: Any, **options: Any) -> Any:
-    return lax.conv_general_dilated(
-        x, w, strides, padding, dimension_numbers=("NHWC", "HWIO", "NHWC"), **options
-    )
+    return lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=("NHWC", "HWIO", "NHWC"), **options)
 
 
 LINEAR: list[Case] = [
@@ -253,10 +227,7 @@ CONTROL: list[Case] = [
 
 @pytest.mark.parametrize(
     ("name", "function", "args"),
-    [
-        pytest.param(*case, id=case[0])
-        for case in ELTWISE + ACTIVATIONS + SHAPES + REDUCTIONS + LINEAR + CONTROL
-    ],
+    [pytest.param(*case, id=case[0]) for case in ELTWISE + ACTIVATIONS + SHAPES + REDUCTIONS + LINEAR + CONTROL],
 )
 def test_equals_jax(name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
     check(function, args, tolerance=1e-3 if "gelu" in name else 2e-5)

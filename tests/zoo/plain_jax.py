@@ -11,6 +11,8 @@ import optax
 from flax import linen, nnx
 from jax import lax
 
+from tests.zoo import jax_flax, jax_functions
+
 Built = tuple[Any, tuple[Any, ...], dict[str, Any]]
 KEY = jax.random.key(0)
 
@@ -353,4 +355,6 @@ MODELS: dict[str, Callable[[], Built]] = {
     "jax_segment_sum": segment_sum,
     "jax_sgd_step": _training_step(optax.sgd(0.1)),
     "jax_adam_step": _training_step(optax.adam(0.01)),
+    **jax_flax.MODELS,
+    **jax_functions.MODELS,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from alchemist.errors import AlchemistError, FrontendError
+from alchemist.errors import AlchemistError, FrontendError, UnsupportedOpError
 from alchemist.frontends.base import Argument, FrontendResult, Output
 from alchemist.frontends.jax.arguments import Flat, flatten, key_text
 from alchemist.frontends.jax.scopes import module_scopes
@@ -46,6 +47,7 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
     lowered, shapes = _lower(function, flat, classes)
     ir = lowered.compiler_ir("stablehlo").operation
     text = ir.get_asm(print_generic_op_form=True, enable_debug_info=True)
+    _refuse_complex(ir, text)
     module = parse(text, "<stablehlo>", verify=False)
     sources = Sources(_library_roots(), _package_name)
     names, outputs = _outputs(shapes)
@@ -106,6 +108,29 @@ def _model_name(model: Any, args: tuple[Any, ...]) -> str:
             if isinstance(cls, type):
                 return cls.__name__
     return str(getattr(model, "__name__", type(model).__name__))
+
+
+_FILE_LINE = re.compile(r'"([^"]+\.py)":(\d+)')
+
+
+def _refuse_complex(module: Any, text: str) -> None:
+    """Raises UnsupportedOpError with every op on complex numbers: the device has none."""
+    if "complex<" not in text:
+        return
+    found: dict[str, tuple[int, str]] = {}
+    pending = [module]
+    while pending:
+        op = pending.pop()
+        pending += [inner.operation for region in op.regions for block in region for inner in block]
+        if op.name.startswith("func.") or not any("complex<" in str(value.type) for value in (*op.operands, *op.results)):
+            continue
+        lines = [(file, line) for file, line in _FILE_LINE.findall(str(op.location)) if not file.startswith(_library_roots())]
+        where = f"{_package_name(lines[0][0])}:{lines[0][1]}" if lines else ""
+        count, first = found.get(op.name, (0, where))
+        found[op.name] = (count + 1, where or first)
+    rows = tuple((name, count, where, "complex numbers") for name, (count, where) in sorted(found.items()))
+    hint = "the device computes with real numbers: keep real and imaginary parts apart, or transform on the host"
+    raise UnsupportedOpError(f"{sum(row[1] for row in rows)} operations cannot be converted", ops=rows, hint=hint)
 
 
 @contextmanager

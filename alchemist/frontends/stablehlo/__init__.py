@@ -1,6 +1,6 @@
 """StableHLO -> TTIR, shared by the JAX and the text front end. Imports neither jax nor torch."""
 
-from alchemist.frontends.stablehlo import rules_control, rules_eltwise, rules_index, rules_linalg, rules_reduce, rules_shape
+from alchemist.frontends.stablehlo import rules_calls, rules_control, rules_eltwise, rules_index, rules_linalg, rules_reduce, rules_shape
 from alchemist.frontends.stablehlo.convert import Converted, Input, convert
 from alchemist.frontends.stablehlo.sources import ENTRY, Sources, scope_mark
 
@@ -10,6 +10,7 @@ __all__ = [
     "Input",
     "Sources",
     "convert",
+    "rules_calls",
     "rules_control",
     "rules_eltwise",
     "rules_index",

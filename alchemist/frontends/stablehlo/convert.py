@@ -111,7 +111,7 @@ class Converter:
         try:
             for op in block.ops:
                 operands = [self._env[value] for value in op.operands]
-                if op.name in ("func.return", "stablehlo.return"):
+                if op.name in ("func.return", "stablehlo.return", "sdy.return"):
                     return operands
                 for result, val in zip(op.results, self.op(op, operands), strict=True):
                     self._env[result] = val

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
+from alchemist.frontends.stablehlo.convert import Converter, rule
 from alchemist.frontends.stablehlo.rules_eltwise import elementwise, fold
 from alchemist.frontends.stablehlo.values import Unsupported, Val
 
@@ -109,22 +109,6 @@ def barrier(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
 @rule("stablehlo.composite")
 def composite(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     return c.call(c.callee(op, "decomposition"), vals, c.e.source)
-
-
-@rule("stablehlo.custom_call")
-def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    target = prop(op, "call_target_name", "")
-    if target in ("Sharding", "annotate_device_placement") and len(vals) == len(op.results):
-        return vals
-    if target == "ApproxTopK" and len(op.results) == 2:
-        from alchemist.frontends.stablehlo.rules_reduce import top_values
-
-        shape, _ = type_of(op.results[0])
-        differing = [i for i, (a, b) in enumerate(zip(shape, vals[0].shape, strict=True)) if a != b]
-        return top_values(c, op, vals[0], differing[0] if differing else len(shape) - 1)
-    if target.startswith("lapack_") or "cusolver" in target or "Eigh" in target:
-        raise Unsupported(f"a matrix factorisation ({target})", hint="there is none on the device: factorise on the host and pass the result as input")
-    raise Unsupported(f"custom call {target}")
 
 
 @rule("stablehlo.rng_bit_generator", "stablehlo.rng")

@@ -366,7 +366,7 @@ def bitcast(c: Converter, op: Operation, vals: list[Val]) -> Val:
     raise Unsupported("reinterpreting bits")
 
 
-@rule("stablehlo.constant")
+@rule("stablehlo.constant", "sdy.constant", "arith.constant")
 def constant(c: Converter, op: Operation, vals: list[Val]) -> Val:
     shape, of = type_of(op.results[0])
     array = constant_value(op)

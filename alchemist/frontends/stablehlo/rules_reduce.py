@@ -50,9 +50,17 @@ def reduce(c: Converter, op: Operation, vals: list[Val]) -> Val | Sequence[Val]:
         raise Unsupported("a reduction with an own function")
     name, function, _ = _REDUCE[body[0]]
     x, init = vals
-    if not _is_neutral(name, init):
-        raise Unsupported("a reduction with an own start value")
-    return reduce_val(c, name, function, x, dims)
+    reduced = reduce_val(c, name, function, x, dims)
+    return reduced if _is_neutral(name, init) else _joined(c, name, reduced, init)
+
+
+_JOIN = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "reduce_or": "logical_or", "reduce_and": "logical_and"}
+
+
+def _joined(c: Converter, name: str, reduced: Val, init: Val) -> Val:
+    """A reduction whose start value counts: it is one more element."""
+    spread = c.e.reshape(init, (1,) * len(reduced.shape))
+    return elementwise(c, _JOIN[name], [reduced, Val(reduced.shape, reduced.of, spread.ssa, spread.const)], reduced.shape, reduced.of)
 
 
 def reduce_val(c: Converter, name: str, function: object, x: Val, dims: Sequence[int]) -> Val:

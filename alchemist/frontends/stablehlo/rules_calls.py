@@ -1,0 +1,123 @@
+"""Custom calls of tt-xla and JAX, and ops of several chips: one chip is what programs here run on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from xdsl.ir import Operation
+
+from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
+from alchemist.frontends.stablehlo.rules_eltwise import UNARY, unary
+from alchemist.frontends.stablehlo.rules_reduce import top_values
+from alchemist.frontends.stablehlo.values import Unsupported, Val
+from alchemist.ir.dialects import op_classes
+from alchemist.ir.parser import foreign_class
+
+_SAME = {
+    "Sharding", "annotate_device_placement", "tt.mark_argument", "tt.sharding_constraint", "xla.sdy.FuncResultSharding",
+    "SPMDFullToShardShape", "SPMDShardToFullShape",
+}  # fmt: skip
+_CALLED = {  # custom call -> TTIR op with the same operands in the same order
+    "tt.scaled_dot_product_attention", "tt.scaled_dot_product_attention_decode", "tt.paged_update_cache", "tt.paged_fill_cache",
+    "tt.update_cache", "tt.fill_cache",
+}  # fmt: skip
+_ONE_CHIP = "programs are for one chip"
+
+
+@rule("stablehlo.custom_call")
+def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    target = str(prop(op, "call_target_name", ""))
+    if target in _SAME and [(val.shape, val.of) for val in vals] == [type_of(result) for result in op.results]:
+        return vals
+    if target in _SAME:
+        raise Unsupported(f"{target} over several chips", hint=_ONE_CHIP)
+    if target in _CALLED:
+        return [_named(c, op, vals, f"ttir.{target.removeprefix('tt.')}")]
+    for name in (f"chlo.{target[5:]}", f"stablehlo.{target[5:]}") if target.startswith("mhlo.") and len(vals) == 1 else ():
+        if name in UNARY:
+            return [unary(c, foreign_class(name).create(result_types=op.result_types), vals)]
+    if target in ("tenstorrent.gather_dim", "mhlo.topk"):
+        attributes: Mapping[str, Any] = prop(op, "tt.composite_attributes") or prop(op, "mhlo.attributes") or {}
+        if target == "mhlo.topk":
+            if not attributes.get("largest", True):
+                raise Unsupported("the smallest values")
+            return list(top_values(c, op, vals[0], len(vals[0].shape) - 1))
+        axis = int(attributes.get("dim", 0)) % max(len(vals[0].shape), 1)
+        return [c.e.make("ttir.gather", [c.e.full(val) for val in vals], {"dim": axis}, *type_of(op.results[0]))]
+    if target == "ApproxTopK" and len(op.results) == 2:
+        shape, _ = type_of(op.results[0])
+        differing = [i for i, (a, b) in enumerate(zip(shape, vals[0].shape, strict=True)) if a != b]
+        return list(top_values(c, op, vals[0], differing[0] if differing else len(shape) - 1))
+    if target.startswith("lapack_") or "cusolver" in target or "Eigh" in target:
+        raise Unsupported(f"a matrix factorisation ({target})", hint="there is none on the device: factorise on the host and pass the result as input")
+    raise Unsupported(f"custom call {target}")
+
+
+def _named(c: Converter, op: Operation, vals: list[Val], name: str) -> Val:
+    """The TTIR op `name`. `has_<operand> = "True"|"False"` says which optional operands are there, other texts are attributes."""
+    info = op_classes()[name].info
+    given: Mapping[str, Any] = prop(op, "mhlo.frontend_attributes") or {}
+    present = {group.name: _flag(given.get(f"has_{group.name}")) for group in info.operands if group.optional}
+    undecided = [group for group, known in present.items() if known is None]
+    free = len(vals) - sum(not group.optional or bool(present[group.name]) for group in info.operands)
+    operands: list[Any] = []
+    left = list(vals)
+    for group in info.operands:
+        there = not group.optional or present[group.name] or (present[group.name] is None and undecided.index(group.name) < free)
+        operands.append(c.e.full(left.pop(0)) if there and left else None)
+    if left:
+        raise Unsupported(f"{len(vals)} operands of {name}")
+    attributes: dict[str, Any] = {}
+    for key, declared in info.attributes.items():
+        text = given.get(key)
+        if text is None:
+            if declared.required:
+                attributes[key] = declared.type == "BoolAttr" and key == "is_causal"
+        elif declared.type == "BoolAttr":
+            attributes[key] = bool(_flag(text))
+        else:
+            try:
+                attributes[key] = float(text) if declared.type == "F32Attr" else int(text)
+            except ValueError:
+                raise Unsupported(f"{key} = {text!r} is no number") from None
+    return c.e.make(name, operands, attributes, *type_of(op.results[0]))
+
+
+def _flag(text: Any) -> bool | None:
+    return None if text is None else str(text).lower() in ("true", "1")
+
+
+@rule(
+    "stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter", "stablehlo.all_to_all", "stablehlo.collective_permute",
+    "stablehlo.collective_broadcast",
+)  # fmt: skip
+def collective(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    """Of groups of one chip: nothing."""
+    groups = op.properties.get("replica_groups")
+    size = int(groups.array.shape[-1]) if hasattr(groups, "array") and groups.array.ndim == 2 else 0
+    if size == 1 and [(val.shape, val.of) for val in vals] == [type_of(result) for result in op.results]:
+        return vals
+    raise Unsupported("a collective of several chips", hint=_ONE_CHIP)
+
+
+@rule(
+    "sdy.reshard", "sdy.propagation_barrier", "sdy.all_slice", "sdy.all_gather", "sdy.all_reduce", "sdy.reduce_scatter",
+    "sdy.all_to_all", "sdy.collective_permute", "sdy.sharded_to_unreduced", "sdy.replicated_to_unreduced", "sdy.data_flow_edge",
+)  # fmt: skip
+def annotation(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    """Shardy's ops say where values lie, in whole tensors: on one chip nothing happens."""
+    if "_reduce" in op.name or "unreduced" in op.name or op.name == "sdy.reduce_scatter":
+        raise Unsupported("a sum over several chips", hint=_ONE_CHIP)
+    return vals
+
+
+@rule("sdy.manual_computation", "sdy.named_computation")
+def manual(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    """Its body, where every chip's part is the whole tensor."""
+    inner = op.regions[0].blocks[0]
+    if [(val.shape, val.of) for val in vals] != [type_of(arg) for arg in inner.args]:
+        parts = [math.prod(val.shape) // max(math.prod(type_of(arg)[0]), 1) for val, arg in zip(vals, inner.args, strict=True)]
+        raise Unsupported(f"a computation in parts on {max(parts)} chips", hint=_ONE_CHIP)
+    return c.region(op, 0, vals)

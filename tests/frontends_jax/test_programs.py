@@ -1,0 +1,210 @@
+"""Ops that only a few models need: conversion checked with the reference interpreter, and the emitted program on the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from alchemist import codegen_py
+from alchemist.errors import UnsupportedOpError
+from alchemist.frontends.jax import capture
+from alchemist.loaded import LoadedProgram
+from tests.frontends_jax.checking import check
+
+
+def rand(*shape: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> jax.Array:
+    return jax.random.uniform(jax.random.key(seed), shape, minval=low, maxval=high)
+
+
+X, Y, P, V, T = rand(3, 4), rand(3, 4, seed=1), rand(3, 4, low=0.1, high=2.0), rand(8), rand(2, 5, 6)
+IMAGE, KERNEL = rand(2, 8, 8, 4), rand(3, 3, 4, 8)
+I = jnp.array([[1, 0, 3], [2, 2, 1]])  # noqa: E741
+EDGES = jnp.array([0, 0, 1, 2, 3, 3])
+Case = tuple[str, Callable[..., Any], tuple[Any, ...]]
+
+
+def conv(x: Any, w: Any, strides: Any, padding: Any, **options: Any) -> Any:
+    return lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=("NHWC", "HWIO", "NHWC"), **options)
+
+
+def pool(x: Any, init: Any, function: Any, window: Any, strides: Any, padding: Any) -> Any:
+    return lax.reduce_window(x, init, function, window, strides, padding)
+
+
+LOOK_UPS: list[Case] = [
+    ("columns along an axis", lambda x, i: jnp.take_along_axis(x, i, axis=1), (T, jnp.array([[[0], [3]], [[1], [4]]]))),
+    ("scalar into rows", lambda t, i: t[i], (T, jnp.int32(1))),
+    ("own index per row", lambda t, i: t[jnp.arange(2)[:, None], i], (T, jnp.array([[3, 1], [0, 2]]))),
+    ("two indices apart", lambda t, i, j: t[i, :, j], (T, jnp.array([0, 1]), jnp.array([3, 1]))),
+    ("integers", lambda t, i: t[i], (jnp.arange(300, 320), I)),
+    ("integer rows", lambda t, i: t[i], (jnp.arange(300, 320).reshape(5, 4), I)),
+    ("windows per row", lambda t, i: jax.vmap(lambda a, j: lax.dynamic_slice_in_dim(a, j, 2, 0))(t, i), (T, jnp.array([1, 3]))),
+    ("window on two axes", lambda t, i: lax.dynamic_slice(t, (i, i, 0), (1, 2, 6)), (T, jnp.int32(1))),
+    ("search", lambda x: jnp.searchsorted(jnp.array([-0.5, 0.0, 0.5]), x), (V,)),
+    ("interpolate", lambda x: jnp.interp(x, jnp.linspace(-1, 1, 5), jnp.arange(5.0) ** 2), (X,)),
+]
+UPDATES: list[Case] = [
+    ("set a row", lambda t, u, i: t.at[i].set(u), (X, Y[0], jnp.int32(1))),
+    ("set rows", lambda t, u, i: t.at[i].set(u), (X, Y[:2], jnp.array([2, 0]))),
+    ("set columns", lambda t, u, i: t.at[:, i].set(u), (X, Y[:, :2], jnp.array([3, 0]))),
+    ("set pairs", lambda t, u, i, j: t.at[i, j].set(u), (X, rand(2), jnp.array([0, 2]), jnp.array([1, 1]))),
+    ("set own column per row", lambda t, u, i: t.at[jnp.arange(3), i].set(u), (X, rand(3), jnp.array([0, 2, 1]))),
+    ("set every other", lambda t, u: t.at[::2].set(u), (X, Y[:2])),
+    ("set a window", lambda t, u, i: lax.dynamic_update_slice(t, u, (0, i, 0)), (T, rand(2, 2, 6), jnp.int32(2))),
+    ("set a corner", lambda t, u, i: lax.dynamic_update_slice(t, u, (i, i, 0)), (T, rand(1, 1, 6), jnp.int32(1))),
+    ("set per batch", lambda t, u, i: jax.vmap(lambda a, b, j: lax.dynamic_update_slice_in_dim(a, b, j, 0))(t, u, i), (T, rand(2, 1, 6), jnp.array([1, 3]))),
+    ("add a window", lambda t, u: t.at[:, 1:3].add(u), (X, Y[:, :2])),
+    ("add pairs", lambda t, u, i, j: t.at[i, j].add(u), (X, rand(2), jnp.array([0, 2]), jnp.array([1, 1]))),
+    ("add at a place", lambda t, i: t.at[i, 1].add(1.0), (X, jnp.int32(1))),
+    ("count", lambda i: jnp.bincount(i, length=6), (jnp.array([0, 2, 2, 5]),)),
+    ("multiply", lambda t, i: t.at[i].multiply(2.0), (X, jnp.array([0, 2]))),
+    ("maximum", lambda t, u, i: t.at[i].max(u), (X, Y[:2], jnp.array([2, 0]))),
+    ("segment max", lambda x, s: jax.ops.segment_max(x, s, 4), (rand(6, 3), EDGES)),
+    ("segment prod", lambda x, s: jax.ops.segment_prod(x, s, 4), (rand(6, 3), EDGES)),
+    ("outside is dropped", lambda x: jax.ops.segment_sum(x, jnp.array([0, 5, 1]), 2), (X,)),
+    ("unique", lambda i: jnp.unique(i, size=4), (jnp.array([1, 2, 2, 3]),)),
+    ("non-zero", lambda x: jnp.nonzero(x > 0, size=4)[0], (V,)),
+]
+SORTS: list[Case] = [
+    ("with values", lambda x, y: lax.sort((x, y), num_keys=1), (V, V[::-1])),
+    ("two keys", lambda x, y: jnp.lexsort((x, y)), (V, jnp.array([0, 1, 0, 1, 2, 2, 0, 0]))),
+    ("descending", lambda x: jnp.sort(x, axis=1, descending=True), (X,)),
+    ("permutation", lambda x: jax.random.permutation(jax.random.key(0), x), (V,)),
+    ("approximate", lambda x: lax.approx_max_k(x, 2), (T,)),
+    ("median", lambda x: jnp.median(x, axis=1), (X,)),
+]
+SCANS: list[Case] = [
+    ("product", lambda x: jnp.cumprod(x, 1), (P,)),
+    ("log-sum-exp", lambda x: lax.cumlogsumexp(x, 1), (X,)),
+    ("associative", lambda a, b: lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, b)), (rand(8, 3), rand(8, 3, seed=1))),
+    ("associative reverse", lambda x: lax.associative_scan(jnp.multiply, x, reverse=True), (P,)),
+    ("interior padding", lambda x: lax.pad(x, 0.0, ((1, 1, 1), (0, 2, 2))), (X,)),
+]
+NUMBERS: list[Case] = [
+    ("fmod", lambda x: jnp.fmod(x * 5, 2.0), (X,)),
+    ("mod", lambda x: jnp.mod(x * 5, 2.0), (X,)),
+    ("divmod", lambda x: jnp.divmod(x * 5, 2.0), (X,)),
+    ("floor of integers", lambda i: (i - 2) // 2, (I,)),
+    ("sign of integers", lambda i: jnp.sign(i - 2), (I,)),
+    ("integer matmul", lambda a: a @ a.T, (I,)),
+    ("atanh", jnp.arctanh, (X * 0.9,)),
+    ("acosh", jnp.arccosh, (P + 1.0,)),
+    ("erf_inv", lax.erf_inv, (X * 0.9,)),
+    ("piecewise", lambda x: jnp.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: v * 2]), (X,)),
+]
+RANDOM: list[Case] = [
+    ("uniform", lambda k, x: x + jax.random.uniform(k, x.shape), (jax.random.key(1), X)),
+    ("normal", lambda k, x: x + jax.random.normal(k, x.shape), (jax.random.key(1), X)),
+    ("categorical", lambda k, x: jax.random.categorical(k, x), (jax.random.key(1), X)),
+    ("split", lambda k, x: x + jax.random.normal(jax.random.split(k)[1], x.shape), (jax.random.key(1), X)),
+]
+WINDOWS: list[Case] = [
+    ("pool 3d", lambda x: pool(x, -jnp.inf, lax.max, (1, 2, 2, 2, 1), (1, 2, 2, 2, 1), "VALID"), (rand(1, 4, 4, 4, 3),)),
+    ("mean pool 3d", lambda x: pool(x, 0.0, lax.add, (1, 2, 2, 2, 1), (1, 2, 2, 2, 1), "VALID") / 8, (rand(1, 4, 4, 4, 3),)),
+    ("integers", lambda x: pool(x, 0, lax.add, (2,), (1,), "VALID"), (jnp.arange(8),)),
+    ("batch groups", lambda x, w: conv(x, w, (1, 1), "VALID", batch_group_count=2), (IMAGE, KERNEL)),
+    ("computed transposed weights", lambda x, w: lax.conv_transpose(x, w, (2, 2), "SAME"), (IMAGE, KERNEL)),
+    (
+        "conv 3d strided",
+        lambda x, w: lax.conv_general_dilated(x, w, (2, 2, 2), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC")),
+        (rand(1, 4, 6, 6, 3), rand(3, 3, 3, 3, 4)),
+    ),
+]
+GRADIENTS: list[Case] = [
+    ("max pool", jax.grad(lambda x: jnp.sum(pool(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID") ** 2)), (IMAGE,)),
+    ("max pool overlapping", jax.grad(lambda x: jnp.sum(pool(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME") ** 2)), (IMAGE,)),
+    ("mean pool", jax.grad(lambda x: jnp.sum(pool(x, 0.0, lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID") ** 2)), (IMAGE,)),
+    ("strided conv input", jax.grad(lambda x, w: jnp.sum(conv(x, w, (2, 2), "SAME") ** 2)), (IMAGE, KERNEL)),
+    ("strided conv weights", jax.grad(lambda w, x: jnp.sum(conv(x, w, (2, 2), "SAME") ** 2)), (KERNEL, IMAGE)),
+    ("cross entropy", jax.grad(lambda x: -jnp.mean(jax.nn.log_softmax(x)[jnp.arange(3), jnp.array([0, 1, 2])])), (X,)),
+    ("sort", jax.grad(lambda x: jnp.sum(jnp.sort(x, 1) * jnp.arange(4.0))), (X,)),
+    ("top k", jax.grad(lambda x: jnp.sum(lax.top_k(x, 2)[0] ** 2)), (X,)),
+    ("slice", jax.grad(lambda x: jnp.sum(x[1:, ::2] ** 2)), (X,)),
+    ("scan", jax.grad(lambda w, x: jnp.sum(lax.scan(lambda c, v: (jnp.tanh(c @ w + v), c), jnp.zeros(4), x)[0])), (rand(4, 4), X)),
+]
+
+
+def until(limit: int) -> Callable[[jax.Array], Any]:
+    """A loop that ends when the sum is large, or after `limit` steps."""
+    return lambda x: lax.while_loop(lambda s: (s[0] < limit) & (s[1].sum() < 10), lambda s: (s[0] + 1, s[1] + 1), (0, x))
+
+
+CONTROL: list[Case] = [
+    ("cond", lambda x: lax.cond(x.sum() > 0, lambda v: (v + 1, v.sum()), lambda v: (v * 2, v.mean()), x), (X,)),
+    ("switch", lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, jnp.tanh], x), (jnp.int32(1), X)),
+    ("switch beyond", lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, jnp.tanh], x), (jnp.int32(7), X)),
+    ("cond of truth", lambda x: lax.cond(x.sum() > 0, lambda v: v > 0, lambda v: v < 0, x), (X,)),
+    ("while stops early", until(6), (jnp.ones((3,)),)),
+    ("while runs out", until(2), (jnp.ones((3,)),)),
+    ("while not entered", until(6), (jnp.full((3,), 9.0),)),
+]
+ALL = {
+    f"{group}: {name}": (function, args)
+    for group, cases in (
+        ("look up", LOOK_UPS), ("update", UPDATES), ("sort", SORTS), ("scan", SCANS), ("number", NUMBERS), ("random", RANDOM),
+        ("window", WINDOWS), ("gradient", GRADIENTS), ("control", CONTROL),
+    )
+    for name, function, args in cases
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_equals_jax(name: str) -> None:
+    function, args = ALL[name]
+    check(function, args, tolerance=1e-4)
+
+
+ON_THE_SIMULATOR = [name for name in ALL if name.startswith(("control", "number", "random"))] + [
+    "look up: integers",
+    "look up: integer rows",
+    "look up: windows per row",
+    "look up: interpolate",
+    "update: set rows",
+    "update: set per batch",
+    "update: count",
+    "update: segment max",
+    "sort: two keys",
+    "sort: permutation",
+    "scan: associative",
+    "window: pool 3d",
+    "gradient: max pool",
+    "gradient: cross entropy",
+]
+
+
+@pytest.mark.parametrize("name", ON_THE_SIMULATOR)
+def test_program(name: str, tmp_path: Path) -> None:
+    """Lowered, emitted and run: integers equal, floats close."""
+    function, args = ALL[name]
+    codegen_py(function, *args, export_path=tmp_path / "out", export_golden="none")
+    values = {argument.name: argument.value() for argument in capture(function, args).arguments}
+    with LoadedProgram(tmp_path / "out") as program:
+        outputs = program(*(values[given] for given in program.inputs))
+    for actual, leaf in zip(outputs, jax.tree.leaves(function(*args)), strict=True):
+        expected = np.asarray(leaf)
+        if expected.dtype.kind in "iub":
+            np.testing.assert_array_equal(np.asarray(actual).astype(np.int64), expected)
+        else:
+            np.testing.assert_allclose(actual, expected, rtol=2e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("function", "op", "reason", "hint"),
+    [
+        (lambda x: jnp.fft.fft(x).real, "stablehlo.fft", "complex numbers", "real and imaginary"),
+        (lambda x: jnp.linalg.cholesky(x[:3, :3]), "stablehlo.custom_call", "factorisation", "on the host"),
+        (lambda x: x.at[1:].apply(jnp.tanh), "stablehlo.scatter", "own function", r"\.set\(values\)"),
+        (lambda x: lax.while_loop(lambda v: v.sum() < 10, lambda v: v + 1, x), "stablehlo.while", "depends on data", "fixed number of steps"),
+    ],
+)
+def test_refused_with_a_hint(function: Callable[..., Any], op: str, reason: str, hint: str) -> None:
+    with pytest.raises(UnsupportedOpError, match=hint) as error:
+        capture(function, (X,), {})
+    assert any(name == op and reason in why for name, _, _, why in error.value.ops)
