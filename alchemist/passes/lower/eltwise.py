@@ -65,6 +65,8 @@ def apply_unary(
     value = c.flat(operand, order, TILE) if order is not None else c.get(operand)
     if layout(value).dtype in INTEGERS and name not in ("abs", "neg", "relu", "bitwise_not", "sign", "clamp_scalar", "logical_not"):
         value = c.convert(value, TILE, "f32")
+    if name == "clamp_scalar" and layout(value).dtype in ("u32", "u16", "u8"):
+        value = c.convert(value, TILE, "si32")  # not for unsigned integers
     return c.like(name, value, attributes), order
 
 
@@ -215,6 +217,8 @@ def where(c: Lowering, op: Operation) -> None:
     mask = c.get(condition, TILE, dtype if _is_float(dtype) or c.actual(condition) != dtype else None)
     # ttnn.where takes scalars through float32: integers beyond its 24 bits stay tensors
     inline = [dtype not in INTEGERS or _exact_in_float32(constant_of(value)) for value in (yes, no)]
+    if dtype in INTEGERS and uniform(constant_of(yes)) is not None:
+        inline[1] = False  # of two scalars it would make float32
     branches = [(scalar_of(c, value, dtype) if short else None) or c.get(value, TILE, dtype) for value, short in zip((yes, no), inline, strict=True)]
     dims = shape(result)
     value = c.emit("where", [mask, *branches], None, np.broadcast_shapes(*map(shape, (mask, *branches))), dtype)
