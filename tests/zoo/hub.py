@@ -69,8 +69,9 @@ def _settle(model: torch.nn.Module, kwargs: dict[str, Any]) -> None:
     for norm in norms:
         norm.train()
         norm.momentum = None
+    twice = {name: torch.cat([one, one.flip(-1)]) if isinstance(one, torch.Tensor) and one.is_floating_point() else one for name, one in kwargs.items()}
     with torch.no_grad():
-        model(**kwargs)
+        model(**twice)  # two images: a norm behind a global pool needs more than one value
     model.eval()
 
 

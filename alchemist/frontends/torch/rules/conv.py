@@ -221,6 +221,8 @@ def pool2d(
     batched = _batched(c, x, 2)
     kernel, padding, dilation = spread(kernel, 2), spread(padding, 2), spread(dilation, 2)
     stride = spread(stride, 2) if stride not in ([], (), None) else kernel
+    if ceil_mode:  # one window over everything, as heads with a pool of the channel count have it
+        kernel = [min(k, size + 2 * p) if d == 1 else k for k, size, p, d in zip(kernel, batched.shape[2:], padding, dilation, strict=True)]
     sizes = [_pool_size(size, k, s, p, d, ceil_mode) for size, k, s, p, d in zip(batched.shape[2:], kernel, stride, padding, dilation, strict=True)]
     channels_last = _nhwc(c, batched)
     attributes = {
