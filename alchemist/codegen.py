@@ -156,9 +156,10 @@ def _load_mlir(source: str | Path, init: Init, seed: int, inputs: str | Path | N
 
     values = None if inputs is None else _values_in(Path(inputs))
     found: dict[str, FrontendResult] = {}
-    texts = parts(Path(source).read_text(encoding="utf-8", errors="replace"))
-    for number, text in enumerate(texts):
-        prefix = f"{number}_" if len(texts) > 1 else ""
+    given = parts(Path(source).read_text(encoding="utf-8", errors="replace"))
+    texts = {number: text for number, text in enumerate(given) if len(given) == 1 or "func" in text}
+    for number, text in texts.items():
+        prefix = f"{number}_" if len(given) > 1 else ""
         for name, program in load_each(text, str(source), init=init, seed=seed, values=values, entry=entry):
             found[prefix + name] = program
     return found

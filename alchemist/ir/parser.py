@@ -66,7 +66,8 @@ class ForeignOp(Operation):
 
 
 @cache
-def _foreign(name: str) -> type[ForeignOp]:
+def foreign_class(name: str) -> type[ForeignOp]:
+    """The class of an op of a dialect without a table."""
     return type("".join(part.title() for part in name.split(".")), (ForeignOp,), {"name": name})
 
 
@@ -198,7 +199,7 @@ class ModuleParser(AttributeParser):
         if cls is not None:
             return cls
         if name.split(".")[0] in self._foreign:
-            return _foreign(name)
+            return foreign_class(name)
         self._unknown(name, at, "is not known")
 
     def _generic(self, name: str, at: int) -> Operation:
@@ -369,7 +370,7 @@ class ModuleParser(AttributeParser):
         types: a function type; or the type of all operands and the result; or, without results, one type an operand.
         """
         if not has_results and _REST_OF_LINE.match(self.source, self.at):
-            return _foreign(name).create()
+            return foreign_class(name).create()
         at = self.skip()
         attributes = self.dictionary() if self.peek("{") else {}
         if name.endswith(".constant"):
@@ -377,7 +378,7 @@ class ModuleParser(AttributeParser):
             type_ = value.type if isinstance(value, DenseElements | IntegerAttr | FloatAttr) else None
             if type_ is None:
                 self._unknown(name, head, "has no custom form here; the generic form is read")
-            return _foreign(name).create(result_types=[type_], properties={**attributes, "value": value})
+            return foreign_class(name).create(result_types=[type_], properties={**attributes, "value": value})
         refs = self._values() if not self.accept("()") else []
         attributes |= self.dictionary() if self.peek("{") else {}
         operands: list[SSAValue] = []
@@ -395,7 +396,7 @@ class ModuleParser(AttributeParser):
             operands, outputs = self._resolve(refs, types * len(refs), at), list(types)
         else:
             self._unknown(name, head, "has no custom form here; the generic form is read")
-        return _foreign(name).create(operands=operands, result_types=outputs, properties=attributes)
+        return foreign_class(name).create(operands=operands, result_types=outputs, properties=attributes)
 
     def _typed_call(self, refs: Sequence[tuple[str, int, int]], at: int) -> tuple[list[SSAValue], list[Attribute]]:
         self.expect(":")
@@ -577,7 +578,8 @@ def _without_destinations(cls: type[TTOp], operands: list[SSAValue], outputs: Se
         else:
             properties.pop(_SEGMENTS)
         return kept
-    old = declared is None and group_sizes(groups, len(operands), None) is None
+    variadic = any(group.variadic for group in groups)  # a list that takes any number: the last of them is the result's
+    old = declared is None and (variadic or group_sizes(groups, len(operands), None) is None)
     return kept if old and group_sizes(groups, len(kept), None) is not None else operands
 
 
@@ -623,4 +625,4 @@ def parse(text: str, filename: str = "<text>", *, verify: bool = True, foreign: 
     return module
 
 
-__all__ = ["FOREIGN", "ForeignOp", "ModuleParser", "parse"]
+__all__ = ["FOREIGN", "ForeignOp", "ModuleParser", "foreign_class", "parse"]

@@ -23,7 +23,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from alchemist.errors import VerifyError
-from alchemist.ir.attributes import DenseElements, OpaqueAttr, table, to_python
+from alchemist.ir.attributes import DenseElements, OpaqueAttr, table
+from alchemist.ir.verify_ops import attribute as _attribute
+from alchemist.ir.verify_ops import check
 
 Shape = tuple[int, ...]
 _KINDS: dict[str, tuple[tuple[type[Attribute], ...], str]] = {
@@ -84,19 +86,9 @@ def _shapes(values: Sequence[SSAValue]) -> list[Shape] | None:
     return found if len(found) == len(values) and static else None
 
 
-def _attribute(op: Operation, name: str) -> object:
-    value = op.properties.get(name)
-    return to_python(value) if value is not None else None
-
-
 def _expect(actual: Shape, expected: Shape, what: str) -> None:
     if actual != expected:
         raise VerifyException(f"{what}: expected result shape {list(expected)}, got {list(actual)}")
-
-
-def _same_count(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
-    if math.prod(inputs[0]) != math.prod(outputs[0]):
-        raise VerifyException(f"cannot reshape {list(inputs[0])} to {list(outputs[0])}")
 
 
 def _permute(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
@@ -160,7 +152,6 @@ def _slice(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
 
 
 _SHAPE_RULES: dict[str, Callable[[Operation, list[Shape], list[Shape]], None]] = {
-    "reshape": _same_count,
     "permute": _permute,
     "matmul": _matmul,
     "linear": _matmul,
@@ -188,6 +179,7 @@ def verify_shapes(op: Operation) -> None:
         _expect(outputs[0], inputs[0], "elementwise")
     elif (rule := _SHAPE_RULES.get(op.name.partition(".")[2])) is not None and inputs:
         rule(op, inputs, outputs)
+    check(op, inputs, outputs)
 
 
 # --- modules ------------------------------------------------------------------------------------------------------------

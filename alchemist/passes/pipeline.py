@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 
 from alchemist.errors import OptionError
 from alchemist.ir import access
+from alchemist.ir.location import place_of, set_place
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower
 from alchemist.passes.registry import PASSES, functions, register
@@ -63,8 +64,8 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
         UnsupportedOpError: ops without a TTNN form. LoweringError: an op that cannot be lowered as it stands.
     """
     options = options or CompilerOptions()
-    module = module.clone()
-    _copy_locations(module)
+    given, module = module, module.clone()
+    _copy_places(given, module)
     if not any(op.name.startswith("ttir.") for func in functions(module) for op in func.body.block.ops):
         if not _needs_lowering(module):
             return Lowered(module, {}, _l1_small(module))
@@ -81,9 +82,11 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
     return Lowered(module, constants, small)
 
 
-def _copy_locations(module: ModuleOp) -> None:
-    """`clone` keeps op locations (checked by a test); argument locations are copied with the blocks."""
-    del module
+def _copy_places(given: ModuleOp, copied: ModuleOp) -> None:
+    """`clone` keeps op locations (checked by a test), but not the places in the text that error messages name."""
+    for old, new in zip(given.walk(), copied.walk(), strict=True):
+        if place := place_of(old):
+            set_place(new, place)
 
 
 def _needs_lowering(module: ModuleOp) -> bool:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ComplexType, ModuleOp, StringAttr, SymbolRefAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ComplexType,
+    FunctionType,
+    IndexType,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    TupleType,
+    UnitAttr,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from alchemist.errors import LoweringError
-from alchemist.ir.attributes import DeviceType, OpaqueAttr, OpaqueType
+from alchemist.ir.attributes import OpaqueAttr, OpaqueType
 from alchemist.ir.location import place_of
 from alchemist.ir.printer import attribute_text
 
@@ -75,4 +87,5 @@ def _refusal(type_: Attribute, is_argument: bool) -> str:
         return "complex numbers are not supported" if isinstance(type_.get_element_type(), ComplexType) else ""
     if isinstance(type_, OpaqueType) and type_.data[0] == "tensor":
         return "unranked tensors are not supported"
-    return "arguments must be tensors" if is_argument and not isinstance(type_, DeviceType) else ""
+    scalar = isinstance(type_, TupleType | IntegerType | IndexType | AnyFloat | FunctionType)
+    return "arguments must be tensors" if is_argument else "values must be tensors" if scalar else ""

@@ -12,6 +12,7 @@ from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import UNARY, unary
 from alchemist.frontends.stablehlo.rules_reduce import top_values
 from alchemist.frontends.stablehlo.values import Unsupported, Val
+from alchemist.ir.attributes import DenseElements
 from alchemist.ir.dialects import op_classes
 from alchemist.ir.parser import foreign_class
 
@@ -37,7 +38,8 @@ def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
         return [_named(c, op, vals, f"ttir.{target.removeprefix('tt.')}")]
     for name in (f"chlo.{target[5:]}", f"stablehlo.{target[5:]}") if target.startswith("mhlo.") and len(vals) == 1 else ():
         if name in UNARY:
-            return [unary(c, foreign_class(name).create(result_types=op.result_types), vals)]
+            made = unary(c, foreign_class(name).create(result_types=op.result_types), vals)
+            return [made] if isinstance(made, Val) else made
     if target in ("tenstorrent.gather_dim", "mhlo.topk"):
         attributes: Mapping[str, Any] = prop(op, "tt.composite_attributes") or prop(op, "mhlo.attributes") or {}
         if target == "mhlo.topk":
@@ -96,7 +98,7 @@ def _flag(text: Any) -> bool | None:
 def collective(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     """Of groups of one chip: nothing."""
     groups = op.properties.get("replica_groups")
-    size = int(groups.array.shape[-1]) if hasattr(groups, "array") and groups.array.ndim == 2 else 0
+    size = groups.array.shape[-1] if isinstance(groups, DenseElements) and groups.array.ndim == 2 else 0
     if size == 1 and [(val.shape, val.of) for val in vals] == [type_of(result) for result in op.results]:
         return vals
     raise Unsupported("a collective of several chips", hint=_ONE_CHIP)

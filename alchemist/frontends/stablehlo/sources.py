@@ -31,10 +31,12 @@ def package_path(file: str) -> str:
 class Sources:
     """Memoised reading of locations. files: relative name -> path of every frame seen.
 
-    roots: folders of frameworks (guessed from paths when empty). name_of: path -> name as in `Frame.file`.
+    roots: folders of frameworks (guessed from paths when empty). name_of: path -> name as in `Frame.file`. entry: scope name of
+    the traced function where it only calls a module, which is the root then.
     """
 
-    def __init__(self, roots: tuple[str, ...] = (), name_of: Callable[[str], str] = package_path) -> None:
+    def __init__(self, roots: tuple[str, ...] = (), name_of: Callable[[str], str] = package_path, entry: str = "") -> None:
+        self._entry = entry
         self._roots = roots
         self._name_of = name_of
         self._known: dict[int, SourceInfo] = {}
@@ -71,7 +73,7 @@ class Sources:
                 name = self._name_of(file)
                 self.files.setdefault(name, file)
                 own.append(Frame(name, line, function.rpartition(".")[2]))
-        scopes = tuple(Scope(match[2], match[1]) for match in _MARK.finditer(path))
+        scopes = tuple(Scope(match[2], match[1]) for match in _MARK.finditer(path) if match[1] != self._entry)
         name = path.rpartition("/")[2]
         return SourceInfo(tuple(dict.fromkeys(scopes)), tuple(own), "", re.sub(r"\W+", "_", name).strip("_"))
 

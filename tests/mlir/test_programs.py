@@ -1,0 +1,273 @@
+"""Modules with several functions and parts, what cannot be lowered, and rules of single ops."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from alchemist.cli import main
+from alchemist.driver import source
+from alchemist.driver.opt import run_pipeline
+from alchemist.driver.translate import translate
+from alchemist.errors import AlchemistError, UserError, VerifyError
+from alchemist.frontends.mlir import load, load_each
+from alchemist.ir.printer import print_module
+
+SEVERAL = """
+func.func private @helper(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = "ttir.abs"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+func.func @one(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = call @helper(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+func.func @"two/../x"(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "ttir.add"(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def test_a_program_of_every_function() -> None:
+    programs = dict(load_each(SEVERAL, "x.mlir"))
+    assert list(programs) == ["one", "two/../x"]
+    assert [op.name for op in programs["one"].module.walk()].count("ttir.abs") == 1
+    assert "ttir.abs" not in print_module(programs["two/../x"].module)
+    assert load(SEVERAL, "x.mlir", entry="helper").arguments[0].shape == (2, 3)
+    with pytest.raises(UserError, match="exactly one public function"):
+        load(SEVERAL, "x.mlir")
+    with pytest.raises(UserError, match="no function @three"):
+        load(SEVERAL, "x.mlir", entry="three")
+
+
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_directory_of_programs(language: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.mlir"
+    file.write_text(SEVERAL + "// -----\nmodule {}\n// -----\n" + SEVERAL)
+    out = tmp_path / "out"
+    command = [f"generate-{language}", str(file), "-o", str(out), "--init", "arange"]
+    assert main(command) == 0
+    folders = sorted(path.name for path in out.iterdir() if path.is_dir())
+    assert folders == ["0_one", "0_two_.._x", "2_one", "2_two_.._x"]
+    assert (out / "0_one" / "golden").is_dir()
+    if language == "python":
+        done = subprocess.run([str(out / "run"), "--check"], capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.count("== ") == 4
+    assert main(command) == 0, "an export that nobody edited is replaced"
+    (out / "0_one" / "run").write_text("edited")
+    assert main(command) == 1
+    assert main([*command, "--overwrite", "--entry", "one"]) == 0
+    assert sorted(path.name for path in out.iterdir() if path.is_dir()) == ["0_one", "2_one"]
+
+
+def test_text_of_several_programs() -> None:
+    text = translate(source.Chunk(SEVERAL, "x.mlir"), "python")
+    assert '# File: "one/main.py"' in text
+    compile(text, "x.py", "exec")
+    assert "File:" not in translate(source.Chunk(SEVERAL, "x.mlir"), "python", entry="one")
+
+
+def test_stablehlo_functions_keep_their_names() -> None:
+    text = """
+      func.func @p(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
+        %0 = "stablehlo.abs"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+        return %0 : tensor<2x3xf32>
+      }
+      func.func @q(%a: tensor<4xf32>) -> tensor<4xf32> {
+        %0 = "stablehlo.negate"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+        return %0 : tensor<4xf32>
+      }"""
+    printed = print_module(run_pipeline(source.read(source.Chunk(text, "x.mlir")), "stablehlo-to-ttir-pipeline"))
+    assert "func.func @p(" in printed
+    assert "func.func @q(" in printed
+    assert '"ttir.neg"' in printed
+
+
+@pytest.mark.parametrize(
+    ("signature", "body", "message", "line"),
+    [
+        ("(%a: tensor<?x4xf32>) -> tensor<?x4xf32>", "return %a : tensor<?x4xf32>", "dynamic dimensions", 1),
+        ("(%a: i32) -> i32", "return %a : i32", "arguments must be tensors", 1),
+        ("(%a: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>", "return %a : tensor<2xcomplex<f32>>", "complex numbers", 1),
+        (
+            "() -> tensor<4xf32>",
+            '%0 = "ttir.constant"() <{value = dense_resource<gone> : tensor<4xf32>}> : () -> tensor<4xf32>\nreturn %0 : tensor<4xf32>',
+            "without values",
+            2,
+        ),
+        (
+            "(%a: tensor<4xf32>) -> tensor<4xf32>",
+            '%0 = "tosa.abs"(%a) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>',
+            "tosa ops are kept as they are",
+            2,
+        ),
+        (
+            "(%a: tensor<8x4xf32>) -> tensor<2x4xf32>",
+            '%0 = "ttir.mesh_shard"(%a) <{shard_dims = array<i64: 0, -1>, shard_direction = #ttcore.shard_direction<full_to_shard>, '
+            "shard_shape = array<i64: 4, 1>, shard_type = #ttcore.shard_type<devices>}> : (tensor<8x4xf32>) -> tensor<2x4xf32>\n"
+            "return %0 : tensor<2x4xf32>",
+            "ttir.mesh_shard",
+            2,
+        ),
+        (
+            "(%a: tensor<8x4xf32>) -> tensor<2x4xf32>",
+            '%0 = "stablehlo.custom_call"(%a) {call_target_name = "SPMDFullToShardShape"} : (tensor<8x4xf32>) -> tensor<2x4xf32>\n'
+            "return %0 : tensor<2x4xf32>",
+            "one chip",
+            2,
+        ),
+        (
+            "(%a: tensor<4xf32>) -> tensor<4xf32>",
+            '%0 = "ttnn.abs"(%a) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>',
+            "without a layout",
+            2,
+        ),
+    ],
+    ids=["dynamic", "scalar", "complex", "resource", "tosa", "mesh", "shards", "layout"],
+)
+def test_refused_at_its_line(signature: str, body: str, message: str, line: int) -> None:
+    text = f"func.func @f{signature} {{\n{body}\n}}\n"
+    with pytest.raises(UserError) as error:
+        translate(source.Chunk(text, "x.mlir"), "python")
+    assert message in str(error.value)
+    assert f"x.mlir:{line}:" in str(error.value)
+
+
+def test_start_value_and_calls_are_computed(tmp_path: Path) -> None:
+    """A reduction whose start value counts, and custom calls by name, against the reference."""
+    file = tmp_path / "x.mlir"
+    file.write_text("""
+func.func @f(%a: tensor<32x64xf32>, %i: tensor<f32>) -> tensor<64xf32> {
+  %0 = "stablehlo.reduce"(%a, %i) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = "stablehlo.maximum"(%x, %y) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<32x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %1 = "stablehlo.custom_call"(%0) {call_target_name = "mhlo.erf"} : (tensor<64xf32>) -> tensor<64xf32>
+  return %1 : tensor<64xf32>
+}
+""")
+    assert main(["generate-python", str(file), "-o", str(tmp_path / "out")]) == 0
+    done = subprocess.run([str(tmp_path / "out" / "run"), "--check"], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+RULES = {  # op, operand types, result type, properties, message; a message of "" is a case that holds
+    "conv channels": (
+        "ttir.conv2d",
+        "tensor<1x8x8x4xf32>, tensor<6x3x3x3xf32>",
+        "tensor<1x6x6x6xf32>",
+        "stride = 1 : i32, padding = 0 : i32, dilation = 1 : i32, groups = 1 : i32",
+        "input channels",
+    ),
+    "conv size": (
+        "ttir.conv2d",
+        "tensor<1x8x8x4xf32>, tensor<6x4x3x3xf32>",
+        "tensor<1x8x6x6xf32>",
+        "stride = 1 : i32, padding = 0 : i32, dilation = 1 : i32, groups = 1 : i32",
+        "height and width",
+    ),
+    "conv": (
+        "ttir.conv2d",
+        "tensor<1x8x8x4xf32>, tensor<6x2x3x3xf32>, tensor<1x1x1x6xf32>",
+        "tensor<1x4x8x6xf32>",
+        "stride = array<i32: 2, 1>, padding = array<i32: 1, 1>, dilation = 1 : i32, groups = 2 : i32",
+        "",
+    ),
+    "transposed conv": (
+        "ttir.conv_transpose2d",
+        "tensor<1x4x4x8xf32>, tensor<8x3x2x2xf32>",
+        "tensor<1x8x8x3xf32>",
+        "stride = 2 : i32, padding = 0 : i32, output_padding = 0 : i32, dilation = 1 : i32, groups = 1 : i32",
+        "",
+    ),
+    "transposed conv size": (
+        "ttir.conv_transpose2d",
+        "tensor<1x4x4x8xf32>, tensor<8x3x2x2xf32>",
+        "tensor<1x7x8x3xf32>",
+        "stride = 2 : i32, padding = 0 : i32, output_padding = 0 : i32, dilation = 1 : i32, groups = 1 : i32",
+        "height and width",
+    ),
+    "pool with ceil": (
+        "ttir.max_pool2d",
+        "tensor<1x7x7x4xf32>",
+        "tensor<1x4x4x4xf32>",
+        "kernel = 2 : i32, stride = 2 : i32, padding = 0 : i32, dilation = 1 : i32, ceil_mode = true",
+        "",
+    ),
+    "pool kernel": (
+        "ttir.max_pool2d",
+        "tensor<1x3x3x4xf32>",
+        "tensor<1x1x1x4xf32>",
+        "kernel = 5 : i32, stride = 1 : i32, padding = 0 : i32, dilation = 1 : i32, ceil_mode = false",
+        "kernel spans",
+    ),
+    "pool padding": (
+        "ttir.avg_pool2d",
+        "tensor<1x8x8x4xf32>",
+        "tensor<1x4x4x4xf32>",
+        "kernel = 2 : i32, stride = 2 : i32, padding = array<i32: 0, 0, 0>, dilation = 1 : i32, ceil_mode = false",
+        "four integers",
+    ),
+    "upsample": ("ttir.upsample2d", "tensor<1x2x2x3xf32>", "tensor<1x4x6x3xf32>", "scale_factor = array<i32: 2, 3>", ""),
+    "upsample mode": ("ttir.upsample2d", "tensor<1x2x2x3xf32>", "tensor<1x4x4x3xf32>", 'scale_factor = 2 : si32, mode = "x"', "nearest"),
+    "sum": ("ttir.sum", "tensor<2x3x4xf32>", "tensor<2x4xf32>", "dim_arg = [-2 : i32], keep_dim = false", ""),
+    "sum twice": ("ttir.sum", "tensor<2x3xf32>", "tensor<2xf32>", "dim_arg = [1 : i32, 1 : i32], keep_dim = false", "must differ"),
+    "sum range": ("ttir.sum", "tensor<2x3xf32>", "tensor<2xf32>", "dim_arg = [2 : i32], keep_dim = false", "out of range"),
+    "softmax": ("ttir.softmax", "tensor<2x3xf32>", "tensor<2x3xf32>", "dimension = 2 : si32", "dimension must be in"),
+    "index": ("ttir.index", "tensor<8x4xf32>", "tensor<3x4xf32>", "dim = 0 : i32, begin = 1 : i32, end = 7 : i32, step = 2 : i32", ""),
+    "index step": ("ttir.index", "tensor<8x4xf32>", "tensor<3x4xf32>", "dim = 0 : i32, begin = 1 : i32, end = 7 : i32, step = 0 : i32", "zero"),
+    "reshape": ("ttir.reshape", "tensor<2x3xf32>", "tensor<6xf32>", "shape = [5 : i32]", "is not the result's"),
+    "broadcast": ("ttir.broadcast", "tensor<1x3xf32>", "tensor<4x3xf32>", "broadcast_dimensions = array<i64: 2, 1>", "result shape"),
+    "gather": ("ttir.gather", "tensor<4x3xf32>, tensor<2x3xf32>", "tensor<2x3xf32>", "dim = 0 : i32", "integers"),
+    "embedding": ("ttir.embedding", "tensor<2x3xi32>, tensor<8x4xf32>", "tensor<2x3x5xf32>", "", "result shape"),
+    "reverse": ("ttir.reverse", "tensor<2x3xf32>", "tensor<2x3xf32>", "dimensions = array<i64: 0, 0>", "must differ"),
+    "arange": ("ttir.arange", "", "tensor<5xi32>", "start = 0 : si64, end = 6 : si64, step = 1 : si64, arange_dimension = 0 : i64", "6 numbers"),
+    "rms norm": ("ttir.rms_norm", "tensor<2x4xf32>", "tensor<2x4xf32>", "normalized_shape = array<i64: 2>", "is not the end"),
+    "bitcast": ("ttir.bitcast_convert", "tensor<2xf32>", "tensor<2xi16>", "", "same width"),
+    "quantise": ("ttir.quantize", "tensor<2xi32>", "tensor<2x!quant.uniform<i8:f32, 0.1>>", "", "cannot hold i32"),
+    "gathered": ("ttir.all_gather", "tensor<2x4xf32>", "tensor<2x8xf32>", "all_gather_dim = 2 : si32, cluster_axis = 0 : ui32", "all_gather_dim must be in"),
+    "repeated": ("ttir.repeat_interleave", "tensor<2x3xf32>", "tensor<2x6xf32>", "repeats = 2 : ui32, dim = 1 : si32", ""),
+    "zero step": (
+        "ttir.slice_static",
+        "tensor<4xf32>",
+        "tensor<4xf32>",
+        "begins = [0 : i32], ends = [4 : i32], step = [0 : i32]",
+        "zero",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules(name: str) -> None:
+    op, operands, result, properties, message = RULES[name]
+    types = operands.split(", ") if operands else []
+    arguments = ", ".join(f"%a{i}: {type_}" for i, type_ in enumerate(types))
+    values = ", ".join(f"%a{i}" for i in range(len(types)))
+    if op.startswith("ttir.conv"):
+        properties += f", operandSegmentSizes = array<i32: 1, 1, {len(types) - 2}>"
+    if op == "ttir.rms_norm":
+        properties += ", operandSegmentSizes = array<i32: 1, 0, 0>"
+    text = f'func.func @f({arguments}) -> {result} {{\n  %0 = "{op}"({values}) <{{{properties}}}> : ({operands}) -> {result}\n  return %0 : {result}\n}}\n'
+    if not message:
+        source.read(source.Chunk(text, "x.mlir"))
+        return
+    with pytest.raises(VerifyError) as error:
+        source.read(source.Chunk(text, "x.mlir"))
+    assert message in error.value.message
+    assert error.value.location == "x.mlir:2:8"
+
+
+def test_empty_parts_are_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.mlir"
+    file.write_text("// a comment\n")
+    assert main(["opt", str(file)]) == 0
+    assert capsys.readouterr().out.startswith("module {")
+    assert main(["model-to-python", str(file)]) == 1
+    assert "no public function" in capsys.readouterr().err
+    with pytest.raises(AlchemistError):
+        load("", "x.mlir")
