@@ -21,7 +21,7 @@ from alchemist.program.merge import merge_functions
 from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, unique
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
-from alchemist.program.scopes import Group, assign_chains, group, note_homes
+from alchemist.program.scopes import Group, assign_chains, group, note_homes, weight_path
 from alchemist.program.source import Sources
 from alchemist.program.statements import Body, Context, describe
 from alchemist.program.weights import SHAPING, name_prepared_weights
@@ -110,8 +110,10 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
             candidates.append(snake_case(definition.method.lstrip("_")))
         candidates.append(snake_case(class_label(definition)))
         attribute = definition.path.rpartition(".")[2]  # an element of a list has none
-        if attribute and not attribute.isdigit() and not definition.method:
+        own = len(definition.chain) < 2 or definition.path != weight_path(definition.chain[-2].path)
+        if attribute and own and not attribute.isdigit() and not definition.method:
             candidates.append(snake_case(attribute))
+        definition.base_name = candidates[0]
         definition.name = _numbered(candidates, taken)
         taken.add(definition.name)
 

@@ -27,6 +27,7 @@ class Definition:
     method: str = ""
     paths: list[str] = field(default_factory=list)
     name: str = ""
+    base_name: str = ""
     is_root: bool = False
 
     @property
@@ -255,8 +256,8 @@ def _first_source(tree: Group) -> SourceInfo | None:
 
 
 def framed_scopes(info: SourceInfo) -> list[Scope]:
-    """Modules whose forward is a frame of the op: all but those of torch.nn, of which front ends drop the frames."""
-    return [scope for index, scope in enumerate(info.scopes) if index == 0 or not scope.class_name.startswith("torch.nn.")]
+    """Modules whose forward is a frame of the op: all but those of torch.nn and flax, of which front ends drop the frames."""
+    return [scope for index, scope in enumerate(info.scopes) if index == 0 or not scope.class_name.startswith(("torch.nn.", "flax."))]
 
 
 def frame_at(info: SourceInfo, level: int, sources: Sources) -> Frame | None:

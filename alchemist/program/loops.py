@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
@@ -55,15 +56,15 @@ def _signature(
     numbers: list[int] = []
     patterns: list[str] = []
     for name in names:
-        parts = name.split(".")
-        numbers += [int(part) for part in parts if _is_number(part)]
-        patterns.append(".".join("#" if _is_number(part) else part for part in parts))
+        parts = _COUNTER.split(name)
+        numbers += [int(part) for part in parts[1::2]]
+        patterns.append("#".join(parts[::2]))
     key = (code, tuple(patterns), tuple((value.type, recipe_of(value)) for value in weights))
     return _Signature(codes.setdefault(key, len(codes)), tuple(numbers), tuple(names))
 
 
-def _is_number(part: str) -> bool:
-    return part.isascii() and part.isdigit() and len(part) < 9
+_COUNTER = re.compile(r"(?:(?<=[._])|^)(\d{1,8})(?=\.|$)")
+"""A number in a list's path ("blocks.3.mlp") or behind a name ("layers_3.mlp")."""
 
 
 def _weights(item: Node | CallItem, definition: Definition) -> list[Value]:
@@ -151,20 +152,16 @@ def _key_forms(
     container = ""
     for k in range(period):
         for first, second in zip(signatures[start + k].names, signatures[start + period + k].names, strict=True):
-            pieces: list[str | Index] = [""]
-            before = ""
-            for position, (one, two) in enumerate(zip(first.split("."), second.split("."), strict=True)):
-                dot = "." if position else ""
-                if one == two:
-                    pieces = [*pieces[:-1], str(pieces[-1]) + dot + one] if isinstance(pieces[-1], str) else [*pieces, dot + one]
-                else:
-                    if isinstance(pieces[-1], str):
-                        pieces[-1] += dot
-                    else:
-                        pieces.append(dot)
+            pieces: list[str | Index] = []
+            ones, twos = _COUNTER.split(first), _COUNTER.split(second)
+            for position, (one, two) in enumerate(zip(ones, twos, strict=True)):
+                if one != two:
                     pieces.append(Index("i", int(one) - base))
-                    container = container or before
-                before = one
+                    container = container or re.split(r"[._]", ones[position - 1].rstrip("._"))[-1]
+                elif pieces and isinstance(pieces[-1], str):
+                    pieces[-1] += one
+                else:
+                    pieces.append(one)
             form = tuple(piece for piece in pieces if piece != "")
             if forms.setdefault(first, form) != form:
                 return None, ""

@@ -19,7 +19,7 @@ class Statement:
     """A source statement.
 
     text: its first line, an open call cut to `f(...)`. targets: names assigned, in order ("self.x" gives "x").
-    reads: names loaded, in source order. method: `f` when the value is `self.f(...)`. function_line: `def` line of the
+    reads: names loaded, in source order. containers: those of them that are looked up by a string (`params["w"]`). method: `f` when the value is `self.f(...)`. function_line: `def` line of the
     enclosing function (0 = module level). returned: it is a return statement.
     """
 
@@ -31,6 +31,7 @@ class Statement:
     method: str = ""
     function_line: int = 0
     returned: bool = False
+    containers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class FunctionSource:
     line: int
     end_line: int
     parameters: tuple[str, ...]
+    name: str = ""
 
 
 class Sources:
@@ -78,6 +80,9 @@ class Sources:
         file = self._file(where[0])
         if file is None:
             return True
+        own = file.function_at(where[1])
+        if own is not None and own.name == class_name.rpartition(".")[2]:  # a function, not a class
+            return own.line <= frame.line <= own.end_line
         return file.class_range(where[1], frame.line)
 
     def _file(self, name: str) -> _File | None:
@@ -137,7 +142,7 @@ class _File:
         arguments = best.args
         names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
         names = names[1:] if names[:1] in (["self"], ["cls"]) else names
-        return FunctionSource(best.lineno, best.end_lineno or best.lineno, tuple(names))
+        return FunctionSource(best.lineno, best.end_lineno or best.lineno, tuple(names), best.name)
 
     def class_range(self, method_line: int, line: int) -> bool:
         for node in self.classes:
@@ -162,6 +167,7 @@ class _File:
             _method(value),
             self.owner.get(id(node), 0),
             isinstance(node, ast.Return),
+            tuple(_containers(node)),
         )
 
 
@@ -195,6 +201,13 @@ def _reads(node: ast.stmt) -> Iterator[str]:
         yield node.target.id
     for name in sorted(names, key=lambda part: (part.lineno, part.col_offset)):
         yield name.id
+
+
+def _containers(node: ast.stmt) -> Iterator[str]:
+    for part in ast.walk(node) if isinstance(node, ast.Assign | ast.Return | ast.AugAssign | ast.AnnAssign | ast.Expr) else ():
+        if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and isinstance(part.slice, ast.Constant):
+            if isinstance(part.slice.value, str):
+                yield part.value.id
 
 
 def _method(value: ast.expr | None) -> str:

@@ -11,7 +11,7 @@ from alchemist.program import model
 from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, reads, writes
 from alchemist.program.graph import Node, TensorType, Value, map_raw, values_of
 from alchemist.program.names import RESERVED, identifier, result_name, unique
-from alchemist.program.scopes import chain_of_source, is_library
+from alchemist.program.scopes import chain_of_source, is_library, weight_path
 from alchemist.program.source import Sources, Statement
 from alchemist.program.weights import MOVING, SHAPING
 
@@ -114,9 +114,10 @@ class Body:
             hint = hints[index] if index < len(hints) else ""
             given = identifier(value.name, "arg") if value.name and not value.key else ""
             candidates = [given] if self._context.root is definition else []
-            if value.key:
-                candidates += [identifier("_".join(value.key.split(".")[-2:]))]
-            candidates += [name for name in self._read_as(value, forward) if name not in taken]
+            named = [identifier("_".join(value.key.split(".")[-2:]))] if value.key else []
+            unnamed = value.key.startswith("constant_")  # a number of the model that has no name
+            read = [name for name in self._read_as(value, forward) if name not in taken]
+            candidates += [*read, *named] if unnamed else [*named, *read]
             candidates += [hint] if hint in forward else []
             if len(definition.parameters) == 1 and forward:
                 candidates.append(forward[0])
@@ -133,7 +134,7 @@ class Body:
         for item in _flat(self._definition.items):
             statements = self._own_statements(item)
             if any(value is one for one in reads(item)):
-                names = [name for statement in statements for name in statement.reads]
+                names = [name for statement in statements for name in statement.reads if name not in statement.containers]
                 return [name for name in dict.fromkeys(names) if name in forward and name not in assigned]
             assigned.update(name for statement in statements for name in statement.targets)
         return []
@@ -469,13 +470,14 @@ class Body:
         if isinstance(item, CallItem):
             attribute = "" if item.function.method else _last_word(self._definition.relative(item.path))
             names = [name for name in (item.function.method.lstrip("_"), attribute) if name]
-            return [*names, *(f"{name}_output" for name in names)], [f"{item.function.name}_output"]
+            return [*names, *(f"{name}_output" for name in names)], [f"{item.function.base_name}_output"]
         module: list[str] = []
         if item.spec.name in MOVING or item.spec.name == "ttnn.typecast":
             module += self._moved_names(item)
         info = item.sources[-1] if item.sources else SourceInfo()
         chain = chain_of_source(info)
-        dissolved = _last_word(chain[self._level + 1].path) if 0 <= self._level < len(chain) - 1 else ""
+        inner = chain[self._level + 1].path if 0 <= self._level < len(chain) - 1 else ""
+        dissolved = _last_word(inner) if inner and weight_path(inner) != weight_path(chain[self._level].path) else ""
         leaf = info.scopes[-1] if info.scopes and is_library(info.scopes[-1].class_name) else None
         weight = next((_last_word(value.key.rpartition(".")[0]) for value in item.inputs() if value.key), "")
         # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
@@ -588,7 +590,7 @@ def _innermost(info: SourceInfo, sources: Sources) -> Frame:
 
 def _last_word(path: str) -> str:
     """The attribute a module is known by; numbers of lists say nothing, nor does `attention.self`."""
-    for part in reversed(path.split(".")):
+    for part in reversed(weight_path(path).split(".")):
         if part and not part.isdigit() and part != "self":
             return part
     return ""

@@ -91,6 +91,9 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
     names = [value.name for value in leaves]
     if not computing and len(names) == 1:
         return names[0]
+    if names and computing and _is_attention_mask(result):
+        scope = common_path([chain for user in result.users for info in user.sources if (chain := chain_of_source(info))])
+        return f"{scope}.attn_mask" if scope else "attn_mask"
     if not all(node.spec.name in _SUFFIXES for node in computing) or not names:
         target = _source_name(computing or nodes, result, sources, forward_frames)
         if target:
@@ -116,6 +119,14 @@ def _constant_name(computing: Sequence[Node], result: Value) -> str:
         return "causal_mask" if names & _COMPARISONS else "attention_mask"
     what = computing[0].spec.target.rpartition(".")[2] if computing else "constant"
     return {"where": "mask", "arange": "positions", "full": "constant", "zeros": "zeros", "ones": "ones"}.get(what, what)
+
+
+def _is_attention_mask(result: Value) -> bool:
+    """Whether attention reads the value as its mask and nothing else reads it: then that is its name, however it is made."""
+    return bool(result.users) and all(
+        any(arg.name == "attn_mask" and any(value is result for value in values_of(raw)) for arg, raw in user.arguments)
+        for user in result.users
+    )
 
 
 def _masks(result: Value) -> bool:

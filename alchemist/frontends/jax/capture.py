@@ -9,9 +9,10 @@ import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import jax
@@ -20,8 +21,8 @@ import numpy as np
 from alchemist.errors import AlchemistError, FrontendError, UnsupportedOpError
 from alchemist.frontends.base import Argument, FrontendResult, Output
 from alchemist.frontends.jax.arguments import Flat, flatten, key_text
-from alchemist.frontends.jax.scopes import module_scopes
-from alchemist.frontends.stablehlo import Input, Sources, convert
+from alchemist.frontends.jax.scopes import function_scopes, module_scopes, plain_name
+from alchemist.frontends.stablehlo import Input, Sources, convert, scope_mark
 from alchemist.ir.access import argument_attrs, entry_function
 from alchemist.ir.text import parse
 
@@ -44,12 +45,15 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
     function, args = _as_function(model, args)
     flat = flatten(function, args, kwargs)
     classes: dict[str, type] = {}
-    lowered, shapes = _lower(function, flat, classes)
+    codes: dict[str, CodeType] = {}
+    entry = _entry(function)
+    lowered, shapes = _lower(function, flat, classes, codes, entry)
     ir = lowered.compiler_ir("stablehlo").operation
     text = ir.get_asm(print_generic_op_form=True, enable_debug_info=True)
     _refuse_complex(ir, text)
     module = parse(text, "<stablehlo>", verify=False)
-    sources = Sources(_library_roots(), _package_name)
+    # a module that is called by the entry function is the root itself
+    sources = Sources(_library_roots(), _package_name, entry[0] if entry and classes else "")
     names, outputs = _outputs(shapes)
     inputs = [Input(leaf.name, leaf.kind) for leaf in flat.leaves]
     converted = convert(module, inputs, names, sources=sources)
@@ -69,7 +73,7 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
         golden=golden,
         stages={"shlo": lambda: str(lowered.as_text(debug_info=True))},
         source_files=_texts(converted.files),
-        class_sources=_class_sources(classes),
+        class_sources=_class_sources(classes) | _function_sources(codes),
         made_from=_versions(),
     )
 
@@ -107,7 +111,8 @@ def _model_name(model: Any, args: tuple[Any, ...]) -> str:
             cls = getattr(nodes[0], "type", None)
             if isinstance(cls, type):
                 return cls.__name__
-    return str(getattr(model, "__name__", type(model).__name__))
+    name = str(getattr(model, "__name__", type(model).__name__))
+    return "forward" if name == "<lambda>" else name
 
 
 _FILE_LINE = re.compile(r'"([^"]+\.py)":(\d+)')
@@ -144,13 +149,37 @@ def _full_tracebacks() -> Iterator[None]:
         jax.config.update("jax_traceback_in_locations_limit", before)
 
 
-def _lower(function: Callable[..., Any], flat: Flat, classes: dict[str, type]) -> tuple[Any, Any]:
-    """(lowered, pytree of result shapes)."""
+def _entry(function: Callable[..., Any]) -> tuple[str, CodeType] | None:
+    """(scope name, code) of the model's own function; None for a lambda, a method, a function of a framework."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None)
+    if inspect.ismethod(function) or not isinstance(code, CodeType) or code.co_name.startswith("<") or _is_library(code.co_filename):
+        return None
+    return plain_name(code, str(getattr(function, "__module__", ""))), code
+
+
+def _lower(
+    function: Callable[..., Any],
+    flat: Flat,
+    classes: dict[str, type],
+    codes: dict[str, CodeType],
+    entry: tuple[str, CodeType] | None,
+) -> tuple[Any, Any]:
+    """(lowered, pytree of result shapes). classes, codes: filled with the modules and functions that were called."""
     shapes: list[Any] = []
+    if entry is not None:
+        codes[entry[0]] = entry[1]
 
     def alchemist_traced_entry(arrays: list[Any]) -> Any:
         args, kwargs = flat.rebuild(arrays)
-        result = function(*args, **kwargs)
+        names = {id(array): leaf.name for array, leaf in zip(arrays, flat.leaves, strict=True)}
+        with ExitStack() as stack:
+            if entry is not None:
+                stack.enter_context(jax.named_scope(scope_mark(entry[0], "")))
+            stack.enter_context(function_scopes(codes, names, entry[1] if entry else None, _is_library))
+            result = function(*args, **kwargs)
         shapes.append(jax.tree_util.tree_map(lambda leaf: jax.typeof(leaf), result))
         return result
 
@@ -200,6 +229,14 @@ def _library_roots() -> tuple[str, ...]:
     stdlib = sysconfig.get_path("stdlib")
     roots += [os.path.join(stdlib, name) for name in ("contextlib.py", "functools.py", "threading.py", "asyncio", "importlib")]
     return tuple(roots)
+
+
+@functools.cache
+def _is_library(file: str) -> bool:
+    return file.startswith((*_library_roots(), "<")) or "/site-packages/" in file or file.startswith(_STANDARD_LIBRARY)
+
+
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
 
 
 @functools.cache
@@ -272,6 +309,10 @@ def _class_sources(classes: Mapping[str, type]) -> dict[str, tuple[str, int]]:
         if code is not None:
             found[name] = (_package_name(code.co_filename), code.co_firstlineno)
     return found
+
+
+def _function_sources(codes: Mapping[str, CodeType]) -> dict[str, tuple[str, int]]:
+    return {name: (_package_name(code.co_filename), code.co_firstlineno) for name, code in codes.items()}
 
 
 def _versions() -> dict[str, str]:

@@ -73,9 +73,22 @@ class Sources:
                 name = self._name_of(file)
                 self.files.setdefault(name, file)
                 own.append(Frame(name, line, function.rpartition(".")[2]))
-        scopes = tuple(Scope(match[2], match[1]) for match in _MARK.finditer(path) if match[1] != self._entry)
+        scopes = _nested([Scope(match[2], match[1]) for match in _MARK.finditer(path) if match[1] != self._entry])
         name = path.rpartition("/")[2]
         return SourceInfo(tuple(dict.fromkeys(scopes)), tuple(own), "", re.sub(r"\W+", "_", name).strip("_"))
+
+
+def _nested(scopes: list[Scope]) -> list[Scope]:
+    """Calls of functions ("blocks.0@7", "@8") get their weights from where the caller does, unless they are given a part of those."""
+    nested: list[Scope] = []
+    parent = ""
+    for scope in scopes:
+        path, mark, number = scope.path.partition("@")
+        if mark and not (path and f"{path}.".startswith(f"{parent}." if parent else "")):
+            path = parent
+        nested.append(Scope(path + mark + number, scope.class_name))
+        parent = path
+    return nested
 
 
 def _walk(location: Attribute, function: str = "") -> tuple[str, list[tuple[str, int, str]]]:
