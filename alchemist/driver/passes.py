@@ -50,8 +50,12 @@ def _lower(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
 
     module = unwrap_device_module(module)
     for op in module.ops:
-        if isinstance(op, FuncOp) and op.body.blocks and any(part.name.startswith("ttir.") for part in op.walk()):
+        if isinstance(op, FuncOp) and op.body.blocks and not any(part.name.startswith("ttnn.") for part in op.walk()):
             refuse_types(op, "")
+        elif isinstance(op, ModuleOp):
+            lowered = _lower(op.clone(), options)
+            module.body.block.insert_op_before(lowered, op)
+            module.body.block.erase_op(op)
     return lower_to_ttnn(module, options).module
 
 

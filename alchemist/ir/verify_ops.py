@@ -364,6 +364,21 @@ def _index(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     _need(_element(op.operands[0]) == _element(op.results[0]), "result must have the input's element type")
 
 
+@_rule("ttir.index_select")
+def _index_select(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    rank = len(inputs[0])
+    axis = _dim(op, "dim", rank)
+    begin, length, stride = _int(op, "begin"), _int(op, "length"), _int(op, "stride") or 0
+    if axis is None or begin is None or length is None or not rank:
+        return
+    size = inputs[0][axis]
+    _need(0 <= begin < size, f"begin must be in [0, {size}), got {begin}")
+    _need(0 < length <= size - begin, f"length must be in [1, {size - begin}], got {length}")
+    _need(stride == 0 or stride >= length, f"stride must be 0 or at least the length {length}, got {stride}")
+    count = len(range(begin, size - length + 1, stride)) if stride else 1
+    _same(outputs[0], (*inputs[0][:axis], count * length, *inputs[0][axis + 1 :]))
+
+
 @_rule("ttir.slice_dynamic")
 def _slice_dynamic(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     rank = len(inputs[0])

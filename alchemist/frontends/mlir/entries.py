@@ -24,6 +24,20 @@ from alchemist.ir.location import place_of
 from alchemist.ir.printer import attribute_text
 
 
+def modules_in(module: ModuleOp) -> list[ModuleOp]:
+    """The modules that hold functions: `module`, or those inside one that only wraps them."""
+    inner = [op for op in module.ops if isinstance(op, ModuleOp)]
+    if not inner:
+        return [module]
+    own = [module] if function_names(module) else []
+    return own + [found for op in inner for found in modules_in(op)]
+
+
+def function_names(module: ModuleOp) -> list[str]:
+    """Functions with a body that stand in the module itself."""
+    return [op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
+
+
 def entry_names(module: ModuleOp) -> list[str]:
     """Public functions with a body; those that others call or that the compiler marked as helpers only if there are no others."""
     public = [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration and (op.sym_visibility is None or op.sym_visibility.data == "public")]

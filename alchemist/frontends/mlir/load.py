@@ -15,7 +15,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from alchemist.errors import FrontendError, InputError
 from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output
-from alchemist.frontends.mlir.entries import entry_names, keep_only, refuse_types
+from alchemist.frontends.mlir.entries import entry_names, function_names, keep_only, modules_in, refuse_types
 from alchemist.frontends.mlir.read import read_module, unwrap_device_module
 from alchemist.frontends.stablehlo import Input, convert
 from alchemist.ir.access import argument_attrs, element_type, entry_function, operands, result_attrs, shape
@@ -64,28 +64,32 @@ def load_each(
 
     Arguments and errors as in `load`; more functions than `most` are refused.
     """
-    module = unwrap_device_module(read_module(text, filename))
-    names = entry_names(module)
+    modules = modules_in(unwrap_device_module(read_module(text, filename)))
+    named = [(name, module) for module in modules for name in entry_names(module)]
     if entry:
-        if entry not in names:
-            names = [op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
-            if entry not in names:
-                raise InputError(f"no function @{entry}", location=filename, expected=", ".join(f"@{name}" for name in names) or "none")
-        names = [entry]
-    if not names or len(names) > most:
+        named = [(entry, module) for module in modules if entry in function_names(module)][:1]
+        if not named:
+            known = [name for module in modules for name in function_names(module)]
+            raise InputError(f"no function @{entry}", location=filename, expected=", ".join(f"@{name}" for name in known) or "none")
+    if not named or len(named) > most:
         raise InputError(
             "the module needs exactly one public function with a body" if most == 1 else "the module has no public function with a body",
-            location=filename, expected="one", got=", ".join(f"@{name}" for name in names) or "none",
-            hint="name one with --entry" if names else "",
-        )  # fmt: skip
-    for name in names:
+            location=filename,
+            expected="one",
+            got=", ".join(f"@{name}" for name, _ in named) or "none",
+            hint="name one with --entry" if named else "",
+        )
+    taken: set[str] = set()
+    for name, module in named:
         part = module
-        if len(names) > 1:
+        if len(named) > 1:
             part = module.clone()
             for old, new in zip(module.walk(), part.walk(), strict=True):
                 set_place(new, place_of(old))
         keep_only(part, name)
-        yield name, _captured(part, text, filename, init, seed, values or {}, strict=len(names) == 1)
+        unique = next(label for count in range(len(named)) if (label := f"{name}_{count}" if count else name) not in taken)
+        taken.add(unique)
+        yield unique, _captured(part, text, filename, init, seed, values or {}, strict=len(named) == 1)
 
 
 def _captured(module: ModuleOp, text: str, filename: str, init: Init, seed: int, values: Mapping[str, Array], strict: bool) -> FrontendResult:
@@ -136,6 +140,15 @@ def stablehlo_to_ttir(module: ModuleOp) -> ModuleOp:
     """
     module = unwrap_device_module(module)
     if not _is_stablehlo(module):
+        return module
+    inner = [op for op in module.ops if isinstance(op, ModuleOp)]
+    for op in inner:
+        converted = stablehlo_to_ttir(op.clone())
+        if op.sym_name is not None:
+            converted.properties["sym_name"] = op.sym_name
+        module.body.block.insert_op_before(converted, op)
+        module.body.block.erase_op(op)
+    if inner and not function_names(module):
         return module
     made: list[Operation] = []
     for name in entry_names(module) or [entry_function(module).sym_name.data]:

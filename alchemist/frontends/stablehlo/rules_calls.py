@@ -122,4 +122,7 @@ def manual(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     if [(val.shape, val.of) for val in vals] != [type_of(arg) for arg in inner.args]:
         parts = [math.prod(val.shape) // max(math.prod(type_of(arg)[0]), 1) for val, arg in zip(vals, inner.args, strict=True)]
         raise Unsupported(f"a computation in parts on {max(parts)} chips", hint=_ONE_CHIP)
-    return c.region(op, 0, vals)
+    made = c.region(op, 0, vals)
+    if [(val.shape, val.of) for val in made] != [type_of(result) for result in op.results]:
+        raise Unsupported("a computation whose parts are put together from several chips", hint=_ONE_CHIP)
+    return made

@@ -61,8 +61,11 @@ def linear(c: Lowering, op: Operation) -> None:
     else:
         a, transpose_a = _matrix(c, source, dtype, access.attr(op, "transpose_a"), False)
     b, transpose_b = _matrix(c, operand(op, "b"), dtype, access.attr(op, "transpose_b"), True)  # type: ignore[arg-type]
-    if len(shape(b)) == 1:
+    vector = len(shape(b)) == 1
+    if vector:
         b = c.reshape(b, (shape(b)[0], 1))
+    if len(shape(a)) == 1 and len(shape(b)) > 2:
+        a = c.reshape(a, (1, shape(a)[0]))
     a, b = _same_batches(c, a, b)
     bias = operand(op, "bias") if op.name == "ttir.linear" else None
     attributes = _attributes(c, op, transpose_a, transpose_b)
@@ -71,7 +74,12 @@ def linear(c: Lowering, op: Operation) -> None:
         value = c.emit("matmul", [a, b], attributes, out, dtype)
     else:
         added = c.get(bias, TILE, dtype)
-        if _fits_bias(shape(added), out):
+        if vector or len(shape(source)) == 1:  # the bias has the rank of the product without the vectors' dimensions
+            value = c.emit("matmul", [a, b], attributes | {"activation": None}, out, dtype)
+            value = c.reshape(value, tuple(n for i, n in enumerate(out) if i < len(out) - 2 or not _is_vector(op, len(out) - i)))
+            fused = {"alchemist.activations": (attributes["activation"],)} if attributes["activation"] else None
+            value = c.emit("add", [value, added], fused, np.broadcast_shapes(shape(value), shape(added)), dtype)
+        elif _fits_bias(shape(added), out):
             value = c.emit("linear", [a, b, added], attributes, out, dtype)
         else:
             activation = attributes.pop("activation")
@@ -82,6 +90,11 @@ def linear(c: Lowering, op: Operation) -> None:
         c.set(result, value, NHWC)
         return
     c.set(result, c.reshape(value, shape(result)))
+
+
+def _is_vector(op: Operation, place: int) -> bool:
+    """Whether the operand that gives a product its last (place 1) or second last (place 2) dimension is a vector."""
+    return len(shape(op.operands[1 if place == 1 else 0])) == 1
 
 
 def _fits_bias(bias: tuple[int, ...], out: tuple[int, ...]) -> bool:
