@@ -1,5 +1,8 @@
 """Makes and runs fuzzed calls of the simulator's ttnn. Run as a child process: `python cases.py COUNT SEED JOURNAL`.
 
+Kinds of cases: creation with wild shapes; calls of CALLS, whose arguments mostly fit; calls of every op that the core has, by the types of the
+real signatures; the C door with damaged attribute blobs and buffers of the wrong size; damaged tensor files.
+
 Each case is written to JOURNAL before it runs, so that the last line names the case in which a process died or hung.
 """
 
@@ -7,7 +10,12 @@ from __future__ import annotations
 
 import faulthandler
 import json
+import os
+import re
+import resource
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +27,11 @@ import ttnn_shim
 ttnn_shim.activate(explicit=True)
 
 import ttnn  # noqa: E402  (only after activation)
+from ttnn import _convert, _core, _facts  # noqa: E402
 
 CASE_TIMEOUT_S = 30
+MOST_BYTES = 4 << 30  # of host memory for a case: what a card could hold and this process may not is answered as out of memory
+FILES = sorted((Path(__file__).parents[1] / "data" / "tensorbin").glob("*.tensorbin"))
 MAX_VALUES = 1 << 16  # a tensor with data; larger ones are only asked for, not filled
 
 SMALL = st.sampled_from([0, 1, 2, 3, 5, 31, 32, 33, 64])
@@ -30,6 +41,7 @@ WILD_SHAPE = st.lists(st.one_of(SMALL, HUGE), min_size=0, max_size=9)
 DTYPE = st.sampled_from(["bfloat16", "float32", "int32", "uint32", "uint16", "uint8", "bfloat8_b", "bfloat4_b"])
 LAYOUT = st.sampled_from(["TILE_LAYOUT", "ROW_MAJOR_LAYOUT"])
 INTEGER = st.one_of(st.integers(-4, 5), st.sampled_from([31, 32, 2**31 - 1, -(2**31), 2**32, 2**63]))
+INT64 = st.one_of(st.integers(-4, 5), st.integers(-(2**63), 2**63 - 1))
 REAL = st.one_of(st.floats(-4, 4), st.sampled_from([float("nan"), float("inf"), -float("inf"), 1e-45, 1e-39, 3.4e38, 0.0, -0.0]))
 NUMBER = st.one_of(INTEGER, REAL)
 INTEGERS = st.one_of(SHAPE, st.lists(INTEGER, max_size=7))
@@ -57,8 +69,36 @@ CALLS: dict[str, str] = {
     "transformer.scaled_dot_product_attention": "TTT/is_causal=b", "transformer.concatenate_heads": "T",
     "transformer.split_query_key_value_and_split_heads": "T/num_heads=i", "experimental.rotary_embedding": "TTT",
 }  # fmt: skip
+# What a parameter's type in the real signature is made of -> letter; the first that is found. Others are left out.
+TYPES = (
+    (r"Sequence\[Tensor", "t"), (r"\bTensor\b", "T"), (r"Sequence\[EltwiseUnary|UnaryWithParam", "u"), (r"MemoryConfig", "m"), (r"DataType", "d"),
+    (r"\bLayout\b", "y"), (r"MeshDevice", "v"), (r"Sequence\[Sequence", "p"), (r"Sequence\[float", "f"), (r"Sequence\[int\]|Shape", "l"),
+    (r"CoreRangeSet", "r"), (r"CoreGrid", "g"), (r"ComputeKernelConfig", "c"), (r"Conv2dConfig", "k"), (r"MatmulMultiCore", "w"), (r"\bfloat\b", "n"),
+    (r"\bbool\b", "b"), (r"\bint\b", "i"), (r"\bstr\b", "s"),
+)  # fmt: skip
+
+
+def signatures() -> list[tuple[str, tuple[tuple[str, str, bool], ...]]]:
+    """(callee, its parameters: name, letter, required) for each overload of each op that the core has."""
+    functions = _facts.facts()["functions"]
+    found = []
+    for name in sorted(_core.op_names()):
+        real = next((one for one in (_facts.resolve_alias(name), name) if one in functions), None)
+        for overload in _facts.wrapped_overloads(real) if real else ():
+            letters = [(one, next((letter for pattern, letter in TYPES if re.search(pattern, one.type)), "")) for one in overload.params if one.kind not in ("*", "**")]
+            if all(letter or not one.required for one, letter in letters):
+                found.append((name.removeprefix("ttnn."), tuple((one.name, letter, one.required) for one, letter in letters if letter)))
+    return found
+
+
+SIGNATURES = signatures()
 PARTS: dict[str, st.SearchStrategy[Any]] = {
     "n": NUMBER, "i": INTEGER, "l": INTEGERS, "d": DTYPE, "y": LAYOUT, "m": MEMORY, "b": st.booleans(), "p": st.lists(st.tuples(SMALL, SMALL), max_size=6),
+    "v": st.none(), "f": st.lists(REAL, max_size=5), "s": st.sampled_from(["relu", "gelu", "nearest", "bilinear", "sum", "", "none", "\u00e9\x00\U0001f600", "x" * 5000]),
+    "u": st.lists(st.tuples(st.sampled_from(["RELU", "EXP", "POWER", "LEAKY_RELU", "ADD_UNARY_SFPU"]), REAL), max_size=2),
+    "r": st.tuples(st.integers(0, 12), st.integers(0, 12)), "g": st.tuples(st.integers(0, 12), st.integers(0, 12)),
+    "c": st.tuples(st.sampled_from(["LoFi", "HiFi2", "HiFi3", "HiFi4"]), st.booleans(), st.booleans()), "k": st.tuples(DTYPE, st.integers(0, 3), st.booleans()),
+    "w": st.tuples(*[st.integers(0, 5)] * 5),
 }  # fmt: skip
 
 
@@ -71,23 +111,44 @@ def tensors(draw: Any) -> dict[str, Any]:
 
 
 @st.composite
+def ordinary(draw: Any) -> dict[str, Any]:
+    """A tensor that most ops take."""
+    shape = draw(st.lists(st.sampled_from([1, 2, 31, 32, 33, 64]), min_size=2, max_size=4))
+    dtype = draw(st.sampled_from(["bfloat16", "bfloat16", "bfloat16", "float32", "int32", "bfloat8_b"]))
+    return {"shape": shape, "dtype": dtype, "layout": "TILE_LAYOUT", "memory": None, "place": "device", "seed": draw(st.integers(0, 7))}
+
+
+@st.composite
 def cases(draw: Any) -> dict[str, Any]:
-    if draw(st.integers(0, 9)) == 0:
+    kind = draw(st.integers(0, 19))
+    if kind == 0:
+        return {"file": draw(st.integers(0, len(FILES) - 1)), "cut": draw(st.one_of(st.none(), st.integers(0, 400))), "bytes": draw(st.lists(st.tuples(st.integers(0, 1200), st.integers(0, 255)), min_size=1, max_size=6))}
+    if kind in (1, 2):
+        given = {"dim": draw(INT64), "shape": draw(st.lists(INT64, max_size=7)), "alpha": draw(REAL), "mode": draw(PARTS["s"])}
+        return {"abi": draw(st.integers(0, len(ABI_OPS) - 1)), "given": given, "tensors": draw(st.lists(tensors(), max_size=3)), "inputs": draw(st.lists(st.sampled_from(["input_tensor", "input_tensor_a", "input_tensor_b", "input", "a", "b", "weight", "bias"]), max_size=4, unique=True)), "damage": draw(st.lists(st.tuples(st.integers(0, 120), st.integers(0, 255)), max_size=4)), "bytes": draw(st.integers(-64, 64))}
+    if kind in (3, 4):
         name = draw(st.sampled_from(["zeros", "ones", "full", "empty", "rand", "arange"]))
         return {"make": name, "shape": draw(WILD_SHAPE), "dtype": draw(DTYPE), "layout": draw(LAYOUT), "value": draw(NUMBER), "memory": draw(MEMORY)}
-    name = draw(st.sampled_from(sorted(CALLS)))
-    positional, _, keywords = CALLS[name].partition("/")
-    shared = draw(tensors())  # mostly one shape, so that calls get past their first check
+    if kind < 12:
+        name, parameters = draw(st.sampled_from(SIGNATURES))
+        positional = "".join(letter for _, letter, required in parameters if required)
+        keywords = ",".join(f"{word}={letter}" for word, letter, required in parameters if not required)
+        names = [word for word, _, required in parameters if required and word != "arg"]
+    else:
+        name = draw(st.sampled_from(sorted(CALLS)))
+        positional, _, keywords = CALLS[name].partition("/")
+        names = []
+    shared = draw(st.one_of(ordinary(), ordinary(), ordinary(), tensors()))  # mostly one shape, so that calls get past their first check
 
     def value(letter: str) -> Any:
         if letter == "T":
-            return draw(st.one_of(st.just(shared), tensors()))
+            return draw(st.one_of(st.just(shared), st.just(shared), st.just(shared), st.just(shared), tensors()))
         if letter == "t":
-            return [draw(st.one_of(st.just(shared), tensors())) for _ in range(draw(st.integers(0, 3)))]
-        return draw(PARTS[letter])
+            return [draw(st.one_of(st.just(shared), st.just(shared), st.just(shared), st.just(shared), tensors())) for _ in range(draw(st.integers(0, 3)))]
+        return draw(PARTS[letter if draw(st.integers(0, 40)) else draw(st.sampled_from("nilbs"))])
 
-    chosen = {key: value(letter) for key, letter in (part.split("=") for part in keywords.split(",") if part) if draw(st.booleans())}
-    return {"call": name, "letters": positional, "positional": [value(letter) for letter in positional], "keywords": chosen, "types": keywords}
+    chosen = {key: value(letter) for key, letter in (part.split("=") for part in keywords.split(",") if part) if draw(st.integers(0, 9)) < (5 if len(keywords) < 50 else 1)}
+    return {"call": name, "letters": positional, "positional": [value(letter) for letter in positional], "keywords": chosen, "types": keywords, "names": names}
 
 
 def memory_config(text: Any) -> Any:
@@ -120,9 +181,76 @@ def argument(letter: str, value: Any, device: Any) -> Any:
         return tensor(value, device)
     if letter == "t":
         return [tensor(facts, device) for facts in value]
-    if letter in "dy":
-        return getattr(ttnn, value)
-    return memory_config(value) if letter == "m" else value
+    if letter == "v":
+        return device
+    try:
+        return CONVERTED[letter](value) if letter in CONVERTED else value
+    except (TypeError, ValueError, AttributeError):  # a value of another kind: it goes as it is
+        return value
+
+
+def core_ranges(end: Any) -> Any:
+    return ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(*end))])
+
+
+CONVERTED: dict[str, Any] = {
+    "d": lambda value: getattr(ttnn, value), "y": lambda value: getattr(ttnn, value), "m": lambda value: memory_config(value), "r": core_ranges,
+    "u": lambda value: [ttnn.UnaryWithParam(getattr(ttnn.UnaryOpType, name), number) for name, number in value],
+    "g": lambda value: ttnn.CoreGrid(x=value[0], y=value[1]),
+    "c": lambda value: ttnn.WormholeComputeKernelConfig(math_fidelity=getattr(ttnn.MathFidelity, value[0]), fp32_dest_acc_en=value[1], packer_l1_acc=value[2]),
+    "k": lambda value: ttnn.Conv2dConfig(weights_dtype=getattr(ttnn, value[0]), act_block_h_override=value[1] * 32, deallocate_activation=value[2]),
+    "w": lambda value: ttnn.MatmulMultiCoreReuseMultiCastProgramConfig(compute_with_storage_grid_size=(value[0], value[1]), in0_block_w=value[2], out_subblock_h=value[3], out_subblock_w=1, per_core_M=value[3], per_core_N=value[4], transpose_mcast=False, fused_activation=None),
+}  # fmt: skip
+
+
+def damaged(data: bytes, changes: Any) -> bytes:
+    changed = bytearray(data)
+    for at, value in changes:
+        if changed:
+            changed[at % len(changed)] = value
+    return bytes(changed)
+
+
+def load_damaged(case: dict[str, Any], device: Any) -> None:
+    """A tensor file with some bytes changed, whole or cut: read, or refused."""
+    data = damaged(FILES[case["file"]].read_bytes(), case["bytes"])
+    with tempfile.NamedTemporaryFile(suffix=".tensorbin") as file:
+        file.write(data if case["cut"] is None else data[: case["cut"]])
+        file.flush()
+        touch(ttnn.load_tensor(file.name))
+
+
+ABI_OPS = sorted(_core.op_names())
+
+
+def call_abi(case: dict[str, Any], device: Any) -> None:
+    """An op by its C entry: attributes with damaged bytes, then a tensor made from a buffer of the wrong size."""
+    ffi, lib = _core.ffi, _core.lib
+    fields = [(_convert.name_prefix(name), _convert.encode(value, None)) for name, value in case["given"].items()]
+    fields += [(_convert.name_prefix(name), b"t" + index.to_bytes(4, "little")) for index, name in enumerate(case["inputs"])]
+    blob = damaged(_convert.encode_fields(fields), case["damage"])
+    out = ffi.new("shim_attrs **")
+    status = lib.shim_attrs_new(blob, len(blob), out)
+    if status == 0:
+        attributes = ffi.gc(out[0], lib.shim_attrs_free)
+        handles = [tensor(facts, device)._handle for facts in case["tensors"]]
+        op = ffi.new("int *")
+        _core.check(lib.shim_op_find(ABI_OPS[case["abi"]].encode(), op))
+        result = ffi.new("shim_result *")
+        inputs = ffi.new("shim_tensor *[]", handles) if handles else ffi.NULL
+        status = lib.shim_invoke(op[0], inputs, len(handles), device._handle, attributes, result)
+        for i in range(result.n_tensors if status == 0 else 0):
+            if result.tensors[i] != ffi.NULL:
+                lib.shim_tensor_free(result.tensors[i])
+    if status == 0 and case["tensors"]:
+        shape = case["tensors"][0]["shape"]
+        size = max(int(np.prod(shape, dtype=np.int64)) * 4 + case["bytes"], 0)
+        made = ffi.new("shim_tensor **")
+        status = lib.shim_tensor_new(ffi.NULL, 1, 0, len(shape), shape or ffi.NULL, ffi.NULL, bytes(size), size, 1, made)
+        if status == 0:
+            lib.shim_tensor_free(made[0])
+    if status:
+        raise _core.last_error()
 
 
 def touch(result: Any) -> None:
@@ -132,12 +260,18 @@ def touch(result: Any) -> None:
             touch(item)
     elif isinstance(result, ttnn.Tensor) and result.is_allocated() and result.volume() <= MAX_VALUES:
         host = ttnn.from_device(result) if ttnn.is_tensor_storage_on_device(result) else result
-        host.to_list()
+        host._read()  # not to_list(): 2**31 empty rows are a long list
 
 
 def run_case(case: dict[str, Any], device: Any) -> str:
     """Answer of the call: "accepted" or the name of the exception."""
     try:
+        if "file" in case:
+            load_damaged(case, device)
+            return "accepted"
+        if "abi" in case:
+            call_abi(case, device)
+            return "accepted"
         if "make" in case:
             name, dtype, layout = case["make"], getattr(ttnn, case["dtype"]), getattr(ttnn, case["layout"])
             head = [[*case["shape"]], case["value"]] if name == "full" else [case["value"]] if name == "arange" else [[*case["shape"]]]
@@ -151,6 +285,9 @@ def run_case(case: dict[str, Any], device: Any) -> str:
         function: Any = ttnn
         for part in case["call"].split("."):
             function = getattr(function, part)
+        if case["names"] and len(case["names"]) == len(positional):
+            keywords |= dict(zip(case["names"], positional, strict=True))
+            positional = []
         touch(function(*positional, **keywords))
     except (RuntimeError, TypeError, ValueError, IndexError, OverflowError, MemoryError) as error:
         if "internal error" in str(error):
@@ -162,6 +299,9 @@ def run_case(case: dict[str, Any], device: Any) -> str:
 def main(count: int, start: int, journal_path: str) -> None:
     device = ttnn.open_device(device_id=0, l1_small_size=32768)
     answers: dict[str, int] = {}
+    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # whose shadow memory is huge: its own options limit it
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + MOST_BYTES, resource.RLIM_INFINITY))
     with open(journal_path, "w") as journal:
 
         @seed(start)

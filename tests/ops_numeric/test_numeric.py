@@ -11,9 +11,10 @@ import torch.nn.functional as F
 import ttnn
 from ttnn_shim.errors import ShimError
 
+from tests.ops_numeric.values import SPECIAL, check, get, put, random
+
 Reference = Callable[..., torch.Tensor]
 SIZES = [(1,), (31,), (32,), (33,), (64,), (1, 1), (3, 33), (64, 31), (2, 3, 40, 50)]
-SPECIAL = [0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), float("nan"), 3e38, -3e38, 1e-30, 88.5, -88.5, 1e4, -1e4]
 DTYPES = {"bfloat16": (ttnn.bfloat16, torch.bfloat16, 2**-8), "float32": (ttnn.float32, torch.float32, 4e-6)}
 
 # name -> (reference in float64, low and high of the inputs, extra keyword arguments)
@@ -125,8 +126,13 @@ BINARY: dict[str, tuple[Reference, float, float]] = {
     "floor_div": (lambda a, b: torch.floor(a / b), 1, 9),
 }
 INTEGER_UNARY: dict[str, Reference] = {
-    "abs": torch.abs, "neg": torch.neg, "relu": F.relu, "square": torch.square, "bitwise_not": torch.bitwise_not,
-    "logical_not": lambda x: torch.logical_not(x).to(x), "eqz": lambda x: (x == 0).to(x),
+    "abs": torch.abs,
+    "neg": torch.neg,
+    "relu": F.relu,
+    "square": torch.square,
+    "bitwise_not": torch.bitwise_not,
+    "logical_not": lambda x: torch.logical_not(x).to(x),
+    "eqz": lambda x: (x == 0).to(x),
 }
 INTEGER_BINARY: dict[str, Reference] = {
     "add": torch.add, "sub": torch.sub, "multiply": torch.mul, "maximum": torch.maximum, "minimum": torch.minimum,
@@ -134,27 +140,6 @@ INTEGER_BINARY: dict[str, Reference] = {
     "bitwise_or": torch.bitwise_or, "bitwise_xor": torch.bitwise_xor, "remainder": torch.remainder,
     "gcd": torch.gcd, "lcm": torch.lcm, "logical_and": lambda a, b: torch.logical_and(a, b).to(a),
 }  # fmt: skip
-
-
-def put(values: torch.Tensor, device: Any, dtype: Any = None, layout: Any = ttnn.TILE_LAYOUT, **kwargs: Any) -> Any:
-    names = {torch.bfloat16: ttnn.bfloat16, torch.float32: ttnn.float32, torch.int32: ttnn.int32}
-    return ttnn.from_torch(values, dtype=dtype or names[values.dtype], layout=layout, device=device, **kwargs)
-
-
-def get(tensor: Any) -> torch.Tensor:
-    return ttnn.to_torch(tensor)
-
-
-def random(shape: tuple[int, ...], low: float, high: float, dtype: torch.dtype, seed: int = 0) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed + sum(shape))
-    return (low + (high - low) * torch.rand(shape, generator=generator)).to(dtype)
-
-
-def check(actual: torch.Tensor, expected: torch.Tensor, tolerance: float, absolute: float | None = None) -> None:
-    """Shape equal, values within `tolerance` relative (and absolute), non-finite values at the same places."""
-    assert tuple(actual.shape) == tuple(expected.shape)
-    limit = tolerance if absolute is None else absolute
-    torch.testing.assert_close(actual.double(), expected.double(), rtol=tolerance, atol=limit, equal_nan=True)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -170,7 +155,30 @@ def test_unary(name: str, dtype: str, device: Any) -> None:
             check(get(result), reference(values.double()), epsilon, epsilon * 2e-2 if dtype == "bfloat16" else 2e-6)
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "tanh", "sigmoid", "silu", "gelu", "erf", "relu", "abs", "neg", "sign", "sqrt", "floor", "ceil", "trunc", "log1p", "expm1", "square", "reciprocal"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "exp",
+        "log",
+        "tanh",
+        "sigmoid",
+        "silu",
+        "gelu",
+        "erf",
+        "relu",
+        "abs",
+        "neg",
+        "sign",
+        "sqrt",
+        "floor",
+        "ceil",
+        "trunc",
+        "log1p",
+        "expm1",
+        "square",
+        "reciprocal",
+    ],
+)
 def test_special_values(name: str, device: Any) -> None:
     values = torch.tensor(SPECIAL, dtype=torch.float32)
     expected = UNARY[name][0](values.double()).float()
