@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Two workers with one kernel thread each: GNU OpenMP threads that spin on a busy core are slower than none.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help setup demo test test-all check check-python check-cpp sanitize bench conformance calibrate docs wheel clean
+.PHONY: help setup demo test test-all check check-python check-cpp sanitize fuzz fuzz-sanitize bench conformance calibrate docs wheel clean
 
 help:
 	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-all     also whole models and the sanitizer build"
 	@echo "make check        lint and types alone"
 	@echo "make bench        speed, as ratios against peers measured in the same run"
+	@echo "make fuzz         10,000 calls with made-up arguments; make fuzz-sanitize: the same under ASan and UBSan"
 	@echo "make conformance  compare with the real ttnn wheel (needs Python 3.12)"
 
 # --- setup ------------------------------------------------------------------------------------------------------------------
@@ -70,6 +71,13 @@ sanitize: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S ttnn_shim -B build/asan -G Ninja -DTTNN_SHIM_SANITIZE=ON -DTTNN_SHIM_PYTHON=OFF
 	PATH="$(CURDIR)/$(BIN):$$PATH" nice -n 10 cmake --build build/asan
 	build/asan/tests/cpp/shim_tests
+
+fuzz: setup
+	$(BIN)/python tests/fuzz/run.py --cases 10000
+
+fuzz-sanitize: sanitize
+	TTNN_SHIM_LIBRARY=build/asan/libttnn_shim.so LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 $(BIN)/python tests/fuzz/run.py --cases 10000
 
 # --- generated files --------------------------------------------------------------------------------------------------------
 

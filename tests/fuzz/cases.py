@@ -85,7 +85,9 @@ def signatures() -> list[tuple[str, tuple[tuple[str, str, bool], ...]]]:
     for name in sorted(_core.op_names()):
         real = next((one for one in (_facts.resolve_alias(name), name) if one in functions), None)
         for overload in _facts.wrapped_overloads(real) if real else ():
-            letters = [(one, next((letter for pattern, letter in TYPES if re.search(pattern, one.type)), "")) for one in overload.params if one.kind not in ("*", "**")]
+            letters = [
+                (one, next((letter for pattern, letter in TYPES if re.search(pattern, one.type)), "")) for one in overload.params if one.kind not in ("*", "**")
+            ]
             if all(letter or not one.required for one, letter in letters):
                 found.append((name.removeprefix("ttnn."), tuple((one.name, letter, one.required) for one, letter in letters if letter)))
     return found
@@ -122,10 +124,23 @@ def ordinary(draw: Any) -> dict[str, Any]:
 def cases(draw: Any) -> dict[str, Any]:
     kind = draw(st.integers(0, 19))
     if kind == 0:
-        return {"file": draw(st.integers(0, len(FILES) - 1)), "cut": draw(st.one_of(st.none(), st.integers(0, 400))), "bytes": draw(st.lists(st.tuples(st.integers(0, 1200), st.integers(0, 255)), min_size=1, max_size=6))}
+        return {
+            "file": draw(st.integers(0, len(FILES) - 1)),
+            "cut": draw(st.one_of(st.none(), st.integers(0, 400))),
+            "bytes": draw(st.lists(st.tuples(st.integers(0, 1200), st.integers(0, 255)), min_size=1, max_size=6)),
+        }
     if kind in (1, 2):
         given = {"dim": draw(INT64), "shape": draw(st.lists(INT64, max_size=7)), "alpha": draw(REAL), "mode": draw(PARTS["s"])}
-        return {"abi": draw(st.integers(0, len(ABI_OPS) - 1)), "given": given, "tensors": draw(st.lists(tensors(), max_size=3)), "inputs": draw(st.lists(st.sampled_from(["input_tensor", "input_tensor_a", "input_tensor_b", "input", "a", "b", "weight", "bias"]), max_size=4, unique=True)), "damage": draw(st.lists(st.tuples(st.integers(0, 120), st.integers(0, 255)), max_size=4)), "bytes": draw(st.integers(-64, 64))}
+        return {
+            "abi": draw(st.integers(0, len(ABI_OPS) - 1)),
+            "given": given,
+            "tensors": draw(st.lists(tensors(), max_size=3)),
+            "inputs": draw(
+                st.lists(st.sampled_from(["input_tensor", "input_tensor_a", "input_tensor_b", "input", "a", "b", "weight", "bias"]), max_size=4, unique=True)
+            ),
+            "damage": draw(st.lists(st.tuples(st.integers(0, 120), st.integers(0, 255)), max_size=4)),
+            "bytes": draw(st.integers(-64, 64)),
+        }
     if kind in (3, 4):
         name = draw(st.sampled_from(["zeros", "ones", "full", "empty", "rand", "arange"]))
         return {"make": name, "shape": draw(WILD_SHAPE), "dtype": draw(DTYPE), "layout": draw(LAYOUT), "value": draw(NUMBER), "memory": draw(MEMORY)}
@@ -147,7 +162,11 @@ def cases(draw: Any) -> dict[str, Any]:
             return [draw(st.one_of(st.just(shared), st.just(shared), st.just(shared), st.just(shared), tensors())) for _ in range(draw(st.integers(0, 3)))]
         return draw(PARTS[letter if draw(st.integers(0, 40)) else draw(st.sampled_from("nilbs"))])
 
-    chosen = {key: value(letter) for key, letter in (part.split("=") for part in keywords.split(",") if part) if draw(st.integers(0, 9)) < (5 if len(keywords) < 50 else 1)}
+    chosen = {
+        key: value(letter)
+        for key, letter in (part.split("=") for part in keywords.split(",") if part)
+        if draw(st.integers(0, 9)) < (5 if len(keywords) < 50 else 1)
+    }
     return {"call": name, "letters": positional, "positional": [value(letter) for letter in positional], "keywords": chosen, "types": keywords, "names": names}
 
 
