@@ -180,7 +180,7 @@ op(
         MEMORY,
     ],
     "input_tensor min? max? memory_config? output_tensor?",
-    HEADER,
+    "eltwise/unary/unary_composite.hpp",
     target="ttnn.clamp",
     samples=tuple(Sample(((s, "bfloat16"),), {"min": -0.5, "max": 0.75}, (s,)) for s in EDGE_SIZES),
     reference=_clamp,

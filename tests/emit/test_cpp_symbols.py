@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 import pytest
 
 from alchemist.ops import TTNN_OPS
@@ -26,6 +29,30 @@ def test_calls_have_a_cpp_form(spec: OpSpec) -> None:
         callee, arguments = call_parts(call)
         assert callee.startswith("ttnn::")
         assert arguments or not spec.args
+
+
+INCLUDE = cpp_symbols.REPOSITORY / "ttnn_shim" / "include"
+CALLABLE = re.compile(r"\b(\w+)\s*(?:\(|=|;)")
+
+
+@cache
+def declared_names(header: str) -> frozenset[str]:
+    """Names that could be functions in our header and in all that it includes."""
+    path = INCLUDE / header
+    if not path.is_file():
+        return frozenset()
+    text = path.read_text()
+    names = set(CALLABLE.findall(text)) | set(re.findall(r"\b[A-Z_]+\(\s*(\w+)\s*[,)]", text))  # macros declare families by name
+    for included in re.findall(r'^#include "([^"]+)"', text, re.MULTILINE):
+        names |= declared_names(included)
+    return frozenset(names)
+
+
+@pytest.mark.parametrize("spec", cpp_symbols.callable_ops(), ids=lambda spec: spec.name)
+def test_own_header_declares_the_function(spec: OpSpec) -> None:
+    """An emitted program includes the headers of its ops alone: no other op's header may be needed."""
+    function = (spec.cpp_target or spec.target).replace("::", ".").partition("<")[0].rpartition(".")[2]
+    assert function in declared_names(spec.header), (spec.header, function)
 
 
 def test_page_is_about_these_ops() -> None:
