@@ -176,6 +176,15 @@ def _canonical(op: Operation) -> Operation | None:
         moved = [i for i in order if source[i] != 1]
         if moved == sorted(moved):  # only dims of size 1 move
             return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])}, [out])
+    if op.name == "ttir.slice_static" and (inner := defining(op.operands[0], "ttir.slice_static")):
+        outer_cut, inner_cut = ([access.attr(one, name) for name in ("begins", "ends", "step")] for one in (op, inner))
+        rows = list(zip(*outer_cut, *inner_cut, strict=True))
+        if all(step > 0 and begin >= 0 and end >= 0 for row in rows for begin, end, step in (row[:3], row[3:])):
+            begins = [first + begin * by for begin, _, _, first, _, by in rows]
+            sizes = shape(op.results[0])
+            steps = [step * by for _, _, step, _, _, by in rows]
+            ends = [begin + (size - 1) * step + 1 for begin, size, step in zip(begins, sizes, steps, strict=True)]
+            return b.make("ttir.slice_static", [inner.operands[0]], {"begins": begins, "ends": ends, "step": steps}, [out])
     if op.name == "ttir.typecast" and (inner := defining(op.operands[0], "ttir.typecast")):
         if _is_lossless(access.element_type(inner.operands[0]), access.element_type(inner.results[0])):
             return b.make("ttir.typecast", [inner.operands[0]], {}, [out])

@@ -320,6 +320,10 @@ class Lowering:
         rank = len(dims)
         if order == tuple(range(rank)):
             return value
+        maker = value.owner
+        if isinstance(maker, Operation) and maker.name == "ttnn.transpose" and order == (*range(rank - 2), rank - 1, rank - 2):
+            if {access.attr(maker, "dim0"), access.attr(maker, "dim1")} == {rank - 2, rank - 1}:
+                return maker.operands[0]  # there and back: the first one is swept when nothing else uses it
         have = layout(value)
         out = tuple(dims[i] for i in order)
         if order == (*range(rank - 2), rank - 1, rank - 2):
