@@ -64,6 +64,20 @@ def op_config(draw: st.DrawFn) -> dict[str, Any]:
                 "sdpa",
                 "typecast",
                 "embedding",
+                "matmul_batched",
+                "softmax_rows",
+                "ternary",
+                "pad",
+                "repeat",
+                "rotary",
+                "update_cache",
+                "sdpa_decode",
+                "create_heads",
+                "concat_heads",
+                "groupnorm",
+                "halo",
+                "conv2d",
+                "fill_pad",
             )
         )
     )
@@ -105,6 +119,56 @@ def op_config(draw: st.DrawFn) -> dict[str, Any]:
         case "sdpa":
             q = tensor([1, 4, h, 64], dtype)
             config["inputs"], config["outputs"] = [q, q, q], [q]
+        case "matmul_batched":
+            batch, n = draw(st.integers(2, 16)), draw(tiles(1, 16))
+            config["op"] = "matmul"
+            config["inputs"] = [tensor([1, batch, h, w], dtype), tensor([1, draw(st.sampled_from((1, batch))), w, n], dtype)]
+            config["outputs"] = [tensor([1, batch, h, n], dtype, buffer=draw(st.sampled_from(("dram", "l1"))))]
+            if draw(st.booleans()):
+                config["attrs"] = {"core_grid": [draw(st.integers(1, 8)), draw(st.integers(1, 7))]}
+        case "softmax_rows":
+            config["op"], config["attrs"] = "softmax", {"dim": draw(st.sampled_from((1, 2)))}
+        case "ternary":
+            config["inputs"], config["attrs"] = [t, t, t], {"op": "WHERE"}
+        case "pad":
+            config["outputs"] = [tensor([*shape[:2], h + 32, w], dtype)]
+        case "repeat":
+            config["outputs"] = [tensor([*shape[:2], 2 * h, w], dtype)]
+        case "rotary":
+            config["inputs"] = [t, tensor([1, 1, h, w], dtype), tensor([1, 1, h, w], dtype)]
+            config["attrs"] = {"llama": draw(st.booleans())}
+        case "update_cache":
+            config["inputs"] = [t, tensor([1, shape[1], 32, w], dtype)]
+            config["attrs"] = {"op": draw(st.sampled_from(("FILL", "UPDATE")))}
+        case "sdpa_decode":
+            users, kv_heads = draw(st.integers(1, 32)), draw(st.sampled_from((1, 2, 8)))
+            q, cache = tensor([1, users, 32, 128]), tensor([users, kv_heads, h, 128], dtype)
+            config["inputs"], config["outputs"] = [q, cache, cache], [q]
+        case "create_heads":
+            parts = [tensor([shape[1], 4, h, 64], dtype)] * 3
+            config["inputs"], config["outputs"] = [tensor([shape[1], 1, h, 3 * 4 * 64], dtype)], parts
+            config["attrs"] = {"num_heads": 4, "num_kv_heads": 4, "transpose_k_heads": draw(st.booleans())}
+        case "concat_heads":
+            config["inputs"], config["outputs"] = [tensor([shape[1], 4, h, 64], dtype)], [tensor([shape[1], 1, h, 256], dtype)]
+        case "groupnorm":
+            config["attrs"] = {"num_groups": draw(st.sampled_from((1, 8, 32)))}
+        case "halo" | "conv2d":
+            side, kernel, channels, cores = draw(st.integers(7, 64)), draw(st.sampled_from((1, 3, 5))), draw(tiles(1, 8)), draw(st.integers(1, 56))
+            rows = -(-side * side // cores)
+            shard = {"shape": [-(-rows // 32) * 32, channels], "cores": cores, "grid": [min(cores, 8), -(-cores // 8)]}
+            place = {"buffer": "l1", "memory": "height_sharded", "shard": shard}
+            a = {**tensor([1, 1, side * side, channels], "bfloat16"), **place}
+            config["inputs"], config["outputs"] = [a], [{**a, "layout": "row_major"}]
+            if op == "halo":
+                half = kernel // 2
+                config["attrs"] = {"input_hw": [side, side], "window_hw": [kernel, kernel], "stride_hw": [1, 1], "dilation_hw": [1, 1],
+                                   "padding": [half] * 4, "num_cores_nhw": cores}  # fmt: skip
+            else:
+                m, n = shard["shape"][0] // 32, draw(st.integers(1, 8))
+                config["inputs"].append(tensor([1, 1, kernel * kernel * channels, 32 * n], dtype))
+                config["outputs"] = [{**tensor([1, 1, side * side, 32 * n]), **place, "shard": {**shard, "shape": [32 * m, 32 * n]}}]
+                config["attrs"] = {"act_block_h": m, "act_block_w": -(-kernel * channels // 32), "subblock_h": 1, "subblock_w": 1, "per_core_m": m,
+                                   "per_core_n": n, "window_hw": [kernel, kernel], "core_count": cores}  # fmt: skip
         case "embedding":
             config["inputs"] = [
                 tensor([1, h], "uint32", "row_major"),
@@ -175,17 +239,24 @@ def test_lower_fidelity_is_never_slower(
     assert cycles == sorted(cycles)
 
 
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(config=op_config(), card=st.sampled_from(CARDS))
+def test_lower_fidelity_of_any_op_is_never_slower(sim: Simulator, config: dict[str, Any], card: str) -> None:
+    cycles = [price(sim, {**config, "compute": {"fidelity": f}}, card).cycles for f in FIDELITIES]
+    assert cycles == sorted(cycles)
+
+
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     per_core=st.integers(16, 400),
     card=st.sampled_from(CARDS),
-    op=st.sampled_from(("unary", "binary", "typecast")),
+    op=st.sampled_from(("unary", "binary", "typecast", "ternary")),
 )
 def test_more_cores_are_never_slower(sim: Simulator, per_core: int, card: str, op: str) -> None:
     # Enough tiles per core that the start skew of the further cores is paid back.
     shape = [1, 1, 32, 32 * 8 * per_core]
     t = tensor(shape, buffer="l1")
-    config = {"op": op, "inputs": [t, t] if op == "binary" else [t], "outputs": [t]}
+    config = {"op": op, "inputs": [t] * {"binary": 2, "ternary": 3}.get(op, 1), "outputs": [t]}
     cycles = [price(sim, config, card, grid).cycles for grid in ((2, 1), (2, 2), (4, 2), (4, 4))]
     assert cycles == sorted(cycles, reverse=True)
 

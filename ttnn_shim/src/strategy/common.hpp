@@ -60,6 +60,9 @@ void add_dram(Shared& shared, const TensorDesc& t, double bytes, bool write);
 DeviceProgram one_phase(std::string factory, const Arch& arch, int cores, Phase phase, bool compute, bool sharded);
 void set_grid(DeviceProgram& program, const Arch& arch);
 
+/// Bytes at the rates of the memories over the whole grid, for ops without a model.
+DeviceProgram roofline(const Arch& arch, const OpConfig& config);
+
 /// Double-buffered circular buffer of `pages` pages.
 CircularBuffer buffer(std::string name, std::int64_t page_bytes, std::int64_t pages = 2);
 
@@ -83,6 +86,6 @@ struct PlanRow {
     PlanFn plan;
 };
 extern const std::vector<PlanRow> kEltwisePlans, kMatmulPlans, kConvPlans, kMovePlans, kLayoutPlans, kShardPlans, kNormPlans,
-    kTransformerPlans;
+    kTransformerPlans, kSelectPlans;
 
 }  // namespace ttnn_shim::strategy

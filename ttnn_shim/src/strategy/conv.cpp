@@ -144,6 +144,9 @@ DeviceProgram plan_halo(const Arch& arch, const OpConfig& c) {
     phase.extra_cycles = (tiled ? soft_max(gather, untilize, 1.5) - gather : 0) + (c.flag("config_in_dram") ? k.read_dram / 2 : 0);
     const int used = static_cast<int>(c.integer("core_count", shard_cores(arch, in)));
     DeviceProgram p = one_phase("UntilizeWithHaloProgramFactory", arch, used, std::move(phase), false, true);
+    // Two sticks of padding; tiled input is untilized on the way.
+    p.circular_buffers = {{"padding", 2 * round_up(static_cast<std::int64_t>(stick), arch.l1_align)}};
+    if (tiled) p.circular_buffers.push_back({"untilize", 4 * ceil_div(s.w, 32) * (out.dtype == DType::Float32 ? 4096 : 2048)});
     p.work.classes[0].phases[0].shared.link_in_stages = true;
     for (int noc = 0; noc < 2; ++noc)
         p.work.classes[0].phases[0].shared.link_bytes = std::max(p.work.classes[0].phases[0].shared.link_bytes, plan.link[noc] * stick);
@@ -215,13 +218,21 @@ DeviceProgram plan_conv(const Arch& arch, const OpConfig& c) {
     p.work.math_cycles = hb * kb * bh * n * bw * 16 * ph;
     p.work.total_math_cycles = p.work.math_cycles * cores;
     p.work.classes.push_back({cores, std::move(phases_list)});
-    const auto tile_out = out.tile_bytes();
+    // Buffers stand on the whole rectangle of the shard grid, also where it has no shard.
+    if (c.text("selector") != "table" && a.shard && a.shard->grid_x > 0) p.cores = std::max(p.cores, a.shard->grid_x * a.shard->grid_y);
+    // Gathered rows, their tiles in the input's format, the weights of a block, bias, and partial sums in a format of their own.
+    const auto block = static_cast<std::int64_t>(bh * bw), width = static_cast<std::int64_t>(n);
+    const bool halved = out.dtype == DType::BFloat8B || out.dtype == DType::BFloat4B;
+    const std::int64_t rows_tile = a.dtype == DType::Float32 ? 4096 : 2048;
+    const std::int64_t input_tile = halved ? out.tile_bytes() : rows_tile;  // block formats come with an output of the same
     p.circular_buffers = {
-        {"act", static_cast<std::int64_t>(bh * bw) * 2048 * (c.flag("act_double_buffer") ? 2 : 1)},
-        {"act_tilized", static_cast<std::int64_t>(bh * bw) * 2048},
-        {"weights",
-         static_cast<std::int64_t>(bw * n * (block_sharded ? 1 : kb)) * weights.tile_bytes() * (c.flag("weights_double_buffer") ? 2 : 1)}};
-    if (kb > 1) p.circular_buffers.push_back({"partials", static_cast<std::int64_t>(m * n) * (c.compute.fp32_dest_acc ? 4096 : tile_out)});
+        {"act", block * rows_tile * (c.flag("act_double_buffer") ? 2 : 1)},
+        {"act_tilized", block * input_tile * (block_sharded && halved ? 2 : 1)},
+        {"weights", static_cast<std::int64_t>(bw) * width * weights.tile_bytes() * (c.flag("weights_double_buffer") ? 2 : 1)},
+        {"indices", 64}};
+    if (c.inputs.size() > 2) p.circular_buffers.push_back({"bias", width * c.inputs[2].tile_bytes()});
+    if (c.compute.fp32_dest_acc && out.dtype != DType::Float32 && kb > 1)
+        p.circular_buffers.push_back({"partials", static_cast<std::int64_t>(m) * width * 4096});
     return p;
 }
 

@@ -183,7 +183,8 @@ DeviceProgram plan_typecast(const Arch& arch, const OpConfig& c) {
     // Float to 32-bit integers goes through a long SFPU sequence; the others are a copy with a format change.
     const bool to_int = (out.dtype == DType::UInt32 || out.dtype == DType::Int32) && in.dtype != DType::Int32 && in.dtype != DType::UInt32;
     const double compute = copy_tile(arch, in) + (to_int ? arch.k.sfpu_to_int : arch.k.sfpu_scale * 60);
-    if (resident(in) && resident(out)) return resident_program(arch, c, "TypecastShardedProgramFactory", in, compute);
+    if (resident(in) && resident(out) && (in.tile_bytes() == out.tile_bytes() || c.text("selector") == "table"))
+        return resident_program(arch, c, "TypecastShardedProgramFactory", in, compute);
     return tile_stream(arch, c, "TypecastProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
 }
 
@@ -195,6 +196,7 @@ DeviceProgram plan_copy(const Arch& arch, const OpConfig& c) {
         arch, c, c.op == "clone" ? "CloneProgramFactory" : "CopySameMemoryConfigProgramFactory", page_read(arch, in, page_bytes(in)),
         compute, {&in});
     if (compute <= 0) p.circular_buffers.pop_back();  // one buffer from reader to writer
+    if (compute <= 0 && in.layout == PageLayout::RowMajor) p.circular_buffers = {buffer("in", round_up(in.stick_bytes(), arch.dram_align))};
     return p;
 }
 
@@ -232,6 +234,10 @@ DeviceProgram plan_binary(const Arch& arch, const OpConfig& c) {
         DeviceProgram p = resident_program(arch, c, "BinaryNgDeviceOperation::ProgramFactory", a, compute);
         // Only the cores that hold shards work, whatever the size of the recorded worker grid.
         p.work.cores = std::min(p.cores, shard_cores(arch, a));
+        if (scalar) {
+            whole_grid(p, arch, c);
+            p.circular_buffers = {buffer("scalar", a.tile_bytes(), 1)};
+        }
         return p;
     }
     const bool b_streams = !scalar && bcast.rfind("SCALAR", 0) != 0;
@@ -249,6 +255,7 @@ DeviceProgram plan_binary(const Arch& arch, const OpConfig& c) {
     if (!scalar) reads.push_back(&b);
     DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute, streaming), reads);
     whole_grid(p, arch, c);
+    if (half_native) p.circular_buffers.push_back(buffer("in1", static_cast<std::int64_t>(page_bytes(a))));
     if (scalar) p.circular_buffers.push_back(buffer("scalar", static_cast<std::int64_t>(page_bytes(a)), 1));
     if (bcast != "NONE" && !scalar) p.circular_buffers.push_back(buffer("broadcast", b.tile_bytes()));
     Phase& phase = p.work.classes[0].phases[0];

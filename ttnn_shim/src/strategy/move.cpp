@@ -10,6 +10,9 @@ namespace {
 std::int64_t pages_of(const TensorDesc& t) { return t.layout == PageLayout::Tile ? t.tiles() : t.rows(); }
 double page_bytes(const TensorDesc& t) { return static_cast<double>(t.layout == PageLayout::Tile ? t.tile_bytes() : t.stick_bytes()); }
 
+/// Bytes of a row-major page in a buffer that DRAM is read into.
+std::int64_t aligned(const Arch& arch, std::int64_t bytes) { return round_up(bytes, arch.dram_align); }
+
 /// Valid rows of the second-last dimension (logical) and its padding.
 std::int64_t height(const TensorDesc& t, bool logical) {
     const auto& shape = logical && !t.logical.empty() ? t.logical : t.padded;
@@ -50,7 +53,7 @@ DeviceProgram stick_stream(const Arch& arch, const OpConfig& c, const char* fact
     add_dram(s.shared, in, static_cast<double>(out.bytes()), false);
     add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
     DeviceProgram p = stream(arch, c, s);
-    p.circular_buffers = {{"sticks", buffered * out.stick_bytes()}};
+    p.circular_buffers = {{"sticks", buffered * aligned(arch, out.stick_bytes())}};
     return p;
 }
 
@@ -93,7 +96,7 @@ DeviceProgram plan_transpose(const Arch& arch, const OpConfig& c) {
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     DeviceProgram p = one_phase("TransposeHCTiledInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
-    p.circular_buffers = {{"tile", 2 * in.tile_bytes()}, {"padding", 512}};
+    p.circular_buffers = {{"tile", 2 * in.tile_bytes()}, {"padding", channels % 32 ? in.tile_bytes() / 4 : 0}};
     return p;
 }
 
@@ -104,7 +107,9 @@ DeviceProgram plan_permute(const Arch& arch, const OpConfig& c) {
     const auto dims = c.integers("dims");
     const bool keeps_width = dims.empty() || dims.back() == static_cast<std::int64_t>(dims.size()) - 1;
     if (in.layout == PageLayout::RowMajor && keeps_width) {
-        return page_stream(arch, c, "PermuteDeviceOperation::MultiCoreRowInvariant", static_cast<double>(in.bytes()));
+        DeviceProgram p = page_stream(arch, c, "PermuteDeviceOperation::MultiCoreRowInvariant", static_cast<double>(in.bytes()));
+        p.circular_buffers = {{"rows", 2 * round_up(in.stick_bytes(), 64)}};
+        return p;
     }
     if (in.layout == PageLayout::RowMajor) {
         // Blocks of 32 x 32 elements through a transpose of the last and another dimension.
@@ -131,11 +136,43 @@ DeviceProgram plan_permute(const Arch& arch, const OpConfig& c) {
          0, 2});
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
+    // Lines of 16 stay whole when the last dimension remains one of the last two; otherwise blocks are transposed.
+    const auto rank = static_cast<std::int64_t>(dims.size());
+    const bool swaps = !keeps_width && rank > 1 && dims.back() == rank - 2, generic = !keeps_width && !swaps;
     DeviceProgram p = one_phase(
-        keeps_width ? "PermuteDeviceOperation::MultiCoreTileRowInvariant" : "PermuteDeviceOperation::MultiCoreTileInvariant", arch, cores,
+        generic ? "PermuteDeviceOperation::MultiCoreTiledGeneric" : "PermuteDeviceOperation::MultiCoreTileRowInvariant", arch, cores,
         std::move(phase), !keeps_width, false);
-    p.circular_buffers = {{"tiles", 2 * in.tile_bytes()}};
+    p.circular_buffers = {{"tiles", (generic ? 6 : swaps ? 4 : 2) * in.tile_bytes()}};
     return p;
+}
+
+/// Entries of the map that a tiled reshape reads per output tile: input tiles times the most runs taken from one of them. A run lies within
+/// one face line of both tensors.
+std::int64_t reshape_segments(const TensorDesc& in, const TensorDesc& out) {
+    const auto width = [](const TensorDesc& t) { return std::max<std::int64_t>(1, t.logical.empty() ? t.width() : t.logical.back()); };
+    const std::int64_t w = width(out), h = std::max<std::int64_t>(1, height(out, true)), in_w = width(in),
+                       in_h = std::max<std::int64_t>(1, height(in, true));
+    const std::int64_t tiles_w = ceil_div(w, 32), tiles_h = ceil_div(h, 32), in_tiles_w = ceil_div(in_w, 32),
+                       in_tiles_h = ceil_div(in_h, 32);
+    constexpr std::int64_t kTiles = 4096;  // the pattern repeats
+    std::int64_t most = 1;
+    std::vector<std::pair<std::int64_t, std::int64_t>> pages;
+    for (std::int64_t tile = 0; tile < std::min(out.tiles(), kTiles); ++tile) {
+        const std::int64_t c0 = tile % tiles_w * 32, y0 = tile / tiles_w % tiles_h * 32, image = tile / (tiles_w * tiles_h);
+        pages.clear();
+        std::int64_t longest = 0;
+        for (std::int64_t y = y0; y < std::min(h, y0 + 32); ++y)
+            for (std::int64_t c = c0; c < std::min(w, c0 + 32);) {
+                const std::int64_t at = (image * h + y) * w + c, row = at / in_w, column = at % in_w;
+                const std::int64_t page = (row / in_h * in_tiles_h + row % in_h / 32) * in_tiles_w + column / 32;
+                c += std::min({16 - c % 16, 16 - column % 16, in_w - column, w - c});
+                auto entry = std::find_if(pages.begin(), pages.end(), [&](const auto& e) { return e.first == page; });
+                if (entry == pages.end()) entry = pages.insert(pages.end(), {page, 0});
+                longest = std::max(longest, ++entry->second);
+            }
+        most = std::max(most, longest * static_cast<std::int64_t>(pages.size()));
+    }
+    return most;
 }
 
 DeviceProgram plan_reshape(const Arch& arch, const OpConfig& c) {
@@ -181,15 +218,27 @@ DeviceProgram plan_reshape(const Arch& arch, const OpConfig& c) {
     DeviceProgram p = one_phase(
         out.layout == PageLayout::RowMajor ? "ReshapeViewRMProgramFactory" : "ReshapeViewTiledProgramFactory", arch, cores,
         std::move(phase), false, false);
-    if (out.layout == PageLayout::Tile) p.circular_buffers = {{"page", out.tile_bytes()}, {"segment map", 32 * 32}};
+    if (out.layout == PageLayout::Tile) {
+        p.circular_buffers = {{"page", out.tile_bytes()}, {"segment map", round_up(16 * reshape_segments(in, out), 64)}};
+    }
     return p;
 }
 
 DeviceProgram plan_slice(const Arch& arch, const OpConfig& c) {
     const TensorDesc& out = c.outputs[0];
     if (out.layout == PageLayout::Tile) return page_stream(arch, c, "SliceTileProgramFactory", static_cast<double>(out.bytes()));
-    return stick_stream(
-        arch, c, "SliceRmProgramFactory", out.stick_bytes() % (in_dram(c.inputs[0]) ? arch.dram_align : arch.l1_align) != 0, 4);
+    const auto steps = c.integers("step");
+    const bool strided = std::any_of(steps.begin(), steps.end(), [](std::int64_t step) { return step > 1; });
+    DeviceProgram p = stick_stream(
+        arch, c, strided ? "SliceRmStrideProgramFactory" : "SliceRmProgramFactory",
+        out.stick_bytes() % (in_dram(c.inputs[0]) ? arch.dram_align : arch.l1_align) != 0, 4);
+    // Sticks of a core are read in equal groups of up to 4096 bytes; four groups are buffered.
+    const std::int64_t stick = aligned(arch, out.stick_bytes()), each = std::max<std::int64_t>(1, out.rows() / std::max(1, p.cores));
+    std::int64_t group = 1;
+    for (std::int64_t n = 1; n <= each && n * stick <= 4096; ++n)
+        if (each % n == 0) group = n;
+    p.circular_buffers = {{"sticks", (strided ? 2 : 4 * group) * stick}};
+    return p;
 }
 
 DeviceProgram plan_concat(const Arch& arch, const OpConfig& c) {
@@ -200,8 +249,29 @@ DeviceProgram plan_concat(const Arch& arch, const OpConfig& c) {
         Phase phase;
         phase.items = out.layout == PageLayout::Tile ? ceil_div(s.h, 32) * ceil_div(s.w, 32) : s.h;
         phase.stages.push_back({Unit::Reader, out.layout == PageLayout::Tile ? k.concat_tile : k.row_stick, 0, 2});
-        return one_phase(
-            "ConcatS2STiledProgramFactory", arch, shard_cores(arch, out), std::move(phase), out.layout == PageLayout::Tile, true);
+        const bool tiled = out.layout == PageLayout::Tile;
+        DeviceProgram p = one_phase(
+            tiled ? "ConcatS2STiledProgramFactory" : "ConcatS2SRMProgramFactory", arch, shard_cores(arch, out), std::move(phase), tiled,
+            true);
+        if (tiled) {  // rows are untilized, joined and tilized
+            std::int64_t width = 0;
+            for (const TensorDesc& t : c.inputs) width += ceil_div(shard_of(arch, t).w, 32);
+            p.circular_buffers = {{"rows", 3 * width * out.tile_bytes()}};
+        }
+        return p;
+    }
+    const auto axis = c.integer("dim", -1), rank = static_cast<std::int64_t>(out.padded.size());
+    if (out.layout == PageLayout::Tile && (axis < 0 ? axis + rank : axis) == rank - 1 &&
+        std::any_of(
+            c.inputs.begin(), c.inputs.end(), [](const TensorDesc& t) { return !t.logical.empty() && t.logical.back() % 32 != 0; })) {
+        DeviceProgram p =
+            page_stream(arch, c, "ConcatTiledUnalignedProgramFactory", static_cast<double>(out.bytes()), k.untilize_tile + k.tilize_tile);
+        const std::int64_t wide = ceil_div(out.width(), 32), rows = std::max<std::int64_t>(1, out.tiles() / wide);
+        std::int64_t width = 0;
+        for (const TensorDesc& t : c.inputs) width += ceil_div(t.width(), 32);
+        p.cores = split_cores(arch, c, rows);
+        p.circular_buffers = {{"rows", 3 * (width + wide) * out.tile_bytes()}};
+        return p;
     }
     if (out.layout == PageLayout::RowMajor) return stick_stream(arch, c, "ConcatProgramFactory", false, 2);
     return page_stream(arch, c, "ConcatProgramFactory", static_cast<double>(out.bytes()));
@@ -212,14 +282,18 @@ DeviceProgram plan_split(const Arch& arch, const OpConfig& c) {
 }
 
 DeviceProgram plan_pad(const Arch& arch, const OpConfig& c) {
-    if (c.outputs[0].layout == PageLayout::RowMajor)
-        return stick_stream(arch, c, "PadRmReaderWriterMultiCoreDefaultProgramFactory", true, 32);
+    if (c.outputs[0].layout == PageLayout::RowMajor) {
+        const std::int64_t stick = aligned(arch, c.outputs[0].stick_bytes());  // 32 KiB in groups of 16
+        return stick_stream(
+            arch, c, "PadRmReaderWriterMultiCoreDefaultProgramFactory", true,
+            round_up(ceil_div(32768, std::max<std::int64_t>(1, stick)), 16));
+    }
     return page_stream(arch, c, "PadTileMulticoreProgramFactory", static_cast<double>(c.inputs[0].bytes()));
 }
 
 DeviceProgram plan_repeat(const Arch& arch, const OpConfig& c) {
     DeviceProgram p = page_stream(arch, c, "RepeatCodegenProgramFactory", static_cast<double>(c.outputs[0].bytes()));
-    p.circular_buffers = {{"pages", 8 * static_cast<std::int64_t>(page_bytes(c.outputs[0]))}};
+    p.circular_buffers = {{"pages", 8 * aligned(arch, static_cast<std::int64_t>(page_bytes(c.outputs[0])))}};
     return p;
 }
 
@@ -239,7 +313,7 @@ DeviceProgram plan_upsample(const Arch& arch, const OpConfig& c) {
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     DeviceProgram p = one_phase("UpsampleMultiCoreInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
-    p.circular_buffers = {{"sticks", 2 * out.stick_bytes()}};
+    p.circular_buffers = {{"sticks", 2 * aligned(arch, out.stick_bytes())}};
     return p;
 }
 

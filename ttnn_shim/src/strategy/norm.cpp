@@ -66,7 +66,7 @@ DeviceProgram softmax_lanes(const Arch& arch, const OpConfig& c, std::int64_t di
         {Unit::Compute, arch.k.softmax_tile + arch.k.softmax_row / static_cast<double>(along), 0, 2},
         {Unit::Writer, page_write(arch, bytes), 0, 2}};
     dram_traffic(phase, c);
-    const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
+    const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes();
     const std::int64_t stat = in.dtype == DType::BFloat8B || in.dtype == DType::BFloat4B ? 2048 : t;
     std::vector<CircularBuffer> buffers;
     const char* factory = "SoftmaxProgramFactoryGeneralCLarge";
@@ -207,14 +207,53 @@ DeviceProgram plan_reduce(const Arch& arch, const OpConfig& c) {
     const double bytes = static_cast<double>(in.tile_bytes());
     phase.stages = {{Unit::Reader, page_read(arch, in, bytes) / 2, 0, 2}, {Unit::Compute, arch.k.unary_tile + 8.0 * phases(c), 0, 2}};
     dram_traffic(phase, c);
-    const std::string dim = c.text("dim");
+    const std::string dim = c.text("dim"), op = c.text("op");
+    const std::int64_t t = in.tile_bytes(), o = out.tile_bytes();
+    if (op == "VAR" || op == "STD") {
+        const std::int64_t along = dim == "H" ? ceil_div(outputs, cores) : ceil_div(in.width(), 32);
+        DeviceProgram p = one_phase("WelfordReduceProgramFactory", arch, cores, std::move(phase), true, false);
+        p.circular_buffers = {{"in", std::max<std::int64_t>(8, round_up(along, 4)) * t}, {"out", 2 * o}};
+        return p;
+    }
+    if (dim == "NC") {
+        std::int64_t granularity = 8;
+        const std::int64_t along = std::max<std::int64_t>(1, in.tiles() / outputs);
+        while (along % granularity) --granularity;
+        DeviceProgram p = one_phase("FastReduceNCProgramFactory", arch, cores, std::move(phase), true, false);
+        p.circular_buffers = {{"in", 2 * granularity * t}, {"zero", 2048}, {"out", 2 * o}};
+        return p;
+    }
     const std::int64_t chunk = dim == "H" ? ceil_div(outputs, cores) : ceil_div(in.width(), 32);
     DeviceProgram p = one_phase(
         dim == "H"    ? "ReduceMultiCoreHProgramFactory"
         : dim == "HW" ? "ReduceSingleCoreHwProgramFactory"
                       : "ReduceMultiCoreWProgramFactory",
         arch, cores, std::move(phase), true, false);
-    p.circular_buffers = {{"in", (chunk >= 4 ? 8 : 2) * in.tile_bytes()}, {"scaler", 2048}, {"out", 2 * out.tile_bytes()}};
+    p.circular_buffers = {{"in", (chunk >= 4 ? 8 : 2) * t}, {"scaler", stat_bytes(in)}, {"out", 2 * o}};
+    return p;
+}
+
+/// Padding of the tiles at the edges overwritten; the others are not touched.
+DeviceProgram plan_fill_pad(const Arch& arch, const OpConfig& c) {
+    const TensorDesc& in = c.inputs[0];
+    const auto edge = [&](std::size_t from_end) {
+        const std::size_t n = in.logical.size();
+        return n > from_end && in.logical[n - 1 - from_end] % 32 != 0;
+    };
+    const std::int64_t w = std::max<std::int64_t>(1, ceil_div(in.width(), 32)), rows = std::max<std::int64_t>(1, in.tiles() / w);
+    const std::int64_t h = in.padded.size() > 1 ? std::max<std::int64_t>(1, ceil_div(in.padded[in.padded.size() - 2], 32)) : 1;
+    const std::int64_t touched = std::max<std::int64_t>(1, (edge(0) ? rows : 0) + (edge(1) ? rows / h * (w - (edge(0) ? 1 : 0)) : 0));
+    const int cores = split_cores(arch, c, in.tiles());
+    Phase phase;
+    phase.items = ceil_div(touched, cores);
+    phase.stages = {
+        {Unit::Reader, page_read(arch, in, static_cast<double>(in.tile_bytes())), 0, 2},
+        {Unit::Writer, page_write(arch, static_cast<double>(in.tile_bytes())) + 32 * arch.k.face_line, 0, 2}};
+    const double bytes = static_cast<double>(touched * in.tile_bytes());
+    add_dram(phase.shared, in, bytes, false);
+    add_dram(phase.shared, c.outputs[0], bytes, true);
+    DeviceProgram p = one_phase("FillPadProgramFactory", arch, cores, std::move(phase), false, false);
+    p.circular_buffers = {{"tiles", (4 + edge(0) + edge(1)) * in.tile_bytes()}};
     return p;
 }
 
@@ -238,7 +277,7 @@ DeviceProgram plan_accumulation(const Arch& arch, const OpConfig& c) {
         {Unit::Writer, page_write(arch, bytes), 0, 2}};
     dram_traffic(phase, c);
     DeviceProgram p = one_phase("AccumulationProgramFactory", arch, cores, std::move(phase), true, false);
-    p.circular_buffers = {{"tiles", 10 * in.tile_bytes()}};
+    p.circular_buffers = {{"tiles", 4 * (in.tile_bytes() + c.outputs[0].tile_bytes()) + (along > 1 ? 4096 : 0)}};
     return p;
 }
 
@@ -256,8 +295,8 @@ DeviceProgram plan_intimg(const Arch& arch, const OpConfig& c) {
 
 }  // namespace
 
-const std::vector<PlanRow> kNormPlans = {{"softmax", plan_softmax},          {"layernorm", plan_layernorm}, {"rmsnorm", plan_layernorm},
-                                         {"groupnorm", plan_groupnorm},      {"reduce", plan_reduce},       {"intimg", plan_intimg},
-                                         {"accumulation", plan_accumulation}};
+const std::vector<PlanRow> kNormPlans = {{"softmax", plan_softmax},           {"layernorm", plan_layernorm}, {"rmsnorm", plan_layernorm},
+                                         {"groupnorm", plan_groupnorm},       {"reduce", plan_reduce},       {"intimg", plan_intimg},
+                                         {"accumulation", plan_accumulation}, {"fill_pad", plan_fill_pad}};
 
 }  // namespace ttnn_shim::strategy

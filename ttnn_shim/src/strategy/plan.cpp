@@ -11,12 +11,15 @@ const std::unordered_map<std::string_view, PlanFn>& table() {
     static const std::unordered_map<std::string_view, PlanFn> map = [] {
         std::unordered_map<std::string_view, PlanFn> m;
         for (const auto* rows :
-             {&kEltwisePlans, &kMatmulPlans, &kConvPlans, &kMovePlans, &kLayoutPlans, &kShardPlans, &kNormPlans, &kTransformerPlans})
+             {&kEltwisePlans, &kMatmulPlans, &kConvPlans, &kMovePlans, &kLayoutPlans, &kShardPlans, &kNormPlans, &kTransformerPlans,
+              &kSelectPlans})
             for (const PlanRow& row : *rows) m.emplace(row.op, row.plan);
         return m;
     }();
     return map;
 }
+
+}  // namespace
 
 DeviceProgram roofline(const Arch& arch, const OpConfig& config) {
     Phase phase;
@@ -36,8 +39,6 @@ DeviceProgram roofline(const Arch& arch, const OpConfig& config) {
     p.modelled = false;
     return p;
 }
-
-}  // namespace
 
 DeviceProgram plan(const sim::Arch& arch, const OpConfig& config) {
     if (config.outputs.empty()) throw std::invalid_argument("op '" + config.op + "': no output tensor");

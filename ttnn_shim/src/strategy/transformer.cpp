@@ -26,7 +26,10 @@ DeviceProgram plan_heads(const Arch& arch, const OpConfig& c) {
     const std::int64_t rows = std::max<std::int64_t>(
         1, ceil_div(dim(in, 1), 32) *
                (joins ? dim(in, 3) * (c.text("selector") == "table" ? 1 : dim(in, 2)) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
-    s.cores = split_cores(arch, c, rows);
+    const bool decode = c.outputs[0].sharded() && !c.has("transpose_k_heads");
+    const bool splits_heads = !joins && !decode && c.text("selector") != "table" && !c.flag("transpose_k_heads");
+    s.cores = decode ? shard_cores(arch, c.outputs[0])
+                     : split_cores(arch, c, splits_heads ? rows * (c.integer("num_heads", 1) + 2 * c.integer("num_kv_heads", 1)) : rows);
     s.units = tiles;
     s.per_core = ceil_div(rows, s.cores) * std::max<std::int64_t>(1, tiles / rows);
     s.page_bytes = static_cast<double>(in.tile_bytes());
@@ -34,7 +37,11 @@ DeviceProgram plan_heads(const Arch& arch, const OpConfig& c) {
     s.writer = page_write(arch, s.page_bytes);
     DeviceProgram p = stream(arch, c, s);
     const std::int64_t head = std::max<std::int64_t>(1, ceil_div(joins ? dim(in, 0) * dim(in, 2) : dim(c.outputs[0], 0), 32));
-    p.circular_buffers = {{"heads", (joins ? 2 : 6) * head * in.tile_bytes()}};
+    p.circular_buffers = {{"heads", (splits_heads || joins ? 2 : 6) * head * in.tile_bytes()}};
+    if (decode || (joins && resident(in))) {
+        p.factory = joins ? "NLPConcatHeadsDecodeProgramFactory" : "NLPCreateQKVHeadsDecodeInterleavedProgramFactory";
+        p.circular_buffers.clear();
+    }
     return p;
 }
 
@@ -42,7 +49,8 @@ DeviceProgram plan_rotary(const Arch& arch, const OpConfig& c) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const std::int64_t heads = dim(in, 2), w = ceil_div(in.width(), 32), rows = std::max<std::int64_t>(1, in.tiles() / w);
-    const int cores = split_cores(arch, c, rows);
+    const bool llama = c.flag("llama") || c.text("selector") == "table", local = resident(in);
+    const int cores = local ? shard_cores(arch, in) : split_cores(arch, c, rows);
     Phase phase;
     phase.items = ceil_div(rows, cores);
     phase.coupling = k.stage_exponent;
@@ -58,7 +66,33 @@ DeviceProgram plan_rotary(const Arch& arch, const OpConfig& c) {
             phase.shared, c.inputs[i], static_cast<double>(c.inputs[i].bytes()) * static_cast<double>(std::max<std::int64_t>(0, heads - 1)),
             false);
     add_dram(phase.shared, c.outputs[0], static_cast<double>(c.outputs[0].bytes()), true);
-    return one_phase("RotaryEmbeddingLlamaMultiCore", arch, cores, std::move(phase), true, false);
+    const char* factory = !llama  ? "RotaryEmbeddingProgramFactory"
+                          : local ? "RotaryEmbeddingLlamaMultiCoreSharded"
+                                  : "RotaryEmbeddingLlamaMultiCore";
+    DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, false);
+    const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes();
+    const std::int64_t t1 = c.inputs.size() > 1 ? c.inputs[1].tile_bytes() : t, t2 = c.inputs.size() > 2 ? c.inputs[2].tile_bytes() : t;
+    if (llama) {
+        p.circular_buffers = {{"products", 3 * w * t}};
+        if (!local) {
+            p.circular_buffers.push_back({"operands", 2 * w * (t + t1 + t2) + 2048});
+            p.circular_buffers.push_back({"out", 2 * w * o});
+            if (!c.has("core_count")) {  // placed on the whole grid
+                p.cores = arch.cores();
+                p.grid_x = arch.grid_x;
+                p.grid_y = arch.grid_y;
+            }
+        }
+    } else {
+        const bool decode = c.flag("decode");  // one row of cos and sin is untilized, repeated and tilized again
+        p.circular_buffers = {
+            {"in", 4 * w * t},
+            {"angles", (decode ? 1 : 2) * w * (t1 + t2)},
+            {"scalars", 4 * 2048},
+            {"out", 2 * w * o},
+            {"repeated", decode ? 4 * w * 2048 : 0}};
+    }
+    return p;
 }
 
 DeviceProgram plan_cache(const Arch& arch, const OpConfig& c) {
@@ -78,7 +112,21 @@ DeviceProgram plan_cache(const Arch& arch, const OpConfig& c) {
     add_dram(s.shared, update, static_cast<double>(update.bytes()), false);
     s.shared.dram_write_bytes += static_cast<double>(update.bytes());
     DeviceProgram p = stream(arch, c, s);
-    p.circular_buffers = {{"page", 2 * update.tile_bytes() * (fill ? 1 : w)}};
+    const std::int64_t t = c.inputs[0].tile_bytes(), u = update.tile_bytes();
+    if (fill) {
+        p.circular_buffers = {{"page", 2 * u}};
+    } else if (resident(update)) {  // paged: a core per user
+        p.factory = "PagedUpdateCacheProgramFactory";
+        p.circular_buffers = {
+            {"cache", 2 * w * t},
+            {"rows", 4 * w * 2048},
+            {"out", dim(update, 2) * w * t},
+            {"positions", c.flag("positions") ? 2 * 2048 : 0}};
+        p.cores = shard_cores(arch, update);
+    } else {
+        const std::int64_t deep = 2 * std::min<std::int64_t>(2, dim(c.inputs[0], 3));
+        p.circular_buffers = {{"cache", deep * w * t}, {"in", 2 * w * u}, {"rows", 2 * deep * w * 2048}, {"out", 32 * w * t}};
+    }
     return p;
 }
 
@@ -156,6 +204,20 @@ DeviceProgram plan_sdpa_decode(const Arch& arch, const OpConfig& c) {
     p.cores = arch.cores();
     p.grid_x = arch.grid_x;
     p.grid_y = arch.grid_y;
+    // Query, doubled key and value chunks of up to 512 positions, scores and mask of a chunk, statistics, partial outputs of the other
+    // cores.
+    const std::int64_t heads = ceil_div(dim(c.inputs[0], 1), 32);
+    const std::int64_t whole = ceil_div(dim(key, 1), 32), asked = ceil_div(c.integer("k_chunk", 0), 32);
+    const std::int64_t chunk = std::min<std::int64_t>(whole, asked > 0 ? asked : 16);
+    const std::int64_t helpers = std::max<std::int64_t>(1, arch.cores() / streams) - 1;
+    p.circular_buffers = {
+        {"q", heads * d * c.inputs[0].tile_bytes()},
+        {"k and v", 4 * chunk * d * key.tile_bytes()},
+        {"scores", 2 * heads * chunk * 2048},
+        {"scalers", 5 * 2048},
+        {"statistics", 9 * heads * 2048},
+        {"out", 6 * heads * d * 2048},
+        {"partial", helpers * heads * (d + 2) * 2048}};
     return p;
 }
 
