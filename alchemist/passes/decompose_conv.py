@@ -89,7 +89,7 @@ def _conv3d(op: Operation) -> SSAValue:
     pairs = padding_pairs(access.attr(op, "padding"), 3)
     stride = expand(access.attr(op, "stride"), 3)
     x = s.pad(x, [(0, 0), (0, 0), pairs[0], (0, 0), (0, 0)])
-    n, channels, size, height, width = shape(x)
+    n, channels, _, height, width = shape(x)
     result = [shape(op.results[0])[i] for i in order]
     count = result[2]
     if depth == stride[0]:

@@ -367,6 +367,13 @@ for k, (c, xx) in enumerate(
     case(f"conv{k} {type(c).__name__}", lambda t, m: m(t), xx, mods=(c,))
 case("weightnorm", lambda t, m: m(t), r(2, 4, 9), mods=(nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 6, 3)),))
 case(
+    "antialias",
+    lambda t: tuple(F.interpolate(t, size=size, mode=mode, antialias=True) for mode in ("bilinear", "bicubic") for size in ((5, 6), (12, 22))),
+    img,
+)
+case("pool with one window", lambda t: (nn.AvgPool2d(40, ceil_mode=True)(t), nn.MaxPool2d(20, ceil_mode=True)(t)), img)
+case("masked scatter", lambda t, m, u: t.masked_scatter(m > 0, u), r(3, 8), r(3, 8), r(30))
+case(
     "pools",
     lambda t: (
         F.max_pool2d(t, 2),

@@ -131,7 +131,8 @@ def transposed_conv(
     rank = weight.rank - 2
     x = _batched(c, x, rank)
     if rank == 3:
-        return _transposed_3d(c, x, weight, bias, *(spread(part, 3) for part in (stride, padding, output_padding, dilation)), groups)
+        geometry = [spread(part, 3) for part in (stride, padding, output_padding, dilation)]
+        return _transposed_3d(c, x, weight, bias, geometry, groups)
     stride, padding, extra, dilation = (spread(part, rank) for part in (stride, padding, output_padding, dilation))
     if rank == 1:  # as a 2-d one of height 1
         x = c.reshape(x, [*x.shape[:2], 1, x.shape[2]])
@@ -150,11 +151,9 @@ def transposed_conv(
     return c.reshape(c.emit("conv_transpose2d", [x, weight, bias], attributes, shape=shape, dtype=x.dtype), c.out_shape)
 
 
-def _transposed_3d(
-    c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None, stride: list[int], padding: list[int], extra: list[int],
-    dilation: list[int], groups: int,
-) -> Tensor:  # fmt: skip
+def _transposed_3d(c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None, geometry: Sequence[list[int]], groups: int) -> Tensor:
     """One 2-D transposed convolution per depth tap; each tap's planes are spread by the stride, shifted and added."""
+    stride, padding, extra, dilation = geometry
     n, channels, depth, height, width = x.shape
     planes = c.reshape(c.permute(x, [0, 2, 1, 3, 4]), [n * depth, channels, height, width])
     out_channels, taps = weight.shape[1] * groups, weight.shape[2]
@@ -408,8 +407,10 @@ def _separable(c: Emitter, x: Tensor, matrices: Sequence[torch.Tensor]) -> Tenso
 def resize_matrix(size: int, wanted: int, scale: float | None, mode: str, align_corners: bool | None) -> torch.Tensor:
     """[wanted, size]: the weights that torch's own interpolation gives along one dimension."""
     unit = torch.eye(size).reshape(size, 1, 1, size)
+    smooth = mode.endswith("-antialias")
+    mode = mode.removesuffix("-antialias")
     kind = {"nearest": "nearest", "nearest-exact": "nearest-exact", "linear": "bilinear", "cubic": "bicubic"}[mode]
-    options: dict[str, Any] = {} if mode.startswith("nearest") else {"align_corners": bool(align_corners)}
+    options: dict[str, Any] = {} if mode.startswith("nearest") else {"align_corners": bool(align_corners), "antialias": smooth}
     if scale is not None and math.floor(size * scale) == wanted:
         out = F.interpolate(unit, scale_factor=(1.0, scale), mode=kind, recompute_scale_factor=False, **options)
     else:
@@ -454,6 +455,8 @@ _upsample(("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"), "n
 _upsample(("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d"), "nearest-exact", False)
 _upsample(("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d"), "linear", True)
 _upsample(("upsample_bicubic2d",), "cubic", True)
+_upsample(("_upsample_bilinear2d_aa",), "linear-antialias", True)
+_upsample(("_upsample_bicubic2d_aa",), "cubic-antialias", True)
 
 
 @recipe("aten.grid_sampler.default", "aten.grid_sampler_2d.default")
