@@ -317,6 +317,7 @@ def norms() -> Iterator[Case]:
                 "inputs": [t, desc(w), desc(w)],
                 "outputs": [t],
                 "attrs": {"weight": True, "bias": True},
+                "compute": {"fp32_dest_acc": True},
             },
         )
         yield Case(
@@ -468,7 +469,12 @@ def others() -> Iterator[Case]:
             "create_heads",
             f"ttnn.experimental.nlp_create_qkv_heads({text(fused)}, num_heads={heads}, num_kv_heads={heads})",
             "NlpCreateHeads",
-            {"op": "create_heads", "inputs": [desc(fused)], "outputs": [t, t, t]},
+            {
+                "op": "create_heads",
+                "inputs": [desc(fused)],
+                "outputs": [t, t, t],
+                "attrs": {"num_heads": heads, "num_kv_heads": heads, "transpose_k_heads": True},
+            },
         )
         cache = [batch, heads, 2048, width]
         new = [1, heads, length, width]

@@ -164,7 +164,7 @@ DeviceProgram plan_sdpa(const Arch& arch, const OpConfig& c) {
     p.work.total_math_cycles =
         std::min(p.work.math_cycles * cores, 2.0 * static_cast<double>(batch * heads * sq * sk * d) * causal * 16.0 * phases(c));
     p.circular_buffers = {
-        {"q", 2 * q_chunk * d * q.tile_bytes()},
+        {"q", (units > cores ? 2 : 1) * q_chunk * d * q.tile_bytes()},
         {"k", 2 * k_chunk * d * key.tile_bytes()},
         {"v", 2 * k_chunk * d * key.tile_bytes()},
         {"scores", q_chunk * k_chunk * 2048},
