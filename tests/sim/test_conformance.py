@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import conformance_programs
 import pytest
 from conformance_strategy import CARDS, DATA, LIMITS, compare, shares
 from ttnn_shim.simlib import Simulator
@@ -13,4 +14,13 @@ def test_strategy_conforms(arch: str) -> None:
         pytest.skip("no recorded answers of the real library")
     n, share = shares(compare(arch, Simulator()))
     assert n >= 300
+    assert all(share[name] >= limit for name, limit in LIMITS.items()), share
+
+
+@pytest.mark.parametrize("arch", list(CARDS))
+def test_programs_of_calls_conform(arch: str) -> None:
+    """The same over whole calls, composite ops included, as a user's program makes them."""
+    n, found, share = conformance_programs.shares(conformance_programs.compare(arch))
+    assert n >= 1000
+    assert found >= conformance_programs.FOUND_LIMIT
     assert all(share[name] >= limit for name, limit in LIMITS.items()), share
