@@ -112,6 +112,10 @@ class _Printer:
                 return self._bind(statement, (statement.function, [_argument(one) for one in statement.arguments]), pad, None)
             case model.Assign(name, value):
                 return [f"{pad}{self._declare(name)} = {render(value)};"]
+            case model.NewList(name):
+                return [f"{pad}std::vector<ttnn::Tensor> {name};"]
+            case model.Append(name, value):
+                return [f"{pad}{name}.push_back({render(value)});"]
             case model.Store(target, value):
                 return [f"{pad}weights.set({render_key(target.key)}, {render(value)});"]
             case model.Free(names):

@@ -91,6 +91,10 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
             return call_lines(f"{_bound(statement)}{statement.function}", parts, pad, comment(statement.note))
         case model.Assign(name, value):
             return [f"{pad}{name} = {render(value)}"]
+        case model.NewList(name):
+            return [f"{pad}{name} = []"]
+        case model.Append(name, value):
+            return [f"{pad}{name}.append({render(value)})"]
         case model.Store(target, value):
             return [f"{pad}{render(target)} = {render(value)}"]
         case model.Free(names):

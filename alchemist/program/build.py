@@ -27,9 +27,7 @@ from alchemist.program.statements import Body, Context, describe
 from alchemist.program.weights import SHAPING, name_prepared_weights
 
 
-def build_program(
-    module: ModuleOp, result: FrontendResult, options: CompilerOptions | None = None, language: str = "python"
-) -> model.Program:
+def build_program(module: ModuleOp, result: FrontendResult, options: CompilerOptions | None = None, language: str = "python") -> model.Program:
     """The program that both emitters print.
 
     language: "python" or "cpp"; the only difference is that C++ does not reuse the names of (const) parameters.
@@ -75,9 +73,7 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
     inputs = _inputs(root, {*context.functions, *(output.identifier for output in outputs)})
     functions[-1] = _entry_doc(functions[-1], root, outputs, context)
     split = options.split_consteval
-    prepared = prepare_functions(
-        graph, root, sources, main_file, prefix="" if split else "prepare_", rebind_parameters=context.rebind_parameters
-    )
+    prepared = prepare_functions(graph, root, sources, main_file, prefix="" if split else "prepare_", rebind_parameters=context.rebind_parameters)
     taken = local_names | context.functions | prepared.names | {one.identifier for one in (*inputs, *outputs)}
     if structured:
         merged = merge_functions(functions, context.functions)
@@ -161,11 +157,8 @@ def _uses_weights(definitions: Sequence[Definition]) -> dict[int, bool]:
     uses: dict[int, bool] = {}
     for definition in definitions:
         direct = any(
-            definition.covers(value)
-            for item in definition.items
-            for part in (item.body if isinstance(item, LoopItem) else [item])
-            for value in reads(part)
-        ) or any(definition.covers(value) for value in definition.returns)
+            definition.holds(value) for item in definition.items for part in (item.body if isinstance(item, LoopItem) else [item]) for value in reads(part)
+        ) or any(definition.holds(value) for value in definition.returns)
         called = any(uses[id(call.function)] for item in definition.items for call in calls_of(item))
         uses[id(definition)] = direct or called
     return uses
@@ -208,15 +201,11 @@ def _doc(definition: Definition, line: int, context: Context) -> str:
     return f"{head}{inputs} -> {outputs}" if inputs and outputs else f"{head}{inputs or outputs}"
 
 
-def _entry_doc(
-    function: model.Function, root: Definition, outputs: Sequence[model.Variable], context: Context
-) -> model.Function:
+def _entry_doc(function: model.Function, root: Definition, outputs: Sequence[model.Variable], context: Context) -> model.Function:
     if len(outputs) < 2:
         return function
     head = function.doc.partition(". ")[0] + ". " if ". " in function.doc else ""
-    parts = [
-        f"{output.name} {describe(value.type, None, context.typical)}" for output, value in zip(outputs, root.returns, strict=True)
-    ]
+    parts = [f"{output.name} {describe(value.type, None, context.typical)}" for output, value in zip(outputs, root.returns, strict=True)]
     return replace(function, doc=f"{head}Returns {', '.join(parts[:-1])} and {parts[-1]}.")
 
 
@@ -296,16 +285,10 @@ def _steps(graph: Graph) -> tuple[model.Step, ...]:
 
 
 def _has_line_comments(functions: Sequence[model.Function]) -> bool:
-    return any(
-        isinstance(statement, model.Comment) and statement.text[:1].isdigit()
-        for function in functions
-        for statement in model.statements(function.body)
-    )
+    return any(isinstance(statement, model.Comment) and statement.text[:1].isdigit() for function in functions for statement in model.statements(function.body))
 
 
-def _facts(
-    root: Definition, graph: Graph, result: FrontendResult, options: CompilerOptions, outputs: Sequence[model.Variable]
-) -> tuple[tuple[str, str], ...]:
+def _facts(root: Definition, graph: Graph, result: FrontendResult, options: CompilerOptions, outputs: Sequence[model.Variable]) -> tuple[tuple[str, str], ...]:
     """Rows of the header; shapes and dtypes as on the device."""
 
     def spelled(name: str, type_: TensorType) -> str:

@@ -36,10 +36,7 @@ def name_constants(
     """
     entries: dict[object, _Entry] = {}
     partial = {
-        one.container
-        for function in functions
-        for one in model.statements(function.body)
-        if isinstance(one, model.Loop) and (one.start or one.step != 1)
+        one.container for function in functions for one in model.statements(function.body) if isinstance(one, model.Loop) and (one.start or one.step != 1)
     }
     used: tuple[dict[object, int], dict[object, int]] = ({}, {})
     for file, group in enumerate((functions, prepare)):
@@ -62,12 +59,7 @@ def name_constants(
         name = names.get(_identity(value, kind, base))
         return model.ConstantRef(name) if name else value
 
-    made = [
-        tuple(
-            model.Constant(names[key], entries[key].value, entries[key].kind, _comment(entries[key])) for key in names if key in file
-        )
-        for file in used
-    ]
+    made = [tuple(model.Constant(names[key], entries[key].value, entries[key].kind, _comment(entries[key])) for key in names if key in file) for file in used]
     rewritten = [tuple(replace(one, body=_rewrite(one.body, convert, partial)) for one in group) for group in (functions, prepare)]
     return rewritten[0], rewritten[1], made[0], made[1]
 
@@ -154,9 +146,7 @@ def _loop_name(loop: model.Loop) -> str:
     return "NUM_LAYERS" if len(word) < 3 else f"NUM_{constant_case(plural)}"
 
 
-def _rewrite(
-    body: Sequence[model.Statement], convert: Callable[[str, model.Value, Kind], model.Value], partial: set[str]
-) -> tuple[model.Statement, ...]:
+def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Value, Kind], model.Value], partial: set[str]) -> tuple[model.Statement, ...]:
     out: list[model.Statement] = []
     for statement in body:
         if isinstance(statement, model.Call):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
@@ -11,6 +12,11 @@ from alchemist.program.graph import Graph, Node, Value, skeleton
 from alchemist.program.model import Key
 from alchemist.program.scopes import Chain, Group, chain_of_source, weight_path
 from alchemist.program.source import Sources, Statement
+
+INITIAL = re.compile(r"initial_\d+")
+"""Keys of the first values of loops: they are handed on like computed ones, so that all iterations are alike."""
+_ROUND = re.compile(r"@\d{7,}")
+"""What a scope's path shows of iterations of a loop that the front end unrolled."""
 
 
 @dataclass(eq=False, slots=True)
@@ -41,11 +47,15 @@ class Definition:
 
     def covers(self, value: Value) -> bool:
         """Whether a value is a weight of the function's scope: its name, what it is made from, all that use it."""
-        if not value.key:
+        if not value.key or INITIAL.fullmatch(value.key):
             return False
         if self.path and value.home is not None and not f"{value.home}.".startswith(f"{self.path}."):
             return False
         return not self.path or all(name.startswith(self.path + ".") for name in (value.key, *value.made_from))
+
+    def holds(self, value: Value) -> bool:
+        """Whether the function finds the value in its weights; the entry function finds all of them there."""
+        return self.covers(value) or (self.is_root and bool(value.key))
 
     def relative(self, name: str) -> str:
         return name[len(self.path) + 1 :] if self.path else name
@@ -78,8 +88,20 @@ class Carried:
 
 
 @dataclass(eq=False, slots=True)
+class Collected:
+    """A value of every iteration, all of them in order joined by one op behind the loop."""
+
+    first: Value
+    values: list[Value]
+
+
+@dataclass(eq=False, slots=True)
 class LoopItem:
-    """`body` repeated `count` times; `keys` gives the loop form of every weight name and scope that changes."""
+    """`body` repeated `count` times; `keys` gives the loop form of every weight name and scope that changes.
+
+    offsets: for an op of the body, argument -> element -> what is added to the loop variable there. collected: what is kept of
+    every iteration.
+    """
 
     body: list[Node | CallItem]
     count: int
@@ -90,6 +112,8 @@ class LoopItem:
     carried: list[Carried]
     container: str = ""
     others: list[list[Node | CallItem]] = field(default_factory=list)
+    offsets: dict[int, dict[str, dict[int, int]]] = field(default_factory=dict)
+    collected: list[Collected] = field(default_factory=list)
 
 
 Item = Node | CallItem | LoopItem
@@ -106,7 +130,7 @@ def reads(item: Item) -> list[Value]:
 
 def writes(item: Item) -> tuple[Value, ...]:
     if isinstance(item, LoopItem):
-        return tuple(carried.last for carried in item.carried)
+        return (*(carried.last for carried in item.carried), *(value for one in item.collected for value in one.values))
     return item.results
 
 
@@ -128,13 +152,35 @@ class Recovery:
         self._modules = {scope.path for node in graph.nodes for info in node.sources for scope in info.scopes}
         self._by_key: dict[Hashable, Definition] = {}
         self._last_use: dict[int, int] = {}
+        self._wanted: set[int] = set()
+        self._ends: dict[int, int] = {}  # of the group that a wanted value leaves
 
     def root(self, tree: Group) -> Definition:
         """The entry function; every other one is reached from it."""
+        self._note_rounds(tree)
         items = self._items(tree)
         parameters = [value for value in self._graph.inputs if value.users or value.returned]
         definition = Definition(tree.chain, items, parameters, list(self._graph.outputs), paths=[tree.path], is_root=True)
         return definition
+
+    def _note_rounds(self, tree: Group) -> None:
+        """What one iteration of a loop returns, every other one returns too, though nobody may want it."""
+        alike: dict[Hashable, list[Group]] = {}
+        stack = [tree]
+        while stack:
+            group = stack.pop()
+            stack += [item for item in group.items if isinstance(item, Group)]
+            if _ROUND.search(group.scope.path):
+                shape = tuple(node.spec.name for node in group.nodes())
+                alike.setdefault((group.scope.class_name, _ROUND.sub("", group.scope.path), shape), []).append(group)
+        for groups in alike.values():
+            rows = [[value for node in group.nodes() for value in node.results] for group in groups]
+            if len(rows) < 2 or len({len(row) for row in rows}) > 1:
+                continue
+            for column in zip(*rows, strict=True):
+                if any(self._escapes(value, group.hi) for value, group in zip(column, groups, strict=True)):
+                    self._wanted.update(id(value) for value in column)
+                    self._ends.update((id(value), group.hi) for value, group in zip(column, groups, strict=True))
 
     def _items(self, tree: Group) -> list[Item]:
         """The function's body, thin children dissolved into it."""
@@ -201,7 +247,7 @@ class Recovery:
         return CallItem(definition, tree.chain, probe.parameters, tuple(probe.returns), tree.lo, tree.hi, source)
 
     def _escapes(self, value: Value, end: int) -> bool:
-        if value.returned:
+        if value.returned or (id(value) in self._wanted and end <= self._ends[id(value)]):
             return True
         last = self._last_use.get(id(value))
         if last is None:
@@ -276,9 +322,7 @@ def frame_at(info: SourceInfo, level: int, sources: Sources) -> Frame | None:
         return frames[framed.index(chain[level])] if chain[level] in framed else None
     current, found = 0, None
     for frame in frames:
-        following = next(
-            (index for index in range(current + 1, len(chain)) if sources.class_contains(chain[index].class_name, frame)), None
-        )
+        following = next((index for index in range(current + 1, len(chain)) if sources.class_contains(chain[index].class_name, frame)), None)
         if following is not None and not sources.class_contains(chain[current].class_name, frame):
             current = following
         if current == level:

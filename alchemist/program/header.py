@@ -11,9 +11,7 @@ from alchemist.program.text import WIDTH
 _LABEL = 10
 
 
-def header_lines(
-    program: model.Program, safe: Callable[[str], str], run: Sequence[str], notes: Sequence[str]
-) -> list[str]:
+def header_lines(program: model.Program, safe: Callable[[str], str], run: Sequence[str], notes: Sequence[str]) -> list[str]:
     """Lines without comment signs. safe: sanitises strings of the model; run: rows of the Run line; notes: closing lines."""
     dtype, layout, buffer = program.typical
     where = {"dram": "in DRAM", "l1": "in L1"}.get(buffer, f"in {buffer}")

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from alchemist.program.functions import CallItem, Carried, Definition, Item, LoopItem, reads, span, writes
-from alchemist.program.graph import Node, Value, skeleton
+from alchemist.program import model
+from alchemist.program.functions import CallItem, Carried, Collected, Definition, Item, LoopItem, reads, span, writes
+from alchemist.program.graph import Node, Value, skeleton, values_of
 from alchemist.program.model import Index, Key
 
 MAX_PERIOD = 24
@@ -16,11 +17,19 @@ MAX_PERIOD = 24
 
 @dataclass(slots=True)
 class _Signature:
-    """code: equal for items that are the same up to integers in names. numbers: those integers. names: the names."""
+    """code: equal for items that are the same up to integers in names and slices. numbers: those integers. names: the names.
+
+    places: for the last numbers, the argument and the element that each is.
+    """
 
     code: int
     numbers: tuple[int, ...]
     names: tuple[str, ...]
+    places: tuple[tuple[str, int], ...] = ()
+
+
+_COUNTING = {"ttnn.slice_static": ("slice_start", "slice_end")}
+"""Arguments whose elements may count with a loop."""
 
 
 def find_loops(definition: Definition, recipe_of: Callable[[Value], Hashable]) -> None:
@@ -42,16 +51,25 @@ def find_loops(definition: Definition, recipe_of: Callable[[Value], Hashable]) -
     definition.items = found
 
 
-def _signature(
-    item: Node | CallItem, definition: Definition, codes: dict[Hashable, int], recipe_of: Callable[[Value], Hashable]
-) -> _Signature:
+def _signature(item: Node | CallItem, definition: Definition, codes: dict[Hashable, int], recipe_of: Callable[[Value], Hashable]) -> _Signature:
     weights = _weights(item, definition)
+    places: list[tuple[str, int]] = []
+    counts: list[int] = []
     names = [definition.relative(name) for value in weights for name in (value.key, *value.made_from)]
     if isinstance(item, CallItem):
         code: Hashable = id(item.function)
         names.append(definition.relative(item.path) if item.path != definition.path else "")
     else:
-        arguments = tuple((arg.name, skeleton(raw)) for arg, raw in item.arguments)
+        counting = _COUNTING.get(item.spec.name, ())
+        for arg, raw in item.arguments:
+            if arg.name in counting and isinstance(raw, tuple | model.Items):
+                elements = raw if isinstance(raw, tuple) else raw.items
+                places += [(arg.name, index) for index in range(len(elements))]
+                counts += [one.value for one in elements if isinstance(one, model.Literal) and isinstance(one.value, int)]
+        plain = len(counts) != len(places)
+        arguments = tuple((arg.name, skeleton(raw) if plain or arg.name not in counting else "#") for arg, raw in item.arguments)
+        if plain:
+            places, counts = [], []
         code = (item.spec.name, arguments, tuple(value.type for value in item.results), item.note)
     numbers: list[int] = []
     patterns: list[str] = []
@@ -60,7 +78,7 @@ def _signature(
         numbers += [int(part) for part in parts[1::2]]
         patterns.append("#".join(parts[::2]))
     key = (code, tuple(patterns), tuple((value.type, recipe_of(value)) for value in weights))
-    return _Signature(codes.setdefault(key, len(codes)), tuple(numbers), tuple(names))
+    return _Signature(codes.setdefault(key, len(codes)), (*numbers, *counts), tuple(names), tuple(places))
 
 
 _COUNTER = re.compile(r"(?:(?<=[._])|^)(\d{1,8})(?=\.|$)")
@@ -123,9 +141,19 @@ def _loop(
         return None
     iterations = [list(items[start + t * period : start + (t + 1) * period]) for t in range(count)]
     carried = _carried(iterations, definition)
-    if carried is None or not _stays_inside(iterations, carried, returned):
+    if carried is None:
         return None
-    return LoopItem(iterations[0], count, base, step, "i", keys, carried, container, iterations[1:])
+    collected = _collected(iterations, carried, returned)
+    if collected is None:
+        return None
+    offsets: dict[int, dict[str, dict[int, int]]] = {}
+    for k, item in enumerate(iterations[0]):
+        first, second = signatures[start + k], signatures[start + period + k]
+        skipped = len(first.numbers) - len(first.places)
+        for slot, (name, element) in enumerate(first.places):
+            if first.numbers[skipped + slot] != second.numbers[skipped + slot]:
+                offsets.setdefault(id(item), {}).setdefault(name, {})[element] = first.numbers[skipped + slot] - base
+    return LoopItem(iterations[0], count, base, step, "i", keys, carried, container, iterations[1:], offsets, collected)
 
 
 def _progress(signatures: Sequence[_Signature], start: int, period: int, count: int) -> tuple[int, int]:
@@ -145,9 +173,7 @@ def _progress(signatures: Sequence[_Signature], start: int, period: int, count: 
     return (step, base) if step > 0 else (0, 0)
 
 
-def _key_forms(
-    signatures: Sequence[_Signature], start: int, period: int, base: int
-) -> tuple[dict[str, Key] | None, str]:
+def _key_forms(signatures: Sequence[_Signature], start: int, period: int, base: int) -> tuple[dict[str, Key] | None, str]:
     forms: dict[str, Key] = {}
     container = ""
     for k in range(period):
@@ -170,9 +196,7 @@ def _key_forms(
 
 def _carried(iterations: list[list[Node | CallItem]], definition: Definition) -> list[Carried] | None:
     """Checks that every input is of its own iteration, of the last one, or the same for all. None if not."""
-    made = [
-        {id(value): (k, r) for k, item in enumerate(items) for r, value in enumerate(writes(item))} for items in iterations
-    ]
+    made = [{id(value): (k, r) for k, item in enumerate(items) for r, value in enumerate(writes(item))} for items in iterations]
     carried: dict[tuple[int, int], Value] = {}
     invariant: set[int] = set()
     for k, item in enumerate(iterations[0]):
@@ -200,19 +224,30 @@ def _carried(iterations: list[list[Node | CallItem]], definition: Definition) ->
     initials = [id(value) for value in carried.values()]
     if len(set(initials)) != len(initials) or invariant & set(initials):
         return None
-    return [
-        Carried(initial, writes(iterations[0][k])[r], writes(iterations[-1][k])[r]) for (k, r), initial in sorted(carried.items())
-    ]
+    return [Carried(initial, writes(iterations[0][k])[r], writes(iterations[-1][k])[r]) for (k, r), initial in sorted(carried.items())]
 
 
-def _stays_inside(iterations: list[list[Node | CallItem]], carried: list[Carried], returned: set[int]) -> bool:
-    """Whether only the last iteration's carried values are used behind the loop."""
+def _collected(iterations: list[list[Node | CallItem]], carried: list[Carried], returned: set[int]) -> list[Collected] | None:
+    """What one op behind the loop joins, a value of each iteration in order; None if anything else but the last iteration's
+    carried values is used there."""
     lo, hi = span(iterations[0][0])[0], span(iterations[-1][-1])[1]
     finals = {id(part.last) for part in carried}
-    for items in iterations:
-        for item in items:
-            for value in writes(item):
-                outside = id(value) in returned or any(not lo <= user.position < hi for user in value.users)
-                if outside and id(value) not in finals:
-                    return False
-    return True
+    kept = {id(part.first) for part in carried}
+    found: list[Collected] = []
+    for k, item in enumerate(iterations[0]):
+        for r, first in enumerate(writes(item)):
+            column = [writes(items[k])[r] for items in iterations]
+            outside = [[user for user in value.users if not lo <= user.position < hi] for value in column]
+            if not any(outside) and not any(id(value) in returned for value in column):
+                continue
+            if not any(outside[:-1]) and not any(id(value) in returned for value in column[:-1]) and id(column[-1]) in finals:
+                continue
+            users = {id(user): user for row in outside for user in row}
+            if len(users) != 1 or any(len(row) != 1 for row in outside) or any(id(value) in returned for value in column) or id(first) in kept:
+                return None
+            (joined,) = users.values()
+            lists = [raw for _, raw in joined.arguments if isinstance(raw, tuple)]
+            if not any([id(one) for one in values_of(raw)] == [id(value) for value in column] for raw in lists):
+                return None
+            found.append(Collected(first, column))
+    return found

@@ -228,9 +228,7 @@ class _Aligner:
 
     def call(self, row: Sequence[model.Call], count: int) -> model.Call:
         first = row[0]
-        if len(row) != count or any(
-            (one.spec.name, one.results, one.returned) != (first.spec.name, first.results, first.returned) for one in row
-        ):
+        if len(row) != count or any((one.spec.name, one.results, one.returned) != (first.spec.name, first.results, first.returned) for one in row):
             raise _Mismatch
         given = [{arg.name: value for arg, value in one.arguments} for one in row]
         arguments = []
@@ -353,10 +351,7 @@ def _named(body: Sequence[model.Statement], names: Mapping[str, str]) -> tuple[m
             case model.Call():
                 one = replace(one, arguments=tuple((arg, value(given)) for arg, given in one.arguments))
             case model.CallFunction():
-                arguments = tuple(
-                    replace(given, value=value(given.value)) if isinstance(given, model.NumberArgument) else given
-                    for given in one.arguments
-                )
+                arguments = tuple(replace(given, value=value(given.value)) if isinstance(given, model.NumberArgument) else given for given in one.arguments)
                 one = replace(one, arguments=arguments)
             case model.Loop():
                 one = replace(one, stop=value(one.stop), body=_named(one.body, names))

@@ -8,7 +8,7 @@ by the emitters. Python and C++ print the same statements in the same order.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from alchemist.ops.spec import Arg, EnumRef, Kind, OpSpec
 
@@ -69,7 +69,7 @@ class DType:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """"tile" or "row_major"."""
+    """ "tile" or "row_major"."""
 
     name: str
 
@@ -114,21 +114,7 @@ class NumberRef:
     name: str
 
 
-Value = (
-    TensorRef
-    | NumberRef
-    | WeightRef
-    | DeviceRef
-    | Literal
-    | Items
-    | DType
-    | Layout
-    | MemoryConfig
-    | Record
-    | Unary
-    | EnumRef
-    | ConstantRef
-)
+Value = TensorRef | NumberRef | WeightRef | DeviceRef | Literal | Items | DType | Layout | MemoryConfig | Record | Unary | EnumRef | ConstantRef
 
 # ------------------------------------------------------------------------------------------------------------ statements
 
@@ -212,6 +198,21 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True)
+class NewList:
+    """An empty list of tensors."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """A tensor at the end of a list."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     """for variable in range(start, stop, step); `stop` may be a named constant. container: what is counted ("layer")."""
 
@@ -244,9 +245,10 @@ class GetDevice:
     tensor: Value
 
 
-Statement = Blank | Comment | Call | CallFunction | Assign | Store | Free | Loop | NameLoop | Return | GetDevice
+Statement = Blank | Comment | Call | CallFunction | Assign | NewList | Append | Store | Free | Loop | NameLoop | Return | GetDevice
 
 # -------------------------------------------------------------------------------------------------------------- program
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -358,3 +360,16 @@ def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
         yield statement
         if isinstance(statement, Loop | NameLoop):
             yield from statements(statement.body)
+
+
+def without_frees(program: Program) -> Program:
+    """The program that keeps every tensor until its function returns."""
+
+    def kept(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(replace(one, body=kept(one.body)) if isinstance(one, Loop | NameLoop) else one for one in body if not isinstance(one, Free))
+
+    return replace(
+        program,
+        functions=tuple(replace(one, body=kept(one.body)) for one in program.functions),
+        prepare=tuple(replace(one, body=kept(one.body)) for one in program.prepare),
+    )

@@ -63,9 +63,7 @@ class Prepared:
     names: set[str] = field(default_factory=set)
 
 
-def prepare_functions(
-    graph: Graph, root: Definition, sources: Sources, main_file: str, *, prefix: str = "", rebind_parameters: bool = True
-) -> Prepared:
+def prepare_functions(graph: Graph, root: Definition, sources: Sources, main_file: str, *, prefix: str = "", rebind_parameters: bool = True) -> Prepared:
     """The const-eval functions, `prepare` last; empty when no const-eval function exists. prefix: of every function's name."""
     if not graph.const_evals:
         return Prepared()
@@ -73,9 +71,7 @@ def prepare_functions(
 
 
 class _Preparation:
-    def __init__(
-        self, graph: Graph, root: Definition, sources: Sources, main_file: str, prefix: str, rebind_parameters: bool
-    ) -> None:
+    def __init__(self, graph: Graph, root: Definition, sources: Sources, main_file: str, prefix: str, rebind_parameters: bool) -> None:
         self._rebind_parameters = rebind_parameters
         self._owners = {value: const_eval for const_eval in graph.const_evals for value in const_eval.results}
         self._root = root
@@ -122,13 +118,13 @@ class _Preparation:
             else:
                 own += recipes
                 parts += calls
-        own += [one for value in definition.returns if definition.covers(value) for one in self._recipe(value, definition, seen)]
+        own += [one for value in definition.returns if definition.holds(value) for one in self._recipe(value, definition, seen)]
         if not own and not parts and definition is not self._root:
             return None
         return _Plan(definition, own, parts)
 
     def _recipes(self, item: Node | CallItem, definition: Definition, seen: set[str]) -> list[_Recipe]:
-        return [one for value in reads(item) if definition.covers(value) for one in self._recipe(value, definition, seen)]
+        return [one for value in reads(item) if definition.holds(value) for one in self._recipe(value, definition, seen)]
 
     def _recipe(self, value: Value, definition: Definition, seen: set[str]) -> list[_Recipe]:
         if value.key in seen:
@@ -170,9 +166,7 @@ class _Preparation:
         names: list[str] = []
         for word in words:
             names.append(unique([identifier(word)], lambda one: one not in names and one not in functions))
-        environment: dict[int, model.Value] = {
-            id(leaf): model.TensorRef(one) for leaf, one in zip(made.leaves, names, strict=True)
-        }
+        environment: dict[int, model.Value] = {id(leaf): model.TensorRef(one) for leaf, one in zip(made.leaves, names, strict=True)}
         fixed = set() if self._rebind_parameters else set(names)
         body = _steps(made, environment, set(names), functions | fixed, None)
         parameters = [model.Parameter(one) for one in names] + ([DEVICE] if _uses_device(made.nodes) else [])
@@ -225,9 +219,7 @@ class _Preparation:
             out.append(model.NameLoop("name", tuple(form(one.files[0]) for one in group), tuple(body)))
         return out
 
-    def _one(
-        self, made: _Recipe, key: model.Key, files: Sequence[model.Key], comments: Sequence[str]
-    ) -> list[model.Statement]:
+    def _one(self, made: _Recipe, key: model.Key, files: Sequence[model.Key], comments: Sequence[str]) -> list[model.Statement]:
         target = model.WeightRef(key)
         stored = [model.WeightRef(file, stored=True) for file in files]
         if made.output is None:
@@ -308,9 +300,7 @@ def _steps(
     for index, node in enumerate(made.nodes):
         arguments = tuple((arg, map_raw(raw, lambda value: environment[id(value)])) for arg, raw in node.arguments)
         if target is not None:  # outside helpers the device is asked from the tensor files
-            arguments = tuple(
-                (arg, model.DeviceRef(stored=True) if isinstance(value, model.DeviceRef) else value) for arg, value in arguments
-            )
+            arguments = tuple((arg, model.DeviceRef(stored=True) if isinstance(value, model.DeviceRef) else value) for arg, value in arguments)
         final = made.output in node.results
         results: list[model.Target] = []
         for value in node.results:

@@ -19,7 +19,8 @@ class Statement:
     """A source statement.
 
     text: its first line, an open call cut to `f(...)`. targets: names assigned, in order ("self.x" gives "x").
-    reads: names loaded, in source order. containers: those of them that are looked up by a string (`params["w"]`). method: `f` when the value is `self.f(...)`. function_line: `def` line of the
+    reads: names loaded, in source order. containers: those of
+    them that are looked up by a string (`params["w"]`). method: `f` when the value is `self.f(...)`. function_line: `def` line of the
     enclosing function (0 = module level). returned: it is a return statement.
     """
 

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 
 from alchemist.ir.location import Frame, SourceInfo
 from alchemist.program import model
-from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, reads, writes
-from alchemist.program.graph import Node, TensorType, Value, map_raw, values_of
+from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, reads, writes
+from alchemist.program.graph import Node, Raw, TensorType, Value, map_raw, values_of
 from alchemist.program.names import RESERVED, identifier, result_name, unique
 from alchemist.program.scopes import chain_of_source, is_library, weight_path
 from alchemist.program.source import Sources, Statement
 from alchemist.program.weights import MOVING, SHAPING
 
 FOREVER = 1 << 60
+_MODULES = frozenset({"jax", "jnp", "lax", "np", "nn", "nnx", "linen", "math", "self"})
+"""Names that statements read, but not for their value."""
 _CUSTOMARY = {
     "ttnn.transformer.split_query_key_value_and_split_heads": ("query", "key", "value"),
     "ttnn.experimental.nlp_create_qkv_heads": ("query", "key", "value"),
@@ -84,6 +86,8 @@ class Body:
         self._level = -1 if context.flat else len(definition.chain) - 1
         self._names: dict[int, str] = {}
         self._loop_keys: Mapping[str, model.Key] = {}
+        self._offsets: Mapping[int, Mapping[str, Mapping[int, int]]] = {}
+        self._kept: dict[int, str] = {}  # values of an iteration that are appended to a list, and its name
         self._constants: set[str] = set()  # names that may not be rebound
         self.parameters: list[str] = []
         self.local_names: set[str] = set()
@@ -115,7 +119,7 @@ class Body:
             given = identifier(value.name, "arg") if value.name and not value.key else ""
             candidates = [given] if self._context.root is definition else []
             named = [identifier("_".join(value.key.split(".")[-2:]))] if value.key else []
-            unnamed = value.key.startswith("constant_")  # a number of the model that has no name
+            unnamed = value.key.startswith(("constant_", "initial_"))  # a number of the model that has no name
             read = [name for name in self._read_as(value, forward) if name not in taken]
             candidates += [*read, *named] if unnamed else [*named, *read]
             candidates += [hint] if hint in forward else []
@@ -135,6 +139,8 @@ class Body:
             statements = self._own_statements(item)
             if any(value is one for one in reads(item)):
                 names = [name for statement in statements for name in statement.reads if name not in statement.containers]
+                if INITIAL.fullmatch(value.key):  # unpacked from the parameter that carries a loop's values
+                    return [name for name in dict.fromkeys(names) if name not in (*forward, *assigned, *_MODULES)]
                 return [name for name in dict.fromkeys(names) if name in forward and name not in assigned]
             assigned.update(name for statement in statements for name in statement.targets)
         return []
@@ -181,6 +187,9 @@ class Body:
                 if note:
                     out.append(model.Comment(note))
                 out.append(self._statement(item))
+                for value in writes(item):
+                    if id(value) in self._kept:
+                        out.append(model.Append(self._list_name(value, held), self._reference(value)))
             dying = self._dying(item, index, held, last, inherited)
             following = index + 1 < len(items)
             if dying and following:
@@ -189,14 +198,12 @@ class Body:
                 held.pop(name)
         return out
 
-    def _dying(
-        self, item: Item, index: int, held: dict[str, int], last: Mapping[int, int], inherited: set[int]
-    ) -> list[str]:
+    def _dying(self, item: Item, index: int, held: dict[str, int], last: Mapping[int, int], inherited: set[int]) -> list[str]:
         """Names whose value is used here for the last time and that this statement did not rebind."""
         found: dict[str, None] = {}
         for value in (*reads(item), *writes(item)):
             name = self._names.get(id(value))
-            if name is None or value.key or id(value) in inherited or held.get(name) != id(value):
+            if name is None or value.key or id(value) in inherited or held.get(name) != id(value) or id(value) in self._kept:
                 continue
             if last.get(id(value), -1) <= index and name != "_":
                 found[name] = None
@@ -256,11 +263,7 @@ class Body:
                 candidates = self._carried_candidates(loop, carried.first)
                 name = unique(
                     candidates,
-                    lambda one: one not in held
-                    and one not in locked
-                    and one not in self._constants
-                    and one not in preset.values()
-                    and self._legal(one),
+                    lambda one: one not in held and one not in locked and one not in self._constants and one not in preset.values() and self._legal(one),
                 )
                 out.append(model.Assign(name, self._reference(carried.initial)))
                 held[name] = id(carried.first)
@@ -274,12 +277,17 @@ class Body:
         lock = frozenset((locked | used | alive) - set(inner_held))
         outer_names, self._names = self._names, self._names | renamed
         outer_keys, self._loop_keys = self._loop_keys, loop.keys
+        outer_offsets, self._offsets = self._offsets, loop.offsets
+        self._kept.update((id(one.first), "") for one in loop.collected)
         survivors = {id(carried.first) for carried in loop.carried}
-        body = self._block(
-            loop.body, inner_held, survivors, locked=lock, preset=preset, quiet=len(loop.body) == 1
-        )
-        self._loop_keys, self._names = outer_keys, outer_names
+        body = self._block(loop.body, inner_held, survivors, locked=lock, preset=preset, quiet=len(loop.body) == 1)
+        self._loop_keys, self._names, self._offsets = outer_keys, outer_names, outer_offsets
         stop = model.Literal(loop.start + loop.count * loop.step)
+        for one in loop.collected:
+            name = self._kept[id(one.first)]
+            out.append(model.NewList(name))
+            self._names.update((id(value), name) for value in one.values)
+            held[name] = id(one.values[-1])
         out.append(model.Loop(loop.variable, loop.start, stop, loop.step, tuple(_tidy(body)), loop.container))
         for carried in loop.carried:
             name = preset[id(carried.first)]
@@ -292,7 +300,7 @@ class Body:
     def _statement(self, item: Node | CallItem) -> model.Statement:
         results = tuple(self._names[id(value)] for value in writes(item))
         if isinstance(item, Node):
-            arguments = tuple((arg, map_raw(raw, self._reference)) for arg, raw in item.arguments)
+            arguments = tuple((arg, self._counted(item, arg.name, self._argument(raw))) for arg, raw in item.arguments)
             return model.Call(item.spec, arguments, results, self._shape_note(item))
         given: list[model.Argument] = [self._reference(value) for value in item.arguments]
         if self._context.uses_weights[id(item.function)]:
@@ -301,6 +309,33 @@ class Body:
         hints = [value.name if isinstance(value, model.TensorRef) else "" for value in given]
         self._context.hints.setdefault(id(item.function), hints)
         return model.CallFunction(item.function.name, tuple(given), results)
+
+    def _list_name(self, value: Value, held: Mapping[str, int]) -> str:
+        """Of the list that keeps this value of every iteration."""
+        if not self._kept[id(value)]:
+            source = value.node.inputs()[0] if value.node is not None and value.node.spec.name in SHAPING and value.node.inputs() else value
+            base = self._names.get(id(source), self._names[id(value)])
+            plural = base if base.endswith("s") else f"{base}s"
+            taken = {*held, *self.local_names, *self._kept.values()}
+            name = unique([plural, f"{base}_list"], lambda one: one not in taken and self._legal(one))
+            self._kept[id(value)] = name
+            self.local_names.add(name)
+        return self._kept[id(value)]
+
+    def _argument(self, raw: Raw) -> model.Value:
+        made = map_raw(raw, self._reference)
+        lists = [model.TensorRef(name) for name in self._kept.values()]
+        if isinstance(made, model.Items) and len(set(made.items)) == 1 and any(made.items[0] == one for one in lists):
+            return made.items[0]  # all that a loop has collected
+        return made
+
+    def _counted(self, item: Node, name: str, value: model.Value) -> model.Value:
+        """The argument with the loop variable in it."""
+        offsets = self._offsets.get(id(item), {}).get(name)
+        if not offsets or not isinstance(value, model.Items):
+            return value
+        numbers = {index: f"i + {n}" if n > 0 else f"i - {-n}" if n else "i" for index, n in offsets.items()}
+        return model.Items(tuple(model.NumberRef(numbers[i]) if i in numbers else one for i, one in enumerate(value.items)))
 
     def _reference(self, value: Value) -> model.Value:
         name = self._names.get(id(value))
@@ -398,9 +433,7 @@ class Body:
                 finals.add(statement, index)
         return finals
 
-    def _candidates(
-        self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]
-    ) -> list[list[str]]:
+    def _candidates(self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> list[list[str]]:
         """Names for each result, best first."""
         count = len(writes(item))
         out: list[list[str]] = [[] for _ in range(count)]
@@ -421,14 +454,24 @@ class Body:
                     first.append(intermediate)
         module, others = self._attribute_names(item)
         customary = _CUSTOMARY.get(item.spec.target, ()) if isinstance(item, Node) else ()
+        returned = self._returned_as(item) if isinstance(item, CallItem) and count > 1 else []
         for slot, names in enumerate(out):
+            names += returned[slot : slot + 1]
             names += customary[slot : slot + 1] if len(customary) == count else ()
             names += [*first, *module, intermediate, *others]
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
-    def _same_value(
-        self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]
-    ) -> list[str]:
+    def _returned_as(self, call: CallItem) -> list[str]:
+        """What the called function's source calls its results."""
+        names = []
+        for value in call.function.returns:
+            infos = value.node.sources if value.node is not None else ()
+            frames = [info.frames[-1] for info in infos if info.frames]
+            statement = self._context.sources.statement(frames[-1]) if frames else None
+            names.append(statement.targets[0] if statement is not None and len(statement.targets) == 1 else "")
+        return names if len(set(names)) == len(names) else []
+
+    def _same_value(self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> list[str]:
         """The name of a value of another statement that this op only gives another form, if nobody needs the old one."""
         if not isinstance(item, Node) or item.spec.name not in SHAPING or not item.inputs():
             return []
@@ -449,9 +492,7 @@ class Body:
         leaves = {_last_word(info.scopes[-1].path) for info in item.sources if info.scopes}
         return bool(leaves) and statement.method not in leaves
 
-    def _add_targets(
-        self, item: Node | CallItem, out: list[list[str]], statements: Sequence[Statement], index: int, finals: Finals
-    ) -> None:
+    def _add_targets(self, item: Node | CallItem, out: list[list[str]], statements: Sequence[Statement], index: int, finals: Finals) -> None:
         final = [one for one in statements if finals.end(one, index) == index and not self._of_another_module(item, one)]
         if not final:
             return
@@ -498,9 +539,7 @@ class Body:
             return [name, f"{name}_{'tiled' if after.layout == 'tile' else 'row_major'}"]
         return [name]
 
-    def _loop_preferences(
-        self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]
-    ) -> dict[int, list[str]]:
+    def _loop_preferences(self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> dict[int, list[str]]:
         """Names wanted for values that a later loop carries on, so that no copy is needed."""
         wanted = self._unpacked_names(items, finals, last)
         for index, item in enumerate(items):
@@ -510,9 +549,7 @@ class Body:
                         wanted[id(carried.initial)] = self._carried_candidates(item, carried.first)[:1]
         return wanted
 
-    def _unpacked_names(
-        self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]
-    ) -> dict[int, list[str]]:
+    def _unpacked_names(self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> dict[int, list[str]]:
         """`query, key, value = f(x).unbind(0)`: as many values live on behind the statement as it has targets, in their order.
 
         What only becomes such a value (a slice that is reshaped) has its name already.

@@ -9,9 +9,7 @@ from alchemist.program.graph import ConstEval, Graph, Node, Value, skeleton, val
 from alchemist.program.scopes import chain_of_source, common_path
 from alchemist.program.source import Sources
 
-MOVING = frozenset(
-    f"ttnn.{name}" for name in ("to_layout", "to_device", "from_device", "to_memory_config", "to_dtype", "reshape", "squeeze", "unsqueeze")
-)
+MOVING = frozenset(f"ttnn.{name}" for name in ("to_layout", "to_device", "from_device", "to_memory_config", "to_dtype", "reshape", "squeeze", "unsqueeze"))
 """Ops that leave a weight's values and order alone."""
 SHAPING = MOVING | {f"ttnn.{name}" for name in ("transpose", "permute", "typecast", "expand", "repeat")}
 """Ops that a reader takes for the same value in another form."""
@@ -124,8 +122,7 @@ def _constant_name(computing: Sequence[Node], result: Value) -> str:
 def _is_attention_mask(result: Value) -> bool:
     """Whether attention reads the value as its mask and nothing else reads it: then that is its name, however it is made."""
     return bool(result.users) and all(
-        any(arg.name == "attn_mask" and any(value is result for value in values_of(raw)) for arg, raw in user.arguments)
-        for user in result.users
+        any(arg.name == "attn_mask" and any(value is result for value in values_of(raw)) for arg, raw in user.arguments) for user in result.users
     )
 
 
@@ -142,9 +139,7 @@ def _masks(result: Value) -> bool:
 
 def _shared_scope(nodes: Sequence[Node], result: Value) -> str:
     """The module around everything that makes or uses the value: what several modules use belongs to none of them."""
-    return common_path(
-        [chain for node in (*nodes, *result.users) for info in node.sources if (chain := chain_of_source(info))]
-    )
+    return common_path([chain for node in (*nodes, *result.users) for info in node.sources if (chain := chain_of_source(info))])
 
 
 def _suffix(computing: Sequence[Node]) -> str:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -56,8 +56,8 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
     sources = Sources(_library_roots(), _package_name, entry[0] if entry and classes else "")
     names, outputs = _outputs(shapes)
     inputs = [Input(leaf.name, leaf.kind) for leaf in flat.leaves]
-    converted = convert(module, inputs, names, sources=sources)
-    arrays = {leaf.name: leaf.value for leaf in flat.leaves}
+    converted = convert(module, inputs, names, sources=sources, may_add_arguments=True)
+    arrays = {leaf.name: leaf.value for leaf in flat.leaves} | converted.starts
     arguments = _arguments(converted.module, arrays)
 
     def golden() -> list[Array]:
@@ -273,11 +273,16 @@ def _arguments(module: Any, arrays: Mapping[str, Any]) -> list[Argument]:
     """Arguments of `@forward` in order (unused parameters are gone)."""
     found: list[Argument] = []
     for described in argument_attrs(entry_function(module)):
-        name, kind = described["ttir.name"], described["ttcore.argument_type"]
+        name, kind = described["ttir.name"], _KINDS[described["ttcore.argument_type"]]
         array = arrays[name]
         dtype = str(jax.dtypes.canonicalize_dtype(array.dtype)) if not _is_key(array) else "uint32"
         found.append(Argument(name, kind, tuple(array.shape), dtype, functools.partial(_value, array, dtype)))
     return found
+
+
+_KINDS: dict[str, Literal["input", "parameter", "constant"]] = {
+    "input": "input", "parameter": "parameter", "constant": "constant", "default": "constant",
+}  # fmt: skip
 
 
 def _is_key(array: Any) -> bool:

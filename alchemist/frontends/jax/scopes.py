@@ -41,9 +41,7 @@ def plain_name(code: CodeType, module: str) -> str:
 
 
 @contextmanager
-def function_scopes(
-    seen: dict[str, CodeType], names: Mapping[int, str], entry: CodeType | None, is_library: Callable[[str], bool]
-) -> Iterator[None]:
+def function_scopes(seen: dict[str, CodeType], names: Mapping[int, str], entry: CodeType | None, is_library: Callable[[str], bool]) -> Iterator[None]:
     """Marks calls of the model's own functions while active.
 
     seen: filled with scope name -> code of every function marked. names: id of a traced array -> its exported name; what a

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FunctionType, ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from alchemist.errors import FrontendError, InternalError, UnsupportedOpError
-from alchemist.frontends.stablehlo.sources import Sources
+from alchemist.frontends.stablehlo.sources import Sources, nested
 from alchemist.frontends.stablehlo.values import Array, Emitter, Unsupported, Val
 from alchemist.ir import access
-from alchemist.ir.attributes import tensor, to_python
+from alchemist.ir.attributes import enum, tensor, to_python
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
-from alchemist.ir.location import SourceInfo, place_of
+from alchemist.ir.location import Frame, Scope, SourceInfo, place_of
 
 UNROLL_LIMIT = 200_000
 """Largest number of ops that loops may unroll to."""
@@ -64,10 +65,11 @@ class Refused:
 
 @dataclass(slots=True)
 class Converted:
-    """The TTIR module. files: name as in `Frame.file` -> path, for every frame seen."""
+    """The TTIR module. files: name as in `Frame.file` -> path, for every frame seen. starts: values of the arguments added for loops."""
 
     module: ModuleOp
     files: dict[str, str]
+    starts: dict[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,34 @@ class Input:
 
     name: str
     kind: str
+
+
+@dataclass(slots=True)
+class Round:
+    """One iteration of a loop that is being unrolled.
+
+    depth: scopes around the loop. suffix: marks those inside. step: class name of a scope of its own for the body, "" where the
+    model has a function for it.
+    """
+
+    depth: int
+    suffix: str
+    step: str = ""
+
+    def inside(self, info: SourceInfo) -> SourceInfo:
+        outer, inner = info.scopes[: self.depth], info.scopes[self.depth :]
+        path = outer[-1].path.partition("@")[0] if outer else ""
+        own = (Scope(path + self.suffix, self.step),) if self.step else ()
+        return replace(info, scopes=(*outer, *own, *(Scope(scope.path + self.suffix, scope.class_name) for scope in inner)))
+
+
+@dataclass(slots=True)
+class Stack:
+    """A buffer that a loop writes slab by slab and nothing reads before its end. pieces: first index -> slab."""
+
+    base: Val
+    pieces: dict[int, Val]
+    axis: int = 0
 
 
 class Converter:
@@ -88,6 +118,10 @@ class Converter:
         self.refused: list[Refused] = []
         self.converted = 0
         self.inputs: set[SSAValue] = set()  # arguments that are not weights
+        self.rounds: list[Round] = []
+        self.stacks: list[Stack] = []
+        self.starts: list[tuple[str, Array]] = []  # arguments added for the first values of loops
+        self.may_add_arguments = False
         self._calls: dict[str, int] = {}
         for op in module.walk():
             if op.name == "func.call":
@@ -95,6 +129,10 @@ class Converter:
                 self._calls[name] = self._calls.get(name, 0) + 1
         self._env: dict[SSAValue, Val] = {}
         self._call: SourceInfo | None = None
+        self._base: tuple[Scope, ...] | None = None  # scopes around the private function in hand
+        self._frames: tuple[Frame, ...] = ()
+        self._suffix = ""
+        self.depth = 0
 
     @staticmethod
     def callee(op: Operation, key: str = "callee") -> str:
@@ -125,10 +163,13 @@ class Converter:
 
     def op(self, op: Operation, operands: list[Val]) -> list[Val]:
         self.converted += 1
-        info = self.sources.of(op.location, op.name, self._call)
+        plain = self._origin(op)
+        info = plain
+        for one in self.rounds:
+            info = one.inside(info)
         self.e.source = info
         if op.name == "func.call":
-            return self.call(self.callee(op), operands, info)
+            return self.call(self.callee(op), operands, plain)
         found = RULES.get(op.name)
         try:
             if found is None:
@@ -150,23 +191,73 @@ class Converter:
                 )
         return results
 
+    def _origin(self, op: Operation) -> SourceInfo:
+        """Where an op comes from, iterations of loops apart. In a private function, locations only tell the scopes inside."""
+        own = self.sources.of(op.location, op.name)
+        call = self._call
+        self.depth = len(self._base) if self._base is not None else 0
+        if self._base is None:
+            self.depth = len(own.scopes)
+            return own
+        inner = own.scopes if own.scopes[:1] != self._base[:1] else own.scopes[len(self._base) :]
+        inner = tuple(Scope(scope.path + self._suffix, scope.class_name) for scope in inner)
+        scopes = tuple(nested([*self._base, *inner]))
+        self.depth = len(scopes)
+        if call is None:
+            outer = self._frames
+            inside = own.frames if not outer or own.frames[:1] == outer[:1] else (*outer, *own.frames)
+            return replace(own, scopes=scopes, frames=inside)
+        frames = call.frames
+        if any("@" in scope.path for scope in inner) and len(own.frames) > len(frames):
+            frames = (*frames, *own.frames[len(frames) :])  # lines of the function itself, below the line of this call
+        return replace(call, scopes=scopes, frames=frames, op=op.name, name=own.name or call.name)
+
     def call(self, name: str, operands: list[Val], info: SourceInfo) -> list[Val]:
         """Inlines a private function. Called once, its ops keep their own lines; otherwise they get those of the call."""
         function = self.functions.get(name)
         if function is None:
             raise Unsupported(f"@{name} is not defined")
-        outer = self._call
-        if outer is not None or self._calls.get(name, 0) > 1 or not self._has_frames(function):
+        outer = self._call, self._base, self._suffix, self._frames
+        if self._call is not None or self._calls.get(name, 0) > 1 or not self._has_frames(function):
             self._call = info
+            self._suffix = f"@{self.converted + 2_000_000}"
+        self._base, self._frames = info.scopes, info.frames
+        around = self.rounds[-1] if self.rounds and name.startswith("closed_call") and not self.rounds[-1].step else None
+        if around is not None and around.depth == len(info.scopes):
+            around.step = self._step_name(function)
+        else:
+            around = None
         try:
             return self.block(function.body.blocks[0], operands)
         finally:
-            self._call = outer
+            self._call, self._base, self._suffix, self._frames = outer
+            if around is not None:
+                around.step = ""
+
+    def _step_name(self, function: FuncOp) -> str:
+        """What the body of a loop is called: "" where the model has a function for it, else by the module that it calls."""
+        scopes = [self.sources.of(op.location, op.name).scopes for op in function.body.blocks[0].ops if op.operands and op.results]
+        firsts = {one[0] for one in scopes if one}
+        if all(scopes) and len(firsts) == 1 and "@" in next(iter(firsts)).path:
+            return ""
+        classes = Counter(one[-1].class_name.rpartition(".")[2] for one in scopes if one)
+        return classes.most_common(1)[0][0] if classes else "step"
 
     def _has_frames(self, function: FuncOp) -> bool:
         return any(self.sources.of(op.location, op.name).frames for op in function.body.blocks[0].ops)
 
     # --- regions of reductions and loops ---
+
+    def known(self, value: SSAValue) -> Val | None:
+        """What an outer value of the region in hand is."""
+        return self._env.get(value)
+
+    def add_argument(self, array: Array, shape: tuple[int, ...], of: str) -> Val:
+        """A tensor that is stored beside the weights, and that nothing is computed with before the first call."""
+        name = f"initial_{len(self.starts)}"
+        self.starts.append((name, array))
+        block = self.e.b.block
+        return Val(shape, of, block.insert_arg(tensor(shape, of), len(block.args)))
 
     def is_fixed(self, val: Val) -> bool:
         """Whether the value comes from weights and constants alone."""
@@ -202,10 +293,12 @@ def convert(
     *,
     entry: str = "main",
     sources: Sources | None = None,
+    may_add_arguments: bool = False,
 ) -> Converted:
     """TTIR module with `@forward` of a StableHLO module.
 
-    inputs: one per argument of `entry`. outputs: result names.
+    inputs: one per argument of `entry`. outputs: result names. may_add_arguments: the first values of loops may become
+    arguments of kind `default` behind the others.
 
     Raises:
         UnsupportedOpError: all ops without conversion, at once.
@@ -221,6 +314,7 @@ def convert(
     builder = Builder.module("forward", typed)
     emitter = Emitter(builder)
     converter = Converter(module, emitter, sources)
+    converter.may_add_arguments = may_add_arguments
     converter.inputs.update(value for given, value in zip(inputs, builder.args, strict=True) if given.kind == "input")
     vals = [Val(*type_of(arg), ssa=value) for arg, value in zip(args, builder.args, strict=True)]
     results = converter.block(main.body.blocks[0], vals)
@@ -230,8 +324,20 @@ def convert(
     builder.ret(values, list(outputs))
     recognise(builder.block)
     _erase_dead(builder.block)
-    _drop_unused(builder, [given.kind for given in inputs])
-    return Converted(builder.module_op, sources.files)
+    _describe(builder, [name for name, _ in converter.starts])
+    _drop_unused(builder, [*(given.kind for given in inputs), *("default" for _ in converter.starts)])
+    return Converted(builder.module_op, sources.files, dict(converter.starts))
+
+
+def _describe(builder: Builder, names: Sequence[str]) -> None:
+    """Attributes of the arguments that were added."""
+    if builder.func is None or not names:
+        return
+    given = builder.func.properties.get("arg_attrs")
+    described = list(given.data) if isinstance(given, ArrayAttr) else [DictionaryAttr({})] * (len(builder.block.args) - len(names))
+    kind = enum("ttcore.argument_type", "default")
+    described += [DictionaryAttr({"ttcore.argument_type": kind, "ttir.name": StringAttr(name)}) for name in names]
+    builder.func.properties["arg_attrs"] = ArrayAttr(described)
 
 
 def _drop_unused(builder: Builder, kinds: Sequence[str]) -> None:

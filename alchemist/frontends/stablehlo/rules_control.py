@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from alchemist.frontends.stablehlo.convert import Converter, rule
+from alchemist.frontends.stablehlo.convert import Converter, Round, Stack, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import elementwise, fold
+from alchemist.frontends.stablehlo.rules_shape import concat, slice_val
 from alchemist.frontends.stablehlo.values import Unsupported, Val
 
 
@@ -30,28 +32,125 @@ def choose(c: Converter, mask: Val, yes: Val, no: Val) -> Val:
 @rule("stablehlo.while")
 def while_loop(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     """Unrolled. A condition that depends on data beside a counter with a known end freezes the values once it fails."""
+    varying, is_static = _varying(c, op, vals)
     running = list(vals)  # as if the loop went on: counters stay known
-    final = list(vals)
+    stacks = _stacks(c, op, vals) if is_static else {}
+    for index, stack in stacks.items():
+        running[index] = stack.base
+    if c.may_add_arguments and is_static:
+        for index in varying - set(stacks):
+            val = running[index]
+            if val.const is not None and val.of in ("f32", "bf16") and math.prod(val.shape) > 1:
+                running[index] = c.add_argument(np.ascontiguousarray(np.broadcast_to(val.const, val.shape)), val.shape, val.of)
+    final = list(running)
     active: Val | None = None
+    depth = c.depth
+    c.stacks += stacks.values()
     while True:
         (condition,) = c.region(op, 0, running)
         known = condition.scalar()
         if known is not None and not known:
-            return final
+            break
         if known is None:
             if not _is_bounded(c, op, running):
                 raise Unsupported(
-                    "control flow depends on data", hint="give the loop a fixed number of steps (lax.fori_loop, lax.scan, or a counter in the condition)"
+                    "control flow depends on data",
+                    hint="give the loop a fixed number of steps (lax.fori_loop, lax.scan, or a counter in the condition)",
                 )
             both = [active, condition]
             active = condition if active is None else elementwise(c, "logical_and", [v for v in both if v is not None], (), "i1")
+        c.rounds.append(Round(depth, f"@{c.converted + 1_000_000}"))
         made = c.region(op, 1, running)
+        c.rounds.pop()
         if active is None:
             running, final = made, made
         else:
             final = [choose(c, active, new, old) for new, old in zip(made, final, strict=True)]
             running = [new if new.const is not None else kept for new, kept in zip(made, final, strict=True)]
         c.check_budget()
+    for stack in stacks.values():
+        c.stacks.remove(stack)
+    return [_joined(c, stacks[i]) if i in stacks else val for i, val in enumerate(final)]
+
+
+def _varying(c: Converter, op: Operation, vals: Sequence[Val]) -> tuple[set[int], bool]:
+    """(values of the loop that are computed at run time, sooner or later; whether the condition is known at every step)."""
+    found = {i for i, val in enumerate(vals) if val.const is None}
+    while True:
+        moved = _depends(c, op.regions[1].blocks[0], found)
+        if moved <= found:
+            return found, not _depends(c, op.regions[0].blocks[0], found)
+        found |= moved
+
+
+def _depends(c: Converter, block: Block, varying: set[int]) -> set[int]:
+    """Which operands of the block's end depend on these of its arguments, or on outer values that are computed."""
+    moving: set[SSAValue] = {arg for i, arg in enumerate(block.args) if i in varying}
+
+    def moves(value: SSAValue) -> bool:
+        outer = c.known(value)
+        return value in moving or (outer is not None and outer.const is None)
+
+    for one in block.ops:
+        read = [value for inner in one.walk() for value in inner.operands]
+        if one is block.last_op:
+            return {i for i, value in enumerate(read) if moves(value)}
+        if any(moves(value) for value in read):
+            moving.update(one.results)
+    return set()
+
+
+def _stacks(c: Converter, op: Operation, vals: Sequence[Val]) -> dict[int, Stack]:
+    """The results that a scan collects: constant at first, written slab by slab, read by nothing else in the loop."""
+    body = op.regions[1].blocks[0]
+    end = body.last_op
+    found: dict[int, Stack] = {}
+    for index, (arg, val) in enumerate(zip(body.args, vals, strict=True)):
+        if end is None:
+            break
+        writer = end.operands[index].owner
+        if val.const is None or not isinstance(writer, Operation) or any(use.operation is not writer for use in arg.uses):
+            continue
+        if op.regions[0].blocks[0].args[index].first_use is not None:
+            continue
+        update, target = _update_of(c, writer)
+        if update is None or target is not arg:
+            continue
+        sizes = type_of(update.operands[1])[0]
+        axes = [i for i, (a, b) in enumerate(zip(val.shape, sizes, strict=True)) if a != b]
+        if len(axes) == 1 and sizes[axes[0]] == 1:
+            found[index] = Stack(Val(val.shape, val.of, const=val.const), {}, axes[0])
+    return found
+
+
+def _update_of(c: Converter, writer: Operation) -> tuple[Operation | None, SSAValue | None]:
+    """(the dynamic_update_slice that `writer` is or calls, the outer value that it updates)."""
+    if writer.name == "stablehlo.dynamic_update_slice":
+        return writer, writer.operands[0]
+    function = c.functions.get(c.callee(writer)) if writer.name == "func.call" else None
+    end = function.body.blocks[0].last_op if function is not None else None
+    inner = end.operands[0].owner if end is not None and len(end.operands) == 1 else None
+    if function is None or not isinstance(inner, Operation) or inner.name != "stablehlo.dynamic_update_slice":
+        return None, None
+    target = inner.operands[0]
+    args = list(function.body.blocks[0].args)
+    return (inner, writer.operands[args.index(target)]) if isinstance(target, BlockArgument) and target in args else (None, None)
+
+
+def _joined(c: Converter, stack: Stack) -> Val:
+    """The slabs in order, with what the buffer held before between them."""
+    base, axis, count = stack.base, stack.axis, stack.base.shape[stack.axis]
+    parts: list[Val] = []
+    at = 0
+    for place in [*sorted(stack.pieces), count]:
+        if place > at:
+            begins, ends = [0] * len(base.shape), list(base.shape)
+            begins[axis], ends[axis] = at, place
+            parts.append(slice_val(c, base, begins, ends))
+        if place < count:
+            parts.append(stack.pieces[place])
+        at = place + 1
+    return concat(c, parts, axis)
 
 
 def _is_bounded(c: Converter, op: Operation, running: Sequence[Val]) -> bool:

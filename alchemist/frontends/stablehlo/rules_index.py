@@ -135,6 +135,13 @@ def dynamic_slice(c: Converter, op: Operation, vals: list[Val]) -> Val:
 
 @rule("stablehlo.dynamic_update_slice")
 def dynamic_update_slice(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    for stack in c.stacks:
+        if vals[0] is stack.base:
+            place = vals[2 + stack.axis].scalar()
+            if place is None:
+                raise Unsupported("a loop that writes its results at computed places")
+            stack.pieces[int(place)] = vals[1]
+            return vals[0]
     return update_slice(c, vals[0], vals[1], vals[2:])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
@@ -67,28 +67,30 @@ class Sources:
             if function.endswith(ENTRY):
                 frames = frames[index + 1 :]
                 break
-        own = []
+        own: list[Frame] = []
         for file, line, function in frames:
             if file and not self._is_library(file):
                 name = self._name_of(file)
                 self.files.setdefault(name, file)
-                own.append(Frame(name, line, function.rpartition(".")[2]))
-        scopes = _nested([Scope(match[2], match[1]) for match in _MARK.finditer(path) if match[1] != self._entry])
+                frame = Frame(name, line, function.rpartition(".")[2])
+                if own[-1:] != [frame]:
+                    own.append(frame)
+        scopes = nested([Scope(match[2], match[1]) for match in _MARK.finditer(path) if match[1] != self._entry])
         name = path.rpartition("/")[2]
         return SourceInfo(tuple(dict.fromkeys(scopes)), tuple(own), "", re.sub(r"\W+", "_", name).strip("_"))
 
 
-def _nested(scopes: list[Scope]) -> list[Scope]:
+def nested(scopes: Sequence[Scope]) -> list[Scope]:
     """Calls of functions ("blocks.0@7", "@8") get their weights from where the caller does, unless they are given a part of those."""
-    nested: list[Scope] = []
+    found: list[Scope] = []
     parent = ""
     for scope in scopes:
         path, mark, number = scope.path.partition("@")
         if mark and not (path and f"{path}.".startswith(f"{parent}." if parent else "")):
             path = parent
-        nested.append(Scope(path + mark + number, scope.class_name))
+        found.append(Scope(path + mark + number, scope.class_name))
         parent = path
-    return nested
+    return found
 
 
 def _walk(location: Attribute, function: str = "") -> tuple[str, list[tuple[str, int, str]]]:
