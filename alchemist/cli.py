@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import alchemist
+from alchemist.driver.options import pipeline_options
 from alchemist.errors import AlchemistError, InternalError, ParseError, ToolchainError, VerifyError
-from alchemist.options import parse_option_text
 
 EPILOG = """\
 examples:
@@ -153,7 +153,7 @@ def _generate(args: argparse.Namespace) -> int:
         inputs=args.inputs,
         entry=args.entry,
         standalone=args.standalone,
-        compiler_options=parse_option_text(args.pipeline_options),
+        compiler_options=pipeline_options(args.pipeline_options).changed(),
     )
     print(f"{result.path}: {', '.join(file for file in result.files if '/' not in file)}")
     return 0
@@ -169,7 +169,7 @@ def _model_to(args: argparse.Namespace) -> int:
         seed=args.seed,
         inputs=args.inputs,
         entry=args.entry,
-        compiler_options=parse_option_text(args.pipeline_options),
+        compiler_options=pipeline_options(args.pipeline_options).changed(),
     )
     mark = "#" if args.language == "python" else "//"
     for name, text in sources.items():
@@ -193,11 +193,13 @@ def _estimate(args: argparse.Namespace) -> int:
     from ttnn_shim.errors import ShimError
 
     try:
-        estimate_csv(args.csv, args.out)
+        unmodelled = estimate_csv(args.csv, args.out)
     except ShimError as error:
         print(error, file=sys.stderr)
         return 1
     print(f"wrote {args.out}")
+    if unmodelled:
+        print(f"no model of the op, no prediction: {', '.join(unmodelled)}", file=sys.stderr)
     return 0
 
 

@@ -27,6 +27,10 @@ GRIDS = {
     130: (13, 10),
     140: (14, 10),
 }
+# Worker cores and DRAM of a card before harvesting and dispatch: no row can ask for more.
+TENSIX = {"n150": (8, 9), "n300": (8, 8), "p100": (12, 10), "p150": (14, 10)}
+DRAM_BYTES = {"n150": 12 << 30, "n300": 12 << 30, "p100": 28 << 30, "p150": 32 << 30}
+ELEMENT_BYTES = {"float32": 4.0, "uint32": 4.0, "int32": 4.0, "bfloat8_b": 1.0625, "bfloat4_b": 0.5625, "uint8": 1.0}
 DTYPES = {"bfloat16", "float32", "bfloat8_b", "bfloat4_b", "uint32", "int32", "uint16", "uint8"}
 FIDELITIES = {"LoFi", "HiFi2", "HiFi3", "HiFi4"}
 MEASURED = re.compile(
@@ -173,6 +177,8 @@ def exp_row(cells: Cells) -> Configured:
 def height_sharded_row(cells: Cells) -> Configured:
     """matmul_height_sharded: A and output in L1 shards, B in DRAM, bf16 on n150."""
     m, k, n, cores = (cells.integer(c) for c in ("M", "K", "N", "num_cores"))
+    if cores > 64:
+        raise cells.fail("num_cores", f"an n150 has 64 worker cores, got {cores}")
     per_core = math.ceil(math.ceil(m / 32) / cores)
     k32, n32 = -(-k // 32) * 32, -(-n // 32) * 32
     rows = per_core * 32 * cores
@@ -208,7 +214,9 @@ def gemm_row(cells: Cells) -> Configured:
         gx, gy = (int(v) for v in ast.literal_eval(cells.text("grid_size")))
     except (ValueError, SyntaxError, TypeError):
         raise cells.fail("grid_size", "expected (x, y)") from None
-    card = cells.choice("card", {"n150", "n300", "p100", "p150"})
+    card = cells.choice("card", set(TENSIX))
+    if not (1 <= gx <= TENSIX[card][0] and 1 <= gy <= TENSIX[card][1]):
+        raise cells.fail("grid_size", f"({gx}, {gy}) is no grid of a {card}, which has {TENSIX[card][0]} x {TENSIX[card][1]} cores")
     attrs: dict[str, Any] = {"selector": "table"}
     program = cells.json("program_config")
     if program:
@@ -240,6 +248,8 @@ def ops_row(cells: Cells) -> Configured:
     """ops: one profiled device operation with its attributes."""
     arch = cells.choice("arch", {"wormhole_b0", "blackhole"})
     cores = cells.integer("available_cores")
+    if cores > 140:
+        raise cells.fail("available_cores", f"no chip has more than 140 worker cores, got {cores}")
     card = "n150" if arch == "wormhole_b0" else "p150"
     banks = 7 if "p100" in (cells.row.get("system") or "") else 0
     attrs = cells.json("attrs") or {}
@@ -348,8 +358,18 @@ def recognise(columns: list[str]) -> Table:
 
 
 def configure(row: Row, index: int, table: Table | None = None) -> Configured:
-    """Machine and op configuration of one row."""
-    return (table or recognise(list(row))).convert(Cells(row, index))
+    """Machine and op configuration of one row; EstimateError when its tensors exceed the card's DRAM."""
+    cells = Cells(row, index)
+    done = (table or recognise(list(row))).convert(cells)
+    needed_bytes = sum(
+        math.prod(t["padded"]) * ELEMENT_BYTES.get(t["dtype"], 2.0)
+        for t in (*done.config["inputs"], *done.config["outputs"])
+        if t["buffer"] == "dram"
+    )
+    if needed_bytes > DRAM_BYTES[done.card]:
+        column = next(name for name in ("M", "inputs", "padded_shape", "shape", "id") if name in row)
+        raise cells.fail(column, f"the tensors need {needed_bytes / 1e9:.1f} GB of DRAM, a {done.card} has {DRAM_BYTES[done.card] / 1e9:.1f} GB")
+    return done
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
