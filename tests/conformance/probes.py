@@ -171,10 +171,12 @@ def probes_of(spec: OpSpec) -> Iterator[Probe]:
 
 def all_probes() -> list[Probe]:
     import extra
+    import more
 
     made = [probe for spec in TTNN_OPS.values() for probe in probes_of(spec)]
-    for name, rows in extra.ROWS.items():
-        for number, (inputs, call) in enumerate(rows):
-            shaped = tuple((tuple(row[0]), *(tuple(row[1:]) + ("bfloat16", "tile", DRAM)[len(row) - 1 :])) for row in inputs)
-            made.append(Probe(f"ttnn.{name}/x{number}", f"ttnn.{name}", shaped, call))  # type: ignore[arg-type]
+    for letter, table in (("x", extra.ROWS), ("y", more.rows())):
+        for name, rows in table.items():
+            for number, (inputs, call) in enumerate(rows):
+                shaped = tuple((tuple(row[0]), *(tuple(row[1:]) + ("bfloat16", "tile", DRAM)[len(row) - 1 :])) for row in inputs)
+                made.append(Probe(f"ttnn.{name}/{letter}{number}", f"ttnn.{name}", shaped, call))  # type: ignore[arg-type]
     return made

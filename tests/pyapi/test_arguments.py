@@ -66,6 +66,8 @@ NO_EFFECT_HERE = {
     **{(f"ttnn.{op}", "correction"): "only variances have a correction" for op in ("sum", "mean", "max", "min")},
     **{(f"ttnn.{op}", "memory_config"): "the sample is in DRAM, from where the real package works through slices into interleaved DRAM whatever this says"
        for op in ("conv1d", "conv2d", "conv_transpose2d")},
+    ("ttnn.experimental.isin", "assume_unique"): "the real package's documentation says that it has no effect",
+    ("ttnn.fold", "collapse_output"): "the sample is one row of pixels, which is flat already",
     ("ttnn.group_norm", "inplace"): "the sample is interleaved, which is never in place",
 }
 PREALLOCATED = ("output_tensor", "optional_output_tensor", "optional_tensor", "output")

@@ -73,7 +73,8 @@ Tensor tilize_with_val_padding(
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.tilize_with_val_padding");
     (void)pad_value, (void)use_multicore, (void)sub_core_grids;
-    check_device_tensor(input_tensor, "input_tensor", Layout::ROW_MAJOR);
+    check_device_tensor(input_tensor, "input_tensor");
+    if (input_tensor.layout() == Layout::TILE) return input_tensor;
     const DataType dtype = output_dtype.value_or(input_tensor.dtype());
     check_tilize_dtypes(input_tensor.dtype(), dtype);
     SHIM_CHECK(

@@ -78,6 +78,9 @@ Tensor uniform(
     const std::optional<ComputeKernelConfig>& compute) {
     OpScope scope("ttnn.uniform");
     check_device_tensor(input, "input", Layout::TILE);
+    SHIM_CHECK(
+        input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32, "input: expected FLOAT32 or BFLOAT16, got {}",
+        input.dtype());
     SHIM_CHECK(from < to, "from and to: expected from < to, got {} and {}", from, to);
     const uint64_t stream = sequence(seed);
     return launch(

@@ -163,6 +163,10 @@ Tensor scatter(
 Tensor scatter_add(
     const Tensor& input, const int32_t& dim, const Tensor& index, const Tensor& source, const std::optional<MemoryConfig>& memory_config,
     const std::optional<CoreRangeSet>&) {
+    OpScope scope("ttnn.scatter_add");
+    SHIM_CHECK(
+        input.dtype() != DataType::FLOAT32 || input.layout() != Layout::TILE,
+        "input: FLOAT32 tiles cannot be scattered to; use ROW_MAJOR layout");
     return scattered("ttnn.scatter_add", input, dim, index, source, memory_config, Reduce::Add);
 }
 
@@ -206,7 +210,7 @@ Tensor index_fill(
     const Tensor& input, uint32_t dim, const Tensor& index, std::variant<float, int> value,
     const std::optional<MemoryConfig>& memory_config) {
     OpScope scope("ttnn.index_fill");
-    check_device_tensor(input, "input");
+    check_device_tensor(input, "input", Layout::ROW_MAJOR);
     check_device_tensor(index, "index");
     SHIM_CHECK(is_integer(index.dtype()), "index: expected integer indices, got {}", index.dtype());
     const Shape& shape = input.logical_shape();
@@ -249,5 +253,8 @@ SHIM_OP("ttnn.indexed_fill", [](const Call& c) {
         c.tensor("batch_id"), c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.memory_config("memory_config"), c.i32("dim", 0));
 });
 SHIM_OP("ttnn.index_fill", [](const Call& c) {
+    return ttnn::index_fill(c.tensor("input"), c.u32("dim", 0), c.tensor("index"), c.f32("value", 0), c.memory_config("memory_config"));
+});
+SHIM_OP("ttnn.index_fill_new", [](const Call& c) {
     return ttnn::index_fill(c.tensor("input"), c.u32("dim", 0), c.tensor("index"), c.f32("value", 0), c.memory_config("memory_config"));
 });

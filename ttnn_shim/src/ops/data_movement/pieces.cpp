@@ -82,7 +82,10 @@ Tensor sliced(
     check_device_tensor(input, "input_tensor");
     SHIM_CHECK(!stepped || !is_block_float(input.dtype()), "steps: a strided slice of {} is not supported", input.dtype());
     const Program program{.op = "slice", .attrs = {{"begins", b.begins}, {"ends", b.ends}, {"step", b.steps}}};
-    if (input.layout() == Layout::TILE && !is_block_float(input.dtype()) && (stepped || !aligned || shape.rank() == 1)) {
+    SHIM_CHECK(
+        input.layout() != Layout::TILE || aligned || input.dtype() != DataType::BFLOAT4_B, "starts: {} tiles can be cut only between tiles",
+        input.dtype());
+    if (input.layout() == Layout::TILE && (stepped || !aligned || (shape.rank() == 1 && !is_block_float(input.dtype())))) {
         // TT-NN slices inside tiles by way of row-major
         const Tensor rows = ttnn::to_layout(input, Layout::ROW_MAJOR);
         const Tensor cut = moved(program, rows, result, scaled_memory(rows, memory_config, result), dense_target(result, strides), offset);
@@ -232,6 +235,14 @@ Tensor narrow(const Tensor& input, int dim, int start, uint32_t length) {
     OpScope scope("ttnn.narrow");
     const Shape& shape = input.logical_shape();
     const uint32_t axis = normalize_dim(dim, shape.rank());
+    // TT-NN's narrow is a view of the pages: whole tiles, and of an interleaved tensor one run of pages
+    SHIM_CHECK(
+        input.layout() != Layout::TILE || axis + 2 < shape.rank() || (start % 32 == 0 && length % 32 == 0),
+        "start and length: narrowing tiles needs multiples of 32, got {} and {}", start, length);
+    for (uint32_t i = 0; i < axis && !input.memory_config().is_sharded(); ++i)
+        SHIM_CHECK(
+            shape[at(i)] == 1, "dim: narrowing dimension {} of an interleaved tensor needs extents of 1 before it, got shape {}", axis,
+            shape);
     if (start < 0) start += static_cast<int>(shape[at(axis)]);
     SHIM_CHECK(
         start >= 0 && static_cast<uint64_t>(start) + length <= shape[at(axis)],
@@ -666,6 +677,7 @@ SHIM_OP("ttnn.expand", [](const Call& c) {
 });
 SHIM_OP("ttnn.experimental.broadcast_to", [](const Call& c) {
     const auto extents = c.i32s("output_shape");
+    check_device_tensor(c.tensor("input"), "input", Layout::TILE);
     return ttnn::expand(c.tensor("input"), std::span<const int32_t>(extents), c.memory_config("memory_config"));
 });
 SHIM_OP("ttnn.roll", call_roll);

@@ -199,7 +199,12 @@ SHIM_OP("ttnn.experimental.view", [](const Call& c) {
     return ttnn::view(c.tensor("input_tensor"), std::span<const int32_t>(extents));
 });
 SHIM_OP("ttnn.reshape_on_device", [](const Call& c) {
+    const DataType dtype = c.tensor("input_tensor").dtype();
     const std::vector<int32_t> extents{c.i32("W"), c.i32("Z"), c.i32("Y"), c.i32("X")};
+    const Shape shape = resolve_shape(extents, c.tensor("input_tensor").logical_volume());
+    SHIM_CHECK(
+        dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32 || pages_agree(c.tensor("input_tensor"), shape),
+        "input_tensor: expected BFLOAT16 or FLOAT32 where pages change, got {}", dtype);
     return ttnn::reshape(c.tensor("input_tensor"), std::span<const int32_t>(extents), c.memory_config("memory_config"));
 });
 SHIM_OP("ttnn.squeeze", [](const Call& c) {

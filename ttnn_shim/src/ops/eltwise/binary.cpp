@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "ops/eltwise/engine.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/eltwise/ternary/ternary.hpp"
 #include "ttnn/operations/eltwise/unary/unary.hpp"
 
@@ -131,7 +133,9 @@ Tensor safe_divide(const Tensor& a, const Operand& b, const OptionalMemory& memo
         return binary_op("ttnn.div_no_nan", a, b, BinaryOpType::DIV, {.memory_config = memory_config});
     }
     const Tensor quotient = binary_op("ttnn.div_no_nan", a, b, BinaryOpType::DIV, {.memory_config = memory_config});
-    return where(eqz(std::get<Tensor>(b), memory_config), 0.0F, quotient, memory_config);
+    const Tensor zeros = eqz(std::get<Tensor>(b), memory_config);
+    if (quotient.layout() == Layout::TILE) return where(zeros, 0.0F, quotient, memory_config);
+    return to_layout(where(to_layout(zeros, Layout::TILE), 0.0F, to_layout(quotient, Layout::TILE), memory_config), Layout::ROW_MAJOR);
 }
 }  // namespace
 
@@ -147,6 +151,9 @@ Tensor div(ScalarVariant a, const Tensor& b, bool, const std::optional<std::stri
 Tensor div_no_nan(const Tensor& a, const Tensor& b, const OptionalMemory& memory_config) { return safe_divide(a, b, memory_config); }
 Tensor div_no_nan(const Tensor& a, ScalarVariant b, const OptionalMemory& memory_config) { return safe_divide(a, b, memory_config); }
 Tensor floor_div(const Tensor& a, const Tensor& b, const OptionalMemory& m) {
+    OpScope scope("ttnn.floor_div");
+    SHIM_CHECK(
+        a.layout() == Layout::TILE, "input_tensor_a: expected TILE layout (a ternary operation corrects the quotient), got {}", a.layout());
     return binary_op("ttnn.floor_div", a, b, BinaryOpType::DIV_FLOOR, {.memory_config = m});
 }
 Tensor floor_div(const Tensor& a, ScalarVariant b, const OptionalMemory& m) {
@@ -262,6 +269,7 @@ Tensor prelu(const Tensor& a, const std::array<float, 1>& weight, const Optional
 
 Tensor polyval(const Tensor& a, const std::vector<float>& coeffs, const OptionalMemory& memory_config) {
     OpScope scope("ttnn.polyval");
+    if (is_integer(a.dtype())) return polyval(typecast(a, DataType::FLOAT32), coeffs, memory_config);
     SHIM_CHECK(!coeffs.empty(), "coeffs: expected at least one coefficient");
     Tensor result = unary_op("ttnn.polyval", a, {UnaryStep(UnaryOpType::FILL, coeffs[0])}, {memory_config});
     for (size_t i = 1; i < coeffs.size(); ++i) {  // Horner's rule, one multiplication and one addition each, as in TT-NN
@@ -321,7 +329,7 @@ Tensor call_divide(const Call& c) {
 #define ENTER(name, TYPE, ...) SHIM_OP("ttnn." #name, [](const Call& c) { return call_binary("ttnn." #name, c, BinaryOpType::TYPE); });
 // clang-format off
 ENTER(add, ADD) ENTER(sub, SUB) ENTER(subtract, SUB) ENTER(mul, MUL) ENTER(multiply, MUL) ENTER(bias_gelu, BIAS_GELU) ENTER(rsub, RSUB)
-ENTER(floor_div, DIV_FLOOR) ENTER(fmod, FMOD) ENTER(hypot, HYPOT)
+ENTER(fmod, FMOD) ENTER(hypot, HYPOT)
 TTNN_BINARY_GENERAL(ENTER) TTNN_BINARY_SHORT(ENTER) TTNN_BINARY_INTEGER(ENTER) TTNN_BINARY_BITWISE(ENTER) TTNN_BINARY_PLAIN(ENTER)
 #undef ENTER
 #define ENTER(name, TYPE) SHIM_OP("ttnn." #name, [](const Call& c) { return call_inplace("ttnn." #name, c, BinaryOpType::TYPE); });
@@ -330,6 +338,16 @@ TTNN_BINARY_INPLACE_FAST(ENTER) TTNN_BINARY_INPLACE(ENTER) ENTER(sub_, SUB) ENTE
     // clang-format on
     SHIM_OP("ttnn.div", call_divide);
 SHIM_OP("ttnn.divide", call_divide);
+SHIM_OP("ttnn.floor_div", [](const Call& c) {
+    OpScope scope("ttnn.floor_div");
+    const Decoded decoded(c);
+    const Operand a = left_of(c), b = right_of(c);
+    const auto* tensor = std::get_if<Tensor>(&a);
+    SHIM_CHECK(
+        tensor == nullptr || std::get_if<Tensor>(&b) == nullptr || tensor->layout() == Layout::TILE,
+        "input_tensor_a: expected TILE layout (a ternary operation corrects the quotient), got {}", tensor->layout());
+    return binary_op("ttnn.floor_div", a, b, BinaryOpType::DIV_FLOOR, decoded.options);
+});
 SHIM_OP("ttnn.div_no_nan", [](const Call& c) { return ttnn::safe_divide(left_tensor(c), right_of(c), c.memory_config("memory_config")); });
 SHIM_OP("ttnn.pow", [](const Call& c) {
     const auto memory_config = c.memory_config("memory_config");

@@ -419,7 +419,10 @@ Policy policy_of(const Operand& a, const Operand& b, BinaryOpType op) {
     }
     if (ta != nullptr && tb != nullptr) {
         const bool strict = op == BinaryOpType::MAXIMUM || op == BinaryOpType::MINIMUM || op == BinaryOpType::REMAINDER;
-        const bool equal_dtypes = strict || op == BinaryOpType::ATAN2 || op == BinaryOpType::POWER;
+        using enum BinaryOpType;
+        const bool equal_dtypes = strict || op == ATAN2 || op == POWER || op == BIAS_GELU || op == FMOD || op == HYPOT || op == LDEXP ||
+                                  op == LOGADDEXP || op == LOGADDEXP2 || op == NEXTAFTER || op == XLOGY;
+        SHIM_CHECK(op != NEXTAFTER || !is_block_float(lead), "dtype {} is not supported for binary operation {}", lead, binary_name(op));
         SHIM_CHECK(
             !equal_dtypes || ta->dtype() == tb->dtype(), "Mixed dtype is not supported for {}: got {} and {}", binary_name(op), ta->dtype(),
             tb->dtype());
@@ -490,6 +493,9 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
         !fits_integer(std::get<Scalar>(b))) {  // a fractional divisor makes the tensor real first
         *ta = ttnn::typecast(*ta, DataType::FLOAT32);
     }
+    SHIM_CHECK(
+        !options.output || ((ta == nullptr || ta->layout() == Layout::TILE) && (tb == nullptr || tb->layout() == Layout::TILE)),
+        "an output tensor with a row-major input is not supported for elementwise operations");
     const auto [result_dtype, integer] = policy_of(a, b, op);
     const bool plain = options.left.empty() && options.right.empty() && options.post.empty();
     if (const auto unary = unary_form(op); unary && tb == nullptr && plain && std::abs(scalar_value(std::get<Scalar>(b))) <= 16777216.0) {

@@ -59,6 +59,9 @@ template <typename Function>
 Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const Operand& c, DataType dtype, Function function) {
     OpScope scope(call.name);
     check_device_tensor(a, "the first operand");
+    SHIM_CHECK(
+        a.layout() == Layout::TILE || a.memory_config().is_sharded() || is_integer(a.dtype()),
+        "a ternary operation takes interleaved tensors in TILE layout, got {}", a.layout());
     Shape shape = a.logical_shape();
     std::vector<Tensor> inputs = {a};
     bool integer = is_integer(dtype);
@@ -104,9 +107,6 @@ Tensor where(
     OpScope scope("ttnn.where");
     check_device_tensor(predicate, "predicate");
     Operand yes = as_operand(true_value), no = as_operand(false_value);
-    SHIM_CHECK(
-        predicate.layout() == Layout::TILE || predicate.memory_config().is_sharded(), "predicate: expected TILE layout, got {}",
-        predicate.layout());
     const auto *ty = std::get_if<Tensor>(&yes), *tn = std::get_if<Tensor>(&no);
     if (ty != nullptr && tn != nullptr) {
         SHIM_CHECK(

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/eltwise/engine.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/slice/slice.hpp"
 #include "ttnn/operations/eltwise/binary/binary.hpp"
 
@@ -137,6 +138,7 @@ Tensor triangle(const char* name, const Tensor& input, int diagonal, bool lower,
     SHIM_CHECK(
         input.layout() == Layout::TILE || (shape[-1] % 32 == 0 && shape[-2] % 32 == 0),
         "a row-major tensor of shape {} would be padded to tiles; use to_layout", shape);
+    if (input.layout() != Layout::TILE) return triangle(name, to_layout(input, Layout::TILE), diagonal, lower, memory_config);
     return launch(
         {.op = "binary", .attrs = {{"op", std::string("MUL")}, {"broadcast", std::string("NONE")}}, .name = "BinaryNgDeviceOperation"},
         {input}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {

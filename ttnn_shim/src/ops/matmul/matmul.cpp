@@ -1,4 +1,5 @@
 // matmul, linear, addmm, outer.
+#include "ttnn/operations/data_movement/split/split.hpp"
 #include "ttnn/operations/matmul/matmul.hpp"
 
 #include <algorithm>
@@ -535,4 +536,40 @@ SHIM_OP("ttnn.addmm", [](const Call& c) {
 });
 SHIM_OP("ttnn.outer", [](const Call& c) {
     return ttnn::outer(c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.memory_config("memory_config"));
+});
+
+namespace {
+/// Matmul, bias and activation in one program, outputs interleaved.
+Tensor minimal(const Call& c, const char* name) {
+    const OpScope scope(name);
+    SHIM_SUPPORTED(!c.boolean("fuse_swiglu", false), "fuse_swiglu is not supported; call ttnn.swiglu on the result");
+    SHIM_SUPPORTED(!c.is_list("input_tensor"), "input_tensor: a list of tensors is not supported; concatenate them");
+    Options options;
+    options.memory_config = c.memory_config("memory_config");
+    options.dtype = c.dtype("dtype");
+    options.compute = c.compute_config("compute_kernel_config");
+    if (const Attr* activation = c.find("fused_activation")) options.activation = parse_unary_step(*activation);
+    return multiply_tensors(name, c.tensor("input_tensor"), c.tensor("weight_tensor"), c.optional_tensor("bias_tensor"), options);
+}
+}  // namespace
+
+SHIM_OP("ttnn.experimental.minimal_matmul", [](const Call& c) { return minimal(c, "ttnn.experimental.minimal_matmul"); });
+SHIM_OP("ttnn.experimental.minimal_matmul_split", [](const Call& c) {
+    const OpScope scope("ttnn.experimental.minimal_matmul_split");
+    const Tensor whole = minimal(c, "ttnn.experimental.minimal_matmul_split");
+    const int32_t chunks = c.i32("chunks", 3), dim = c.i32("dim", -1);
+    const uint32_t width = whole.logical_shape()[-1];
+    SHIM_CHECK(dim == -1, "dim: only the last dimension (-1) is supported, got {}", dim);
+    SHIM_CHECK(
+        chunks > 0 && width % (static_cast<uint32_t>(chunks) * 32) == 0, "chunks: {} do not divide {} columns into tiles", chunks, width);
+    return ttnn::split(whole, int64_t{width / static_cast<uint32_t>(chunks)}, -1, c.memory_config("memory_config"));
+});
+SHIM_OP("ttnn.matmul_batched_weights", [](const Call& c) {
+    const OpScope scope("ttnn.matmul_batched_weights");
+    Options options = options_of(c);
+    SHIM_CHECK(options.memory_config.has_value(), "memory_config must be provided");
+    std::vector<Tensor> products;
+    for (const Tensor& weight : c.tensors("input_tensors_b"))
+        products.push_back(multiply_tensors("ttnn.matmul_batched_weights", c.tensor("input_tensor_a"), weight, std::nullopt, options));
+    return products;
 });

@@ -24,6 +24,7 @@ struct Softmax {
     bool in_place = false;
     std::optional<MemoryConfig> memory_config = std::nullopt;
     OptionalCompute compute = std::nullopt;
+    bool attention = false;  ///< attention_softmax: takes a scale without a mask
 };
 
 /// Softmax along a dimension that is not the last: columns are gathered into rows, 16 at a time.
@@ -59,6 +60,12 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
     const uint32_t dim = normalize_dim(o.dim, shape.rank());
+    SHIM_CHECK(!o.scale || o.mask || o.attention, "scale: not without a mask");
+    if (input.layout() == Layout::ROW_MAJOR && !o.in_place && o.mask && shape.rank() == 4) {
+        Softmax tiled = o;
+        if (o.mask->layout() != Layout::TILE) tiled.mask.emplace(ttnn::to_layout(*o.mask, Layout::TILE));
+        return run_softmax(op_name, ttnn::to_layout(input, Layout::TILE), tiled);
+    }
     if (input.layout() == Layout::ROW_MAJOR && !o.in_place && !o.mask && shape.rank() <= 4) {
         // TT-NN's general softmax tilizes its input where the dimension is the last of four or was moved there
         const bool general = (shape.rank() == 4 && dim == 3) || (shape.rank() == 3 && dim == 1);
@@ -169,7 +176,8 @@ Tensor attention(
     std::optional<float> scale;
     if (head_size) scale = 1.0F / std::sqrt(static_cast<float>(*head_size));
     return run_softmax(
-        name, tensor, {.scale = scale, .mask = mask, .causal = causal, .in_place = in_place, .memory_config = memory_config});
+        name, tensor,
+        {.scale = scale, .mask = mask, .causal = causal, .in_place = in_place, .memory_config = memory_config, .attention = true});
 }
 }  // namespace
 

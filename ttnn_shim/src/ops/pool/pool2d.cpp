@@ -274,6 +274,56 @@ std::vector<Tensor> call_pool(const Call& c, bool average) {
     return pool(c.tensor("input_tensor"), window, settings);
 }
 
+/// One dimension of an adaptive pool as a plain one: TT-NN takes patterns whose windows have one size and step, apart from shorter ones at
+/// the edges, which padding completes.
+struct AdaptiveSide {
+    uint32_t kernel = 1, stride = 1, before = 0, after = 0;
+};
+AdaptiveSide adaptive_side(uint32_t in, uint32_t out, const char* name) {
+    SHIM_CHECK(out > 0 && out <= in, "output_size: {} of {} {} values", out, in, name);
+    std::vector<uint32_t> begins, ends;
+    for (uint64_t i = 0; i < out; ++i) {
+        begins.push_back(static_cast<uint32_t>(i * in / out));
+        ends.push_back(static_cast<uint32_t>(((i + 1) * in + out - 1) / out));
+    }
+    AdaptiveSide side;
+    for (size_t i = 0; i < out; ++i) side.kernel = std::max(side.kernel, ends[i] - begins[i]);
+    side.before = side.kernel - (ends.front() - begins.front());
+    side.after = side.kernel - (ends.back() - begins.back());
+    side.stride = out == 1 ? 1 : ends[1] - ends[0];
+    for (size_t i = 0; i < out; ++i) {
+        const int64_t expected = static_cast<int64_t>(i * side.stride) - side.before;
+        const bool fits = std::max<int64_t>(0, expected) == begins[i] && std::min<int64_t>(in, expected + side.kernel) == ends[i];
+        SHIM_CHECK(fits, "Adaptive pooling configuration not supported: {} {} to {} has windows of different sizes", name, in, out);
+    }
+    return side;
+}
+
+Tensor call_adaptive(const Call& c, bool average) {
+    const OpScope scope(average ? "ttnn.adaptive_avg_pool2d" : "ttnn.adaptive_max_pool2d");
+    const auto size = c.u32s("output_size");
+    SHIM_CHECK(size.size() == 1 || size.size() == 2, "output_size: expected one or two integers, got {}", size.size());
+    const uint32_t h = c.u32("input_h", 0), w = c.u32("input_w", 0), batch = c.u32("batch_size", 0), channels = c.u32("channels", 0);
+    const AdaptiveSide rows = adaptive_side(h, size.front(), "height"), columns = adaptive_side(w, size.back(), "width");
+    PoolSettings settings{
+        .average = average,
+        .count_include_pad = false,
+        .memory_config = c.memory_config("memory_config"),
+        .deallocate_input = c.boolean("deallocate_input", false),
+        .reallocate_halo = c.boolean("reallocate_output", true),
+        .compute = c.compute_config("compute_kernel_config")};
+    if (const auto name = c.text("applied_shard_scheme"); !name.empty())
+        settings.scheme = parse_memory_config({"", {{"memory_layout", {name}}}}).memory_layout();
+    const Pads padding = std::array<uint32_t, 4>{rows.before, rows.after, columns.before, columns.after};
+    const Window window =
+        pool_window(batch, h, w, channels, {rows.kernel, columns.kernel}, {rows.stride, columns.stride}, padding, {1, 1}, false);
+    const Tensor& input = c.tensor("input_tensor");
+    Tensor result = pool(input, window, settings)[0];
+    if (average && size.front() == 1 && size.back() == 1 && !settings.memory_config)  // TT-NN takes a mean, which ends in DRAM
+        result = ttnn::to_memory_config(result, MemoryConfig{});
+    return result;
+}
+
 }  // namespace
 }  // namespace ttnn_shim
 
@@ -330,4 +380,6 @@ Tensor avg_pool2d(
 }  // namespace ttnn::operations::pool
 
 SHIM_OP("ttnn.max_pool2d", [](const Call& c) { return call_pool(c, false); });
+SHIM_OP("ttnn.adaptive_max_pool2d", [](const Call& c) { return call_adaptive(c, false); });
+SHIM_OP("ttnn.adaptive_avg_pool2d", [](const Call& c) { return call_adaptive(c, true); });
 SHIM_OP("ttnn.avg_pool2d", [](const Call& c) { return call_pool(c, true); });

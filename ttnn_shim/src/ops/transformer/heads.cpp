@@ -241,3 +241,41 @@ SHIM_OP("ttnn.experimental.nlp_concat_heads_decode", [](const Call& c) {
     return ttnn::experimental::nlp_concat_heads_decode(
         c.tensor("input_tensor"), c.u32("num_heads", 0), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
 });
+
+namespace {
+/// Fused q, k and v of a fixed number of heads of 64 values.
+std::tuple<Tensor, Tensor, Tensor> fixed_heads(const Call& c, const char* name, uint32_t heads, uint32_t kv_heads) {
+    const OpScope scope(name);
+    const Tensor& input = c.tensor("input");
+    check_device_tensor(input, "input", Layout::TILE);
+    const Shape& s = input.logical_shape();
+    constexpr uint32_t DEPTH = 64;
+    SHIM_CHECK(
+        s.rank() == 4 && s[1] == 1 && s[3] == (heads + 2 * kv_heads) * DEPTH, "input: expected shape [B, 1, S, {}], got {}",
+        (heads + 2 * kv_heads) * DEPTH, s);
+    return ttnn::experimental::nlp_create_qkv_heads(input, std::nullopt, heads, kv_heads, false, false, c.memory_config("memory_config"));
+}
+}  // namespace
+
+SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_vit", [](const Call& c) {
+    return fixed_heads(c, "ttnn.experimental.nlp_create_qkv_heads_vit", 12, 12);
+});
+SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_falcon7b", [](const Call& c) {
+    return fixed_heads(c, "ttnn.experimental.nlp_create_qkv_heads_falcon7b", 71, 1);
+});
+SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_segformer", [](const Call& c) {
+    // heads of 32 values out of q alone: the real op gives it back three times
+    const OpScope scope("ttnn.experimental.nlp_create_qkv_heads_segformer");
+    const Tensor& input = c.tensor("input");
+    check_device_tensor(input, "input", Layout::TILE);
+    const Shape& s = input.logical_shape();
+    constexpr uint32_t DEPTH = 32;
+    SHIM_CHECK(s.rank() == 4 && s[1] == 1 && s[3] % DEPTH == 0, "input: expected shape [B, 1, S, a multiple of {}], got {}", DEPTH, s);
+    const uint32_t heads = s[3] / DEPTH;
+    const Shape result({s[0], heads, s[2], DEPTH});
+    const int64_t row = s[3];
+    const Tensor q = moved(
+        {.op = "create_heads", .attrs = {{"num_heads", int64_t{heads}}}, .name = "NlpCreateHeadsSegformerDeviceOperation"}, input, result,
+        c.memory_config("memory_config"), dense_target(result, {row * s[2], DEPTH, row, 1}));
+    return std::vector<Tensor>{q, q, q};
+});

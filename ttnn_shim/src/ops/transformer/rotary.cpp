@@ -130,7 +130,8 @@ Tensor rotary_embedding_llama(
 
 Tensor rotate_half(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
     OpScope scope("ttnn.experimental.rotate_half");
-    check_device_tensor(input, "input", Layout::TILE);
+    check_device_tensor(input, "input");
+    if (input.layout() != Layout::TILE) return rotate_half(ttnn::to_layout(input, Layout::TILE), memory_config);
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(
         shape.rank() == 4 && shape[-1] % 64 == 0, "input: expected rank 4 and a last dimension that is a multiple of 64, got shape {}",
@@ -170,4 +171,25 @@ SHIM_OP("ttnn.experimental.rotary_embedding_llama", [](const Call& c) {
 });
 SHIM_OP("ttnn.experimental.rotate_half", [](const Call& c) {
     return ttnn::experimental::rotate_half(c.tensor("input"), c.memory_config("memory_config"));
+});
+SHIM_OP("ttnn.experimental.rotary_embedding_hf", [](const Call& c) {
+    const OpScope scope("ttnn.experimental.rotary_embedding_hf");
+    SHIM_SUPPORTED(!c.boolean("is_decode_mode", false), "is_decode_mode: not supported; use rotary_embedding with token_index");
+    for (const char* name : {"input_tensor", "cos_cache", "sin_cache"}) check_device_tensor(c.tensor(name), name, Layout::TILE);
+    return ttnn::experimental::rotary_embedding(
+        c.tensor("input_tensor"), c.tensor("cos_cache"), c.tensor("sin_cache"), std::nullopt, c.memory_config("memory_config"),
+        compute_of(c));
+});
+SHIM_OP("ttnn.experimental.rotary_embedding_llama_fused_qk", [](const Call& c) {
+    const OpScope scope("ttnn.experimental.rotary_embedding_llama_fused_qk");
+    const auto turn = [&](const char* name) {
+        const Tensor& tensor = c.tensor(name);
+        check_device_tensor(tensor, name, Layout::TILE);
+        SHIM_CHECK(
+            tensor.memory_config().memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED, "{}: expected height sharded memory, got {}",
+            name, tensor.memory_config());
+        return ttnn::experimental::rotary_embedding_llama(
+            tensor, c.tensor("cos_cache"), c.tensor("sin_cache"), c.tensor("trans_mat"), true, std::nullopt, compute_of(c));
+    };
+    return std::vector<Tensor>{turn("q_input_tensor"), turn("k_input_tensor")};
 });

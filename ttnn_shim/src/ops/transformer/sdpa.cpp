@@ -157,3 +157,55 @@ SHIM_OP("ttnn.transformer.scaled_dot_product_attention", [](const Call& c) {
         c.optional_tensor("cu_window_seqlens"), c.u32("windowed_q_token_offset", 0), c.optional_tensor("windowed_q_token_offset_tensor"),
         c.boolean("output_concat_heads", false), c.optional_tensor("attn_mask_block_map"));
 });
+
+namespace {
+/// Attention of two sequences over both, one behind the other.
+std::vector<Tensor> joint_attention(const Call& c) {
+    const OpScope scope("ttnn.transformer.joint_scaled_dot_product_attention");
+    const char* const names[6] = {"input_tensor_q", "input_tensor_k", "input_tensor_v",
+                                  "joint_tensor_q", "joint_tensor_k", "joint_tensor_v"};
+    std::vector<Tensor> in;
+    for (const char* name : names) {
+        check_attention_operand(c.tensor(name), name);
+        in.push_back(c.tensor(name));
+    }
+    const std::string strategy = c.text("joint_strategy");
+    SHIM_CHECK(strategy == "rear", "joint_strategy: only rear is supported, got '{}'", strategy);
+    const Shape &first = in[0].logical_shape(), &second = in[3].logical_shape();
+    for (size_t i = 0; i < 6; ++i)
+        SHIM_CHECK(
+            in[i].logical_shape() == (i < 3 ? first : second) && in[i].dtype() == in[0].dtype(),
+            "{}: expected {} of shape {}, got {} of shape {}", names[i], in[0].dtype(), i < 3 ? first : second, in[i].dtype(),
+            in[i].logical_shape());
+    SHIM_CHECK(
+        first[0] == second[0] && first[1] == second[1] && first[3] == second[3],
+        "input and joint tensors: expected one batch, head count and head size, got shapes {} and {}", first, second);
+    const float factor = c.optional_f32("scale").value_or(1.0F / std::sqrt(static_cast<float>(first[3])));
+    Program program{.op = "sdpa", .attrs = {{"is_causal", false}, {"mask", false}}, .name = "JointSDPADeviceOperation"};
+    program.compute = ttnn::init_device_compute_kernel_config(device_of(in[0])->arch(), std::nullopt, ttnn::MathFidelity::HiFi2, true);
+    if (const auto compute = c.compute_config("compute_kernel_config")) program.compute = compute;
+    add_sdpa_config(program, parse_sdpa_config(c));
+    const auto spec = [&](const Shape& shape) { return make_spec(shape, in[0].dtype(), Layout::TILE, MemoryConfig{}); };
+    return launch(program, in, {spec(first), spec(second)}, [&](std::span<const Tensor> outputs) {
+        const size_t depth = first[3], bytes = stored_bytes(in[0].dtype()), heads = size_t{first[0]} * first[1];
+        const size_t run = first[2] * depth * bytes, joint = second[2] * depth * bytes;
+        const auto joined = [&](const Tensor& a, const Tensor& b) {  // [B, H, N + L, D]
+            std::vector<std::byte> both(heads * (run + joint));
+            for (size_t h = 0; h < heads; ++h) {
+                std::copy_n(raw_data(a) + h * run, run, both.data() + h * (run + joint));
+                std::copy_n(raw_data(b) + h * joint, joint, both.data() + h * (run + joint) + run);
+            }
+            return both;
+        };
+        const auto keys = joined(in[1], in[4]), values = joined(in[2], in[5]);
+        for (size_t part = 0; part < 2; ++part) {
+            const Tensor& q = in[part * 3];
+            const AttentionShape s{first[0], first[1], first[1], q.logical_shape()[2], int64_t{first[2]} + second[2],
+                                   first[3], first[3], false};
+            attend(s, raw_data(q), keys.data(), values.data(), mutable_raw_data(outputs[part]), outputs[part].dtype(), factor, {}, nullptr);
+        }
+    });
+}
+}  // namespace
+
+SHIM_OP("ttnn.transformer.joint_scaled_dot_product_attention", joint_attention);

@@ -1,0 +1,158 @@
+// ttnn.experimental.conv3d and the preparation of its weights: windows gathered as rows of a matrix, then one multiplication.
+#include <array>
+#include <cstring>
+
+#include "ops/launch.hpp"
+#include "ops/registry.hpp"
+#include "tensor/gemm.hpp"
+#include "ttnn/operations/core/core.hpp"
+
+using namespace ttnn_shim;
+
+namespace {
+
+using Triple = std::array<uint32_t, 3>;
+
+struct Preparation {
+    uint32_t groups = 1, block = 0, alignment = 32;  ///< block 0: all (aligned) input channels in one
+};
+
+/// Host weights [O, I, D, H, W] -> [blocks, D, H, W, channels of a block, O] as rows, input channels padded with zeros.
+Tensor prepare(const Tensor& weight, const Preparation& how, ttnn::MeshDevice* device) {
+    SHIM_CHECK(!is_on_device(weight), "weight_tensor: expected a host tensor");
+    const Shape& s = weight.logical_shape();
+    SHIM_CHECK(s.rank() == 5, "weight_tensor: expected shape [out, in, D, H, W], got {}", s);
+    SHIM_SUPPORTED(how.groups == 1, "groups: only 1 is supported for conv3d, got {}", how.groups);
+    SHIM_CHECK(how.alignment > 0, "alignment: expected a positive number");
+    const uint32_t aligned = (s[1] + how.alignment - 1) / how.alignment * how.alignment, block = how.block == 0 ? aligned : how.block;
+    SHIM_CHECK(aligned % block == 0, "C_in_block: {} does not divide {} input channels", block, aligned);
+    const size_t area = size_t{s[2]} * s[3] * s[4];
+    const TensorSpec spec = make_spec(Shape({static_cast<uint32_t>(area * aligned), s[0]}), weight.dtype(), Layout::ROW_MAJOR);
+    const size_t bytes = stored_bytes(weight.dtype());
+    auto values = new_values(spec);
+    if (has_values(weight)) {
+        std::memset(values->data(), 0, bytes * spec.logical_shape().volume());
+        const std::byte* source = raw_data(weight);
+        for (size_t o = 0; o < s[0]; ++o) {
+            for (size_t i = 0; i < s[1]; ++i) {
+                for (size_t k = 0; k < area; ++k) {
+                    const size_t row = (i / block * area + k) * block + i % block;
+                    std::memcpy(values->data() + (row * s[0] + o) * bytes, source + ((o * s[1] + i) * area + k) * bytes, bytes);
+                }
+            }
+        }
+    }
+    const Tensor host = make_host_tensor(spec, values);
+    return device == nullptr ? host : host.to_device(device);
+}
+
+uint32_t extent(uint32_t in, uint32_t kernel, uint32_t stride, uint32_t padding, uint32_t dilation) {
+    const uint64_t padded = uint64_t{in} + 2 * uint64_t{padding}, reach = uint64_t{dilation} * (kernel - 1) + 1;
+    SHIM_CHECK(kernel > 0 && stride > 0 && dilation > 0, "kernel_size, stride and dilation: expected values above 0");
+    SHIM_CHECK(reach <= padded, "kernel_size: a window of {} does not fit {} padded values", reach, padded);
+    return static_cast<uint32_t>((padded - reach) / stride + 1);
+}
+
+Tensor conv3d(const Call& c) {
+    const OpScope scope("ttnn.experimental.conv3d");
+    const Tensor& input = c.tensor("input_tensor");
+    check_device_tensor(input, "input_tensor", Layout::ROW_MAJOR);
+    const Shape& s = input.logical_shape();
+    SHIM_CHECK(s.rank() == 5 && s.volume() > 0, "input_tensor: expected shape [N, T, H, W, C], got {}", s);
+    SHIM_CHECK(
+        input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32, "input_tensor: expected BFLOAT16 or FLOAT32, got {}",
+        input.dtype());
+    const Triple kernel = c.u32_array<3>("kernel_size", {0, 0, 0}), stride = c.u32_array<3>("stride", {1, 1, 1}),
+                 padding = c.u32_array<3>("padding", {0, 0, 0}), dilation = c.u32_array<3>("dilation", {1, 1, 1});
+    const uint32_t outs = c.u32("output_channels", 0), groups = c.u32("groups", 1);
+    const std::string mode = c.text("padding_mode", "zeros");
+    SHIM_CHECK(mode == "zeros" || mode == "replicate", "padding_mode: expected zeros or replicate, got '{}'", mode);
+    SHIM_SUPPORTED(groups == 1, "groups: only 1 is supported for conv3d, got {}", groups);
+    for (const char* name : {"halo_buffer", "pad_offset_tensor", "weight_lo_tensor"})
+        SHIM_SUPPORTED(!c.has(name), "{}: not supported for conv3d; leave it out", name);
+    const auto config = c.record("config");
+    const auto setting = [&](const char* name, int64_t otherwise) {
+        return static_cast<uint32_t>(config ? config->integer(name, otherwise) : otherwise);
+    };
+    Layout layout = Layout::ROW_MAJOR;
+    if (config) {
+        if (const auto name = config->text("output_layout"); !name.empty()) layout = parse_layout(name);
+    }
+    Tensor weight = c.tensor("weight_tensor");
+    if (!is_on_device(weight)) weight = prepare(weight, {groups, setting("C_in_block", 0), setting("alignment", 32)}, device_of(input));
+    const Shape& w = weight.logical_shape();
+    const uint32_t area = kernel[0] * kernel[1] * kernel[2];
+    SHIM_CHECK(outs > 0 && w.rank() == 2 && w[1] == outs, "weight_tensor: expected {} columns (output_channels), got shape {}", outs, w);
+    SHIM_CHECK(
+        area > 0 && w[0] % area == 0 && w[0] / area >= s[4], "weight_tensor: {} rows do not hold {} x {} input channels", w[0], area, s[4]);
+    const uint32_t aligned = w[0] / area, block = setting("C_in_block", 0) == 0 ? aligned : setting("C_in_block", 0);
+    SHIM_CHECK(aligned % block == 0, "config.C_in_block: {} does not divide {} input channels", block, aligned);
+    const auto bias = c.optional_tensor("bias_tensor");
+    if (bias) SHIM_CHECK(bias->logical_volume() == outs, "bias_tensor: expected {} values, got shape {}", outs, bias->logical_shape());
+    Triple out{};
+    for (size_t i = 0; i < 3; ++i) out[i] = extent(s[static_cast<int32_t>(i) + 1], kernel[i], stride[i], padding[i], dilation[i]);
+    const Shape result({s[0], out[0], out[1], out[2], outs});
+    const DataType dtype = c.dtype("dtype").value_or(DataType::BFLOAT16);
+    SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
+    std::vector<Tensor> inputs{input, weight};
+    if (bias) inputs.push_back(*bias);
+    return launch(
+        {.op = "conv3d",
+         .attrs = {{"window", std::vector<int64_t>{kernel[0], kernel[1], kernel[2]}}},
+         .compute = c.compute_config("compute_kernel_config"),
+         .name = "Conv3dDeviceOperation"},
+        inputs, {make_spec(result, dtype, layout, c.memory_config("memory_config").value_or(MemoryConfig{}))},
+        [&](std::span<const Tensor> outputs) {
+            const F32Values values(input), weights(weight);
+            std::optional<F32Values> shifts;
+            if (bias) shifts.emplace(*bias);
+            constexpr size_t CHUNK_ROWS = 1024;
+            const size_t pixels = result.volume() / outs, depth = w[0], channels = s[4];
+            std::vector<float> rows(std::min(pixels, CHUNK_ROWS) * depth), sums(pixels * outs);
+            const auto source = [&](int64_t at, uint32_t size) -> int64_t {  // -1: padding
+                if (at >= 0 && at < size) return at;
+                return mode == "zeros" ? -1 : std::clamp<int64_t>(at, 0, int64_t{size} - 1);
+            };
+            for (size_t first = 0; first < pixels; first += CHUNK_ROWS) {
+                const size_t count = std::min(CHUNK_ROWS, pixels - first);
+                parallel_for(count, 16, [&](size_t begin, size_t end) {
+                    for (size_t i = begin; i < end; ++i) {
+                        float* row = rows.data() + i * depth;
+                        std::fill_n(row, depth, 0.0F);
+                        size_t rest = first + i;
+                        const size_t ox = rest % out[2], oy = (rest /= out[2]) % out[1], ot = (rest /= out[1]) % out[0], n = rest / out[0];
+                        for (uint32_t k = 0; k < area; ++k) {
+                            const uint32_t kx = k % kernel[2], ky = k / kernel[2] % kernel[1], kt = k / kernel[2] / kernel[1];
+                            const int64_t t = source(static_cast<int64_t>(ot * stride[0] + kt * dilation[0]) - padding[0], s[1]);
+                            const int64_t y = source(static_cast<int64_t>(oy * stride[1] + ky * dilation[1]) - padding[1], s[2]);
+                            const int64_t x = source(static_cast<int64_t>(ox * stride[2] + kx * dilation[2]) - padding[2], s[3]);
+                            if (t < 0 || y < 0 || x < 0) continue;
+                            const float* stick = values.data() + (((static_cast<int64_t>(n) * s[1] + t) * s[2] + y) * s[3] + x) *
+                                                                     static_cast<int64_t>(channels);
+                            for (size_t from = 0; from < channels; from += block)
+                                std::copy_n(
+                                    stick + from, std::min<size_t>(block, channels - from), row + (from / block * area + k) * block);
+                        }
+                    }
+                });
+                MatmulCall call;
+                call.m = static_cast<int64_t>(count);
+                call.k = static_cast<int64_t>(depth);
+                call.n = outs;
+                call.a = {rows.data(), DataType::FLOAT32, nullptr};
+                call.b = {weights.data(), DataType::FLOAT32, nullptr};
+                call.bias = shifts ? shifts->data() : nullptr;
+                call.c = sums.data() + first * outs;
+                matmul(call);
+            }
+            write_f32(outputs[0], sums);
+        })[0];
+}
+
+}  // namespace
+
+SHIM_OP("ttnn.experimental.conv3d", conv3d);
+SHIM_OP("ttnn.experimental.prepare_conv3d_weights", [](const Call& c) {
+    const OpScope scope("ttnn.experimental.prepare_conv3d_weights");
+    return prepare(c.tensor("weight_tensor"), {c.u32("groups", 1), c.u32("C_in_block", 0), c.u32("alignment", 32)}, c.named_device());
+});

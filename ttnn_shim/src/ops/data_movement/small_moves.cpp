@@ -1,0 +1,276 @@
+// Small programs that move or mark values: fold, nonzero, plus_one, fills, isin, TOSA's gather and scatter, integral images.
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+#include "ops/data_movement/common.hpp"
+#include "ops/eltwise/engine.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/data_movement/permute/permute.hpp"
+#include "ttnn/operations/data_movement/slice/slice.hpp"
+#include "ttnn/operations/data_movement/transpose/transpose.hpp"
+
+using namespace ttnn_shim;
+
+namespace {
+
+std::vector<int64_t> integers(const Tensor& tensor) {
+    std::vector<int64_t> values(tensor.logical_volume());
+    load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
+    return values;
+}
+
+/// [N, H, W, C] -> [N, H / sh, W / sw, sh * sw * C]: every neighbourhood of pixels becomes one, row by row.
+Tensor fold(const Call& c) {
+    const OpScope scope("ttnn.fold");
+    Tensor input = c.tensor("input");
+    check_device_tensor(input, "input");
+    SHIM_SUPPORTED(
+        !c.has("output_shape") && !c.has("grid_size") && !c.has("override_memory_config") && !c.boolean("use_transpose_as_fold", false),
+        "use_transpose_as_fold, output_shape, grid_size and override_memory_config are not supported; leave them out");
+    const auto sides = c.has("padding") ? c.u32s("padding") : std::vector<uint32_t>{};
+    SHIM_SUPPORTED(
+        std::all_of(sides.begin(), sides.end(), [](uint32_t side) { return side == 0; }), "padding: not supported; call ttnn.pad first");
+    const uint32_t down = c.u32("stride_h", 0), across = c.u32("stride_w", 0);
+    const Shape shape = input.logical_shape();
+    SHIM_CHECK(shape.rank() == 4, "input: expected shape [N, H, W, C], got {}", shape);
+    SHIM_CHECK(
+        down > 0 && across > 0 && shape[1] % down == 0 && shape[2] % across == 0, "stride_h and stride_w: {} x {} do not divide shape {}",
+        down, across, shape);
+    if (input.layout() == Layout::TILE) input = ttnn::to_layout(input, Layout::ROW_MAJOR);
+    const uint32_t rows = shape[1] / down, columns = shape[2] / across, width = down * across * shape[3];
+    const Shape result =
+        c.boolean("collapse_output", false) ? Shape({1, 1, shape[0] * rows * columns, width}) : Shape({shape[0], rows, columns, width});
+    const int64_t line = int64_t{shape[2]} * shape[3], stick = shape[3];
+    const MemoryConfig memory(input.memory_config().buffer_type());
+    return moved(
+        {.op = "fold", .name = "FoldDeviceOperation"}, input, result, input.memory_config().is_sharded() ? memory : input.memory_config(),
+        dense_target(Shape({shape[0] * rows, columns, down, across * shape[3]}), {line * down, stick * across, line, 1}));
+}
+
+/// (count in a row of 8, flat row of 4 indices per non-zero value: position in each of the four dimensions).
+std::vector<Tensor> nonzero(const Call& c) {
+    const OpScope scope("ttnn.nonzero");
+    Tensor input = c.tensor("input_tensor");
+    check_device_tensor(input, "input_tensor");
+    const Shape shape = input.logical_shape();
+    SHIM_CHECK(shape.rank() == 4, "input_tensor: expected rank 4, got shape {}", shape);
+    if (input.layout() == Layout::TILE) input = ttnn::to_layout(input, Layout::ROW_MAJOR);
+    const MemoryConfig memory = c.memory_config("memory_config").value_or(MemoryConfig{});
+    constexpr uint32_t COUNT_ROW = 8, DIMENSIONS = 4;
+    const auto volume = static_cast<uint32_t>(input.logical_volume());
+    return launch(
+        {.op = "nonzero", .name = "NonZeroIndicesDeviceOperation"}, {input},
+        {make_spec(Shape({1, 1, 1, COUNT_ROW}), DataType::UINT32, Layout::ROW_MAJOR, memory),
+         make_spec(Shape({1, 1, 1, volume * DIMENSIONS}), DataType::UINT32, Layout::ROW_MAJOR, memory)},
+        [&](std::span<const Tensor> outputs) {
+            const F32Values values(input);
+            auto counts = mutable_data<uint32_t>(outputs[0]), places = mutable_data<uint32_t>(outputs[1]);
+            std::fill(counts.begin(), counts.end(), 0U);
+            std::fill(places.begin(), places.end(), 0U);
+            uint32_t found = 0;
+            for (uint32_t flat = 0; flat < volume; ++flat) {
+                if (values[flat] == 0.0F) continue;
+                uint32_t rest = flat;
+                for (uint32_t dim = DIMENSIONS; dim-- > 0;) {
+                    const uint32_t extent = shape[static_cast<int32_t>(dim)];
+                    places[found * DIMENSIONS + dim] = rest % extent;
+                    rest /= extent;
+                }
+                ++found;
+            }
+            counts[0] = found;
+        });
+}
+
+Tensor plus_one(const Call& c) {
+    const OpScope scope("ttnn.plus_one");
+    const Tensor& input = c.tensor("input_tensor");
+    check_device_tensor(input, "input_tensor", Layout::ROW_MAJOR);
+    SHIM_CHECK(
+        input.dtype() == DataType::INT32 || input.dtype() == DataType::UINT32, "input_tensor: expected INT32 or UINT32, got {}",
+        input.dtype());
+    const bool skip = c.boolean("skip_negative_entries", false) && input.dtype() == DataType::INT32;
+    return launch(
+        {.op = "unary", .attrs = {{"ops", std::vector<std::string>{"ADD_UNARY_SFPU"}}}, .name = "PlusOneDeviceOperation"}, {input},
+        {input.tensor_spec()},
+        [&](std::span<const Tensor> outputs) {
+            auto values = integers(input);
+            for (int64_t& value : values) value += skip && value < 0 ? 0 : 1;
+            store_i64(outputs[0].dtype(), values.data(), mutable_raw_data(outputs[0]), values.size());
+        },
+        {input})[0];
+}
+
+/// [N, C, H, W] with `high` in the first h_ones x w_ones values of each matrix and `low` elsewhere.
+Tensor fill_corner(const Call& c, float high, float low) {
+    const Tensor& any = c.tensor("any");
+    check_device_tensor(any, "any");
+    SHIM_CHECK(any.dtype() == DataType::BFLOAT16, "any: expected BFLOAT16, got {}", any.dtype());
+    const Shape shape({c.u32("N", 0), c.u32("C", 0), c.u32("H", 0), c.u32("W", 0)});
+    const uint32_t rows = c.u32("hOnes", 0), columns = c.u32("wOnes", 0);
+    SHIM_CHECK(
+        shape.volume() > 0 && rows <= shape[2] && columns <= shape[3], "hOnes and wOnes: {} x {} exceed shape {}", rows, columns, shape);
+    return launch(
+        {.op = "fill", .name = "FillRmDeviceOperation"}, {any},
+        {make_spec(shape, DataType::BFLOAT16, Layout::ROW_MAJOR, c.memory_config("memory_config").value_or(any.memory_config()))},
+        [&](std::span<const Tensor> outputs) {
+            auto values = mutable_data<bfloat16>(outputs[0]);
+            for (size_t i = 0; i < values.size(); ++i)
+                values[i] = bfloat16(i % shape[3] < columns && i / shape[3] % shape[2] < rows ? high : low);
+        })[0];
+}
+
+/// 0xFFFFFFFF where an element is one of `test_elements` (or, inverted, is not), else 0.
+Tensor isin(const Call& c) {
+    const OpScope scope("ttnn.experimental.isin");
+    const Tensor &elements = c.tensor("elements"), &tests = c.tensor("test_elements");
+    check_device_tensor(elements, "elements");
+    check_device_tensor(tests, "test_elements");
+    SHIM_CHECK(elements.dtype() == tests.dtype(), "test_elements: expected {}, got {}", elements.dtype(), tests.dtype());
+    const bool invert = c.boolean("invert", false);
+    return launch(
+        {.op = "gather", .name = "IsInDeviceOperation"}, {elements, tests}, {spec_like(elements, DataType::UINT32)},
+        [&](std::span<const Tensor> outputs) {
+            const F32Values values(elements), known(tests);
+            const bool exact = is_integer(elements.dtype());
+            std::unordered_set<float> reals;
+            std::unordered_set<int64_t> whole;
+            std::vector<int64_t> ids;
+            if (exact) {
+                for (const int64_t value : integers(tests)) whole.insert(value);
+                ids = integers(elements);
+            } else {
+                for (size_t i = 0; i < known.size(); ++i) reals.insert(known[i] == 0.0F ? 0.0F : known[i]);
+            }
+            auto out = mutable_data<uint32_t>(outputs[0]);
+            for (size_t i = 0; i < out.size(); ++i) {
+                const bool inside = exact ? whole.contains(ids[i]) : reals.contains(values[i] == 0.0F ? 0.0F : values[i]);
+                out[i] = inside != invert ? 0xffffffffU : 0U;
+            }
+        },
+        {c.optional_tensor("out")})[0];
+}
+
+/// TOSA: rows [N, K, C] picked by [N, W] indices, or replaced at them.
+Tensor tosa(const Call& c, bool scatter) {
+    const OpScope scope(scatter ? "ttnn.tosa_scatter" : "ttnn.tosa_gather");
+    const Tensor &input = c.tensor("input"), &index = c.tensor("index");
+    check_device_tensor(input, "input");
+    check_device_tensor(index, "index", input.layout());
+    const Shape &shape = input.logical_shape(), &picks_shape = index.logical_shape();
+    SHIM_CHECK(
+        shape.rank() == 3 && picks_shape.rank() == 2 && shape[0] == picks_shape[0],
+        "input and index: expected shapes [N, K, C] and [N, W], got {} and {}", shape, picks_shape);
+    SHIM_CHECK(is_integer(index.dtype()), "index: expected integer indices, got {}", index.dtype());
+    const Shape rows({shape[0], picks_shape[1], shape[2]});
+    std::vector<Tensor> inputs{input, index};
+    if (scatter) {
+        const Tensor& source = c.tensor("src");
+        check_device_tensor(source, "src", input.layout());
+        SHIM_CHECK(
+            source.logical_shape() == rows && source.dtype() == input.dtype(), "src: expected {} of shape {}, got {} of shape {}",
+            input.dtype(), rows, source.dtype(), source.logical_shape());
+        inputs.push_back(source);
+    }
+    const MemoryConfig memory = c.memory_config("memory_config").value_or(input.memory_config());
+    return launch(
+        {.op = scatter ? "scatter" : "gather", .attrs = {{"dim", int64_t{1}}}}, inputs,
+        {make_spec(scatter ? shape : rows, input.dtype(), input.layout(), memory)}, [&](std::span<const Tensor> outputs) {
+            const size_t run = shape[2] * stored_bytes(input.dtype());
+            std::byte* target = mutable_raw_data(outputs[0]);
+            const std::byte* source = scatter ? raw_data(inputs[2]) : raw_data(input);
+            if (scatter) std::memcpy(target, raw_data(input), input.logical_volume() * stored_bytes(input.dtype()));
+            const auto picks = integers(index);
+            for (size_t i = 0; i < picks.size(); ++i) {
+                SHIM_CHECK(picks[i] >= 0 && picks[i] < shape[1], "index: {} is outside a dimension of {}", picks[i], shape[1]);
+                const size_t row = i / picks_shape[1] * shape[1] + static_cast<size_t>(picks[i]);
+                std::memcpy(target + (scatter ? row : i) * run, source + (scatter ? i : row) * run, run);
+            }
+        })[0];
+}
+
+/// Sum of the rectangle from the origin, per channel of [1, W, H, C].
+Tensor integral_image(const Call& c) {
+    const OpScope scope("ttnn.experimental.intimg");
+    const Tensor& input = c.tensor("input_tensor");
+    check_device_tensor(input, "input_tensor", Layout::TILE);
+    const Shape& shape = input.logical_shape();
+    SHIM_CHECK(shape.rank() == 4 && shape[0] == 1, "input_tensor: expected shape [1, W, H, C], got {}", shape);
+    SHIM_CHECK(input.dtype() == DataType::BFLOAT16, "input_tensor: expected BFLOAT16, got {}", input.dtype());
+    return launch(
+        {.op = "accumulation", .attrs = {{"dim", int64_t{1}}, {"op", std::string("SUM")}}, .name = "IntImgDeviceOperation"}, {input},
+        {spec_like(input)}, [&](std::span<const Tensor> outputs) {
+            const F32Values given(input);
+            std::vector<float> sums(given.data(), given.data() + given.size());
+            const size_t columns = shape[2], channels = shape[3], line = columns * channels;
+            for (size_t i = 0; i < sums.size(); ++i) {
+                const bool left = i % line >= channels, up = i >= line;
+                sums[i] +=
+                    (left ? sums[i - channels] : 0.0F) + (up ? sums[i - line] : 0.0F) - (left && up ? sums[i - line - channels] : 0.0F);
+            }
+            write_f32(outputs[0], sums);
+        })[0];
+}
+
+}  // namespace
+
+SHIM_OP("ttnn.fold", fold);
+SHIM_OP("ttnn.nonzero", nonzero);
+SHIM_OP("ttnn.plus_one", plus_one);
+SHIM_OP("ttnn.fill_rm", [](const Call& c) {
+    const OpScope scope("ttnn.fill_rm");
+    return fill_corner(c, c.f32("val_hi", 1), c.f32("val_lo", 0));
+});
+SHIM_OP("ttnn.fill_ones_rm", [](const Call& c) {
+    const OpScope scope("ttnn.fill_ones_rm");
+    return fill_corner(c, 1.0F, 0.0F);
+});
+SHIM_OP("ttnn.experimental.isin", isin);
+SHIM_OP("ttnn.tosa_gather", [](const Call& c) { return tosa(c, false); });
+SHIM_OP("ttnn.tosa_scatter", [](const Call& c) { return tosa(c, true); });
+SHIM_OP("ttnn.experimental.intimg", integral_image);
+SHIM_OP("ttnn.fill_implicit_tile_padding", [](const Call& c) {
+    const OpScope scope("ttnn.fill_implicit_tile_padding");
+    const Tensor& input = c.tensor("input_tensor");
+    check_device_tensor(input, "input_tensor", Layout::TILE);
+    SHIM_CHECK(input.dtype() != DataType::UINT8, "input_tensor: dtype {} is not supported", input.dtype());
+    const auto memory = c.memory_config("memory_config");
+    if (input.logical_shape() == input.padded_shape())
+        return memory && *memory != input.memory_config() ? ttnn::to_memory_config(input, *memory) : input;
+    return launch(  // padding holds no values in the simulator: the program costs time only
+        {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {input}, {spec_like(input, std::nullopt, memory)},
+        [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];
+});
+SHIM_OP("ttnn.experimental.transpose_rm", [](const Call& c) {
+    const OpScope scope("ttnn.experimental.transpose_rm");
+    check_device_tensor(c.tensor("input"), "input", Layout::ROW_MAJOR);
+    return ttnn::transpose(c.tensor("input"), -2, -1, std::nullopt, 0.0F);
+});
+SHIM_OP("ttnn.experimental.typecast", [](const Call& c) {
+    const OpScope scope("ttnn.experimental.typecast");
+    return ttnn::typecast(
+        c.tensor("input_tensor"), c.dtype("dtype").value_or(DataType::INVALID), c.memory_config("memory_config"),
+        c.optional_tensor("optional_output_tensor"));
+});
+SHIM_OP("ttnn.experimental.nlp_kv_cache_load_slice", [](const Call& c) {
+    const OpScope scope("ttnn.experimental.nlp_kv_cache_load_slice");
+    const Tensor& input = c.tensor("input_tensor");
+    check_device_tensor(input, "input_tensor", Layout::TILE);
+    const Shape& s = input.logical_shape();
+    const uint32_t first = c.u32("seq_len_start", 0), last = c.u32("seq_len_end", 0);
+    SHIM_CHECK(
+        s.rank() == 4 && first < last && last <= s[2] && first % 32 == 0 && last % 32 == 0,
+        "seq_len_start and seq_len_end: expected whole tiles within {} rows, got {} to {}", s.rank() == 4 ? s[2] : 0, first, last);
+    const uint32_t heads = s[0] * s[1];
+    const MemoryConfig sharded(
+        TensorMemoryLayout::HEIGHT_SHARDED, BufferType::L1,
+        tt::tt_metal::ShardSpec(
+            tt::tt_metal::num_cores_to_corerangeset(heads, machine_of(input).grid(), true), {last - first, input.padded_shape()[-1]}));
+    const ttnn::SmallVector<uint32_t> begins{0, 0, first, 0}, ends{s[0], s[1], last, s[3]}, step{1, 1, 1, 1};
+    return ttnn::slice(
+        input, std::span<const uint32_t>(begins), std::span<const uint32_t>(ends), std::span<const uint32_t>(step),
+        std::optional<MemoryConfig>(sharded));
+});
