@@ -102,9 +102,13 @@ Program conv_program(
     const bool split_channels = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
     const uint32_t per_core_m = div_up(rows, placement.cores_nhw);
     const uint32_t per_core_n = div_up(div_up(conv.weights.out_channels, TILE_EDGE), split_channels ? placement.cores_c : 1);
-    const uint32_t block_h = settings.config.act_block_h_override > 0 ? std::max(1U, settings.config.act_block_h_override / TILE_EDGE) : 1;
-    const uint32_t inner = split_channels ? div_up(uint64_t{w.kernel_h} * w.kernel_w * div_up(w.channels, placement.cores_c), TILE_EDGE)
-                                          : div_up(uint64_t{w.kernel_w} * ((w.channels + 7) / 8 * 8), TILE_EDGE);
+    // TT-NN's default block is all rows of a core by one kernel row of the channels that the core's sticks hold.
+    const uint32_t block_h = settings.config.act_block_h_override > 0
+                                 ? std::min(per_core_m, std::max(1U, settings.config.act_block_h_override / TILE_EDGE))
+                                 : per_core_m;
+    const uint32_t stick = input.layout() == Layout::TILE && !input.is_sharded() ? TILE_EDGE : 8;
+    const uint32_t channels = div_up(div_up(w.channels, split_channels ? placement.cores_c : 1), stick) * stick;
+    const uint32_t inner = div_up(uint64_t{w.kernel_w} * channels, TILE_EDGE);
     const auto compute = matmul_compute_config(input, weight, settings.compute);
     const uint32_t limit = compute.fp32_dest_acc_en ? DEST_TILES / 2 : DEST_TILES;
     const uint32_t subblock_w = largest_divisor_up_to(per_core_n, limit);
@@ -248,9 +252,7 @@ uint64_t core_bytes(
     const uint64_t element = input.dtype() == DataType::FLOAT32 ? 4 : 2;
     const uint64_t channels = rounded(div_up(part.channels, placement.cores_c), 8);
     const uint64_t pixels = rounded(div_up(part.out_pixels(), placement.cores_nhw), TILE_EDGE);
-    const uint64_t padded_w = uint64_t{part.in_w} + part.left + part.right;
-    const uint64_t reach = (div_up(pixels, part.out_w()) + 1) * uint64_t{part.stride_h} + uint64_t{part.dilation_h} * (part.kernel_h - 1);
-    const uint64_t sticks = std::min(reach * padded_w, uint64_t{part.batch} * (uint64_t{part.in_h} + part.top + part.bottom) * padded_w);
+    const uint64_t sticks = halo_sticks(part, placement, TILE_EDGE);
     const uint64_t held = rounded(div_up(part.in_pixels(), placement.cores_nhw), TILE_EDGE) * rounded(channels, TILE_EDGE) * element;
     const uint64_t halo = sticks * channels * element;
     const bool split = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
@@ -260,12 +262,11 @@ uint64_t core_bytes(
         conv_program(input, weight, conv, placement, div_up(part.out_pixels(), TILE_EDGE), settings.config.output_layout, settings);
     const auto integer = [&](const char* name) { return static_cast<uint64_t>(std::get<int64_t>(program.attrs.at(name))); };
     const uint64_t block = integer("act_block_h") * integer("act_block_w"), tile = 1024;
-    const uint64_t depth = div_up(weight.logical_shape()[-2], TILE_EDGE), blocks = std::max<uint64_t>(1, depth / integer("act_block_w"));
     const uint64_t weight_tile = tile * (weight.dtype() == DataType::FLOAT32 ? 4 : 2);
-    uint64_t buffers = block * 2048 * (settings.config.enable_act_double_buffer ? 3 : 2);
-    buffers += integer("act_block_w") * integer("per_core_n") * (split ? 1 : blocks + 1) * weight_tile *
-               (settings.config.enable_weights_double_buffer ? 2 : 1);
-    buffers += integer("per_core_m") * integer("per_core_n") * tile * 4;
+    uint64_t buffers = block * tile * element * (settings.config.enable_act_double_buffer ? 3 : 2);
+    buffers += (integer("act_block_w") * (settings.config.enable_weights_double_buffer ? 2 : 1) + 1) * integer("per_core_n") * weight_tile;
+    if (matmul_compute_config(input, weight, settings.compute).fp32_dest_acc_en && dtype != DataType::FLOAT32)
+        buffers += integer("per_core_m") * integer("per_core_n") * tile * 4;
     // Memory is given out from the top: what was freed above the halo is reused by outputs that fit into it.
     if (!settings.config.reallocate_halo_output) {
         return held + halo + (out <= held ? 0 : out) + buffers;
@@ -275,7 +276,7 @@ uint64_t core_bytes(
     return std::max(held + 2 * halo, below + buffers);
 }
 
-/// TT-NN's automatic choice, unless it does not fit: then other shardings, then more slices. Explicit shardings stay.
+/// TT-NN's automatic choice: the sharding that needs the least L1; where none fits, more slices. Explicit shardings stay.
 Cut fitting_cut(
     const Tensor& input, const Tensor& weight, const Convolution& conv, const Convolution& as_run, DataType dtype, const Settings& settings,
     MeshDevice* device, bool may_slice) {
@@ -286,8 +287,7 @@ Cut fitting_cut(
     const uint64_t space = device->shim().allocator().circular_buffer_space() / 100 * 97;
     std::vector<std::optional<TensorMemoryLayout>> schemes{settings.config.shard_layout};
     if (!settings.config.shard_layout) {
-        schemes.insert(
-            schemes.end(), {TensorMemoryLayout::BLOCK_SHARDED, TensorMemoryLayout::HEIGHT_SHARDED, TensorMemoryLayout::WIDTH_SHARDED});
+        schemes = {TensorMemoryLayout::HEIGHT_SHARDED, TensorMemoryLayout::BLOCK_SHARDED, TensorMemoryLayout::WIDTH_SHARDED};
     }
     std::optional<Cut> best;
     uint64_t least = 0;
@@ -296,17 +296,23 @@ Cut fitting_cut(
         for (uint32_t division = 1; division <= 32; division *= 2) {
             Settings tried = settings;
             tried.config.act_block_w_div = settings.config.act_block_w_div * division;
+            std::optional<Cut> smallest;
+            uint64_t smallest_bytes = 0;
             for (const auto& scheme : schemes) {
+                if (smallest && scheme == TensorMemoryLayout::WIDTH_SHARDED) break;  // where nothing else fits
                 const Placement placement = place_window(grid, part.out_pixels(), w.channels, conv.weights.out_channels, TILE_EDGE, scheme);
                 const uint64_t bytes = core_bytes(part, input, weight, conv, placement, dtype, tried, slices > 1);
-                if (bytes <= space) {
-                    return {placement, slices, tried.config.act_block_w_div};
+                const Cut cut{placement, slices, tried.config.act_block_w_div};
+                if (bytes <= space && (!smallest || bytes < smallest_bytes)) {
+                    smallest = cut;
+                    smallest_bytes = bytes;
                 }
                 if (!best || bytes < least) {
-                    best = Cut{placement, slices, tried.config.act_block_w_div};
+                    best = cut;
                     least = bytes;
                 }
             }
+            if (smallest) return *smallest;
         }
     }
     return *best;

@@ -121,10 +121,12 @@ Placement place_window(
         }
         return std::max<uint32_t>(1, divisor);
     };
-    const Placement height{TensorMemoryLayout::HEIGHT_SHARDED, largest_divisor_up_to(row_units, all), 1, grid};
+    // The fewest cores that hold as many units each as the whole grid would.
+    const auto cores_for = [](uint32_t units, uint32_t limit) { return div_up(units, div_up(units, limit)); };
+    const Placement height{TensorMemoryLayout::HEIGHT_SHARDED, cores_for(row_units, all), 1, grid};
     const Placement block{
-        TensorMemoryLayout::BLOCK_SHARDED, largest_divisor_up_to(row_units, static_cast<uint32_t>(grid.y)),
-        common_divisor(static_cast<uint32_t>(grid.x)), grid};
+        TensorMemoryLayout::BLOCK_SHARDED, cores_for(row_units, static_cast<uint32_t>(grid.y)),
+        cores_for(in_units, static_cast<uint32_t>(grid.x)), grid};
     const Placement width{TensorMemoryLayout::WIDTH_SHARDED, 1, common_divisor(all), grid};
     if (scheme) {
         return *scheme == TensorMemoryLayout::BLOCK_SHARDED ? block : (*scheme == TensorMemoryLayout::WIDTH_SHARDED ? width : height);
@@ -140,6 +142,19 @@ Placement place_window(
     return best;
 }
 
+uint64_t halo_sticks(const Window& window, const Placement& placement, uint32_t unit) {
+    const uint64_t pixels_per_core = round_up(div_up(window.out_pixels(), placement.cores_nhw), unit);
+    const uint64_t padded_w = uint64_t{window.in_w} + window.left + window.right;
+    const uint64_t whole = uint64_t{window.batch} * (uint64_t{window.in_h} + window.top + window.bottom) * padded_w;
+    const uint64_t below = uint64_t{window.dilation_h} * (window.kernel_h - 1);
+    if (window.batch == 1 && window.out_h() == 1) {  // one row of outputs: runs of it
+        const uint64_t run = (pixels_per_core - 1) * window.stride_w + uint64_t{window.dilation_w} * (window.kernel_w - 1) + 1;
+        return std::min(below * padded_w + std::min(run, padded_w), whole);
+    }
+    const uint64_t rows_per_core = div_up(pixels_per_core, window.out_w()) + 1;
+    return std::min((rows_per_core * window.stride_h + below) * padded_w, whole);
+}
+
 Tensor gather_halo(const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram) {
     Tensor sharded = input;
     if (!input.is_sharded()) {
@@ -153,13 +168,7 @@ Tensor gather_halo(const Tensor& input, const Window& window, const Placement& p
     }
     const bool width_split = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
     const uint32_t channels = width_split ? div_up(window.channels, placement.cores_c) : window.channels;
-    const uint64_t pixels_per_core = round_up(div_up(window.out_pixels(), placement.cores_nhw), unit);
-    // Rows of the padded image that one core's outputs touch: its own span and a window below it.
-    const uint64_t padded_w = uint64_t{window.in_w} + window.left + window.right;
-    const uint64_t rows_per_core = div_up(pixels_per_core, window.out_w()) + 1;
-    const uint64_t sticks = std::min<uint64_t>(
-        (rows_per_core * window.stride_h + uint64_t{window.dilation_h} * (window.kernel_h - 1)) * padded_w,
-        uint64_t{window.batch} * (uint64_t{window.in_h} + window.top + window.bottom) * padded_w);
+    const uint64_t sticks = halo_sticks(window, placement, unit);
     const uint64_t total = sticks * placement.cores_nhw;
     SHIM_CHECK(total < std::numeric_limits<uint32_t>::max(), "the input is too large for one call: {} rows with halo", total);
     const Shape halo_shape({1, 1, static_cast<uint32_t>(total), window.channels});

@@ -59,6 +59,9 @@ Placement place_window(
 /// The placement of an input that is sharded already.
 Placement placement_of(const MemoryConfig& sharded, CoreCoord grid);
 
+/// Rows of the padded image (sticks) that one core's outputs touch: its own span and a window below it.
+uint64_t halo_sticks(const Window& window, const Placement& placement, uint32_t unit);
+
 /// The input of a windowed op, sharded in L1 with its neighbours' rows beside each shard: interleaved-to-sharded (unless
 /// sharded already), halo and, with `move`, the defragmenting move, each as its own device program. Values are not arranged.
 Tensor gather_halo(const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram);

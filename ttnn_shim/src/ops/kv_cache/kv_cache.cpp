@@ -41,8 +41,10 @@ struct RowWriter {
 /// One program that writes into `cache`; `write` gets the cache as output.
 Tensor write_cache(const char* op, const Tensor& cache, const std::vector<Tensor>& inputs, const std::function<void()>& write) {
     return launch(
-        {.op = "update_cache", .attrs = {{"op", std::string(op)}}, .name = "UpdateKVCacheOperation"}, inputs, {cache.tensor_spec()},
-        [&](std::span<const Tensor>) { write(); }, {cache})[0];
+        {.op = "update_cache",
+         .attrs = {{"op", std::string(op)}, {"positions", inputs.size() > 2}},
+         .name = inputs.size() > 1 && inputs[1].is_sharded() ? "PagedUpdateCacheDeviceOperation" : "UpdateKVCacheOperation"},
+        inputs, {cache.tensor_spec()}, [&](std::span<const Tensor>) { write(); }, {cache})[0];
 }
 
 std::vector<int64_t> integers_of(const Tensor& tensor) {

@@ -134,6 +134,12 @@ Tensor reduce_axis(
     const size_t back = shape.rank() - axis;
     const std::string dim = back == 1 ? "W" : (back == 2 ? "H" : "NC");
     const Shape result = shape_of(extents);
+    if (kind != Kind::Prod && input.layout() == Layout::TILE && !input.is_sharded() && input.padded_shape() != input.logical_shape() &&
+        !is_block_float(input.dtype()) && !is_integer(input.dtype())) {
+        // The padding of edge tiles is overwritten in place with the reduction's neutral value.
+        launch(
+            {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {input}, {input.tensor_spec()}, [](std::span<const Tensor>) {}, {input});
+    }
     const char* name = kind == Kind::Prod ? "ProdNcDeviceOperation" : (back > 2 ? "FastReduceNCDeviceOperation" : "ReduceDeviceOperation");
     return launch(
         {.op = "reduce",
