@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,39 @@ def test_block_floats(name: str, dtype: str, device: Any) -> None:
         limit = unit * 2.0 ** torch.floor(torch.log2(largest.clamp(min=1e-30)))
         wrong = ((actual - expected).abs() > limit * 1.01 + 2.0**-8 * expected.abs()) & usable
         assert not wrong.any(), (shape, expected[wrong][0], actual[wrong][0])
+
+
+# --- far arguments -------------------------------------------------------------------------------------------------
+
+
+def test_polygamma_of_negative_and_huge_numbers(device: Any) -> None:
+    """Between the poles by the sum over all integers; poles are infinite; -inf ends."""
+    x = torch.tensor([[-0.5, -1.5, -2.25, -1000.25, -1e6 - 0.5, -3.0, -3.4e38, float("-inf"), float("inf"), float("nan")]], dtype=torch.float32)
+    for order in (1, 2, 3):
+        got = get(ttnn.polygamma(put(x, device), order)).double()[0]
+        want = torch.tensor([float(_polygamma_by_sum(order, value)) for value in x[0, :5].double().tolist()])
+        torch.testing.assert_close(got[:5], want.double(), rtol=1e-5, atol=1e-4)
+        assert got[5:8].isinf().all()
+        assert got[8] == 0
+        assert got[9].isnan()
+
+
+def _polygamma_by_sum(order: int, x: float) -> float:
+    """The defining series around the nearest poles, whose far terms are an integral."""
+    near = math.floor(-x)
+    first, last = max(0, near - 4000), near + 4000
+    total = sum((x + k) ** -(order + 1) for k in range(first, last))
+    total += (x + last - 0.5) ** -order / order  # from `last` to infinity
+    if first:
+        total += (-1) ** (order + 1) * ((-x - first + 0.5) ** -order - (-x + 0.5) ** -order) / order  # from 0 to `first`
+    return (-1) ** (order + 1) * math.factorial(order) * total
+
+
+def test_shapes_beyond_any_memory(device: Any) -> None:
+    """Extents whose product wraps around 64 bits are refused, not allocated."""
+    for shape in ([2**32 - 1, 2**32 - 1], [2**31, 2**31, 4], [2**32 - 1] * 4):
+        with pytest.raises(Exception, match=r"(?i)large|memory|exceed"):
+            ttnn.rand(shape, device, dtype=ttnn.float32)
 
 
 # --- integers ------------------------------------------------------------------------------------------------------

@@ -104,7 +104,15 @@ Values::~Values() {
 
 namespace {
 
-size_t value_bytes_of(const TensorSpec& spec) { return spec.logical_shape().volume() * stored_bytes(spec.data_type()); }
+constexpr uint64_t MOST_BYTES = uint64_t{1} << 48;  // what a process can address
+
+size_t value_bytes_of(const TensorSpec& spec) {
+    const uint64_t volume = spec.logical_shape().volume();
+    if (volume > MOST_BYTES / stored_bytes(spec.data_type())) {
+        fail(ErrorCode::OutOfMemory, text("a tensor of shape {} is larger than any memory", spec.logical_shape()));
+    }
+    return volume * stored_bytes(spec.data_type());
+}
 
 }  // namespace
 

@@ -57,12 +57,16 @@ bool is_floating_point(DataType dtype) { return dtype == DataType::BFLOAT16 || d
 
 bool is_block_float(DataType dtype) { return dtype == DataType::BFLOAT8_B || dtype == DataType::BFLOAT4_B; }
 
+/// At most MOST_VALUES, which no machine holds.
 uint64_t Shape::volume() const {
+    constexpr uint64_t MOST_VALUES = uint64_t{1} << 60;
     uint64_t volume = 1;
+    bool empty = false;
     for (const uint32_t extent : extents_) {
-        volume *= extent;
+        empty = empty || extent == 0;
+        volume = extent != 0 && volume > MOST_VALUES / extent ? MOST_VALUES : volume * extent;
     }
-    return volume;
+    return empty ? 0 : volume;
 }
 
 size_t Shape::checked_index(int64_t index) const {

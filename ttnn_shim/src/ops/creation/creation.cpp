@@ -1,6 +1,8 @@
 // full, zeros, ones, empty, arange: made on the host and moved, as in TT-NN, so they are no device programs.
 #include "ttnn/operations/creation/creation.hpp"
 
+#include <cmath>
+
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 
@@ -15,6 +17,7 @@ struct Where {
     std::optional<MemoryConfig> memory_config;
 };
 
+constexpr size_t LAZY_ZERO_BYTES = size_t{64} << 20;  // zeros of this size take host memory when they are written
 constexpr uint64_t MOST_VALUES = uint64_t{1} << 36;
 
 TensorSpec spec_of(const Shape& shape, const Where& where) {
@@ -32,6 +35,8 @@ Tensor place(const TensorSpec& spec, MeshDevice* device, double value) {
     const bool estimate = device != nullptr && device->shim().estimate();
     std::shared_ptr<Values> values;
     if (device != nullptr && !estimate) {
+        const size_t bytes = spec.logical_shape().volume() * stored_bytes(spec.data_type());
+        if (value == 0 && !std::signbit(value) && bytes >= LAZY_ZERO_BYTES) return make_device_tensor(device, spec, zero_values(bytes));
         // allocate device memory first: a tensor that does not fit must fail before host memory is filled
         Tensor tensor = make_device_tensor(device, spec);
         std::byte* target = mutable_raw_data(tensor);

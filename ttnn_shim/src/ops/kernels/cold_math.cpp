@@ -68,11 +68,8 @@ float lgamma(float x) {
     return static_cast<float>(::lgamma_r(static_cast<double>(x), &sign));  // std::lgamma writes a global: not for threads
 }
 float digamma(float x) { return std::isnan(x) || x == -INFINITY ? NAN : (x == INFINITY ? x : static_cast<float>(digamma_double(x))); }
-float polygamma(int order, float x) {
-    if (order == 0) return digamma(x);
-    if (std::isnan(x)) return x;
-    // (-1)^(n+1) n! zeta(n + 1, x): direct sum to x + 20, then Euler-Maclaurin
-    const double s = order + 1.0;
+/// Hurwitz zeta(s, x) for x > 0: direct sum to x + 20, then Euler-Maclaurin.
+static double zeta(double s, double x) {
     double sum = 0.0;
     double at = x;
     for (int k = 0; k < 20 || at < 10.0; ++k, at += 1.0) sum += std::pow(at, -s);
@@ -82,6 +79,20 @@ float polygamma(int order, float x) {
     for (int k = 0; k < 5; ++k) {
         sum += BERNOULLI[k] * term;
         term *= (s + 2 * k + 1) * (s + 2 * k + 2) / (at * at);
+    }
+    return sum;
+}
+/// (-1)^(n+1) n! zeta(n + 1, x). Poles at 0, -1, ... are infinite; other negative x by the sum over all integers.
+float polygamma(int order, float x) {
+    if (order == 0) return digamma(x);
+    if (std::isnan(x)) return x;
+    const double s = order + 1.0, base = std::floor(static_cast<double>(x)), fraction = x - base;
+    double sum = INFINITY;
+    if (x > 0) {
+        sum = zeta(s, x);
+    } else if (fraction > 0) {
+        const double above = zeta(s, fraction), below = zeta(s, 1.0 - fraction) - zeta(s, 1.0 - x);
+        sum = order % 2 == 0 ? above - below : above + below;
     }
     const double value = std::tgamma(s) * sum;
     return static_cast<float>(order % 2 == 0 ? -value : value);
