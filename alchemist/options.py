@@ -48,7 +48,10 @@ class CompilerOptions:
     """Options of `codegen_py` and `codegen_cpp`; field defaults are the options' defaults.
 
     math_fidelity, fp32_dest_acc_en, math_approx_mode, packer_l1_acc: None = the library's own choice; otherwise written into
-    every compute config. arch: an architecture or card, see `CARDS`. disable: names of fusing passes to switch off.
+    every compute config. enable_dealloc: intermediate tensors are freed after their last use. target_module (Python): also
+    `forward(inputs, device)`. target_dylib (C++): also a shared library with `setDevice` and `forward`. load_input_tensors_from_disk:
+    False = the program makes ones; tensor_load_directory, tensor_load_file_prefix: tensors come from `DIRECTORY/PREFIX<n>.tensorbin`.
+    arch: an architecture or card, see `CARDS`. disable: names of fusing passes to switch off.
     """
 
     optimization_level: Literal[0, 1, 2] = 0
@@ -64,6 +67,12 @@ class CompilerOptions:
     arch: str = "wormhole_b0"
     dump_irs: bool = True
     disable: tuple[str, ...] = ()
+    enable_dealloc: bool = True
+    target_module: bool = False
+    target_dylib: bool = False
+    load_input_tensors_from_disk: bool | None = None
+    tensor_load_directory: str = ""
+    tensor_load_file_prefix: str = ""
 
     @property
     def architecture(self) -> str:
@@ -130,10 +139,21 @@ def parse_option_text(text: str) -> dict[str, str]:
     return pairs
 
 
+def _plain_name(key: str, value: str) -> str:
+    if not value.isprintable() or len(value) > 1000 or (key.endswith("prefix") and not set(value).isdisjoint("/\\")):
+        raise OptionError(f"bad {key}", expected="a path" if key.endswith("directory") else "the beginning of file names", got=repr(value)[:80])
+    return value
+
+
 def _convert(key: str, value: Any) -> Any:
-    if key in ("enable_const_eval", "enable_trace", "recover_structure", "split_consteval", "dump_irs"):
+    if key in (
+        "enable_const_eval", "enable_trace", "recover_structure", "split_consteval", "dump_irs", "enable_dealloc", "target_module",
+        "target_dylib",
+    ):  # fmt: skip
         return _boolean(key, value)
-    if key in ("fp32_dest_acc_en", "math_approx_mode", "packer_l1_acc"):
+    if key in ("tensor_load_directory", "tensor_load_file_prefix"):
+        return _plain_name(key, str(value))
+    if key in ("fp32_dest_acc_en", "math_approx_mode", "packer_l1_acc", "load_input_tensors_from_disk"):
         return None if value is None else _boolean(key, value)
     if key == "optimization_level":
         return int(_choice(key, str(value), ("0", "1", "2")))

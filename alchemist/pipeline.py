@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp
 
-from alchemist.errors import FrontendError
+from alchemist.errors import FrontendError, OptionError
 from alchemist.frontends.base import FrontendResult
 from alchemist.options import CompilerOptions
 from alchemist.program.model import Step
@@ -109,6 +109,7 @@ def compile_captured(
     from alchemist.ir.text import print_module
     from alchemist.passes import lower_to_ttnn
     from alchemist.program import build_program
+    from alchemist.program.model import without_frees
 
     irs: dict[str, str] = {}
     if options.dump_irs:
@@ -122,15 +123,20 @@ def compile_captured(
             irs["ttnn"] = print_module(lowered.module)
     with progress.stage("structure"):
         program = build_program(lowered.module, captured, options, language)
+        if not options.enable_dealloc:
+            program = without_frees(program)
+    if (options.target_module and language != "python") or (options.target_dylib and language != "cpp"):
+        raise OptionError("target_module is for Python, target_dylib for C++", got=language)
+    names = [argument.name for argument in captured.arguments]
     with progress.stage("emit"):
         if language == "python":
             import emit_py
 
-            sources = emit_py.emit(program)
+            sources = emit_py.emit(program, module_arguments=names if options.target_module else None)
         else:
             import emit_cpp
 
-            sources = emit_cpp.emit(program)
+            sources = emit_cpp.emit(program, module_arguments=names if options.target_dylib else None)
     return Compiled(
         captured=captured,
         ttnn=lowered.module,

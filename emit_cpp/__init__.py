@@ -30,8 +30,10 @@ _STANDARD = (
 """Standard headers and what in the text needs them; <exception> and <optional> are always there."""
 
 
-def emit(program: model.Program) -> dict[str, str]:
+def emit(program: model.Program, module_arguments: Sequence[str] | None = None) -> dict[str, str]:
     """Formatted source, built with language="cpp". `consteval.*` only when something is computed from weights.
+
+    module_arguments: names of all arguments in order; the project then also builds a shared library with `setDevice` and `forward`.
 
     Raises:
         EmitError: a value, or a call, without C++ form.
@@ -67,10 +69,12 @@ def emit(program: model.Program) -> dict[str, str]:
             outputs=names,
             result_type=f"std::tuple<{', '.join(['Tensor'] * len(names))}>",
             call=call,
+            module=_module(program, module_arguments, arguments),
+            given_weights=weights.replace("utils::stored_weights(device, /*keep=*/true)", "stored").replace("utils::stored_weights(device)", "stored"),
             report=report,
         ),
         **{name: template_text(f"cpp/{name}") for name in ("utils.hpp", "utils.cpp", "files.hpp", "files.cpp")},
-        "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate),
+        "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate, module=module_arguments is not None),
         ".clang-format": template_text("cpp/clang-format"),
     }
     if separate:
@@ -87,6 +91,19 @@ def emit(program: model.Program) -> dict[str, str]:
             prepare=texts[-1],
         )
     return files
+
+
+def _module(program: model.Program, names: Sequence[str] | None, arguments: Sequence[str]) -> dict[str, object] | None:
+    if names is None:
+        return None
+    return {
+        "arguments": ", ".join(quoted(name) for name in names),
+        "inputs": ", ".join(quoted(variable.name) for variable in program.inputs),
+        "count": len(names),
+        "loads": [(variable.identifier, quoted(variable.name)) for variable in program.inputs],
+        "call": f"::{program.entry}({', '.join(arguments)})",
+        "outputs": [variable.identifier for variable in program.outputs],
+    }
 
 
 def _safe(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 import black
 from black.mode import TargetVersion
@@ -24,8 +25,10 @@ _MAX_BLACK_LINES = 4000
 _MODE = black.Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 
 
-def emit(program: model.Program) -> dict[str, str]:
+def emit(program: model.Program, module_arguments: Sequence[str] | None = None) -> dict[str, str]:
     """Formatted, valid source. `consteval.py` only when something is computed from weights.
+
+    module_arguments: names of all arguments in order; the program then also has `forward(inputs, device)`.
 
     Raises:
         EmitError: a value without Python form. InternalError: the text does not parse (our bug).
@@ -47,6 +50,8 @@ def emit(program: model.Program) -> dict[str, str]:
             inputs=[(variable.identifier, quoted(variable.name)) for variable in program.inputs],
             weights=weights if program.has_weights else "",
             call=f"{program.entry}({call})",
+            module=_module(program, module_arguments),
+            given_weights=weights.replace("utils.stored_weights(device, keep=True)", "stored").replace("utils.stored_weights(device)", "stored"),
             results=", ".join(variable.identifier for variable in program.outputs),
             report="".join(f", {_reported(variable)}" for variable in program.outputs),
         )
@@ -59,6 +64,17 @@ def emit(program: model.Program) -> dict[str, str]:
             functions=[function_text(function) for function in program.prepare],
         )
     return {name: _formatted(name, text) for name, text in files.items()}
+
+
+def _module(program: model.Program, arguments: Sequence[str] | None) -> dict[str, object] | None:
+    if arguments is None:
+        return None
+    return {
+        "arguments": ", ".join(quoted(name) for name in arguments),
+        "inputs": ", ".join(quoted(variable.name) for variable in program.inputs),
+        "name": "forward" if program.entry != "forward" else "forward_module",
+        "outputs": len(program.outputs),
+    }
 
 
 def _constant(constant: model.Constant) -> tuple[str, str]:

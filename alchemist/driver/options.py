@@ -22,6 +22,12 @@ MAPPED: dict[str, tuple[str, dict[str, str]]] = {
     "mock-system-desc-arch": ("arch", {}),
     "try-recover-structure": ("recover_structure", {}),
     "split-files": ("split_consteval", {}),
+    "enable-dealloc": ("enable_dealloc", {}),
+    "target-module": ("target_module", {}),
+    "target-dylib": ("target_dylib", {}),
+    "load-input-tensors-from-disk": ("load_input_tensors_from_disk", {}),
+    "tensor-load-directory": ("tensor_load_directory", {}),
+    "tensor-load-file-prefix": ("tensor_load_file_prefix", {}),
 }
 # Options without a counterpart: accepted at the value that changes nothing, or whatever it is when that is None.
 NEUTRAL: dict[str, str | None] = {
@@ -68,12 +74,7 @@ NEUTRAL: dict[str, str | None] = {
     "decision-trace-dir": None,
     "use-mock-allocator-state": None,
     "enable-compile-time-stats": None,
-    "target-module": "false",
-    "target-dylib": "false",
     "tuplify-input-if-empty": None,
-    "load-input-tensors-from-disk": None,
-    "tensor-load-directory": None,
-    "tensor-load-file-prefix": None,
 }
 FUSING = "enable-fusing-pass"
 

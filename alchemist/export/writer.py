@@ -61,8 +61,12 @@ def write_export(
     """
     written: dict[str, WrittenTensor] = {}
     names = FileNames()
+    if options.load_input_tensors_from_disk is False:
+        export_tensors, export_golden = False, "none"
+    if options.tensor_load_directory:  # the caller's tensors: their results are not known here
+        export_golden = "none"
     with progress.stage("write tensors"):
-        arguments, entries = _write_arguments(directory, compiled, names, written, export_tensors, progress)
+        arguments, entries = _write_arguments(directory, compiled, names, written, export_tensors, progress, options)
     outputs = _write_golden(directory, compiled, names, written, export_golden, progress)
 
     for name, text in compiled.sources.items():
@@ -157,6 +161,7 @@ def _write_arguments(
     written: dict[str, WrittenTensor],
     export_tensors: bool,
     progress: Progress,
+    options: CompilerOptions,
 ) -> tuple[list[ExportedArgument], dict[str, dict[str, Any]]]:
     given: dict[str, Argument] = {argument.name: argument for argument in compiled.captured.arguments}
     arguments: list[ExportedArgument] = []
@@ -171,8 +176,12 @@ def _write_arguments(
             "dtype": argument.dtype,
             "layout": "TILE_LAYOUT" if argument.tiled else "ROW_MAJOR_LAYOUT",
         }
-        if export_tensors or argument.kind == "constant":
-            stem = names.stem(argument.name)
+        place = next((i for i, one in enumerate(compiled.captured.arguments) if one.name == argument.name), None)
+        if options.tensor_load_directory and place is not None:
+            entry["file"] = str(Path(options.tensor_load_directory) / f"{options.tensor_load_file_prefix or 'arg'}{place}.tensorbin")
+        elif export_tensors or argument.kind == "constant":
+            numbered = options.tensor_load_file_prefix and place is not None
+            stem = names.stem(f"{options.tensor_load_file_prefix}{place}" if numbered else argument.name)
             file = f"tensors/{stem}.tensorbin"
             if argument.name in compiled.constants:
                 value = compiled.constants[argument.name]

@@ -154,6 +154,8 @@ class BuiltinParser(Cursor):
             self.at = simple.end()
             return known
         if word := _ELEMENT.match(self.source, at):
+            if len(word[0]) > 6:
+                self.fail(f"integers of {word[0].lstrip('sui')[:20]} bits are not supported", at)
             self.at = word.end()
             return NoneType() if word[0] == "none" else element(word[0])
         if self.accept("tensor<"):

@@ -77,7 +77,7 @@ def place_of(op: Operation) -> str:
 
 # --- codec --------------------------------------------------------------------------------------------------------------
 
-_FRAME = re.compile(r"(.*):(\d+)\Z", re.DOTALL)
+_FRAME = re.compile(r"(.*):(\d{1,9})\Z", re.DOTALL)
 _SCOPE = re.compile(r"([^\[\]]*)\[(.*)\]\Z", re.DOTALL)
 
 

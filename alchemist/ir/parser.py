@@ -92,7 +92,7 @@ class ModuleParser(AttributeParser):
             raise
         except RecursionError:
             self.fail("nested too deeply")
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, VerifyException) as error:
+        except (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError, VerifyException) as error:
             self.fail(f"malformed text: {str(error)[:200]}")
 
     def _module(self) -> ModuleOp:

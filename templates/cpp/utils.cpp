@@ -17,6 +17,7 @@
 
 #include "files.hpp"
 #include "ttnn/distributed/api.hpp"
+#include "ttnn/operations/core/core.hpp"
 #include "ttnn/tensor/serialization.hpp"
 
 // The simulator's clock; absent on a Tenstorrent card.
@@ -358,7 +359,13 @@ Device::Device()
     measured().arch = mesh_->arch() == tt::ARCH::BLACKHOLE ? "blackhole" : "wormhole_b0";
 }
 
-Device::~Device() { ttnn::distributed::close_mesh_device(mesh_); }
+Device::Device(ttnn::MeshDevice* borrowed) : mesh_(borrowed, [](ttnn::MeshDevice*) {}), owned_(false) {}
+
+Device::~Device() {
+    if (owned_) {
+        ttnn::distributed::close_mesh_device(mesh_);
+    }
+}
 
 Tensor Weights::operator[](const std::string& name) const {
     const auto found = state_->tensors.find(prefix_ + name);
@@ -401,6 +408,30 @@ Tensor load(const std::string& name, const Device& device) {
     }
     ones.values.assign(count, 1.0);
     return to_tensor(ones, entry, name).to_device(device.get());
+}
+
+Weights given_tensors(const std::vector<Tensor>& tensors, const std::vector<std::string>& names, const Device& device) {
+    if (tensors.size() != names.size()) {
+        throw std::invalid_argument(
+            "expected " + std::to_string(names.size()) + " tensors, got " + std::to_string(tensors.size()));
+    }
+    const Weights found(Weights::Lookup(), device.get(), false);
+    const Json& entries = manifest().at("tensors");
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        Tensor tensor = tensors[i];
+        if (entries.has(names[i])) {
+            const bool tiled = entries.at(names[i]).at("layout").text == "TILE_LAYOUT";
+            const auto layout = tiled ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
+            if (tensor.layout() != layout) {
+                tensor = ttnn::to_layout(tensor, layout);
+            }
+        }
+        if (tensor.storage_type() != ttnn::StorageType::DEVICE) {
+            tensor = tensor.to_device(device.get());
+        }
+        found.set(names[i], tensor);
+    }
+    return found;
 }
 
 Weights stored_weights(const Device& device, bool keep) {

@@ -34,6 +34,7 @@ Args parse_args(int argc, char** argv);
 class Device {
 public:
     Device();
+    explicit Device(ttnn::MeshDevice* borrowed);  // stays the caller's
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -42,6 +43,7 @@ public:
 
 private:
     std::shared_ptr<ttnn::MeshDevice> mesh_;
+    bool owned_ = true;
 };
 
 // Tensors by parameter name. `scope("encoder.layer.0")` is the same collection seen from that module.
@@ -82,6 +84,10 @@ ttnn::Tensor load(const std::string& name, const Device& device);
 // tensors/<name>.tensorbin; each look-up reads the file, so the host never holds all of them. keep: only the first
 // look-up does, for programs whose forward pass reads the files itself.
 Weights stored_weights(const Device& device, bool keep = false);
+
+// A caller's tensors by name, in the layout of manifest.json and on the device. Throws std::invalid_argument.
+Weights given_tensors(
+    const std::vector<ttnn::Tensor>& tensors, const std::vector<std::string>& names, const Device& device);
 
 // Counts the forward calls and measures the last one: `for (int loop : loops(args, device))`.
 class Loops {

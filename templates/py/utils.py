@@ -65,6 +65,31 @@ class StoredTensors(Mapping):
         return len(MANIFEST["tensors"])
 
 
+class Given(Mapping):
+    """A caller's tensors by argument name, in the layout of manifest.json and on the device."""
+
+    def __init__(self, tensors: list[ttnn.Tensor], names: list[str], device: ttnn.MeshDevice):
+        if len(tensors) != len(names):
+            raise ValueError(f"expected {len(names)} tensors ({', '.join(names)}), got {len(tensors)}")
+        self._tensors = dict(zip(names, tensors, strict=True))
+        self.device = device
+
+    def __getitem__(self, name: str) -> ttnn.Tensor:
+        tensor, entry = self._tensors[name], MANIFEST["tensors"].get(name)
+        if entry is None:
+            return tensor
+        if list(tensor.shape) != entry["shape"]:
+            raise ValueError(f"{name}: expected shape {entry['shape']}, got {list(tensor.shape)}")
+        tensor = ttnn.to_layout(tensor, getattr(ttnn, entry["layout"]))
+        return tensor if ttnn.is_tensor_storage_on_device(tensor) else ttnn.to_device(tensor, self.device)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors)
+
+    def __len__(self) -> int:
+        return len(self._tensors)
+
+
 def stored_weights(device: ttnn.MeshDevice, keep: bool = False) -> Weights:
     """The tensor files. keep: what was read stays on the device, for programs whose forward pass reads them itself."""
     return Weights(StoredTensors(device, keep))

@@ -180,6 +180,11 @@ class Converter:
             where = place_of(op) or f"{info.frames[-1].file}:{info.frames[-1].line}" if place_of(op) or info.frames else info.name
             self.refused.append(Refused(op.name, where, error.message, error.hint))
             results = [self.e.make("ttir.empty", [], None, *type_of(result)) for result in op.results]
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            if not place_of(op):
+                raise
+            # text that jaxlib did not verify: an attribute is missing or of another kind
+            raise FrontendError(f"malformed op ({type(error).__name__}: {str(error)[:100]})", op=op.name, location=place_of(op)) from error
         for result, val in zip(op.results, results, strict=True):
             shape, of = type_of(result)
             if (val.shape, val.of) != (shape, of):
