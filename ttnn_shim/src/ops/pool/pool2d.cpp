@@ -304,6 +304,10 @@ Tensor call_adaptive(const Call& c, bool average) {
     const auto size = c.u32s("output_size");
     SHIM_CHECK(size.size() == 1 || size.size() == 2, "output_size: expected one or two integers, got {}", size.size());
     const uint32_t h = c.u32("input_h", 0), w = c.u32("input_w", 0), batch = c.u32("batch_size", 0), channels = c.u32("channels", 0);
+    const uint64_t given = c.tensor("input_tensor").logical_volume();
+    SHIM_CHECK(
+        given > 0 && given == Shape({batch, h, w, channels}).volume(), "input_tensor: expected {} x {} x {} x {} values, got shape {}",
+        batch, h, w, channels, c.tensor("input_tensor").logical_shape());
     const AdaptiveSide rows = adaptive_side(h, size.front(), "height"), columns = adaptive_side(w, size.back(), "width");
     PoolSettings settings{
         .average = average,
