@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -78,7 +79,18 @@ def test_ttnn_visualizer(profile: Path, tmp_path: Path) -> None:
                 break
         assert instance, (tmp_path / "log").read_text()
 
-        def get(path: str) -> object:
+        def get(path: str, patience_s: float = 60.0) -> object:
+            # The server names its instance a moment before it listens.
+            start_s = time.monotonic()
+            while True:
+                try:
+                    return read(path)
+                except urllib.error.URLError as error:
+                    if isinstance(error, urllib.error.HTTPError) or time.monotonic() - start_s > patience_s:
+                        raise
+                    time.sleep(0.5)
+
+        def read(path: str) -> object:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/{path}?instanceId={instance}", timeout=30) as reply:
                 return json.loads(reply.read())
 
