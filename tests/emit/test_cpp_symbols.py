@@ -16,7 +16,7 @@ NO_CPP = {
     "ttnn.conv3d", "ttnn.prepare_conv3d_weights", "ttnn.layer_norm_pre_all_gather", "ttnn.layer_norm_post_all_gather",
     "ttnn.rms_norm_pre_all_gather", "ttnn.sampling",
 }  # fmt: skip
-"""Ops without kernel, in Python as in C++. An op may leave this list, none may join it."""
+"""Ops without a C++ header. An op may leave this list, none may join it."""
 
 
 def test_every_op_has_a_header() -> None:

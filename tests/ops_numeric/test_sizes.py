@@ -175,6 +175,7 @@ OPS: dict[str, Row] = {
     "upsample": Row(lambda h, w: [(1, 4, 4, w)], lambda x: ttnn.upsample(x, 2), lambda x: x.repeat_interleave(2, 1).repeat_interleave(2, 2), layout=ROWS, only=(torch.bfloat16,)),
     # --- sums ---
     "sum": Row(one, lambda x: ttnn.sum(x, dim=-1), lambda x: x.sum(-1), 2),
+    "experimental.fast_reduce_nc": Row(one, lambda x: ttnn.experimental.fast_reduce_nc(x, dims=[1]), lambda x: x.sum(1, keepdim=True), 4),
     "sum rows": Row(one, lambda x: ttnn.sum(x, dim=2), lambda x: x.sum(2), 2),
     "sum all": Row(one, ttnn.sum, torch.sum, 8),
     "mean": Row(one, lambda x: ttnn.mean(x, dim=(2, 3)), lambda x: x.mean((2, 3)), 4),
