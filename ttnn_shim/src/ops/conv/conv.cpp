@@ -248,7 +248,7 @@ Window part_of(const Window& window, bool rows, uint32_t first, uint32_t end) {
 /// Bytes of L1 per core at the worst moment of one slice.
 uint64_t core_bytes(
     const Window& part, const Tensor& input, const Tensor& weight, const Convolution& conv, const Placement& placement, DataType dtype,
-    const Settings& settings, bool sliced) {
+    const Settings& settings) {
     const uint64_t element = input.dtype() == DataType::FLOAT32 ? 4 : 2;
     const uint64_t channels = rounded(div_up(part.channels, placement.cores_c), 8);
     const uint64_t pixels = rounded(div_up(part.out_pixels(), placement.cores_nhw), TILE_EDGE);
@@ -271,9 +271,7 @@ uint64_t core_bytes(
     if (!settings.config.reallocate_halo_output) {
         return held + halo + (out <= held ? 0 : out) + buffers;
     }
-    const bool moved_up = !sliced && halo <= held;
-    const uint64_t below = moved_up ? halo + out : held + 2 * halo + (out <= held + halo ? 0 : out);
-    return std::max(held + 2 * halo, below + buffers);
+    return std::max(held + halo, (input.is_sharded() ? held : 0) + halo + out + buffers);
 }
 
 /// TT-NN's automatic choice: the sharding that needs the least L1; where none fits, more slices. Explicit shardings stay.
@@ -301,7 +299,7 @@ Cut fitting_cut(
             for (const auto& scheme : schemes) {
                 if (smallest && scheme == TensorMemoryLayout::WIDTH_SHARDED) break;  // where nothing else fits
                 const Placement placement = place_window(grid, part.out_pixels(), w.channels, conv.weights.out_channels, TILE_EDGE, scheme);
-                const uint64_t bytes = core_bytes(part, input, weight, conv, placement, dtype, tried, slices > 1);
+                const uint64_t bytes = core_bytes(part, input, weight, conv, placement, dtype, tried);
                 const Cut cut{placement, slices, tried.config.act_block_w_div};
                 if (bytes <= space && (!smallest || bytes < smallest_bytes)) {
                     smallest = cut;

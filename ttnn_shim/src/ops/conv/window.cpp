@@ -201,8 +201,11 @@ Tensor gather_halo(const Tensor& input, const Window& window, const Placement& p
          .name = "HaloDeviceOperation"},
         {sharded}, {halo_spec}, nothing)[0];
     if (move) {
-        sharded = Tensor();  // the shards are given back before the halo is moved up
-        halo = launch({.op = "move", .name = "MoveDeviceOperation"}, {halo}, {halo_spec}, nothing)[0];
+        // The shards and the halo's own place are given back first: it moves to the top of the memory.
+        MeshDevice* device = device_of(halo);
+        sharded = Tensor();
+        halo.shim().buffer->release();
+        halo = launch_on(device, {.op = "move", .released = {halo_spec}, .name = "MoveDeviceOperation"}, {}, {halo_spec}, nothing)[0];
     }
     return halo;
 }
