@@ -14,7 +14,7 @@ from tests.emit import cpp_symbols
 
 NO_CPP = {
     "ttnn.conv3d", "ttnn.prepare_conv3d_weights", "ttnn.layer_norm_pre_all_gather", "ttnn.layer_norm_post_all_gather",
-    "ttnn.rms_norm_pre_all_gather", "ttnn.sampling",
+    "ttnn.rms_norm_pre_all_gather",
 }  # fmt: skip
 """Ops without a C++ header. An op may leave this list, none may join it."""
 

@@ -1,4 +1,6 @@
 // ttnn.sampling: one token per user out of the best k values, cut at the cumulative probability p.
+#include "ttnn/operations/reduction/sampling/sampling.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -46,10 +48,14 @@ size_t choose(const std::vector<float>& scores, size_t k, float p, float random)
     return order[count - 1];
 }
 
-Tensor sampling(const Call& c) {
+}  // namespace
+
+namespace ttnn {
+
+Tensor sampling(
+    const Tensor& values, const Tensor& indices, const Tensor& k, const Tensor& p, const Tensor& temperature,
+    const std::optional<uint32_t>& given, const std::optional<CoreRangeSet>&, const std::optional<Tensor>& output) {
     const OpScope scope("ttnn.sampling");
-    const Tensor &values = c.tensor("input_values_tensor"), &indices = c.tensor("input_indices_tensor"), &k = c.tensor("k"),
-                 &p = c.tensor("p"), &temperature = c.tensor("temp");
     check_device_tensor(values, "input_values_tensor", Layout::TILE);
     check_device_tensor(indices, "input_indices_tensor", Layout::ROW_MAJOR);
     const Shape& shape = values.logical_shape();
@@ -67,7 +73,6 @@ Tensor sampling(const Call& c) {
     SHIM_CHECK(k.dtype() == DataType::UINT32, "k: expected UINT32, got {}", k.dtype());
     SHIM_CHECK(p.dtype() == DataType::BFLOAT16 && temperature.dtype() == DataType::BFLOAT16, "p and temp: expected BFLOAT16");
     static std::atomic<uint64_t> next{1};
-    const auto given = c.optional_u32("seed");
     const uint64_t stream = given && *given != 0 ? *given : next.fetch_add(1) << 32;  // without a seed every call draws anew
     return launch(
         {.op = "topk", .attrs = {{"k", int64_t{32}}, {"dim", int64_t{3}}}, .name = "SamplingDeviceOperation"},
@@ -83,9 +88,13 @@ Tensor sampling(const Call& c) {
                 chosen[user] = static_cast<uint32_t>(labels[user * shape[3] + place]);
             }
         },
-        {c.optional_tensor("output_tensor")})[0];
+        {output})[0];
 }
 
-}  // namespace
+}  // namespace ttnn
 
-SHIM_OP("ttnn.sampling", sampling);
+SHIM_OP("ttnn.sampling", [](const Call& c) {
+    return ttnn::sampling(
+        c.tensor("input_values_tensor"), c.tensor("input_indices_tensor"), c.tensor("k"), c.tensor("p"), c.tensor("temp"),
+        c.optional_u32("seed"), std::nullopt, c.optional_tensor("output_tensor"));
+});
