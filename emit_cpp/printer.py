@@ -78,6 +78,7 @@ class _Printer:
 
     def __init__(self, parameters: set[str], returns: int) -> None:
         self._declared: list[set[str]] = [parameters]
+        self._lists: set[str] = set()  # variables that hold several tensors
         self._returns = returns
         self._unused = 0
 
@@ -113,13 +114,17 @@ class _Printer:
             case model.Assign(name, value):
                 return [f"{pad}{self._declare(name)} = {render(value)};"]
             case model.NewList(name):
+                self._lists.add(name)
                 return [f"{pad}std::vector<ttnn::Tensor> {name};"]
             case model.Append(name, value):
                 return [f"{pad}{name}.push_back({render(value)});"]
             case model.Store(target, value):
                 return [f"{pad}weights.set({render_key(target.key)}, {render(value)});"]
             case model.Free(names):
-                return [f"{pad}release({', '.join(names)});"]
+                lists = [name for name in names if name in self._lists]
+                tensors = [name for name in names if name not in lists]
+                released = [f"{pad}release({', '.join(tensors)});"] if tensors else []
+                return [*released, *(f"{pad}{name}.clear();" for name in lists)]
             case model.GetDevice(tensor):
                 return [f"{pad}auto* device = {render(tensor)}.device();"]
             case model.Return(values):
@@ -169,6 +174,8 @@ class _Printer:
             inner = layout.Call(head, arguments, tail.removesuffix(";"))
             return layout.lines(layout.Call("weights.set", [render_key(call.results[0].key), inner], ";"), pad, note)
         before, target = self._targets(call.results, pad)
+        if target.startswith("std::tie(") and adapter is not None and adapter.startswith("utils::unpack"):
+            head, tail = f"std::tuple_cat({head}", f"){tail}"  # an array does not assign to a tuple of references
         return [*before, *layout.lines(layout.Call(f"{target}{head}", arguments, tail), pad, note)]
 
     def _targets(self, results: Sequence[model.Target], pad: str) -> tuple[list[str], str]:

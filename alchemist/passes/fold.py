@@ -14,7 +14,7 @@ from alchemist.ir import access
 from alchemist.ir.access import elements, operand, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
-from alchemist.ir.location import sources_of
+from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.evaluate import can_evaluate, evaluate
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import defining, erase_dead, functions, register, replace
@@ -241,6 +241,7 @@ def _fold_function(func: FuncOp) -> None:
         if key is not None:
             first = seen.setdefault(key, op)
             if first is not op:
+                _share(first, op)
                 replace(op, list(first.results))
                 continue
         if _foldable(op, consts):
@@ -265,6 +266,13 @@ def _write_constants(func: FuncOp, consts: Consts) -> None:
             continue
         if any(set(use.operation.results) - consts.keys() or not use.operation.results for use in value.uses):
             value.replace_all_uses_with(_materialise(op, value, array))
+
+
+def _share(first: Operation, same: Operation) -> None:
+    """A value that several modules computed alike belongs to what is around them all."""
+    ours, theirs = sources_of(first), sources_of(same)
+    if ours and theirs and first.operands and ours[-1].scopes[-1:] != theirs[-1].scopes[-1:]:
+        set_source(first, *dict.fromkeys((*ours, *theirs)))
 
 
 @register("fold")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,7 +11,7 @@ from alchemist.ir.location import Frame, SourceInfo
 from alchemist.program import model
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, reads, writes
 from alchemist.program.graph import Node, Raw, TensorType, Value, map_raw, values_of
-from alchemist.program.names import RESERVED, identifier, result_name, unique
+from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
 from alchemist.program.scopes import chain_of_source, is_library, weight_path
 from alchemist.program.source import Sources, Statement
 from alchemist.program.weights import MOVING, SHAPING
@@ -139,6 +140,8 @@ class Body:
             statements = self._own_statements(item)
             if any(value is one for one in reads(item)):
                 names = [name for statement in statements for name in statement.reads if name not in statement.containers]
+                if INITIAL.fullmatch(value.key) and isinstance(item, CallItem):
+                    return []
                 if INITIAL.fullmatch(value.key):  # unpacked from the parameter that carries a loop's values
                     return [name for name in dict.fromkeys(names) if name not in (*forward, *assigned, *_MODULES)]
                 return [name for name in dict.fromkeys(names) if name in forward and name not in assigned]
@@ -625,11 +628,15 @@ def _innermost(info: SourceInfo, sources: Sources) -> Frame:
     return info.frames[-1]
 
 
+_GIVEN = re.compile(r"[A-Z][A-Za-z0-9]*_\d+")
+"""What flax calls a module without a name: `Dense_0`."""
+
+
 def _last_word(path: str) -> str:
     """The attribute a module is known by; numbers of lists say nothing, nor does `attention.self`."""
     for part in reversed(weight_path(path).split(".")):
         if part and not part.isdigit() and part != "self":
-            return part
+            return snake_case(part.rpartition("_")[0]) if _GIVEN.fullmatch(part) else part
     return ""
 
 

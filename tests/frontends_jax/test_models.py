@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,11 +13,13 @@ import pytest
 from flax import nnx
 from jax import lax
 
+from alchemist import codegen_py
 from alchemist.errors import FrontendError, InputError, UnsupportedOpError
 from alchemist.frontends.jax import capture
 from alchemist.ir.location import sources_of
 from tests.frontends_jax import models
 from tests.frontends_jax.checking import check, op_counts
+from tests.zoo import jax_flax, jax_functions
 
 KEY = jax.random.key(0)
 
@@ -185,3 +188,42 @@ def test_refused(function: Any, error: type[Exception], text: str) -> None:
 def test_does_not_import_torch() -> None:
     code = "import sys, alchemist.frontends.jax; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def exported(function: Any, args: tuple[Any, ...], directory: Path) -> str:
+    codegen_py(function, *args, export_path=directory / "out", export_golden="none")
+    return (directory / "out" / "main.py").read_text()
+
+
+def test_functions_of_the_model(tmp_path: Path) -> None:
+    """A plain function's helpers are functions of the program, narrowed to their part of the weights; repeated layers a loop."""
+    main = exported(jax_functions.gpt, (jax_functions._gpt_params(), jnp.zeros((1, 32), jnp.int32), 4), tmp_path)
+    for name in ("layer_norm", "causal_self_attention", "feed_forward", "transformer_block", "gpt"):
+        assert main.count(f"def {name}(") == 1
+    assert "for i in range(NUM_BLOCKS):" in main
+    assert 'weights.scope(f"blocks.{i}")' in main
+    assert 'layer_norm(x, weights.scope("ln_1"))' in main
+    assert len(main.splitlines()) < 180
+
+
+def test_scan_is_a_loop(tmp_path: Path) -> None:
+    """32 steps are one body, called in a loop; what a step gives is collected in a list."""
+    model, args, _ = jax_functions.kalman_filter()
+    main = exported(model, args, tmp_path)
+    assert main.count("def update(") == 1
+    assert "for i in range(32):" in main
+    assert "[i, 0], [i + 1, 32]" in main
+    assert main.count(".append(") == 2
+    assert len(main.splitlines()) < 110
+
+
+def test_numbered_layers_are_a_loop(tmp_path: Path) -> None:
+    main = exported(*_two_of(jax_flax.MODELS["linen_llama"]()), tmp_path)
+    assert 'weights.scope(f"layers_{i}")' in main
+    assert main.count("def llama_layer(") == main.count("def apply_rotary(") == 1
+    assert "cos: ttnn.Tensor, sin: ttnn.Tensor" in main
+    assert "input_ids: ttnn.Tensor" in main
+
+
+def _two_of(built: tuple[Any, tuple[Any, ...], dict[str, Any]]) -> tuple[Any, tuple[Any, ...]]:
+    return built[0], built[1]

@@ -101,6 +101,7 @@ def _parameter_names(function: Callable[..., Any], args: Sequence[Any], kwargs: 
         signature.bind(*args, **kwargs)
     except TypeError as error:
         raise InputError(f"the arguments do not fit the function: {error}", expected=str(signature)) from None
+    signature = _of_apply(function) or signature
     names: list[str] = []
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
@@ -111,6 +112,17 @@ def _parameter_names(function: Callable[..., Any], args: Sequence[Any], kwargs: 
         else:
             break
     return names[: len(args)] + list(kwargs)
+
+
+def _of_apply(function: Callable[..., Any]) -> inspect.Signature | None:
+    """`module.apply(variables, ...)` of flax linen hands its other arguments to the module's `__call__`."""
+    owner = getattr(function, "__self__", None)
+    if getattr(function, "__name__", "") != "apply" or not any(base.__module__.startswith("flax.linen") for base in type(owner).__mro__):
+        return None
+    called = list(inspect.signature(type(owner).__call__).parameters.values())[1:]
+    variables = inspect.Parameter("variables", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    plain = [one.replace(default=inspect.Parameter.empty) for one in called if one.kind is one.POSITIONAL_OR_KEYWORD]
+    return inspect.Signature([variables, *plain])
 
 
 def _kind(name: str, value: Any, index: int, count: int) -> Kind:

@@ -30,6 +30,8 @@ class Scores:
     additive: bool
     to_product: tuple[int, ...]
     """For each dimension of the softmax input the dimension of the product, -1 for unit ones."""
+    inverted: bool = False
+    """Whether the mask names the scores to leave out."""
 
 
 def softmax_input(value: SSAValue) -> tuple[SSAValue, int] | None:
@@ -69,14 +71,17 @@ def _is_peak(value: SSAValue, x: SSAValue, dim: int) -> bool:
 def scores_of(x: SSAValue) -> Scores | None:
     """Peels mask and scale off the softmax input."""
     mask: SSAValue | None = None
-    fill, additive = 0.0, False
+    fill, additive, inverted = 0.0, False, False
     where = op_of(x, "ttir.where")
     inner = x
     if where is not None:
-        found = number(where.operands[2])
-        if found is None or found > _MASKED:
+        found, flipped = number(where.operands[2]), number(where.operands[1])
+        if found is not None and found <= _MASKED:
+            mask, inner, fill = where.operands[0], where.operands[1], found
+        elif flipped is not None and flipped <= _MASKED:
+            mask, inner, fill, inverted = where.operands[0], where.operands[2], flipped, True
+        else:
             return None
-        mask, inner, fill = where.operands[0], where.operands[1], found
     else:
         for scored, bias in pairs(x, "ttir.add"):
             if op_of(trace(scored).root, "ttir.multiply", "ttir.div", "ttir.matmul") is not None and number(bias) is None:
@@ -90,7 +95,7 @@ def scores_of(x: SSAValue) -> Scores | None:
         inner = path.root
         product = op_of(inner, "ttir.matmul")
         if product is not None:
-            return Scores(product, scale, mask, fill, additive, dims)
+            return Scores(product, scale, mask, fill, additive, dims, inverted)
         factor: float | None = None
         for value, constant in pairs(inner, "ttir.multiply"):
             factor = number(constant)
@@ -201,6 +206,7 @@ def _mask(r: Replace, scores: Scores, x: SSAValue, dims: tuple[int, int, int, in
     known = op_of(scores.mask, "ttir.constant")
     if known is not None and not scores.additive and dims[2] == dims[3] and sizes[:2] == [1, 1]:
         array = np.asarray(to_python(known.properties["value"])).reshape(sizes[2:])
+        array = ~array if scores.inverted else array
         if array.shape == dims[2:] and (array == np.tri(dims[2], dtype=bool)).all():
             return None, True
     of = access.element_type(x)
@@ -214,7 +220,7 @@ def _mask(r: Replace, scores: Scores, x: SSAValue, dims: tuple[int, int, int, in
             (1, 1, 1, 1),
             of,
         )
-        mask = r.op("ttir.where", [mask, zero, low], {}, sizes, of)
+        mask = r.op("ttir.where", [mask, low, zero] if scores.inverted else [mask, zero, low], {}, sizes, of)
     full = (sizes[0], sizes[1], dims[2], dims[3])
     if tuple(sizes) != full:
         factors = [a // b for a, b in zip(full, sizes, strict=True)]

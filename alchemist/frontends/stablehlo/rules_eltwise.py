@@ -279,6 +279,9 @@ def select(c: Converter, op: Operation, vals: list[Val]) -> Val:
     value = chosen.scalar()
     if value is not None and value == fill:
         return chosen
+    unordered = op_of(mask.ssa, "ttir.ne")
+    if unordered is not None and unordered.operands[0] is unordered.operands[1] is chosen.ssa:
+        return other  # where(isnan(x), x, f(x)): a NaN goes through f as well
     floored = _floored(c, chosen, other, shape, of)
     if floored is not None:
         return floored
