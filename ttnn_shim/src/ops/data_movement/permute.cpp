@@ -31,7 +31,7 @@ MemoryConfig permuted_memory(
     return MemoryConfig(own.buffer_type());
 }
 
-/// One program: TT-NN runs a permutation that swaps two of the last dimensions as a transpose.
+/// One program: TT-NN runs a permutation of tiles that swaps two of the last dimensions as a transpose.
 Tensor permuted(const Tensor& input, const std::vector<uint32_t>& order, const std::optional<MemoryConfig>& memory_config) {
     const Shape& shape = input.logical_shape();
     const size_t rank = shape.rank();
@@ -46,7 +46,7 @@ Tensor permuted(const Tensor& input, const std::vector<uint32_t>& order, const s
     }
     const Shape result = shape_of(extents);
     Program program{.op = "permute", .attrs = {{"dims", std::vector<int64_t>(order.begin(), order.end())}}};
-    if (changed.size() == 2 && rank <= 4) {
+    if (changed.size() == 2 && rank <= 4 && input.layout() == Layout::TILE) {
         const std::string kind = changed[1] == 0 && changed[0] == 1
                                      ? "WH"
                                      : (changed[1] == 1 && changed[0] == 2 ? "HC" : (changed[1] == 2 && changed[0] == 3 ? "CN" : ""));
