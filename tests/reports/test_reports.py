@@ -112,6 +112,8 @@ def test_csv(written: tuple[Profile, Path]) -> None:
         ("dim=-1", "{'dim': '-1'}"),
         ("a=1;b=(x=8;y=8)", "{'a': '1'; 'b': '(x=8;y=8)'}"),
         ("shape=[1, 2]", "{'shape': '[1; 2]'}"),
+        ("stride=[2,2];window_hw=[7,7]", "{'sliding_window_config': 'SlidingWindowConfig(window_hw=(7;7); stride_hw=(2;2); )'}"),
+        ("in0_block_w=2;program_config=Reuse", "{'program_config': 'Reuse(in0_block_w=2)'}"),
     ],
 )
 def test_attributes_cell(text: str, cell: str) -> None:
