@@ -63,7 +63,8 @@ def header_text() -> str:
 def simulator_library() -> Path:
     """The shared library with the simulator: $TTSIM_LIBRARY, else the one that the package uses, else a build of src/sim alone."""
     if given := os.environ.get("TTSIM_LIBRARY") or os.environ.get("TTNN_SHIM_LIBRARY"):
-        return Path(given)
+        path = Path(given)
+        return path / "libttnn_shim.so" if path.is_dir() else path
     if found := library_path():
         return found
     for root in HERE.parents[:4]:
