@@ -77,7 +77,9 @@ def render_literal(value: bool | int | float | str | None, arg: Arg | None = Non
         return render_float(float(value))
     if arg is not None and arg.kind in (Kind.INT_LIST, Kind.SHAPE) and arg.cpp_type:
         return f"{arg.cpp_type}{{{value}, {value}}}" if arg.cpp_type.endswith(", 2>") else f"{arg.cpp_type}{{{value}}}"
-    return str(value)
+    if value == -(1 << 31):
+        return "(-2147483647 - 1)"  # -2147483648 is a long: the minus is not part of the literal
+    return f"static_cast<int>({value}U)" if value >= 1 << 31 else str(value)
 
 
 def render_float(value: float) -> str:
