@@ -42,7 +42,8 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
     functions = [*program.functions, *(() if separate else program.prepare)]
     texts = [function_text(function) for function in functions]
     constants = [_constant(one) for one in program.constants]
-    arguments = [*(variable.identifier for variable in program.inputs), *(["weights"] if program.has_weights else [])]
+    device = ["device.get()"] if model.takes_device(program) else []
+    arguments = [*device, *(variable.identifier for variable in program.inputs), *(["weights"] if program.has_weights else [])]
     weights = "utils::stored_weights(device, /*keep=*/true)"
     if program.prepare:
         weights = f"{'const_eval::' if separate else ''}prepare(utils::stored_weights(device))"

@@ -35,7 +35,8 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
     """
     separate = bool(program.prepare) and program.split_prepare
     functions = [*program.functions, *(() if separate else program.prepare)]
-    call = ", ".join([*(variable.identifier for variable in program.inputs), *(["weights"] if program.has_weights else [])])
+    device = ["device"] if model.takes_device(program) else []
+    call = ", ".join([*device, *(variable.identifier for variable in program.inputs), *(["weights"] if program.has_weights else [])])
     weights = "utils.stored_weights(device, keep=True)"
     if program.prepare:
         weights = f"{'consteval.' if separate else ''}prepare(utils.stored_weights(device))"

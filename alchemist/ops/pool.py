@@ -37,7 +37,7 @@ def pool2d(x: Array, attributes: Mapping[str, Any], average: bool) -> tuple[Arra
         count = windows(ones, kernel, stride, dilation).sum(axis=(-1, -2))
         total = windows(pad_spatial(x, grown, 0), kernel, stride, dilation).sum(axis=(-1, -2))
         return np.asarray(total / count), np.zeros(0, np.int32)
-    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
     view = windows(pad_spatial(x, grown, lowest), kernel, stride, dilation)
     flat = view.reshape(*view.shape[:4], -1)
     position = np.arange(x.shape[1] * x.shape[2], dtype=np.int32).reshape(1, x.shape[1], x.shape[2], 1)

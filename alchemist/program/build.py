@@ -252,7 +252,7 @@ def _program(
     outputs: tuple[model.Variable, ...],
 ) -> model.Program:
     typical = context.typical
-    return model.Program(
+    program = model.Program(
         title=result.model_name or root.name,
         facts=_facts(root, graph, result, options, outputs),
         outline=outline(root),
@@ -270,6 +270,7 @@ def _program(
         typical=(typical.dtype, typical.layout, typical.config.buffer if typical.config else "host"),
         steps=_steps(graph),
     )
+    return model.with_device_parameter(program)
 
 
 def _steps(graph: Graph) -> tuple[model.Step, ...]:

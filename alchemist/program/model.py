@@ -373,3 +373,20 @@ def without_frees(program: Program) -> Program:
         functions=tuple(replace(one, body=kept(one.body)) for one in program.functions),
         prepare=tuple(replace(one, body=kept(one.body)) for one in program.prepare),
     )
+
+
+def with_device_parameter(program: Program) -> Program:
+    """Where the entry function has no tensor to ask for the device, it takes the device as its first argument."""
+
+    def changed(function: Function) -> Function:
+        if function.name != program.entry or GetDevice(DeviceRef()) not in function.body:
+            return function
+        body = tuple(one for one in function.body if one != GetDevice(DeviceRef()))
+        return replace(function, parameters=(Parameter("device", "device"), *function.parameters), body=body)
+
+    return replace(program, functions=tuple(changed(one) for one in program.functions))
+
+
+def takes_device(program: Program) -> bool:
+    """Whether the entry function's first argument is the device."""
+    return any(one.name == program.entry and any(p.kind == "device" for p in one.parameters) for one in program.functions)
