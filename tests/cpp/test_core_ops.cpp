@@ -135,7 +135,7 @@ TEST(estimate_mode_and_clock) {
 }
 
 TEST(registry_decodes_and_names_the_unknown) {
-    CHECK_THROWS(NotSupported, "similar: ttnn.typecast", find_op("ttnn.typecasts"));
+    CHECK_THROWS(NotSupported, "similar: ttnn.typecast", find_op("ttnn.extra.typecast"));
     const Fixture f;
     const std::vector<Tensor> inputs{f.tensor({32, 32})};
     const Record bad{"", {{"input_tensor", {TensorIndex{0}}}, {"dtype", {std::string("FLOAT64")}}}};

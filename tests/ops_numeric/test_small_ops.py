@@ -241,3 +241,10 @@ def test_rotary_embedding_llama_fused_qk(device: Any) -> None:
     for result, source in zip(both, (q, k), strict=True):
         alone = ttnn.experimental.rotary_embedding_llama(source, *tables, is_decode_mode=True)
         assert torch.equal(got(result), got(alone))
+
+
+def test_fast_reduce_nc(device: Any) -> None:
+    x = values(2, 3, 32, 64)
+    close(ttnn.experimental.fast_reduce_nc(put(device, x), dims=[0, 1]), x.sum((0, 1), keepdim=True))
+    with pytest.raises(RuntimeError, match="before the last two"):
+        ttnn.experimental.fast_reduce_nc(put(device, x), dims=[-1])

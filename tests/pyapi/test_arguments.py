@@ -74,14 +74,12 @@ PREALLOCATED = ("output_tensor", "optional_output_tensor", "optional_tensor", "o
 # (op, parameter) -> what the kernel does wrong. Strict: an entry that shows an effect fails.
 DEFECTS: dict[tuple[str, str], str] = {
     **{(f"ttnn.{op}", "compute_kernel_config"): "not part of the program's description" for op in ("update_cache", "kv_cache.update_cache_for_token_", "upsample")},
-    ("ttnn.experimental.broadcast_to", "output"): "the kernel does not look at it",
     ("ttnn.experimental.nlp_create_qkv_heads_decode", "overlap_qk_coregrid"): "shards are placed the same way",
     ("ttnn.prepare_conv_transpose2d_weights", "mirror_kernel"): "weights are mirrored anyway",
     **{(f"ttnn.{op}", name): "slices are not simulated: one program, as without"
        for op, name in (("conv1d", "slice_config"), ("conv2d", "slice_config"), ("conv_transpose2d", "dram_slice_config"),
                         ("avg_pool2d", "dram_slice_config"), ("max_pool2d", "dram_slice_config"))},
     **{(f"ttnn.{op}", "compute_kernel_config"): "not part of the program's description" for op in ("var", "std")},
-    ("ttnn.mac", "output_tensor"): "the registration does not pass it on",
 }
 
 

@@ -94,8 +94,9 @@ Allocator::Allocator(const MachineMemory& machine, uint64_t l1_small_bytes, uint
     SHIM_CHECK(small < l1_bytes, "l1_small_size {} does not fit L1 of {} bytes", l1_small_bytes, l1_bytes);
     SHIM_CHECK(trace < machine.dram_bank_bytes, "trace_region_size {} does not fit DRAM", trace_region_bytes);
     dram_ = Arena(machine.dram_base, machine.dram_bank_bytes - trace, machine.dram_alignment, false);
-    l1_ = Arena(machine.l1_base, l1_bytes - small, machine.l1_alignment, true);
-    l1_small_ = Arena(machine.l1_end - small, small, machine.l1_alignment, true);
+    // Pages in L1 have its own alignment, the buffers that hold them DRAM's.
+    l1_ = Arena(machine.l1_base, l1_bytes - small, machine.dram_alignment, true);
+    l1_small_ = Arena(machine.l1_end - small, small, machine.dram_alignment, true);
     trace_ = Arena(machine.dram_base + machine.dram_bank_bytes - trace, trace, machine.dram_alignment, false);
 }
 
@@ -133,6 +134,7 @@ uint64_t Allocator::bytes_per_bank(const tt::tt_metal::TensorSpec& spec) const {
 }
 
 uint64_t Allocator::allocate(const tt::tt_metal::TensorSpec& spec, BufferType buffer_type, uint64_t bytes_per_bank) {
+    if (bytes_per_bank == 0) return 0;  // a tensor without values has no memory
     const auto& shard = spec.memory_config().shard_spec();
     if (shard && spec.memory_config().is_l1()) {
         SHIM_CHECK(
@@ -160,6 +162,7 @@ uint64_t Allocator::allocate(const tt::tt_metal::TensorSpec& spec, BufferType bu
 }
 
 void Allocator::free(BufferType buffer_type, uint64_t address) {
+    if (address == 0) return;
     const std::lock_guard lock(mutex_);
     arena(buffer_type).free(address);
 }

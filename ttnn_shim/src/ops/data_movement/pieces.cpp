@@ -7,6 +7,7 @@
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/data_movement/chunk/chunk.hpp"
 #include "ttnn/operations/data_movement/concat/concat.hpp"
+#include "ttnn/operations/data_movement/copy/copy.hpp"
 #include "ttnn/operations/data_movement/expand/expand.hpp"
 #include "ttnn/operations/data_movement/narrow/narrow.hpp"
 #include "ttnn/operations/data_movement/pad/pad.hpp"
@@ -365,7 +366,10 @@ Tensor pad(
     const Tensor& input, const ttsl::SmallVector<operations::data_movement::PadSpecDim>& padding, float value, bool,
     const std::optional<MemoryConfig>& memory_config, const std::optional<CoreRangeSet>&) {
     OpScope scope("ttnn.pad");
-    if (!is_on_device(input) && input.layout() == Layout::TILE) return input;  // TT-NN leaves tiles on the host as they are
+    if (!is_on_device(input) && input.layout() == Layout::TILE) {  // TT-NN leaves tiles on the host as they are
+        for (const auto& side : padding) SHIM_CHECK(side.before_elements == 0, "padding: tiles take no padding in front");
+        return input;
+    }
     const Shape& shape = input.logical_shape();
     const bool tiled = input.layout() == Layout::TILE;
     SHIM_CHECK(padding.size() <= shape.rank(), "padding: got {} pairs for shape {}", padding.size(), shape);
@@ -678,6 +682,7 @@ SHIM_OP("ttnn.expand", [](const Call& c) {
 SHIM_OP("ttnn.experimental.broadcast_to", [](const Call& c) {
     const auto extents = c.i32s("output_shape");
     check_device_tensor(c.tensor("input"), "input", Layout::TILE);
-    return ttnn::expand(c.tensor("input"), std::span<const int32_t>(extents), c.memory_config("memory_config"));
+    const Tensor result = ttnn::expand(c.tensor("input"), std::span<const int32_t>(extents), c.memory_config("memory_config"));
+    return c.has("output") ? ttnn::copy(result, c.tensor("output")) : result;
 });
 SHIM_OP("ttnn.roll", call_roll);

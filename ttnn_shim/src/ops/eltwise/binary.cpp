@@ -1,4 +1,5 @@
 // Binary eltwise ops: one table row each. Broadcasting, kernels and the device program are in engine.cpp.
+#include "ttnn/operations/reduction/generic/generic_reductions.hpp"
 #include "ttnn/operations/eltwise/binary/binary.hpp"
 
 #include <cmath>
@@ -338,6 +339,21 @@ TTNN_BINARY_INPLACE_FAST(ENTER) TTNN_BINARY_INPLACE(ENTER) ENTER(sub_, SUB) ENTE
     // clang-format on
     SHIM_OP("ttnn.div", call_divide);
 SHIM_OP("ttnn.divide", call_divide);
+SHIM_OP("ttnn.experimental.fast_reduce_nc", [](const Call& c) {
+    const OpScope scope("ttnn.experimental.fast_reduce_nc");
+    const Tensor& input = c.tensor("input");
+    check_device_tensor(input, "input", Layout::TILE);
+    const auto dims = c.i32s("dims");
+    SHIM_CHECK(!dims.empty(), "dims: expected at least one dimension");
+    for (const int32_t dim : dims)
+        SHIM_CHECK(
+            normalize_dim(dim, input.logical_shape().rank()) + 2 < input.logical_shape().rank(),
+            "dims: only dimensions before the last two, got {}", dim);
+    SHIM_SUPPORTED(!c.has("output"), "output: not supported; use the result");
+    const ttnn::SmallVector<int> list(dims.begin(), dims.end());
+    return ttnn::sum(
+        input, list, true, c.memory_config("memory_config").value_or(MemoryConfig{}), c.compute_config("compute_kernel_config"));
+});
 SHIM_OP("ttnn.floor_div", [](const Call& c) {
     OpScope scope("ttnn.floor_div");
     const Decoded decoded(c);

@@ -515,6 +515,9 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
     check_unary_steps(options.post, compute);
 
     const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : result_dtype);
+    SHIM_CHECK(
+        !(op == BinaryOpType::DIV && is_integer(lead.dtype()) && is_integer(dtype)),
+        "integer division gives FLOAT32, an output of dtype {} was given", dtype);
     const bool lead_fits = lead.logical_shape() == shape;
     const bool sharded_b = tb != nullptr && tb->memory_config().is_sharded() && !lead.memory_config().is_sharded();
     const Tensor& model = (!lead_fits || sharded_b) && tb != nullptr && tb->logical_shape() == shape ? *tb : lead;

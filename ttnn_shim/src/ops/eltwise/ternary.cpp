@@ -276,7 +276,9 @@ SHIM_OP("ttnn.mac", [](const Call& c) {
     const auto memory_config = c.memory_config("memory_config");
     const bool tensor_b = c.has("input_tensor_b") && c.is_tensor("input_tensor_b"),
                tensor_c = c.has("input_tensor_c") && c.is_tensor("input_tensor_c");
-    if (tensor_b && tensor_c) return ttnn::mac(a, c.tensor("input_tensor_b"), c.tensor("input_tensor_c"), memory_config);
+    if (tensor_b && tensor_c)
+        return ttnn::mac(
+            a, c.tensor("input_tensor_b"), c.tensor("input_tensor_c"), memory_config, c.optional_tensor("output_tensor"), std::nullopt);
     if (tensor_b) return ttnn::mac(a, c.tensor("input_tensor_b"), c.f32("value", 0), memory_config);
     if (tensor_c) return ttnn::mac(a, c.f32("value", 0), c.tensor("input_tensor_c"), memory_config);
     return ttnn::mac(a, c.f32("value1", 0), c.f32("value2", 0), memory_config);

@@ -1,4 +1,5 @@
 // matmul, linear, addmm, outer.
+#include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
 #include "ttnn/operations/data_movement/split/split.hpp"
 #include "ttnn/operations/matmul/matmul.hpp"
 
@@ -416,6 +417,12 @@ namespace ttnn {
 
 Tensor outer(const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>& memory_config) {
     OpScope scope("ttnn.outer");
+    const auto is_vector = [](const Tensor& tensor) {
+        const Shape& shape = tensor.logical_shape();
+        return std::any_of(shape.begin(), shape.end(), [&](uint32_t extent) { return extent == tensor.logical_volume(); });
+    };
+    if (!is_vector(a) || !is_vector(b))  // the last dimensions multiply: [.., n, 1] x [.., 1, m]
+        return binary_op("ttnn.outer", unsqueeze(a, -1), unsqueeze(b, -2), BinaryOpType::MUL, {.memory_config = memory_config});
     auto length = [](const Tensor& tensor, const char* name) {
         const auto volume = static_cast<uint32_t>(tensor.logical_volume());
         const bool vector =
