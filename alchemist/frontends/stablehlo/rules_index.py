@@ -418,6 +418,26 @@ def _one_hot_sum(c: Converter, x: Val, linear: Val, values: Val, count: int) -> 
     return summed if x.scalar() == 0 else elementwise(c, "add", [x, summed], x.shape, x.of)
 
 
+def _one_hot_extreme(c: Converter, x: Val, linear: Val, values: Val, count: int, kind: str) -> Val:
+    """max(x, the largest of the values at each place): TT-NN's scatter adds and multiplies only."""
+    size, rest = x.shape
+    if size * count * rest > ONE_HOT_LIMIT:
+        raise Unsupported(f"scatter that takes the {kind}imum of many values")
+    ids = c.e.reshape(linear, (1, count, 1))
+    line = c.e.const(np.arange(size).reshape(size, 1, 1), (size, 1, 1), ids.of)
+    shape = (size, count, rest)
+    same = calculate(c, "eq", np.equal, [line, ids], (size, count, 1), "i1")
+    given = c.e.reshape(values, (1, count, rest))
+    if x.of.startswith(("f", "bf")):
+        outside: Any = -math.inf if kind == "max" else math.inf
+    else:
+        outside = -(1 << 24) if kind == "max" else 1 << 24
+    spread = [Val(shape, "i1", same.ssa, same.const), Val(shape, x.of, given.ssa, given.const), c.e.scalar(outside, shape, x.of)]
+    masked = c.e.full(elementwise(c, "where", spread, shape, x.of))
+    best = c.e.make(f"ttir.{kind}", [masked], {"dim_arg": [1], "keep_dim": False}, (size, rest), x.of)
+    return elementwise(c, f"{kind}imum", [x, best], x.shape, x.of)
+
+
 def _scatter_at(c: Converter, x: Val, update: Val, places: Places, kind: str) -> Val:
     """`x` with values written to (kind "") or combined with the rows at `places`.
 
@@ -434,6 +454,8 @@ def _scatter_at(c: Converter, x: Val, update: Val, places: Places, kind: str) ->
     values = c.e.reshape(values, (count, rest))
     if kind == "sum" and size * count <= ONE_HOT_LIMIT:
         made = _one_hot_sum(c, flat, places.linear, values, count)
+    elif kind in ("max", "min"):
+        made = _one_hot_extreme(c, flat, places.linear, values, count, kind)
     else:
         ids = unwrap_index(c.e.full(places.linear))
         if rest == 1:

@@ -344,6 +344,10 @@ def sort(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     def follow(val: Val, order: Val) -> Val:
         if val.compact[axis] == 1:
             return val
+        if len(val.shape) == 1:  # TT-NN gathers in two dimensions or more
+            row = (1, *val.shape)
+            operands = [c.e.full(c.e.reshape(one, row)) for one in (val, order)]
+            return c.e.reshape(c.e.make("ttir.gather", operands, {"dim": 1}, row, val.of), val.shape)
         return c.e.make("ttir.gather", [c.e.full(val), c.e.full(order)], {"dim": axis}, val.shape, val.of)
 
     first = keys[0]
