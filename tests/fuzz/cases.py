@@ -278,7 +278,7 @@ def touch(result: Any) -> None:
     if isinstance(result, (list, tuple)):
         for item in result:
             touch(item)
-    elif isinstance(result, ttnn.Tensor) and result.is_allocated() and result.volume() <= MAX_VALUES:
+    elif isinstance(result, ttnn.Tensor) and result.is_allocated() and result.logical_volume() <= MAX_VALUES:
         host = ttnn.from_device(result) if ttnn.is_tensor_storage_on_device(result) else result
         host._read()  # not to_list(): 2**31 empty rows are a long list
 
