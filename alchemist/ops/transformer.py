@@ -252,7 +252,8 @@ op(
         attribute("slice_size", Kind.INT, default=None),
         MEMORY,
     ],
-    "input_tensor num_heads num_kv_heads==std::nullopt output_tensors==utils::no_outputs<3>() overlap_qk_coregrid=true batch_offset? slice_size? memory_config?",
+    "input_tensor num_heads num_kv_heads==std::nullopt output_tensors==utils::no_outputs<3>() overlap_qk_coregrid=true batch_offset? "
+    "slice_size? memory_config?",
     f"{_NLP}/nlp_create_qkv_heads_decode/nlp_create_qkv_heads_decode.hpp",
     target="ttnn.experimental.nlp_create_qkv_heads_decode",
 )

@@ -40,9 +40,11 @@ sys.exit("\\n".join(bad) or 0)
 """
 
 
-def _type(dims: tuple[int, ...], dtype: str) -> object:
-    """A tiled tensor in DRAM, its layout spelled as text."""
+def _type(dims: tuple[int, ...], dtype: str, page: str) -> object:
+    """A tensor in DRAM, its layout spelled as text when it is tiled."""
     of = ELEMENTS.get(dtype, dtype)
+    if page == "row_major":
+        return TTNNLayout.make(dims, DEVICE_DTYPES.get(of, of), page).type_for(dims)
     rows = 1
     for dim in dims[:-2]:
         rows *= dim
@@ -58,7 +60,7 @@ def _type(dims: tuple[int, ...], dtype: str) -> object:
 
 
 def _text(spec: OpSpec, sample: Sample) -> str:
-    inputs = [(f"x{i}", _type(tuple(dims), dtype), "input", None) for i, (dims, dtype) in enumerate(sample.inputs)]
+    inputs = [(f"x{i}", _type(tuple(dims), dtype, sample.layout), "input", None) for i, (dims, dtype) in enumerate(sample.inputs)]
     b = Builder.module("forward", inputs)  # type: ignore[arg-type]
     left = list(b.args)
     operands: list[object] = []
@@ -72,7 +74,7 @@ def _text(spec: OpSpec, sample: Sample) -> str:
             operands.append(left.pop(0) if left else None)
     dtype = sample.inputs[0][1] if sample.inputs else "bf16"
     kinds = [dtype, "ui16"] if spec.name == "ttnn.sort" else [dtype] * len(sample.outputs)
-    types = [_type(tuple(dims), of) for dims, of in zip(sample.outputs, kinds, strict=True)]
+    types = [_type(tuple(dims), of, sample.layout) for dims, of in zip(sample.outputs, kinds, strict=True)]
     b.ret(list(b.make(spec.name, operands, sample.attributes, types).results))  # type: ignore[arg-type]
     return print_module(b.module_op)
 

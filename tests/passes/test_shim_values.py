@@ -21,7 +21,7 @@ NUMPY = {"f32": np.float32, "bf16": np.float32, "si32": np.int32, "u32": np.uint
 NAMES = {"f32": "float32", "bf16": "bfloat16", "si32": "int32", "u32": "uint32", "u16": "uint16", "u8": "uint8"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def ttnn() -> Any:
     ttnn_shim.activate()
     import ttnn as module
@@ -29,7 +29,7 @@ def ttnn() -> Any:
     return module
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # other folders' tests share device 0 and run in between
 def device(ttnn: Any) -> Iterator[Any]:
     opened = ttnn.open_device(device_id=0, l1_small_size=32768)
     yield opened
