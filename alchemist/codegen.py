@@ -126,6 +126,9 @@ def codegen_mlir(
     options = CompilerOptions.parse(compiler_options)
     progress = Progress()
 
+    if not Path(source).is_file():
+        raise InputError("no such file", code="ALC-0103", location=str(source))
+
     def run_front_end() -> dict[str, FrontendResult]:
         with progress.stage("read", str(source)):
             return _load_mlir(source, init, seed, inputs, entry)
