@@ -24,3 +24,10 @@ def test_programs_of_calls_conform(arch: str) -> None:
     assert n >= 1000
     assert found >= conformance_programs.FOUND_LIMIT
     assert all(share[name] >= limit for name, limit in LIMITS.items()), share
+
+
+@pytest.mark.parametrize("arch", ["wormhole", "blackhole"])
+def test_calls_of_the_real_library_are_taken(arch: str) -> None:
+    refused = conformance_programs.refused(arch)
+    assert len(refused) <= 4, "\n".join(refused.values())
+    assert {call.partition("(")[0] for call in refused} <= set(conformance_programs.REFUSED_HERE), "\n".join(refused.values())

@@ -1,4 +1,7 @@
-"""JAX: flax modules as people write them — vision, text, sequence, diffusion; one builder per architecture."""
+"""JAX: flax modules as people write them; one builder per architecture.
+
+Long because it is a list: sections vision (diffusion included), text, sequences, nnx; `MODELS` at the end names each builder.
+"""
 
 from __future__ import annotations
 

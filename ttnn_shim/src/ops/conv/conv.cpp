@@ -1,6 +1,10 @@
 // ttnn::conv2d, conv1d, conv_transpose2d and the preparation of their weights.
 //
 // A convolution with a 1x1 window is a matmul, as in TT-NN; any other is interleaved-to-sharded, halo, move, conv, and back.
+//
+// Long because the doors of six ops share its types. In order: what a convolution is (Convolution, Outcome, Settings), its device program
+// and kernel (conv_program, compute_conv, run_conv), slices that fit L1 (fitting_cut, run_sliced), the whole of it (convolve), the Python
+// door, the C++ functions, the registrations.
 #include <numeric>
 
 #include "ops/conv/weights.hpp"
