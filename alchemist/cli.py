@@ -21,7 +21,7 @@ examples:
   alchemist opt model.mlir --ttir-to-ttnn-backend-pipeline
   alchemist show model.mlir
   alchemist estimate --csv ops.csv --out times.csv
-  alchemist verify out                            run out/main.py against the real ttnn wheel, without a card
+  alchemist verify out ...                        run out/main.py against the real ttnn wheel, without a card
   alchemist doctor
 
 In Python: from alchemist import codegen_py; codegen_py(model, *inputs, export_path="out")
@@ -64,8 +64,8 @@ def parser() -> argparse.ArgumentParser:
     for name, what in DRIVER.items():  # read their own arguments, in the real driver's spelling
         commands.add_parser(name, help=what, add_help=False)
 
-    verify = commands.add_parser("verify", help="run an emitted Python program on the real ttnn wheel (mock device)")
-    verify.add_argument("directory", type=Path, metavar="DIR")
+    verify = commands.add_parser("verify", help="run emitted Python programs on the real ttnn wheel (mock device)")
+    verify.add_argument("directories", type=Path, nargs="*", metavar="DIR", help="none: only install the wheel")
     verify.add_argument("--arch", choices=("wormhole_b0", "blackhole"), default="wormhole_b0")
     verify.add_argument("--json", type=Path, metavar="FILE")
     verify.set_defaults(run=_verify)
@@ -180,9 +180,9 @@ def _model_to(args: argparse.Namespace) -> int:
 
 
 def _verify(args: argparse.Namespace) -> int:
-    from alchemist.verify import verify_directory
+    from alchemist.verify import verify_directories
 
-    return verify_directory(args.directory, arch=args.arch, json_path=args.json)
+    return verify_directories(args.directories, arch=args.arch, json_path=args.json)
 
 
 def _estimate(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`alchemist verify DIR`: runs an emitted Python program on the real ttnn wheel, over a mock device.
+"""`alchemist verify DIR ...`: runs emitted Python programs on the real ttnn wheel, over a mock device.
 
 The wheel's own host code checks every call: signature, validation, program factories, allocator. No kernel runs, so values
 mean nothing and no card is needed. The wheel lives in a virtual environment of its own (Python 3.12 or 3.10), made once.
@@ -36,52 +36,97 @@ class Verdict:
     def accepted(self) -> bool:
         return not self.rejected and not self.fatal and not self.crash
 
+    def lines(self, title: str) -> list[str]:
+        """Rejections, what ended the program if anything, and a summary."""
+        found = []
+        for call in self.rejected:
+            reason = "the process died in this call" if call["status"] == "started" else call["error"]
+            found.append(f"rejected  {call['at']}  {call['call']}: {reason}")
+        found += [text for text in (self.fatal, self.crash) if text]
+        programs = sum(len(call.get("programs", ())) for call in self.calls)
+        counts = f"{len(self.calls)} calls, {programs} device programs, {len(self.rejected)} rejected"
+        return [*found, f"{title}: {counts} by the real ttnn on {self.arch}"]
 
-def run_on_real_ttnn(directory: Path, *, arch: str = "wormhole_b0", program: str = "main.py") -> Verdict:
-    """Runs `directory/program` in the wheel's environment.
 
-    Raises:
-        UserError: there is no such program. ToolchainError: no suitable Python, or the wheel cannot be installed.
+class RealTtnn:
+    """The wheel in a process of its own, for any number of programs. `with RealTtnn() as real: verdict = real.run(directory)`
+
+    Raises (constructor):
+        ToolchainError: no suitable Python, or the wheel cannot be installed.
     """
-    if not (directory / program).is_file():
-        raise UserError(f"no {program} in {directory}", location=str(directory), hint="give the directory of codegen_py")
-    runtime = MockRuntime.prepare()
-    with tempfile.TemporaryDirectory() as scratch:
-        report = Path(scratch) / "calls.jsonl"
-        done = subprocess.run(
-            [str(runtime.python), str(_RECORDER), str(directory.resolve() / program), str(report)],
-            env=os.environ | runtime.environment(arch),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-        lines = report.read_text().splitlines() if report.exists() else []
+
+    def __init__(self, arch: str = "wormhole_b0") -> None:
+        runtime = MockRuntime.prepare()
+        self.arch = arch
+        self._scratch = tempfile.TemporaryDirectory()
+        self._words = Path(self._scratch.name) / "stderr"
+        with self._words.open("w") as stderr:
+            self._process = subprocess.Popen(
+                [str(runtime.python), str(_RECORDER), str(_TIMEOUT_S)],
+                env=os.environ | runtime.environment(arch),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                errors="replace",
+            )
+
+    def run(self, directory: Path, *, program: str = "main.py") -> Verdict:
+        """Runs `directory/program`.
+
+        Raises:
+            UserError: there is no such program.
+        """
+        file = directory.resolve() / program
+        if not file.is_file():
+            raise UserError(f"no {program} in {directory}", location=str(directory), hint="give the directory of codegen_py")
+        report = Path(self._scratch.name) / "calls.jsonl"
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps([str(file), str(report)]) + "\n")
+            self._process.stdin.flush()
+            ended = self._process.stdout.readline()
+        except BrokenPipeError:
+            ended = ""
+        if not ended:  # the wheel could not even be imported
+            words = self._words.read_text(errors="replace")[-300:]
+            return Verdict((), "", f"the ttnn process died with code {self._process.wait()}: {words}", self.arch)
+        return _verdict(report, self.arch)
+
+    def __enter__(self) -> RealTtnn:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.__exit__(None, None, None)
+        self._scratch.cleanup()
+
+
+def _verdict(report: Path, arch: str) -> Verdict:
+    lines = [json.loads(line) for line in report.read_text().splitlines() if line]
     # A call is written when it starts and again when it ends: the last record of an index counts.
-    by_index = {record["index"]: record for record in map(json.loads, lines) if "index" in record}
-    ends = [record["fatal"] for record in map(json.loads, lines) if "fatal" in record]
-    crash = f"the ttnn process died with code {done.returncode}: {done.stderr[-300:]}" if not ends else ""
+    by_index = {record["index"]: record for record in lines if "index" in record}
+    fatal = next((record["fatal"] for record in lines if "fatal" in record), "")
+    died = next((record["died"] for record in lines if "died" in record), None)
+    crash = ""
+    if died is not None:
+        crash = f"the ttnn process died with code {died}: {Path(f'{report}.err').read_text(errors='replace')[-300:]}"
     calls = [by_index[index] for index in sorted(by_index)]
     rejected = [call for call in calls if call["status"] in ("rejected", "started")]
-    return Verdict(calls, ends[-1] if ends else "", crash, arch, rejected)
+    return Verdict(calls, fatal, crash, arch, rejected)
 
 
-def verify_directory(directory: Path, *, arch: str, json_path: Path | None = None) -> int:
-    """The command: prints rejections and a summary; returns 0 when the real package accepts every call."""
-    verdict = run_on_real_ttnn(directory, arch=arch)
-    for call in verdict.rejected:
-        reason = "the process died in this call" if call["status"] == "started" else call["error"]
-        print(f"rejected  {call['at']}  {call['call']}: {reason}")
-    for text in (verdict.fatal, verdict.crash):
-        if text:
-            print(text)
-    programs = sum(len(call.get("programs", ())) for call in verdict.calls)
-    print(
-        f"{directory}: {len(verdict.calls)} calls, {programs} device programs, {len(verdict.rejected)} rejected"
-        f" by the real ttnn on {arch}"
-    )
-    if json_path is not None:
-        json_path.write_text(json.dumps({"arch": arch, "accepted": verdict.accepted, "calls": list(verdict.calls)}, indent=1))
-    return 0 if verdict.accepted else 1
+def verify_directories(directories: Sequence[Path], *, arch: str, json_path: Path | None = None) -> int:
+    """The command: prints rejections and a summary; returns 0 when the real package accepts every call.
+
+    Without directories it only makes the environment.
+    """
+    results: list[dict[str, Any]] = []
+    with RealTtnn(arch) as real:
+        for directory in directories:
+            verdict = real.run(directory)
+            print("\n".join(verdict.lines(str(directory))), flush=True)
+            results.append({"directory": str(directory), "arch": arch, "accepted": verdict.accepted, "calls": list(verdict.calls)})
+    if json_path is not None and results:
+        json_path.write_text(json.dumps(results if len(results) > 1 else results[0], indent=1))
+    return 0 if all(result["accepted"] for result in results) else 1

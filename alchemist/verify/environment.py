@@ -85,7 +85,7 @@ class MockRuntime:
         Raises:
             ToolchainError: no Python 3.12 or 3.10, or the wheel cannot be installed.
         """
-        state = Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "alchemist" / "verify"
+        state = _state()
         python = _python_with_wheel(state)
         root = state / "root"
         _link_runtime(python, root)
@@ -106,6 +106,15 @@ class MockRuntime:
             "TT_LOGGER_LEVEL": "off",
             "LOGURU_LEVEL": "ERROR",
         }
+
+
+def _state() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "alchemist" / "verify"
+
+
+def is_ready() -> bool:
+    """Whether the wheel is installed already."""
+    return (_state() / "venv" / "ready").exists()
 
 
 def available_python() -> Path | None:

@@ -1,10 +1,12 @@
-"""Runs a program with every call of the real `ttnn` recorded. Started by `alchemist.verify` in the wheel's own interpreter.
+"""Runs programs with every call of the real `ttnn` recorded. Started by `alchemist.verify` in the wheel's own interpreter.
 
-    python recorder.py PROGRAM REPORT.jsonl
+    python recorder.py TIMEOUT_S
 
-Imports nothing of alchemist. Each call becomes a JSON line {"index", "call", "at", "arguments", "status", ...}, written when it
-starts and again when it ends; status is accepted, rejected or dependent (an argument is the result of a rejected call).
-The last line is {"fatal": text}.
+Imports nothing of alchemist. Each line of stdin is a JSON list [program, report.jsonl]; the wheel is imported once, each program
+runs in a fork of its own, and a line is printed when it has ended. Each call becomes a JSON line {"index", "call", "at",
+"arguments", "status", ...}, written when it starts and again when it ends; status is accepted, rejected or dependent (an argument
+is the result of a rejected call). The last line is {"fatal": text}, or {"died": exit status} where the process ended without one;
+REPORT.jsonl.err holds its stderr.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import signal
 import sys
 import traceback
 import types
@@ -181,10 +184,8 @@ class RecordedModule(types.ModuleType):
         return value
 
 
-def main() -> None:
-    program, report_path = Path(sys.argv[1]), sys.argv[2]
-    import ttnn
-
+def record(ttnn: Any, program: Path, report_path: str) -> None:
+    """Runs one program in this process, which it ends."""
     with open(report_path, "w") as report:
         recorder = Recorder(ttnn, program, report)
         sys.modules["ttnn"] = RecordedModule(ttnn, "ttnn", recorder)
@@ -201,6 +202,25 @@ def main() -> None:
         recorder.write({"fatal": fatal})
     # The mock device has no queues to drain: skip the library's own teardown.
     os._exit(0)
+
+
+def main() -> None:
+    timeout_s = int(sys.argv[1])
+    import ttnn
+
+    for line in sys.stdin:
+        program, report_path = json.loads(line)
+        child = os.fork()
+        if not child:
+            signal.alarm(timeout_s)  # kills a program that hangs
+            for stream, file in ((1, os.devnull), (2, f"{report_path}.err")):
+                os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT, 0o644), stream)
+            record(ttnn, Path(program), report_path)
+        status = os.waitpid(child, 0)[1]
+        if status:
+            with open(report_path, "a") as report:
+                report.write("\n" + json.dumps({"died": os.waitstatus_to_exitcode(status)}) + "\n")
+        print("ended", flush=True)
 
 
 if __name__ == "__main__":

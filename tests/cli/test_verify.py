@@ -1,0 +1,44 @@
+"""`alchemist verify` on programs that the real ttnn takes, refuses, or does not survive. Needs the wheel (`make referee` installs it)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from alchemist.cli import main
+from alchemist.verify.environment import is_ready
+
+pytestmark = pytest.mark.skipif(not is_ready(), reason="the real ttnn wheel is not installed: run `make referee`")
+
+OPEN = "import os, ttnn\ndevice = ttnn.open_device(device_id=0)\n"
+X = "x = ttnn.ones([64, 32], dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)\n"
+PROGRAMS = {  # name -> (text, accepted, what the command says)
+    "good": (OPEN + X + "y = ttnn.add(x, x)\n", True, "3 calls, 1 device programs, 0 rejected"),
+    "bad": (OPEN + X + "y = ttnn.matmul(x, x)\nz = ttnn.add(y, x)\n", False, "rejected  main.py:4  ttnn.matmul:"),
+    "raises": (OPEN + "raise KeyError('lost')\n", False, "KeyError: 'lost'"),
+    "dies": (OPEN + "os.kill(os.getpid(), 9)\n", False, "the ttnn process died with code -9"),
+}
+
+
+@pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
+def test_every_program_is_judged_on_its_own(arch: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, (text, _, _) in PROGRAMS.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "main.py").write_text(text)
+    folders = [str(tmp_path / name) for name in PROGRAMS]
+    assert main(["verify", *folders, "--arch", arch, "--json", str(tmp_path / "out.json")]) == 1
+    said = capsys.readouterr().out
+    verdicts = json.loads((tmp_path / "out.json").read_text())
+    for folder, verdict, (_, accepted, words) in zip(folders, verdicts, PROGRAMS.values(), strict=True):
+        assert verdict["directory"] == folder
+        assert verdict["accepted"] is accepted
+        assert words in said
+    assert verdicts[1]["calls"][3]["status"] == "dependent"
+    assert main(["verify", folders[0], "--arch", arch]) == 0
+
+
+def test_a_folder_without_a_program_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(tmp_path)]) == 1
+    assert "no main.py" in capsys.readouterr().err
