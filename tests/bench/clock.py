@@ -71,16 +71,45 @@ def bench_estimate() -> list[Figure]:
 
 
 def bench_clock_share() -> list[Figure]:
-    """A warm forward call without kernels (calls, validation, allocation and clock) as a share of one with them: an upper bound of the clock."""
-    from alchemist import codegen_py
+    """Host time of the clock (configuration key, price, advance) as a share of a warm forward call of ResNet-50, in both languages."""
+    from alchemist import codegen_cpp, codegen_py
     from tests.e2e.models import LARGE
 
     model, args, kwargs = LARGE["resnet50"]()
+    figures = []
     with tempfile.TemporaryDirectory() as directory:
-        program = Path(directory) / "out"
-        codegen_py(model, *args, export_path=program, export_golden="none", **kwargs)
-        report = Path(directory) / "result.json"
-        subprocess.run([program / "run", "--loops", "4", "--json", report], check=True, capture_output=True)
-        whole_s = json.loads(report.read_text())["host_s"]
-        clock_s = statistics.median(estimate(program, "--loops", "4")[1]["host_s"] for _ in range(3))
-    return [Figure("resnet50: warm run without kernels / with them", clock_s, whole_s, "s", clock_s / whole_s, 0.03)]
+        for language, generate, share in (("Python", codegen_py, python_clock_share), ("C++", codegen_cpp, cpp_clock_share)):
+            program = Path(directory) / language
+            generate(model, *args, export_path=program, export_golden="none", **kwargs)
+            clock_s, whole_s = share(program)
+            figures.append(Figure(f"resnet50: the clock in a warm run, {language}", clock_s, whole_s, "s", clock_s / whole_s, 0.03))
+    return figures
+
+
+def python_clock_share(program: Path, loops: int = 15) -> tuple[float, float]:
+    """(host seconds of the clock, of the whole call): each the median of warm calls."""
+    from alchemist.loaded import LoadedProgram
+
+    with LoadedProgram(program) as loaded:
+        values = [loaded.utils.load(key, loaded.device) for key in loaded.inputs]
+        samples = []
+        for _ in range(loops):
+            loaded.device.clock_reset()
+            start_s = time.perf_counter()
+            loaded.run(values)
+            samples.append((loaded.device.clock_host_ns() / 1e9, time.perf_counter() - start_s))
+    return statistics.median(clock_s for clock_s, _ in samples[2:]), statistics.median(whole_s for _, whole_s in samples[2:])
+
+
+def cpp_clock_share(program: Path, loops: int = 15) -> tuple[float, float]:
+    """The same of an emitted C++ program, edited to print the clock's own time after every call."""
+    source = program / "utils.cpp"
+    line = "    measured().card = clock.card;\n"
+    text = source.read_text()
+    assert text.count(line) == 1
+    shown = '    std::cerr << "forward " << clock.host_ns / 1e9 << " " << measured().host_s << "\\n";\n'
+    source.write_text(text.replace(line, line + shown))
+    printed = subprocess.run([program / "run", "--loops", str(loops)], check=True, capture_output=True, text=True).stderr
+    samples = [tuple(map(float, row.split()[1:])) for row in printed.splitlines() if row.startswith("forward ")]
+    assert len(samples) == loops
+    return statistics.median(clock_s for clock_s, _ in samples[2:]), statistics.median(whole_s for _, whole_s in samples[2:])

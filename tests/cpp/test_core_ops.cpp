@@ -24,6 +24,7 @@ std::vector<float> ramp(size_t count) {
 
 struct Fixture {
     std::shared_ptr<MeshDevice> device = open_device({.card = "n150"});
+    Fixture() { event_log(device->shim()).set_enabled(true); }
     Tensor tensor(Shape shape, DataType dtype = DataType::BFLOAT16, Layout layout = Layout::TILE) const {
         return Tensor::from_vector(ramp(shape.volume()), TensorSpec(shape, dtype, layout), device.get());
     }
@@ -120,6 +121,7 @@ TEST(copies_and_moves) {
 
 TEST(estimate_mode_and_clock) {
     const auto device = open_device({.card = "p150", .estimate = true});
+    event_log(device->shim()).set_enabled(true);
     const auto input = make_device_tensor(device.get(), TensorSpec({1024, 1024}, DataType::BFLOAT16, Layout::TILE));
     const auto output = ttnn::typecast(input, DataType::FLOAT32);
     CHECK(!has_values(output) && output.buffer_address() != 0);
@@ -132,6 +134,10 @@ TEST(estimate_mode_and_clock) {
     CHECK_EQ(log.cycles(), 2 * once);
     CHECK(log.now_ns() > log.kernel_ns());
     CHECK_EQ(log.events()[1].call_op, std::string("ttnn.typecast"));
+    CHECK(log.host_ns() > 0);
+    event_log(device->shim()).set_enabled(false);
+    ttnn::typecast(input, DataType::FLOAT32);
+    CHECK(log.count() == 3U && log.events().size() == 2U);
 }
 
 TEST(registry_decodes_and_names_the_unknown) {

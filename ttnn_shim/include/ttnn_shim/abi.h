@@ -142,6 +142,8 @@ void shim_set_call(uint64_t call_id);
 
 /* Event log and clock. */
 int shim_clock_get(shim_device* device, shim_clock* out);
+/* Host time that planning, pricing and recording those programs took. */
+int shim_clock_host_ns(shim_device* device, int64_t* out);
 int shim_events_clear(shim_device* device);
 int shim_events_enable(shim_device* device, int on);
 /* JSON list of the events [from, to) (to 0: all); free with shim_string_free. */

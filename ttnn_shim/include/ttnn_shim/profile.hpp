@@ -13,12 +13,15 @@ struct ClockReading {
     double device_ns = 0;  ///< device programs and the gaps between them
     int64_t cycles = 0;    ///< kernel cycles of all programs
     uint64_t ops = 0;      ///< device programs
+    int64_t host_ns = 0;   ///< host time that the clock itself took
     std::string card;      ///< "n150", "p150" ...
 };
 
 /// Starts a new measurement: drops all recorded device programs.
 void clock_reset(tt::tt_metal::distributed::MeshDevice& device);
 ClockReading clock_read(tt::tt_metal::distributed::MeshDevice& device);
+/// Whether device programs are recorded one by one; off when a device is opened.
+void record_events(tt::tt_metal::distributed::MeshDevice& device, bool on);
 /// The recorded device programs as JSON (the format of shim_events_json).
 std::string recorded_events_json(tt::tt_metal::distributed::MeshDevice& device);
 

@@ -144,6 +144,12 @@ class MeshDevice:
         _core.check(lib.shim_clock_get(self._handle, clock))
         return {"device_ns": float(clock.device_ns), "cycles": int(clock.cycles), "ops": int(clock.programs)}
 
+    def clock_host_ns(self) -> int:
+        """Host time in ns that the clock itself took since `clock_reset`."""
+        host_ns = ffi.new("int64_t *")
+        _core.check(lib.shim_clock_host_ns(self._handle, host_ns))
+        return int(host_ns[0])
+
     def events_enable(self, on: bool) -> None:
         """Whether device programs are recorded one by one."""
         _core.check(lib.shim_events_enable(self._handle, int(on)))

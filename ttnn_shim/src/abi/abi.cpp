@@ -322,6 +322,10 @@ int shim_clock_get(shim_device* device, shim_clock* out) {
     });
 }
 
+int shim_clock_host_ns(shim_device* device, int64_t* out) {
+    return guard([&] { *out = event_log(device_behind(device)).host_ns(); });
+}
+
 int shim_events_clear(shim_device* device) {
     return guard([&] { event_log(device_behind(device)).clear(); });
 }

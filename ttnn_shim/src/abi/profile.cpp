@@ -11,8 +11,10 @@ void clock_reset(tt::tt_metal::distributed::MeshDevice& device) { event_log(devi
 
 ClockReading clock_read(tt::tt_metal::distributed::MeshDevice& device) {
     const EventLog& log = event_log(device.shim());
-    return {log.now_ns(), log.cycles(), log.count(), device.shim().machine().card};
+    return {log.now_ns(), log.cycles(), log.count(), log.host_ns(), device.shim().machine().card};
 }
+
+void record_events(tt::tt_metal::distributed::MeshDevice& device, bool on) { event_log(device.shim()).set_enabled(on); }
 
 std::string recorded_events_json(tt::tt_metal::distributed::MeshDevice& device) { return events_json(event_log(device.shim()), 0, 0); }
 

@@ -1,10 +1,14 @@
 #include "ops/launch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <string_view>
+#include <type_traits>
 #include <unordered_map>
 
 namespace ttnn_shim {
@@ -24,12 +28,18 @@ struct Priced {
     std::string fidelity;
 };
 
+/// Lets a key be looked up without a string of its own.
+struct KeyHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+};
+
 /// The clock of one device.
 struct ClockState final : DeviceState {
     explicit ClockState(const MachineMemory& machine) : arch(sim::make_arch(machine.card)), engine(arch) {}
     sim::Arch arch;
     sim::Engine engine;
-    std::unordered_map<std::string, Priced> memo;
+    std::unordered_map<std::string, Priced, KeyHash, std::equal_to<>> memo;
     EventLog log;
 };
 
@@ -50,72 +60,99 @@ thread_local uint64_t running_call = 0;
 
 // --- the configuration key: every fact that the plan depends on, as bytes ---
 
-template <typename T>
-void put(std::string& key, const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    key.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
+/// Bytes of a key. Made for every launch, often with cold caches: appends without the calls and checks that std::string makes for each.
+class KeyWriter {
+public:
+    void clear() { size_ = 0; }
+    std::string_view view() const { return {bytes_.data(), size_}; }
 
-void put_shape(std::string& key, const Shape& shape) {
-    put(key, static_cast<uint8_t>(shape.rank()));
-    key.append(reinterpret_cast<const char*>(shape.view().data()), shape.rank() * sizeof(uint32_t));
-}
-
-void put_grid(std::string& key, const CoreRangeSet& grid) {
-    put(key, static_cast<uint32_t>(grid.size()));
-    for (const CoreRange& range : grid.ranges()) {
-        put(key, range.start_coord);
-        put(key, range.end_coord);
+    void bytes(const void* from, size_t count) {
+        if (size_ + count > bytes_.size()) {
+            bytes_.resize(2 * (size_ + count));
+        }
+        std::memcpy(bytes_.data() + size_, from, count);
+        size_ += count;
     }
-}
+    template <typename T>
+    void value(const T& item) {
+        static_assert(std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>, "padding would reach the key");
+        bytes(&item, sizeof(item));
+    }
+    void text(std::string_view item) {
+        value(static_cast<uint32_t>(item.size()));
+        bytes(item.data(), item.size());
+    }
+    template <typename T>
+    void values(const std::vector<T>& items) {
+        value(static_cast<uint32_t>(items.size()));
+        bytes(items.data(), items.size() * sizeof(T));
+    }
 
-void put_spec(std::string& key, const TensorSpec& spec) {
+private:
+    std::vector<char> bytes_ = std::vector<char>(4096);
+    size_t size_ = 0;
+};
+
+void put_shape(KeyWriter& key, const Shape& shape) { key.bytes(shape.view().data(), shape.rank() * sizeof(uint32_t)); }
+
+void put_grid(KeyWriter& key, const CoreRangeSet& grid) { key.values(grid.ranges()); }
+
+void put_spec(KeyWriter& key, const TensorSpec& spec) {
     const MemoryConfig& config = spec.memory_config();
-    put(key, static_cast<uint8_t>(spec.data_type()));
-    put(key, static_cast<uint8_t>(spec.layout()));
-    put(key, static_cast<uint8_t>(config.memory_layout()));
-    put(key, static_cast<uint8_t>(config.buffer_type()));
+    const auto& shard = config.shard_spec();
+    const auto& nd_shard = config.nd_shard_spec();
+    const bool padded = spec.padded_shape() != spec.logical_shape();
+    const auto byte = [](auto item) { return static_cast<uint8_t>(item); };
+    key.value(std::array{
+        byte(spec.data_type()), byte(spec.layout()), byte(config.memory_layout()), byte(config.buffer_type()),
+        byte(spec.logical_shape().rank()), byte(padded ? spec.padded_shape().rank() + 1 : 0),
+        byte(shard ? 1 + byte(shard->orientation) : 0), byte(nd_shard ? 1 + byte(nd_shard->orientation) : 0)});
     put_shape(key, spec.logical_shape());
-    put_shape(key, spec.padded_shape());
-    if (const auto& shard = config.shard_spec()) {
-        put(key, shard->shape);
-        put(key, static_cast<uint8_t>(shard->orientation));
+    if (padded) {
+        put_shape(key, spec.padded_shape());
+    }
+    if (shard) {
+        key.value(shard->shape);
         put_grid(key, shard->grid);
     }
-    if (const auto& shard = config.nd_shard_spec()) {
-        put_shape(key, shard->shard_shape);
-        put(key, static_cast<uint8_t>(shard->orientation));
-        put_grid(key, shard->grid);
+    if (nd_shard) {
+        key.value(byte(nd_shard->shard_shape.rank()));
+        put_shape(key, nd_shard->shard_shape);
+        put_grid(key, nd_shard->grid);
     }
 }
 
-void put_attr(std::string& key, const AttrValue& value) {
-    put(key, static_cast<uint8_t>(value.index()));
+void put_attr(KeyWriter& key, const AttrValue& value) {
+    key.value(static_cast<uint8_t>(value.index()));
     std::visit(
         [&]<typename T>(const T& item) {
             if constexpr (std::is_arithmetic_v<T>) {
-                put(key, item);
+                key.value(item);
             } else if constexpr (std::is_same_v<T, std::string>) {
-                put(key, static_cast<uint32_t>(item.size()));
-                key += item;
+                key.text(item);
+            } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+                key.value(static_cast<uint32_t>(item.size()));
+                std::for_each(item.begin(), item.end(), [&](const std::string& element) { key.text(element); });
             } else {
-                put(key, static_cast<uint32_t>(item.size()));
-                for (const auto& element : item) {
-                    if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-                        put(key, static_cast<uint32_t>(element.size()));
-                        key += element;
-                    } else {
-                        put(key, element);
-                    }
-                }
+                key.values(item);
             }
         },
         value);
 }
 
-void make_key(std::string& key, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
-    key.assign(program.op);
-    put(key, static_cast<uint8_t>(inputs.size()));
+/// Unambiguous: every part's length is fixed, or written before it.
+void make_key(KeyWriter& key, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
+    const auto byte = [](auto item) { return static_cast<uint8_t>(item); };
+    key.clear();
+    key.text(program.op);
+    key.value(std::array{
+        static_cast<uint32_t>(inputs.size()), static_cast<uint32_t>(program.released.size()), static_cast<uint32_t>(outputs.size())});
+    key.value(std::array{
+        byte(program.attrs.size()), byte(program.compute ? 1 + byte(program.compute->math_fidelity) : 0),
+        byte(
+            program.compute
+                ? program.compute->math_approx_mode | program.compute->fp32_dest_acc_en << 1 | program.compute->packer_l1_acc << 2
+                : 0)});
     for (const Tensor& input : inputs) {
         put_spec(key, input.tensor_spec());
     }
@@ -126,13 +163,8 @@ void make_key(std::string& key, const Program& program, const std::vector<Tensor
         put_spec(key, output);
     }
     for (const auto& [name, value] : program.attrs) {
-        key += name;
+        key.text(name);
         put_attr(key, value);
-    }
-    if (program.compute) {
-        const auto& compute = *program.compute;
-        put(key, static_cast<uint8_t>(compute.math_fidelity));
-        put(key, static_cast<uint8_t>(compute.math_approx_mode | compute.fp32_dest_acc_en << 1 | compute.packer_l1_acc << 2));
     }
 }
 
@@ -233,17 +265,32 @@ std::string operation_name(const Program& program) {
     return name + "DeviceOperation";
 }
 
+/// Adds the host time from `begin` to its own end to a log.
+class HostTimer {
+public:
+    HostTimer(EventLog& log, std::chrono::steady_clock::time_point begin) : log_(log), begin_(begin) {}
+    HostTimer(const HostTimer&) = delete;
+    HostTimer& operator=(const HostTimer&) = delete;
+    ~HostTimer() { log_.add_host_ns(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin_).count()); }
+
+private:
+    EventLog& log_;
+    std::chrono::steady_clock::time_point begin_;
+};
+
 /// Steps 2 and 3 of a launch: plan and price the program (or look it up), check its circular buffers, advance the clock, record it.
 void account(
     Device& machine, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
     const std::vector<Tensor>& outputs) {
-    thread_local std::string key;
+    const auto begin = std::chrono::steady_clock::now();
+    thread_local KeyWriter key;
     make_key(key, program, inputs, output_specs);
     const std::lock_guard lock(clock_mutex());
     ClockState& clock = clock_of(machine);
-    auto found = clock.memo.find(key);
+    const HostTimer timer(clock.log, begin);
+    auto found = clock.memo.find(key.view());
     if (found == clock.memo.end()) {
-        found = clock.memo.emplace(key, price(clock, program, inputs, output_specs)).first;
+        found = clock.memo.emplace(key.view(), price(clock, program, inputs, output_specs)).first;
     }
     const Priced& priced = found->second;
     machine.allocator().check_circular_buffers(priced.cb_bytes);
@@ -402,6 +449,7 @@ void EventLog::clear() {
     kernel_ns_ = 0;
     cycles_ = 0;
     count_ = 0;
+    host_ns_ = 0;
 }
 
 EventLog& event_log(Device& device) {

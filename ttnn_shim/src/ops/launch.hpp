@@ -82,6 +82,7 @@ struct Event {
     std::string fidelity;    ///< "HiFi4"
 };
 
+/// Counts programs and, once enabled, records each.
 class EventLog {
 public:
     /// Later programs are counted and timed but not recorded: a loop that never clears the log must not eat the memory.
@@ -96,16 +97,19 @@ public:
     double kernel_ns() const { return kernel_ns_; }
     int64_t cycles() const { return cycles_; }  ///< kernel cycles of all programs since clear()
     uint64_t count() const { return count_; }
+    int64_t host_ns() const { return host_ns_; }  ///< host time that planning, pricing and recording took since clear()
+    void add_host_ns(int64_t ns) { host_ns_ += ns; }
     /// Counts one program; returns the device time at which it starts.
     double advance(double gap_ns, double ns, int64_t cycles);
 
 private:
     std::vector<Event> events_;
-    bool enabled_ = true;
+    bool enabled_ = false;
     double now_ns_ = 0;
     double kernel_ns_ = 0;
     int64_t cycles_ = 0;
     uint64_t count_ = 0;
+    int64_t host_ns_ = 0;
 };
 
 EventLog& event_log(Device& device);
