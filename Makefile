@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 # Two workers with one kernel thread each: GNU OpenMP threads that spin on a busy core are slower than none.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help setup demo test test-all check check-python check-cpp sanitize fuzz fuzz-sanitize bench conformance calibrate docs wheel clean
+.PHONY: help setup demo test test-all referee check check-python check-cpp sanitize fuzz fuzz-sanitize bench conformance calibrate docs wheel clean
 
 help:
 	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
 	@echo "make test         lint, types, fast tests (Python and C++)"
-	@echo "make test-all     also whole models and the sanitizer build"
+	@echo "make test-all     also whole models and the sanitizer build; writes docs/models.md"
+	@echo "make referee      installs the real ttnn for 'alchemist verify' (needs Python 3.12)"
 	@echo "make check        lint and types alone"
 	@echo "make bench        speed, as ratios against peers measured in the same run"
 	@echo "make fuzz         10,000 calls with made-up arguments; make fuzz-sanitize: the same under ASan and UBSan"
@@ -46,7 +47,12 @@ test: setup check
 	$(PYTEST) -m "not slow" tests
 
 test-all: test sanitize
+	$(MAKE) referee || echo "without the real ttnn: docs/models.md will say that the referee was not run"
 	$(PYTEST) -m slow tests
+
+# The real ttnn wheel in an environment of its own (once); whole-model tests then ask it about every call.
+referee: setup
+	$(BIN)/python -m alchemist verify
 
 bench: setup
 	$(BIN)/python tests/bench/run.py

@@ -1,6 +1,8 @@
 """One model of the zoo from builder to checked program; as a program, prints one line per model.
 
-    python -m tests.zoo.run [--language py|cpp] [--out DIR] NAME ...
+    python -m tests.zoo.run [--language py|cpp] [--referee wormhole|blackhole|both] [--out DIR] [--json ROWS.jsonl] NAME ...
+
+--referee: every call of the emitted Python program on the real ttnn wheel as well (`alchemist verify`).
 """
 
 from __future__ import annotations
@@ -8,16 +10,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from alchemist.errors import ToolchainError
+from alchemist.verify import RealTtnn
 from tests.zoo.models import table
+
+ARCHS = {"wormhole": "wormhole_b0", "blackhole": "blackhole"}
 
 
 @dataclass(slots=True)
@@ -35,6 +43,28 @@ class Row:
     device_us: float = 0.0
     codegen_s: float = 0.0
     result: str = "ok"
+    run_s: float = 0.0
+    referee: dict[str, str] = field(default_factory=dict)  # architecture -> "n calls", or what was rejected
+
+    @property
+    def rejections(self) -> list[str]:
+        return [f"{arch}: {verdict}" for arch, verdict in self.referee.items() if not verdict.endswith(" calls")]
+
+    @property
+    def passed(self) -> bool:
+        return self.result == "ok" and not self.rejections
+
+
+def referee(arch: str) -> RealTtnn:
+    """The real wheel's process for one of `ARCHS`. Raises: ToolchainError."""
+    return RealTtnn(ARCHS[arch])
+
+
+def judge(row: Row, directory: Path, wheels: Mapping[str, RealTtnn]) -> None:
+    """Puts the verdict of each architecture's wheel on an emitted Python program into the row."""
+    for arch, real in wheels.items():
+        verdict = real.run(directory)
+        row.referee[arch] = f"{len(verdict.calls)} calls" if verdict.accepted else "; ".join(verdict.lines("")[:-1])[:1500]
 
 
 def run_model(name: str, language: str, directory: Path) -> Row:
@@ -58,7 +88,9 @@ def run_model(name: str, language: str, directory: Path) -> Row:
     report = directory.parent / f"{name}.{language}.json"
     environment = {key: os.environ[key] for key in ("PATH", "HOME", "TTNN_SHIM_LIBRARY") if key in os.environ}
     command = [str(made.path / "run"), "--check", "--json", str(report)]
+    start = time.perf_counter()
     done = subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False, timeout=1200)
+    row.run_s = round(time.perf_counter() - start, 2)
     if report.exists():
         result = json.loads(report.read_text())
         report.unlink()
@@ -68,6 +100,17 @@ def run_model(name: str, language: str, directory: Path) -> Row:
         row.rel_l2 = max((one["rel_l2"] for one in result["outputs"] if one["rel_l2"] is not None), default=None)
     if done.returncode:
         row.result = f"run: {(done.stderr.strip() or done.stdout.strip())[-1500:]}"
+    return row
+
+
+def run_guarded(name: str, language: str, directory: Path, wheels: Mapping[str, RealTtnn]) -> Row:
+    """`run_model` and `judge`; whatever else goes wrong is the row's result, so that one model does not hide the others."""
+    try:
+        row = run_model(name, language, directory)
+        if language == "py" and (directory / "main.py").exists():
+            judge(row, directory, wheels)
+    except Exception:  # noqa: BLE001  a crash of one model must not hide the others
+        row = Row(name, table()[name][0], language, result="crash: " + traceback.format_exc()[-1500:])
     return row
 
 
@@ -81,20 +124,30 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--language", choices=("py", "cpp"), default="py")
     parser.add_argument("--out", type=Path, help="keep the exports here")
     parser.add_argument("--json", type=Path, help="append one JSON line per model")
+    parser.add_argument("--referee", choices=(*ARCHS, "both"))
     parser.add_argument("names", nargs="*")
     options = parser.parse_args(arguments)
     failed = 0
-    for name in options.names or table():
-        with tempfile.TemporaryDirectory() as scratch:
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        wheels: dict[str, RealTtnn] = {}
+        if options.referee and options.language == "py":
             try:
-                row = run_model(name, options.language, (options.out or Path(scratch)) / f"{name}_{options.language}")
-            except Exception:  # noqa: BLE001  a crash of one model must not hide the others
-                row = Row(name, table()[name][0], options.language, result="crash: " + traceback.format_exc()[-1500:])
-        failed += row.result != "ok"
-        print(f"{name:24} {row.ops:5} ops {row.lines:5} lines  pcc {row.pcc}  {row.device_us} us  {row.result}", flush=True)
-        if options.json:
-            with options.json.open("a") as file:
-                file.write(json.dumps(asdict(row)) + "\n")
+                chosen = ARCHS if options.referee == "both" else (options.referee,)
+                wheels = {arch: stack.enter_context(referee(arch)) for arch in chosen}
+            except ToolchainError as error:
+                print(f"referee skipped: {error}", file=sys.stderr)
+        for name in options.names or table():
+            directory = (options.out or scratch) / f"{name}_{options.language}"
+            row = run_guarded(name, options.language, directory, wheels)
+            failed += not row.passed
+            line = f"{name:24} {row.ops:5} ops {row.lines:5} lines  pcc {row.pcc}  {row.device_us} us  {row.codegen_s} + {row.run_s} s  {row.result}"
+            print(" ".join([line, *(f"{arch}: {verdict}" for arch, verdict in row.referee.items())]), flush=True)
+            if options.json:
+                with options.json.open("a") as file:
+                    file.write(json.dumps(asdict(row)) + "\n")
+            if options.out is None:
+                shutil.rmtree(directory, ignore_errors=True)
     return 1 if failed else 0
 
 
