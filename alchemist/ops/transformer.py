@@ -103,6 +103,17 @@ _QKV = (tensor("input_tensor_q", "query"), tensor("input_tensor_k", "key"), tens
 _CAUSAL = attribute("is_causal", Kind.BOOL, default=True)
 _SCALE = attribute("scale", Kind.FLOAT, default=None)
 _WINDOW = attribute("sliding_window_size", Kind.INT, default=None)
+_DECODE = (
+    _CAUSAL,
+    optional_tensor("attn_mask", "attention_mask"),
+    optional_tensor("cur_pos_tensor"),
+    optional_tensor("attention_sink"),
+    _SCALE,
+    _WINDOW,
+    MEMORY,
+    PROGRAM,
+    COMPUTE,
+)
 _HEADER = "transformer/sdpa/sdpa.hpp"
 _DECODE_HEADER = "transformer/sdpa_decode/sdpa_decode.hpp"
 
@@ -133,18 +144,7 @@ op(
 )
 op(
     "scaled_dot_product_attention_decode",
-    [
-        *_QKV,
-        _CAUSAL,
-        optional_tensor("attn_mask", "attention_mask"),
-        optional_tensor("cur_pos_tensor"),
-        optional_tensor("attention_sink"),
-        _SCALE,
-        _WINDOW,
-        MEMORY,
-        PROGRAM,
-        COMPUTE,
-    ],
+    [*_QKV, *_DECODE],
     "input_tensor_q input_tensor_k input_tensor_v is_causal=true attn_mask? cur_pos={} cur_pos_tensor? attention_sink? "
     "scale? sliding_window_size? memory_config? program_config? compute_kernel_config? share_cache?",
     _DECODE_HEADER,
@@ -152,19 +152,7 @@ op(
 )
 op(
     "paged_scaled_dot_product_attention_decode",
-    [
-        *_QKV,
-        tensor("page_table_tensor", "page_table"),
-        _CAUSAL,
-        optional_tensor("attn_mask", "attention_mask"),
-        optional_tensor("cur_pos_tensor"),
-        optional_tensor("attention_sink"),
-        _SCALE,
-        _WINDOW,
-        MEMORY,
-        PROGRAM,
-        COMPUTE,
-    ],
+    [*_QKV, tensor("page_table_tensor", "page_table"), *_DECODE],
     "input_tensor_q input_tensor_k input_tensor_v page_table_tensor is_causal=true attn_mask? cur_pos_tensor? "
     "attention_sink? scale? sliding_window_size? memory_config? program_config? compute_kernel_config? "
     "paged_cache_geometry? cache_position_modulo? spec_multi_pos_tiles=0",

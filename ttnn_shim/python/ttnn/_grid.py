@@ -11,6 +11,7 @@ from ttnn_shim.errors import InvalidArgument
 
 from ttnn._binding import api_class
 from ttnn._convert import MISMATCH, check_int, checker, encode_ints, register_class
+from ttnn._keyed import Keyed
 
 _U32 = range(2**32)
 
@@ -81,7 +82,7 @@ register_class("Shape", Shape, _shape_from)
 
 
 @api_class("ttnn.CoreCoord")
-class CoreCoord:
+class CoreCoord(Keyed):
     """A core's logical column x and row y."""
 
     __slots__ = ("x", "y")
@@ -98,14 +99,8 @@ class CoreCoord:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"property '{name}' of 'CoreCoord' object has no setter")
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CoreCoord) and (self.x, self.y) == (other.x, other.y)
-
-    def __ne__(self, other: object) -> bool:
-        return not self.__eq__(other)
-
-    def __hash__(self) -> int:
-        return hash((self.x, self.y))
+    def _key(self) -> Any:
+        return (self.x, self.y)
 
     def __repr__(self) -> str:
         return f"{self.x}-{self.y}"
@@ -134,7 +129,7 @@ register_class("CoreCoord", CoreCoord, _coord_from)
 
 
 @api_class("ttnn.CoreRange")
-class CoreRange:
+class CoreRange(Keyed):
     """All cores from start to end, both included."""
 
     __slots__ = ("end", "start")
@@ -153,14 +148,8 @@ class CoreRange:
     def _corners(self) -> tuple[int, int, int, int]:
         return (self.start.x, self.start.y, self.end.x, self.end.y)
 
-    def __eq__(self, arg: object) -> bool:
-        return isinstance(arg, CoreRange) and self._corners() == arg._corners()
-
-    def __ne__(self, arg: object) -> bool:
-        return not self.__eq__(arg)
-
-    def __hash__(self) -> int:
-        return hash(self._corners())
+    def _key(self) -> Any:
+        return self._corners()
 
     def __repr__(self) -> str:
         return f"[{self.start} - {self.end}]"
@@ -323,7 +312,7 @@ register_class("CoreRangeSet", CoreRangeSet)
 
 
 @api_class("ttnn.CoreGrid")
-class CoreGrid:
+class CoreGrid(Keyed):
     """x columns by y rows of cores from the origin."""
 
     __slots__ = ("x", "y")
@@ -343,11 +332,8 @@ class CoreGrid:
     def num_cores(self) -> int:
         return self.x * self.y
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CoreGrid) and (self.x, self.y) == (other.x, other.y)
-
-    def __hash__(self) -> int:
-        return hash((self.x, self.y))
+    def _key(self) -> Any:
+        return (self.x, self.y)
 
     def __repr__(self) -> str:
         return f"ttnn.CoreGrid(x={self.x}, y={self.y})"

@@ -12,6 +12,7 @@ from ttnn._binding import api_class
 from ttnn._convert import MISMATCH, checker, encode_record, register_class
 from ttnn._enums import BufferType, DataType, Layout, ShardDistributionStrategy, ShardOrientation, TensorMemoryLayout
 from ttnn._grid import CoreRangeSet, Shape
+from ttnn._keyed import Keyed
 
 _EXPONENT_BYTES = 64
 _TILE_BYTES = {"BFLOAT16": 2048, "FLOAT32": 4096, "UINT32": 4096, "INT32": 4096, "BFLOAT8_B": 1088, "BFLOAT4_B": 576, "UINT8": 1024,
@@ -34,7 +35,7 @@ def _field(name: str, type_: str, owner: str) -> Any:
 
 
 @api_class("ttnn.ShardSpec")
-class ShardSpec:
+class ShardSpec(Keyed):
     """One shard of `shape` (height, width) per core of `grid`."""
 
     grid = _field("grid", "CoreRangeSet", "ShardSpec")
@@ -47,14 +48,8 @@ class ShardSpec:
     def num_cores(self) -> int:
         return int(self.grid.num_cores())
 
-    def __eq__(self, arg: object) -> bool:
-        return isinstance(arg, ShardSpec) and (self.grid, self.shape, self.orientation) == (arg.grid, arg.shape, arg.orientation)
-
-    def __ne__(self, arg: object) -> bool:
-        return not self.__eq__(arg)
-
-    def __hash__(self) -> int:
-        return hash((self.grid, tuple(self.shape), self.orientation))
+    def _key(self) -> Any:
+        return (self.grid, tuple(self.shape), self.orientation)
 
     def __repr__(self) -> str:
         return f"ShardSpec{{grid={self.grid._spec().removesuffix('}')}], shape={self.shape}, orientation=ShardOrientation::{self.orientation.name}}}"
@@ -84,7 +79,7 @@ register_class("ShardSpec", ShardSpec)
 
 
 @api_class("ttnn.NdShardSpec")
-class NdShardSpec:
+class NdShardSpec(Keyed):
     """Shards of any rank, dealt to the cores of `grid`."""
 
     shard_shape = _field("shard_shape", "Shape", "NdShardSpec")
@@ -107,15 +102,6 @@ class NdShardSpec:
 
     def _key(self) -> tuple[Any, ...]:
         return (self.shard_shape, self.grid, self.orientation, self.shard_distribution_strategy)
-
-    def __eq__(self, arg: object) -> bool:
-        return isinstance(arg, NdShardSpec) and self._key() == arg._key()
-
-    def __ne__(self, arg: object) -> bool:
-        return not self.__eq__(arg)
-
-    def __hash__(self) -> int:
-        return hash(self._key())
 
     def __repr__(self) -> str:
         return (
@@ -150,7 +136,7 @@ register_class("NdShardSpec", NdShardSpec)
 
 
 @api_class("ttnn.MemoryConfig")
-class MemoryConfig:
+class MemoryConfig(Keyed):
     """Buffer type, memory layout and shards of a tensor. Immutable; the shard specs it gives are copies."""
 
     __slots__ = ("_blob", "_buffer_type", "_lockstep", "_memory_layout", "_nd_shard_spec", "_per_core", "_shard_spec")
@@ -201,15 +187,6 @@ class MemoryConfig:
 
     def _key(self) -> tuple[Any, ...]:
         return (self._memory_layout, self._buffer_type, self._shard_spec, self._nd_shard_spec)
-
-    def __eq__(self, arg: object) -> bool:
-        return isinstance(arg, MemoryConfig) and self._key() == arg._key()
-
-    def __ne__(self, arg: object) -> bool:
-        return not self.__eq__(arg)
-
-    def __hash__(self) -> int:
-        return hash(self._key())
 
     def __repr__(self) -> str:
         return (
@@ -266,7 +243,7 @@ register_class("MemoryConfig", MemoryConfig)
 
 
 @api_class("ttnn.Tile")
-class Tile:
+class Tile(Keyed):
     """A tile's shape; the simulator's tensors use 32 x 32."""
 
     __slots__ = ("_shape", "_transpose")
@@ -320,11 +297,8 @@ class Tile:
             return mantissas + max(16, self.face_shape[0] * self.num_faces)
         return _TILE_BYTES[dtype.name] * elements // 1024
 
-    def __eq__(self, arg: object) -> bool:
-        return isinstance(arg, Tile) and (self._shape, self._transpose) == (arg._shape, arg._transpose)
-
-    def __hash__(self) -> int:
-        return hash((*self._shape, self._transpose))
+    def _key(self) -> Any:
+        return (*self._shape, self._transpose)
 
     def __repr__(self) -> str:
         return f"Tile with shape: {self._shape}"
@@ -347,7 +321,7 @@ def tile_bytes(dtype: Any) -> int:
 
 
 @api_class("ttnn.TensorSpec")
-class TensorSpec:
+class TensorSpec(Keyed):
     """Shape, dtype, layout and memory config of a tensor."""
 
     __slots__ = ("_dtype", "_layout", "_memory_config", "_shape", "_tile")
@@ -410,15 +384,8 @@ class TensorSpec:
         across, down = (size.x, size.y) if orientation is ShardOrientation.ROW_MAJOR else (size.y, size.x)
         return self._with("BLOCK_SHARDED", whole, orientation, lambda height, width: (-(-height // down), -(-width // across)))
 
-    def __eq__(self, arg: object) -> bool:
-        names = ("_shape", "_dtype", "_layout", "_memory_config", "_tile")
-        return isinstance(arg, TensorSpec) and all(getattr(self, name) == getattr(arg, name) for name in names)
-
-    def __ne__(self, arg: object) -> bool:
-        return not self.__eq__(arg)
-
-    def __hash__(self) -> int:
-        return hash((self._shape, self._dtype, self._layout, self._memory_config))
+    def _key(self) -> Any:
+        return (self._shape, self._dtype, self._layout, self._memory_config, self._tile)
 
 
 register_class("TensorSpec", TensorSpec)

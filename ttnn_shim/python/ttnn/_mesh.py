@@ -10,9 +10,10 @@ from ttnn_shim.errors import InvalidArgument, NotSupported
 
 from ttnn._binding import api_class, api_function
 from ttnn._convert import MISMATCH, check_int, checker, encode, register_class
+from ttnn._keyed import Keyed
 
 
-class _Ints:
+class _Ints(Keyed):
     """A tuple of integers with a name."""
 
     __slots__ = ("_values",)
@@ -24,14 +25,8 @@ class _Ints:
     def __iter__(self) -> Iterator[int]:
         return iter(self._values)
 
-    def __eq__(self, arg: object) -> bool:
-        return type(arg) is type(self) and self._values == arg._values
-
-    def __ne__(self, arg: object) -> bool:
-        return not self.__eq__(arg)
-
-    def __hash__(self) -> int:
-        return hash(self._values)
+    def _key(self) -> Any:
+        return self._values
 
     def dims(self) -> int:
         return len(self._values)
@@ -162,7 +157,7 @@ register_class("PlacementReplicate", PlacementReplicate)
 
 
 @api_class("ttnn.TensorTopology")
-class TensorTopology:
+class TensorTopology(Keyed):
     """How a tensor is spread over a mesh: always whole, on one device."""
 
     def __init__(self, distribution_shape: MeshShape, placements: Sequence[Any], mesh_coords: Sequence[MeshCoordinate]) -> None:
@@ -183,14 +178,8 @@ class TensorTopology:
     def mesh_coords(self) -> list[MeshCoordinate]:
         return list(self._coords)
 
-    def __eq__(self, arg: object) -> bool:
-        return isinstance(arg, TensorTopology) and repr(self) == repr(arg)
-
-    def __ne__(self, arg: object) -> bool:
-        return not self.__eq__(arg)
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
+    def _key(self) -> Any:
+        return repr(self)
 
     def __repr__(self) -> str:
         return f"TensorTopology(distribution_shape={self._shape}, placements=SmallVector({self._placements}), mesh_coords={self._coords[0]})"
