@@ -264,16 +264,16 @@ def test_training_mode_is_kept_and_said() -> None:
 
 def test_all_unsupported_ops_are_reported_at_once() -> None:
     def model(x: torch.Tensor) -> torch.Tensor:
-        y = x.cummax(0)[0] + (x + 1).cummax(0)[0]  # running
+        y = torch.linalg.matrix_exp(x[:, None] * x)[0] + torch.linalg.matrix_exp(x * x[:, None])[0]  # exponential
         noise = torch.randn(3)  # random
         return y + noise + torch.linalg.inv(x.reshape(3, 1) @ x.reshape(1, 3))[0]  # inverse
 
     with pytest.raises(UnsupportedOpError) as caught:
         capture(model, (torch.ones(3),))
     rows = {op: (count, where, reason) for op, count, where, reason in caught.value.ops}
-    running = next(row for op, row in rows.items() if "cummax" in op)
-    assert running[0] == 2
-    assert running[1].endswith(f"{HERE}:{line_of('# running')}")
+    exponential = next(row for op, row in rows.items() if "matrix_exp" in op)
+    assert exponential[0] == 2
+    assert exponential[1].endswith(f"{HERE}:{line_of('# exponential')}")
     assert rows["aten.randn.default"][1].endswith(f"{HERE}:{line_of('# random')}")
     assert "random" in rows["aten.randn.default"][2]
     assert any("inv" in op for op in rows)
@@ -291,12 +291,18 @@ def selecting(x: torch.Tensor) -> torch.Tensor:
 
 
 def looping(x: torch.Tensor) -> torch.Tensor:
-    return torch.cond(x.sum() > 0, lambda v: v + 1, lambda v: v - 1, (x,))  # the cond
+    from torch._higher_order_ops.while_loop import while_loop
+
+    return while_loop(lambda v: v.sum() < 9, lambda v: (v + 1,), (x,))[0]  # the loop
 
 
-def autocasting(x: torch.Tensor) -> torch.Tensor:
-    with torch.autocast("cpu", torch.bfloat16):
-        return x @ x
+class Differentiating(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 1)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return torch.func.grad(lambda w: F.linear(x, w).square().mean())(self.linear.weight)
 
 
 @pytest.mark.parametrize(
@@ -304,8 +310,8 @@ def autocasting(x: torch.Tensor) -> torch.Tensor:
     [
         (branching, "# the branch", "branches on tensor values"),
         (selecting, "# the selection", "depends on data"),
-        (looping, "# the cond", "control flow"),
-        (autocasting, "", "autocast"),
+        (looping, "# the loop", "control flow"),
+        (Differentiating(), "", "gradient"),
     ],
 )
 def test_what_cannot_be_captured_names_line_and_way_out(function: Any, marker: str, message: str) -> None:
@@ -322,6 +328,35 @@ def test_wrong_arguments() -> None:
     assert "positional" in caught.value.got
     with pytest.raises(FrontendError, match="neither"):
         capture(3, ())  # type: ignore[arg-type]
+
+
+def test_autocast_puts_its_casts_into_the_graph() -> None:
+    linear = nn.Linear(4, 4)
+
+    def model(x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", torch.bfloat16):
+            return linear(x).softmax(-1)
+
+    result = check(model, (torch.randn(2, 4),), tolerance=2e-2)
+    assert "typecast" in names(result)
+
+
+def test_control_flow_of_known_length() -> None:
+    from torch._higher_order_ops.map import map as each
+    from torch._higher_order_ops.scan import scan
+
+    def model(x: torch.Tensor) -> Any:
+        chosen = torch.cond(x.sum() > 0, lambda v: v + 1, lambda v: v - 1, (x,))
+        carry, sums = scan(lambda c, row: (c * 0.5 + row, c + row), torch.zeros(4), x)
+        return chosen, carry, sums, each(lambda row, factor: row * factor, x, torch.arange(4.0)), torch.vmap(torch.dot)(x, x + 1)
+
+    check(model, (torch.randn(3, 4),))
+
+
+def test_masked_transformer_is_compared_with_what_export_sees() -> None:
+    """torch's fused path would give zeros at padded places."""
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1).eval()
+    check(model, (torch.randn(2, 5, 8),), {"src_key_padding_mask": torch.tensor([[False] * 5, [False] * 3 + [True] * 2])})
 
 
 def test_autocast_disabled_and_no_grad_regions_are_inlined() -> None:

@@ -9,21 +9,9 @@ import pytest
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from torch_checking import check
+from torch_checking import Model, check
 
 CASES: list[Any] = []
-
-
-class Model(nn.Module):
-    """`function(*inputs, *modules)`."""
-
-    def __init__(self, function: Callable[..., Any], *modules: nn.Module) -> None:
-        super().__init__()
-        self.function = function
-        self.parts = nn.ModuleList(modules)
-
-    def forward(self, *inputs: torch.Tensor) -> Any:
-        return self.function(*inputs, *self.parts)
 
 
 UNARY = (
@@ -606,6 +594,7 @@ for n in (5, 8):
     case(f"rfft {n}", lambda t, n=n: (torch.fft.rfft(t).abs(), torch.fft.irfft(torch.fft.rfft(t), n=n), torch.fft.irfft(torch.fft.rfft(t))), r(3, n))
 case("fftn", lambda t: torch.fft.irfft2(torch.fft.rfft2(t) * 2, s=(6, 7)), r(2, 6, 7))
 case("spectrogram", lambda t: torch.stft(t, 16, 8, window=torch.hann_window(16), return_complex=True).abs(), r(2, 64))
+
 
 
 @pytest.mark.filterwarnings("ignore")

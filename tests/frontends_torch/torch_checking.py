@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn as nn
 import ttir_in_torch
 from xdsl.dialects.func import FuncOp
 
 from alchemist.frontends.base import FrontendResult
 from alchemist.frontends.torch import capture
 from alchemist.ir.location import SourceInfo, sources_of
+
+
+class Model(nn.Module):
+    """`function(*inputs, *modules)`."""
+
+    def __init__(self, function: Callable[..., Any], *modules: nn.Module) -> None:
+        super().__init__()
+        self.function = function
+        self.parts = nn.ModuleList(modules)
+
+    def forward(self, *inputs: torch.Tensor) -> Any:
+        return self.function(*inputs, *self.parts)
 
 
 def check(

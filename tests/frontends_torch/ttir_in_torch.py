@@ -66,7 +66,7 @@ UNARY: dict[str, Callable[[T], T]] = {
     "exp": torch.exp, "exp2": torch.exp2, "expm1": torch.expm1, "floor": torch.floor, "frac": torch.frac,
     "gelu": F.gelu, "hardsigmoid": F.hardsigmoid, "isfinite": torch.isfinite, "log": torch.log, "log1p": torch.log1p,
     "logical_not": torch.logical_not, "mish": F.mish, "neg": torch.neg, "reciprocal": torch.reciprocal, "relu": F.relu,
-    "relu6": F.relu6, "rsqrt": torch.rsqrt, "selu": F.selu, "sigmoid": torch.sigmoid, "sign": torch.sign, "silu": F.silu,
+    "relu6": F.relu6, "rsqrt": torch.rsqrt, "selu": F.selu, "sigmoid": torch.sigmoid, "sign": torch.sign, "signbit": torch.signbit, "silu": F.silu,
     "sin": torch.sin, "sqrt": torch.sqrt, "square": torch.square, "tan": torch.tan, "tanh": torch.tanh, "trunc": torch.trunc,
 }  # fmt: skip
 BINARY: dict[str, Callable[[T, T], T]] = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -148,6 +149,12 @@ def _placeholders(
             value = program.constants.get(target)
         if not isinstance(value, torch.Tensor):
             raise FrontendError("a captured object is no tensor", got=f"{target}: {type(value).__name__}")
+        if torch._C._functorch.is_functorch_wrapped_tensor(value):
+            raise FrontendError(
+                "a gradient inside the model, which torch.export cannot capture",
+                got=target,
+                hint="write the gradient's formula, or compile the forward and the backward graph apart; JAX's grad is supported",
+            )
         name = tied.get(id(value), target)
         kind, buffer = _KINDS[spec.kind], spec.kind is InputKind.BUFFER
         if spec.kind is InputKind.CONSTANT_TENSOR and _memory(value) in memory:
@@ -289,6 +296,17 @@ def _array(value: torch.Tensor) -> np.ndarray[Any, Any]:
     return np.array(to_numpy(value), copy=True)
 
 
+@contextmanager
+def _as_exported() -> Iterator[None]:
+    """Without the fused path of torch.nn's transformers, which export does not take either: it returns zeros at masked places."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+
+
 @dataclass(slots=True)
 class _Golden:
     """Runs the model itself on the captured inputs. Buffers and inputs that the model writes are restored afterwards."""
@@ -303,7 +321,7 @@ class _Golden:
     def outputs(self) -> list[np.ndarray[Any, Any]]:
         saved = [(place.value, place.value.detach().clone()) for place in self.mutated]
         try:
-            with torch.no_grad():
+            with torch.no_grad(), _as_exported():
                 result = self.model(*self.args, **self.kwargs)
                 specs = [s for s in self.program.graph_signature.output_specs if s.kind is OutputKind.USER_OUTPUT]
                 leaves = pytree.tree_leaves(result)

@@ -81,13 +81,18 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
         with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given():
             warnings.simplefilter("ignore")
             program = torch.export.export(model, args, kwargs, strict=False)
-        if needs_functionalisation(program.graph_module.graph):
+        if needs_functionalisation(program.graph_module.graph) or _has_vmap(program.graph_module.graph):
             with warnings.catch_warnings(), _frames_of(model):  # not under no_grad: torch then takes a path that does not export
                 warnings.simplefilter("ignore")
                 program = program.run_decompositions({})
     except Exception as error:  # torch.export raises whatever the model's own code raises
         raise _translated(error) from error
     return program
+
+
+def _has_vmap(graph: torch.fx.Graph) -> bool:
+    """Whether calls of torch.vmap stand in the graph; torch's decomposition runs them."""
+    return any(getattr(node.target, "__name__", "") == "_add_batch_dim" for node in graph.nodes)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -23,7 +24,7 @@ from torch import fx
 from xdsl.ir import SSAValue
 
 from alchemist.errors import FrontendError, InternalError
-from alchemist.frontends.torch import decompose
+from alchemist.frontends.torch import decompose, higher_order
 from alchemist.frontends.torch.aliasing import Aliases, is_view, mutated_argument
 from alchemist.frontends.torch.complex_numbers import Pair, function_of
 from alchemist.frontends.torch.dtypes import is_known
@@ -42,8 +43,6 @@ SKIPPED = {
     "aten.sym_constrain_range.default",
     "aten.sym_constrain_range_for_size.default",
 }
-INLINED = {"wrap_with_autocast": 4, "wrap_with_set_grad_enabled": 1, "tag_activation_checkpoint": 0, "checkpoint": 0}
-"""Higher-order ops whose body is lowered in place: position of the body among the arguments."""
 SHAPE_ONLY = ("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty")
 
 
@@ -57,7 +56,6 @@ class Lowering(Emitter):
         self.unsupported: dict[tuple[str, str], list[Any]] = {}
         self._traces: dict[Any, fx.GraphModule] = {}
         self._depth = 0
-        self._fake_mode: Any = None
 
     # --- the walk -------------------------------------------------------------------------------------------------------
 
@@ -126,8 +124,11 @@ class Lowering(Emitter):
 
     def _lower(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = getattr(node.target, "__name__", "") or getattr(node.target, "_name", "")
-        if name in INLINED or isinstance(node.target, torch._ops.HigherOrderOperator):
-            return self._inline(name, args)
+        if isinstance(node.target, torch._ops.HigherOrderOperator) or name in ("tag_activation_checkpoint", "checkpoint"):
+            try:
+                return higher_order.lower(self, name, args)
+            except Unsupported as error:
+                return self._fail(node, target, str(error))
         val = node.meta.get("val")
         if has_symbols(val) and isinstance(val, torch.SymInt | torch.SymFloat | torch.SymBool) and only_checked(node):
             return None
@@ -181,9 +182,7 @@ class Lowering(Emitter):
 
         try:
             places, named = _mapped(args, note), _mapped(kwargs, note)
-            if self._fake_mode is None:
-                self._fake_mode = decompose.fake_mode()
-            traced = decompose.trace(call, tuple(reals), {}, self._fake_mode, is_tensor=lambda leaf: isinstance(leaf, Tensor))
+            traced = decompose.trace(call, tuple(reals), {}, self.fake_mode, is_tensor=lambda leaf: isinstance(leaf, Tensor))
         except Unsupported as error:
             return self._fail(node, target, str(error))
         return self._paired(node.meta["val"], self._expand(traced, reals, {}))
@@ -322,26 +321,15 @@ class Lowering(Emitter):
 
         return make
 
+    @cached_property
+    def fake_mode(self) -> Any:
+        return decompose.fake_mode()
+
     # --- decomposition --------------------------------------------------------------------------------------------------
 
-    def _inline(self, name: str, args: tuple[Any, ...]) -> Any:
-        position = INLINED.get(name)
-        if position is None:
-            raise FrontendError(
-                f"control flow in the graph ({name})",
-                op=name,
-                location=self.location(),
-                hint="export unrolls Python loops over fixed counts; branch on Python values instead of tensors",
-            )
-        if name == "wrap_with_autocast" and args[2]:
-            raise FrontendError(
-                "autocast inside the model",
-                op=name,
-                location=self.location(),
-                hint="convert the model instead, for example model.to(torch.bfloat16), or export outside of autocast",
-            )
-        body = args[position]
-        return self._expand(body, args[position + 1 :], {}, keep_sources=True)
+    def expand_body(self, body: fx.GraphModule, args: Sequence[Any]) -> Any:
+        """A nested graph of the model itself lowered in place: its nodes keep their own sources."""
+        return self._expand(body, args, {}, keep_sources=True)
 
     def _expand(self, body: fx.GraphModule, args: Sequence[Any], kwargs: Mapping[str, Any], keep_sources: bool = False) -> Any:
         if self._depth >= DECOMPOSE_DEPTH:
@@ -365,9 +353,7 @@ class Lowering(Emitter):
         if key in self._traces:
             return self._traces[key]
         function = RECIPES.get(str(node.target)) or RECIPES.get(target) or decompose.decomposition(node.target, target)
-        if self._fake_mode is None:
-            self._fake_mode = decompose.fake_mode()
-        traced = decompose.trace(function, args, kwargs, self._fake_mode, is_tensor=lambda leaf: isinstance(leaf, (Tensor, Pair)))
+        traced = decompose.trace(function, args, kwargs, self.fake_mode, is_tensor=lambda leaf: isinstance(leaf, (Tensor, Pair)))
         calls = [inner for inner in traced.graph.nodes if inner.op == "call_function"]
         if str(node.target) not in RECIPES and any(functional_name(str(inner.target)) == target for inner in calls):
             raise Unsupported("no rule and no decomposition")

@@ -457,34 +457,3 @@ _upsample(("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d"), 
 _upsample(("upsample_bicubic2d",), "cubic", True)
 _upsample(("_upsample_bilinear2d_aa",), "linear-antialias", True)
 _upsample(("_upsample_bicubic2d_aa",), "cubic-antialias", True)
-
-
-@recipe("aten.grid_sampler.default", "aten.grid_sampler_2d.default")
-def grid_sampler(x: torch.Tensor, grid: torch.Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> torch.Tensor:
-    """Gathers the four neighbours (bilinear) or the nearest one; zeros or border padding."""
-    if interpolation_mode > 1 or padding_mode > 1:
-        raise NotImplementedError("bicubic grid_sample or reflection padding")
-    n, channels, height, width = x.shape
-    rows, columns = grid.shape[1:3]
-
-    def pixels(coordinate: torch.Tensor, size: int) -> torch.Tensor:
-        place = (coordinate + 1) * ((size - 1) / 2) if align_corners else ((coordinate + 1) * size - 1) / 2
-        return place.clamp(0, size - 1) if padding_mode == 1 else place
-
-    px, py = pixels(grid[..., 0], width), pixels(grid[..., 1], height)
-    flat = x.reshape(n, channels, height * width)
-
-    def fetch(ix: torch.Tensor, iy: torch.Tensor) -> torch.Tensor:
-        inside = (ix >= 0) & (ix <= width - 1) & (iy >= 0) & (iy <= height - 1)
-        index = iy.clamp(0, height - 1) * width + ix.clamp(0, width - 1)
-        index = index.to(torch.int64).reshape(n, 1, rows * columns).expand(n, channels, rows * columns)
-        values = torch.gather(flat, 2, index).reshape(n, channels, rows, columns)
-        return values * inside.to(x.dtype).unsqueeze(1)
-
-    if interpolation_mode == 1:
-        return fetch(torch.round(px), torch.round(py))
-    x0, y0 = torch.floor(px), torch.floor(py)
-    wx, wy = (px - x0).unsqueeze(1), (py - y0).unsqueeze(1)
-    top = fetch(x0, y0) * (1 - wx) + fetch(x0 + 1, y0) * wx
-    bottom = fetch(x0, y0 + 1) * (1 - wx) + fetch(x0 + 1, y0 + 1) * wx
-    return top * (1 - wy) + bottom * wy

@@ -203,7 +203,13 @@ def scatter_reduce(
     c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     if reduce == "mean":
-        raise Unsupported("scatter_reduce with 'mean'")
+        hits = _scatter(c, c.full(x.shape, 0, x.dtype), dim, index, c.full(index.shape, 1, x.dtype), "sum")
+        if include_self:
+            hits = c.binary("add", hits, 1)
+        else:
+            x = c.where(c.binary("gt", hits, 0, torch.bool), c.full((1,) * x.rank, 0, x.dtype), x)
+            hits = c.binary("maximum", hits, 1)
+        return c.binary("div", _scatter(c, x, dim, index, source, "sum"), hits)
     if not include_self:
         start = {"sum": 0.0, "prod": 1.0, "amax": -math.inf, "amin": math.inf}[reduce]
         neutral = _scatter(c, x, dim, index, start, "invalid")
@@ -380,8 +386,6 @@ def embedding_bag(
     padding_idx: int | None = -1,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Bags of a flat index list as a product with a membership matrix; the three bookkeeping results are not computed."""
-    if mode == 2:
-        raise NotImplementedError("embedding_bag with mode 'max'")
     rows = weight[indices]
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
@@ -393,6 +397,9 @@ def embedding_bag(
     member = begun - ends
     if padding_idx is not None and padding_idx >= 0:
         member = member * (indices != padding_idx).to(weight.dtype)
+    if mode == 2:
+        peak = torch.where(member.unsqueeze(-1) > 0, rows.unsqueeze(0), -math.inf).amax(1)
+        return torch.where(member.sum(1, keepdim=True) > 0, peak, 0.0), offsets, offsets, offsets
     out = torch.matmul(member, rows)
     if mode == 1:
         out = out / torch.clamp(member.sum(1, keepdim=True), min=1.0)

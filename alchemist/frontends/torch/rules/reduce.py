@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -236,3 +236,25 @@ def median_dim(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> tuple[t
 @recipe("aten.median.default")
 def median_all(x: torch.Tensor) -> torch.Tensor:
     return median_dim(x.reshape(-1), 0)[0]
+
+
+def _running(name: str, better: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> None:
+    @recipe(f"aten.{name}.default")
+    def compute(x: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Prefix extremes by doubling: after step s each place knows the best of the 2 s places up to it; ties go to the later."""
+        size = x.shape[dim]
+        line = torch.arange(size).reshape([size if i == dim % x.dim() else 1 for i in range(x.dim())])
+        values, places, step = x, line.expand(x.shape), 1
+        while step < size:
+            early, late = values.narrow(dim, 0, size - step), values.narrow(dim, step, size - step)
+            keep = better(late, early)
+            best = torch.where(keep, late, early)
+            where = torch.where(keep, places.narrow(dim, step, size - step), places.narrow(dim, 0, size - step))
+            values = torch.cat([values.narrow(dim, 0, step), best], dim)
+            places = torch.cat([places.narrow(dim, 0, step), where], dim)
+            step *= 2
+        return values, places
+
+
+_running("cummax", torch.ge)
+_running("cummin", torch.le)
