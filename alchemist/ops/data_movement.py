@@ -211,6 +211,19 @@ op(
     reference=_concat,
     tolerance=0.0,
 )
+ROLL = op(
+    "roll",
+    [
+        tensor("input_tensor", "input"),
+        attribute("shifts", Kind.INT_LIST, cpp_type="ttsl::SmallVector<int>"),
+        attribute("dim", Kind.INT_LIST, cpp_type="ttsl::SmallVector<int>"),
+        MEMORY,
+    ],
+    "input_tensor shifts dims:dim memory_config?",
+    "data_movement/roll/roll.hpp",
+    in_dialect=False,
+)
+"""Two slices and a concat per dimension; `alchemist.program.rolls` puts it in their place."""
 op(
     "repeat",
     [

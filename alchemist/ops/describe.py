@@ -83,8 +83,12 @@ def op(
     reference: Reference | None = None,
     tolerance: float = 4.0,
     doc: str = "",
+    in_dialect: bool = True,
 ) -> OpSpec:
-    """Registers a TTNN op. `name` lacks the dialect prefix; `target` defaults to `ttnn.<name>`."""
+    """Registers a TTNN op. `name` lacks the dialect prefix; `target` defaults to `ttnn.<name>`.
+
+    in_dialect: False for a call of the library that the ttnn dialect has no op for; it is described, not registered.
+    """
     spec = OpSpec(
         name=f"ttnn.{name}",
         target=target or f"ttnn.{name}",
@@ -98,7 +102,8 @@ def op(
         tolerance=tolerance,
         doc=doc,
     )
-    register(spec)
+    if in_dialect:
+        register(spec)
     return spec
 
 

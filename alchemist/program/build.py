@@ -21,9 +21,12 @@ from alchemist.program.merge import merge_functions
 from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, unique
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
+from alchemist.program.rolls import NAME as FUSE_ROLL
+from alchemist.program.rolls import fuse_rolls
 from alchemist.program.scopes import Group, assign_chains, group, note_homes, weight_path
 from alchemist.program.source import Sources
 from alchemist.program.statements import Body, Context, describe
+from alchemist.program.tails import share_tails, with_tails
 from alchemist.program.weights import SHAPING, name_prepared_weights
 
 
@@ -40,6 +43,8 @@ def build_program(module: ModuleOp, result: FrontendResult, options: CompilerOpt
 
 def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOptions, language: str = "python") -> model.Program:
     sources = Sources(result.source_files, result.class_sources)
+    if FUSE_ROLL not in options.disable:
+        fuse_rolls(graph)
     name_prepared_weights(graph, sources)
     chains = assign_chains(graph)
     structured = options.recover_structure and any(chains.values())
@@ -75,9 +80,11 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
     split = options.split_consteval
     prepared = prepare_functions(graph, root, sources, main_file, prefix="" if split else "prepare_", rebind_parameters=context.rebind_parameters)
     taken = local_names | context.functions | prepared.names | {one.identifier for one in (*inputs, *outputs)}
+    tails: dict[str, str] = {}
     if structured:
         merged = merge_functions(functions, context.functions)
-        functions = merged.functions
+        shared = share_tails(merged.functions, context.functions, rebind_parameters=context.rebind_parameters)
+        functions, tails = shared.functions, shared.tails
         for definition in definitions:
             definition.name = merged.renamed.get(definition.name, definition.name)
         if prepared.functions:
@@ -86,7 +93,8 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
     final, prepare, constants, prepare_constants = name_constants(functions, prepared.functions, taken)
     if not split:
         constants = tuple(dict.fromkeys([*constants, *prepare_constants]))
-    return _program(graph, result, options, root, context, final, prepare, constants, prepare_constants, inputs, outputs)
+    program = _program(graph, result, options, root, context, final, prepare, constants, prepare_constants, inputs, outputs)
+    return replace(program, outline=with_tails(program.outline, tails))
 
 
 def _name_functions(root: Definition, definitions: Sequence[Definition], model_name: str) -> None:

@@ -222,7 +222,7 @@ class Recovery:
         frame = next(iter(frames))
         own = all(frame_at(info, len(chain) - 1, self._sources) == frame for info in node.sources)
         statement = self._sources.statement(frame) if own else None
-        if statement is None or not statement.method or statement.method == chain[-1].path.rpartition(".")[2]:
+        if statement is None or not statement.method or statement.nested or statement.method == chain[-1].path.rpartition(".")[2]:
             return None
         if f"{chain[-1].path}.{statement.method}".lstrip(".") in self._modules:
             return None  # a module of its own, whose ops have other scopes

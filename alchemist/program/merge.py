@@ -1,4 +1,4 @@
-"""Functions that differ in integers alone become one function with those integers as parameters.
+"""Functions that differ in integers and names of variables alone become one function with those integers as parameters.
 
 A convolution block of four stages is one body with four sets of channels, sizes and strides. Works on finished functions, so
 that the forward pass and the const-eval functions, Python and C++ are treated alike.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from alchemist.ops.spec import REQUIRED, Kind
 from alchemist.program import model
+from alchemist.program.alike import Mismatch, bound_by, renamed_like
 from alchemist.program.extract import to_value
 from alchemist.program.names import RESERVED, identifier, unique
 
@@ -25,10 +27,6 @@ class Merged:
 
     functions: list[model.Function]
     renamed: dict[str, str] = field(default_factory=dict)
-
-
-class _Mismatch(Exception):
-    """Two functions differ in more than integers."""
 
 
 @dataclass(slots=True)
@@ -57,8 +55,38 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str]) -> Mer
             for index, member in enumerate(members):
                 arguments = tuple(model.NumberArgument(name, model.Literal(vector[index])) for vector, name in numbers.items())
                 calls[member.name] = _Call(first.name, arguments)
-    kept = [one for one in final.values() if one is not None]
-    return Merged([*kept, _recall(entry, calls)], {name: call.function for name, call in calls.items()})
+    kept = [*(one for one in final.values() if one is not None), _recall(entry, calls)]
+    counted = _counted([one.name for one in kept])
+    renamed = {name: counted.get(call.function, call.function) for name, call in calls.items()}
+    return Merged([_renamed(one, counted) for one in kept], counted | renamed)
+
+
+def _counted(names: Sequence[str]) -> dict[str, str]:
+    """Functions of one class are numbered without gaps: new names of those whose number is too high."""
+    found: dict[str, str] = {}
+    taken = set(names)
+    for name in names:
+        base, _, number = name.rpartition("_")
+        if base in taken and number.isdigit():
+            free = next(n for n in range(2, int(number) + 1) if n == int(number) or f"{base}_{n}" not in taken)
+            if free < int(number):
+                found[name] = f"{base}_{free}"
+                taken = taken - {name} | {found[name]}
+    return found
+
+
+def _renamed(function: model.Function, names: Mapping[str, str]) -> model.Function:
+    def block(body: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
+        return tuple(
+            replace(one, function=names.get(one.function, one.function))
+            if isinstance(one, model.CallFunction)
+            else replace(one, body=block(one.body))
+            if isinstance(one, model.Loop | model.NameLoop)
+            else one
+            for one in body
+        )
+
+    return replace(function, name=names.get(function.name, function.name), body=block(function.body)) if names else function
 
 
 def _depths(functions: Sequence[model.Function]) -> dict[str, int]:
@@ -88,40 +116,47 @@ def _recall(function: model.Function, calls: Mapping[str, _Call]) -> model.Funct
 def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list[model.Function]]:
     """Groups that can be merged with gain, in order of their first members."""
     clusters: list[list[model.Function]] = []
+    given = {function.name: function for function in functions}
     by_shape: dict[Hashable, list[list[model.Function]]] = {}
     for function in functions:
         near = by_shape.setdefault(_shape(function), [])
         for cluster in near:
             try:
-                _, numbers = _align([*cluster, function], taken)
-            except _Mismatch:
+                alike = renamed_like(function, cluster[0])
+                _, numbers = _align([*cluster, alike], taken)
+            except Mismatch:
                 continue
             if len(numbers) <= MAX_PARAMETERS:
-                cluster.append(function)
+                cluster.append(alike)
                 break
         else:
             near.append([function])
             clusters.append(near[-1])
     out: list[list[model.Function]] = []
     for cluster in clusters:
-        out += [cluster] if len(cluster) == 1 or _saves(cluster, taken) else [[one] for one in cluster]
+        out += [cluster] if len(cluster) == 1 or _saves(cluster, taken) else [[given[one.name]] for one in cluster]
     return out
 
 
 def _shape(function: model.Function) -> Hashable:
-    """Equal for functions that may be one: statements without arguments."""
+    """Equal for functions that may be one: statements without arguments and names of variables."""
     parts: list[Hashable] = []
     for one in model.statements(function.body):
         match one:
             case model.Call():
-                parts.append((one.spec.name, one.results, one.returned))
+                parts.append((one.spec.name, _targets(one), one.returned))
             case model.CallFunction():
-                parts.append((one.function, len(one.arguments), one.results, one.returned))
+                parts.append((one.function, len(one.arguments), _targets(one), one.returned))
             case model.Comment():
                 parts.append(one.text)
             case _:
                 parts.append(type(one).__name__)
-    return (function.module, function.parameters, function.returns, tuple(parts))
+    kinds = tuple(one.kind if one.kind == "tensor" else one for one in function.parameters)
+    return (function.module, kinds, function.returns, tuple(parts))
+
+
+def _targets(call: model.Call | model.CallFunction) -> tuple[model.WeightRef | None, ...]:
+    return tuple(None if isinstance(one, str) else one for one in call.results)
 
 
 def _saves(members: Sequence[model.Function], taken: set[str]) -> bool:
@@ -141,32 +176,22 @@ def _align(members: Sequence[model.Function], taken: set[str]) -> tuple[model.Fu
     """(the function that stands for all, values of each member -> parameter).
 
     Raises:
-        _Mismatch: they differ in more than integers.
+        Mismatch: they differ in more than integers.
     """
     first = members[0]
     aligner = _Aligner()
     body = aligner.block([one.body for one in members])
     used = {parameter.name for parameter in first.parameters} | taken | RESERVED
     for statement in model.statements(first.body):
-        used |= _bound(statement)
+        used |= bound_by(statement)
     numbers, texts = aligner.names(used)
     body = _named(body, {f"#{index}": texts[vector] for index, vector in enumerate(aligner.uses)})
     doc = first.doc
-    if doc and (aligner.varying or any(one.doc != doc for one in members)):
+    if doc and any(one.doc != doc for one in members):
         doc += "; shapes are those of the first call"
     scopes = tuple(dict.fromkeys(scope for one in members for scope in one.scopes))
     parameters = (*first.parameters, *(model.Parameter(name, "number") for name in numbers.values()))
     return replace(first, parameters=parameters, body=body, doc=doc, scopes=scopes), numbers
-
-
-def _bound(statement: model.Statement) -> set[str]:
-    match statement:
-        case model.Call() | model.CallFunction():
-            return {one for one in statement.results if isinstance(one, str)}
-        case model.Assign(name):
-            return {name}
-        case _:
-            return set()
 
 
 class _Aligner:
@@ -175,7 +200,6 @@ class _Aligner:
     def __init__(self) -> None:
         self.uses: dict[tuple[int, ...], list[str]] = {}
         self.final_channels: tuple[int, ...] = ()  # those of the last convolution's result
-        self.varying = False
 
     def names(self, used: set[str]) -> tuple[dict[tuple[int, ...], str], dict[tuple[int, ...], str]]:
         """(parameters, what stands for each number: a parameter, or an expression of parameters)."""
@@ -194,7 +218,7 @@ class _Aligner:
 
     def block(self, bodies: Sequence[tuple[model.Statement, ...]]) -> tuple[model.Statement, ...]:
         if len({len(body) for body in bodies}) > 1:
-            raise _Mismatch
+            raise Mismatch
         return tuple(self.statement(row) for row in zip(*bodies, strict=True))
 
     def statement(self, row: Sequence[model.Statement]) -> model.Statement:
@@ -202,34 +226,34 @@ class _Aligner:
         if isinstance(first, model.Call):
             return self.call([one for one in row if isinstance(one, model.Call)], len(row))
         if any(type(one) is not type(first) for one in row):
-            raise _Mismatch
+            raise Mismatch
         if isinstance(first, model.CallFunction):
             calls = [one for one in row if isinstance(one, model.CallFunction)]
             if any((one.function, one.results, one.returned) != (first.function, first.results, first.returned) for one in calls):
-                raise _Mismatch
+                raise Mismatch
             if any(len(one.arguments) != len(first.arguments) for one in calls):
-                raise _Mismatch
+                raise Mismatch
             return replace(first, arguments=tuple(self.argument(column) for column in zip(*(one.arguments for one in calls), strict=True)))
         if isinstance(first, model.Loop):
             loops = [one for one in row if isinstance(one, model.Loop)]
             if any((one.variable, one.start, one.step) != (first.variable, first.start, first.step) for one in loops):
-                raise _Mismatch
+                raise Mismatch
             stop = self.value([one.stop for one in loops], "count")
             container = first.container if isinstance(stop, model.Literal) else ""
             return replace(first, stop=stop, container=container, body=self.block([one.body for one in loops]))
         if isinstance(first, model.NameLoop):
             named = [one for one in row if isinstance(one, model.NameLoop)]
             if any((one.variable, one.names) != (first.variable, first.names) for one in named):
-                raise _Mismatch
+                raise Mismatch
             return replace(first, body=self.block([one.body for one in named]))
         if any(one != first for one in row):
-            raise _Mismatch
+            raise Mismatch
         return first
 
     def call(self, row: Sequence[model.Call], count: int) -> model.Call:
         first = row[0]
         if len(row) != count or any((one.spec.name, one.results, one.returned) != (first.spec.name, first.results, first.returned) for one in row):
-            raise _Mismatch
+            raise Mismatch
         given = [{arg.name: value for arg, value in one.arguments} for one in row]
         arguments = []
         for arg in first.spec.args:
@@ -241,21 +265,21 @@ class _Aligner:
                 if value is None and arg.kind in _DEFAULTED and arg.default is not REQUIRED and arg.default is not None:
                     value = to_value(arg.default, arg)
                 if value is None:
-                    raise _Mismatch
+                    raise Mismatch
                 values.append(value)
             arguments.append((arg, self.value(values, arg.name)))
-        self.varying = self.varying or any(one.note != first.note for one in row)
-        return replace(first, arguments=tuple(arguments))
+        note = first.note if all(one.note == first.note for one in row) else ""  # a shape that is another one in some calls
+        return replace(first, arguments=tuple(arguments), note=note)
 
     def argument(self, row: Sequence[model.Argument]) -> model.Argument:
         first = row[0]
         if isinstance(first, model.NumberArgument):
             numbers = [one for one in row if isinstance(one, model.NumberArgument) and one.name == first.name]
             if len(numbers) != len(row):
-                raise _Mismatch
+                raise Mismatch
             return replace(first, value=self.value([one.value for one in numbers], first.name))
         if any(one != first for one in row):
-            raise _Mismatch
+            raise Mismatch
         return first
 
     def value(self, values: Sequence[model.Value], use: str) -> model.Value:
@@ -272,7 +296,7 @@ class _Aligner:
             return model.NumberRef(f"#{list(self.uses).index(vector)}")
         lists = [one.items for one in values if isinstance(one, model.Items)]
         if len(lists) != len(values) or len({len(one) for one in lists}) > 1:
-            raise _Mismatch
+            raise Mismatch
         last = len(lists[0]) - 1
         words = [_element(use, index, last) for index in range(last + 1)]
         return model.Items(tuple(self.value(column, word) for column, word in zip(zip(*lists, strict=True), words, strict=True)))
@@ -303,18 +327,22 @@ def _expression(vector: tuple[int, ...], numbers: Mapping[tuple[int, ...], str])
             if known != other and all(one * two == three for one, two, three in zip(vector, other, known, strict=True)):
                 return f"{name} // {second}"
             products = [one * two for one, two in zip(known, other, strict=True)]
-            if 0 not in products and all(one % two == 0 for one, two in zip(vector, products, strict=True)):
-                ratios = {one // two for one, two in zip(vector, products, strict=True)}
-                if len(ratios) == 1:
-                    ratio = ratios.pop()
-                    return f"{name} * {second}" if ratio == 1 else f"{ratio} * {name} * {second}"
+            if 0 in products or 0 in vector:
+                continue
+            product = f"{name} * {second}"
+            if len(ratios := {Fraction(one, two) for one, two in zip(vector, products, strict=True)}) == 1:
+                ratio = ratios.pop()
+                if ratio.denominator == 1:
+                    return product if ratio == 1 else f"{ratio} * {product}"
+                if ratio.numerator == 1:
+                    return f"{product} // {ratio.denominator}"
     return ""
 
 
 def _element(use: str, index: int, last: int) -> str:
     """What an element of a list argument is called."""
     if use in ("shape", "output_shape", "slice_end"):
-        return "last_dim" if index == last else f"dim_{index}"
+        return "dim" if index == last else f"dim_{index}"
     return {"slice_start": "start", "slice_step": "step"}.get(use, use)
 
 
@@ -331,7 +359,7 @@ def _words(uses: Sequence[str], *, final: bool) -> list[str]:
         return ["input_size", "output_size", "inner_size"]
     if len({one for one in every if one.startswith("dim_")}) > 1:
         return ["size", "inner_size"]
-    plain = [one for one in dict.fromkeys(uses) if not one.startswith(("dim_", "last_dim"))]
+    plain = [one for one in dict.fromkeys(uses) if not one.startswith("dim")]
     return [*plain, *dict.fromkeys(uses)]
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from alchemist.program.functions import CallItem, Definition, LoopItem
+from alchemist.program.functions import CallItem, Definition, LoopItem, calls_of
 from alchemist.program.model import Key, OutlineRow
 
 MAX_ROWS = 40
+MANY = 6
+"""Rows for the calls of one function; where there are more, equal callees share a row."""
 
 
 def class_label(definition: Definition) -> str:
@@ -24,33 +27,36 @@ def outline(root: Definition) -> tuple[OutlineRow, ...]:
         if definition.name in expanded:
             return
         expanded.add(definition.name)
-        for item in definition.items:
-            if isinstance(item, LoopItem):
-                for part in item.body:
-                    if isinstance(part, CallItem):
-                        add(part, definition, depth, item)
-            elif isinstance(item, CallItem):
-                add(item, definition, depth, None)
+        calls = [(call, item if isinstance(item, LoopItem) else None) for item in definition.items for call in calls_of(item)]
+        made = list(dict.fromkeys(row(call, loop, definition, depth) for call, loop in calls))
+        functions = {call.function.name: call.function for call, _ in calls}
+        alike = {name: [one for one in made if one.function == name] for name in functions}
+        if len(made) > MANY:
+            made = [_together(alike[one.function]) for one in made if one is alike[one.function][0]]
+        for one in made:
+            if one not in rows:
+                rows.append(one)
+            visit(functions[one.function], depth + 1)
 
-    def add(call: CallItem, definition: Definition, depth: int, loop: LoopItem | None) -> None:
+    def row(call: CallItem, loop: LoopItem | None, definition: Definition, depth: int) -> OutlineRow:
+        function = call.function
         scope = definition.relative(call.path) if call.path != definition.path else ""
         if loop is not None:
             scope = _loop_scope(loop.keys.get(scope, (scope,)), loop)
-        row = OutlineRow(
-            depth,
-            call.function.name,
-            "" if call.function.method else class_label(call.function),
-            scope,
-            loop.count if loop else 0,
-        )
-        if row not in rows:
-            rows.append(row)
-        visit(call.function, depth + 1)
+        return OutlineRow(depth, function.name, "" if function.method else class_label(function), scope, loop.count if loop else 0)
 
     visit(root, 1)
     if len(rows) == 1:
         return ()
     return tuple(rows[:MAX_ROWS])
+
+
+def _together(rows: Sequence[OutlineRow]) -> OutlineRow:
+    """One row for several calls of a function."""
+    first = rows[0]
+    if len(rows) == 1:
+        return first
+    return replace(first, scope=f"{first.scope} ...", times=sum(max(one.times, 1) for one in rows))
 
 
 def _loop_scope(key: Key, loop: LoopItem) -> str:

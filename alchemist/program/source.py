@@ -21,7 +21,7 @@ class Statement:
     text: its first line, an open call cut to `f(...)`. targets: names assigned, in order ("self.x" gives "x").
     reads: names loaded, in source order. containers: those of
     them that are looked up by a string (`params["w"]`). method: `f` when the value is `self.f(...)`. function_line: `def` line of the
-    enclosing function (0 = module level). returned: it is a return statement.
+    enclosing function (0 = module level). returned: it is a return statement. nested: the arguments of its call are calls themselves.
     """
 
     file: str
@@ -33,6 +33,7 @@ class Statement:
     function_line: int = 0
     returned: bool = False
     containers: tuple[str, ...] = ()
+    nested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,7 @@ class _File:
             self.owner.get(id(node), 0),
             isinstance(node, ast.Return),
             tuple(_containers(node)),
+            _nested(value),
         )
 
 
@@ -217,6 +219,13 @@ def _method(value: ast.expr | None) -> str:
         if isinstance(owner, ast.Name) and owner.id == "self":
             return value.func.attr
     return ""
+
+
+def _nested(value: ast.expr | None) -> bool:
+    if not isinstance(value, ast.Call):
+        return False
+    given = [*value.args, *(keyword.value for keyword in value.keywords)]
+    return any(isinstance(part, ast.Call) for one in given for part in ast.walk(one))
 
 
 def _first_line(text: str) -> str:

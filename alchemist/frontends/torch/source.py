@@ -14,6 +14,7 @@ from torch import fx
 from alchemist.ir.location import Frame, Scope, SourceInfo
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)[^\n]*(?:\n(?P<code>[^\n]*))?', re.M)
+_COUNTER = re.compile(r"(?<=[^\d_])_\d+$")
 _TARGET = re.compile(r"^\s*(?:self\.)?([A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)")
 _OWN = str(Path(__file__).resolve().parent)
 _FRAMEWORK = ("torch/", "torch\\")
@@ -91,12 +92,12 @@ class Sources:
         return tuple(out)
 
     def variable(self, node: fx.Node | None) -> str:
-        """`<scope>.<variable>` that the source statement of this node assigns, or the node's own name."""
+        """`<scope>.<variable>` that the source statement of this node assigns, or the node's own name without its counter."""
         if node is None:
             return ""
         self.frames(node)
         match = _TARGET.match(self._code.get(node.meta.get("stack_trace") or "", ""))
-        name = match[1] if match else node.name
+        name = match[1] if match else _COUNTER.sub("", node.name)
         scopes = self.scopes(node)
         prefix = next((s.path for s in reversed(scopes) if not s.class_name.startswith("torch.")), "")
         return f"{prefix}.{name}" if prefix else name

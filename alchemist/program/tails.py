@@ -1,0 +1,252 @@
+"""The end that functions of one module class share becomes a function of its own.
+
+A layer comes in forms that begin differently (a window that is shifted or not, self or cross attention) and go on alike. Works on
+finished functions, after `merge`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from alchemist.program import model
+from alchemist.program.alike import Mismatch, Renaming, bound_by, values_in
+from alchemist.program.names import unique
+
+MIN_LINES = 14
+"""Lines that an end must have to be worth a function of its own."""
+MIN_GAIN = 12
+"""Lines that must be saved."""
+_WIDTH = 95
+"""Columns of a call that is printed in one line."""
+
+
+@dataclass(slots=True)
+class Shared:
+    """functions: callee first. tails: function -> the tail that it returns, for the outline."""
+
+    functions: list[model.Function]
+    tails: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Tail:
+    """Ends of functions that are alike. starts: where they begin in each member's body; inputs: tensors by each member's names."""
+
+    members: list[model.Function]
+    starts: list[int]
+    inputs: list[list[str]]
+    gain: int
+
+
+def share_tails(functions: Sequence[model.Function], taken: set[str], *, rebind_parameters: bool) -> Shared:
+    """taken: names of functions, to which those of the new ones are added. rebind_parameters: False in C++."""
+    *others, entry = functions
+    shared = Shared(list(others))
+    by_class: dict[str, list[model.Function]] = {}
+    for function in others:
+        if function.module and function.parameters:
+            by_class.setdefault(function.module, []).append(function)
+    for group in by_class.values():
+        while len(group) > 1 and (tail := _best(group)) is not None:
+            _extract(tail, shared, taken, rebind_parameters)
+            gone = {one.name for one in tail.members}
+            group = [one for one in group if one.name not in gone]
+    return Shared([*shared.functions, entry], shared.tails)
+
+
+def _best(group: Sequence[model.Function]) -> _Tail | None:
+    best: _Tail | None = None
+    for index, first in enumerate(group):
+        for start in _paragraphs(first.body):
+            lines = sum(_lines(one) for one in first.body[start:])
+            if lines < MIN_LINES or not _calls(first.body[:start]):
+                continue
+            found = _Tail([first], [start], [_inputs(first.body[start:])], 0)
+            for other in group[index + 1 :]:
+                match = _match(first, start, other)
+                if match is not None and other.returns == first.returns:
+                    found.members.append(other)
+                    found.starts.append(match[0])
+                    found.inputs.append([match[1][name] for name in found.inputs[0]])
+            count = len(found.members)
+            found.gain = (count - 1) * lines - 7 - 2 * count - 2 * max(len(found.inputs[0]) - 3, 0)
+            if count > 1 and found.gain >= MIN_GAIN and (best is None or found.gain > best.gain):
+                best = found
+    return best
+
+
+def _paragraphs(body: Sequence[model.Statement]) -> list[int]:
+    """Where a blank line stands; nothing before it may be a loop's or a list's beginning that goes on behind it."""
+    return [index for index, one in enumerate(body) if isinstance(one, model.Blank) and index]
+
+
+def _calls(body: Sequence[model.Statement]) -> int:
+    return sum(isinstance(one, model.Call | model.CallFunction | model.Loop) for one in body)
+
+
+def _match(first: model.Function, start: int, other: model.Function) -> tuple[int, dict[str, str]] | None:
+    """(where the same end starts in `other`, names of its inputs by those of `first`)."""
+    size = len(first.body) - start
+    there = len(other.body) - size
+    if there <= 0 or not isinstance(other.body[there], model.Blank) or not _calls(other.body[:there]):
+        return None
+    names = Renaming(open_=True)
+    try:
+        made = names.block(other.body[there:], first.body[start:])
+    except Mismatch:
+        return None
+    if not _same(made, first.body[start:]):
+        return None
+    inverse = {two: one for one, two in names.inputs.items()}
+    return there, inverse
+
+
+def _same(made: Sequence[model.Statement], body: Sequence[model.Statement]) -> bool:
+    """Equal but for the shapes in comments; 1, 1.0 and True differ."""
+
+    def plain(statements: Sequence[model.Statement]) -> list[str]:
+        return [repr(replace(one, note="") if isinstance(one, model.Call | model.CallFunction) else one) for one in statements]
+
+    return plain(made) == plain(body)
+
+
+def _inputs(body: Sequence[model.Statement]) -> list[str]:
+    """Variables that come from before the statements, in order of use."""
+    names = Renaming(open_=True)
+    names.block(body, body)
+    return list(names.inputs)
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def _numbers(body: Sequence[model.Statement], parameters: Sequence[model.Parameter]) -> list[str]:
+    """Integer parameters that the statements read."""
+    words: set[str] = set()
+
+    def visit(value: model.Argument) -> None:
+        if isinstance(value, model.NumberRef):
+            words.update(_NAME.findall(value.name))
+        elif isinstance(value, model.NumberArgument):
+            visit(value.value)
+        elif isinstance(value, model.Items):
+            for item in value.items:
+                visit(item)
+
+    for statement in model.statements(tuple(body)):
+        for value in values_in(statement):
+            visit(value)
+    return [one.name for one in parameters if one.kind == "number" and one.name in words]
+
+
+def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bool) -> None:
+    first = tail.members[0]
+    body = first.body[tail.starts[0] + 1 :]
+    name = unique([f"{first.name}_tail", f"{first.name}_end"], lambda one: one not in taken)
+    taken.add(name)
+    numbers = _numbers(body, first.parameters)
+    body, inputs = _as_function(body, tail.inputs[0]), tail.inputs[0]
+    if not rebind_parameters:
+        body, inputs = _constant_parameters(body, inputs)
+    parameters = [model.Parameter(one) for one in inputs]
+    weighted = _weights(body)
+    parameters += [one for one in first.parameters if one.kind == "weights" and weighted]
+    parameters += [model.Parameter(one, "number") for one in numbers]
+    if _reads_device(body):
+        body = (model.GetDevice(model.TensorRef(inputs[0])), *body)
+    line = next((one.text.partition(":")[0] for one in body if isinstance(one, model.Comment)), "")
+    where = f" from line {line} on" if line.isdigit() else ""
+    members = [one.name for one in tail.members]
+    text = f"{', '.join(members[:-1])} and {members[-1]}"
+    scopes = tuple(dict.fromkeys(scope for one in tail.members for scope in one.scopes))
+    made = model.Function(name, tuple(parameters), body, first.returns, f"{first.module}{where}, the same in {text}.", first.module, scopes, first.source)
+    place = min(index for index, one in enumerate(shared.functions) if one.name in members)
+    for member, start, given in zip(tail.members, tail.starts, tail.inputs, strict=True):
+        arguments: list[model.Argument] = [model.TensorRef(one) for one in given]
+        arguments += [model.ScopeArgument("weights")] if weighted else []
+        arguments += [model.NumberArgument(one, model.NumberRef(one)) for one in numbers]
+        call = model.CallFunction(name, tuple(arguments), (), returned=True)
+        head = member.body[:start]
+        if not _reads_device(head):
+            head = tuple(one for one in head if not isinstance(one, model.GetDevice))
+        index = next(i for i, one in enumerate(shared.functions) if one.name == member.name)
+        shared.functions[index] = replace(member, body=(*head, model.Blank(), call))
+        shared.tails[member.name] = name
+    shared.functions.insert(place, made)
+
+
+def _as_function(body: Sequence[model.Statement], inputs: Sequence[str]) -> tuple[model.Statement, ...]:
+    """The statements without giving up what the caller holds."""
+    held = set(inputs)
+    out: list[model.Statement] = []
+    for one in body:
+        if isinstance(one, model.Free):
+            names = tuple(name for name in one.names if name not in held)
+            if not names:
+                continue
+            one = model.Free(names)
+        held -= bound_by(one)
+        out.append(one)
+    return tuple(out)
+
+
+def _constant_parameters(body: tuple[model.Statement, ...], inputs: list[str]) -> tuple[tuple[model.Statement, ...], list[str]]:
+    """(statements that bind no parameter, parameters): a variable of that name starts as a parameter of another one."""
+    bound = {name for one in model.statements(body) for name in bound_by(one)}
+    names = Renaming()
+    for name in inputs:
+        names.bind(name, f"{name}_in" if name in bound else name)
+    parameters = [f"{name}_in" if name in bound else name for name in inputs]
+    try:
+        return names.block(body, body), parameters
+    except Mismatch:  # a loop carries it
+        starts = [model.Assign(name, model.TensorRef(f"{name}_in")) for name in inputs if name in bound]
+        return (*starts, *body), parameters
+
+
+def _weights(body: Sequence[model.Statement]) -> bool:
+    def reads(value: model.Argument) -> bool:
+        if isinstance(value, model.Items):
+            return any(reads(item) for item in value.items)
+        return isinstance(value, model.WeightRef | model.ScopeArgument)
+
+    return any(reads(value) for one in model.statements(tuple(body)) for value in values_in(one))
+
+
+def _reads_device(body: Sequence[model.Statement]) -> bool:
+    return any(
+        isinstance(value, model.DeviceRef)
+        for one in model.statements(tuple(body))
+        if isinstance(one, model.Call)
+        for _, value in one.arguments
+    )
+
+
+def _lines(statement: model.Statement) -> int:
+    """About how many lines a statement takes."""
+    if isinstance(statement, model.Blank | model.Comment | model.Free | model.CallFunction):
+        return 1
+    if isinstance(statement, model.Call):
+        return 1 if len(statement.arguments) < 4 else len(statement.arguments) + 2
+    if isinstance(statement, model.Loop | model.NameLoop):
+        return 1 + sum(_lines(one) for one in statement.body)
+    return 1
+
+
+def with_tails(rows: Sequence[model.OutlineRow], tails: Mapping[str, str]) -> tuple[model.OutlineRow, ...]:
+    """The outline with every tail behind the other calls of the first function that returns it."""
+    out: list[model.OutlineRow] = []
+    shown: set[str] = set()
+    pending: list[tuple[int, str]] = []
+    for row in (*rows, model.OutlineRow(-1, "")):
+        while pending and row.depth <= pending[-1][0]:
+            depth, tail = pending.pop()
+            out.append(model.OutlineRow(depth + 1, tail))
+        out.append(row)
+        tail = tails.get(row.function, "")
+        if tail and tail not in shown:
+            shown.add(tail)
+            pending.append((row.depth, tail))
+    return tuple(out[:-1])

@@ -1,0 +1,117 @@
+"""Functions that are the same but for names become one; ends that a class's functions share become a function."""
+
+from __future__ import annotations
+
+import pytest
+
+from alchemist.ops.spec import TTNN_OPS
+from alchemist.program import model
+from alchemist.program.alike import Mismatch, renamed_like
+from alchemist.program.merge import merge_functions
+from alchemist.program.tails import share_tails, with_tails
+
+
+def call(text: str) -> model.Statement:
+    """"y = add a b": a call; "del a b"; "return add a b"; "": a blank line; "# text"."""
+    if not text:
+        return model.Blank()
+    if text.startswith("#"):
+        return model.Comment(text[2:])
+    words = text.split()
+    if words[0] == "del":
+        return model.Free(tuple(words[1:]))
+    returned = words[0] == "return"
+    op, *operands = words[1:] if returned else words[2:]
+    spec = TTNN_OPS[f"ttnn.{op}"]
+    arguments = tuple((arg, model.TensorRef(name)) for arg, name in zip(spec.args, operands, strict=False))
+    return model.Call(spec, arguments, () if returned else (words[0],), "", returned)
+
+
+def function(name: str, parameters: str, *lines: str, module: str = "Layer") -> model.Function:
+    return model.Function(
+        name, tuple(model.Parameter(one) for one in parameters.split()), tuple(call(line) for line in lines), 1, module=module
+    )
+
+
+def entry(*functions: model.Function) -> model.Function:
+    calls = [model.CallFunction(one.name, tuple(model.TensorRef("x") for _ in one.parameters), ("x",)) for one in functions]
+    return model.Function("net", (model.Parameter("x"),), (*calls, model.Return((model.TensorRef("x"),))), 1)
+
+
+SAME = {
+    "other names": (("a b", "c = add a b", "return exp c"), ("x y", "z = add x y", "return exp z")),
+    "one name bound twice": (("a", "b = exp a", "b = exp b", "return add b b"), ("a", "a = exp a", "a = exp a", "return add a a")),
+}
+DIFFERENT = {
+    "operands swapped": (("a b", "c = subtract a b", "return exp c"), ("a b", "c = subtract b a", "return exp c")),
+    "another value under the same name": (
+        ("a", "b = exp a", "c = relu b", "return add b c"),
+        ("a", "b = exp a", "b = relu b", "return add b b"),
+    ),
+    "more parameters": (("a", "return exp a"), ("a b", "return exp a")),
+    "another op": (("a", "return exp a"), ("a", "return relu a")),
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_same_but_for_names(case: str) -> None:
+    one, two = (function(name, *body) for name, body in zip(("one", "two"), SAME[case], strict=True))
+    merged = merge_functions([one, two, entry(one, two)], set())
+    assert [made.name for made in merged.functions] == ["one", "net"]
+    assert merged.functions[0].body == one.body
+
+
+@pytest.mark.parametrize("case", DIFFERENT)
+def test_not_the_same(case: str) -> None:
+    one, two = (function(name, *body) for name, body in zip(("one", "two"), DIFFERENT[case], strict=True))
+    assert len(merge_functions([one, two, entry(one, two)], set()).functions) == 3
+
+
+def test_a_name_of_which_two_values_need_one_is_refused() -> None:
+    one = function("one", "a", "b = exp a", "c = relu a", "return add b c")
+    two = function("two", "a", "b = exp a", "b = relu a", "return add b b")
+    with pytest.raises(Mismatch):
+        renamed_like(one, two)
+
+
+def end(mixed: str, other: str) -> list[str]:
+    """An end of 20 lines that needs two values."""
+    steps = [line for index in range(6) for line in ("", f"# {10 + index}: z = step(z)", f"{mixed} = exp {mixed}")]
+    return ["", "# 9: z = a + b", f"{mixed} = add {mixed} {other}", *steps, "", f"return multiply {mixed} {mixed}"]
+
+
+def forms(rebound: str = "y") -> list[model.Function]:
+    one = function("one", "x", f"{rebound} = exp x", *end(rebound, "x"))
+    two = function("two", "x", "q = relu x", "", "w = sin q", "del q", *end("w", "x"))
+    three = function("three", "x", "q = relu x", *end("q", "x")[:-1], "return add q q")
+    return [one, two, three]
+
+
+@pytest.mark.parametrize("rebind", [True, False])
+def test_ends_are_shared(rebind: bool) -> None:
+    given = forms()
+    shared = share_tails([*given, entry(*given)], {"one", "two", "three", "net"}, rebind_parameters=rebind)
+    assert [one.name for one in shared.functions] == ["one_tail", "one", "two", "three", "net"]
+    assert shared.tails == {"one": "one_tail", "two": "one_tail"}
+    tail, one, two, three, _ = shared.functions
+    assert [parameter.name for parameter in tail.parameters] == (["y", "x"] if rebind else ["y_in", "x"])
+    bound = {name for statement in tail.body if isinstance(statement, model.Call) for name in statement.results}
+    assert rebind or not bound & {parameter.name for parameter in tail.parameters}
+    assert one.body[-1] == model.CallFunction("one_tail", (model.TensorRef("y"), model.TensorRef("x")), (), returned=True)
+    assert two.body[-1] == model.CallFunction("one_tail", (model.TensorRef("w"), model.TensorRef("x")), (), returned=True)
+    assert three == given[2]
+    assert tail.doc == "Layer from line 9 on, the same in one and two."
+
+
+def test_ends_of_other_classes_and_short_ones_stay() -> None:
+    one, two, _ = forms()
+    two = function("two", "x", "q = relu x", *end("q", "x"), module="Other")
+    assert share_tails([one, two, entry(one, two)], set(), rebind_parameters=True).functions == [one, two, entry(one, two)]
+    short = [function(name, "x", f"y = {op} x", "", "return exp y") for name, op in (("one", "exp"), ("two", "relu"))]
+    assert not share_tails([*short, entry(*short)], set(), rebind_parameters=True).tails
+
+
+def test_the_outline_shows_a_tail_once() -> None:
+    rows = [model.OutlineRow(0, "net"), model.OutlineRow(1, "one"), model.OutlineRow(2, "inner"), model.OutlineRow(1, "two")]
+    made = with_tails(rows, {"one": "tail", "two": "tail"})
+    assert [(row.depth, row.function) for row in made] == [(0, "net"), (1, "one"), (2, "inner"), (2, "tail"), (1, "two")]
