@@ -73,8 +73,9 @@ void put(std::string& key, const T& value) {
 
 bool is_half(DataType dtype) { return dtype == DataType::BFLOAT16 || is_block_float(dtype); }
 
-dnnl::primitive_attr attributes(float alpha, Activation activation) {
+dnnl::primitive_attr attributes(float alpha, Activation activation, bool accumulate = false) {
     dnnl::post_ops ops;
+    if (accumulate) ops.append_sum(1.0F);
     if (alpha != 1.0F) {
         ops.append_eltwise(dnnl::algorithm::eltwise_linear, alpha, 0.0F);
     }
@@ -275,7 +276,7 @@ void matmul_key(std::string& key, const MatmulCall& call, const MatmulTypes& typ
     }
     put(key, static_cast<uint8_t>(
                  call.transpose_a | call.transpose_b << 1 | types.half << 2 | types.half_target << 3 | (call.bias != nullptr) << 4 |
-                 types.packed << 5));
+                 types.packed << 5 | call.accumulate << 6));
     put(key, call.alpha);
     put(key, call.activation);
 }
@@ -297,7 +298,7 @@ Primitive make_matmul(const MatmulCall& call, const MatmulTypes& types, bool own
     bias_dims.back() = call.n;
     made.bias =
         memory::desc(bias_dims, memory::data_type::f32, matrix_strides(std::vector<int64_t>(call.batch.size(), 1), 1, call.n, false));
-    auto attr = attributes(call.alpha, call.activation);
+    auto attr = attributes(call.alpha, call.activation, call.accumulate);
     if (own_scratchpad) {
         attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     }
@@ -318,6 +319,7 @@ void matmul(const MatmulCall& original) {
         return;
     }
     SHIM_ASSERT(call.batch.size() == call.batch_a.size() && call.batch.size() == call.batch_b.size() && call.k > 0);
+    SHIM_ASSERT(!call.accumulate || (call.c_dtype == DataType::FLOAT32 && call.bias == nullptr));
     const MatmulTypes types(call);
     std::string key;
     matmul_key(key, call, types);
@@ -346,7 +348,21 @@ void matmul(const MatmulCall& original) {
 }
 
 void matmul_in_thread(const MatmulCall& call) {
-    thread_local std::unordered_map<std::string, Primitive> table;
+    /// Memory objects are made once: making them costs as much as a small product.
+    struct Bound {
+        Primitive primitive;
+        memory a, b, c, scratchpad;
+        std::unordered_map<int, memory> arguments;
+
+        explicit Bound(Primitive made)
+            : primitive(std::move(made)),
+              a(primitive.source, engine(), nullptr),
+              b(primitive.weights, engine(), nullptr),
+              c(primitive.target, engine(), nullptr),
+              scratchpad(primitive.scratchpad, engine(), nullptr),
+              arguments{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}, {DNNL_ARG_SCRATCHPAD, scratchpad}} {}
+    };
+    thread_local std::unordered_map<std::string, Bound> table;
     thread_local dnnl::stream own_stream(engine());
     thread_local std::shared_ptr<Values> scratch;
     thread_local std::string key;
@@ -354,6 +370,7 @@ void matmul_in_thread(const MatmulCall& call) {
     if (count_c == 0) {
         return;
     }
+    SHIM_ASSERT(call.bias == nullptr && (!call.accumulate || call.c_dtype == DataType::FLOAT32));
     MatmulCall plain = call;
     plain.b.values = nullptr;
     const MatmulTypes types(plain);
@@ -366,20 +383,20 @@ void matmul_in_thread(const MatmulCall& call) {
         }
         found = table.emplace(key, make_matmul(plain, types, true)).first;
     }
-    const Primitive& primitive = found->second;
-    SHIM_ASSERT(primitive.weights == primitive.plain_weights && call.bias == nullptr);
-    const size_t needed = primitive.scratchpad.get_size();
+    Bound& bound = found->second;
+    SHIM_ASSERT(bound.primitive.weights == bound.primitive.plain_weights);
+    const size_t needed = bound.primitive.scratchpad.get_size();
     if (!scratch || scratch->bytes() < needed) {
         scratch = Values::allocate(std::max<size_t>(needed, 4096));
     }
     const Operand a(call.a, static_cast<size_t>(product(call.batch_a) * call.m * call.k), types.half);
     const Operand b(call.b, static_cast<size_t>(product(call.batch_b) * call.k * call.n), types.half);
     const Target target(call.c, call.c_dtype, static_cast<size_t>(count_c), types.half_target);
-    primitive.run.execute(
-        own_stream, {{DNNL_ARG_SRC, memory(primitive.source, engine(), a.data())},
-                     {DNNL_ARG_WEIGHTS, memory(primitive.weights, engine(), b.data())},
-                     {DNNL_ARG_DST, memory(primitive.target, engine(), target.data())},
-                     {DNNL_ARG_SCRATCHPAD, memory(primitive.scratchpad, engine(), scratch->data())}});
+    bound.a.set_data_handle(a.data());
+    bound.b.set_data_handle(b.data());
+    bound.c.set_data_handle(target.data());
+    bound.scratchpad.set_data_handle(scratch->data());
+    bound.primitive.run.execute(own_stream, bound.arguments);
     own_stream.wait();
     target.finish();
 }

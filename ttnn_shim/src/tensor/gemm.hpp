@@ -39,6 +39,7 @@ struct MatmulCall {
     void* c = nullptr;
     DataType c_dtype = DataType::FLOAT32;  ///< FLOAT32 or BFLOAT16 (block floats: give BFLOAT16)
     bool constant_b = false;               ///< pack B once and keep it
+    bool accumulate = false;               ///< adds to what C holds (FLOAT32, no bias, alpha or activation)
 };
 
 void matmul(const MatmulCall& call);

@@ -76,6 +76,7 @@ void matmul(const MatmulCall& call) {
             }
             for (int64_t j = 0; j < call.n; ++j) {
                 float& value = row[static_cast<size_t>(j)];
+                if (call.accumulate) value += static_cast<const float*>(call.c)[static_cast<int64_t>(at) * call.n + j];
                 value = activate(call.alpha * value + (call.bias != nullptr ? call.bias[j] : 0.0F), call.activation);
             }
             store(call.c, call.c_dtype, static_cast<int64_t>(at) * call.n, row.data(), row.size());

@@ -91,116 +91,149 @@ void transpose_8x8(const T*, int64_t, T*, size_t) {}
 constexpr bool HAS_TRANSPOSE_8X8 = false;
 #endif
 
-/// A plane where the source is contiguous along `columns` and the target along `rows`: blocked, so that both sides use whole cache lines.
+constexpr size_t EDGE = 32;    ///< rows of a block: at two bytes, the target's runs are cache lines
+constexpr size_t BLOCK = 128;  ///< columns of a block: the source is read in runs of some lines
+
+/// target[c][r] = source[r][c] of a block, in 8 x 8 pieces where they are whole.
 template <typename T>
-void transpose_plane(const T* source, T* target, size_t rows, size_t columns, int64_t row_stride, int64_t column_stride) {
-    constexpr size_t EDGE = 32;
-    constexpr size_t PANEL = 4 * EDGE;  // columns walked before the next rows: longer reads per row
-    alignas(64) T block[EDGE][EDGE];
-    for (size_t panel = 0; panel < columns; panel += PANEL) {
-        const size_t panel_end = std::min(columns, panel + PANEL);
-        for (size_t r0 = 0; r0 < rows; r0 += EDGE) {
-            const size_t nr = std::min(EDGE, rows - r0);
-            for (size_t c0 = panel; c0 < panel_end; c0 += EDGE) {
-                const size_t nc = std::min(EDGE, panel_end - c0);
-                const T* corner = source + static_cast<int64_t>(r0) * row_stride + static_cast<int64_t>(c0);
-                const bool fast = HAS_TRANSPOSE_8X8 && sizeof(T) > 1 && nr == EDGE && nc == EDGE;
-                if constexpr (sizeof(T) > 1) {
-                    if (fast) {
-                        for (size_t r = 0; r < EDGE; r += 8) {
-                            for (size_t c = 0; c < EDGE; c += 8)
-                                transpose_8x8(
-                                    corner + static_cast<int64_t>(r) * row_stride + static_cast<int64_t>(c), row_stride, &block[c][r],
-                                    EDGE);
-                        }
-                    }
-                }
-                if (!fast) {
-                    for (size_t r = 0; r < nr; ++r) {
-                        const T* line = corner + static_cast<int64_t>(r) * row_stride;
-                        for (size_t c = 0; c < nc; ++c) block[c][r] = line[c];
-                    }
-                }
-                T* out = target + static_cast<int64_t>(c0) * column_stride + static_cast<int64_t>(r0);
-                if (fast) {
-                    for (size_t c = 0; c < EDGE; ++c)
-                        std::memcpy(out + static_cast<int64_t>(c) * column_stride, block[c], sizeof(block[c]));
-                } else {
-                    for (size_t c = 0; c < nc; ++c) std::memcpy(out + static_cast<int64_t>(c) * column_stride, block[c], nr * sizeof(T));
-                }
-            }
+void transpose_block(const T* source, int64_t row_stride, T (*block)[EDGE], size_t rows, size_t columns) {
+    const bool fast = HAS_TRANSPOSE_8X8 && sizeof(T) > 1;
+    const size_t whole_rows = fast ? rows / 8 * 8 : 0, whole_columns = fast ? columns / 8 * 8 : 0;
+    if constexpr (sizeof(T) > 1) {
+        for (size_t r = 0; r < whole_rows; r += 8) {
+            for (size_t c = 0; c < whole_columns; c += 8)
+                transpose_8x8(source + static_cast<int64_t>(r) * row_stride + static_cast<int64_t>(c), row_stride, &block[c][r], EDGE);
         }
     }
+    for (size_t r = 0; r < rows; ++r) {
+        const T* line = source + static_cast<int64_t>(r) * row_stride;
+        for (size_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) block[c][r] = line[c];
+    }
+}
+
+/// Whole aligned cache lines, past the caches: nothing is read before it is overwritten, and a stride of many pages costs no cache sets.
+template <typename T>
+void stream_block(const T (*block)[EDGE], T* target, size_t columns, int64_t column_stride) {
+#ifdef __x86_64__
+    constexpr size_t STEP = sizeof(__m256i) / sizeof(T);
+    for (size_t c = 0; c < columns; ++c) {
+        T* run = target + static_cast<int64_t>(c) * column_stride;
+        for (size_t r = 0; r < EDGE; r += STEP)
+            _mm256_stream_si256(reinterpret_cast<__m256i*>(run + r), _mm256_load_si256(reinterpret_cast<const __m256i*>(&block[c][r])));
+    }
+#else
+    for (size_t c = 0; c < columns; ++c) std::memcpy(target + static_cast<int64_t>(c) * column_stride, block[c], sizeof(block[c]));
+#endif
+}
+
+/// A strip of at most EDGE rows of a plane where the source is contiguous along `columns` and the target along the rows.
+template <typename T>
+void transpose_strip(const T* source, T* target, size_t rows, size_t columns, int64_t row_stride, int64_t column_stride, bool large) {
+    constexpr size_t LINE = 64;
+    alignas(LINE) T block[BLOCK][EDGE];
+    const bool stream = large && rows == EDGE && sizeof(T) * EDGE % LINE == 0 && reinterpret_cast<uintptr_t>(target) % LINE == 0 &&
+                        static_cast<size_t>(column_stride) * sizeof(T) % LINE == 0;
+    for (size_t first = 0; first < columns; first += BLOCK) {
+        const size_t count = std::min(BLOCK, columns - first);
+        transpose_block(source + first, row_stride, block, rows, count);
+        T* out = target + static_cast<int64_t>(first) * column_stride;
+        if (stream) {
+            stream_block(block, out, count, column_stride);
+        } else if (rows == EDGE) {
+            for (size_t c = 0; c < count; ++c) std::memcpy(out + static_cast<int64_t>(c) * column_stride, block[c], sizeof(block[c]));
+        } else {
+            for (size_t c = 0; c < count; ++c) std::memcpy(out + static_cast<int64_t>(c) * column_stride, block[c], rows * sizeof(T));
+        }
+    }
+}
+
+/// The offsets of a walk over some dimensions, the last one fastest.
+class Walk {
+public:
+    Walk(const std::vector<StridedDim>& dims, size_t index) : dims_(dims) {
+        for (size_t k = dims.size(); k-- > 0;) {
+            at_[k] = index % dims[k].size;
+            index /= dims[k].size;
+            source += static_cast<int64_t>(at_[k]) * dims[k].source_stride;
+            target += static_cast<int64_t>(at_[k]) * dims[k].target_stride;
+        }
+    }
+    void advance() {
+        for (size_t k = dims_.size(); k-- > 0;) {
+            source += dims_[k].source_stride;
+            target += dims_[k].target_stride;
+            if (++at_[k] < dims_[k].size) return;
+            source -= static_cast<int64_t>(dims_[k].size) * dims_[k].source_stride;
+            target -= static_cast<int64_t>(dims_[k].size) * dims_[k].target_stride;
+            at_[k] = 0;
+        }
+    }
+    int64_t source = 0, target = 0;
+
+private:
+    const std::vector<StridedDim>& dims_;
+    std::array<size_t, 16> at_{};
+};
+
+size_t count_of(const std::vector<StridedDim>& dims) {
+    size_t count = 1;
+    for (const StridedDim& dim : dims) count *= dim.size;
+    return count;
+}
+
+constexpr size_t GRAIN = 32768;            ///< elements worth a thread
+constexpr size_t LARGE_BYTES = 8U << 20U;  ///< results that no core's own cache keeps
+
+/// Planes of rows (contiguous in the target) and columns (contiguous in the source), one for each step of `outer`.
+template <typename T>
+void copy_planes(const T* source, T* target, const std::vector<StridedDim>& outer, const StridedDim& row, const StridedDim& column) {
+    const size_t planes = count_of(outer), strips = (row.size + EDGE - 1) / EDGE;
+    // few strips: parts of their columns are items of their own
+    const size_t parts = planes * strips >= 16 ? 1 : std::max<size_t>(1, column.size / (8 * BLOCK));
+    const bool large = planes * row.size * column.size * sizeof(T) >= LARGE_BYTES;
+    const size_t item = std::max<size_t>(1, std::min(EDGE, row.size) * (column.size / parts));
+    parallel_for(planes * parts * strips, std::max<size_t>(1, GRAIN / item), [&](size_t begin, size_t end) {
+        Walk at(outer, begin / (parts * strips));
+        for (size_t index = begin; index < end; ++index) {
+            if (index != begin && index % (parts * strips) == 0) at.advance();
+            const size_t part = index / strips % parts, r = index % strips * EDGE;
+            const size_t from = column.size * part / parts / BLOCK * BLOCK;
+            const size_t to = part + 1 == parts ? column.size : column.size * (part + 1) / parts / BLOCK * BLOCK;
+            transpose_strip(
+                source + at.source + static_cast<int64_t>(r) * row.source_stride + static_cast<int64_t>(from),
+                target + at.target + static_cast<int64_t>(from) * column.target_stride + static_cast<int64_t>(r),
+                std::min(EDGE, row.size - r), to - from, row.source_stride, column.target_stride, large);
+        }
+#ifdef __x86_64__
+        if (large) _mm_sfence();
+#endif
+    });
 }
 
 template <typename T>
 void copy_as(const T* source, T* target, const std::vector<StridedDim>& dims) {
     const StridedDim inner = dims.back();
-    size_t outer_count = 1;
-    for (size_t k = 0; k + 1 < dims.size(); ++k) outer_count *= dims[k].size;
-
-    // a dimension along which the source is contiguous, to pair with the target's contiguous one
-    size_t pair = dims.size();
+    std::vector<StridedDim> outer(dims.begin(), dims.end() - 1);
     if (inner.target_stride == 1 && inner.source_stride != 1 && inner.source_stride != 0 && inner.size >= 4) {
-        for (size_t k = 0; k + 1 < dims.size(); ++k) {
-            if (dims[k].source_stride == 1 && dims[k].size >= 4) pair = k;
-        }
-    }
-    std::vector<StridedDim> outer;
-    for (size_t k = 0; k + 1 < dims.size(); ++k) {
-        if (k != pair) outer.push_back(dims[k]);
-    }
-    size_t count = 1;
-    for (const StridedDim& dim : outer) count *= dim.size;
-    const bool planes = pair < dims.size();
-    // few planes: split the plane's columns over the threads instead
-    const size_t splits = planes && count < 4 ? std::max<size_t>(1, dims[pair].size / 64) : 1;
-    const bool split_row = !planes && count == 1 && inner.size > 65536;
-    const size_t row_splits = split_row ? inner.size / 32768 : 1;
-    const size_t item = inner.size * (planes ? dims[pair].size : 1) / splits / row_splits;
-    parallel_for(count * splits * row_splits, std::max<size_t>(1, 32768 / std::max<size_t>(1, item)), [&](size_t begin, size_t end) {
-        int64_t source_offset = 0, target_offset = 0;
-        std::array<size_t, 16> at{};
-        size_t rest = begin / (splits * row_splits);
+        // a dimension along which the source is contiguous, to pair with the target's contiguous one
         for (size_t k = outer.size(); k-- > 0;) {
-            at[k] = rest % outer[k].size;
-            rest /= outer[k].size;
-            source_offset += static_cast<int64_t>(at[k]) * outer[k].source_stride;
-            target_offset += static_cast<int64_t>(at[k]) * outer[k].target_stride;
-        }
-        const auto advance = [&] {
-            for (size_t k = outer.size(); k-- > 0;) {
-                source_offset += outer[k].source_stride;
-                target_offset += outer[k].target_stride;
-                if (++at[k] < outer[k].size) return;
-                source_offset -= static_cast<int64_t>(outer[k].size) * outer[k].source_stride;
-                target_offset -= static_cast<int64_t>(outer[k].size) * outer[k].target_stride;
-                at[k] = 0;
+            if (outer[k].source_stride == 1 && outer[k].size >= 4) {
+                const StridedDim column = outer[k];
+                outer.erase(outer.begin() + static_cast<int64_t>(k));
+                return copy_planes(source, target, outer, inner, column);
             }
-        };
-        if (!planes && row_splits == 1) {
-            for (size_t index = begin; index < end; ++index, advance()) {
-                copy_row(source + source_offset, target + target_offset, inner.size, inner.source_stride, inner.target_stride);
-            }
-            return;
         }
+    }
+    const size_t count = count_of(outer);
+    const size_t splits = count == 1 && inner.size > 2 * GRAIN ? inner.size / GRAIN : 1;
+    parallel_for(count * splits, std::max<size_t>(1, GRAIN / std::max<size_t>(1, inner.size / splits)), [&](size_t begin, size_t end) {
+        Walk at(outer, begin / splits);
         for (size_t index = begin; index < end; ++index) {
-            if (index != begin && index % (splits * row_splits) == 0) advance();
-            if (planes) {
-                const size_t part = index % splits;
-                const size_t from = dims[pair].size * part / splits, to = dims[pair].size * (part + 1) / splits;
-                transpose_plane(
-                    source + source_offset + static_cast<int64_t>(from),
-                    target + target_offset + static_cast<int64_t>(from) * dims[pair].target_stride, inner.size, to - from,
-                    inner.source_stride, dims[pair].target_stride);
-            } else {
-                const size_t part = index % row_splits;
-                const size_t from = inner.size * part / row_splits, to = inner.size * (part + 1) / row_splits;
-                copy_row(
-                    source + source_offset + static_cast<int64_t>(from) * inner.source_stride,
-                    target + target_offset + static_cast<int64_t>(from) * inner.target_stride, to - from, inner.source_stride,
-                    inner.target_stride);
-            }
+            if (index != begin && index % splits == 0) at.advance();
+            const size_t from = inner.size * (index % splits) / splits, to = inner.size * (index % splits + 1) / splits;
+            copy_row(
+                source + at.source + static_cast<int64_t>(from) * inner.source_stride,
+                target + at.target + static_cast<int64_t>(from) * inner.target_stride, to - from, inner.source_stride, inner.target_stride);
         }
     });
 }

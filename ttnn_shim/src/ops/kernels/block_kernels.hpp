@@ -24,13 +24,21 @@ struct KernelSet {
     std::array<UnaryBlock, ttnn::operations::unary::UNARY_OP_TYPES> unary_bf16{};  ///< shorter forms for results rounded to bfloat16
     std::array<BinaryBlock, ttnn::operations::binary::BINARY_OP_TYPES> binary{};
     float (*sum_row)(const float* source, size_t count, float unused) = nullptr;
+    float (*sum_row_bf16)(const uint16_t* source, size_t count, float unused) = nullptr;
     float (*sum_squares_row)(const float* source, size_t count, float mean) = nullptr;  ///< of (x - mean)
-    float (*max_row)(const float* source, size_t count) = nullptr;                      ///< NaN if any
-    float (*peak_row)(const float* source, size_t count) = nullptr;                     ///< largest, NaN ignored
+    /// sums[i] += each of `rows` rows of `count` values, `stride` apart, in their order.
+    void (*add_rows)(const float* source, size_t stride, size_t rows, float* sums, size_t count) = nullptr;
+    void (*add_rows_bf16)(const uint16_t* source, size_t stride, size_t rows, float* sums, size_t count) = nullptr;
+    float (*max_row)(const float* source, size_t count) = nullptr;  ///< NaN if any
+    float (*max_row_bf16)(const uint16_t* source, size_t count) = nullptr;
+    float (*peak_row)(const float* source, size_t count) = nullptr;  ///< largest, NaN ignored
     void (*scale_to_bf16_row)(const float* source, uint16_t* target, size_t count, float factor) = nullptr;
     float (*exp_sum_row)(const float* source, float* target, size_t count, float scale, float shift) = nullptr;
+    /// target = bfloat16 of exp(scale * source - shift); the sum is of the values before they were rounded.
+    float (*exp_sum_to_bf16_row)(const float* source, uint16_t* target, size_t count, float scale, float shift) = nullptr;
     void (*scale_row)(float* values, size_t count, float factor) = nullptr;
     void (*softmax_row)(const float* source, float* target, size_t count, bool stable) = nullptr;
+    void (*softmax_row_bf16)(const uint16_t* source, float* scratch, uint16_t* target, size_t count, bool stable) = nullptr;
     void (*normalize_row)(
         const float* source, float* target, size_t count, float mean, float rstd, const float* weight, const float* bias) = nullptr;
     void (*axpy_row)(const float* source, float* target, size_t count, float factor) = nullptr;

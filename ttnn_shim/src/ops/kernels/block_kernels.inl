@@ -210,7 +210,12 @@ void fill_tables(UnaryBlock* unary, BinaryBlock* binary) {
 }
 
 // ---- row kernels -------------------------------------------------------------------------------------------------------
-// Sums use a fixed number of lanes, so that every instruction set adds in the same order.
+// Sums use a fixed number of lanes, so that every instruction set adds in the same order. Source is float or bfloat16 (uint16_t).
+
+LANE float widened(float x) { return x; }
+LANE float widened(uint16_t x) { return from_bf16(x); }
+LANE void store_lane(float& target, float x) { target = x; }
+LANE void store_lane(uint16_t& target, float x) { target = to_bf16(x); }
 
 LANE float fold_sum(const float* lanes) {
   float s[16], t[8];
@@ -219,18 +224,29 @@ LANE float fold_sum(const float* lanes) {
   return ((t[0] + t[4]) + (t[1] + t[5])) + ((t[2] + t[6]) + (t[3] + t[7]));
 }
 
+/// The largest of LANES values, NaN ignored.
+LANE float fold_peak(const float* lanes) {
+  float s[16], t[8];
+  for (size_t l = 0; l < 16; ++l) s[l] = lanes[l] > lanes[l + 16] ? lanes[l] : lanes[l + 16];
+  for (size_t l = 0; l < 8; ++l) t[l] = s[l] > s[l + 8] ? s[l] : s[l + 8];
+  float best = t[0];
+  for (size_t l = 1; l < 8; ++l) best = t[l] > best ? t[l] : best;
+  return best;
+}
+
 #define DEFINE_SUM(NAME, TERM)                                                                     \
-  float NAME(const float* source, size_t count, [[maybe_unused]] float mean) {                     \
+  template <typename Source>                                                                       \
+  float NAME(const Source* source, size_t count, [[maybe_unused]] float mean) {                    \
     float lanes[LANES] = {};                                                                       \
     size_t i = 0;                                                                                  \
     for (; i + LANES <= count; i += LANES) {                                                       \
       for (size_t l = 0; l < LANES; ++l) {                                                         \
-        const float x = source[i + l];                                                             \
+        const float x = widened(source[i + l]);                                                    \
         lanes[l] += (TERM);                                                                        \
       }                                                                                            \
     }                                                                                              \
     for (size_t l = 0; i + l < count; ++l) {                                                       \
-      const float x = source[i + l];                                                               \
+      const float x = widened(source[i + l]);                                                      \
       lanes[l] += (TERM);                                                                          \
     }                                                                                              \
     return fold_sum(lanes);                                                                        \
@@ -238,23 +254,64 @@ LANE float fold_sum(const float* lanes) {
 DEFINE_SUM(sum_row, x)
 DEFINE_SUM(sum_squares_row, (x - mean) * (x - mean))
 
+/// sums[i] += source[0][i], then source[1][i] and so on: rows of `count` values, `stride` apart.
+template <typename Source>
+void add_rows(const Source* source, size_t stride, size_t rows, float* sums, size_t count) {
+  constexpr size_t TOGETHER = 8;
+  for (; rows >= TOGETHER; rows -= TOGETHER, source += TOGETHER * stride) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < count; ++i) {
+      float sum = sums[i];
+      for (size_t r = 0; r < TOGETHER; ++r) sum += widened(source[r * stride + i]);
+      sums[i] = sum;
+    }
+  }
+  for (; rows > 0; --rows, source += stride) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < count; ++i) sums[i] += widened(source[i]);
+  }
+}
+
 /// Largest value; NaN when there is one; -inf for an empty row.
 float max_row(const float* source, size_t count) {
   float lanes[LANES];
-  uint32_t nan = 0;
   for (size_t l = 0; l < LANES; ++l) lanes[l] = -INFINITY;
   size_t i = 0;
   for (; i + LANES <= count; i += LANES) {
-    for (size_t l = 0; l < LANES; ++l) {
-      const float x = source[i + l];
-      lanes[l] = x > lanes[l] ? x : lanes[l];
+    for (size_t l = 0; l < LANES; ++l) lanes[l] = max_lane(source[i + l], lanes[l]);
+  }
+  for (size_t l = 0; i + l < count; ++l) lanes[l] = max_lane(source[i + l], lanes[l]);
+  float best = lanes[0];
+  for (size_t l = 1; l < LANES; ++l) best = max_lane(lanes[l], best);
+  return best;
+}
+
+/// The same of bfloat16. Patterns with the magnitude of negative ones inverted are ordered as the values are, NaN outside the infinities.
+float max_row_bf16(const uint16_t* source, size_t count) {
+  constexpr size_t WIDE = 2 * LANES;
+  constexpr int16_t LEAST = -0x7f81, MOST = 0x7f80;  // the infinities
+  int16_t high[WIDE], low[WIDE];
+  for (size_t l = 0; l < WIDE; ++l) high[l] = low[l] = LEAST;
+  const auto ordered = [](int16_t bits) { return static_cast<int16_t>(bits ^ ((bits >> 15) & 0x7fff)); };
+  size_t i = 0;
+  for (; i + WIDE <= count; i += WIDE) {
+    for (size_t l = 0; l < WIDE; ++l) {
+      const int16_t key = ordered(static_cast<int16_t>(source[i + l]));
+      high[l] = key > high[l] ? key : high[l];
+      low[l] = key < low[l] ? key : low[l];
     }
   }
-  for (size_t l = 0; i + l < count; ++l) lanes[l] = source[i + l] > lanes[l] ? source[i + l] : lanes[l];
-  for (size_t k = 0; k < count; ++k) nan |= source[k] != source[k] ? 1U : 0U;
-  float best = lanes[0];
-  for (size_t l = 1; l < LANES; ++l) best = lanes[l] > best ? lanes[l] : best;
-  return nan != 0 ? NAN : best;
+  for (size_t l = 0; i + l < count; ++l) {
+    const int16_t key = ordered(static_cast<int16_t>(source[i + l]));
+    high[l] = key > high[l] ? key : high[l];
+    low[l] = key < low[l] ? key : low[l];
+  }
+  int16_t best = LEAST, least = LEAST;
+  for (size_t l = 0; l < WIDE; ++l) {
+    best = high[l] > best ? high[l] : best;
+    least = low[l] < least ? low[l] : least;
+  }
+  return best > MOST || least < LEAST ? NAN : from_bf16(static_cast<uint16_t>(ordered(best)));
 }
 
 /// Largest value, NaN ignored; -inf for an empty row. For softmax, whose sum is NaN anyway when there is one.
@@ -266,9 +323,7 @@ float peak_row(const float* source, size_t count) {
     for (size_t l = 0; l < LANES; ++l) lanes[l] = source[i + l] > lanes[l] ? source[i + l] : lanes[l];
   }
   for (size_t l = 0; i + l < count; ++l) lanes[l] = source[i + l] > lanes[l] ? source[i + l] : lanes[l];
-  float best = lanes[0];
-  for (size_t l = 1; l < LANES; ++l) best = lanes[l] > best ? lanes[l] : best;
-  return best;
+  return fold_peak(lanes);
 }
 
 /// target = bfloat16 of factor * source.
@@ -277,24 +332,78 @@ void scale_to_bf16_row(const float* source, uint16_t* target, size_t count, floa
   for (size_t i = 0; i < count; ++i) target[i] = to_bf16(source[i] * factor);
 }
 
-/// target = exp(scale * source - shift), returns the sum of target.
-float exp_sum_row(const float* source, float* target, size_t count, float scale, float shift) {
+#ifdef KERNEL_AVX512
+/// exp_lane of 16 values, bit for bit: scalef is its two-step scaling in one instruction. The operand order of max and min keeps NaN.
+LANE __m512 exp_lanes(__m512 x) {
+#define ALL(VALUE) _mm512_set1_ps(VALUE)
+  const __m512 clamped = _mm512_min_ps(ALL(89.0f), _mm512_max_ps(ALL(-105.0f), x));
+  const __m512 magic = ALL(12582912.0f);
+  const __m512 n = _mm512_sub_ps(_mm512_fmadd_ps(clamped, ALL(1.44269504f), magic), magic);
+  const __m512 r = _mm512_fmadd_ps(n, ALL(2.12194440e-4f), _mm512_fmadd_ps(n, ALL(-0.693359375f), clamped));
+  __m512 p = _mm512_fmadd_ps(ALL(1.381461100e-03f), r, ALL(8.368710035e-03f));
+  p = _mm512_fmadd_ps(p, r, ALL(4.166838741e-02f));
+  p = _mm512_fmadd_ps(p, r, ALL(1.666652069e-01f));
+  p = _mm512_fmadd_ps(p, r, ALL(4.999999345e-01f));
+  p = _mm512_add_ps(_mm512_fmadd_ps(p, _mm512_mul_ps(r, r), r), ALL(1.0f));
+#undef ALL
+  return _mm512_scalef_ps(p, n);
+}
+LANE __m512 load_lanes(const float* source, __mmask16 mask) { return _mm512_maskz_loadu_ps(mask, source); }
+LANE __m512 load_lanes(const uint16_t* source, __mmask16 mask) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, source)), 16));
+}
+LANE void store_lanes(float* target, __mmask16 mask, __m512 values) { _mm512_mask_storeu_ps(target, mask, values); }
+/// As to_bf16, but for NaN, which the sum tells of.
+LANE void store_lanes(uint16_t* target, __mmask16 mask, __m512 values) {
+  const __m512i bits = _mm512_castps_si512(values);
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, odd), _mm512_set1_epi32(0x7fff));
+  _mm256_mask_storeu_epi16(target, mask, _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
+}
+
+/// target = exp(scale * source - shift), returns the sum (of the values before they are rounded to a bfloat16 target).
+template <typename Source, typename Target>
+float exp_sum_row(const Source* source, Target* target, size_t count, float scale, float shift) {
+  static_assert(LANES == 32);
+  __m512 sums[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+  const __m512 factor = _mm512_set1_ps(scale), offset = _mm512_set1_ps(-shift);
+  const auto step = [&](size_t i, size_t half, __mmask16 mask) {
+    const __m512 y = _mm512_maskz_mov_ps(mask, exp_lanes(_mm512_fmadd_ps(load_lanes(source + i, mask), factor, offset)));
+    store_lanes(target + i, mask, y);
+    sums[half] = _mm512_add_ps(sums[half], y);
+  };
+  size_t i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    step(i, 0, 0xffff);
+    step(i + 16, 1, 0xffff);
+  }
+  for (size_t half = 0; i < count; i += 16, ++half) step(i, half, count - i >= 16 ? 0xffff : static_cast<__mmask16>((1U << (count - i)) - 1U));
+  float lanes[LANES];
+  _mm512_storeu_ps(lanes, sums[0]);
+  _mm512_storeu_ps(lanes + 16, sums[1]);
+  return fold_sum(lanes);
+}
+#else
+/// target = exp(scale * source - shift), returns the sum (of the values before they are rounded to a bfloat16 target).
+template <typename Source, typename Target>
+float exp_sum_row(const Source* source, Target* target, size_t count, float scale, float shift) {
   float lanes[LANES] = {};
   size_t i = 0;
   for (; i + LANES <= count; i += LANES) {
     for (size_t l = 0; l < LANES; ++l) {
-      const float y = exp_lane(mul_add(source[i + l], scale, -shift));
-      target[i + l] = y;
+      const float y = exp_lane(mul_add(widened(source[i + l]), scale, -shift));
+      store_lane(target[i + l], y);
       lanes[l] += y;
     }
   }
   for (size_t l = 0; i + l < count; ++l) {
-    const float y = exp_lane(mul_add(source[i + l], scale, -shift));
-    target[i + l] = y;
+    const float y = exp_lane(mul_add(widened(source[i + l]), scale, -shift));
+    store_lane(target[i + l], y);
     lanes[l] += y;
   }
   return fold_sum(lanes);
 }
+#endif
 
 void scale_row(float* values, size_t count, float factor) {
 #pragma GCC ivdep
@@ -306,6 +415,13 @@ void softmax_row(const float* source, float* target, size_t count, bool stable) 
   const float shift = stable ? peak_row(source, count) : 0.0f;
   const float sum = exp_sum_row(source, target, count, 1.0f, shift);
   scale_row(target, count, 1.0f / sum);
+}
+
+/// The same from and to bfloat16, with one rounding; `scratch` holds `count` values.
+void softmax_row_bf16(const uint16_t* source, float* scratch, uint16_t* target, size_t count, bool stable) {
+  const float shift = stable ? max_row_bf16(source, count) : 0.0f;
+  const float sum = exp_sum_row(source, scratch, count, 1.0f, shift);
+  scale_to_bf16_row(scratch, target, count, 1.0f / sum);
 }
 
 /// target = (source - mean) * rstd * weight + bias; null weight or bias are left out.
@@ -338,10 +454,16 @@ KernelSet make_set() {
   set.unary_bf16[static_cast<size_t>(UnaryOpType::GELU)] = unary_GELU_SHORT;
   set.peak_row = peak_row;
   set.scale_to_bf16_row = scale_to_bf16_row;
-  set.sum_row = sum_row;
-  set.sum_squares_row = sum_squares_row;
+  set.sum_row = sum_row<float>;
+  set.sum_row_bf16 = sum_row<uint16_t>;
+  set.sum_squares_row = sum_squares_row<float>;
+  set.add_rows = add_rows<float>;
+  set.add_rows_bf16 = add_rows<uint16_t>;
   set.max_row = max_row;
-  set.exp_sum_row = exp_sum_row;
+  set.max_row_bf16 = max_row_bf16;
+  set.exp_sum_row = exp_sum_row<float, float>;
+  set.exp_sum_to_bf16_row = exp_sum_row<float, uint16_t>;
+  set.softmax_row_bf16 = softmax_row_bf16;
   set.scale_row = scale_row;
   set.softmax_row = softmax_row;
   set.normalize_row = normalize_row;

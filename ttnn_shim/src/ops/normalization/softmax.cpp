@@ -101,6 +101,17 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
             size_t inner = 1;
             for (size_t i = dim + 1; i < shape.rank(); ++i) inner *= shape[static_cast<int32_t>(i)];
             if (inner != 1) return softmax_columns(input, outputs[0], size, inner, o.stable);
+            const auto half = [](const Tensor& tensor) { return tensor.dtype() == DataType::BFLOAT16 || is_block_float(tensor.dtype()); };
+            if (half(input) && half(outputs[0]) && !o.scale && !o.mask && !o.causal && size != 0) {
+                auto* target = reinterpret_cast<uint16_t*>(mutable_raw_data(outputs[0]));  // first: in place, it may move the values
+                const auto* source = reinterpret_cast<const uint16_t*>(raw_data(input));
+                parallel_for(input.logical_volume() / size, std::max<size_t>(1, 4096 / size), [&](size_t begin, size_t end) {
+                    std::vector<float> scratch(size);
+                    for (size_t r = begin; r < end; ++r)
+                        kernel.softmax_row_bf16(source + r * size, scratch.data(), target + r * size, size, o.stable);
+                });
+                return;
+            }
             std::optional<BlockReader<float>> mask;
             if (o.mask) mask.emplace(*o.mask, shape);
             const size_t rows = shape.rank() >= 2 ? shape[-2] : 1;

@@ -56,10 +56,24 @@ void fold(Kind kind, const T* values, T* into, size_t count) {
     }
 }
 
-float reduce_row(Kind kind, const float* row, size_t count) {
+bool stored_as_bf16(DataType dtype) { return dtype == DataType::BFLOAT16 || is_block_float(dtype); }
+
+/// One row in its own storage; `scratch` is for conversions.
+float reduce_row(Kind kind, DataType dtype, const std::byte* source, size_t count, std::vector<float>& scratch) {
     const auto& kernel = kernels::kernel_set();
+    const bool sums = kind == Kind::Sum || kind == Kind::Mean;
+    if (stored_as_bf16(dtype) && (sums || kind == Kind::Max)) {
+        const auto* row = reinterpret_cast<const uint16_t*>(source);
+        return sums ? kernel.sum_row_bf16(row, count, 0.0F) : kernel.max_row_bf16(row, count);
+    }
+    const float* row = reinterpret_cast<const float*>(source);
+    if (dtype != DataType::FLOAT32) {
+        scratch.resize(count);
+        load_f32(dtype, source, scratch.data(), count);
+        row = scratch.data();
+    }
     if (kind == Kind::Max) return kernel.max_row(row, count);
-    if (kind == Kind::Sum || kind == Kind::Mean) return kernel.sum_row(row, count, 0.0F);
+    if (sums) return kernel.sum_row(row, count, 0.0F);
     float result = identity<float>(kind);
     for (size_t i = 0; i < count; ++i) fold(kind, row + i, &result, 1);
     return result;
@@ -82,43 +96,68 @@ void store_values(DataType dtype, std::byte* target, size_t offset, const T* sou
     }
 }
 
+/// into[i] = the reduction of column i of `rows` rows of `count` values, `stride` apart. `scratch` is for conversions.
+template <typename T>
+void reduce_columns(
+    Kind kind, DataType dtype, const std::byte* source, size_t stride, size_t rows, T* into, size_t count, std::vector<T>& scratch) {
+    std::fill_n(into, count, identity<T>(kind));
+    if constexpr (std::is_same_v<T, float>) {
+        const auto& kernel = kernels::kernel_set();
+        if (kind == Kind::Sum || kind == Kind::Mean) {
+            if (stored_as_bf16(dtype)) return kernel.add_rows_bf16(reinterpret_cast<const uint16_t*>(source), stride, rows, into, count);
+            if (dtype == DataType::FLOAT32) return kernel.add_rows(reinterpret_cast<const float*>(source), stride, rows, into, count);
+        }
+    }
+    scratch.resize(count);
+    for (size_t i = 0; i < rows; ++i) {
+        load_values(dtype, source, i * stride, scratch.data(), count);
+        fold(kind, scratch.data(), into, count);
+    }
+}
+
 template <typename T>
 void reduce_kernel(const Tensor& input, const Tensor& output, const Middle& m, Kind kind, float factor) {
     const std::byte* source = raw_data(input);
     std::byte* target = mutable_raw_data(output);
+    const auto scale = [factor](T* values, size_t count) {
+        if constexpr (std::is_same_v<T, float>) {
+            for (size_t i = 0; i < count; ++i) values[i] *= factor;
+        } else if (factor != 1.0F) {
+            for (size_t i = 0; i < count; ++i) values[i] = static_cast<T>(static_cast<double>(values[i]) * static_cast<double>(factor));
+        }
+    };
     if (m.inner == 1) {
         parallel_for(m.outer, std::max<size_t>(1, 8192 / std::max<size_t>(1, m.size)), [&](size_t begin, size_t end) {
-            std::vector<T> row(m.size);
+            std::vector<T> row;
             for (size_t o = begin; o < end; ++o) {
-                load_values(input.dtype(), source, o * m.size, row.data(), m.size);
                 T result = identity<T>(kind);
                 if constexpr (std::is_same_v<T, float>) {
-                    result = reduce_row(kind, row.data(), m.size) * factor;
+                    result = reduce_row(kind, input.dtype(), source + o * m.size * stored_bytes(input.dtype()), m.size, row);
                 } else {
+                    row.resize(m.size);
+                    load_values(input.dtype(), source, o * m.size, row.data(), m.size);
                     for (const T value : row) fold(kind, &value, &result, 1);
-                    if (factor != 1.0F) result = static_cast<T>(static_cast<double>(result) * static_cast<double>(factor));
                 }
+                scale(&result, 1);
                 store_values(output.dtype(), target, o, &result, 1);
             }
         });
         return;
     }
-    constexpr size_t WIDTH = 1024;
-    const size_t parts = (m.inner + WIDTH - 1) / WIDTH;
-    parallel_for(m.outer * parts, 1, [&](size_t begin, size_t end) {
-        std::vector<T> row(WIDTH), sum(WIDTH);
+    // Strips of columns: long runs of each row, but enough strips for the threads. A sum's order does not depend on them.
+    constexpr size_t LEAST = 64, MOST = 2048;
+    const size_t wanted = 4 * static_cast<size_t>(omp_get_max_threads());
+    const size_t strips = std::max<size_t>(1, wanted / std::max<size_t>(1, m.outer));
+    const size_t width = std::clamp<size_t>((m.inner / strips + LEAST - 1) / LEAST * LEAST, LEAST, MOST);
+    const size_t parts = (m.inner + width - 1) / width;
+    const size_t grain = std::max<size_t>(1, 8192 / std::max<size_t>(1, m.size * std::min(width, m.inner)));
+    parallel_for(m.outer * parts, grain, [&](size_t begin, size_t end) {
+        std::vector<T> sum(width), scratch;
         for (size_t index = begin; index < end; ++index) {
-            const size_t o = index / parts, first = index % parts * WIDTH, count = std::min(WIDTH, m.inner - first);
-            std::fill_n(sum.begin(), count, identity<T>(kind));
-            for (size_t i = 0; i < m.size; ++i) {
-                load_values(input.dtype(), source, (o * m.size + i) * m.inner + first, row.data(), count);
-                fold(kind, row.data(), sum.data(), count);
-            }
-            if constexpr (std::is_same_v<T, float>) {
-                for (size_t i = 0; i < count; ++i) sum[i] *= factor;
-            } else if (factor != 1.0F) {
-                for (size_t i = 0; i < count; ++i) sum[i] = static_cast<T>(static_cast<double>(sum[i]) * static_cast<double>(factor));
-            }
+            const size_t o = index / parts, first = index % parts * width, count = std::min(width, m.inner - first);
+            const std::byte* strip = source + (o * m.size * m.inner + first) * stored_bytes(input.dtype());
+            reduce_columns(kind, input.dtype(), strip, m.inner, m.size, sum.data(), count, scratch);
+            scale(sum.data(), count);
             store_values(output.dtype(), target, o * m.inner + first, sum.data(), count);
         }
     });

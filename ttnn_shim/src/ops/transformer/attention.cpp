@@ -4,16 +4,16 @@
 #include <atomic>
 #include <cmath>
 
-#include "ops/data_movement/strided_copy.hpp"
 #include "ops/kernels/block_kernels.hpp"
 
 namespace ttnn_shim {
 
 namespace {
 
-// A work item's float32 scores: they and the operands they are made from should stay in a level-2 cache.
+// What a thread works on at a time (scores, weights, a block of keys and values, results) should stay in its level-2 cache.
 constexpr int64_t ITEM_BYTES = 1 << 20;
-constexpr int64_t MOST_ROWS = 256;
+constexpr int64_t KEY_BLOCK = 512;  ///< also: oneDNN leaves the matrix unit unused for a transposed operand of many more rows
+constexpr int64_t ROW_BLOCK = 256;
 
 struct Operands {
     const std::byte *q, *k, *v;
@@ -24,22 +24,89 @@ struct Operands {
     const float* sink;
 };
 
-/// Scores of one query row -> bfloat16 weights.
-void weigh_row(
-    const AttentionShape& s, const Operands& o, int64_t flat_head, int64_t query, float* scores, int64_t keys, bfloat16* weights) {
+/// How the work is cut. An item is `pairs` (batch, kv head) pairs with all their query rows and keys, or some rows of one pair or one
+/// head that walk over blocks of keys.
+struct Plan {
+    int64_t pairs = 1;      ///< per item
+    int64_t unit_rows = 1;  ///< query rows that share keys and lie one behind the other: of a head, or of a group of heads
+    int64_t item_rows = 1;  ///< of those, per item
+    int64_t key_block = 1;
+    int64_t units = 1, row_blocks = 1, items = 1;
+
+    explicit Plan(const AttentionShape& s) {
+        const int64_t group = s.heads / s.kv_heads, all_pairs = s.batch * s.kv_heads, threads = omp_get_max_threads();
+        const int64_t pair_bytes = std::max<int64_t>(1, group * s.queries * s.keys * static_cast<int64_t>(sizeof(float)));
+        const bool few_rows = group * s.queries < 32;
+        key_block = s.keys;
+        if (pair_bytes <= ITEM_BYTES && (s.keys <= KEY_BLOCK || few_rows) && (!s.causal || s.queries <= 64)) {
+            pairs = std::clamp<int64_t>(std::min(ITEM_BYTES / pair_bytes, (all_pairs + threads - 1) / threads), 1, all_pairs);
+            unit_rows = item_rows = group * s.queries;
+            units = all_pairs;
+            items = (all_pairs + pairs - 1) / pairs;
+            return;
+        }
+        key_block = std::min(s.keys, KEY_BLOCK);
+        const bool merged = s.queries < 64;
+        unit_rows = merged ? group * s.queries : s.queries;
+        units = merged ? all_pairs : all_pairs * group;
+        const int64_t shares = (units * unit_rows / (4 * threads) + 31) / 32 * 32;  // four items for a thread, or more
+        item_rows = std::clamp<int64_t>(shares, 32, std::min(ROW_BLOCK, (unit_rows + 31) / 32 * 32));
+        row_blocks = (unit_rows + item_rows - 1) / item_rows;
+        items = units * row_blocks;
+    }
+};
+
+/// The softmax of one query row so far, over the key blocks seen.
+struct Running {
+    float peak = -INFINITY;
+    float sum = 0;
+};
+
+/// Scores of one row and block -> bfloat16 weights relative to the row's largest score so far. Returns what earlier results shrink by.
+float weigh(
+    const AttentionShape& s, const Operands& o, int64_t flat_head, int64_t query, const KeyScores& block, bfloat16* weights,
+    Running& running) {
     const auto& kernel = kernels::kernel_set();
-    if (o.mask) o.mask(flat_head / s.heads, flat_head % s.heads, query, scores);
-    const auto seen = static_cast<size_t>(s.causal ? std::min(query + 1, keys) : keys);
-    const float* sink = o.sink == nullptr ? nullptr : o.sink + flat_head % s.heads;
-    float peak = kernel.peak_row(scores, seen);  // a NaN comes back through the sum
-    if (sink != nullptr) peak = std::max(peak, *sink);
-    float sum = kernel.exp_sum_row(scores, scores, seen, 1.0F, peak);
-    if (sink != nullptr) sum += std::exp(*sink - peak);
-    kernel.scale_to_bf16_row(scores, reinterpret_cast<uint16_t*>(weights), seen, 1.0F / sum);
-    std::fill(weights + seen, weights + keys, bfloat16(0.0F));
+    const auto count = static_cast<size_t>(block.count);
+    float factor = o.scale;
+    if (o.mask || !(factor > 0)) {
+        kernel.scale_row(block.scores, count, factor);
+        factor = 1.0F;
+    }
+    if (o.mask) o.mask(flat_head / s.heads, flat_head % s.heads, query, block);
+    const auto seen = s.causal ? static_cast<size_t>(std::clamp<int64_t>(query + 1 - block.first, 0, block.count)) : count;
+    const float peak = std::max(running.peak, kernel.peak_row(block.scores, seen) * factor);  // a NaN comes back through the sum
+    const float shift = peak == -INFINITY ? 0.0F : peak;
+    const float sum = kernel.exp_sum_to_bf16_row(block.scores, reinterpret_cast<uint16_t*>(weights), seen, factor, shift);
+    std::fill(weights + seen, weights + count, bfloat16(0.0F));
+    const float shrink = running.peak == peak ? 1.0F : std::exp(running.peak - shift);
+    running = {peak, running.sum * shrink + sum};
+    return shrink;
+}
+
+/// output = results / sum, one rounding.
+void finish(const Operands& o, float* results, const std::vector<Running>& running, int64_t first_row, int64_t depth) {
+    const auto& kernel = kernels::kernel_set();
+    const auto width = static_cast<size_t>(depth);
+    std::byte* target = o.output + static_cast<size_t>(first_row) * width * stored_bytes(o.output_dtype);
+    const bool half = o.output_dtype == DataType::BFLOAT16 || is_block_float(o.output_dtype);
+    for (size_t line = 0; line < running.size(); ++line, results += width, target += width * stored_bytes(o.output_dtype)) {
+        const float factor = 1.0F / running[line].sum;
+        if (half) {
+            kernel.scale_to_bf16_row(results, reinterpret_cast<uint16_t*>(target), width, factor);
+        } else {
+            kernel.scale_row(results, width, factor);
+            store_f32(o.output_dtype, results, target, width);
+        }
+    }
 }
 
 }  // namespace
+
+void KeyScores::keep(int64_t low, int64_t high) const {
+    std::fill(scores, scores + std::clamp<int64_t>(low - first, 0, count), -INFINITY);
+    std::fill(scores + std::clamp<int64_t>(high - first, 0, count), scores + count, -INFINITY);
+}
 
 void attend(
     const AttentionShape& s, const void* q, const void* k, const void* v, void* output, DataType output_dtype, float scale,
@@ -54,78 +121,64 @@ void attend(
         scale,
         mask,
         sink};
-    const auto out_size = static_cast<int64_t>(stored_bytes(output_dtype));
-    const int64_t group = s.heads / s.kv_heads;
-    const int64_t pairs = s.batch * s.kv_heads;  // (batch, kv head), each with `group` query heads
-    const int64_t pair_bytes = std::max<int64_t>(1, group * s.queries * s.keys * 4);
-    // Small heads: an item is several pairs, and the query heads of a pair share their keys in one taller product. Else an item is
-    // some query rows of one head; under a causal mask it multiplies only the keys that its last row sees.
-    const bool whole = pair_bytes <= ITEM_BYTES && (!s.causal || s.queries <= 64);
-    const int64_t threads = omp_get_max_threads();
-    const int64_t pairs_per_item =
-        whole ? std::clamp<int64_t>(std::min(ITEM_BYTES / pair_bytes, (pairs + threads - 1) / threads), 1, pairs) : 1;
-    const int64_t rows_per_item =
-        whole ? s.queries
-              : std::clamp<int64_t>(
-                    ITEM_BYTES / std::max<int64_t>(1, s.keys * 4) / 32 * 32, 32, std::min(MOST_ROWS, (s.queries + 31) / 32 * 32));
-    const int64_t row_blocks = whole ? 1 : (s.queries + rows_per_item - 1) / rows_per_item;
-    const int64_t items = whole ? (pairs + pairs_per_item - 1) / pairs_per_item : pairs * group * row_blocks;
-    const int64_t score_count = (whole ? pairs_per_item * group : 1) * rows_per_item * s.keys;
-
-    // Few rows against many keys: oneDNN multiplies a transposed second operand of that shape without the matrix unit, so the keys are
-    // turned once, and all of them are multiplied even when a causal row needs less.
-    std::shared_ptr<Values> turned;
-    if (!whole) {
-        turned = Values::allocate(static_cast<size_t>(pairs * s.keys * s.depth) * sizeof(bfloat16));
-        const auto keys = static_cast<size_t>(s.keys), depth = static_cast<size_t>(s.depth);
-        strided_copy(
-            2, o.k, turned->data(),
-            {{static_cast<size_t>(pairs), s.keys * s.depth, s.keys * s.depth}, {depth, 1, s.keys}, {keys, s.depth, 1}});
-    }
+    const Plan plan(s);
+    const int64_t heads_per_unit = plan.unit_rows / s.queries, units_per_pair = s.heads / s.kv_heads / heads_per_unit;
+    const auto most_lines = static_cast<size_t>(plan.pairs * plan.item_rows), most_keys = static_cast<size_t>(plan.key_block);
 
     std::atomic<int64_t> next{0};
-    parallel_for(static_cast<size_t>(std::min(threads, items)), 1, [&](size_t, size_t) {
-        const auto scores = Values::allocate(static_cast<size_t>(score_count) * sizeof(float));
-        const auto weights = Values::allocate(static_cast<size_t>(score_count) * sizeof(bfloat16));
+    parallel_for(static_cast<size_t>(std::min<int64_t>(omp_get_max_threads(), plan.items)), 1, [&](size_t, size_t) {
+        const auto scores = Values::allocate(most_lines * most_keys * sizeof(float));
+        const auto weights = Values::allocate(most_lines * most_keys * sizeof(bfloat16));
+        const auto results = Values::allocate(most_lines * static_cast<size_t>(s.depth_v) * sizeof(float));
         auto* score = reinterpret_cast<float*>(scores->data());
         auto* weight = reinterpret_cast<bfloat16*>(weights->data());
-        for (int64_t item = next++; item < items; item = next++) {
-            const int64_t head = whole ? 0 : item / row_blocks;  // first of the item, b * heads + h
-            const int64_t pair = whole ? item * pairs_per_item : head / group;
-            const int64_t first_head = whole ? pair * group : head;
-            const int64_t count = whole ? std::min(pairs_per_item, pairs - pair) : 1;
-            const int64_t row = whole ? 0 : (row_blocks - 1 - item % row_blocks) * rows_per_item;  // long causal rows first
-            const int64_t rows = std::min(rows_per_item, s.queries - row);
-            const int64_t keys = s.causal ? std::min(s.keys, row + rows) : s.keys;
-            const int64_t first_row = first_head * s.queries + row;
-            MatmulCall call;
-            if (count > 1) call.batch = call.batch_a = call.batch_b = {count};
-            call.m = whole ? group * rows : rows;
-            call.k = s.depth;
-            call.n = s.keys;
-            call.transpose_b = whole;
-            call.a = {o.q + first_row * s.depth * 2, DataType::BFLOAT16, nullptr};
-            call.b = {(whole ? o.k : turned->data()) + pair * s.keys * s.depth * 2, DataType::BFLOAT16, nullptr};
-            call.alpha = scale;
-            call.c = score;
-            call.c_dtype = DataType::FLOAT32;
-            matmul_in_thread(call);
-            const int64_t lines = count * call.m;
-            for (int64_t line = 0; line < lines; ++line) {
-                weigh_row(s, o, first_head + line / rows, row + line % rows, score + line * s.keys, keys, weight + line * keys);
+        auto* result = reinterpret_cast<float*>(results->data());
+        std::vector<Running> running;
+        for (int64_t item = next++; item < plan.items; item = next++) {
+            const int64_t unit = item / plan.row_blocks * plan.pairs;
+            const int64_t count = std::min(plan.pairs, plan.units - unit);
+            const int64_t row = (plan.row_blocks - 1 - item % plan.row_blocks) * plan.item_rows;  // long causal rows first
+            const int64_t rows = std::min(plan.item_rows, plan.unit_rows - row);
+            const int64_t first_row = unit * plan.unit_rows + row, lines = count * rows, pair = unit / units_per_pair;
+            const auto query_of = [&](int64_t line) { return (first_row + line) % s.queries; };
+            const int64_t last_key = s.causal && heads_per_unit == 1 ? std::min(s.keys, row + rows) : s.keys;
+            running.assign(static_cast<size_t>(lines), {});
+            if (o.sink != nullptr) {
+                for (int64_t line = 0; line < lines; ++line) {
+                    const float value = o.sink[(first_row + line) / s.queries % s.heads];
+                    running[static_cast<size_t>(line)] = {value, value == -INFINITY ? 0.0F : 1.0F};
+                }
             }
-            MatmulCall mix;
-            mix.batch = call.batch;
-            mix.batch_a = call.batch_a;
-            mix.batch_b = call.batch_b;
-            mix.m = call.m;
-            mix.k = keys;
-            mix.n = s.depth_v;
-            mix.a = {weight, DataType::BFLOAT16, nullptr};
-            mix.b = {o.v + pair * s.keys * s.depth_v * 2, DataType::BFLOAT16, nullptr};
-            mix.c = o.output + first_row * s.depth_v * out_size;
-            mix.c_dtype = output_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
-            matmul_in_thread(mix);
+            for (int64_t key = 0; key < last_key; key += plan.key_block) {
+                const int64_t keys = std::min(plan.key_block, last_key - key);
+                MatmulCall call;
+                if (count > 1) call.batch = call.batch_a = call.batch_b = {count};
+                call.m = rows;
+                call.k = s.depth;
+                call.n = keys;
+                call.transpose_b = true;
+                call.a = {o.q + first_row * s.depth * 2, DataType::BFLOAT16, nullptr};
+                call.b = {o.k + (pair * s.keys + key) * s.depth * 2, DataType::BFLOAT16, nullptr};
+                call.c = score;
+                call.c_dtype = DataType::FLOAT32;
+                matmul_in_thread(call);
+                for (int64_t line = 0; line < lines; ++line) {
+                    const float shrink = weigh(
+                        s, o, (first_row + line) / s.queries, query_of(line), {key, keys, score + line * keys}, weight + line * keys,
+                        running[static_cast<size_t>(line)]);
+                    if (key > 0 && shrink != 1.0F)
+                        kernels::kernel_set().scale_row(result + line * s.depth_v, static_cast<size_t>(s.depth_v), shrink);
+                }
+                call.k = keys;
+                call.n = s.depth_v;
+                call.transpose_b = false;
+                call.a = {weight, DataType::BFLOAT16, nullptr};
+                call.b = {o.v + (pair * s.keys + key) * s.depth_v * 2, DataType::BFLOAT16, nullptr};
+                call.c = result;
+                call.accumulate = key > 0;
+                matmul_in_thread(call);
+            }
+            finish(o, result, running, first_row, s.depth_v);
         }
     });
 }

@@ -16,11 +16,20 @@ struct AttentionShape {
     bool causal = false;  ///< query i sees keys 0 .. i
 };
 
-/// What the scores of one query row may see: adds masks to `scores` (keys values, already scaled) in place.
-using ScoreMask = std::function<void(int64_t batch, int64_t head, int64_t query, float* scores)>;
+/// Scores of one query row against keys [first, first + count), already scaled.
+struct KeyScores {
+    int64_t first, count;
+    float* scores;
+    /// Only keys [low, high) stay visible.
+    void keep(int64_t low, int64_t high) const;
+};
+
+/// What a query row may see: adds masks to the scores in place, a block of keys at a time.
+using ScoreMask = std::function<void(int64_t batch, int64_t head, int64_t query, const KeyScores& block)>;
 
 /// output[b, h, q, :] = softmax(scale * q . k + mask) v. Dense [B, H, S, D] bfloat16 operands. `sink` (one value per head, or null)
-/// joins the softmax's denominator. `first_key`/`last_key` of a row come through the mask.
+/// joins the softmax's denominator. Scores are made a block of keys at a time and never stored as a whole; weights are rounded to
+/// bfloat16 before the division by their sum.
 void attend(
     const AttentionShape& shape, const void* q, const void* k, const void* v, void* output, DataType output_dtype, float scale,
     const ScoreMask& mask, const float* sink);

@@ -122,20 +122,16 @@ Tensor scaled_dot_product_attention(
             }
             ScoreMask see;
             if (mask || sliding_window_size) {
-                see = [&, s](int64_t batch, int64_t head, int64_t query, float* scores) {
+                see = [&, s](int64_t batch, int64_t head, int64_t query, const KeyScores& block) {
                     if (added != nullptr) {
                         const int64_t line =
                             ((mask_batches == 1 ? 0 : batch) * mask_heads + (mask_heads == 1 ? 0 : head)) * s.queries + query;
-                        const auto* values = reinterpret_cast<const bfloat16*>(added) + line * s.keys;
-                        for (int64_t i = 0; i < s.keys; ++i) scores[i] += factor * static_cast<float>(values[i]);
+                        const auto* values = reinterpret_cast<const bfloat16*>(added) + line * s.keys + block.first;
+                        for (int64_t i = 0; i < block.count; ++i) block.scores[i] += factor * static_cast<float>(values[i]);
                     }
                     const int64_t window = sliding_window_size ? *sliding_window_size : 0;
-                    if (window > 0) {
-                        const int64_t before = is_causal ? query - window + 1 : query - window / 2;
-                        if (before > 0) std::fill(scores, scores + std::min(before, s.keys), -INFINITY);
-                        if (!is_causal && query + window / 2 + 1 < s.keys)
-                            std::fill(scores + query + window / 2 + 1, scores + s.keys, -INFINITY);
-                    }
+                    if (window > 0 && is_causal) block.keep(query - window + 1, s.keys);
+                    if (window > 0 && !is_causal) block.keep(query - window / 2, query + window / 2 + 1);
                 };
             }
             attend(

@@ -125,15 +125,14 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const Tenso
                     vp = raw_data(v) + slot * sv[1] * sv[2] * sv[3] * 2;
                 }
                 const AttentionShape shape{1, heads, sk[1], 1, keys, sq[3], sv[3]};
-                const ScoreMask see = [&](int64_t, int64_t head, int64_t, float* scores) {
+                const ScoreMask see = [&](int64_t, int64_t head, int64_t, const KeyScores& block) {
                     if (mask) {
                         const Shape& sm = d.mask->logical_shape();
                         const size_t row = ((sm[0] == 1 ? 0 : user) * sm[1] * sm[2] + (sm[2] == 1 ? 0 : static_cast<size_t>(head))) * sm[3];
-                        for (int64_t i = 0; i < keys; ++i) scores[i] += (*mask)[row + static_cast<size_t>(i)];
+                        const float* added = mask->data() + row + block.first;
+                        for (int64_t i = 0; i < block.count; ++i) block.scores[i] += added[i];
                     }
-                    if (d.causal) std::fill(scores + position + 1, scores + keys, -INFINITY);
-                    if (d.window && position + 1 > static_cast<int64_t>(*d.window))
-                        std::fill(scores, scores + (position + 1 - *d.window), -INFINITY);
+                    block.keep(d.window ? position + 1 - static_cast<int64_t>(*d.window) : 0, d.causal ? position + 1 : keys);
                 };
                 attend(
                     shape, raw_data(q) + user * heads * sq[3] * 2, kp, vp, out, outputs[0].dtype(), factor, see,
@@ -186,10 +185,8 @@ Tensor chunked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
             for (size_t b = 0; b < sq[0]; ++b) {
                 const auto own_k = join_pages(k, pages, b * per_user, count), own_v = join_pages(v, pages, b * per_user, count);
                 const AttentionShape shape{1, sq[1], sk[1], sq[2], keys, sq[3], sv[3]};
-                const ScoreMask see = [&](int64_t, int64_t, int64_t query, float* scores) {
-                    std::fill(scores + std::min(keys, start + query + 1), scores + keys, -INFINITY);
-                    if (window && start + query + 1 > static_cast<int64_t>(*window))
-                        std::fill(scores, scores + (start + query + 1 - *window), -INFINITY);
+                const ScoreMask see = [&](int64_t, int64_t, int64_t query, const KeyScores& block) {
+                    block.keep(window ? start + query + 1 - static_cast<int64_t>(*window) : 0, start + query + 1);
                 };
                 attend(
                     shape, raw_data(q) + b * sq[1] * sq[2] * sq[3] * 2, own_k.data(), own_v.data(),
