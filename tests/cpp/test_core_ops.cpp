@@ -50,7 +50,7 @@ TEST(to_layout_programs) {
     ttnn::to_layout(ttnn::to_layout(ragged, Layout::ROW_MAJOR), Layout::TILE);
     ttnn::to_layout(ragged, Layout::TILE);  // nothing to do
     CHECK_EQ(
-        f.programs(), std::string("UntilizeDeviceOperation TilizeDeviceOperation UntilizeWithUnpaddingDeviceOperation "
+        f.programs(), std::string("UntilizeCodegenDeviceOperation TilizeDeviceOperation UntilizeWithUnpaddingDeviceOperation "
                                   "TilizeWithValPaddingDeviceOperation"));
     const auto block = f.tensor({32, 32}, DataType::BFLOAT8_B);
     CHECK(ttnn::to_layout(block, Layout::ROW_MAJOR).dtype() == DataType::BFLOAT16);

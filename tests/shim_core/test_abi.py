@@ -129,6 +129,7 @@ def test_memory_config_round_trip(core: Core, device: Any) -> None:
 
 def test_events_and_clock(core: Core) -> None:
     device = core.open("p150", estimate=True)
+    core.check(core.lib.shim_events_enable(device, 1))
     core.lib.shim_set_call(42)
     tensor = core.tensor(np.zeros((0,), np.float32)[:0].reshape(0, 32), device=device)
     assert core.info(tensor).volume == 0

@@ -18,6 +18,7 @@ from .conftest import Core, Input
 def test_report(core: Core, tmp_path: Path, card: str) -> None:
     """Calls that no host numbered (as in C++) are told apart, and every report adds up to the log's device time."""
     device = core.open(card)
+    core.check(core.lib.shim_events_enable(device, 1))
     a = core.tensor(np.ones((64, 64), np.float32), device=device)
     for _ in range(2):
         core.invoke("ttnn.add", [a, a], input_tensor_a=Input(0), input_tensor_b=Input(1))

@@ -247,8 +247,12 @@ Priced price(const ClockState& clock, const Program& program, const std::vector<
     return priced;
 }
 
-/// "binary" -> "BinaryDeviceOperation", when the op gives no name of its own.
-std::string operation_name(const Program& program) {
+/// "binary" -> "BinaryDeviceOperation", when the op gives no name of its own. Programs with generated kernels are operations of their own.
+std::string operation_name(const Program& program, std::string_view factory) {
+    constexpr std::string_view GENERATED = "CodegenProgramFactory";
+    if (factory.ends_with(GENERATED)) {
+        return std::string(factory.substr(0, factory.size() - std::string_view("ProgramFactory").size())) + "DeviceOperation";
+    }
     if (program.name != nullptr) {
         return program.name;
     }
@@ -304,7 +308,7 @@ void account(
     event.call_id = running_call != 0 ? running_call : current_call();
     event.call_op = current_op();
     event.op = program.op;
-    event.name = operation_name(program);
+    event.name = operation_name(program, priced.factory);
     event.factory = priced.factory;
     event.cores = priced.cores;
     event.grid_x = priced.grid_x;

@@ -147,6 +147,8 @@ DeviceProgram plan_halo(const Arch& arch, const OpConfig& c) {
     // Two sticks of padding; tiled input is untilized on the way.
     p.circular_buffers = {{"padding", 2 * round_up(static_cast<std::int64_t>(stick), arch.l1_align)}};
     if (tiled) p.circular_buffers.push_back({"untilize", 4 * ceil_div(s.w, 32) * (out.dtype == DType::Float32 ? 4096 : 2048)});
+    // Before a pool the library's program also holds 7 tiles, whatever the window and channels (as its buffers show).
+    if (c.flag("pool")) p.circular_buffers.push_back({"pool", 7 * bytes_per_tile(DType::BFloat16)});
     p.work.classes[0].phases[0].shared.link_in_stages = true;
     for (int noc = 0; noc < 2; ++noc)
         p.work.classes[0].phases[0].shared.link_bytes = std::max(p.work.classes[0].phases[0].shared.link_bytes, plan.link[noc] * stick);

@@ -112,10 +112,10 @@ DeviceProgram plan_untilize(const Arch& arch, const OpConfig& c) {
     std::int64_t w = ceil_div(in.width(), 32);
     const std::int64_t blocks = ceil_div(in.rows(), 32);
     std::int64_t per_core = 1;
-    // 0.81.1 generates the kernel: all cores get work, wide rows are cut when there are fewer row blocks than cores.
-    const bool generated = !resident(in) && c.text("selector") != "table";
+    // 0.81.1 generates the kernel: all cores get work, wide rows without padding are cut when there are fewer row blocks than cores.
+    const bool generated = !resident(in) && in.dtype != DType::Float32 && c.text("selector") != "table";
     std::int64_t cut = 1;
-    if (generated)
+    if (generated && in.logical == in.padded)
         for (std::int64_t s = 2; s * blocks <= arch.cores() && s <= w; ++s)
             if (w % s == 0) cut = s;
     int cores = generated ? split_cores(arch, c, blocks * cut) : split_blocks(arch, c, blocks, per_core);

@@ -292,7 +292,8 @@ DeviceProgram plan_pad(const Arch& arch, const OpConfig& c) {
 }
 
 DeviceProgram plan_repeat(const Arch& arch, const OpConfig& c) {
-    DeviceProgram p = page_stream(arch, c, "RepeatCodegenProgramFactory", static_cast<double>(c.outputs[0].bytes()));
+    const char* factory = c.flag("interleave") ? "RepeatInterleaveCodegenProgramFactory" : "RepeatCodegenProgramFactory";
+    DeviceProgram p = page_stream(arch, c, factory, static_cast<double>(c.outputs[0].bytes()));
     p.circular_buffers = {{"pages", 8 * aligned(arch, static_cast<std::int64_t>(page_bytes(c.outputs[0])))}};
     return p;
 }
@@ -365,11 +366,12 @@ DeviceProgram plan_embedding(const Arch& arch, const OpConfig& c) {
     DeviceProgram p = one_phase(
         fused ? "EmbeddingsFusedProgramFactory" : (block == 16 ? "EmbeddingsTilizedIndicesProgramFactory" : "EmbeddingsRMProgramFactory"),
         arch, cores, std::move(phase), fused, false);
-    if (fused)
-        p.circular_buffers = {
-            {"rows", 2 * ceil_div(out.width(), 32) * table.tile_bytes()}, {"out", 2 * ceil_div(out.width(), 32) * out.tile_bytes()}};
-    else
-        p.circular_buffers = {{"row", static_cast<std::int64_t>(stick) * (ceil_div(blocks, cores) > 1 ? 2 : 1)}};
+    if (fused) {
+        const std::int64_t row = ceil_div(out.width(), 32) * (table.tile_bytes() + out.tile_bytes());
+        p.circular_buffers = {{"rows", 2 * row <= arch.l1_core_bytes / 2 ? 2 * row : row}};  // two rows of tiles where they take half of L1
+    } else {
+        p.circular_buffers = {{"row", aligned(arch, table.stick_bytes()) * (ceil_div(blocks, cores) > 1 || block == 16 ? 2 : 1)}};
+    }
     return p;
 }
 

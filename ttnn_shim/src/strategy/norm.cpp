@@ -243,7 +243,7 @@ DeviceProgram plan_fill_pad(const Arch& arch, const OpConfig& c) {
     const std::int64_t w = std::max<std::int64_t>(1, ceil_div(in.width(), 32)), rows = std::max<std::int64_t>(1, in.tiles() / w);
     const std::int64_t h = in.padded.size() > 1 ? std::max<std::int64_t>(1, ceil_div(in.padded[in.padded.size() - 2], 32)) : 1;
     const std::int64_t touched = std::max<std::int64_t>(1, (edge(0) ? rows : 0) + (edge(1) ? rows / h * (w - (edge(0) ? 1 : 0)) : 0));
-    const int cores = split_cores(arch, c, in.tiles());
+    const int cores = split_cores(arch, c, touched);
     Phase phase;
     phase.items = ceil_div(touched, cores);
     phase.stages = {
@@ -277,7 +277,12 @@ DeviceProgram plan_accumulation(const Arch& arch, const OpConfig& c) {
         {Unit::Writer, page_write(arch, bytes), 0, 2}};
     dram_traffic(phase, c);
     DeviceProgram p = one_phase("AccumulationProgramFactory", arch, cores, std::move(phase), true, false);
-    p.circular_buffers = {{"tiles", 4 * (in.tile_bytes() + c.outputs[0].tile_bytes()) + (along > 1 ? 4096 : 0)}};
+    // Partial results beside the tiles: in Dst's format; bfloat16 sums within the last two dimensions need none.
+    const bool direct = c.text("op") == "SUM" && in.dtype == DType::BFloat16 && dim >= rank - 2;
+    const std::int64_t partial = direct                       ? 0
+                                 : in.dtype == DType::Float32 ? 2 * bytes_per_tile(DType::Float32)
+                                                              : bytes_per_tile(DType::Float32);
+    p.circular_buffers = {{"tiles", 4 * (in.tile_bytes() + c.outputs[0].tile_bytes()) + partial}};
     return p;
 }
 

@@ -155,7 +155,8 @@ uint64_t halo_sticks(const Window& window, const Placement& placement, uint32_t 
     return std::min((rows_per_core * window.stride_h + below) * padded_w, whole);
 }
 
-Tensor gather_halo(const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram) {
+Tensor gather_halo(
+    const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram, bool pool) {
     Tensor sharded = input;
     if (!input.is_sharded()) {
         const uint32_t multiple = input.layout() == Layout::TILE ? TILE_EDGE : 1;
@@ -197,7 +198,8 @@ Tensor gather_halo(const Tensor& input, const Window& window, const Placement& p
               {"padding", padding},
               {"num_cores_nhw", integer(placement.cores_nhw)},
               {"is_out_tiled", unit == TILE_EDGE},
-              {"config_in_dram", config_in_dram}},
+              {"config_in_dram", config_in_dram},
+              {"pool", pool}},
          .name = "HaloDeviceOperation"},
         {sharded}, {halo_spec}, nothing)[0];
     if (move) {

@@ -63,7 +63,10 @@ Placement placement_of(const MemoryConfig& sharded, CoreCoord grid);
 uint64_t halo_sticks(const Window& window, const Placement& placement, uint32_t unit);
 
 /// The input of a windowed op, sharded in L1 with its neighbours' rows beside each shard: interleaved-to-sharded (unless
-/// sharded already), halo and, with `move`, the defragmenting move, each as its own device program. Values are not arranged.
-Tensor gather_halo(const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram);
+/// sharded already), halo and, with `move`, the defragmenting move, each as its own device program. Values are not arranged. `pool`: for a
+/// pooling window, whose program holds more buffers.
+Tensor gather_halo(
+    const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram,
+    bool pool = false);
 
 }  // namespace ttnn_shim

@@ -1,24 +1,21 @@
-// Cutting and joining: slice, split, chunk, narrow, concat, stack, pad, repeat, repeat_interleave, expand, roll.
+// Cutting and padding: slice, split, chunk, narrow, pad, roll.
 #include <algorithm>
 
+#include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/data_movement/chunk/chunk.hpp"
 #include "ttnn/operations/data_movement/concat/concat.hpp"
 #include "ttnn/operations/data_movement/copy/copy.hpp"
-#include "ttnn/operations/data_movement/expand/expand.hpp"
 #include "ttnn/operations/data_movement/narrow/narrow.hpp"
 #include "ttnn/operations/data_movement/pad/pad.hpp"
-#include "ttnn/operations/data_movement/repeat/repeat.hpp"
-#include "ttnn/operations/data_movement/repeat_interleave/repeat_interleave.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/roll/roll.hpp"
 #include "ttnn/operations/data_movement/slice/slice.hpp"
 #include "ttnn/operations/data_movement/split/split.hpp"
-#include "ttnn/operations/data_movement/stack/stack.hpp"
-#include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
 
 using namespace ttnn_shim;
 
@@ -254,114 +251,6 @@ Tensor narrow(const Tensor& input, int dim, int start, uint32_t length) {
     return sliced(input, bounds, std::nullopt, std::nullopt);
 }
 
-namespace {
-/// TT-NN joins tiles inside their padding by way of row-major, in one layout, and refuses what cannot go there.
-struct Joined {
-    std::vector<Tensor> tensors;
-    bool by_sticks = false;
-};
-Joined joinable(const std::vector<Tensor>& tensors, uint32_t axis) {
-    Joined joined{tensors};
-    const Tensor& first = tensors[0];
-    const size_t rank = first.logical_shape().rank();
-    const bool sharded = first.memory_config().is_sharded();
-    bool mixed = false, ragged = false;
-    for (const Tensor& tensor : tensors) {
-        mixed = mixed || tensor.layout() != first.layout();
-        ragged = ragged || rank < 2 || tensor.logical_shape()[-1] % 32 != 0 || tensor.logical_shape()[-2] % 32 != 0;
-        SHIM_CHECK(
-            tensor.memory_config().is_sharded() == sharded, "tensors: all must be sharded or all interleaved, got {} and {}",
-            first.memory_config(), tensor.memory_config());
-        const bool padded = axis + 2 >= rank && tensor.layout() == Layout::TILE && tensor.logical_shape()[at(axis)] % 32 != 0;
-        joined.by_sticks = joined.by_sticks || padded;
-    }
-    // Tensors of two layouts meet in the first one's, or in sticks when tiles would be padded.
-    const Layout layout = mixed && ragged ? Layout::ROW_MAJOR : first.layout();
-    SHIM_CHECK(
-        !mixed || !joined.by_sticks, "tensors: {} and {} cannot be joined inside the padding of tiles", Layout::TILE, Layout::ROW_MAJOR);
-    for (Tensor& tensor : joined.tensors) {
-        if (joined.by_sticks) {
-            SHIM_CHECK(
-                tensor.dtype() != DataType::BFLOAT4_B && tensor.dtype() != DataType::UINT8,
-                "tensors: {} tiles cannot be joined inside their padding", tensor.dtype());
-        }
-        if (tensor.layout() != layout) tensor = ttnn::to_layout(tensor, layout);
-    }
-    return joined;
-}
-}  // namespace
-
-Tensor concat(
-    const std::vector<Tensor>& given, int dim, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
-    unsigned int groups, const std::optional<CoreRangeSet>&) {
-    OpScope scope("ttnn.concat");
-    SHIM_CHECK(!given.empty(), "tensors: expected at least one tensor");
-    for (const Tensor& tensor : given) check_device_tensor(tensor, "tensors");
-    const Shape shape = given[0].logical_shape();
-    const uint32_t axis = normalize_dim(dim, shape.rank());
-    uint64_t total = 0;
-    for (const Tensor& tensor : given) {
-        const Shape& other = tensor.logical_shape();
-        SHIM_CHECK(other.rank() == shape.rank(), "tensors: expected the same rank, got shapes {} and {}", shape, other);
-        SHIM_CHECK(tensor.dtype() == given[0].dtype(), "tensors: expected the same dtype, got {} and {}", given[0].dtype(), tensor.dtype());
-        for (size_t i = 0; i < shape.rank(); ++i) {
-            SHIM_CHECK(
-                i == axis || other[at(i)] == shape[at(i)], "tensors: shapes {} and {} differ outside dimension {}", shape, other, dim);
-        }
-        total += other[at(axis)];
-    }
-    SHIM_CHECK(groups >= 1 && total < (uint64_t{1} << 32), "groups: expected at least 1, got {}", groups);
-    const Joined joined = joinable(given, axis);
-    const std::vector<Tensor>& tensors = joined.tensors;
-    const Tensor& first = tensors[0];
-    const DataType dtype = joined.by_sticks && is_block_float(first.dtype()) ? DataType::BFLOAT16 : first.dtype();
-    if (tensors.size() == 1 && !output)
-        return memory_config && *memory_config != first.memory_config() ? ttnn::to_memory_config(first, *memory_config) : first;
-    for (const Tensor& tensor : tensors) {
-        SHIM_CHECK(
-            tensor.logical_shape()[at(axis)] % groups == 0, "groups: {} does not divide dimension {} of shape {}", groups, dim,
-            tensor.logical_shape());
-    }
-    auto extents = extents_of(shape);
-    extents[axis] = static_cast<uint32_t>(total);
-    const Shape result = shape_of(extents);
-    return launch(
-        {.op = "concat", .attrs = {{"dim", int64_t{axis}}}}, tensors,
-        {make_spec(result, dtype, first.layout(), output ? output->memory_config() : memory_config.value_or(MemoryConfig{}))},
-        [&](std::span<const Tensor> outputs) {
-            std::byte* target = mutable_raw_data(outputs[0]);
-            const size_t bytes = stored_bytes(first.dtype());
-            const auto strides = signed_strides(result);
-            const auto inner = strides[axis];
-            const size_t outer = result.volume() == 0 ? 0 : result.volume() / (total * static_cast<uint64_t>(inner));
-            int64_t begin = 0;
-            for (unsigned int group = 0; group < groups; ++group) {  // groups interleave: part g of every tensor, then part g + 1
-                for (const Tensor& tensor : tensors) {
-                    const auto run = static_cast<int64_t>(tensor.logical_shape()[at(axis)]) / groups * inner;
-                    const auto row = static_cast<int64_t>(tensor.logical_shape()[at(axis)]) * inner;
-                    strided_copy(
-                        bytes, raw_data(tensor) + group * run * static_cast<int64_t>(bytes), target + begin * static_cast<int64_t>(bytes),
-                        {{outer, row, static_cast<int64_t>(total) * inner}, {static_cast<size_t>(run), 1, 1}});
-                    begin += run;
-                }
-            }
-        },
-        {output})[0];
-}
-
-Tensor stack(const std::vector<Tensor>& tensors, int dim) {
-    OpScope scope("ttnn.stack");
-    SHIM_CHECK(!tensors.empty(), "tensors: expected at least one tensor");
-    std::vector<Tensor> raised;
-    for (const Tensor& tensor : tensors) {
-        SHIM_CHECK(
-            tensor.logical_shape() == tensors[0].logical_shape(), "tensors: expected the same shape, got {} and {}",
-            tensors[0].logical_shape(), tensor.logical_shape());
-        raised.push_back(unsqueeze(tensor, dim));
-    }
-    return concat(raised, dim);
-}
-
 Tensor pad(
     const Tensor& input, const ttsl::SmallVector<operations::data_movement::PadSpecDim>& padding, float value, bool,
     const std::optional<MemoryConfig>& memory_config, const std::optional<CoreRangeSet>&) {
@@ -414,13 +303,26 @@ Tensor pad(
     SHIM_CHECK(
         !tiled || (input.dtype() != DataType::UINT8 && (inside || input.dtype() != DataType::BFLOAT4_B)),
         "input_tensor: tiles of {} cannot be padded", input.dtype());
-    return launch(
-        {.op = "pad", .attrs = {{"padding", flat}}}, {input},
-        {make_spec(
-            result, input.dtype(), input.layout(),
-            inside ? input.memory_config() : padded_memory(input, memory_config, result))},  // inside the padding: filled in place
-
-        [&](std::span<const Tensor> outputs) { fill(mutable_raw_data(outputs[0])); })[0];
+    const MemoryConfig memory = inside ? input.memory_config() : padded_memory(input, memory_config, result);
+    const auto write = [&](std::span<const Tensor> outputs) { fill(mutable_raw_data(outputs[0])); };
+    const auto padding_program = [&](const Tensor& from, DataType dtype) {
+        return launch({.op = "pad", .attrs = {{"padding", flat}}}, {from}, {make_spec(result, dtype, input.layout(), memory)}, write)[0];
+    };
+    if (!tiled || input.memory_config().is_sharded() || memory.is_sharded()) return padding_program(input, input.dtype());
+    // Padding inside tiles is overwritten in place; whole tiles are added after that. Block floats pass through bfloat16 each time.
+    const DataType dtype = is_block_float(input.dtype()) ? DataType::BFLOAT16 : input.dtype();
+    const auto unpacked = [&](const Tensor& tensor) { return tensor.dtype() == dtype ? tensor : ttnn::typecast(tensor, dtype); };
+    const auto packed = [&](const Tensor& tensor) { return input.dtype() == dtype ? tensor : ttnn::typecast(tensor, input.dtype()); };
+    Tensor current = input;
+    if (input.logical_shape() != input.padded_shape()) {
+        const Tensor source = unpacked(input);
+        const Shape& filled = inside ? result : shape;
+        current = packed(launch(
+            {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {source},
+            {make_spec(filled, dtype, Layout::TILE, source.memory_config())},
+            [&](std::span<const Tensor> outputs) { inside ? write(outputs) : copy_values(source, outputs[0]); })[0]);
+    }
+    return inside ? current : packed(padding_program(unpacked(current), dtype));
 }
 Tensor pad(
     const Tensor& input, const ttsl::SmallVector<std::array<uint32_t, 2>>& padding, float value, bool use_multicore,
@@ -428,91 +330,6 @@ Tensor pad(
     ttsl::SmallVector<operations::data_movement::PadSpecDim> pairs;
     for (const auto& [front, back] : padding) pairs.push_back({front, back});
     return pad(input, pairs, value, use_multicore, memory_config, grids);
-}
-
-Tensor repeat(
-    const Tensor& input, const ttsl::SmallVector<uint32_t>& repetitions, const std::optional<MemoryConfig>& memory_config,
-    const std::optional<Tensor>& output) {
-    OpScope scope("ttnn.repeat");
-    check_device_tensor(input, "input_tensor");
-    auto own = extents_of(input.logical_shape());
-    std::vector<uint32_t> times(repetitions.begin(), repetitions.end());
-    if (times.size() < own.size()) times.insert(times.begin(), own.size() - times.size(), 1);
-    if (own.size() < times.size()) own.insert(own.begin(), times.size() - own.size(), 1);
-    const auto strides = signed_strides(shape_of(own));
-    std::vector<uint32_t> extents, paired;
-    std::vector<int64_t> paired_strides;
-    bool plain = true;
-    for (size_t i = 0; i < own.size(); ++i) {
-        const uint64_t extent = uint64_t{own[i]} * times[i];
-        SHIM_CHECK(extent < (uint64_t{1} << 32), "repeat_dims: dimension {} grows beyond 2^32", i);
-        extents.push_back(static_cast<uint32_t>(extent));
-        paired.insert(paired.end(), {times[i], own[i]});
-        paired_strides.insert(paired_strides.end(), {0, strides[i]});
-        plain = plain && times[i] == 1;
-    }
-    const Shape result = shape_of(extents);
-    if (plain && !output) return reshape(input, result);
-    for (size_t i = own.size() < 2 ? 0 : own.size() - 2; input.layout() == Layout::TILE && i < own.size(); ++i) {
-        SHIM_CHECK(
-            times[i] == 1 || own[i] % 32 == 0 ||
-                (input.dtype() != DataType::BFLOAT4_B &&
-                 (input.dtype() != DataType::UINT8 || (extents.back() % 32 == 0 && extents[own.size() - 2] % 32 == 0))),
-            "input_tensor: {} tiles cannot be repeated inside their padding", input.dtype());
-    }
-    return moved(
-        {.op = "repeat"}, input, result, spread_memory(input, memory_config, result), dense_target(shape_of(paired), paired_strides), 0,
-        output);
-}
-Tensor repeat(const Tensor& input, const Shape& repetitions, const std::optional<Tensor>& output) {
-    return repeat(input, ttsl::SmallVector<uint32_t>(repetitions.begin(), repetitions.end()), std::nullopt, output);
-}
-
-Tensor repeat_interleave(const Tensor& input, uint32_t repeats, int32_t dim, const std::optional<MemoryConfig>& memory_config) {
-    OpScope scope("ttnn.repeat_interleave");
-    check_device_tensor(input, "input_tensor");
-    const Shape& shape = input.logical_shape();
-    const uint32_t axis = normalize_dim(dim, shape.rank());
-    SHIM_CHECK(repeats >= 1, "repeats: expected at least 1, got {}", repeats);
-    auto extents = extents_of(shape), walked = extents;
-    auto strides = signed_strides(shape);
-    SHIM_CHECK(uint64_t{extents[axis]} * repeats < (uint64_t{1} << 32), "repeats: {} is too many", repeats);
-    extents[axis] *= repeats;
-    walked.insert(walked.begin() + axis + 1, repeats);
-    strides.insert(strides.begin() + axis + 1, 0);
-    const bool sharded = input.memory_config().is_sharded();
-    return moved(
-        {.op = "repeat"}, input, shape_of(extents), memory_config.value_or(sharded ? MemoryConfig{} : input.memory_config()),
-        dense_target(shape_of(walked), strides));
-}
-
-Tensor expand(const Tensor& input, ttsl::Span<const int32_t> output_shape, const std::optional<MemoryConfig>& memory_config) {
-    OpScope scope("ttnn.expand");
-    check_device_tensor(input, "input_tensor");
-    const Shape& shape = input.logical_shape();
-    SHIM_CHECK(
-        output_shape.size() >= shape.rank(), "output_shape: expected at least {} dimensions for shape {}, got {}", shape.rank(), shape,
-        output_shape.size());
-    const size_t extra = output_shape.size() - shape.rank();
-    const auto own = signed_strides(shape);
-    std::vector<uint32_t> extents;
-    std::vector<int64_t> strides;
-    for (size_t i = 0; i < output_shape.size(); ++i) {
-        const uint32_t have = i < extra ? 1 : shape[at(i - extra)];
-        SHIM_CHECK(output_shape[i] >= 0 || (output_shape[i] == -1 && i >= extra), "output_shape: {} is not an extent", output_shape[i]);
-        const uint32_t want = output_shape[i] == -1 ? have : static_cast<uint32_t>(output_shape[i]);
-        SHIM_CHECK(have == want || have == 1, "output_shape: dimension {} has {} values and cannot become {}", i, have, want);
-        extents.push_back(want);
-        strides.push_back(have == 1 || i < extra ? 0 : own[i - extra]);
-    }
-    const Shape result = shape_of(extents);
-    if (result.volume() == input.logical_volume()) return reshape(input, result, memory_config);
-    return moved({.op = "repeat"}, input, result, spread_memory(input, memory_config, result), dense_target(result, strides));
-}
-Tensor experimental::broadcast_to(
-    const Tensor& input, const Shape& output_shape, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>&) {
-    const std::vector<int32_t> extents(output_shape.begin(), output_shape.end());
-    return expand(input, std::span<const int32_t>(extents), memory_config);
 }
 
 Tensor roll(
@@ -660,29 +477,5 @@ SHIM_OP("ttnn.chunk", [](const Call& c) { return ttnn::chunk(c.tensor("input_ten
 SHIM_OP("ttnn.narrow", [](const Call& c) {
     return ttnn::narrow(c.tensor("input_tensor"), c.i32("dim"), c.i32("start"), c.u32("length", 0));
 });
-SHIM_OP("ttnn.concat", [](const Call& c) {
-    return ttnn::concat(
-        c.tensors("tensors"), c.i32("dim", 0), c.memory_config("memory_config"), c.optional_tensor("output_tensor"), c.u32("groups", 1));
-});
-SHIM_OP("ttnn.stack", [](const Call& c) { return ttnn::stack(c.tensors("input_tensors"), c.i32("dim")); });
 SHIM_OP("ttnn.pad", call_pad);
-SHIM_OP("ttnn.repeat", [](const Call& c) {
-    const auto times = c.u32s("repeat_dims");
-    return ttnn::repeat(
-        c.tensor("input_tensor"), ttsl::SmallVector<uint32_t>(times.begin(), times.end()), c.memory_config("memory_config"),
-        c.optional_tensor("optional_output_tensor"));
-});
-SHIM_OP("ttnn.repeat_interleave", [](const Call& c) {
-    return ttnn::repeat_interleave(c.tensor("input_tensor"), c.u32("repeats", 1), c.i32("dim"), c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.expand", [](const Call& c) {
-    const auto extents = c.i32s("output_shape");
-    return ttnn::expand(c.tensor("input_tensor"), std::span<const int32_t>(extents), c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.experimental.broadcast_to", [](const Call& c) {
-    const auto extents = c.i32s("output_shape");
-    check_device_tensor(c.tensor("input"), "input", Layout::TILE);
-    const Tensor result = ttnn::expand(c.tensor("input"), std::span<const int32_t>(extents), c.memory_config("memory_config"));
-    return c.has("output") ? ttnn::copy(result, c.tensor("output")) : result;
-});
 SHIM_OP("ttnn.roll", call_roll);

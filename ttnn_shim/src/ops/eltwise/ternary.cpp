@@ -1,6 +1,7 @@
 // Ternary eltwise ops and clamp.
 #include "ttnn/operations/eltwise/ternary/ternary.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include "ops/eltwise/engine.hpp"
@@ -54,16 +55,27 @@ struct Ternary {
     std::optional<Tensor> output;
 };
 
+/// `where` between numbers is a program of fewer operands.
+Program program_of(const char* op, size_t operands) {
+    if (std::string_view(op) != "WHERE" || operands == 3)
+        return {.op = "ternary", .attrs = {{"op", std::string(op)}}, .name = "TernaryDeviceOperation"};
+    if (operands == 2) return {.op = "binary", .attrs = {{"op", std::string(op)}, {"is_sfpu", true}}, .name = "BinaryNgDeviceOperation"};
+    return {.op = "unary", .attrs = {{"ops", std::vector<std::string>{op}}}};
+}
+
 /// One ternary device program; `dtype` is the result's.
 template <typename Function>
 Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const Operand& c, DataType dtype, Function function) {
     OpScope scope(call.name);
     check_device_tensor(a, "the first operand");
+    const size_t tensors = 1U + (std::get_if<Tensor>(&b) != nullptr ? 1U : 0U) + (std::get_if<Tensor>(&c) != nullptr ? 1U : 0U);
+    const bool chooses = std::string_view(call.op) == "WHERE";
     SHIM_CHECK(
-        a.layout() == Layout::TILE || a.memory_config().is_sharded() || is_integer(a.dtype()),
+        a.layout() == Layout::TILE || a.memory_config().is_sharded() || is_integer(a.dtype()) || (chooses && tensors < 3),
         "a ternary operation takes interleaved tensors in TILE layout, got {}", a.layout());
     Shape shape = a.logical_shape();
     std::vector<Tensor> inputs = {a};
+    const Tensor* model = &a;  // whose memory the result takes
     bool integer = is_integer(dtype);
     for (const Operand* operand : {&b, &c}) {
         if (const auto* tensor = std::get_if<Tensor>(operand)) {
@@ -74,12 +86,19 @@ Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const 
         }
     }
     integer = integer && is_integer(a.dtype());
-    const bool same = a.logical_shape() == shape;
+    Layout layout = a.layout();
+    if (chooses && tensors == 2) {  // a binary program, led by the values
+        model = &inputs[1];
+        if (model->layout() == Layout::TILE) layout = Layout::TILE;
+    } else if (chooses) {
+        for (const Tensor& tensor : inputs)
+            if (tensor.is_sharded() && tensor.logical_shape() == shape) model = &tensor;
+    }
+    const bool same = model->logical_shape() == shape || !model->is_sharded();
     const MemoryConfig memory =
-        call.memory_config.value_or(call.output ? call.output->memory_config() : (same ? a.memory_config() : MemoryConfig{}));
+        call.memory_config.value_or(call.output ? call.output->memory_config() : (same ? model->memory_config() : MemoryConfig{}));
     return launch(
-        {.op = "ternary", .attrs = {{"op", std::string(call.op)}}, .name = "TernaryDeviceOperation"}, inputs,
-        {make_spec(shape, dtype, a.layout(), memory)},
+        program_of(call.op, inputs.size()), inputs, {make_spec(shape, dtype, layout, memory)},
         [&](std::span<const Tensor> outputs) {
             if (integer) {
                 run_ternary<int64_t>(a, b, c, outputs[0], function);
@@ -90,10 +109,28 @@ Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const 
         {call.output})[0];
 }
 
-/// Result dtype of where: that of the tensor operands; of two scalars the predicate's, FLOAT32 for an integer predicate.
+bool is_narrow(DataType dtype) { return dtype == DataType::UINT8 || dtype == DataType::UINT16; }
+
+/// `where` between a tensor and a number is a binary program of its own: predicate and values of one dtype, or an integer predicate.
+void check_where_pair(DataType predicate, DataType values, Operand& number) {
+    SHIM_CHECK(
+        (predicate == values && !is_narrow(values)) || (is_integer(predicate) && !is_integer(values)),
+        "predicate and value tensor: mixed dtypes {} and {} are not supported beside a scalar", predicate, values);
+    if (!is_integer(values)) return;
+    // The scalar goes through float32: 2147483647 becomes 2147483648, which INT32 cannot hold.
+    const auto rounded = static_cast<float>(scalar_value(std::get<Scalar>(number)));
+    const float low = values == DataType::INT32 ? -2147483648.0F : 0.0F, high = values == DataType::INT32 ? 2147483648.0F : 4294967296.0F;
+    SHIM_CHECK(
+        rounded == std::trunc(rounded) && rounded >= low && rounded < high, "where with a {} tensor cannot represent the scalar {}", values,
+        rounded);
+    number = values == DataType::INT32 ? Scalar(static_cast<int32_t>(rounded)) : Scalar(static_cast<uint32_t>(rounded));
+}
+
+/// Result dtype of where: that of the values; of two scalars the predicate's, FLOAT32 for an integer predicate.
 DataType where_dtype(const Tensor& predicate, const Operand& yes, const Operand& no) {
     const Tensor* tensor = std::get_if<Tensor>(&yes) != nullptr ? std::get_if<Tensor>(&yes) : std::get_if<Tensor>(&no);
     if (tensor != nullptr) return tensor->dtype();
+    SHIM_CHECK(!is_narrow(predicate.dtype()), "predicate: dtype {} is not supported between two scalars", predicate.dtype());
     return is_integer(predicate.dtype()) ? DataType::FLOAT32 : predicate.dtype();
 }
 
@@ -108,24 +145,8 @@ Tensor where(
     check_device_tensor(predicate, "predicate");
     Operand yes = as_operand(true_value), no = as_operand(false_value);
     const auto *ty = std::get_if<Tensor>(&yes), *tn = std::get_if<Tensor>(&no);
-    if (ty != nullptr && tn != nullptr) {
-        SHIM_CHECK(
-            ty->dtype() == tn->dtype(), "true_value and false_value: expected the same dtype, got {} and {}", ty->dtype(), tn->dtype());
-    }
-    const Tensor* values = ty != nullptr ? ty : tn;
-    if (values != nullptr && (ty == nullptr || tn == nullptr)) {
-        SHIM_CHECK(
-            is_integer(predicate.dtype()) || is_integer(values->dtype()) ||
-                (values->dtype() == DataType::FLOAT32) == (predicate.dtype() == DataType::FLOAT32),
-            "predicate and value tensor: mixed dtypes {} and {} are not supported beside a scalar", predicate.dtype(), values->dtype());
-        if (values->dtype() == DataType::INT32) {
-            // The scalar goes through float32: 2147483647 becomes 2147483648, which INT32 cannot hold.
-            Operand& scalar = ty == nullptr ? yes : no;
-            const auto rounded = static_cast<float>(scalar_value(std::get<Scalar>(scalar)));
-            SHIM_CHECK(
-                rounded >= -2147483648.0F && rounded < 2147483648.0F, "where with an INT32 tensor cannot represent the scalar {}", rounded);
-            scalar = Scalar(static_cast<int32_t>(rounded));
-        }
+    if ((ty == nullptr) != (tn == nullptr)) {
+        check_where_pair(predicate.dtype(), ty != nullptr ? ty->dtype() : tn->dtype(), ty != nullptr ? no : yes);
     }
     return ternary_op(
         {"ttnn.where", "WHERE", memory_config, output}, predicate, yes, no, where_dtype(predicate, yes, no),
@@ -135,6 +156,12 @@ Tensor where(
 Tensor addcmul(
     const Tensor& a, const Tensor& b, const Tensor& c, const std::variant<float, int32_t, uint32_t> value,
     const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
+    OpScope scope("ttnn.addcmul");
+    SHIM_CHECK(
+        !is_narrow(a.dtype()) && a.dtype() != DataType::BFLOAT4_B, "expected BFLOAT16, BFLOAT8_B, FLOAT32, INT32 or UINT32 tensors, got {}",
+        a.dtype());
+    SHIM_CHECK(
+        a.dtype() == b.dtype() && a.dtype() == c.dtype(), "expected tensors of one dtype, got {}, {} and {}", a.dtype(), b.dtype(), c.dtype());
     const double factor = std::visit([](auto v) { return static_cast<double>(v); }, value);
     return ternary_op({"ttnn.addcmul", "ADDCMUL", memory_config, output}, a, b, c, a.dtype(), [factor](auto x, auto y, auto z) {
         return x + static_cast<decltype(x)>(factor) * y * z;
@@ -144,14 +171,21 @@ Tensor addcdiv(
     const Tensor& a, const Tensor& b, const Tensor& c, float value, const OptionalMemory& memory_config,
     const std::optional<Tensor>& output) {
     OpScope scope("ttnn.addcdiv");
-    SHIM_CHECK(!is_integer(a.dtype()), "expected floating point tensors, got {}", a.dtype());
-    return ternary_op({"ttnn.addcdiv", "ADDCDIV", memory_config, output}, a, b, c, a.dtype(), [value](auto x, auto y, auto z) {
+    const bool blocks = is_block_float(a.dtype()) || is_block_float(b.dtype());  // then several binary programs, led by the second tensor
+    SHIM_CHECK(
+        !blocks || (!is_integer(a.dtype()) && !is_integer(b.dtype())), "block floats and integers do not mix, got {} and {}", a.dtype(),
+        b.dtype());
+    const DataType dtype = blocks && a.dtype() != DataType::FLOAT32 ? b.dtype() : a.dtype();
+    return ternary_op({"ttnn.addcdiv", "ADDCDIV", memory_config, output}, a, b, c, dtype, [value](auto x, auto y, auto z) {
         return static_cast<decltype(x)>(static_cast<float>(x) + value * (static_cast<float>(y) / static_cast<float>(z)));
     });
 }
 Tensor lerp(
     const Tensor& input, const Tensor& end, const Tensor& weight, const OptionalMemory& memory_config,
     const std::optional<Tensor>& output) {
+    OpScope scope("ttnn.lerp");
+    for (const Tensor* tensor : {&input, &end, &weight})
+        SHIM_CHECK(tensor->dtype() != DataType::UINT32, "expected no UINT32 tensors, got {}", tensor->tensor_spec());
     return ternary_op({"ttnn.lerp", "LERP", memory_config, output}, input, end, weight, input.dtype(), [](auto x, auto y, auto w) {
         return x + w * (y - x);
     });
@@ -159,9 +193,11 @@ Tensor lerp(
 Tensor lerp(
     const Tensor& input, const Tensor& end, float weight, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
     OpScope scope("ttnn.lerp");
-    SHIM_CHECK(!is_integer(input.dtype()), "expected floating point tensors, got {}", input.dtype());
-    return ternary_op({"ttnn.lerp", "LERP", memory_config, output}, input, end, Scalar(weight), input.dtype(), [](auto x, auto y, auto w) {
-        return x + w * (y - x);
+    for (const Tensor* tensor : {&input, &end})
+        SHIM_CHECK(tensor->dtype() != DataType::UINT32, "expected no UINT32 tensors, got {}", tensor->tensor_spec());
+    SHIM_CHECK(input.dtype() != DataType::INT32 || end.dtype() != DataType::INT32, "INT32 tensors need a tensor of weights");
+    return ternary_op({"ttnn.lerp", "LERP", memory_config, output}, input, end, Scalar(weight), input.dtype(), [weight](auto x, auto y, auto) {
+        return static_cast<decltype(x)>(static_cast<float>(x) + weight * (static_cast<float>(y) - static_cast<float>(x)));
     });
 }
 
@@ -169,7 +205,14 @@ namespace {
 Tensor mac_of(
     const Tensor& a, const Operand& b, const Operand& c, const OptionalMemory& memory_config,
     const std::optional<Tensor>& output = std::nullopt) {
-    return ternary_op({"ttnn.mac", "MAC", memory_config, output}, a, b, c, a.dtype(), [](auto x, auto y, auto z) { return x * y + z; });
+    OpScope scope("ttnn.mac");  // a product, then a sum
+    const auto kind = [](const Operand& operand) -> std::variant<Scalar, DataType> {
+        if (const auto* tensor = std::get_if<Tensor>(&operand)) return tensor->dtype();
+        return std::get<Scalar>(operand);
+    };
+    const DataType product = binary_result_dtype(a.dtype(), kind(b), BinaryOpType::MUL);
+    const DataType dtype = binary_result_dtype(product, kind(c), BinaryOpType::ADD);
+    return ternary_op({"ttnn.mac", "MAC", memory_config, output}, a, b, c, dtype, [](auto x, auto y, auto z) { return x * y + z; });
 }
 }  // namespace
 Tensor mac(
@@ -207,12 +250,13 @@ Tensor clamp(
     const std::optional<Tensor>& output) {
     OpScope scope("ttnn.clamp");
     SHIM_CHECK(min || max, "expected min, max or both");
-    Tensor result = input;
-    if (min)
-        result = binary_op(
-            "ttnn.clamp", result, *min, BinaryOpType::MAXIMUM, {.memory_config = memory_config, .output = max ? std::nullopt : output});
-    if (max) result = binary_op("ttnn.clamp", result, *max, BinaryOpType::MINIMUM, {.memory_config = memory_config, .output = output});
-    return result;
+    if (!min || !max) {  // a comparison and a choice
+        const Tensor inside = binary_op("ttnn.clamp", input, min ? *min : *max, min ? BinaryOpType::GE : BinaryOpType::LE, {});
+        return where(inside, input, min ? *min : *max, memory_config, output, std::nullopt);
+    }
+    const auto memory = memory_config ? memory_config : std::optional(input.memory_config());
+    const Tensor raised = binary_op("ttnn.clamp", input, *min, BinaryOpType::MAXIMUM, {.memory_config = memory});
+    return binary_op("ttnn.clamp", raised, *max, BinaryOpType::MINIMUM, {.memory_config = memory, .output = output});
 }
 Tensor clip(const Tensor& input, std::optional<float> min, std::optional<float> max, const OptionalMemory& memory_config) {
     OpScope scope("ttnn.clip");

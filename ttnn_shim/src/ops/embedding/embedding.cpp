@@ -5,6 +5,7 @@
 
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 
 using namespace ttnn_shim;
@@ -38,8 +39,8 @@ Tensor embedding(
         const uint32_t sequence = ids[-1];
         extents = {sequence == 0 ? 0 : static_cast<uint32_t>(input.logical_volume() / sequence), sequence, table[-1]};
     }
-    // the program reads row-major indices and rows: tiled operands cost a conversion each
-    const Tensor rows = input.layout() == Layout::TILE ? to_layout(input, Layout::ROW_MAJOR) : input;
+    // the program reads row-major rows: a tiled table costs a conversion
+    const Tensor& rows = input;
     const Tensor values = weight.layout() == Layout::TILE ? to_layout(weight, Layout::ROW_MAJOR) : weight;
     const Layout result_layout = layout.value_or(weight.layout());
     const Shape shape = shape_of(extents);
@@ -54,9 +55,12 @@ Tensor embedding(
     const MemoryConfig memory = output
                                     ? output->memory_config()
                                     : memory_config.value_or(input.memory_config().is_sharded() ? MemoryConfig{} : input.memory_config());
-    return launch(
-        {.op = "embedding", .attrs = {{"tilized", tilized}}, .name = "EmbeddingsDeviceOperation"}, {rows, values},
-        {make_spec(shape, result_dtype, result_layout, memory)},
+    // Whole tiles of row-major indices are tilized by the program itself, others after it.
+    const bool fused =
+        tilized && (output || memory.is_sharded() || (input.layout() == Layout::ROW_MAJOR && ids[-1] % 32 == 0 && table[-1] % 32 == 0));
+    const Tensor looked_up = launch(
+        {.op = "embedding", .attrs = {{"tilized", fused}}, .name = "EmbeddingsDeviceOperation"}, {rows, values},
+        {make_spec(shape, output ? output->dtype() : weight.dtype(), fused ? Layout::TILE : Layout::ROW_MAJOR, memory)},
         [&](std::span<const Tensor> outputs) {
             const size_t width = table[-1], vocabulary = table[-2], count = input.logical_volume();
             const bool wide = rows.dtype() == DataType::UINT32;
@@ -83,6 +87,8 @@ Tensor embedding(
             });
         },
         {output})[0];
+    const Tensor result = tilized && !fused ? to_layout(looked_up, Layout::TILE) : looked_up;
+    return output || result.dtype() == result_dtype ? result : typecast(result, result_dtype);
 }
 
 }  // namespace ttnn

@@ -186,7 +186,7 @@ std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings&
     const Placement placement =
         legacy ? placement_of(input.memory_config(), machine_of(input).grid())
                : place_pool({window, settings, input.layout() == Layout::TILE, settings.layout == Layout::TILE}, machine_of(input).grid());
-    const Tensor halo = gather_halo(input, window, placement, unit, settings.reallocate_halo, settings.config_in_dram);
+    const Tensor halo = gather_halo(input, window, placement, unit, settings.reallocate_halo, settings.config_in_dram, true);
     const Shape shape({1, 1, static_cast<uint32_t>(window.out_pixels()), window.channels});
     const MemoryConfig sharded = placement.memory_config(window.out_pixels(), window.channels, unit, unit == 1 ? 16 : 32);
     std::vector<TensorSpec> specs{make_spec(shape, settings.dtype, settings.layout, sharded)};

@@ -5,6 +5,9 @@
 
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
+#include "ttnn/operations/data_movement/permute/permute.hpp"
+#include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/sort/sort.hpp"
 #include "ttnn/operations/reduction/accumulation/accumulation.hpp"
 #include "ttnn/operations/reduction/argmax/argmax.hpp"
@@ -140,6 +143,18 @@ Tensor accumulated(
         turned.insert(turned.begin(), 4 - std::min<size_t>(4, turned.size()), 1);
         std::swap(turned[turned.size() - shape.rank() + axis], turned.front());
         (void)make_spec(shape_of(turned), result, Layout::TILE, *memory_config);
+    }
+    // The program walks the first of four dimensions; bfloat16 sums also know the last two.
+    const bool direct = !product && input.dtype() == DataType::BFLOAT16 && result == input.dtype() && axis + 2 >= shape.rank();
+    if (!direct && !out && input.logical_volume() > 0 && shape.rank() >= 2 && shape.rank() <= 4 && axis + 4 != shape.rank()) {
+        auto four = extents_of(shape);
+        four.insert(four.begin(), 4 - four.size(), 1);
+        ttsl::SmallVector<int64_t> order{0, 1, 2, 3};
+        std::swap(order[0], order[4 - shape.rank() + axis]);
+        const Tensor first = result == input.dtype() ? input : ttnn::typecast(input, result);
+        const Tensor turned = ttnn::permute(ttnn::reshape(first, shape_of(four)), order);
+        const Tensor sums = accumulated(op_name, turned, 0, std::nullopt, reverse, std::nullopt, memory_config, product);
+        return ttnn::reshape(ttnn::permute(sums, order), shape);
     }
     return launch(
         {.op = "accumulation",

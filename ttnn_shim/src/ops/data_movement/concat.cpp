@@ -1,0 +1,171 @@
+// Joining: concat, stack.
+#include <algorithm>
+
+#include "ops/data_movement/common.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/data_movement/concat/concat.hpp"
+#include "ttnn/operations/data_movement/stack/stack.hpp"
+#include "ttnn/operations/data_movement/tilize_with_val_padding/tilize_with_val_padding.hpp"
+#include "ttnn/operations/data_movement/transpose/transpose.hpp"
+#include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
+#include "ttnn/operations/data_movement/untilize_with_unpadding/untilize_with_unpadding.hpp"
+
+using namespace ttnn_shim;
+
+namespace {
+
+int32_t at(size_t index) { return static_cast<int32_t>(index); }
+
+/// TT-NN joins tiles inside their padding by way of row-major, in one layout, and refuses what cannot go there.
+struct Joined {
+    std::vector<Tensor> tensors;
+    bool by_sticks = false;
+};
+Joined joinable(const std::vector<Tensor>& tensors, uint32_t axis) {
+    Joined joined{tensors};
+    const Tensor& first = tensors[0];
+    const size_t rank = first.logical_shape().rank();
+    const bool sharded = first.memory_config().is_sharded();
+    bool mixed = false, ragged = false;
+    for (const Tensor& tensor : tensors) {
+        mixed = mixed || tensor.layout() != first.layout();
+        ragged = ragged || rank < 2 || tensor.logical_shape()[-1] % 32 != 0 || tensor.logical_shape()[-2] % 32 != 0;
+        SHIM_CHECK(
+            tensor.memory_config().is_sharded() == sharded, "tensors: all must be sharded or all interleaved, got {} and {}",
+            first.memory_config(), tensor.memory_config());
+        const bool padded = axis + 2 >= rank && tensor.layout() == Layout::TILE && tensor.logical_shape()[at(axis)] % 32 != 0;
+        joined.by_sticks = joined.by_sticks || padded;
+    }
+    // Tensors of two layouts meet in the first one's, or in sticks when tiles would be padded.
+    const Layout layout = mixed && ragged ? Layout::ROW_MAJOR : first.layout();
+    SHIM_CHECK(
+        !mixed || !joined.by_sticks, "tensors: {} and {} cannot be joined inside the padding of tiles", Layout::TILE, Layout::ROW_MAJOR);
+    for (Tensor& tensor : joined.tensors) {
+        if (joined.by_sticks) {
+            SHIM_CHECK(
+                tensor.dtype() != DataType::BFLOAT4_B && tensor.dtype() != DataType::UINT8,
+                "tensors: {} tiles cannot be joined inside their padding", tensor.dtype());
+        }
+        if (tensor.layout() != layout) tensor = ttnn::to_layout(tensor, layout);
+    }
+    return joined;
+}
+
+/// The tensors in row-major layout, each by a program of its own.
+std::vector<Tensor> as_sticks(const std::vector<Tensor>& tensors) {
+    std::vector<Tensor> sticks;
+    for (const Tensor& tensor : tensors) {
+        Shape end = tensor.logical_shape();
+        for (size_t i = 0; i < end.rank(); ++i) end[at(i)] -= 1;
+        sticks.push_back(ttnn::untilize_with_unpadding(tensor, end));
+    }
+    return sticks;
+}
+
+Tensor as_tiles(const Tensor& sticks) {
+    const Shape padded = make_spec(sticks.logical_shape(), sticks.dtype(), Layout::TILE).padded_shape();
+    return ttnn::tilize_with_val_padding(sticks, padded, 0.0F, std::nullopt);
+}
+
+/// Rows that do not start on a transfer boundary of their memory cannot be joined end to end: TT-NN transposes, joins, transposes.
+bool any_ragged_rows(const std::vector<Tensor>& tensors) {
+    return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+        const MachineMemory& machine = machine_of(tensor).machine();
+        const bool l1 = tensor.memory_config().buffer_type() != BufferType::DRAM;
+        return tensor.logical_shape()[-1] * stored_bytes(tensor.dtype()) % (l1 ? machine.l1_alignment : machine.dram_alignment) != 0;
+    });
+}
+
+}  // namespace
+
+namespace ttnn {
+
+Tensor concat(
+    const std::vector<Tensor>& given, int dim, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
+    unsigned int groups, const std::optional<CoreRangeSet>&) {
+    OpScope scope("ttnn.concat");
+    SHIM_CHECK(!given.empty(), "tensors: expected at least one tensor");
+    for (const Tensor& tensor : given) check_device_tensor(tensor, "tensors");
+    const Shape shape = given[0].logical_shape();
+    const uint32_t axis = normalize_dim(dim, shape.rank());
+    uint64_t total = 0;
+    for (const Tensor& tensor : given) {
+        const Shape& other = tensor.logical_shape();
+        SHIM_CHECK(other.rank() == shape.rank(), "tensors: expected the same rank, got shapes {} and {}", shape, other);
+        SHIM_CHECK(tensor.dtype() == given[0].dtype(), "tensors: expected the same dtype, got {} and {}", given[0].dtype(), tensor.dtype());
+        for (size_t i = 0; i < shape.rank(); ++i) {
+            SHIM_CHECK(
+                i == axis || other[at(i)] == shape[at(i)], "tensors: shapes {} and {} differ outside dimension {}", shape, other, dim);
+        }
+        total += other[at(axis)];
+    }
+    SHIM_CHECK(groups >= 1 && total < (uint64_t{1} << 32), "groups: expected at least 1, got {}", groups);
+    const Joined joined = joinable(given, axis);
+    const std::vector<Tensor>& tensors = joined.tensors;
+    const Tensor& first = tensors[0];
+    const DataType dtype = joined.by_sticks && is_block_float(first.dtype()) ? DataType::BFLOAT16 : first.dtype();
+    if (tensors.size() == 1 && !output)
+        return memory_config && *memory_config != first.memory_config() ? ttnn::to_memory_config(first, *memory_config) : first;
+    if (groups == 1 && !output && total > 0 && !first.memory_config().is_sharded() && !(memory_config && memory_config->is_sharded())) {
+        const bool last = axis + 1 == shape.rank();
+        if (joined.by_sticks && (!last || shape.rank() == 1 || is_block_float(first.dtype())))
+            return as_tiles(concat(as_sticks(tensors), dim, memory_config));
+        if (first.layout() == Layout::ROW_MAJOR && last && shape.rank() > 1 && any_ragged_rows(tensors)) {
+            std::vector<Tensor> turned;
+            for (const Tensor& tensor : tensors) turned.push_back(ttnn::transpose(tensor, -2, -1));
+            return ttnn::transpose(concat(turned, -2, memory_config), -2, -1);
+        }
+    }
+    for (const Tensor& tensor : tensors) {
+        SHIM_CHECK(
+            tensor.logical_shape()[at(axis)] % groups == 0, "groups: {} does not divide dimension {} of shape {}", groups, dim,
+            tensor.logical_shape());
+    }
+    auto extents = extents_of(shape);
+    extents[axis] = static_cast<uint32_t>(total);
+    const Shape result = shape_of(extents);
+    return launch(
+        {.op = "concat", .attrs = {{"dim", int64_t{axis}}}}, tensors,
+        {make_spec(result, dtype, first.layout(), output ? output->memory_config() : memory_config.value_or(MemoryConfig{}))},
+        [&](std::span<const Tensor> outputs) {
+            std::byte* target = mutable_raw_data(outputs[0]);
+            const size_t bytes = stored_bytes(first.dtype());
+            const auto strides = signed_strides(result);
+            const auto inner = strides[axis];
+            const size_t outer = result.volume() == 0 ? 0 : result.volume() / (total * static_cast<uint64_t>(inner));
+            int64_t begin = 0;
+            for (unsigned int group = 0; group < groups; ++group) {  // groups interleave: part g of every tensor, then part g + 1
+                for (const Tensor& tensor : tensors) {
+                    const auto run = static_cast<int64_t>(tensor.logical_shape()[at(axis)]) / groups * inner;
+                    const auto row = static_cast<int64_t>(tensor.logical_shape()[at(axis)]) * inner;
+                    strided_copy(
+                        bytes, raw_data(tensor) + group * run * static_cast<int64_t>(bytes), target + begin * static_cast<int64_t>(bytes),
+                        {{outer, row, static_cast<int64_t>(total) * inner}, {static_cast<size_t>(run), 1, 1}});
+                    begin += run;
+                }
+            }
+        },
+        {output})[0];
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, int dim) {
+    OpScope scope("ttnn.stack");
+    SHIM_CHECK(!tensors.empty(), "tensors: expected at least one tensor");
+    std::vector<Tensor> raised;
+    for (const Tensor& tensor : tensors) {
+        SHIM_CHECK(
+            tensor.logical_shape() == tensors[0].logical_shape(), "tensors: expected the same shape, got {} and {}",
+            tensors[0].logical_shape(), tensor.logical_shape());
+        raised.push_back(unsqueeze(tensor, dim));
+    }
+    return concat(raised, dim);
+}
+
+}  // namespace ttnn
+
+SHIM_OP("ttnn.concat", [](const Call& c) {
+    return ttnn::concat(
+        c.tensors("tensors"), c.i32("dim", 0), c.memory_config("memory_config"), c.optional_tensor("output_tensor"), c.u32("groups", 1));
+});
+SHIM_OP("ttnn.stack", [](const Call& c) { return ttnn::stack(c.tensors("input_tensors"), c.i32("dim")); });
