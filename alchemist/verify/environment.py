@@ -163,8 +163,10 @@ def _link_runtime(python: Path, root: Path) -> None:
         link = root / name
         if not link.is_symlink() and not link.exists():
             link.symlink_to(wheel / name)
-    compiler.write_text(_COMPILER)
-    compiler.chmod(0o755)
+    fresh = compiler.with_name(f"{compiler.name}.{os.getpid()}")  # another verification may be running the present one
+    fresh.write_text(_COMPILER)
+    fresh.chmod(0o755)
+    fresh.replace(compiler)
     # Firmware executables come with the wheel, one directory per architecture; what is in it tells which.
     for folder in sorted((wheel / "tt_metal/pre-compiled").iterdir()):
         arch = "blackhole" if (folder / "drisc").is_dir() else "wormhole" if (folder / "erisc").is_dir() else ""
