@@ -151,9 +151,12 @@ class AttributeParser(BuiltinParser):
 
     def _range(self) -> Range:
         self.expect("<")
+        at = self.skip()
         start = self._pair("(", ")")
         self.expect(",")
         end = self._pair("(", ")")
+        if min(*start, *end) < 0:
+            self.fail("cores of a range must be non-negative", at)
         self.expect(">")
         return start, end
 
@@ -293,6 +296,10 @@ class AttributeParser(BuiltinParser):
             else:
                 memory = self._enum_or_alias("ttnn.tensor_memory_layout")
         self.expect(">")
+        if (buffer == "system_memory" or (buffer == "dram" and memory == "interleaved")) and set(grid) != {1}:
+            self.fail(f"the grid of a layout in {buffer} must be 1x1 unless it is sharded", at, expected="<1x1>")
+        if buffer == "dram" and memory == "block_sharded":
+            self.fail("tensors in dram cannot be block-sharded", at, expected="width_sharded, height_sharded or interleaved")
         tile = isinstance(of, TileType)
         dtype = of.dtype if isinstance(of, TileType) else ELEMENT_DTYPES.get(element_name(of), element_name(of))
         if not tile and dtype not in DTYPE_ELEMENTS:

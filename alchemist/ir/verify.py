@@ -24,8 +24,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from alchemist.errors import VerifyError
 from alchemist.ir.attributes import DenseElements, OpaqueAttr, table
-from alchemist.ir.verify_ops import attribute as _attribute
-from alchemist.ir.verify_ops import check
+from alchemist.ir.rules import attribute as _attribute
+from alchemist.ir.rules import check
+from alchemist.ir.rules.device import verify_trace
 
 Shape = tuple[int, ...]
 _KINDS: dict[str, tuple[tuple[type[Attribute], ...], str]] = {
@@ -81,9 +82,9 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape | None:
 
 
 def _shapes(values: Sequence[SSAValue]) -> list[Shape] | None:
+    """Shapes of the tensors among the values (devices and semaphores are none), None where one is not static."""
     found = [value.type.get_shape() for value in values if isinstance(value.type, TensorType)]
-    static = all(dim >= 0 for dims in found for dim in dims)
-    return found if len(found) == len(values) and static else None
+    return found if all(dim >= 0 for dims in found for dim in dims) else None
 
 
 def _expect(actual: Shape, expected: Shape, what: str) -> None:
@@ -117,7 +118,12 @@ def _matmul(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     if not expected and outputs[0] == (1,):
         return  # tt-mlir's spelling of a product of two vectors
     if op.name.endswith(".linear") and len(inputs) > 2:
-        expected = broadcast_shapes([expected, inputs[2]]) or expected
+        if not inputs[2]:
+            raise VerifyException("the bias must have at least one dimension")
+        biased = broadcast_shapes([expected, inputs[2]])
+        if biased is None:
+            raise VerifyException(f"the bias {list(inputs[2])} cannot be added to {list(expected)}")
+        expected = biased
         if op.name.startswith("ttnn.") and math.prod(expected) == math.prod(outputs[0]):
             return  # a bias of higher rank; a workaround of tt-mlir puts the shape right
     _expect(outputs[0], expected, "matmul")
@@ -143,6 +149,12 @@ def _slice(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     begins, ends, steps = (_attribute(op, name) for name in ("begins", "ends", "step"))
     if not (isinstance(begins, tuple) and isinstance(ends, tuple) and isinstance(steps, tuple)):
         return
+    for size, begin, end in zip(inputs[0], begins, ends, strict=False):
+        first, last = begin + size * (begin < 0), end + size * (end < 0)
+        if first != last and not 0 <= first < max(size, 1):
+            raise VerifyException(f"begin must be in [{-size}, {size}), got {begin}")
+        if first != last and not 0 <= last <= size:
+            raise VerifyException(f"end must be in [{-size}, {size}], got {end}")
     if not len(begins) == len(ends) == len(steps) == len(inputs[0]):
         raise VerifyException(f"begins, ends and step need {len(inputs[0])} entries")
     if 0 in steps:
@@ -168,6 +180,7 @@ def verify_shapes(op: Operation) -> None:
     """Result shapes of elementwise ops and of the ops in `_SHAPE_RULES`."""
     inputs, outputs = _shapes(op.operands), _shapes(op.results)
     if inputs is None or not outputs:
+        check(op, inputs, outputs)
         return
     traits = op.info.traits  # type: ignore[attr-defined]
     if "elementwise_binary" in traits or "elementwise_ternary" in traits or op.name.endswith(".where"):
@@ -230,6 +243,8 @@ def _verify_structure(op: Operation, functions: dict[str, FuncOp]) -> None:
         func = op.parent_op()
         if isinstance(func, FuncOp) and tuple(op.operand_types) != func.function_type.outputs.data:
             raise VerifyException(f"returned types differ from the signature of @{func.sym_name.data}")
+    elif op.name == "ttnn.capture_or_execute_trace":
+        verify_trace(op, functions)
     elif isinstance(op, CallOp) or op.name == "ttcore.load_cached":
         callee = op.properties["callee"]
         name = callee.root_reference.data if isinstance(callee, SymbolRefAttr) else ""

@@ -66,6 +66,8 @@ def evaluate(op: Operation, environment: dict[SSAValue, Array]) -> list[Array]:
     while inputs and inputs[-1] is None:
         inputs.pop()
     outputs = spec.reference(inputs, access.attrs(op), [access.shape(result) for result in op.results])
+    if not op.results:  # an operand is changed in place
+        return [hold(output, operand) for output, operand in zip(outputs, op.operands, strict=False)]
     return [hold(output, result) for output, result in zip(outputs, op.results, strict=False)]
 
 

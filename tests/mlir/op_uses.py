@@ -88,7 +88,7 @@ def _module(dialect: str, name: str, operands: str, attributes: str, results: st
             else:
                 groups.append(1)
     made = [_type(dialect, word) for word in _words(results)]
-    shared = values[0] if values else ""
+    shared = next((type_ for type_ in values if type_.startswith("tensor")), "")
     body = [line.strip().replace("T", shared) if name == "ttnn.d2m_subgraph" else line.strip() for line in lines.split(";") if line.strip()]
     if not body:
         info = op_info(name)

@@ -10,17 +10,19 @@ from typing import Any, Literal
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.errors import FrontendError, InputError
 from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output
 from alchemist.frontends.mlir.entries import entry_names, function_names, keep_only, modules_in, refuse_types
 from alchemist.frontends.mlir.read import read_module, unwrap_device_module
+from alchemist.frontends.mlir.ttnn_text import complete, take_devices
 from alchemist.frontends.stablehlo import Input, convert
 from alchemist.ir.access import argument_attrs, element_type, entry_function, operands, result_attrs, shape
 from alchemist.ir.attributes import enum, numpy_dtype
 from alchemist.ir.dialects import TTOp
+from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.location import from_location, place_of, set_place
 
 Array = np.ndarray[Any, Any]
@@ -94,6 +96,7 @@ def load_each(
 
 def _captured(module: ModuleOp, text: str, filename: str, init: Init, seed: int, values: Mapping[str, Array], strict: bool) -> FrontendResult:
     entry = entry_function(module)
+    take_devices(entry)
     refuse_types(entry, filename)
     model_name = _model_name(module, entry, filename)
     stages: dict[str, Callable[[], str]] = {}
@@ -106,6 +109,7 @@ def _captured(module: ModuleOp, text: str, filename: str, init: Init, seed: int,
         entry = entry_function(module)
     else:
         _inline_calls(module, entry)
+        complete(module)
         _describe(entry, names, kinds, results)
         entry.properties["sym_name"] = StringAttr("forward")
     arguments = [_argument(arg, facts, index, init, seed, values) for index, (arg, facts) in enumerate(zip(entry.args, argument_attrs(entry), strict=True))]
@@ -381,20 +385,20 @@ def _index_bound(value: SSAValue, depth: int = 4) -> int | None:
 
 
 def _inline_calls(module: ModuleOp, entry: FuncOp) -> None:
-    """Replaces `func.call` of private functions by their bodies, innermost calls included."""
+    """Replaces calls of private functions and composites by their bodies, innermost ones included."""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     budget = 100_000
-    pending = [op for op in entry.body.block.ops if isinstance(op, CallOp)]
+    pending = [(op, name) for op in entry.body.block.ops if (name := callee_of(op)) is not None]
     while pending:
-        call = pending.pop()
-        target = functions.get(call.callee.root_reference.data)
+        call, name = pending.pop()
+        target = functions.get(name)
         if target is None or target.is_declaration:
-            raise FrontendError("a call of a function without body", op=call.callee.root_reference.data)
-        made = _inline(call, target.body.block)
+            raise FrontendError("a call of a function without body", op=name, location=place_of(call))
+        made = inline(call, target)
         budget -= len(made)
         if budget < 0:
-            raise FrontendError("calls do not end", op=target.sym_name.data, hint="recursion is not supported")
-        pending += [op for op in made if isinstance(op, CallOp)]
+            raise FrontendError("calls do not end", op=name, hint="recursion is not supported")
+        pending += [(op, inner) for op in made if (inner := callee_of(op)) is not None]
     used = {
         op.properties["callee"].root_reference.data  # type: ignore[attr-defined]
         for op in module.walk()
@@ -403,23 +407,6 @@ def _inline_calls(module: ModuleOp, entry: FuncOp) -> None:
     for name, function in functions.items():
         if function is not entry and name not in used:
             module.body.block.erase_op(function)
-
-
-def _inline(call: CallOp, body: Block) -> list[Operation]:
-    mapper: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
-    block = call.parent
-    assert block is not None
-    made: list[Operation] = []
-    for op in body.ops:
-        if isinstance(op, ReturnOp):
-            for result, value in zip(call.results, op.operands, strict=True):
-                result.replace_all_uses_with(mapper.get(value, value))
-            break
-        clone = op.clone(mapper)
-        block.insert_op_before(clone, call)
-        made.append(clone)
-    block.erase_op(call)
-    return made
 
 
 # --- reference ----------------------------------------------------------------------------------------------------------

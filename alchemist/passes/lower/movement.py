@@ -343,14 +343,25 @@ def fill_cache(c: Lowering, op: Operation) -> None:
 
 @rule("update_cache")
 def update_cache(c: Lowering, op: Operation) -> None:
+    """A position known here is a number in the call; one known at run time goes to the update that reads it from a tensor."""
     cache, update, index = op.operands
     value = c.get(cache, TILE)
     at = uniform(constant_of(index))
-    if at is None:
-        raise c.error("a cache position that is computed at run time", hint="use ttir.paged_update_cache")
-    position = c.get(index, TILE, "u32")
-    attributes = {"batch_offset": access.attr(op, "batch_offset"), "alchemist.update_index": int(at)}
-    _in_place(c, "update_cache", cache, [value, c.get(update, TILE, layout(value).dtype), position], attributes)
+    if at is not None:
+        position = c.get(index, TILE, "u32")
+        attributes = {"batch_offset": access.attr(op, "batch_offset"), "alchemist.update_index": int(at)}
+        _in_place(c, "update_cache", cache, [value, c.get(update, TILE, layout(value).dtype), position], attributes)
+    else:
+        users = shape(cache)[0]
+        rows = c.get(update, TILE, layout(value).dtype)
+        axis = 0 if shape(update)[0] == users and users > 1 else 2
+        if shape(update)[axis] != users or shape(update)[2 - axis] != 1:
+            raise c.error("a cache update of several positions", expected=f"one position for {users} users", got=str(list(shape(update))))
+        rows = _one_user_per_core(c, c.permute(rows, (2, 0, 1, 3) if axis == 0 else (0, 2, 1, 3)))
+        position = c.get(index, ROW_MAJOR, "si32")
+        if shape(position) != (users,):
+            position = c.emit("repeat", [c.reshape(position, (1,))], {"repeat_dims": (users,)}, (users,), "si32", ROW_MAJOR)
+        c.b.make("ttnn.paged_update_cache", [value, rows, position, None], {"share_cache": False}, [])
     for result in op.results:
         c.set(result, value)
 

@@ -1,0 +1,241 @@
+"""Convolutions, pools and other windows."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from xdsl.ir import Operation
+
+from alchemist.ir.rules.table import Shape, attribute, integer, is_integer, need, rank_is, rule, same, shape_of
+
+
+def _pair(op: Operation, name: str, least: int) -> tuple[int, int]:
+    value = attribute(op, name)
+    if value is None:
+        return (least, least)
+    given = (value, value) if isinstance(value, int) else value
+    need(isinstance(given, tuple) and len(given) == 2, f"{name}: expected an integer or a pair of integers, got {given}")
+    assert isinstance(given, tuple)
+    need(all(number >= least for number in given), f"{name} values must be at least {least}, got {given}")
+    return given
+
+
+def _padding(op: Operation) -> tuple[int, int, int, int]:
+    """(top, left, bottom, right)."""
+    value = attribute(op, "padding")
+    given = (value,) * 4 if isinstance(value, int) else value
+    need(isinstance(given, tuple) and len(given) in (2, 4), f"padding: expected an integer, a pair or four integers, got {given}")
+    assert isinstance(given, tuple)
+    need(all(number >= 0 for number in given), f"padding values must be at least 0, got {given}")
+    return given if len(given) == 4 else (*given, *given)
+
+
+def _windows(size: int, kernel: int, stride: int, dilation: int, padding: int, *, ceil: bool, after: int = 0) -> int:
+    """Number of positions; with `ceil` a last one that begins inside the input or its padding before (not in `after`)."""
+    span = size + padding - dilation * (kernel - 1) - 1
+    count = (span + (stride - 1 if ceil else 0)) // stride + 1
+    return count - 1 if ceil and (count - 1) * stride >= size + padding - after else count
+
+
+def _fits(kernel: tuple[int, int], dilation: tuple[int, int], sizes: tuple[int, int]) -> None:
+    spans = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
+    need(all(a <= b for a, b in zip(spans, sizes, strict=True)), f"the kernel spans {spans}, the padded input has {sizes}")
+
+
+@rule("ttir.max_pool2d", "ttir.avg_pool2d", "ttir.max_pool2d_with_indices")
+def _pool(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    rank_is(inputs[0], 4, "input")
+    rank_is(outputs[0], 4, "result")
+    kernel, stride, dilation = _pair(op, "kernel", 1), _pair(op, "stride", 1), _pair(op, "dilation", 1)
+    padding = _padding(op)
+    need(inputs[0][3] == outputs[0][3], f"result has {outputs[0][3]} channels, the input {inputs[0][3]}")
+    flat = _flattened(op)
+    batch, height, width = flat or inputs[0][:3]
+    ceil = bool(attribute(op, "ceil_mode"))
+    padded = (height + padding[0] + padding[2], width + padding[1] + padding[3])
+    _fits(kernel, dilation, padded)
+    expected = tuple(
+        _windows(size, kernel[i], stride[i], dilation[i], padding[i] + padding[i + 2], ceil=ceil, after=padding[i + 2])
+        for i, size in enumerate((height, width))
+    )
+    if flat:
+        need(inputs[0][2] == batch * height * width, f"the flattened dimension is {inputs[0][2]}, expected {batch * height * width}")
+        total = batch * math.prod(expected)
+        need(outputs[0][2] == total, f"the result's flattened dimension is {outputs[0][2]}, expected {total}")
+    else:
+        need(batch == outputs[0][0], f"result has batch size {outputs[0][0]}, the input {batch}")
+        need(outputs[0][1:3] == expected, f"expected height and width {list(expected)}, got {list(outputs[0][1:3])}")
+    if len(op.results) > 1:
+        need(outputs[0] == outputs[1], "values and indices must have the same shape")
+        need(is_integer(op.results[1]), "indices must be integers")
+
+
+def _flattened(op: Operation) -> tuple[int, int, int] | None:
+    """(batch, height, width) of `#ttir<flattened_compat batch_size = .., input_height = .., input_width = ..>`."""
+    info = attribute(op, "flattened_compat_info")
+    if info is None:
+        return None
+    numbers = dict(re.findall(r"(\w+) = (\d+)", str(info)))
+    try:
+        return int(numbers["batch_size"]), int(numbers["input_height"]), int(numbers["input_width"])
+    except KeyError:
+        return None
+
+
+@rule("ttir.conv2d")
+def _conv2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    rank_is(inputs[0], 4, "input")
+    rank_is(inputs[1], 4, "weight")
+    rank_is(outputs[0], 4, "result")
+    stride, dilation, padding = _pair(op, "stride", 1), _pair(op, "dilation", 1), _padding(op)
+    groups = integer(op, "groups") or 1
+    n, h, w, c = _axes(op)
+    x, weight, y = inputs[0], inputs[1], outputs[0]
+    need(x[c] % groups == 0, f"{x[c]} input channels are not divisible by {groups} groups")
+    need(weight[0] % groups == 0, f"{weight[0]} output channels are not divisible by {groups} groups")
+    need(x[c] // groups == weight[1], f"the weight has {weight[1]} input channels, a group of the input {x[c] // groups}")
+    need(y[c] == weight[0], f"result has {y[c]} channels, the weight makes {weight[0]}")
+    _bias(inputs, weight[0], c)
+    flat = _flattened(op)
+    batch, height, width = flat or (x[n], x[h], x[w])
+    _fits((weight[2], weight[3]), dilation, (height + padding[0] + padding[2], width + padding[1] + padding[3]))
+    expected = tuple(
+        _windows(size, weight[2 + i], stride[i], dilation[i], padding[i] + padding[i + 2], ceil=False) for i, size in enumerate((height, width))
+    )
+    if flat:
+        need(x[2] == batch * height * width, f"the flattened dimension is {x[2]}, expected {batch * height * width}")
+        need(y[2] == batch * math.prod(expected), f"the result's flattened dimension is {y[2]}, expected {batch * math.prod(expected)}")
+    else:
+        need(y[n] == batch, f"result has batch size {y[n]}, the input {batch}")
+        need((y[h], y[w]) == expected, f"expected height and width {list(expected)}, got {[y[h], y[w]]}")
+
+
+def _axes(op: Operation) -> tuple[int, int, int, int]:
+    values = [integer(op, name) for name in ("batch_dim", "height_dim", "width_dim", "channel_dim")]
+    axes = [default if value is None else value for default, value in enumerate(values)]
+    need(sorted(axes) == [0, 1, 2, 3], f"batch, height, width and channel dimensions must be 0..3 in some order, got {axes}")
+    return axes[0], axes[1], axes[2], axes[3]
+
+
+def _bias(inputs: list[Shape], channels: int, axis: int) -> None:
+    if len(inputs) > 2 and inputs[2] != (channels,):  # a vector is our own front ends' spelling
+        rank_is(inputs[2], 4, "bias")
+        need(inputs[2][axis] == channels, f"the bias has {inputs[2][axis]} channels, the result {channels}")
+
+
+@rule("ttir.conv_transpose2d")
+def _conv_transpose2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    rank_is(inputs[0], 4, "input")
+    rank_is(inputs[1], 4, "weight")
+    rank_is(outputs[0], 4, "result")
+    stride, dilation, extra, padding = _pair(op, "stride", 1), _pair(op, "dilation", 1), _pair(op, "output_padding", 0), _padding(op)
+    groups = integer(op, "groups") or 1
+    n, h, w, c = _axes(op)
+    x, weight, y = inputs[0], inputs[1], outputs[0]
+    need(x[c] == weight[0], f"the weight has {weight[0]} input channels, the input {x[c]}")
+    need(x[c] % groups == 0, f"{x[c]} input channels are not divisible by {groups} groups")
+    need(y[c] % groups == 0, f"{y[c]} output channels are not divisible by {groups} groups")
+    need(y[c] // groups == weight[1], f"the weight has {weight[1]} output channels, a group of the result {y[c] // groups}")
+    _bias(inputs, y[c], c)
+    if _flattened(op):
+        return
+    need(x[n] == y[n], f"result has batch size {y[n]}, the input {x[n]}")
+    expected = [
+        (x[axis] - 1) * stride[i] - padding[i] - padding[i + 2] + dilation[i] * (weight[2 + i] - 1) + extra[i] + 1 for i, axis in enumerate((h, w))
+    ]
+    need(min(expected) > 0, f"the result would have height and width {expected}")
+    need([y[h], y[w]] == expected, f"expected height and width {expected}, got {[y[h], y[w]]}")
+
+
+@rule("ttir.upsample2d", "ttnn.upsample")
+def _upsample(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    rank_is(inputs[0], 4, "input")
+    rank_is(outputs[0], 4, "result")
+    high, wide = _pair(op, "scale_factor", 1)
+    mode = attribute(op, "mode")
+    need(mode in (None, "nearest", "bilinear"), f'mode must be "nearest" or "bilinear", got "{mode}"')
+    n, h, w, c = inputs[0]
+    same(outputs[0], (n, h * high, w * wide, c))
+
+
+@rule("ttir.global_avg_pool2d")
+def _global_pool(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    need(len(inputs[0]) >= 3, f"input must have at least 3 dimensions, got rank {len(inputs[0])}")
+    same(outputs[0], (*inputs[0][:-3], 1, 1, inputs[0][-1]))
+
+
+# --- as the library takes them ----------------------------------------------------------------------------------------------
+
+
+def _values(op: Operation, name: str, least: int, counts: tuple[int, ...]) -> tuple[int, ...]:
+    value = attribute(op, name)
+    assert isinstance(value, tuple)
+    need(len(value) in counts, f"{name} must have {' or '.join(map(str, counts))} values, got {len(value)}")
+    need(all(number >= least for number in value), f"{name} values must be at least {least}, got {value}")
+    return value
+
+
+def _flat(size: int, op: Operation, names: tuple[str, ...], what: str) -> None:
+    total = math.prod(integer(op, name) or 0 for name in names)
+    need(size == total, f"the flattened dimension of the {what} is {size}, {' * '.join(names)} is {total}")
+
+
+def _raw_weight(op: Operation, weight: Shape, kernel: tuple[int, ...]) -> None:
+    """[out, in / groups, height, width]."""
+    rank_is(weight, 4, "weight")
+    outputs, channels, groups = integer(op, "out_channels"), integer(op, "in_channels") or 0, integer(op, "groups") or 1
+    need(weight[0] == outputs, f"the weight has {weight[0]} output channels, out_channels is {outputs}")
+    need(weight[1] == channels // groups, f"the weight has {weight[1]} input channels, a group of in_channels {channels // groups}")
+    need(weight[2:] == kernel, f"the weight has kernel size {list(weight[2:])}, kernel_size is {list(kernel)}")
+
+
+@rule("ttnn.conv2d")
+def _device_conv2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    x, weight, bias, y = inputs[0], inputs[1], shape_of(op, "bias"), outputs[0]
+    for shape, what in ((x, "input"), (weight, "weight"), (y, "result")):
+        rank_is(shape, 4, what)
+    if bias is not None:
+        rank_is(bias, 4, "bias")
+    kernel, stride, dilation = (_values(op, name, 1, (2,)) for name in ("kernel_size", "stride", "dilation"))
+    padding = _values(op, "padding", 0, (2, 4))
+    top, bottom, left, right = padding if len(padding) == 4 else (padding[0], padding[0], padding[1], padding[1])
+    if weight[:2] != (1, 1) and getattr(op.operands[1].owner, "name", "") not in ("ttnn.prepare_conv2d_weights", "ttcore.load_cached"):
+        _raw_weight(op, weight, kernel)
+    _flat(x[2], op, ("batch_size", "input_height", "input_width"), "input")
+    sizes = (integer(op, "input_height") or 0, integer(op, "input_width") or 0)
+    _fits((kernel[0], kernel[1]), (dilation[0], dilation[1]), (sizes[0] + top + bottom, sizes[1] + left + right))
+    made = [_windows(sizes[i], kernel[i], stride[i], dilation[i], (top + bottom, left + right)[i], ceil=False) for i in (0, 1)]
+    total = (integer(op, "batch_size") or 0) * math.prod(made)
+    need(y[2] == total, f"the flattened dimension of the result is {y[2]}, expected {total}")
+
+
+@rule("ttnn.prepare_conv2d_weights")
+def _prepare(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    need(attribute(op, "weights_format") == "OIHW", f'weights_format must be "OIHW", got "{attribute(op, "weights_format")}"')
+    kernel = _values(op, "kernel_size", 1, (2,))
+    for name in ("stride", "dilation"):
+        _values(op, name, 1, (2,))
+    _values(op, "padding", 0, (2, 4))
+    _raw_weight(op, inputs[0], kernel)
+
+
+@rule("ttnn.conv3d")
+def _device_conv3d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    x, weight, bias, y = inputs[0], inputs[1], shape_of(op, "bias"), outputs[0]
+    rank_is(x, 5, "input")
+    need(len(weight) in (2, 5), f"weight must be a 5D tensor, or a 2D one when it is prepared, got rank {len(weight)}")
+    rank_is(y, 5, "result")
+    if bias is not None:
+        rank_is(bias, 2, "bias")
+        need(bias[0] == 1, f"the first dimension of the bias must be 1, got {bias[0]}")
+    kernel, _, _ = (_values(op, name, least, (3,)) for name, least in (("kernel_size", 1), ("stride", 1), ("padding", 0)))
+    groups = integer(op, "groups") or 0
+    need(groups >= 1, f"groups must be at least 1, got {groups}")
+    for name in ("in_channels", "out_channels"):
+        need((integer(op, name) or 0) % groups == 0, f"{name} {integer(op, name)} are not divisible by {groups} groups")
+    if len(weight) == 2:
+        rows = math.prod(kernel) * (integer(op, "in_channels") or 0) // groups
+        need(weight[0] == rows, f"the prepared weight has {weight[0]} rows, expected {rows}")
+    made = weight[1] if len(weight) == 2 else weight[0]
+    need(bias is None or bias[1] == made, f"the bias has {bias[1] if bias else 0} channels, the weight makes {made}")
