@@ -19,6 +19,7 @@ from alchemist.passes.registry import PASSES, functions, register
 
 TTIR_PIPELINE = (
     "inline-calls",
+    "expand-ops",
     "keep-rank",
     "fold",
     "implicit-broadcast",
@@ -33,7 +34,7 @@ TTIR_PIPELINE = (
     "fuse-activation",
     "fold",
 )
-TTNN_PIPELINE = ("sweep", "fuse-residual-norm", "place-conversions", "lift-constants", "const-eval", "deallocate")
+TTNN_PIPELINE = ("sweep", "fold-typecasts", "fuse-residual-norm", "place-conversions", "lift-constants", "const-eval", "deallocate")
 PIPELINES: dict[str, tuple[str, ...]] = {
     "ttir-passes": TTIR_PIPELINE,
     "ttnn-passes": TTNN_PIPELINE,

@@ -102,7 +102,9 @@ def _longest(
 ) -> LoopItem | None:
     best: LoopItem | None = None
     for period in range(1, min(MAX_PERIOD, (len(items) - start) // 2) + 1):
-        count = 1
+        if not _repeats(signatures, start, period, 1) or not _progress(signatures, start, period, 2)[0]:
+            continue  # most often so: nothing counts from the first iteration to the second
+        count = 2
         while _repeats(signatures, start, period, count):
             count += 1
         size = len(best.body) * best.count if best else 0
@@ -116,11 +118,17 @@ def _longest(
 
 
 def _repeats(signatures: Sequence[_Signature], start: int, period: int, count: int) -> bool:
-    """Whether iteration `count` is there and looks like the first one."""
+    """Whether iteration `count` is there, looks like the first one, and counts on as the second one does."""
     offset = start + period * count
     if offset + period > len(signatures):
         return False
-    return all(signatures[start + k].code == signatures[offset + k].code for k in range(period))
+    if any(signatures[start + k].code != signatures[offset + k].code for k in range(period)):
+        return False
+    for k in range(period):
+        numbers = (signatures[start + k].numbers, signatures[start + period + k].numbers, signatures[offset + k].numbers)
+        if any(third != first + (second - first) * count for first, second, third in zip(*numbers, strict=True)):
+            return False
+    return True
 
 
 def _loop(

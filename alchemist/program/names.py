@@ -38,6 +38,7 @@ _NOUNS = {
     "concat": "joined",
     "slice": "part",
     "where": "selected",
+    "repeat": "repeated",
     "embedding": "embedded",
     "mean": "average",
     "sum": "total",

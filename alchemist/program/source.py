@@ -22,6 +22,7 @@ class Statement:
     reads: names loaded, in source order. containers: those of
     them that are looked up by a string (`params["w"]`). method: `f` when the value is `self.f(...)`. function_line: `def` line of the
     enclosing function (0 = module level). returned: it is a return statement. nested: the arguments of its call are calls themselves.
+    bindings: variables that its call (of a module or function) is given: keyword or position, name.
     """
 
     file: str
@@ -34,16 +35,28 @@ class Statement:
     returned: bool = False
     containers: tuple[str, ...] = ()
     nested: bool = False
+    bindings: tuple[tuple[int | str, str], ...] = ()
+
+    def binding(self, name: str, parameters: tuple[str, ...]) -> str:
+        """The parameter of the called function that gets the variable `name`, "" if none or several do."""
+        found = {place for place, given in self.bindings if given == name}
+        if len(found) != 1:
+            return ""
+        (place,) = found
+        if isinstance(place, str):
+            return place
+        return parameters[place] if place < len(parameters) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionSource:
-    """A `def`: first and last line, parameter names without self."""
+    """A `def`: first and last line, parameter names without self, what its last return statement names ("" for expressions)."""
 
     line: int
     end_line: int
     parameters: tuple[str, ...]
     name: str = ""
+    returned: tuple[str, ...] = ()
 
 
 class Sources:
@@ -70,6 +83,11 @@ class Sources:
             return None
         found = file.function_at(where[1])
         return (where[0], found) if found else None
+
+    def aliases(self, frame: Frame, name: str) -> list[str]:
+        """Other names that the function around the line gives to a variable: `x = inputs`, `x = outputs[0]`."""
+        file = self._file(frame.file)
+        return file.aliases(frame.line, name) if file else []
 
     def class_line(self, class_name: str) -> tuple[str, int]:
         return self._classes.get(class_name, ("", 0))
@@ -143,8 +161,21 @@ class _File:
             return None
         arguments = best.args
         names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-        names = names[1:] if names[:1] in (["self"], ["cls"]) else names
-        return FunctionSource(best.lineno, best.end_lineno or best.lineno, tuple(names), best.name)
+        if names and self._is_method(best):
+            names = names[1:]
+        return FunctionSource(best.lineno, best.end_lineno or best.lineno, tuple(names), best.name, _returned(best))
+
+    def aliases(self, line: int, name: str) -> list[str]:
+        function = self.function_at(line)
+        if function is None:
+            return []
+        inside = [one for one in self.statements if isinstance(one, ast.Assign) and function.line <= one.lineno < line]
+        return [one.targets[0].id for one in inside if isinstance(one.targets[0], ast.Name) and _variable(one.value) == name]
+
+    def _is_method(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Whether the first parameter is the instance, whatever it is called."""
+        static = any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in function.decorator_list)
+        return not static and any(function in one.body for one in self.classes)
 
     def class_range(self, method_line: int, line: int) -> bool:
         for node in self.classes:
@@ -171,7 +202,16 @@ class _File:
             isinstance(node, ast.Return),
             tuple(_containers(node)),
             _nested(value),
+            tuple(_bindings(value)),
         )
+
+
+def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
+    found = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
+    if not found:
+        return ()
+    parts = found[-1].elts if isinstance(found[-1], ast.Tuple) else [found[-1]]
+    return tuple(part.id if isinstance(part, ast.Name) else "" for part in parts)
 
 
 def _targets(node: ast.stmt) -> Iterator[str]:
@@ -219,6 +259,33 @@ def _method(value: ast.expr | None) -> str:
         if isinstance(owner, ast.Name) and owner.id == "self":
             return value.func.attr
     return ""
+
+
+def _bindings(value: ast.expr | None) -> Iterator[tuple[int | str, str]]:
+    """Of the statement's outermost call: `x = self.f(a, mask=b)[0] + y` gives (0, "a"), ("mask", "b")."""
+    pending = [value] if value is not None else []
+    calls: list[ast.Call] = []
+    while pending and not calls:
+        calls = [part for part in pending if isinstance(part, ast.Call)]
+        pending = [child for part in pending for child in ast.iter_child_nodes(part) if isinstance(child, ast.expr)]
+    for call in calls[:1] if len(calls) == 1 else ():
+        for place, given in enumerate(call.args):
+            if isinstance(given, ast.Starred):
+                break
+            if name := _variable(given):
+                yield place, name
+        for keyword in call.keywords:
+            if keyword.arg and (name := _variable(keyword.value)):
+                yield keyword.arg, name
+
+
+def _variable(value: ast.expr) -> str:
+    """The variable that `x`, `x[0]` and `x.last_hidden_state` are made from."""
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
+        value = value.value
+    elif isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id != "self":
+        value = value.value
+    return value.id if isinstance(value, ast.Name) else ""
 
 
 def _nested(value: ast.expr | None) -> bool:

@@ -2,96 +2,28 @@
 
 from __future__ import annotations
 
-import bisect
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from alchemist.ir.location import Frame, SourceInfo
 from alchemist.program import model
-from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, reads, writes
+from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, reads, writes
 from alchemist.program.graph import Node, Raw, TensorType, Value, map_raw, values_of
-from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
-from alchemist.program.scopes import chain_of_source, is_library, weight_path
-from alchemist.program.source import Sources, Statement
-from alchemist.program.weights import MOVING, SHAPING
-
-FOREVER = 1 << 60
-_MODULES = frozenset({"jax", "jnp", "lax", "np", "nn", "nnx", "linen", "math", "self"})
-"""Names that statements read, but not for their value."""
-_CUSTOMARY = {
-    "ttnn.transformer.split_query_key_value_and_split_heads": ("query", "key", "value"),
-    "ttnn.experimental.nlp_create_qkv_heads": ("query", "key", "value"),
-    "ttnn.experimental.nlp_create_qkv_heads_decode": ("query", "key", "value"),
-    "ttnn.topk": ("values", "indices"),
-    "ttnn.sort": ("values", "indices"),
-}
-"""What the results of ops with several are called."""
+from alchemist.program.names import unique
+from alchemist.program.naming import FOREVER, Context, Finals, Hint, Naming, flat_items
+from alchemist.program.scopes import chain_of_source
+from alchemist.program.source import Sources
+from alchemist.program.weights import SHAPING
 
 
-@dataclass(slots=True)
-class Context:
-    """What all functions of a program share.
-
-    functions: names taken by functions. rebind_parameters: whether a parameter's name may be reused (not in C++, where
-    parameters are const). root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement not mentioned.
-    flat: one function for the whole program. hints: a parameter's name at the function's first call.
-    """
-
-    sources: Sources
-    functions: set[str]
-    rebind_parameters: bool
-    main_file: str
-    typical: TensorType
-    root: Definition
-    uses_weights: Mapping[int, bool]
-    flat: bool = False
-    hints: dict[int, list[str]] = field(default_factory=dict)
-
-    def comment(self, frame: Frame, statement: Statement | None, op: str) -> str:
-        line = statement.line if statement else frame.line
-        where = f"{line}" if frame.file == self.main_file or not frame.file else f"{frame.file.rpartition('/')[2]}:{line}"
-        text = statement.text if statement else op
-        return f"{where}: {text}" if text else where
-
-
-class Finals:
-    """Runs of items that belong to one source statement; other items may stand in between, but not many."""
-
-    _GAP = 6
-
-    def __init__(self) -> None:
-        self._runs: dict[tuple[str, int], list[list[int]]] = {}
-
-    def add(self, statement: Statement, index: int) -> None:
-        """To be called with growing indices."""
-        runs = self._runs.setdefault((statement.file, statement.line), [])
-        if runs and index - runs[-1][1] <= self._GAP:
-            runs[-1][1] = index
-        else:
-            runs.append([index, index])
-
-    def end(self, statement: Statement, index: int) -> int:
-        """Last item of the run around `index`; `index` itself if there is none."""
-        runs = self._runs.get((statement.file, statement.line), [])
-        place = bisect.bisect_right(runs, [index, FOREVER]) - 1
-        return runs[place][1] if place >= 0 and runs[place][0] <= index <= runs[place][1] else index
-
-
-class Body:
+class Body(Naming):
     """Builds one function."""
 
     def __init__(self, definition: Definition, context: Context) -> None:
-        self._definition = definition
-        self._context = context
-        self._level = -1 if context.flat else len(definition.chain) - 1
-        self._names: dict[int, str] = {}
+        super().__init__(definition, context)
         self._loop_keys: Mapping[str, model.Key] = {}
         self._offsets: Mapping[int, Mapping[str, Mapping[int, int]]] = {}
         self._kept: dict[int, str] = {}  # values of an iteration that are appended to a list, and its name
         self._constants: set[str] = set()  # names that may not be rebound
-        self.parameters: list[str] = []
-        self.local_names: set[str] = set()
 
     def build(self) -> tuple[model.Statement, ...]:
         definition = self._definition
@@ -106,50 +38,6 @@ class Body:
             body.insert(0, model.GetDevice(device))
         self._return(body)
         return tuple(_tidy(body))
-
-    # ------------------------------------------------------------------------------------------------------- parameters
-
-    def _name_parameters(self) -> None:
-        definition, sources = self._definition, self._context.sources
-        found = sources.function_of_class(definition.class_name)
-        forward = found[1].parameters if found and not definition.method else ()
-        hints = self._context.hints.get(id(definition), [])
-        taken: set[str] = set()
-        for index, value in enumerate(definition.parameters):
-            hint = hints[index] if index < len(hints) else ""
-            given = identifier(value.name, "arg") if value.name and not value.key else ""
-            candidates = [given] if self._context.root is definition else []
-            named = [identifier("_".join(value.key.split(".")[-2:]))] if value.key else []
-            unnamed = value.key.startswith(("constant_", "initial_"))  # a number of the model that has no name
-            read = [name for name in self._read_as(value, forward) if name not in taken]
-            candidates += [*read, *named] if unnamed else [*named, *read]
-            candidates += [hint] if hint in forward else []
-            if len(definition.parameters) == 1 and forward:
-                candidates.append(forward[0])
-            candidates += [hint, given, "tensor"]
-            name = unique([identifier(one) for one in candidates if one], lambda one: one not in taken and self._legal(one))
-            taken.add(name)
-            self.parameters.append(name)
-            self._names[id(value)] = name
-        self.local_names |= taken
-
-    def _read_as(self, value: Value, forward: Sequence[str]) -> list[str]:
-        """Parameters of the source's forward that the first statement using the value reads."""
-        assigned: set[str] = set()
-        for item in _flat(self._definition.items):
-            statements = self._own_statements(item)
-            if any(value is one for one in reads(item)):
-                names = [name for statement in statements for name in statement.reads if name not in statement.containers]
-                if INITIAL.fullmatch(value.key) and isinstance(item, CallItem):
-                    return []
-                if INITIAL.fullmatch(value.key):  # unpacked from the parameter that carries a loop's values
-                    return [name for name in dict.fromkeys(names) if name not in (*forward, *assigned, *_MODULES)]
-                return [name for name in dict.fromkeys(names) if name in forward and name not in assigned]
-            assigned.update(name for statement in statements for name in statement.targets)
-        return []
-
-    def _legal(self, name: str) -> bool:
-        return name not in RESERVED and name not in self._context.functions
 
     # ------------------------------------------------------------------------------------------------------------ blocks
 
@@ -309,9 +197,14 @@ class Body:
         if self._context.uses_weights[id(item.function)]:
             scope = self._definition.relative(item.path) if item.path != self._definition.path else ""
             given.append(model.ScopeArgument("weights", self._key(scope)))
-        hints = [value.name if isinstance(value, model.TensorRef) else "" for value in given]
+        hints = [self._hint(item, one) for one in given]
         self._context.hints.setdefault(id(item.function), hints)
         return model.CallFunction(item.function.name, tuple(given), results)
+
+    def _hint(self, call: CallItem, given: model.Argument) -> Hint:
+        if not isinstance(given, model.TensorRef):
+            return Hint()
+        return Hint(given.name, self._bound_to(call, given.name), given.name not in self._made_up or given.name in self._source_names)
 
     def _list_name(self, value: Value, held: Mapping[str, int]) -> str:
         """Of the list that keeps this value of every iteration."""
@@ -369,7 +262,7 @@ class Body:
 
     def _device(self, items: Sequence[Item]) -> model.Value | None:
         """A tensor to ask for the device, if a call of this function takes the device."""
-        nodes = [item for item in _flat(items) if isinstance(item, Node)]
+        nodes = [item for item in flat_items(items) if isinstance(item, Node)]
         if not any(isinstance(raw, model.DeviceRef) for node in nodes for _, raw in node.arguments):
             return None
         for value, name in zip(self._definition.parameters, self.parameters, strict=True):
@@ -406,191 +299,6 @@ class Body:
             return ""
         return f"{len(shown)} x {shown[0]}" if len(shown) > 1 and len(set(shown)) == 1 else ", ".join(filter(None, shown))
 
-    # -------------------------------------------------------------------------------------------------------------- names
-
-    def _own_statements(self, item: Item) -> list[Statement]:
-        """Statements of this function's source that the item belongs to."""
-        part = item.body[-1] if isinstance(item, LoopItem) else item
-        infos = part.sources if isinstance(part, Node) else ((part.source,) if part.source else ())
-        found: dict[tuple[str, int], Statement] = {}
-        for info in infos:
-            frame = frame_at(info, self._level, self._context.sources)
-            statement = self._context.sources.statement(frame) if frame else None
-            if statement is not None:
-                found.setdefault((statement.file, statement.line), statement)
-        return list(found.values())
-
-    def _inner_statement(self, call: CallItem) -> Statement | None:
-        if call.source is None or len(call.chain) - 2 <= self._level:
-            return None
-        frame = frame_at(call.source, len(call.chain) - 2, self._context.sources)
-        return self._context.sources.statement(frame) if frame else None
-
-    def _final_items(self, items: Sequence[Item]) -> Finals:
-        """For every statement, where the runs of items that belong to it end."""
-        finals = Finals()
-        for index, item in enumerate(items):
-            part = item.body[-1] if isinstance(item, LoopItem) else item
-            inner = self._inner_statement(part) if isinstance(part, CallItem) else None
-            for statement in [*self._own_statements(item), *([inner] if inner else [])]:
-                finals.add(statement, index)
-        return finals
-
-    def _candidates(self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> list[list[str]]:
-        """Names for each result, best first."""
-        count = len(writes(item))
-        out: list[list[str]] = [[] for _ in range(count)]
-        if isinstance(item, CallItem):
-            self._add_targets(item, out, [inner] if (inner := self._inner_statement(item)) else [], index, finals)
-        own = self._own_statements(item)
-        self._add_targets(item, out, own, index, finals)
-        first, intermediate = self._same_value(item, index, items, finals, last), ""
-        if len(own) == 1 and count == 1 and len(own[0].targets) >= 1:
-            final = finals.end(own[0], index)
-            if index < final and last.get(id(writes(item)[0]), -1) <= final:
-                intermediate = own[0].targets[0]
-                rest = items[index + 1 : final + 1]
-                only_shaped = all(isinstance(one, Node) and one.spec.name in SHAPING for one in rest)
-                # `x = f(self.g(x))` calls everything x, and so does `x = self.g(y).view(...)`; otherwise a new name is kept
-                # for the finished value if g says what its result is.
-                if intermediate in own[0].reads or only_shaped:
-                    first.append(intermediate)
-        module, others = self._attribute_names(item)
-        customary = _CUSTOMARY.get(item.spec.target, ()) if isinstance(item, Node) else ()
-        returned = self._returned_as(item) if isinstance(item, CallItem) and count > 1 else []
-        for slot, names in enumerate(out):
-            names += returned[slot : slot + 1]
-            names += customary[slot : slot + 1] if len(customary) == count else ()
-            names += [*first, *module, intermediate, *others]
-        return [[identifier(name) for name in names if name and name != "_"] for names in out]
-
-    def _returned_as(self, call: CallItem) -> list[str]:
-        """What the called function's source calls its results."""
-        names = []
-        for value in call.function.returns:
-            infos = value.node.sources if value.node is not None else ()
-            frames = [info.frames[-1] for info in infos if info.frames]
-            statement = self._context.sources.statement(frames[-1]) if frames else None
-            names.append(statement.targets[0] if statement is not None and len(statement.targets) == 1 else "")
-        return names if len(set(names)) == len(names) else []
-
-    def _same_value(self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> list[str]:
-        """The name of a value of another statement that this op only gives another form, if nobody needs the old one."""
-        if not isinstance(item, Node) or item.spec.name not in SHAPING or not item.inputs():
-            return []
-        source = item.inputs()[0]
-        name = self._names.get(id(source))
-        if name is None or last.get(id(source), -1) > index:
-            return []
-        here = {(one.file, one.line) for one in self._own_statements(item)}
-        for before in reversed(items[max(index - 8, 0) : index]):
-            if any(value is source for value in writes(before)):
-                return [] if here & {(one.file, one.line) for one in self._own_statements(before)} else [name]
-        return [name]
-
-    def _of_another_module(self, item: Node | CallItem, statement: Statement) -> bool:
-        """In a flat program: `y = self.f(self.g(x))` names f's value, but g's op may be all that is left at this level."""
-        if self._level >= 0 or not statement.method or not isinstance(item, Node):
-            return False
-        leaves = {_last_word(info.scopes[-1].path) for info in item.sources if info.scopes}
-        return bool(leaves) and statement.method not in leaves
-
-    def _add_targets(self, item: Node | CallItem, out: list[list[str]], statements: Sequence[Statement], index: int, finals: Finals) -> None:
-        final = [one for one in statements if finals.end(one, index) == index and not self._of_another_module(item, one)]
-        if not final:
-            return
-        together = list(dict.fromkeys(name for statement in statements for name in statement.targets))
-        if len(together) == len(out):
-            names = together
-        elif len(out) == 1 or len(final[-1].targets) >= len(out):
-            names = list(final[-1].targets[: len(out)])
-        else:
-            names = []
-        for slot, name in enumerate(names):
-            out[slot].append(name)
-
-    def _attribute_names(self, item: Node | CallItem) -> tuple[list[str], list[str]]:
-        """(names by the module that computes the value, last resorts)."""
-        if isinstance(item, CallItem):
-            attribute = "" if item.function.method else _last_word(self._definition.relative(item.path))
-            names = [name for name in (item.function.method.lstrip("_"), attribute) if name]
-            return [*names, *(f"{name}_output" for name in names)], [f"{item.function.base_name}_output"]
-        module: list[str] = []
-        if item.spec.name in MOVING or item.spec.name == "ttnn.typecast":
-            module += self._moved_names(item)
-        info = item.sources[-1] if item.sources else SourceInfo()
-        chain = chain_of_source(info)
-        inner = chain[self._level + 1].path if 0 <= self._level < len(chain) - 1 else ""
-        dissolved = _last_word(inner) if inner and weight_path(inner) != weight_path(chain[self._level].path) else ""
-        leaf = info.scopes[-1] if info.scopes and is_library(info.scopes[-1].class_name) else None
-        weight = next((_last_word(value.key.rpartition(".")[0]) for value in item.inputs() if value.key), "")
-        # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
-        own = _last_word(leaf.path) if leaf is not None else ""
-        module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
-        module = [name for name in module if name]
-        return module, [result_name(item.spec.target)]
-
-    def _moved_names(self, node: Node) -> list[str]:
-        source = next(iter(node.inputs()), None)
-        name = self._names.get(id(source)) if source is not None else None
-        if name is None:
-            return []
-        before, after = (source.type if source else self._context.typical), node.results[0].type
-        if before.dtype != after.dtype:
-            return [name, f"{name}_{after.dtype}"]
-        if before.layout != after.layout:
-            return [name, f"{name}_{'tiled' if after.layout == 'tile' else 'row_major'}"]
-        return [name]
-
-    def _loop_preferences(self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> dict[int, list[str]]:
-        """Names wanted for values that a later loop carries on, so that no copy is needed."""
-        wanted = self._unpacked_names(items, finals, last)
-        for index, item in enumerate(items):
-            if isinstance(item, LoopItem):
-                for carried in item.carried:
-                    if last.get(id(carried.initial), -1) <= index:
-                        wanted[id(carried.initial)] = self._carried_candidates(item, carried.first)[:1]
-        return wanted
-
-    def _unpacked_names(self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> dict[int, list[str]]:
-        """`query, key, value = f(x).unbind(0)`: as many values live on behind the statement as it has targets, in their order.
-
-        What only becomes such a value (a slice that is reshaped) has its name already.
-        """
-        runs: dict[tuple[str, int, int], tuple[Statement, list[int]]] = {}
-        for index, item in enumerate(items):
-            for statement in self._own_statements(item) if isinstance(item, Node) else ():
-                if len(set(statement.targets)) >= 2:
-                    key = (statement.file, statement.line, finals.end(statement, index))
-                    runs.setdefault(key, (statement, []))[1].append(index)
-        wanted: dict[int, list[str]] = {}
-        for (_, _, end), (statement, members) in runs.items():
-            made = [value for index in members for value in writes(items[index])]
-            alive = [value for value in made if last.get(id(value), -1) > end]
-            targets = [name for name in statement.targets if name and name != "_"]
-            if len(alive) != len(targets) or any(len(writes(items[index])) > 1 for index in members):
-                continue
-            named = {id(value): name for value, name in zip(alive, targets, strict=True)}
-            for index in reversed(members):
-                item = items[index]
-                inputs = [value for value in reads(item) if not value.key]
-                name = named.get(id(writes(item)[0]), "") if writes(item) else ""
-                if name and isinstance(item, Node) and item.spec.name in SHAPING and len(inputs) == 1:
-                    source = inputs[0]
-                    if any(value is source for value in made) and last.get(id(source), -1) <= index:
-                        named.setdefault(id(source), name)
-            wanted |= {value: [identifier(name)] for value, name in named.items()}
-        return wanted
-
-    def _carried_candidates(self, loop: LoopItem, first: Value) -> list[str]:
-        finals = self._final_items(loop.body)
-        for index, item in enumerate(loop.body):
-            for number, value in enumerate(writes(item)):
-                if value is first:
-                    return self._candidates(item, index, loop.body, finals, {id(first): FOREVER})[number]
-        return []
-
-
 def describe(type_: TensorType, before: TensorType | None, typical: TensorType) -> str:
     """`[1, 128] uint32 row-major`, or "" when nothing changed that a reader needs to know."""
     if before is not None and before.shape == type_.shape and before.placement == type_.placement and before.dtype == type_.dtype:
@@ -626,25 +334,6 @@ def _innermost(info: SourceInfo, sources: Sources) -> Frame:
     if chain and len(info.frames) == len(framed_scopes(info)):
         return frame_at(info, len(chain) - 1, sources) or info.frames[-1]
     return info.frames[-1]
-
-
-_GIVEN = re.compile(r"[A-Z][A-Za-z0-9]*_\d+")
-"""What flax calls a module without a name: `Dense_0`."""
-
-
-def _last_word(path: str) -> str:
-    """The attribute a module is known by; numbers of lists say nothing, nor does `attention.self`."""
-    for part in reversed(weight_path(path).split(".")):
-        if part and not part.isdigit() and part != "self":
-            return snake_case(part.rpartition("_")[0]) if _GIVEN.fullmatch(part) else part
-    return ""
-
-
-def _flat(items: Sequence[Item]) -> list[Node | CallItem]:
-    out: list[Node | CallItem] = []
-    for item in items:
-        out += item.body if isinstance(item, LoopItem) else [item]
-    return out
 
 
 def _last_uses(items: Sequence[Item], survivors: set[int]) -> dict[int, int]:

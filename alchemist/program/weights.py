@@ -116,7 +116,7 @@ def _constant_name(computing: Sequence[Node], result: Value) -> str:
     if _masks(result):
         return "causal_mask" if names & _COMPARISONS else "attention_mask"
     what = computing[0].spec.target.rpartition(".")[2] if computing else "constant"
-    return {"where": "mask", "arange": "positions", "full": "constant", "zeros": "zeros", "ones": "ones"}.get(what, what)
+    return {"Tensor": "constant", "where": "mask", "arange": "positions", "full": "constant", "zeros": "zeros", "ones": "ones"}.get(what, what)
 
 
 def _is_attention_mask(result: Value) -> bool:

@@ -69,7 +69,8 @@ def _composed(c: Lowering, op: Operation) -> None:
     keys = c.permute(k, (0, 1, 3, 2))
     configs = {"compute_config": compute_config(c.options)}
     scores = c.emit("matmul", [q, keys], configs, dims, dtype)
-    scores = c.emit("multiply", [scores, c.scalar(scale, dtype)], None, dims, dtype)
+    if scale != 1.0:
+        scores = c.emit("multiply", [scores, c.scalar(scale, dtype)], None, dims, dtype)
     mask = operand(op, "attention_mask")
     if mask is not None:
         scores = c.emit("add", [scores, c.get(mask, TILE, dtype)], None, dims, dtype)

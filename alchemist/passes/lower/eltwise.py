@@ -15,6 +15,7 @@ from alchemist.ops.eltwise_binary import ACCEPTS_SCALAR, BINARY, COMPARISONS, TT
 from alchemist.ops.eltwise_unary import UNARY
 from alchemist.ops.spec import TTIR_OPS
 from alchemist.passes.fold import constant_of, uniform
+from alchemist.passes.fold_typecasts import is_whole
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
 
 _UNARY_NAMES = (*(name for name, _, _ in UNARY), "gelu", "sigmoid", "leaky_relu", "clamp_scalar")
@@ -269,6 +270,8 @@ def exp2(c: Lowering, op: Operation) -> None:
 
 
 def _truncated(c: Lowering, x: SSAValue, dtype: str) -> SSAValue:
+    if is_whole(x):
+        return x
     whole = c.like("floor", c.like("abs", x))
     return c.emit("multiply", [c.like("sign", x), whole], None, shape(x), dtype)
 

@@ -1,0 +1,477 @@
+"""Names of a function's parameters and values, best first: what the source calls them, else the module, else the op."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from alchemist.ir.location import Frame, SourceInfo
+from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
+from alchemist.program.graph import Node, TensorType, Value
+from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
+from alchemist.program.scopes import chain_of_source, is_library, weight_path
+from alchemist.program.source import Sources, Statement
+from alchemist.program.weights import MOVING, SHAPING
+
+FOREVER = 1 << 60
+_MODULES = frozenset({"jax", "jnp", "lax", "np", "nn", "nnx", "linen", "math", "self"})
+"""Names that statements read, but not for their value."""
+_CUSTOMARY = {
+    "ttnn.transformer.split_query_key_value_and_split_heads": ("query", "key", "value"),
+    "ttnn.experimental.nlp_create_qkv_heads": ("query", "key", "value"),
+    "ttnn.experimental.nlp_create_qkv_heads_decode": ("query", "key", "value"),
+    "ttnn.topk": ("values", "indices"),
+    "ttnn.sort": ("values", "indices"),
+}
+"""What the results of ops with several are called."""
+_FORMING = SHAPING | {"ttnn.concatenate_heads"}
+_ATTENTION = frozenset({"ttnn.transformer.scaled_dot_product_attention", "ttnn.transformer.scaled_dot_product_attention_decode"})
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """An argument of a call. name: the caller's variable; bound: the parameter that the source gives it to, "" if unknown;
+    of_source: the variable's name is one of the source."""
+
+    name: str = ""
+    bound: str = ""
+    of_source: bool = False
+
+
+@dataclass(slots=True)
+class Context:
+    """What all functions of a program share.
+
+    functions: names taken by functions. rebind_parameters: whether a parameter's name may be reused (not in C++, where
+    parameters are const). root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement not mentioned.
+    flat: one function for the whole program. hints: what a function's first call gives its parameters.
+    """
+
+    sources: Sources
+    functions: set[str]
+    rebind_parameters: bool
+    main_file: str
+    typical: TensorType
+    root: Definition
+    uses_weights: Mapping[int, bool]
+    flat: bool = False
+    hints: dict[int, list[Hint]] = field(default_factory=dict)
+
+    def comment(self, frame: Frame, statement: Statement | None, op: str) -> str:
+        line = statement.line if statement else frame.line
+        where = f"{line}" if frame.file == self.main_file or not frame.file else f"{frame.file.rpartition('/')[2]}:{line}"
+        text = statement.text if statement else op
+        return f"{where}: {text}" if text else where
+
+
+class Finals:
+    """Runs of items that belong to one source statement; other items may stand in between, but not many."""
+
+    _GAP = 6
+
+    def __init__(self) -> None:
+        self._runs: dict[tuple[str, int], list[list[int]]] = {}
+
+    def add(self, statement: Statement, index: int) -> None:
+        """To be called with growing indices."""
+        runs = self._runs.setdefault((statement.file, statement.line), [])
+        if runs and index - runs[-1][1] <= self._GAP:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+
+    def end(self, statement: Statement, index: int) -> int:
+        """Last item of the run around `index`; `index` itself if there is none."""
+        runs = self._runs.get((statement.file, statement.line), [])
+        place = bisect.bisect_right(runs, [index, FOREVER]) - 1
+        return runs[place][1] if place >= 0 and runs[place][0] <= index <= runs[place][1] else index
+
+
+class Naming:
+    """Proposes names within one function.
+
+    names: of values, by identity. level: of the function's module in its ops' chains, -1 in a flat program.
+    """
+
+    def __init__(self, definition: Definition, context: Context) -> None:
+        self._definition = definition
+        self._context = context
+        self._level = -1 if context.flat else len(definition.chain) - 1
+        self._names: dict[int, str] = {}
+        self.parameters: list[str] = []
+        self.local_names: set[str] = set()
+        self._source_names: set[str] = set()  # parameters, and variables that the source assigns here
+        self._made_up: set[str] = set()  # names after ops and modules
+        self._roles: dict[int, str] = {}  # what an attention calls its inputs
+
+    # ------------------------------------------------------------------------------------------------------- parameters
+
+    def _name_parameters(self) -> None:
+        """Sure names first (weights, what the caller's source binds, the only parameter that a statement reads), then likely ones."""
+        definition, sources = self._definition, self._context.sources
+        found = sources.function_of_class(definition.class_name)
+        forward = found[1].parameters if found and not definition.method else ()
+        hints = self._context.hints.get(id(definition), [])
+        wanted: list[tuple[list[str], list[str]]] = []
+        for index, value in enumerate(definition.parameters):
+            hint = hints[index] if index < len(hints) else Hint()
+            given = identifier(value.name, "arg") if value.name and not value.key else ""
+            first = [given] if self._context.root is definition else []
+            named = self._key_names(value.key) if value.key else []
+            unnamed = value.key.startswith(("constant_", "initial_"))  # a number of the model that has no name
+            read, used = self._read_as(value, forward)
+            sure = [*([hint.bound] if hint.bound else []), *(read if len(read) == 1 else [])]
+            first += [*sure, *named] if unnamed else [*named, *sure]
+            if len(definition.parameters) == 1 and forward:
+                first += [*read, forward[0]]
+            known = [hint.name] if hint.name in forward or hint.name in used else []
+            source = [_without_number(hint.name, definition.paths), hint.name] if hint.of_source else []
+            likely = [] if unnamed else read
+            wanted.append((first, [*known, *source, *likely, hint.name, given, "tensor"]))
+        names: dict[int, str] = {}
+        for sure_ones in (True, False):
+            for index, (first, later) in enumerate(wanted):
+                if index not in names and (first or not sure_ones):
+                    candidates = [identifier(one) for one in (first if sure_ones else [*first, *later]) if one]
+                    free = [one for one in candidates if one not in names.values() and self._legal(one)]
+                    if sure_ones and not free:
+                        continue
+                    names[index] = free[0] if free else unique(candidates, lambda one: one not in names.values() and self._legal(one))
+        for index, value in enumerate(definition.parameters):
+            self.parameters.append(names[index])
+            self._names[id(value)] = names[index]
+        self.local_names |= set(names.values())
+        self._source_names = {*forward, *names.values()}
+        for item in flat_items(definition.items):
+            self._source_names.update(name for one in self._own_statements(item) for name in one.targets)
+
+    def _key_names(self, key: str) -> list[str]:
+        """Parameter names for a weight that is handed over: `model.cos` is cos, `shared.weight` is shared_weight."""
+        words = key.split(".")
+        whole = identifier("_".join(words[-2:]))
+        own = words[-1].partition("_")[0] not in ("weight", "bias", "kernel", "scale", "embedding") and not words[-1].isdigit()
+        last = _without_number(identifier(words[-1]), self._definition.paths)
+        return [last, identifier(words[-1]), whole] if own else [whole]
+
+    def _bound_to(self, call: CallItem, name: str) -> str:
+        """The parameter of the called module's forward that the source gives the variable to, through modules without a function."""
+        if call.source is None or call.function.method:
+            return ""
+        for level in range(max(self._level, 0), len(call.chain) - 1):
+            frame = frame_at(call.source, level, self._context.sources)
+            statement = self._context.sources.statement(frame) if frame else None
+            found = self._context.sources.function_of_class(call.chain[level + 1].class_name)
+            if frame is None or statement is None or found is None:
+                return ""
+            names = [name, *self._context.sources.aliases(frame, name)]
+            name = next((bound for one in names if (bound := statement.binding(one, found[1].parameters))), "")
+        return name
+
+    def _read_as(self, value: Value, forward: Sequence[str]) -> tuple[list[str], list[str]]:
+        """(parameters of the source's forward that the first statement using the value reads, all that it reads)."""
+        assigned: set[str] = set()
+        for item in flat_items(self._definition.items):
+            statements = self._own_statements(item)
+            if any(value is one for one in reads(item)):
+                names = [name for statement in statements for name in statement.reads if name not in statement.containers]
+                if INITIAL.fullmatch(value.key) and isinstance(item, CallItem):
+                    return [], []
+                if INITIAL.fullmatch(value.key):  # unpacked from the parameter that carries a loop's values
+                    return [name for name in dict.fromkeys(names) if name not in (*forward, *assigned, *_MODULES)], []
+                return [name for name in dict.fromkeys(names) if name in forward and name not in assigned], names
+            assigned.update(name for statement in statements for name in statement.targets)
+        return [], []
+
+    def _legal(self, name: str) -> bool:
+        return name not in RESERVED and name not in self._context.functions
+
+    # -------------------------------------------------------------------------------------------------------------- names
+
+    def _own_statements(self, item: Item) -> list[Statement]:
+        """Statements of this function's source that the item belongs to."""
+        part = item.body[-1] if isinstance(item, LoopItem) else item
+        infos = part.sources if isinstance(part, Node) else ((part.source,) if part.source else ())
+        found: dict[tuple[str, int], Statement] = {}
+        for info in infos:
+            frame = frame_at(info, self._level, self._context.sources)
+            statement = self._context.sources.statement(frame) if frame else None
+            if statement is not None:
+                found.setdefault((statement.file, statement.line), statement)
+        return list(found.values())
+
+    def _inner_statement(self, call: CallItem) -> Statement | None:
+        if call.source is None or len(call.chain) - 2 <= self._level:
+            return None
+        frame = frame_at(call.source, len(call.chain) - 2, self._context.sources)
+        return self._context.sources.statement(frame) if frame else None
+
+    def _final_items(self, items: Sequence[Item]) -> Finals:
+        """For every statement, where the runs of items that belong to it end."""
+        finals = Finals()
+        for index, item in enumerate(items):
+            part = item.body[-1] if isinstance(item, LoopItem) else item
+            inner = self._inner_statement(part) if isinstance(part, CallItem) else None
+            for statement in [*self._own_statements(item), *([inner] if inner else [])]:
+                finals.add(statement, index)
+        return finals
+
+    def _candidates(self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> list[list[str]]:
+        """Names for each result, best first."""
+        count = len(writes(item))
+        out: list[list[str]] = [[] for _ in range(count)]
+        returned = self._returned_as(item) if isinstance(item, CallItem) else []
+        if isinstance(item, CallItem):
+            self._add_targets(item, out, [inner] if (inner := self._inner_statement(item)) else [], index, finals, returned)
+        own = self._own_statements(item)
+        self._add_targets(item, out, own, index, finals, returned)
+        first, intermediate = self._same_value(item, index, items, finals, last), ""
+        if own and count == 1 and own[0].targets and not self._is_deeper(item):
+            final = finals.end(own[0], index)
+            if index < final and last.get(id(writes(item)[0]), -1) <= final:
+                rest = items[index + 1 : final + 1]
+                only_shaped = all(isinstance(one, Node) and one.spec.name in _FORMING for one in rest)
+                intermediate = self._intermediate(item, own[0]) or (own[0].targets[0] if only_shaped else "")
+                # `x = f(self.g(x))` calls everything x, and so does `x = self.g(y).view(...)`; otherwise a new name is kept
+                # for the finished value if g says what its result is.
+                if intermediate in own[0].reads or only_shaped:
+                    first.append(intermediate)
+        module, others = self._attribute_names(item)
+        customary = _CUSTOMARY.get(item.spec.target, ()) if isinstance(item, Node) else ()
+        roles = [self._roles[id(value)] for value in writes(item) if id(value) in self._roles]
+        self._made_up.update({*module, *others, *customary} - set(self._names.values()))
+        for slot, names in enumerate(out):
+            names += returned[slot : slot + 1] if count > 1 else []
+            names += customary[slot : slot + 1] if len(customary) == count else ()
+            names += [*first, *roles, *module, intermediate, *others]
+        return [[identifier(name) for name in names if name and name != "_"] for names in out]
+
+    def _is_deeper(self, item: Node | CallItem) -> bool:
+        """An op that another module's function has handed up: the statement of this level names that function's result."""
+        infos = item.sources if isinstance(item, Node) and self._level >= 0 else ()
+        called = {call.path for one in self._definition.items for call in calls_of(one)}
+        chains = [chain_of_source(info) for info in infos]
+        return bool(chains) and all(any(weight_path(scope.path) in called for scope in chain[self._level + 1 :]) for chain in chains)
+
+    def _intermediate(self, item: Node | CallItem, statement: Statement) -> str:
+        """What a value on the way to the statement's targets is called: like the target, like the input that is one of several."""
+        if len(statement.targets) == 1:
+            return statement.targets[0]
+        given = [self._names.get(id(value), "") for value in reads(item)]
+        return next((name for name in given if name in statement.targets), "")
+
+    def _note_roles(self, items: Sequence[Item]) -> None:
+        """Values that only an attention of the same statement reads are its query, key and value."""
+        for item in items:
+            if isinstance(item, Node) and item.spec.target in _ATTENTION:
+                own = {(one.file, one.line) for one in self._own_statements(item)}
+                for value, role in zip(item.inputs(), ("query", "key", "value"), strict=False):
+                    while value.node is not None and len({id(user) for user in value.users}) == 1 and not value.key:
+                        if own.isdisjoint((one.file, one.line) for one in self._own_statements(value.node)):
+                            break
+                        self._roles[id(value)] = role
+                        inputs = [one for one in value.node.inputs() if not one.key]
+                        if value.node.spec.name not in SHAPING or len(inputs) != 1:
+                            break
+                        value = inputs[0]
+
+    def _returned_as(self, call: CallItem) -> list[str]:
+        """What the called function's source calls its results, "" where it does not say."""
+        names = self._targets_of(call, -1)
+        if len(set(names)) < len(names):
+            own = self._targets_of(call, len(call.chain) - 1)
+            names = own if len(set(own)) == len(own) and all(own) else names
+        return [f"{name}_{before + 1}" if name and (before := names[:index].count(name)) else name for index, name in enumerate(names)]
+
+    def _targets_of(self, call: CallItem, level: int) -> list[str]:
+        """Of the statements that make the function's results: at a level of its modules, or with -1 the innermost ones."""
+        statements: list[Statement | None] = []
+        for value in call.function.returns:
+            infos = [info for info in value.node.sources if info.frames] if value.node is not None else []
+            frame = infos[-1].frames[-1] if infos and level < 0 else frame_at(infos[-1], level, self._context.sources) if infos else None
+            statements.append(self._context.sources.statement(frame) if frame else None)
+        names = []
+        for index, (value, statement) in enumerate(zip(call.function.returns, statements, strict=True)):
+            targets = [name for name in statement.targets if name != "_"] if statement is not None else []
+            alike = [place for place, other in enumerate(statements) if other == statement]
+            if len(targets) > 1 and len(alike) == len(targets):
+                targets = [targets[alike.index(index)]]
+            elif len(targets) > 1:
+                targets = [targets[slot] for slot in _slot(value, len(targets))]
+            names.append(targets[0] if len(targets) == 1 else "")
+        return names
+
+    def _same_value(self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> list[str]:
+        """The name of a value of another statement that this op only gives another form, if nobody needs the old one."""
+        if not isinstance(item, Node) or item.spec.name not in SHAPING or not item.inputs():
+            return []
+        source = item.inputs()[0]
+        name = self._names.get(id(source))
+        if name is None or last.get(id(source), -1) > index:
+            return []
+        here = {(one.file, one.line) for one in self._own_statements(item)}
+        for before in reversed(items[max(index - 8, 0) : index]):
+            if any(value is source for value in writes(before)):
+                return [] if here & {(one.file, one.line) for one in self._own_statements(before)} else [name]
+        return [name]
+
+    def _of_another_module(self, item: Node | CallItem, statement: Statement) -> bool:
+        """In a flat program: `y = self.f(self.g(x))` names f's value, but g's op may be all that is left at this level."""
+        if self._level >= 0 or not statement.method or not isinstance(item, Node):
+            return False
+        leaves = {_last_word(info.scopes[-1].path) for info in item.sources if info.scopes}
+        return bool(leaves) and statement.method not in leaves
+
+    def _add_targets(
+        self,
+        item: Node | CallItem,
+        out: list[list[str]],
+        statements: Sequence[Statement],
+        index: int,
+        finals: Finals,
+        returned: Sequence[str] = (),
+    ) -> None:
+        final = [one for one in statements if finals.end(one, index) == index and not self._of_another_module(item, one)]
+        if not final:
+            return
+        together = list(dict.fromkeys(name for statement in statements for name in statement.targets))
+        unpacked = self._unpacked(item, final[-1], returned) if isinstance(item, CallItem) and len(final[-1].targets) > 1 else []
+        if unpacked:
+            names = unpacked
+        elif len(together) == len(out):
+            names = together
+        elif len(out) == 1 or len(final[-1].targets) >= len(out):
+            names = list(final[-1].targets[: len(out)])
+        else:
+            names = []
+        for slot, name in enumerate(names):
+            if name and name != "_":
+                out[slot].append(name)
+
+    def _unpacked(self, call: CallItem, statement: Statement, returned: Sequence[str]) -> list[str]:
+        """`x, _, y = self.f(...)` by the places that the results have in f's return statement; "" for results without one."""
+        found = self._context.sources.function_of_class(call.function.class_name)
+        places = found[1].returned if found and not call.function.method else ()
+        if len(places) != len(statement.targets):
+            return []
+        names = [statement.targets[places.index(name)] if name and name in places else "" for name in returned]
+        return names if any(names) else []
+
+    def _attribute_names(self, item: Node | CallItem) -> tuple[list[str], list[str]]:
+        """(names by the module that computes the value, last resorts)."""
+        if isinstance(item, CallItem):
+            attribute = "" if item.function.method else _last_word(self._definition.relative(item.path))
+            names = [name for name in (item.function.method.lstrip("_"), attribute) if name]
+            return [*names, *(f"{name}_output" for name in names)], [f"{item.function.base_name}_output"]
+        module: list[str] = []
+        moved, others = self._moved_names(item)
+        module += moved
+        info = item.sources[-1] if item.sources else SourceInfo()
+        chain = chain_of_source(info)
+        inner = chain[self._level + 1].path if 0 <= self._level < len(chain) - 1 else ""
+        dissolved = _last_word(inner) if inner and weight_path(inner) != weight_path(chain[self._level].path) and not self._is_deeper(item) else ""
+        leaf = info.scopes[-1] if info.scopes and is_library(info.scopes[-1].class_name) else None
+        weight = next((_last_word(self._definition.relative(value.key).rpartition(".")[0]) for value in item.inputs() if self._definition.covers(value)), "")
+        # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
+        own = _last_word(leaf.path) if leaf is not None else ""
+        module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
+        module = [name for name in module if name]
+        return module, [*others, result_name(item.spec.target)]
+
+    def _moved_names(self, node: Node) -> tuple[list[str], list[str]]:
+        """(names after the value of which this is another form, such names as last resorts)."""
+        source = next(iter(node.inputs()), None)
+        name = self._names.get(id(source)) if source is not None else None
+        if source is None or name is None or node.spec.name not in SHAPING:
+            return [], []
+        before, after = source.type, node.results[0].type
+        if before.dtype != after.dtype:
+            return [name, f"{name}_{after.dtype}"], []
+        if node.spec.name not in MOVING:
+            return [], [f"{name}_{result_name(node.spec.target)}"]
+        if before.layout != after.layout:
+            return [name, f"{name}_{'tiled' if after.layout == 'tile' else 'row_major'}"], []
+        return [name], [f"{name}_{result_name(node.spec.target)}"]
+
+    def _loop_preferences(self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> dict[int, list[str]]:
+        """Names wanted for values that a later loop carries on, so that no copy is needed."""
+        self._note_roles(items)
+        wanted = self._unpacked_names(items, finals, last)
+        for index, item in enumerate(items):
+            if isinstance(item, LoopItem):
+                for carried in item.carried:
+                    if last.get(id(carried.initial), -1) <= index:
+                        wanted[id(carried.initial)] = self._carried_candidates(item, carried.first)[:1]
+        return wanted
+
+    def _unpacked_names(self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> dict[int, list[str]]:
+        """`query, key, value = f(x).unbind(0)`: as many values live on behind the statement as it has targets, in their order.
+
+        What only becomes such a value (a slice that is reshaped) has its name already.
+        """
+        runs: dict[tuple[str, int, int], tuple[Statement, list[int]]] = {}
+        for index, item in enumerate(items):
+            for statement in self._own_statements(item) if isinstance(item, Node) else ():
+                if len(set(statement.targets)) >= 2:
+                    key = (statement.file, statement.line, finals.end(statement, index))
+                    runs.setdefault(key, (statement, []))[1].append(index)
+        wanted: dict[int, list[str]] = {}
+        for (_, _, end), (statement, members) in runs.items():
+            made = [value for index in members for value in writes(items[index])]
+            alive = [value for value in made if last.get(id(value), -1) > end]
+            targets = [name for name in statement.targets if name and name != "_"]
+            if len(alive) != len(targets) or any(len(writes(items[index])) not in (1, len(targets)) for index in members):
+                continue
+            named = {id(value): name for value, name in zip(alive, targets, strict=True)}
+            for index in reversed(members):
+                item = items[index]
+                inputs = [value for value in reads(item) if not value.key]
+                name = named.get(id(writes(item)[0]), "") if writes(item) else ""
+                if name and isinstance(item, Node) and item.spec.name in SHAPING and len(inputs) == 1:
+                    source = inputs[0]
+                    if any(value is source for value in made) and last.get(id(source), -1) <= index:
+                        named.setdefault(id(source), name)
+            wanted |= {value: [identifier(name)] for value, name in named.items()}
+        return wanted
+
+    def _carried_candidates(self, loop: LoopItem, first: Value) -> list[str]:
+        finals = self._final_items(loop.body)
+        for index, item in enumerate(loop.body):
+            for number, value in enumerate(writes(item)):
+                if value is first:
+                    return self._candidates(item, index, loop.body, finals, {id(first): FOREVER})[number]
+        return []
+
+
+def _slot(value: Value, count: int) -> list[int]:
+    """Which of `count` results of an op the value is, perhaps in another form."""
+    while value.node is not None and len(value.node.results) == 1 and value.node.spec.name in SHAPING and value.node.inputs():
+        value = value.node.inputs()[0]
+    results = value.node.results if value.node is not None else ()
+    return [slot for slot, one in enumerate(results) if one is value and len(results) == count]
+
+
+def _without_number(name: str, paths: Sequence[str]) -> str:
+    """`key_cache_3` in layer 3 is `key_cache`."""
+    base, _, number = name.rpartition("_")
+    return base if base and number.isdigit() and any(number in path.split(".") for path in paths[:1]) else name
+
+
+_GIVEN = re.compile(r"[A-Z][A-Za-z0-9]*_\d+")
+"""What flax calls a module without a name: `Dense_0`."""
+
+
+def _last_word(path: str) -> str:
+    """The attribute a module is known by; numbers of lists say nothing, nor does `attention.self`."""
+    for part in reversed(weight_path(path).split(".")):
+        if part and not part.isdigit() and part != "self":
+            return snake_case(part.rpartition("_")[0]) if _GIVEN.fullmatch(part) else part
+    return ""
+
+
+def flat_items(items: Sequence[Item]) -> list[Node | CallItem]:
+    out: list[Node | CallItem] = []
+    for item in items:
+        out += item.body if isinstance(item, LoopItem) else [item]
+    return out
