@@ -448,6 +448,7 @@ bool Loops::begin_forward() {
     }
 #if ON_SIMULATOR
     ttnn_shim::clock_reset(*device_.get());
+    ttnn_shim::record_events(*device_.get(), std::getenv("TTNN_SHIM_EVENTS") != nullptr);
 #endif
     forward_start = std::chrono::steady_clock::now();
     return true;

@@ -107,7 +107,7 @@ def cpp_clock_share(program: Path, loops: int = 15) -> tuple[float, float]:
     line = "    measured().card = clock.card;\n"
     text = source.read_text()
     assert text.count(line) == 1
-    shown = '    std::cerr << "forward " << clock.host_ns / 1e9 << " " << measured().host_s << "\\n";\n'
+    shown = '    std::cerr << "forward " << clock.host_ns / 1e9 << " " << *measured().host_s << "\\n";\n'
     source.write_text(text.replace(line, line + shown))
     printed = subprocess.run([program / "run", "--loops", str(loops)], check=True, capture_output=True, text=True).stderr
     samples = [tuple(map(float, row.split()[1:])) for row in printed.splitlines() if row.startswith("forward ")]
