@@ -90,7 +90,7 @@ def _codegen(
     def run_front_end() -> FrontendResult:
         framework = detect_framework(model, args, kwargs)
         with progress.stage("capture", f"{framework} model {type(model).__name__}"):
-            return capture(model, args, kwargs, framework)
+            return capture(model, args, kwargs, framework, golden_ops=export_golden == "ops")
 
     return _export(run_front_end, language, Path(export_path), options, export_tensors, export_golden, overwrite, progress)
 

@@ -87,15 +87,17 @@ def _leaves(tree: Any, depth: int = 0) -> list[Any]:
     return [tree]
 
 
-def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], framework: Framework) -> FrontendResult:
-    """Runs the front end of `framework`; the other framework is not imported."""
+def capture(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], framework: Framework, *, golden_ops: bool = False
+) -> FrontendResult:
+    """Runs the front end of `framework`; the other framework is not imported. golden_ops: values of every operation are wanted."""
     if framework == "torch":
         from alchemist.frontends.torch import capture as capture_torch
 
         return capture_torch(model, args, kwargs)
     from alchemist.frontends.jax import capture as capture_jax
 
-    return capture_jax(model, args, kwargs)
+    return capture_jax(model, args, kwargs, golden_ops=golden_ops)
 
 
 def compile_captured(

@@ -78,7 +78,11 @@ def assign(steps: Sequence[Step], values: Mapping[str, np.ndarray[Any, Any]]) ->
         names = [
             name
             for name in step.values
-            if name in order and last[name] == number and values[name].size == size and (values[name].dtype.kind in "iub") == whole
+            if name in order
+            and last[name] == number
+            and values[name].size == size
+            and (values[name].dtype.kind in "iub") == whole
+            and not _turned(values[name].shape, step.shape)
         ]
         if names:
             assigned[number] = max(names, key=order.__getitem__)
@@ -90,3 +94,9 @@ def assign(steps: Sequence[Step], values: Mapping[str, np.ndarray[Any, Any]]) ->
         if name in before.values and before.shape is not None and int(np.prod(before.shape)) == values[name].size:
             assigned[step.source] = name
     return assigned
+
+
+def _turned(given: Sequence[int], made: Sequence[int]) -> bool:
+    """Whether the dimensions are the same in another order: then so are the numbers."""
+    one, two = [extent for extent in given if extent != 1], [extent for extent in made if extent != 1]
+    return one != two and sorted(one) == sorted(two)

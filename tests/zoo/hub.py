@@ -41,13 +41,21 @@ MOBILEVIT = {
 
 
 def _of(
-    kind: str, config: dict[str, Any], of: str = "Model", *, bf16: bool = False, **inputs: Callable[[], torch.Tensor] | bool
+    kind: str,
+    config: dict[str, Any],
+    of: str = "Model",
+    *,
+    bf16: bool = False,
+    redrawn: bool = False,
+    **inputs: Callable[[], torch.Tensor] | bool,
 ) -> Callable[[], Built]:
-    """Builder of `<kind><of>(<kind>Config(**config))` called with `inputs` (tensors are made by functions)."""
+    """Builder of `<kind><of>(<kind>Config(**config))` called with `inputs` (tensors are made by functions). redrawn: see `redraw`."""
 
     def build() -> Built:
         torch.manual_seed(0)
         model = getattr(transformers, kind + of)(getattr(transformers, kind + "Config")(**config)).eval()
+        if redrawn:
+            redraw(model)
         kwargs = {name: one() if callable(one) else one for name, one in inputs.items()}
         if bf16:
             model = model.to(torch.bfloat16)
@@ -59,6 +67,18 @@ def _of(
         return model, (), kwargs
 
     return build
+
+
+def redraw(model: torch.nn.Module) -> None:
+    """New weights where the library's own initial ones (zeros, very small numbers) lead to a constant output."""
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.dim() > 1:
+                weight.normal_(std=1.4 / weight[0].numel() ** 0.5)
+            elif name.endswith("bias"):
+                weight.normal_(std=0.1)
+            else:
+                weight.uniform_(0.7, 1.3)
 
 
 def _settle(model: torch.nn.Module, kwargs: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import transformers
 
-from tests.zoo.hub import SEQ2SEQ, SIZES, STAGES, SWIN, TEXT, VISION, WAV2VEC2, Built, _of, _settle, ids, image, mask
+from tests.zoo.hub import SEQ2SEQ, SIZES, STAGES, SWIN, TEXT, VISION, WAV2VEC2, Built, _of, _settle, ids, image, mask, redraw
 
 POINTS: dict[str, Any] = {"pixel_values": lambda: image(64)}
 SPEECH: dict[str, Any] = {"input_values": lambda: torch.randn(1, 400)}
@@ -16,7 +16,9 @@ DINO = {key: value for key, value in VISION.items() if key != "intermediate_size
 PYRAMID = {"hidden_sizes": [16, 32, 32, 32], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "sequence_reduction_ratios": [8, 4, 2, 1]}
 
 
-def diffusers_(kind: str, config: dict[str, Any], method: str = "", **inputs: Callable[[], torch.Tensor]) -> Callable[[], Built]:
+def diffusers_(
+    kind: str, config: dict[str, Any], method: str = "", *, redrawn: bool = False, **inputs: Callable[[], torch.Tensor]
+) -> Callable[[], Built]:
     """Builder of a diffusers model, called or one of its methods called with `inputs`."""
 
     def build() -> Built:
@@ -24,6 +26,8 @@ def diffusers_(kind: str, config: dict[str, Any], method: str = "", **inputs: Ca
 
         torch.manual_seed(0)
         model = getattr(diffusers, kind)(**config).eval()
+        if redrawn:
+            redraw(model)
         kwargs = {name: one() for name, one in inputs.items()} | {"return_dict": False}
         return getattr(model, method) if method else model, (), kwargs
 
@@ -125,7 +129,7 @@ MODELS: dict[str, Callable[[], Built]] = {
     "swin_bf16": _of("Swin", SWIN, "ForImageClassification", bf16=True, pixel_values=image),
     "swin2sr": _of("Swin2SR", {"image_size": 16, "embed_dim": 24, "depths": [2], "num_heads": [2], "window_size": 4, "upscale": 2}, "ForImageSuperResolution", pixel_values=lambda: image(16)),
     "mobilenet_v1": _of("MobileNetV1", {"depth_multiplier": 0.25}, "ForImageClassification", **POINTS),
-    "efficientnet": _of("EfficientNet", {"image_size": 64, "hidden_dim": 320, "width_coefficient": 0.25, "depth_coefficient": 0.1, "depthwise_padding": []}, **POINTS),
+    "efficientnet": _of("EfficientNet", {"image_size": 64, "hidden_dim": 320, "width_coefficient": 0.25, "depth_coefficient": 0.1, "depthwise_padding": []}, redrawn=True, **POINTS),
     "mobilevit_v2": _of("MobileViTV2", {"image_size": 64, "width_multiplier": 0.25}, **POINTS),
     "bit": _of("Bit", {"embedding_size": 16, "num_groups": 4, **STAGES}, "ForImageClassification", **POINTS),
     "cvt": _of("Cvt", {"embed_dim": [16, 32, 32], "num_heads": [1, 1, 2], "depth": [1, 2, 3]}, **POINTS),
@@ -147,7 +151,7 @@ MODELS: dict[str, Callable[[], Built]] = {
     "dpt": _of("DPT", {**VISION, "num_hidden_layers": 4, "backbone_out_indices": [0, 1, 2, 3], "neck_hidden_sizes": [16, 16, 32, 32], "fusion_hidden_size": 16, "is_hybrid": False, "readout_type": "project"}, "ForDepthEstimation", pixel_values=image),
     "depth_anything": depth_anything,
     "upernet": upernet,
-    "sam_vision": _of("SamVision", {**SIZES, "output_channels": 32, "image_size": 64, "patch_size": 8, "window_size": 4, "global_attn_indexes": [1], "num_pos_feats": 16, "mlp_dim": 128}, **POINTS),
+    "sam_vision": _of("SamVision", {**SIZES, "output_channels": 32, "image_size": 64, "patch_size": 8, "window_size": 4, "global_attn_indexes": [1], "num_pos_feats": 16, "mlp_dim": 128}, redrawn=True, **POINTS),
     "vitdet": _of("VitDet", {**{k: v for k, v in SIZES.items() if k != "intermediate_size"}, "image_size": 64, "patch_size": 8, "pretrain_image_size": 64, "window_block_indices": [0], "window_size": 4, "use_relative_position_embeddings": True}, **POINTS),
     "conditional_detr": lambda: _detr("ConditionalDetr"),
     "table_transformer": lambda: _detr("TableTransformer"),
@@ -181,7 +185,7 @@ MODELS: dict[str, Callable[[], Built]] = {
     "perceiver": _of("Perceiver", {"num_latents": 8, "d_latents": 32, "d_model": 32, "num_blocks": 1, "num_self_attends_per_block": 1, "num_self_attention_heads": 2, "num_cross_attention_heads": 2}, inputs=lambda: torch.randn(1, 16, 32)),
     "unet2d": diffusers_("UNet2DModel", {**BLOCKS, "sample_size": 16, "down_block_types": ("DownBlock2D", "AttnDownBlock2D"), "up_block_types": ("AttnUpBlock2D", "UpBlock2D"), "attention_head_dim": 32}, sample=lambda: image(16), timestep=step),
     "sdxl_unet": diffusers_("UNet2DConditionModel", SDXL, sample=latent, timestep=step, encoder_hidden_states=lambda: torch.randn(1, 5, 32)),
-    "controlnet": diffusers_("ControlNetModel", {**{k: v for k, v in SDXL.items() if k not in ("up_block_types", "out_channels", "sample_size")}, "conditioning_embedding_out_channels": (8, 16)}, sample=latent, timestep=step, encoder_hidden_states=lambda: torch.randn(1, 5, 32), controlnet_cond=lambda: image(16)),
+    "controlnet": diffusers_("ControlNetModel", {**{k: v for k, v in SDXL.items() if k not in ("up_block_types", "out_channels", "sample_size")}, "conditioning_embedding_out_channels": (8, 16)}, redrawn=True, sample=latent, timestep=step, encoder_hidden_states=lambda: torch.randn(1, 5, 32), controlnet_cond=lambda: image(16)),
     "vae_encoder": diffusers_("AutoencoderKL", {"block_out_channels": (32, 32), "layers_per_block": 1, "down_block_types": ("DownEncoderBlock2D",) * 2, "up_block_types": ("UpDecoderBlock2D",) * 2, "latent_channels": 4, "norm_num_groups": 4}, sample=lambda: image(16)),
     "tiny_autoencoder": diffusers_("AutoencoderTiny", {"encoder_block_out_channels": (16, 16), "decoder_block_out_channels": (16, 16), "num_encoder_blocks": (1, 1), "num_decoder_blocks": (1, 1)}, sample=lambda: image(16)),
     "vq_model": diffusers_("VQModel", {"block_out_channels": (32,), "norm_num_groups": 4, "num_vq_embeddings": 16}, sample=lambda: image(16)),

@@ -16,11 +16,13 @@ from types import CodeType
 from typing import Any, Literal
 
 import jax
+import jax.extend
 import numpy as np
 
 from alchemist.errors import AlchemistError, FrontendError, UnsupportedOpError
 from alchemist.frontends.base import Argument, FrontendResult, Output
 from alchemist.frontends.jax.arguments import Flat, flatten, key_text
+from alchemist.frontends.jax.golden import Labelled
 from alchemist.frontends.jax.scopes import function_scopes, module_scopes, plain_name
 from alchemist.frontends.stablehlo import Input, Sources, convert, scope_mark
 from alchemist.ir.access import argument_attrs, entry_function
@@ -29,8 +31,12 @@ from alchemist.ir.text import parse
 Array = np.ndarray[Any, Any]
 
 
-def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> FrontendResult:
+def capture(
+    model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None, *, golden_ops: bool = False
+) -> FrontendResult:
     """Captures a function of JAX arrays, or a flax nnx module called with `args`.
+
+    golden_ops: label every operation, so that the result has values for `export_golden="ops"`.
 
     args: every argument of the function (`graphdef, state, x`; `variables, x`). Arrays are traced; other leaves are static.
     Leaves of a model's state are parameters named by their pytree path (`conv1.kernel`).
@@ -47,13 +53,13 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
     classes: dict[str, type] = {}
     codes: dict[str, CodeType] = {}
     entry = _entry(function)
-    lowered, shapes = _lower(function, flat, classes, codes, entry)
+    lowered, shapes, labelled = _lower(function, flat, classes, codes, entry, golden_ops)
     ir = lowered.compiler_ir("stablehlo").operation
     text = ir.get_asm(print_generic_op_form=True, enable_debug_info=True)
     _refuse_complex(ir, text)
     module = parse(text, "<stablehlo>", verify=False)
     # a module that is called by the entry function is the root itself
-    sources = Sources(_library_roots(), _package_name, entry[0] if entry and classes else "")
+    sources = Sources(_library_roots(), _package_name, entry[0] if entry and classes else "", labelled.labels if labelled else None)
     names, outputs = _outputs(shapes)
     inputs = [Input(leaf.name, leaf.kind) for leaf in flat.leaves]
     converted = convert(module, inputs, names, sources=sources, may_add_arguments=True)
@@ -75,6 +81,7 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
         source_files=_texts(converted.files),
         class_sources=_class_sources(classes) | _function_sources(codes),
         made_from=_versions(),
+        golden_ops=functools.partial(labelled.values, [leaf.value for leaf in flat.leaves]) if labelled else None,
     )
 
 
@@ -166,8 +173,9 @@ def _lower(
     classes: dict[str, type],
     codes: dict[str, CodeType],
     entry: tuple[str, CodeType] | None,
-) -> tuple[Any, Any]:
-    """(lowered, pytree of result shapes). classes, codes: filled with the modules and functions that were called."""
+    golden_ops: bool,
+) -> tuple[Any, Any, Labelled | None]:
+    """(lowered, pytree of result shapes, the program with labels). classes, codes: filled with the modules and functions that were called."""
     shapes: list[Any] = []
     if entry is not None:
         codes[entry[0]] = entry[1]
@@ -185,8 +193,13 @@ def _lower(
 
     try:
         with _full_tracebacks(), module_scopes(classes), jax.named_scope(""):
-            jitted = jax.jit(alchemist_traced_entry, keep_unused=True)
-            return jitted.lower([leaf.value for leaf in flat.leaves]), shapes[-1]
+            values = [leaf.value for leaf in flat.leaves]
+            traced = jax.jit(alchemist_traced_entry, keep_unused=True).trace(values)
+            if not golden_ops:
+                return traced.lower(), shapes[-1], None
+            labelled = Labelled(traced.jaxpr)
+            again = jax.extend.core.jaxpr_as_fun(labelled.program)
+            return jax.jit(lambda arrays: again(*arrays), keep_unused=True).lower(values), shapes[-1], labelled
     except AlchemistError:
         raise
     except jax.errors.ConcretizationTypeError as error:

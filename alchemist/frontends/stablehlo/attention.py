@@ -166,6 +166,8 @@ def _build(
     query, key, flip_query, flip_key = _sides(scores.product)
     if len(shape(query)) != 4 or len(shape(key)) != 4:
         return None
+    if turned:
+        r.forget_values()
     query = r.permute(query, swap) if flip_query else query
     key = key if flip_key else r.permute(key, swap)
     # values as [B, H, K, D]: as left operand they come as [B, H, D, K]

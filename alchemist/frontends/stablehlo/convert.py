@@ -132,6 +132,8 @@ class Converter:
         self._base: tuple[Scope, ...] | None = None  # scopes around the private function in hand
         self._frames: tuple[Frame, ...] = ()
         self._suffix = ""
+        self._visits: dict[Operation, int] = {}  # how often an op with a recorded value was converted
+        self._value = ""
         self.depth = 0
 
     @staticmethod
@@ -159,11 +161,14 @@ class Converter:
 
     def region(self, op: Operation, index: int, arguments: Sequence[Val]) -> list[Val]:
         """Inlines region `index` of `op`."""
-        return self.block(op.regions[index].blocks[0], arguments, self._env)
+        made = self.block(op.regions[index].blocks[0], arguments, self._env)
+        if self.sources.labels is not None and isinstance(self.e.source, SourceInfo):
+            self.e.source = replace(self.e.source, name="")  # what `op` itself does with the results has no value of its own
+        return made
 
     def op(self, op: Operation, operands: list[Val]) -> list[Val]:
         self.converted += 1
-        plain = self._origin(op)
+        plain = self._labelled(op, self._origin(op))
         info = plain
         for one in self.rounds:
             info = one.inside(info)
@@ -196,6 +201,13 @@ class Converter:
                 )
         return results
 
+    def _labelled(self, op: Operation, info: SourceInfo) -> SourceInfo:
+        """`info` with the name of the recorded value: the op's own, or that of the operation for which its function stands."""
+        if self.sources.labels is None or not (info.name or self._value):
+            return info
+        self._visits[op] = count = self._visits.get(op, 0) + 1
+        return replace(info, name=self._value or (info.name if count == 1 else f"{info.name}.{count}"))
+
     def _origin(self, op: Operation) -> SourceInfo:
         """Where an op comes from, iterations of loops apart. In a private function, locations only tell the scopes inside."""
         own = self.sources.of(op.location, op.name)
@@ -222,7 +234,9 @@ class Converter:
         function = self.functions.get(name)
         if function is None:
             raise Unsupported(f"@{name} is not defined")
-        outer = self._call, self._base, self._suffix, self._frames
+        outer = self._call, self._base, self._suffix, self._frames, self._value
+        if self.sources.labels is not None:
+            self._value = info.name
         if self._call is not None or self._calls.get(name, 0) > 1 or not self._has_frames(function):
             self._call = info
             self._suffix = f"@{self.converted + 2_000_000}"
@@ -235,7 +249,7 @@ class Converter:
         try:
             return self.block(function.body.blocks[0], operands)
         finally:
-            self._call, self._base, self._suffix, self._frames = outer
+            self._call, self._base, self._suffix, self._frames, self._value = outer
             if around is not None:
                 around.step = ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -12,7 +13,7 @@ from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.attributes import DenseElements, tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.location import SourceInfo, set_source, sources_of
 
 
 class Replace:
@@ -20,6 +21,12 @@ class Replace:
 
     def __init__(self, builder: Builder) -> None:
         self._b = builder
+
+    def forget_values(self) -> None:
+        """What is made from here on computes the framework's values in another order, if at all."""
+        given = self._b.source
+        infos = (given,) if isinstance(given, SourceInfo) else given or ()
+        self._b.source = [replace(info, name="") for info in infos] or None
 
     def emit(
         self,

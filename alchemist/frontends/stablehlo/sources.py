@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 from alchemist.ir.location import Frame, Scope, SourceInfo, decode
 
 _MARK = re.compile(r"@([^/\[\]()]+)\[([^\]/]*)\]")
+_LABEL = re.compile(r"#(\d+)")
 _LIBRARY = re.compile(r"(^|/)(jax|jaxlib|flax|equinox|optax|einops|alchemist)/|^<frozen|/lib/python3\.\d+/(?!site-packages)")
 ENTRY = "alchemist_traced_entry"
 """Name of the function that the JAX front end traces; frames outside it are not the model's."""
@@ -32,10 +33,18 @@ class Sources:
     """Memoised reading of locations. files: relative name -> path of every frame seen.
 
     roots: folders of frameworks (guessed from paths when empty). name_of: path -> name as in `Frame.file`. entry: scope name of
-    the traced function where it only calls a module, which is the root then.
+    the traced function where it only calls a module, which is the root then. labels: name of a value by the number of its
+    equation ("#17" in its scopes), where values are recorded.
     """
 
-    def __init__(self, roots: tuple[str, ...] = (), name_of: Callable[[str], str] = package_path, entry: str = "") -> None:
+    def __init__(
+        self,
+        roots: tuple[str, ...] = (),
+        name_of: Callable[[str], str] = package_path,
+        entry: str = "",
+        labels: Mapping[int, str] | None = None,
+    ) -> None:
+        self.labels = labels
         self._entry = entry
         self._roots = roots
         self._name_of = name_of
@@ -76,8 +85,12 @@ class Sources:
                 if own[-1:] != [frame]:
                     own.append(frame)
         scopes = nested([Scope(match[2], match[1]) for match in _MARK.finditer(path) if match[1] != self._entry])
-        name = path.rpartition("/")[2]
-        return SourceInfo(tuple(dict.fromkeys(scopes)), tuple(own), "", re.sub(r"\W+", "_", name).strip("_"))
+        if self.labels is None:
+            name = re.sub(r"\W+", "_", path.rpartition("/")[2]).strip("_")
+        else:
+            numbers = _LABEL.findall(path)
+            name = self.labels.get(int(numbers[-1]), "") if numbers else ""
+        return SourceInfo(tuple(dict.fromkeys(scopes)), tuple(own), "", name)
 
 
 def nested(scopes: Sequence[Scope]) -> list[Scope]:
