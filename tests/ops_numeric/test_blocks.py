@@ -71,7 +71,7 @@ def test_attention_of_a_hidden_row(device: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.int32])
 @pytest.mark.parametrize(("shape", "order"), [
-    ((1, 1, 2080, 2112), (0, 1, 3, 2)), ((1, 1, 2049, 2050), (0, 1, 3, 2)), ((3, 5, 33, 70), (0, 1, 3, 2)), ((1, 1, 8, 5000), (0, 1, 3, 2)),
+    ((1, 1, 2080, 2112), (0, 1, 3, 2)), ((1, 1030, 34, 128), (0, 2, 1, 3)), ((40, 2, 900, 64), (1, 2, 0, 3)), ((1, 1, 2049, 2050), (0, 1, 3, 2)), ((3, 5, 33, 70), (0, 1, 3, 2)), ((1, 1, 8, 5000), (0, 1, 3, 2)),
     ((2, 64, 200, 201), (0, 2, 3, 1)), ((2, 200, 201, 12), (0, 3, 1, 2)), ((4, 7, 96, 40), (3, 1, 0, 2)), ((2, 3, 31, 17), (2, 3, 1, 0)), ((1, 4, 40, 1), (3, 2, 0, 1)),
 ])  # fmt: skip
 def test_permute_blocks(shape: tuple[int, ...], order: tuple[int, ...], dtype: torch.dtype, device: Any) -> None:

@@ -91,6 +91,30 @@ void transpose_8x8(const T*, int64_t, T*, size_t) {}
 constexpr bool HAS_TRANSPOSE_8X8 = false;
 #endif
 
+constexpr size_t LINE = 64;
+constexpr size_t GRAIN = 32768;            ///< elements worth a thread
+constexpr size_t LARGE_BYTES = 8U << 20U;  ///< results that no core's own cache keeps
+constexpr size_t SHORT_ROW_BYTES = 1024;
+
+/// Copies whole lines to an aligned target past the caches: nothing is read before it is overwritten, and a stride of many pages costs no
+/// cache sets.
+template <typename T>
+void stream_lines(const T* source, T* target, size_t bytes) {
+#ifdef __x86_64__
+    const auto* from = reinterpret_cast<const __m256i*>(source);
+    auto* to = reinterpret_cast<__m256i*>(target);
+    for (size_t i = 0; i < bytes / sizeof(__m256i); ++i) _mm256_stream_si256(to + i, _mm256_loadu_si256(from + i));
+#else
+    std::memcpy(target, source, bytes);
+#endif
+}
+/// Makes a thread's streamed values visible to the others.
+void finish_streams() {
+#ifdef __x86_64__
+    _mm_sfence();
+#endif
+}
+
 constexpr size_t EDGE = 32;    ///< rows of a block: at two bytes, the target's runs are cache lines
 constexpr size_t BLOCK = 128;  ///< columns of a block: the source is read in runs of some lines
 
@@ -111,25 +135,9 @@ void transpose_block(const T* source, int64_t row_stride, T (*block)[EDGE], size
     }
 }
 
-/// Whole aligned cache lines, past the caches: nothing is read before it is overwritten, and a stride of many pages costs no cache sets.
-template <typename T>
-void stream_block(const T (*block)[EDGE], T* target, size_t columns, int64_t column_stride) {
-#ifdef __x86_64__
-    constexpr size_t STEP = sizeof(__m256i) / sizeof(T);
-    for (size_t c = 0; c < columns; ++c) {
-        T* run = target + static_cast<int64_t>(c) * column_stride;
-        for (size_t r = 0; r < EDGE; r += STEP)
-            _mm256_stream_si256(reinterpret_cast<__m256i*>(run + r), _mm256_load_si256(reinterpret_cast<const __m256i*>(&block[c][r])));
-    }
-#else
-    for (size_t c = 0; c < columns; ++c) std::memcpy(target + static_cast<int64_t>(c) * column_stride, block[c], sizeof(block[c]));
-#endif
-}
-
 /// A strip of at most EDGE rows of a plane where the source is contiguous along `columns` and the target along the rows.
 template <typename T>
 void transpose_strip(const T* source, T* target, size_t rows, size_t columns, int64_t row_stride, int64_t column_stride, bool large) {
-    constexpr size_t LINE = 64;
     alignas(LINE) T block[BLOCK][EDGE];
     const bool stream = large && rows == EDGE && sizeof(T) * EDGE % LINE == 0 && reinterpret_cast<uintptr_t>(target) % LINE == 0 &&
                         static_cast<size_t>(column_stride) * sizeof(T) % LINE == 0;
@@ -138,7 +146,7 @@ void transpose_strip(const T* source, T* target, size_t rows, size_t columns, in
         transpose_block(source + first, row_stride, block, rows, count);
         T* out = target + static_cast<int64_t>(first) * column_stride;
         if (stream) {
-            stream_block(block, out, count, column_stride);
+            for (size_t c = 0; c < count; ++c) stream_lines(block[c], out + static_cast<int64_t>(c) * column_stride, sizeof(block[c]));
         } else if (rows == EDGE) {
             for (size_t c = 0; c < count; ++c) std::memcpy(out + static_cast<int64_t>(c) * column_stride, block[c], sizeof(block[c]));
         } else {
@@ -181,9 +189,6 @@ size_t count_of(const std::vector<StridedDim>& dims) {
     return count;
 }
 
-constexpr size_t GRAIN = 32768;            ///< elements worth a thread
-constexpr size_t LARGE_BYTES = 8U << 20U;  ///< results that no core's own cache keeps
-
 /// Planes of rows (contiguous in the target) and columns (contiguous in the source), one for each step of `outer`.
 template <typename T>
 void copy_planes(const T* source, T* target, const std::vector<StridedDim>& outer, const StridedDim& row, const StridedDim& column) {
@@ -204,9 +209,7 @@ void copy_planes(const T* source, T* target, const std::vector<StridedDim>& oute
                 target + at.target + static_cast<int64_t>(from) * column.target_stride + static_cast<int64_t>(r),
                 std::min(EDGE, row.size - r), to - from, row.source_stride, column.target_stride, large);
         }
-#ifdef __x86_64__
-        if (large) _mm_sfence();
-#endif
+        if (large) finish_streams();
     });
 }
 
@@ -225,9 +228,23 @@ void copy_as(const T* source, T* target, const std::vector<StridedDim>& dims) {
         }
     }
     const size_t count = count_of(outer);
+    // short rows of a large copy: read in the source's order, write whole lines past the caches
+    const auto apart = [](const StridedDim& dim) { return dim.source_stride > 0 && dim.target_stride % (LINE / sizeof(T)) == 0; };
+    const bool stream = inner.source_stride == 1 && inner.target_stride == 1 && inner.size * sizeof(T) % LINE == 0 &&
+                        inner.size * sizeof(T) <= SHORT_ROW_BYTES && reinterpret_cast<uintptr_t>(target) % LINE == 0 &&
+                        count * inner.size * sizeof(T) >= LARGE_BYTES && std::all_of(outer.begin(), outer.end(), apart);
+    if (stream) {
+        std::stable_sort(
+            outer.begin(), outer.end(), [](const StridedDim& a, const StridedDim& b) { return a.source_stride > b.source_stride; });
+    }
     const size_t splits = count == 1 && inner.size > 2 * GRAIN ? inner.size / GRAIN : 1;
     parallel_for(count * splits, std::max<size_t>(1, GRAIN / std::max<size_t>(1, inner.size / splits)), [&](size_t begin, size_t end) {
         Walk at(outer, begin / splits);
+        if (stream) {
+            for (size_t index = begin; index < end; ++index, at.advance())
+                stream_lines(source + at.source, target + at.target, inner.size * sizeof(T));
+            return finish_streams();
+        }
         for (size_t index = begin; index < end; ++index) {
             if (index != begin && index % splits == 0) at.advance();
             const size_t from = inner.size * (index % splits) / splits, to = inner.size * (index % splits + 1) / splits;
