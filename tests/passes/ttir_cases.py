@@ -401,6 +401,12 @@ def _images() -> list[Case]:
             (((2, 16, 32), "f32"),),
             {"stride": 1, "padding": 1, "dilation": 1, "groups": 1},
         ),
+        Case(  # a tall kernel in groups: along the height
+            "conv1d",
+            (((2, 9, 8), "f32", "input"), ((8, 4, 64), "f32", "parameter")),
+            (((2, 5, 8), "f32"),),
+            {"stride": 2, "padding": 32, "dilation": 1, "groups": 2},
+        ),
         one("max_pool2d", (1, 8, 8, 32), (1, 4, 4, 32), **pool),
         one("max_pool2d", (1, 9, 9, 32), (1, 5, 5, 32), "bf16", **(pool | {"ceil_mode": True})),
         one(

@@ -322,7 +322,8 @@ class _Golden:
         saved = [(place.value, place.value.detach().clone()) for place in self.mutated]
         try:
             with torch.no_grad(), _as_exported():
-                result = self.model(*self.args, **self.kwargs)
+                args, kwargs = pytree.tree_map(lambda leaf: leaf, (self.args, self.kwargs))  # a cache anew: calls append to it
+                result = self.model(*args, **kwargs)
                 specs = [s for s in self.program.graph_signature.output_specs if s.kind is OutputKind.USER_OUTPUT]
                 leaves = pytree.tree_leaves(result)
                 arrays = [

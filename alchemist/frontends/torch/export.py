@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from alchemist.errors import FrontendError, InputError
+from alchemist.frontends.torch import caches
 from alchemist.frontends.torch.aliasing import needs_functionalisation
 from alchemist.frontends.torch.source import relative_file
 
@@ -76,7 +76,7 @@ def warn_of_training(model: torch.nn.Module) -> None:
 
 def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
     """torch.export of the model as it is; FrontendError with the model's line where it cannot be captured."""
-    _register_caches()
+    caches.register()
     try:
         with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given():
             warnings.simplefilter("ignore")
@@ -128,17 +128,6 @@ def _masks_as_given() -> Iterator[None]:
         yield
     finally:
         module._detect_is_causal_mask = before
-
-
-def _register_caches() -> None:
-    """Lets key-value caches of transformers be outputs (its own registration, when transformers is in use)."""
-    if "transformers" not in sys.modules:
-        return
-    try:
-        from transformers.integrations.executorch import register_dynamic_cache_export_support
-    except ImportError:  # older or newer transformers: such outputs are then refused by torch.export with a clear message
-        return
-    register_dynamic_cache_export_support()
 
 
 def without_views(tree: Any) -> tuple[Any, dict[int, torch.Tensor]]:

@@ -20,6 +20,9 @@ L1_SMALL_BYTES = 1 << 15
 
 PATCH_AREA = 64
 """Smallest kernel area whose non-overlapping windows become rows of a linear."""
+TALL_KERNEL = 64
+"""Grouped convolutions over a length with kernels from here on run along the height: conv2d splits its work along kernel rows,
+while one row of all of a wide kernel's weights (wav2vec 2.0: 128 x 768 channels) does not fit into L1 in float32."""
 
 
 def pads(pairs: tuple[tuple[int, int], ...]) -> list[int]:
@@ -160,7 +163,7 @@ def prepared_weights(
 
 @rule("conv1d")
 def conv1d(c: Lowering, op: Operation) -> None:
-    """A convolution of height 1 on [1, 1, N*L, C], as ttnn.conv1d does it."""
+    """A convolution of height 1 (of width 1 when its kernel is tall) on [1, 1, N*L, C], as ttnn.conv1d does it."""
     source, weight = op.operands[0], operand(op, "weight")
     assert weight is not None
     result = op.results[0]
@@ -171,17 +174,19 @@ def conv1d(c: Lowering, op: Operation) -> None:
     n, length, channels = (shape(source)[i] for i in dims)
     _, out_length, out_channels = (shape(result)[i] for i in dims)
     ((before, after),) = padding_pairs(access.attr(op, "padding"), 1)
+    groups, taps = access.attr(op, "groups"), shape(weight)[2]
+    turn = -1 if groups > 1 and taps >= TALL_KERNEL else 1
     geometry: dict[str, Any] = {
         "in_channels": channels,
         "out_channels": out_channels,
         "batch_size": n,
-        "input_height": 1,
-        "input_width": length,
-        "kernel_size": [1, shape(weight)[2]],
-        "stride": [1, *expand(access.attr(op, "stride"), 1)],
-        "padding": pads(((0, 0), (before, after))),
-        "dilation": [1, *expand(access.attr(op, "dilation"), 1)],
-        "groups": access.attr(op, "groups"),
+        "input_height": length if turn < 0 else 1,
+        "input_width": 1 if turn < 0 else length,
+        "kernel_size": [1, taps][::turn],
+        "stride": [1, *expand(access.attr(op, "stride"), 1)][::turn],
+        "padding": pads(((0, 0), (before, after))[::turn]),
+        "dilation": [1, *expand(access.attr(op, "dilation"), 1)][::turn],
+        "groups": groups,
     }
     configs = {"conv2d_config": _config(c, op, dtype), "compute_config": compute_config(c.options)}
     prepare = {
@@ -192,7 +197,7 @@ def conv1d(c: Lowering, op: Operation) -> None:
     }
     x = c.permute(c.get(source, ROW_MAJOR, dtype), dims)
     x = c.reshape(x, (1, 1, n * length, channels))
-    kernel = c.convert(c.reshape(c.get(weight, ROW_MAJOR, dtype), (*shape(weight)[:2], 1, shape(weight)[2])), ROW_MAJOR, host=True)
+    kernel = c.convert(c.reshape(c.get(weight, ROW_MAJOR, dtype), (*shape(weight)[:2], *geometry["kernel_size"])), ROW_MAJOR, host=True)
     weights, bias = prepared_weights(c, "conv2d", prepare, geometry, kernel, operand(op, "bias"), dtype)
     made = c.emit("conv2d", [x, weights, bias, c.device], geometry | configs, (1, 1, n * out_length, out_channels), dtype)
     c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import torch
+from xdsl.ir import Operation, SSAValue
 
 from alchemist.frontends.torch.emitter import Emitter, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
+from alchemist.ir.access import shape as shape_of
 
 MASKED = -1e9
 """Additive value of a masked position: exp gives 0 in every format, and a row without any key stays finite."""
@@ -40,11 +42,43 @@ def scaled_dot_product_attention(
         mask, is_causal = c.constant(torch.ones(length, keys, dtype=torch.bool).tril()), False
     if mask is not None and mask.const is not None:
         mask, is_causal = _known_mask(mask, is_causal)
+    keyed = None
     if mask is not None:
-        mask = _additive(c, mask, q, keys)
+        mask, keyed = _additive(c, mask, q, keys), _keyed_rows(c, mask, q)
     attributes = {"is_causal": is_causal, "scale": scale if scale is not None else 1.0 / math.sqrt(q.shape[-1])}
     out = c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes, shape=[*q.shape[:-1], v.shape[-1]], dtype=q.dtype)
-    return c.reshape(out, shape)
+    return c.reshape(out if keyed is None else c.binary("multiply", out, keyed), shape)
+
+
+def _keyed_rows(c: Emitter, mask: Tensor, q: Tensor) -> Tensor | None:
+    """1 where a row has a key and 0 where torch's result is zero, for masks that can hide a row's own key.
+
+    Those are rows that differ (causal) joined with a mask from an input (padding): padding on the left hides whole rows.
+    """
+    if mask.const is not None or mask.dtype != torch.bool or mask.rank != 4:
+        return None
+    small = c.before_broadcast(mask)
+    if small.rank != 4 or small.shape[-2] == 1 or not _joins_padding(small.ssa):
+        return None
+    return c.shared(mask, "rows with a key", lambda: c.cast(c.reduce("reduce_or", small, [-1], True), q.dtype))
+
+
+def _joins_padding(value: SSAValue) -> bool:
+    """Whether the boolean is an `and` with a computed part that is the same for every row."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name not in ("ttir.logical_and", "ttir.broadcast", "ttir.reshape"):
+        return False
+    if owner.name != "ttir.logical_and":
+        return _joins_padding(owner.operands[0])
+    for part in owner.operands:
+        maker = part.owner
+        while isinstance(maker, Operation) and maker.name == "ttir.broadcast":
+            part = maker.operands[0]
+            maker = part.owner
+        dims = shape_of(part)
+        if len(dims) == 4 and dims[-2] == 1 and dims[-1] > 1:
+            return True
+    return any(_joins_padding(part) for part in owner.operands)
 
 
 def _four(c: Emitter, x: Tensor) -> Tensor:
