@@ -118,3 +118,18 @@ def test_softmax_in_place(device: Any) -> None:
     values = put(x, device)
     ttnn.softmax_in_place(values)
     assert torch.allclose(get(values).double(), torch.softmax(x.double(), -1), rtol=EPSILON)
+
+
+def test_matmul_of_a_changed_activation(device: Any) -> None:
+    """The core keeps the bits of an activation that it multiplies; a write to the tensor, or a new tensor in its place, must not meet the old ones."""
+    weight = put(torch.eye(64).bfloat16(), device)
+    x = put(random((64, 64), -1, 1, torch.bfloat16, 1), device)
+    for seed in range(4):
+        values = get(x)
+        product = get(ttnn.matmul(x, weight))
+        assert (product.double() - values.double()).abs().max() <= EPSILON * values.abs().max()
+        if seed % 2:
+            ttnn.add(x, float(seed), output_tensor=x)
+        else:
+            ttnn.deallocate(x)
+            x = put(random((64, 64), -1, 1, torch.bfloat16, seed + 2), device)

@@ -1,5 +1,6 @@
 #include "ops/matmul/multiply.hpp"
 
+#include <mutex>
 #include <vector>
 
 #include "strategy/matmul_config.hpp"
@@ -69,6 +70,36 @@ Cut cut(const Matrix& matrix, size_t count, uint32_t mask, bool low) {
     return result;
 }
 
+/// The high bits of a first operand, kept until another one is cut: projections of one activation (query, key and value; gate and up)
+/// follow one another.
+Cut cut_activation(const Matrix& matrix, size_t count) {
+    constexpr size_t MOST_BYTES = size_t{64} << 20U;
+    struct Kept {
+        std::mutex lock;
+        std::weak_ptr<Values> block;
+        uint64_t version = 0;
+        const void* data = nullptr;
+        size_t count = 0;
+        Cut result;
+    };
+    static auto* kept = new Kept;
+    const size_t bytes = count * stored_bytes(matrix.dtype);
+    if (!matrix.values || bytes > MOST_BYTES) return cut(matrix, count, SRC_B_HIGH, false);
+    const std::lock_guard guard(kept->lock);
+    const bool same = kept->block.lock() == matrix.values && kept->version == matrix.values->version() && kept->data == matrix.data &&
+                      kept->count == count && kept->result.matrix.dtype == matrix.dtype;
+    if (!same) {
+        kept->block.reset();
+        kept->result = {};  // its memory serves the new one
+        kept->result = cut(matrix, count, SRC_B_HIGH, false);
+        kept->block = matrix.values;
+        kept->version = matrix.values->version();
+        kept->data = matrix.data;
+        kept->count = count;
+    }
+    return kept->result;
+}
+
 }  // namespace
 
 void multiply(MatmulCall call, ttnn::MathFidelity fidelity) {
@@ -77,7 +108,7 @@ void multiply(MatmulCall call, ttnn::MathFidelity fidelity) {
     const size_t count_a = volume(call.batch_a) * static_cast<size_t>(call.m * call.k);
     const size_t count_b = volume(call.batch_b) * static_cast<size_t>(call.k * call.n);
     const Matrix whole_a = call.a, whole_b = call.b;
-    const Cut high_a = cut(whole_a, count_a, SRC_B_HIGH, false);
+    const Cut high_a = cut_activation(whole_a, count_a);
     call.a = high_a.matrix;
     if (fidelity == MathFidelity::HiFi2) return matmul(call);
     const Cut high_b = cut(whole_b, count_b, SRC_A_HIGH, false);
