@@ -255,6 +255,8 @@ DeviceProgram plan_binary(const Arch& arch, const OpConfig& c) {
     if (!scalar) reads.push_back(&b);
     DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute, streaming), reads);
     whole_grid(p, arch, c);
+    if (op == "LOGICAL_AND" || op == "LOGICAL_OR" || op == "LOGICAL_XOR")  // both operands become 0 or 1 first
+        p.circular_buffers.push_back(buffer("truth", a.tile_bytes()));
     if (half_native) p.circular_buffers.push_back(buffer("in1", static_cast<std::int64_t>(page_bytes(a))));
     if (scalar) p.circular_buffers.push_back(buffer("scalar", static_cast<std::int64_t>(page_bytes(a)), 1));
     if (bcast != "NONE" && !scalar) p.circular_buffers.push_back(buffer("broadcast", b.tile_bytes()));

@@ -108,7 +108,7 @@ DeviceProgram plan_permute(const Arch& arch, const OpConfig& c) {
     const bool keeps_width = dims.empty() || dims.back() == static_cast<std::int64_t>(dims.size()) - 1;
     if (in.layout == PageLayout::RowMajor && keeps_width) {
         DeviceProgram p = page_stream(arch, c, "PermuteDeviceOperation::MultiCoreRowInvariant", static_cast<double>(in.bytes()));
-        p.circular_buffers = {{"rows", 2 * round_up(in.stick_bytes(), 64)}};
+        p.circular_buffers = {{"rows", 2 * aligned(arch, in.stick_bytes())}};
         return p;
     }
     if (in.layout == PageLayout::RowMajor) {
@@ -232,12 +232,9 @@ DeviceProgram plan_slice(const Arch& arch, const OpConfig& c) {
     DeviceProgram p = stick_stream(
         arch, c, strided ? "SliceRmStrideProgramFactory" : "SliceRmProgramFactory",
         out.stick_bytes() % (in_dram(c.inputs[0]) ? arch.dram_align : arch.l1_align) != 0, 4);
-    // Sticks of a core are read in equal groups of up to 4096 bytes; four groups are buffered.
-    const std::int64_t stick = aligned(arch, out.stick_bytes()), each = std::max<std::int64_t>(1, out.rows() / std::max(1, p.cores));
-    std::int64_t group = 1;
-    for (std::int64_t n = 1; n <= each && n * stick <= 4096; ++n)
-        if (each % n == 0) group = n;
-    p.circular_buffers = {{"sticks", (strided ? 2 : 4 * group) * stick}};
+    // Sticks are read in groups of up to 4096 bytes; two groups are buffered.
+    const std::int64_t stick = aligned(arch, out.stick_bytes()), group = std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, stick));
+    p.circular_buffers = {{"sticks", 2 * (strided ? 1 : group) * stick}};
     return p;
 }
 
@@ -305,7 +302,8 @@ DeviceProgram plan_upsample(const Arch& arch, const OpConfig& c) {
     const double copies = static_cast<double>(out.rows()) / static_cast<double>(std::max<std::int64_t>(1, in.rows()));
     const int cores = resident(in) ? shard_cores(arch, in) : split_cores(arch, c, in.rows());
     Phase phase;
-    phase.items = ceil_div(in.rows(), cores);
+    const std::int64_t sticks_per_core = ceil_div(in.rows(), cores);
+    phase.items = sticks_per_core;
     phase.coupling = k.stage_exponent;
     const double stick = static_cast<double>(out.stick_bytes());
     phase.stages = {
@@ -314,7 +312,7 @@ DeviceProgram plan_upsample(const Arch& arch, const OpConfig& c) {
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     DeviceProgram p = one_phase("UpsampleMultiCoreInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
-    p.circular_buffers = {{"sticks", 2 * aligned(arch, out.stick_bytes())}};
+    p.circular_buffers = {{"sticks", (sticks_per_core > 1 ? 2 : 1) * aligned(arch, out.stick_bytes())}};
     return p;
 }
 
