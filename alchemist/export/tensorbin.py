@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,10 +63,14 @@ def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = Fals
     header = _header(values.shape, code, tiled, data.nbytes)
     payload: Any = data.reshape(-1).view(np.uint8) if data.size else b""
     digest = hashlib.sha256(header)
-    digest.update(payload)
-    with open(path, "wb") as file:
-        file.write(header)
-        file.write(payload)
+    hashing = threading.Thread(target=digest.update, args=(payload,))  # beside the writing: both leave Python for large data
+    hashing.start()
+    try:
+        with open(path, "wb") as file:
+            file.write(header)
+            file.write(payload)
+    finally:
+        hashing.join()
     return WrittenTensor(len(header) + data.nbytes, digest.hexdigest())
 
 
@@ -115,7 +120,7 @@ def _to_tiles(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     padded_shape = _tiled_shape(values.shape)
     full = values.reshape((1,) * (2 - values.ndim) + values.shape)
     widths = [(0, to - have) for have, to in zip(full.shape, padded_shape, strict=True)]
-    padded = np.pad(full, widths)
+    padded = np.pad(full, widths) if any(after for _, after in widths) else full
     *lead, rows, columns = padded_shape
     split = padded.reshape(*lead, rows // 32, 2, FACE_EDGE, columns // 32, 2, FACE_EDGE)
     n = len(lead)
