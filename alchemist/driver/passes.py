@@ -84,6 +84,18 @@ def _unwrap(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     return unwrap_device_module(module)
 
 
+def _same(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
+    """Programs open their own device: nothing to register."""
+    return module
+
+
+def _decompose_layouts(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
+    from alchemist.frontends.mlir.ttnn_text import complete
+
+    complete(module)
+    return module
+
+
 def _mark_forward(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     for op in module.walk():
         if isinstance(op, FuncOp) and op.sym_visibility is None and op.body.blocks and "tt.function_type" not in op.attributes:
@@ -110,6 +122,8 @@ NAMES: dict[str, Named] = {
     "ttnn-common-to-emitc-pipeline": Named("TTNN for `translate --mlir-to-cpp`", (("ttnn-common-to-emitc-pipeline", _emit("cpp")),)),
     "ttcore-wrap-device-module": Named("puts the module into ttcore.device_module", (("ttcore-wrap-device-module", _wrap),)),
     "ttcore-unwrap-device-module": Named("takes the module out of ttcore.device_module", (("ttcore-unwrap-device-module", _unwrap),)),
+    "ttcore-register-device": Named("nothing: programs open their own device", (("ttcore-register-device", _same),)),
+    "ttnn-decompose-layouts": Named("ttnn.to_tensor_spec in single steps, layouts where there are none", (("ttnn-decompose-layouts", _decompose_layouts),)),
     "ttcore-mark-functions-as-forward": Named("public functions get tt.function_type", (("ttcore-mark-functions-as-forward", _mark_forward),)),
     "canonicalize": _group("identities, constants, views (fold)", "fold"),
     "cse": _group("merges equal ops (fold)", "fold"),
@@ -117,6 +131,9 @@ NAMES: dict[str, Named] = {
     "remove-dead-values": _group("pure ops without uses (sweep)", "sweep"),
     "symbol-dce": _group("private functions without uses (inline-calls)", "inline-calls"),
     "ttir-fusing": _group("all fusing passes on TTIR", "fuse-patterns", "canonicalize-dots", *_FUSING[1:]),
+    "ttir-to-ttir-decomposition": _group("ops of training, quantisation, routing by simpler ones (expand-ops)", "expand-ops"),
+    "ttir-erase-inverse-ops": _group("views that cancel each other (fold)", "fold"),
+    "ttnn-common-to-runtime-pipeline": _group("deallocate", "deallocate"),
     "ttir-implicit-broadcast-fold": _group("implicit-broadcast", "implicit-broadcast"),
     "convert-ttir-to-ttnn": _group("ttir-to-ttnn", "ttir-to-ttnn"),
     "ttnn-fusing": _group("fuse-residual-norm", "fuse-residual-norm"),

@@ -42,6 +42,7 @@ from alchemist.ir.attributes import (
     EnumAttr,
     MemoryConfigAttr,
     OpaqueAttr,
+    OpaqueType,
     ShapeAttr,
     ShardSpecAttr,
     StructAttr,
@@ -317,9 +318,13 @@ def shape(value: SSAValue | Attribute) -> tuple[int, ...]:
 
 
 def element_type(value: SSAValue | Attribute) -> str:
-    """Element type name of a value or tensor type: "f32", "bf16", "i1", "si32", "ui32", "bfp_bf8" ..."""
+    """Element type name of a value or tensor type: "f32", "bf16", "i1", "si32", "ui32", "bfp_bf8" ...
+
+    Quantised numbers are "si32", which is how the library holds them.
+    """
     type_ = value.type if isinstance(value, SSAValue) else value
-    return element_name(type_.get_element_type() if isinstance(type_, TensorType) else type_)
+    of = type_.get_element_type() if isinstance(type_, TensorType) else type_
+    return "si32" if isinstance(of, OpaqueType) and of.data[0] == "!quant.uniform" else element_name(of)
 
 
 def argument_attrs(func: Operation) -> list[dict[str, Value]]:

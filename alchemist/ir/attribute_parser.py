@@ -54,7 +54,11 @@ _T = TypeVar("_T")
 _ALIAS = re.compile(r"(?m)^[ \t]*([#!][A-Za-z_$][\w$-]*)[ \t]*=[ \t]*")
 _ALIAS_USE = re.compile(r'"(?:[^"\\\n]|\\.)*"|([#!][A-Za-z_$][\w$-]*)(?![\w$.<-])')
 _ELEMENT = re.compile(r"(?:[su]?i\d+|f16|bf16|f32|f64|index|none)\b")
-_SIMPLE_TENSOR = re.compile(r"tensor<[^<>]*>")
+_PLAIN = r"->|[^<>-]++|-(?!>)"
+_NESTED = rf"<(?:{_PLAIN}|<(?:{_PLAIN}|<(?:{_PLAIN}|<(?:{_PLAIN})*+>)*+>)*+>)*+>"
+_TENSOR = re.compile(rf"tensor{_NESTED}")
+"""A tensor type whose brackets are balanced, down to four levels: equal texts are equal types."""
+_MAP = re.compile(r"\([^()<>]*\)\s*->\s*\([^()<>]*\)")
 _DIMENSION = re.compile(r"(\d+|\?)[ \t]*x[ \t]*")
 _RESOURCE = re.compile(r'([\w$.-]+|"(?:[^"\\\n]|\\.)*")\s*:\s*"0x([0-9A-Fa-f]*)"')
 _AFFINE = re.compile(r"\((?:\s*d\d+\s*,?)*\)\s*(?:\[(?:\s*s\d+\s*,?)*\])?\s*->\s*\((?=\s*[ds(\d-]\s*\d*\b)")
@@ -76,6 +80,7 @@ class BuiltinParser(Cursor):
         self._aliases: dict[str, tuple[Attribute, int]] = {}
         self._open: set[str] = set()
         self._tensors: dict[str, TensorType[Attribute]] = {}
+        self._maps: dict[str, AffineMap] = {}
         self._resources: dict[str, bytes] | None = None
 
     # --- aliases ---
@@ -145,21 +150,22 @@ class BuiltinParser(Cursor):
 
     def parse_type(self) -> Any:
         at = self.skip()
-        if simple := _SIMPLE_TENSOR.match(self.source, at):
-            text = simple[0]
-            known = self._tensors.get(text)
-            if known is None:
-                self.at += len("tensor<")
-                known = self._tensors[text] = self._tensor()
-            self.at = simple.end()
+        if self.source.startswith("tensor<", at):
+            seen = _TENSOR.match(self.source, at)
+            known = self._tensors.get(seen[0]) if seen else None
+            if seen is None or known is None:
+                self.at = at + len("tensor<")
+                known = self._tensor()
+                if seen is None or self.at != seen.end():
+                    return known
+                self._tensors[seen[0]] = known
+            self.at = seen.end()
             return known
         if word := _ELEMENT.match(self.source, at):
             if len(word[0]) > 6:
                 self.fail(f"integers of {word[0].lstrip('sui')[:20]} bits are not supported", at)
             self.at = word.end()
             return NoneType() if word[0] == "none" else element(word[0])
-        if self.accept("tensor<"):
-            return self._tensor()
         if self.peek("memref<"):
             return self._memref()
         if self.peek("vector<"):
@@ -208,11 +214,14 @@ class BuiltinParser(Cursor):
         while self.accept(","):
             rest.append(self.attribute())
         self.expect(">")
+        if len(rest) > 2:
+            return OpaqueType(("memref", self.expand_aliases(body)))
         space = rest.pop() if rest and not isinstance(rest[-1], AffineMapAttr) else NoneAttr()
         layout: Any = rest[0] if rest else NoneAttr()
-        if isinstance(layout, OpaqueAttr):  # a layout of another dialect
+        try:
+            return MemRefType(of, shape, layout, space)
+        except VerifyException:  # tiles as elements, layouts and memory spaces of other dialects
             return OpaqueType(("memref", self.expand_aliases(body)))
-        return MemRefType(of, shape, layout, space)
 
     def function_type(self) -> FunctionType:
         self.expect("(")
@@ -442,6 +451,19 @@ class BuiltinParser(Cursor):
 
     def affine_map(self) -> AffineMap:
         """`(d0, d1)[s0] -> (d0 * 32 + d1, 0)`."""
+        seen = _MAP.match(self.source, self.skip())
+        if seen is None:
+            return self._affine_map()
+        known = self._maps.get(seen[0])
+        if known is None:
+            known = self._affine_map()
+            if self.at != seen.end():
+                return known
+            self._maps[seen[0]] = known
+        self.at = seen.end()
+        return known
+
+    def _affine_map(self) -> AffineMap:
         self.expect("(")
         dims = self.comma_list(lambda: self.need(BARE, "a dimension"), ")")
         symbols = self.comma_list(lambda: self.need(BARE, "a symbol"), "]") if self.accept("[") else []

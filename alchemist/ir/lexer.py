@@ -9,6 +9,8 @@ from typing import NoReturn
 from alchemist.errors import ParseError
 
 SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)+")
+BLANK = frozenset(" \t\r\n/")
+"""What white space and comments begin with."""
 BARE = re.compile(r"[A-Za-z_][\w$.]*")
 SUFFIX = re.compile(r"[%^@#!](?:\d+|[A-Za-z_$.-][\w$.-]*)")
 VALUE = re.compile(r"%(?:\d+|[A-Za-z_$.-][\w$.-]*)")
@@ -45,7 +47,7 @@ class Cursor:
         )
 
     def skip(self) -> int:
-        if match := SPACE.match(self.source, self.at):
+        if self.source[self.at : self.at + 1] in BLANK and (match := SPACE.match(self.source, self.at)):
             self.at = match.end()
         return self.at
 
@@ -64,8 +66,11 @@ class Cursor:
 
     def accept(self, literal: str) -> bool:
         """Punctuation, exactly as given."""
-        if self.source.startswith(literal, self.skip()):
-            self.at += len(literal)
+        at = self.at
+        if self.source[at : at + 1] in BLANK:
+            at = self.skip()
+        if self.source.startswith(literal, at):
+            self.at = at + len(literal)
             return True
         return False
 

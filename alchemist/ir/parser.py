@@ -29,10 +29,11 @@ from xdsl.ir import Attribute, Block, Operation, OpTraits, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from alchemist.errors import ParseError
-from alchemist.ir.attributes import DenseElements, OpaqueAttr
+from alchemist.ir.attributes import DenseElements
+from alchemist.ir.custom_forms import CUSTOM_FORMS
 from alchemist.ir.dialect_parser import AttributeParser
-from alchemist.ir.dialects import TTOp, group_sizes, op_classes
-from alchemist.ir.lexer import BARE, BLOCK, INTEGER, STRING, VALUE
+from alchemist.ir.dialects import SEGMENTS, TTOp, group_sizes, op_classes
+from alchemist.ir.lexer import BARE, BLOCK, STRING, VALUE
 from alchemist.ir.verify import verify_module
 
 FOREIGN = ("stablehlo", "chlo", "sdy")
@@ -53,7 +54,6 @@ _PROPERTIES = {
     "builtin.module": ("sym_name",),
 }
 _REST_OF_LINE = re.compile(r"[ \t]*(?:loc\b|//|\}|\r?\n|\Z)")
-_SEGMENTS = "operandSegmentSizes"
 _DESTINATIONS = ("ttir.empty", "tensor.empty")
 
 
@@ -133,7 +133,7 @@ class ModuleParser(AttributeParser):
             self.fail(f"{name} is defined twice", at)
         self._scopes[-1][name] = values
 
-    def _operand_ref(self) -> tuple[str, int, int]:
+    def operand_ref(self) -> tuple[str, int, int]:
         at = self.skip()
         name = self.need(VALUE, "a value")
         index = 0
@@ -142,7 +142,7 @@ class ModuleParser(AttributeParser):
             index = self.integer()
         return name, index, at
 
-    def _resolve(self, refs: Sequence[tuple[str, int, int]], types: Sequence[Attribute], at: int) -> list[SSAValue]:
+    def resolve(self, refs: Sequence[tuple[str, int, int]], types: Sequence[Attribute], at: int) -> list[SSAValue]:
         if len(refs) != len(types):
             self.fail(f"{len(refs)} operands for {len(types)} types", at)
         return [self._lookup(name, index, type_, where) for (name, index, where), type_ in zip(refs, types, strict=True)]
@@ -205,7 +205,7 @@ class ModuleParser(AttributeParser):
     def _generic(self, name: str, at: int) -> Operation:
         cls = self._class(name, at)
         self.expect("(")
-        refs = self.comma_list(self._operand_ref, ")")
+        refs = self.comma_list(self.operand_ref, ")")
         if self.peek("["):
             self.fail(f"{name}: successors are not supported", at)
         properties: dict[str, Attribute] = {}
@@ -216,7 +216,7 @@ class ModuleParser(AttributeParser):
         if self.peek("("):
             self.expect("(")
             isolated = name in ("func.func", "builtin.module") or name.startswith("ttcore.")
-            regions = self.comma_list(lambda: self._region(isolated=isolated), ")")
+            regions = self.comma_list(lambda: self.region(isolated=isolated), ")")
         attributes = self.dictionary() if self.peek("{") else {}
         self.expect(":")
         types_at = self.skip()
@@ -225,14 +225,14 @@ class ModuleParser(AttributeParser):
         self.expect("->")
         outputs = self.result_types()
         location = self.optional_location()
-        operands = self._resolve(refs, inputs, types_at)
+        operands = self.resolve(refs, inputs, types_at)
         if issubclass(cls, TTOp):
             declared: Any = cls.info.attributes
         elif issubclass(cls, ForeignOp):
             declared, properties, attributes = (), properties | attributes, {}
         else:
             declared = _PROPERTIES.get(name, ())
-        for key in [key for key in attributes if key in declared or key == _SEGMENTS]:
+        for key in [key for key in attributes if key in declared or key == SEGMENTS]:
             properties.setdefault(key, attributes.pop(key))
         if name.startswith("ttir.") and issubclass(cls, TTOp):
             operands = _without_destinations(cls, operands, outputs, properties)
@@ -247,7 +247,7 @@ class ModuleParser(AttributeParser):
 
     # --- regions ---
 
-    def _region(
+    def region(
         self,
         arguments: Sequence[tuple[str, Attribute, LocationAttr | None, int]] = (),
         isolated: bool = False,
@@ -290,7 +290,7 @@ class ModuleParser(AttributeParser):
     def parse_module_op(self, name: str) -> Operation:
         sym_name = self.symbol_name() if self.peek("@") else None
         attributes = self.dictionary() if self.keyword("attributes") else {}
-        region = self._region(isolated=True)
+        region = self.region(isolated=True)
         op = ModuleOp(region, attributes)
         if sym_name is not None:
             op.properties["sym_name"] = StringAttr(sym_name)
@@ -329,7 +329,7 @@ class ModuleParser(AttributeParser):
             else:
                 outputs.append(self.parse_type())
         attributes = self.dictionary() if self.keyword("attributes") else {}
-        region = self._region(arguments, isolated=True) if self.peek("{") else Region()
+        region = self.region(arguments, isolated=True) if self.peek("{") else Region()
         op = FuncOp(
             label,
             ([type_ for _, type_, _, _ in arguments], outputs),
@@ -341,14 +341,14 @@ class ModuleParser(AttributeParser):
         op.attributes.update(attributes)
         return op
 
-    def _values(self) -> list[tuple[str, int, int]]:
+    def values(self) -> list[tuple[str, int, int]]:
         """`%a, %b`, perhaps none."""
-        refs = [self._operand_ref()] if self.peek("%") else []
+        refs = [self.operand_ref()] if self.peek("%") else []
         while refs and self.accept(","):
-            refs.append(self._operand_ref())
+            refs.append(self.operand_ref())
         return refs
 
-    def _types(self) -> list[Attribute]:
+    def types(self) -> list[Attribute]:
         """`: type, type`."""
         self.expect(":")
         types = [self.parse_type()]
@@ -359,8 +359,8 @@ class ModuleParser(AttributeParser):
     def parse_return(self, name: str) -> Operation:
         at = self.skip()
         attributes = self.dictionary() if self.peek("{") else {}
-        refs = self._values()
-        op = ReturnOp(*self._resolve(refs, self._types(), at)) if refs else ReturnOp()
+        refs = self.values()
+        op = ReturnOp(*self.resolve(refs, self.types(), at)) if refs else ReturnOp()
         op.attributes.update(attributes)
         return op
 
@@ -379,42 +379,42 @@ class ModuleParser(AttributeParser):
             if type_ is None:
                 self._unknown(name, head, "has no custom form here; the generic form is read")
             return foreign_class(name).create(result_types=[type_], properties={**attributes, "value": value})
-        refs = self._values() if not self.accept("()") else []
+        refs = self.values() if not self.accept("()") else []
         attributes |= self.dictionary() if self.peek("{") else {}
         operands: list[SSAValue] = []
         outputs: list[Attribute] = []
-        types = self._types() if self.peek(":") else []
+        types = self.types() if self.peek(":") else []
         if len(types) == 1 and isinstance(types[0], FunctionType):
-            operands, outputs = self._resolve(refs, types[0].inputs.data, at), list(types[0].outputs.data)
+            operands, outputs = self.resolve(refs, types[0].inputs.data, at), list(types[0].outputs.data)
         elif types and self.accept("->"):
-            operands, outputs = self._resolve(refs, types, at), self.result_types()
+            operands, outputs = self.resolve(refs, types, at), self.result_types()
         elif types and not has_results:
-            operands = self._resolve(refs, types, at)
+            operands = self.resolve(refs, types, at)
         elif name.endswith(".select") and len(types) == 2:
-            operands, outputs = self._resolve(refs, [types[0], types[1], types[1]], at), [types[1]]
+            operands, outputs = self.resolve(refs, [types[0], types[1], types[1]], at), [types[1]]
         elif len(types) == 1:
-            operands, outputs = self._resolve(refs, types * len(refs), at), list(types)
+            operands, outputs = self.resolve(refs, types * len(refs), at), list(types)
         else:
             self._unknown(name, head, "has no custom form here; the generic form is read")
         return foreign_class(name).create(operands=operands, result_types=outputs, properties=attributes)
 
-    def _typed_call(self, refs: Sequence[tuple[str, int, int]], at: int) -> tuple[list[SSAValue], list[Attribute]]:
+    def typed_call(self, refs: Sequence[tuple[str, int, int]], at: int) -> tuple[list[SSAValue], list[Attribute]]:
         self.expect(":")
         signature: FunctionType = self.function_type()
-        return self._resolve(refs, signature.inputs.data, at), list(signature.outputs.data)
+        return self.resolve(refs, signature.inputs.data, at), list(signature.outputs.data)
 
     def parse_call(self, name: str) -> Operation:
         callee = self.symbol_ref()
         self.expect("(")
         at = self.skip()
-        refs = self.comma_list(self._operand_ref, ")")
+        refs = self.comma_list(self.operand_ref, ")")
         attributes = self.dictionary() if self.peek("{") else {}
-        operands, outputs = self._typed_call(refs, at)
+        operands, outputs = self.typed_call(refs, at)
         op = CallOp(callee, operands, outputs)
         op.attributes.update(attributes)
         return op
 
-    def _make(
+    def make_op(
         self,
         name: str,
         operands: Sequence[SSAValue] = (),
@@ -431,135 +431,6 @@ class ModuleParser(AttributeParser):
             regions=regions,
         )
 
-    def parse_load_cached(self, name: str) -> Operation:
-        self.expect("(")
-        callee: Attribute = self.symbol_ref()
-        self.expect(",")
-        self.expect("[")
-        at = self.skip()
-        refs = self.comma_list(self._operand_ref, "]")
-        self.expect(")")
-        attributes = self.dictionary() if self.peek("{") else {}
-        operands, outputs = self._typed_call(refs, at)
-        return self._make(name, operands, outputs, {"callee": callee}, attributes)
-
-    def parse_wrapper(self, name: str) -> Operation:
-        attributes = self.dictionary() if self.keyword("attributes") else {}
-        return self._make(name, regions=[self._region(isolated=True)], attributes=attributes)
-
-    def parse_device(self, name: str) -> Operation:
-        label = self.symbol_name()
-        self.expect("=")
-        stripped = OpaqueAttr(("#ttcore.device", self.expand_aliases(self.body()))) if self.peek("<") else None
-        value = stripped or self.attribute()
-        return self._make(name, properties={"sym_name": StringAttr(label), "device_attr": value})
-
-    def parse_global(self, name: str) -> Operation:
-        label = self.symbol_name()
-        self.expect("=")
-        properties: dict[str, Attribute] = {"sym_name": StringAttr(label), "type": self.parse_type()}
-        if self.accept("["):
-            properties["index"] = IntegerAttr(self.integer(), i32)
-            self.expect("]")
-        return self._make(name, properties=properties)
-
-    def parse_get_global(self, name: str) -> Operation:
-        label = self.symbol_name()
-        self.expect(":")
-        return self._make(name, results=[self.parse_type()], properties={"sym_name": StringAttr(label)})
-
-    def parse_tuple(self, name: str) -> Operation:
-        at = self.skip()
-        refs = self._values()
-        self.expect(":")
-        type_ = self.parse_type()
-        members: Sequence[Attribute] = type_.types.data
-        return self._make(name, self._resolve(refs, members, at), [type_])
-
-    def parse_get_tuple_element(self, name: str) -> Operation:
-        at = self.skip()
-        refs = [self._operand_ref()]
-        self.expect("[")
-        index = int(self.need(INTEGER, "an index"))
-        self.expect("]")
-        operands, outputs = self._typed_call(refs, at)
-        return self._make(name, operands, outputs, {"index": IntegerAttr(index, i32)})
-
-    def parse_get_key_value(self, name: str) -> Operation:
-        at = self.skip()
-        refs = [self._operand_ref()]
-        self.expect("[")
-        key = self.attribute()
-        self.expect("]")
-        operands, outputs = self._typed_call(refs, at)
-        return self._make(name, operands, outputs, {"key": key})
-
-    def parse_set_key_value(self, name: str) -> Operation:
-        at = self.skip()
-        refs = [self._operand_ref()]
-        self.expect("[")
-        key = self.attribute()
-        self.expect("]")
-        self.expect("=")
-        refs += self._values()
-        attributes = self.dictionary() if self.peek("{") else {}
-        return self._make(name, self._resolve(refs, self._types(), at), properties={"key": key}, attributes=attributes)
-
-    def parse_layout_cast(self, name: str) -> Operation:
-        at = self.skip()
-        refs = [self._operand_ref()]
-        given = self.dictionary() if self.peek("{") else {}
-        types = self._types()
-        self.expect("->")
-        declared = op_classes()[name].info.attributes
-        return self._make(
-            name, self._resolve(refs, types, at), [self.parse_type()],
-            {key: value for key, value in given.items() if key in declared},
-            {key: value for key, value in given.items() if key not in declared},
-        )  # fmt: skip
-
-    def parse_subgraph(self, name: str) -> Operation:
-        """`ttnn.d2m_subgraph @f ins(%a : t) outs(%b : t) : t`."""
-        callee = self.symbol_ref()
-        attributes = self.dictionary() if self.peek("{") else {}
-        operands: list[SSAValue] = []
-        sizes: list[int] = []
-        for word in ("ins", "outs"):
-            sizes.append(0)
-            if self.keyword(word):
-                self.expect("(")
-                at = self.skip()
-                if refs := self._values():
-                    operands += self._resolve(refs, self._types(), at)
-                self.expect(")")
-                sizes[-1] = len(refs)
-        outputs = self._types() if self.peek(":") else []
-        properties: dict[str, Attribute] = {"d2m_func": callee, _SEGMENTS: DenseArrayBase.from_list(i32, sizes)}
-        return self._make(name, operands, outputs, properties, attributes)
-
-    def parse_empty(self, name: str) -> Operation:
-        self.expect("(")
-        self.expect(")")
-        self.expect(":")
-        return self._make(name, results=[self.parse_type()])
-
-    def parse_to_layout(self, name: str) -> Operation:
-        at = self.skip()
-        refs = [self._operand_ref()]
-        self.expect(",")
-        refs.append(self._operand_ref())
-        self.expect(":")
-        types = [self.parse_type()]
-        if not self.keyword("into"):
-            self.fail("expected `into`")
-        types.append(self.parse_type())
-        properties: dict[str, Attribute] = {}
-        if self.keyword("hostInfo"):
-            self.expect("=")
-            properties["layout"] = self.attribute()
-        outputs = [self.parse_type()] if self.accept("->") else []
-        return self._make(name, self._resolve(refs, types, at), outputs, properties)
-
 
 def _without_destinations(cls: type[TTOp], operands: list[SSAValue], outputs: Sequence[Attribute], properties: dict[str, Attribute]) -> list[SSAValue]:
     """Operands of the older destination-passing form without the empty tensors that the results were written to."""
@@ -568,23 +439,22 @@ def _without_destinations(cls: type[TTOp], operands: list[SSAValue], outputs: Se
     written = (isinstance(value.owner, Operation) and value.owner.name in _DESTINATIONS for value in extra)
     if not count or [value.type for value in extra] != list(outputs) or not all(written):
         return operands
-    sizes = properties.get(_SEGMENTS)
+    sizes = properties.get(SEGMENTS)
     declared = [int(size) for size in sizes.get_values()] if isinstance(sizes, DenseArrayBase) else None
     kept = operands[: len(operands) - count]
     groups = cls.info.operands
     if declared is not None and len(declared) == len(groups) + 1 and declared[-1] == count:
         if cls.info.segmented:
-            properties[_SEGMENTS] = DenseArrayBase.from_list(i32, declared[:-1])
+            properties[SEGMENTS] = DenseArrayBase.from_list(i32, declared[:-1])
         else:
-            properties.pop(_SEGMENTS)
+            properties.pop(SEGMENTS)
         return kept
     variadic = any(group.variadic for group in groups)  # a list that takes any number: the last of them is the result's
     old = declared is None and (variadic or group_sizes(groups, len(operands), None) is None)
     return kept if old and group_sizes(groups, len(kept), None) is not None else operands
 
 
-_Custom = Callable[[ModuleParser, str], Operation]
-_CUSTOM: dict[str, _Custom] = {
+_CUSTOM: dict[str, Callable[[ModuleParser, str], Operation]] = {
     "module": ModuleParser.parse_module_op,
     "builtin.module": ModuleParser.parse_module_op,
     "func.func": ModuleParser.parse_func,
@@ -592,20 +462,7 @@ _CUSTOM: dict[str, _Custom] = {
     "func.return": ModuleParser.parse_return,
     "call": ModuleParser.parse_call,
     "func.call": ModuleParser.parse_call,
-    "ttcore.load_cached": ModuleParser.parse_load_cached,
-    "ttcore.device_module": ModuleParser.parse_wrapper,
-    "ttcore.cpu_module": ModuleParser.parse_wrapper,
-    "ttcore.device": ModuleParser.parse_device,
-    "ttcore.global": ModuleParser.parse_global,
-    "ttcore.get_global": ModuleParser.parse_get_global,
-    "ttcore.tuple": ModuleParser.parse_tuple,
-    "ttcore.get_tuple_element": ModuleParser.parse_get_tuple_element,
-    "ttcore.get_key_value": ModuleParser.parse_get_key_value,
-    "ttcore.set_key_value": ModuleParser.parse_set_key_value,
-    "ttir.empty": ModuleParser.parse_empty,
-    "ttir.ttnn_metal_layout_cast": ModuleParser.parse_layout_cast,
-    "ttnn.d2m_subgraph": ModuleParser.parse_subgraph,
-    "ttir.to_layout": ModuleParser.parse_to_layout,
+    **CUSTOM_FORMS,
 }
 
 

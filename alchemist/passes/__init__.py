@@ -2,6 +2,7 @@
 
 from alchemist.passes import (
     broadcast,
+    channels_last,
     const_eval,
     deallocate,
     decompose_conv,
@@ -28,6 +29,7 @@ __all__ = [
     "Lowered",
     "Pass",
     "broadcast",
+    "channels_last",
     "const_eval",
     "deallocate",
     "decompose_conv",

@@ -29,6 +29,7 @@ TTIR_PIPELINE = (
     "fold-padding",
     "fold-batch-norm",
     "decompose-conv",
+    "conv1d-channels-last",
     "fuse-split-heads",
     "fuse-concat-heads",
     "fuse-activation",

@@ -3,69 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Unpack
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation
 
 from alchemist.errors import FrontendError, InputError
 from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output
 from alchemist.frontends.mlir.entries import entry_names, function_names, keep_only, modules_in, refuse_types
 from alchemist.frontends.mlir.read import read_module, unwrap_device_module
 from alchemist.frontends.mlir.ttnn_text import complete, take_devices
+from alchemist.frontends.mlir.values import Array, Init, LoadOptions, ValueOptions, Values
 from alchemist.frontends.stablehlo import Input, convert
-from alchemist.ir.access import argument_attrs, element_type, entry_function, operands, result_attrs, shape
+from alchemist.ir.access import argument_attrs, element_type, entry_function, result_attrs, shape
 from alchemist.ir.attributes import enum, numpy_dtype
-from alchemist.ir.dialects import TTOp
 from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.location import from_location, place_of, set_place
-
-Array = np.ndarray[Any, Any]
-Init = Literal["ones", "zeros", "randn", "arange"]
-Range = Literal["normal", "positive", "weight"]
+from alchemist.ops.expand import expand
 
 
-def load(
-    text: str,
-    filename: str = "<text>",
-    *,
-    init: Init = "randn",
-    seed: int = 0,
-    values: Mapping[str, Array] | None = None,
-    entry: str = "",
-) -> FrontendResult:
+def load(text: str, filename: str = "<text>", **options: Unpack[LoadOptions]) -> FrontendResult:
     """Module text with one public function, or the function called `entry`.
-
-    init, seed: how argument values are made; values: given ones by argument name (shapes must match).
 
     Raises:
         ParseError, VerifyError: file:line:column of what is wrong.
         UnsupportedOpError: StableHLO ops without a TTIR form.
         InputError: not exactly one public function and no `entry`, or values that do not fit.
     """
-    found = list(load_each(text, filename, init=init, seed=seed, values=values, entry=entry, most=1))
-    return found[0][1]
+    return next(_load(text, filename, 1, **options))[1]
 
 
-def load_each(
-    text: str,
-    filename: str = "<text>",
-    *,
-    init: Init = "randn",
-    seed: int = 0,
-    values: Mapping[str, Array] | None = None,
-    entry: str = "",
-    most: int = 1000,
-) -> Iterator[tuple[str, FrontendResult]]:
+def load_each(text: str, filename: str = "<text>", **options: Unpack[LoadOptions]) -> Iterator[tuple[str, FrontendResult]]:
     """Name and capture of every public function that nothing else calls (only `entry` if it is given), one after the other.
 
-    Arguments and errors as in `load`; more functions than `most` are refused.
+    Options and errors as in `load`.
     """
+    return _load(text, filename, 1000, **options)
+
+
+def _load(text: str, filename: str, most: int, *, entry: str = "", **given: Unpack[ValueOptions]) -> Iterator[tuple[str, FrontendResult]]:
+    values = Values(**given)
     modules = modules_in(unwrap_device_module(read_module(text, filename)))
     named = [(name, module) for module in modules for name in entry_names(module)]
     if entry:
@@ -91,10 +73,10 @@ def load_each(
         keep_only(part, name)
         unique = next(label for count in range(len(named)) if (label := f"{name}_{count}" if count else name) not in taken)
         taken.add(unique)
-        yield unique, _captured(part, text, filename, init, seed, values or {}, strict=len(named) == 1)
+        yield unique, _captured(part, text, filename, values, strict=len(named) == 1)
 
 
-def _captured(module: ModuleOp, text: str, filename: str, init: Init, seed: int, values: Mapping[str, Array], strict: bool) -> FrontendResult:
+def _captured(module: ModuleOp, text: str, filename: str, values: Values, strict: bool) -> FrontendResult:
     entry = entry_function(module)
     take_devices(entry)
     refuse_types(entry, filename)
@@ -110,10 +92,12 @@ def _captured(module: ModuleOp, text: str, filename: str, init: Init, seed: int,
     else:
         _inline_calls(module, entry)
         complete(module)
+        expand(module)
         _describe(entry, names, kinds, results)
         entry.properties["sym_name"] = StringAttr("forward")
-    arguments = [_argument(arg, facts, index, init, seed, values) for index, (arg, facts) in enumerate(zip(entry.args, argument_attrs(entry), strict=True))]
-    unknown = set(values) - {argument.name for argument in arguments}
+    described = zip(entry.args, argument_attrs(entry), strict=True)
+    arguments = [values.argument(arg, facts, _kind(str(facts["ttcore.argument_type"])), index) for index, (arg, facts) in enumerate(described)]
+    unknown = set(values.values or ()) - {argument.name for argument in arguments}
     if unknown and strict:
         raise InputError(
             f"no argument is called {', '.join(sorted(unknown))}",
@@ -169,7 +153,9 @@ def stablehlo_to_ttir(module: ModuleOp) -> ModuleOp:
 def _converted(module: ModuleOp, entry: FuncOp) -> ModuleOp:
     kinds = [_kind(facts.get("ttcore.argument_type", "")) for facts in argument_attrs(entry)]
     inputs = [Input(name, kind) for name, kind in zip(_argument_names(entry), kinds, strict=True)]
-    return convert(module, inputs, _result_names(entry), entry=entry.sym_name.data).module
+    made = convert(module, inputs, _result_names(entry), entry=entry.sym_name.data).module
+    expand(made)
+    return made
 
 
 def _model_name(module: ModuleOp, entry: FuncOp, filename: str) -> str:
@@ -249,138 +235,6 @@ def _describe(entry: FuncOp, names: Sequence[str], kinds: Sequence[str], results
     entry.properties["res_attrs"] = ArrayAttr([DictionaryAttr({**facts, "ttir.name": StringAttr(name)}) for facts, name in zip(before, results, strict=True)])
 
 
-def _argument(
-    arg: BlockArgument,
-    facts: Mapping[str, Any],
-    index: int,
-    init: Init,
-    seed: int,
-    values: Mapping[str, Array],
-) -> Argument:
-    name, dims, of = str(facts["ttir.name"]), shape(arg), element_type(arg)
-    dtype = numpy_dtype(of)
-    if name in values:
-        given = np.asarray(values[name])
-        if given.shape != dims:
-            raise InputError(f"{name} has another shape", expected=str(list(dims)), got=str(list(given.shape)))
-        value: Callable[[], Array] = partial(np.ascontiguousarray, given.astype(dtype))
-    else:
-        value = partial(make_value, dims, dtype, init, seed + index, _index_bound(arg), _range(arg))
-    return Argument(name, _kind(str(facts["ttcore.argument_type"])), dims, dtype.name, value)
-
-
-def make_value(dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int, bound: int | None, range_: Range = "normal") -> Array:
-    """Values of an argument. Integers of "randn" and "arange" stay below `bound` (16 and the size without one).
-
-    range_: "positive" (variances, operands of roots): "randn" gives numbers in [0.5, 1.5); "weight" (of products): normal
-    numbers divided by the root of a row's length, so that values keep their size from layer to layer.
-    """
-    count = int(np.prod(dims, dtype=np.int64))
-    if init in ("ones", "zeros"):
-        return np.full(dims, int(init == "ones"), dtype)
-    if dtype.kind == "b":
-        return np.random.default_rng(seed).integers(0, 2, dims).astype(dtype)
-    if dtype.kind in "iu":
-        highest = min(bound or (16 if init == "randn" else max(count, 1)), np.iinfo(dtype).max)
-        whole = np.arange(count) if init == "arange" else np.random.default_rng(seed).integers(0, highest, count)
-        return (whole % highest).astype(dtype).reshape(dims)
-    if init == "arange":
-        return np.arange(count, dtype=np.float64).astype(dtype).reshape(dims)
-    generator = np.random.default_rng(seed)
-    if range_ == "positive":
-        return (generator.random(dims, dtype=np.float32) + 0.5).astype(dtype)
-    values = generator.standard_normal(dims, dtype=np.float32)
-    if range_ == "weight":
-        values /= np.float32(max(np.prod(dims[1:], dtype=np.float64), 1.0) ** 0.5)
-    return values.astype(dtype)
-
-
-_VARIANCES = {"variance", "running_var", "running_variance"}
-_ROOTS = {"rsqrt", "sqrt", "log", "log2", "log10", "log1p"}
-_MOVES = {
-    "typecast", "reshape", "to_layout", "to_device", "from_device", "to_memory_config", "permute", "transpose",
-    "unsqueeze", "squeeze", "broadcast", "repeat", "slice_static",
-}  # fmt: skip
-
-
-def _range(arg: BlockArgument) -> Range:
-    if _must_be_positive(arg):
-        return "positive"
-    return "weight" if len(shape(arg)) > 1 and _is_weight(arg) else "normal"
-
-
-_PRODUCTS = {"matmul": 1, "linear": 1, "dot_general": 1, "sparse_matmul": 1}
-
-
-def _is_weight(value: SSAValue, depth: int = 8) -> bool:
-    """Whether an argument is the right operand of a matrix product or the kernel of a convolution, and no computed value."""
-    for use in value.uses:
-        op = use.operation
-        short = op.name.partition(".")[2]
-        if _PRODUCTS.get(short) == use.index or (short.startswith(("conv", "prepare_conv")) and use.index == int(short.startswith("conv"))):
-            return True
-        if depth and op.name in ("ttcore.load_cached", "func.call"):
-            callee = _callee(op)
-            if callee is not None and _is_weight(callee.args[use.index], depth - 1):
-                return True
-            results = op.results if op.name == "ttcore.load_cached" else ()
-            if any(_is_weight(result, depth - 1) for result in results):
-                return True
-        elif depth and op.results and short in (*_MOVES, "concat") and _is_weight(op.results[0], depth - 1):
-            return True
-    return False
-
-
-def _must_be_positive(value: SSAValue, depth: int = 8) -> bool:
-    """Whether an argument is a variance: read by a batch norm as such, or by a root, perhaps after `+ epsilon`."""
-    for use in value.uses:
-        op = use.operation
-        short = op.name.partition(".")[2]
-        if short in _ROOTS:
-            return True
-        if short.startswith("batch_norm"):
-            groups = {group.name for group in op.info.operands} if isinstance(op, TTOp) else set()
-            if any(value in operands(op, group) for group in _VARIANCES & groups):
-                return True
-        elif depth and op.name in ("ttcore.load_cached", "func.call"):
-            callee = _callee(op)
-            if callee is not None and _must_be_positive(callee.args[use.index], depth - 1):
-                return True
-        elif depth and op.results and (short in _MOVES or short == "add") and _must_be_positive(op.results[0], depth - 1):
-            return True
-    return False
-
-
-def _callee(op: Operation) -> FuncOp | None:
-    module: Operation | None = op
-    while module is not None and not isinstance(module, ModuleOp):
-        module = module.parent_op()
-    callee = op.properties.get("callee")
-    if module is None or not isinstance(callee, SymbolRefAttr):
-        return None
-    name = callee.root_reference.data
-    return next((f for f in module.ops if isinstance(f, FuncOp) and f.sym_name.data == name and f.body.blocks), None)
-
-
-_INDEXED = {"embedding": ("input", "weight", 0), "gather": ("index", "input", None)}
-
-
-def _index_bound(value: SSAValue, depth: int = 4) -> int | None:
-    """Rows of the table that an integer argument looks up, through casts and moves."""
-    for use in value.uses:
-        op = use.operation
-        short = op.name.partition(".")[2]
-        if short in _INDEXED and use.index == 0 and short == "embedding":
-            return shape(op.operands[1])[0]
-        if short == "gather" and use.index == 1:
-            return min(shape(op.operands[0]))
-        if depth and op.results and short in ("typecast", "reshape", "to_layout", "to_device", "permute", "unsqueeze"):
-            found = _index_bound(op.results[0], depth - 1)
-            if found is not None:
-                return found
-    return None
-
-
 # --- calls --------------------------------------------------------------------------------------------------------------
 
 
@@ -425,3 +279,6 @@ def _golden(module: ModuleOp, arguments: Sequence[Argument]) -> Callable[[], lis
     else:
         return None
     return lambda: [np.asarray(out) for out in run([argument.value() for argument in arguments])]
+
+
+__all__ = ["Init", "load", "load_each", "stablehlo_to_ttir"]

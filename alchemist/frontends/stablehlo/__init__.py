@@ -1,6 +1,6 @@
 """StableHLO -> TTIR, shared by the JAX and the text front end. Imports neither jax nor torch."""
 
-from alchemist.frontends.stablehlo import rules_calls, rules_control, rules_eltwise, rules_index, rules_linalg, rules_reduce, rules_shape
+from alchemist.frontends.stablehlo import rules_calls, rules_control, rules_eltwise, rules_index, rules_linalg, rules_norm, rules_reduce, rules_shape
 from alchemist.frontends.stablehlo.convert import Converted, Input, convert
 from alchemist.frontends.stablehlo.sources import ENTRY, Sources, scope_mark
 
@@ -15,6 +15,7 @@ __all__ = [
     "rules_eltwise",
     "rules_index",
     "rules_linalg",
+    "rules_norm",
     "rules_reduce",
     "rules_shape",
     "scope_mark",

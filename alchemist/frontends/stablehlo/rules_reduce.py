@@ -13,7 +13,7 @@ from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import array_of, elementwise
 from alchemist.frontends.stablehlo.rules_shape import pad_val, slice_val, spread_val
 from alchemist.frontends.stablehlo.values import Unsupported, Val, shrink
-from alchemist.ir.attributes import tensor
+from alchemist.ir.attributes import tensor, to_python
 
 _REDUCE = {
     "stablehlo.add": ("sum", np.sum, 0),
@@ -26,7 +26,15 @@ _REDUCE = {
 
 
 def _body(op: Operation) -> list[str]:
-    return [inner.name for inner in op.regions[0].blocks[0].ops]
+    """Names of the ops of a reducer; `select(x, true, false)` around its result is left out, as frameworks write booleans."""
+    block = op.regions[0].blocks[0]
+    names = [inner.name for inner in block.ops]
+    selects = [inner for inner in block.ops if inner.name == "stablehlo.select"]
+    if len(selects) == 1 and names[-2:] == ["stablehlo.select", "stablehlo.return"]:
+        sides = [getattr(operand.owner, "properties", {}).get("value") for operand in selects[0].operands[1:]]
+        if [bool(np.asarray(to_python(side)).all()) if side is not None else None for side in sides] == [True, False]:
+            names = [name for name in names if not name.endswith((".constant", ".select"))]
+    return names
 
 
 def _is_neutral(kind: str, init: Val) -> bool:
@@ -394,10 +402,3 @@ def _sorted_now(c: Converter, vals: Sequence[Val], keys: Sequence[int], axis: in
             where = c.e.full(c.e.const(order, val.shape, "i32"))
             out.append(c.e.make("ttir.gather", [c.e.full(val), where], {"dim": axis}, val.shape, val.of))
     return out
-
-
-@rule("stablehlo.batch_norm_inference")
-def batch_norm(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    shape, of = type_of(op.results[0])
-    attributes = {"epsilon": prop(op, "epsilon"), "dimension": prop(op, "feature_index")}
-    return c.e.make("ttir.batch_norm_inference", [c.e.full(val) for val in vals], attributes, shape, of)

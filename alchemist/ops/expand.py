@@ -1,0 +1,311 @@
+"""Ops of training and quantisation in terms of simpler TTIR ops: what they mean is said once, here, and holds for references and lowering.
+
+`expand(module)` rewrites them in place; an op that cannot be written so (dropout, more outputs than are described) stays as it is.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from alchemist.ir.access import attrs, element_type, operand, shape
+from alchemist.ir.attributes import OpaqueType, tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import place_of, set_place, sources_of
+
+Expansion = Callable[["Steps", Operation, dict[str, Any]], Sequence[SSAValue] | None]
+EXPANSIONS: dict[str, Expansion] = {}
+_QUANTISED = re.compile(r"<[su]?i\d+:\w+(?::(\d+))?, *(\{[^}]*\}|[^{}>]+)>")
+
+
+def expand(module: ModuleOp) -> int:
+    """Rewrites every op that has an expansion, in all functions; returns how many."""
+    count = 0
+    for function in [op for op in module.walk() if isinstance(op, FuncOp) and op.body.blocks]:
+        for op in list(function.body.block.ops):
+            expansion = EXPANSIONS.get(op.name)
+            results = expansion(Steps.before(op), op, attrs(op)) if expansion is not None else None
+            if results is None:
+                continue
+            for old, new in zip(op.results, results, strict=True):
+                old.replace_all_uses_with(new)
+            op.detach()  # type: ignore[no-untyped-call]
+            op.erase()
+            count += 1
+    return count
+
+
+def _expansion(*names: str) -> Callable[[Expansion], Expansion]:
+    def add(function: Expansion) -> Expansion:
+        EXPANSIONS.update((f"ttir.{name}", function) for name in names)
+        return function
+
+    return add
+
+
+class Steps:
+    """Makes TTIR ops where a builder stands."""
+
+    def __init__(self, builder: Builder, place: str = "") -> None:
+        self._b = builder
+        self._place = place
+
+    @staticmethod
+    def before(op: Operation) -> Steps:
+        """In front of `op`, with its sources."""
+        builder = Builder.before(op)
+        builder.source = sources_of(op) or None
+        return Steps(builder, place_of(op))
+
+    def op(self, name: str, operands: Sequence[SSAValue | None], dims: Sequence[int], of: str, **attributes: Any) -> SSAValue:
+        return self.typed(name, operands, tensor(tuple(dims), of), **attributes)
+
+    def typed(self, name: str, operands: Sequence[SSAValue | None], *types: Attribute, **attributes: Any) -> SSAValue:
+        made = self._b.make(f"ttir.{name}", list(operands), attributes, list(types))
+        if self._place:
+            set_place(made, self._place)
+        return made.results[0]
+
+    def binary(self, name: str, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        """Elementwise, broadcast; a number is a constant of a's type."""
+        if not isinstance(b, SSAValue):
+            b = self.number(b, a)
+        dims = np.broadcast_shapes(shape(a), shape(b))
+        return self.op(name, [a, b], dims, element_type(a))
+
+    def unary(self, name: str, value: SSAValue) -> SSAValue:
+        return self.typed(name, [value], value.type)
+
+    def number(self, value: float, like: SSAValue) -> SSAValue:
+        dims = (1,) * max(len(shape(like)), 1)
+        return self.op("full", [], dims, element_type(like), shape=dims, fill_value=float(value))
+
+    def reshape(self, value: SSAValue, dims: Sequence[int]) -> SSAValue:
+        return value if shape(value) == tuple(dims) else self.op("reshape", [value], dims, element_type(value), shape=tuple(dims))
+
+    def permute(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
+        dims = [shape(value)[axis] for axis in order]
+        return self.op("permute", [value], dims, element_type(value), permutation=tuple(order))
+
+    def cast(self, value: SSAValue, of: str) -> SSAValue:
+        return value if element_type(value) == of else self.op("typecast", [value], shape(value), of)
+
+    def reduce(self, name: str, value: SSAValue, axes: Sequence[int]) -> SSAValue:
+        """Kept dimensions."""
+        dims = [1 if axis in axes else size for axis, size in enumerate(shape(value))]
+        return self.op(name, [value], dims, element_type(value), keep_dim=True, dim_arg=tuple(axes))
+
+    def matmul(self, a: SSAValue, b: SSAValue, *, transpose_a: bool = False, transpose_b: bool = False) -> SSAValue:
+        rows, columns = shape(a)[-1 if transpose_a else -2], shape(b)[-2 if transpose_b else -1]
+        dims = (*np.broadcast_shapes(shape(a)[:-2], shape(b)[:-2]), rows, columns)
+        return self.op("matmul", [a, b], dims, element_type(a), transpose_a=transpose_a, transpose_b=transpose_b)
+
+
+# --- training ----------------------------------------------------------------------------------------------------------------
+
+
+@_expansion("gelu_bw")
+def _gelu_bw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue]:
+    """grad * (cdf(x) + x * pdf(x)), or the derivative of the tanh form."""
+    grad, x = op.operands
+    if a.get("approximate") == "tanh":
+        square = s.binary("multiply", x, x)
+        scale = math.sqrt(2 / math.pi)
+        inner = s.binary("multiply", s.binary("multiply", x, s.binary("add", s.binary("multiply", square, 0.044715), 1.0)), scale)
+        tanh = s.unary("tanh", inner)
+        slope = s.binary("multiply", s.binary("add", s.binary("multiply", square, 3 * 0.044715), 1.0), scale)
+        rise = s.binary("multiply", s.binary("multiply", s.binary("subtract", s.number(1.0, x), s.binary("multiply", tanh, tanh)), slope), x)
+        derivative = s.binary("multiply", s.binary("add", s.binary("add", tanh, 1.0), rise), 0.5)
+    else:
+        cdf = s.binary("multiply", s.binary("add", s.unary("erf", s.binary("multiply", x, math.sqrt(0.5))), 1.0), 0.5)
+        pdf = s.binary("multiply", s.unary("exp", s.binary("multiply", s.binary("multiply", x, x), -0.5)), 1 / math.sqrt(2 * math.pi))
+        derivative = s.binary("add", cdf, s.binary("multiply", x, pdf))
+    return [s.binary("multiply", grad, derivative)]
+
+
+@_expansion("embedding_backward")
+def _embedding_backward(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue]:
+    """Rows of the gradient summed where their id is: the ids as one-hot rows, times the gradient."""
+    ids, weight, grad = op.operands
+    count, (rows, width) = math.prod(shape(ids)), shape(weight)[-2:]
+    of = element_type(grad)
+    numbers = s.op("arange", [], (1, rows), "i32", start=0, end=rows, step=1, arange_dimension=1)
+    column = s.reshape(s.cast(ids, "i32"), (count, 1))
+    where = s.cast(s.op("eq", [column, numbers], (count, rows), "i1"), of)
+    made = s.matmul(where, s.reshape(grad, (count, width)), transpose_a=True)
+    return [s.reshape(s.cast(made, element_type(op.results[0])), shape(op.results[0]))]
+
+
+@_expansion("batch_norm_training")
+def _batch_norm_training(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue]:
+    x, scale, offset = op.operands[:3]
+    axis = a["dimension"] % len(shape(x))
+    others = [index for index in range(len(shape(x))) if index != axis]
+    dims = [size if index == axis else 1 for index, size in enumerate(shape(x))]
+    mean = s.reduce("mean", x, others)
+    centred = s.binary("subtract", x, mean)
+    variance = s.reduce("mean", s.binary("multiply", centred, centred), others)
+    normal = s.binary("multiply", centred, s.unary("rsqrt", s.binary("add", variance, a["epsilon"])))
+    result = s.binary("add", s.binary("multiply", normal, s.reshape(scale, dims)), s.reshape(offset, dims))
+    return [result, *(s.reshape(value, shape(given)) for value, given in zip((mean, variance), op.results[1:], strict=True))]
+
+
+@_expansion("adamw")
+def _adamw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+    if a.get("stochastic_rounding"):
+        return None
+    param, grad, first, second = op.operands[:4]
+    largest = operand(op, "max_exp_avg_sq")
+    mean = s.binary("add", s.binary("multiply", first, a["beta1"]), s.binary("multiply", grad, 1 - a["beta1"]))
+    square = s.binary("add", s.binary("multiply", second, a["beta2"]), s.binary("multiply", s.binary("multiply", grad, grad), 1 - a["beta2"]))
+    bound = s.binary("maximum", largest, square) if largest is not None else None
+    root = s.unary("sqrt", s.binary("multiply", square if bound is None else bound, 1 / (1 - a["beta2_pow"])))
+    step = s.binary("div", s.binary("multiply", mean, a["lr"] / (1 - a["beta1_pow"])), s.binary("add", root, a["epsilon"]))
+    updated = s.binary("subtract", s.binary("multiply", param, 1 - a["lr"] * a["weight_decay"]), step)
+    return [updated, mean, square, *([bound] if bound is not None else [])]
+
+
+@_expansion("sdpa_fw")
+def _sdpa_fw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+    if a.get("dropout_probability") or len(op.results) > 1:
+        return None
+    mask = operand(op, "attention_mask")
+    given = [*op.operands[:3], mask, None]
+    return [s.typed("scaled_dot_product_attention", given, op.results[0].type, is_causal=a.get("mask_type") == "causal")]
+
+
+@_expansion("sdpa_bw")
+def _sdpa_bw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+    """The gradients of softmax(Q K' / sqrt(D) + mask) V, the probabilities computed anew."""
+    grad, _, query, key, value = op.operands[:5]
+    if a.get("dropout_probability") or shape(query)[1] != shape(key)[1]:
+        return None
+    scale, of, rows = 1 / math.sqrt(shape(query)[-1]), element_type(query), shape(query)[2]
+    scores = s.binary("multiply", s.matmul(query, key, transpose_b=True), scale)
+    mask = operand(op, "attention_mask")
+    if a.get("mask_type") == "causal":
+        values = np.triu(np.full((rows, shape(key)[2]), -1e9, np.float32), 1).reshape(1, 1, rows, -1)
+        mask = s.cast(s.op("constant", [], values.shape, "f32", value=values), of)
+    if mask is not None:
+        scores = s.binary("add", scores, mask)
+    chances = s.typed("softmax", [scores], scores.type, dimension=3)
+    grad_value = s.matmul(chances, grad, transpose_a=True)
+    rise = s.matmul(grad, value, transpose_b=True)
+    centred = s.binary("subtract", rise, s.reduce("sum", s.binary("multiply", rise, chances), [3]))
+    slope = s.binary("multiply", s.binary("multiply", chances, centred), scale)
+    return [s.matmul(slope, key), s.matmul(slope, query, transpose_a=True), grad_value]
+
+
+# --- experts -----------------------------------------------------------------------------------------------------------------
+
+
+@_expansion("topk_router_gpt")
+def _router(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue]:
+    """The k best experts of every token and the softmax of their scores."""
+    x, weight, bias = op.operands
+    scores = s.binary("add", s.matmul(x, weight), bias)
+    dims, of = (*shape(scores)[:-1], a["k"]), element_type(scores)
+    top = s.typed("topk", [scores], tensor(dims, of), tensor(dims, "i32"), k=a["k"], dim=-1, largest=True, sorted=True)
+    indices = top.owner.results[1]  # type: ignore[union-attr]
+    chances = s.typed("softmax", [top], top.type, dimension=len(dims) - 1)
+    return [s.cast(indices, element_type(op.results[0])), s.cast(chances, element_type(op.results[1]))]
+
+
+@_expansion("sparse_matmul")
+def _sparse_matmul(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+    """Every expert's product, zero where the token is not the expert's."""
+    x, weights, sparsity = op.operands
+    _, experts, inner, columns = shape(weights)
+    if a.get("is_input_a_sparse"):
+        product = s.binary("multiply", s.matmul(x, weights), 1.0) if shape(x)[0] == 1 else None
+        return [product] if product is not None else None
+    if len(shape(x)) != 4 or math.prod(shape(sparsity)) != shape(x)[0] * shape(x)[1] * experts:
+        return None
+    groups, blocks, rows = shape(x)[:3]
+    side = s.reshape(s.permute(weights, (0, 2, 1, 3)), (inner, experts * columns))
+    flat = s.matmul(s.reshape(x, (groups * blocks * rows, inner)), side)
+    split = s.permute(s.reshape(flat, (groups * blocks, rows, experts, columns)), (0, 2, 1, 3))
+    chosen = s.op("ne", [sparsity, s.number(0.0, sparsity)], shape(sparsity), "i1")
+    mask = s.reshape(s.cast(chosen, element_type(x)), (groups * blocks, experts, 1, 1))
+    return [s.reshape(s.binary("multiply", split, mask), shape(op.results[0]))]
+
+
+# --- quantisation, images ----------------------------------------------------------------------------------------------------
+
+
+@_expansion("quantize", "dequantize", "requantize")
+def _quantised(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+    """The same with scales and zero points as constants."""
+    ends = [op.operands[0], op.results[0]]
+    known = [_scales(value) for value in ends]
+    axis = next((found[0] for found in known if found is not None), None)
+    operands: list[SSAValue | None] = [op.operands[0]]
+    for found in known:
+        if found is not None:
+            _, scales, zeros = found
+            operands.append(s.op("constant", [], scales.shape, "f32", value=scales))
+            operands.append(s.op("constant", [], zeros.shape, "i32", value=zeros))
+    more = {} if axis is None else {"axis": axis}
+    return [s.typed(f"{op.name.removeprefix('ttir.')}_unrolled", operands, op.results[0].type, **more)]
+
+
+def _scales(value: SSAValue) -> tuple[int | None, np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
+    """Axis, scales and zero points of a quantised type, None for any other."""
+    of = value.type.get_element_type() if isinstance(value.type, TensorType) else None
+    match = _QUANTISED.match(str(of.data[1])) if isinstance(of, OpaqueType) else None
+    if match is None:
+        return None
+    pairs = [one.partition(":") for one in match[2].strip("{}").split(",")]
+    scales = np.array([float(scale) for scale, _, _ in pairs], np.float32)
+    zeros = np.array([int(zero or 0) for _, _, zero in pairs], np.int32)
+    return (int(match[1]) if match[1] else None), scales, zeros
+
+
+_FLAT = {"conv2d": 1, "conv_transpose2d": 1, "max_pool2d": 1, "avg_pool2d": 1}
+
+
+@_expansion(*_FLAT)
+def _flattened(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+    """An op on flattened images [1, 1, N*H*W, C] as the same op on [N, H, W, C]."""
+    info = a.get("flattened_compat_info")
+    if info is None:
+        return None
+    numbers = {key: int(number) for key, number in re.findall(r"(\w+) = (\d+)", str(info))}
+    batch, height, width = numbers["batch_size"], numbers["input_height"], numbers["input_width"]
+    x, *others = op.operands
+    image = s.reshape(x, (batch, height, width, shape(x)[-1]))
+    given = {name: value for name, value in op.properties.items() if name != "flattened_compat_info"}
+    sizes = _image(op, a, height, width)
+    made = s.typed(op.name.removeprefix("ttir."), [image, *others], tensor((batch, *sizes, shape(op.results[0])[-1]), element_type(op.results[0])), **given)
+    return [s.reshape(made, shape(op.results[0]))]
+
+
+def _image(op: Operation, a: dict[str, Any], height: int, width: int) -> tuple[int, int]:
+    """Height and width of the result."""
+
+    def pair(name: str) -> tuple[int, int]:
+        value = a.get(name, 0)
+        return (value, value) if isinstance(value, int) else (value[0], value[1])
+
+    kernel = pair("kernel") if "kernel" in a else shape(op.operands[1])[2:4]
+    padding = a.get("padding", 0)
+    top, left, bottom, right = (padding,) * 4 if isinstance(padding, int) else padding if len(padding) == 4 else (*padding, *padding)
+    stride, dilation = pair("stride"), pair("dilation")
+    sizes = []
+    for i, (size, around) in enumerate(((height, top + bottom), (width, left + right))):
+        span = dilation[i] * (kernel[i] - 1)
+        if op.name.endswith("transpose2d"):
+            sizes.append((size - 1) * stride[i] - around + span + pair("output_padding")[i] + 1)
+        else:
+            sizes.append((size + around - span - 1 + (stride[i] - 1 if a.get("ceil_mode") else 0)) // stride[i] + 1)
+    return sizes[0], sizes[1]
+
+
+__all__ = ["EXPANSIONS", "Steps", "expand"]
