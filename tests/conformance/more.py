@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 Row = tuple[list[Any], str]
@@ -204,11 +204,16 @@ def _models(d: str, l: str) -> Iterator[Row]:  # noqa: E741
             yield [(shape, d, _RM)], f"ttnn.softmax(a[0], dim={dim})"
 
 
-def rows() -> dict[str, list[Row]]:
-    grouped: dict[str, list[Row]] = defaultdict(list)
+def rows() -> Iterator[Row]:
     for source in (elementwise, on_shards, other):
-        for inputs, call in source():
-            found = re.match(r"ttnn\.([a-zA-Z_0-9.]+)\(", call)
-            assert found, call
-            grouped[found.group(1)].append((inputs, call))
-    return grouped
+        yield from source()
+
+
+def grouped(rows_: Iterable[Row]) -> dict[str, list[Row]]:
+    """By callee: the first `ttnn.` name that is called."""
+    table: dict[str, list[Row]] = defaultdict(list)
+    for inputs, call in rows_:
+        found = re.search(r"ttnn\.([a-zA-Z_0-9.]+)\((?!ttnn\.deallocate)", call)
+        assert found, call
+        table[found.group(1)].append((inputs, call))
+    return table

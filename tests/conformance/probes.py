@@ -172,9 +172,10 @@ def probes_of(spec: OpSpec) -> Iterator[Probe]:
 def all_probes() -> list[Probe]:
     import extra
     import more
+    import wide
 
     made = [probe for spec in TTNN_OPS.values() for probe in probes_of(spec)]
-    for letter, table in (("x", extra.ROWS), ("y", more.rows())):
+    for letter, table in (("x", extra.ROWS), ("y", more.grouped(more.rows())), ("z", more.grouped(wide.rows()))):
         for name, rows in table.items():
             for number, (inputs, call) in enumerate(rows):
                 shaped = tuple((tuple(row[0]), *(tuple(row[1:]) + ("bfloat16", "tile", DRAM)[len(row) - 1 :])) for row in inputs)

@@ -69,6 +69,7 @@ NO_EFFECT_HERE = {
     ("ttnn.experimental.isin", "assume_unique"): "the real package's documentation says that it has no effect",
     ("ttnn.fold", "collapse_output"): "the sample is one row of pixels, which is flat already",
     ("ttnn.group_norm", "inplace"): "the sample is interleaved, which is never in place",
+    **{("ttnn.sharded_to_interleaved", name): "the sample is interleaved, which comes back as it is" for name in ("memory_config", "output_dtype")},
 }
 PREALLOCATED = ("output_tensor", "optional_output_tensor", "optional_tensor", "output")
 # (op, parameter) -> what the kernel does wrong. Strict: an entry that shows an effect fails.

@@ -477,12 +477,21 @@ def create_layernorm_program_config(shard_spec: ShardSpec | None = None, tile_he
 
 
 def global_avg_pool2d(input_tensor: Tensor, *, memory_config: MemoryConfig | None = None, dtype: Any = None) -> Tensor:
-    """Mean over height and width of an NHWC tensor: [N, 1, 1, C]."""
+    """Mean over height and width of an NHWC tensor: [N, 1, 1, C]. Rank 3 is one image, rank 2 one image of one channel."""
     import ttnn
 
+    shape = list(input_tensor.shape)
+    if not 2 <= len(shape) <= 4:
+        raise ValueError(f"global_avg_pool2d expects rank 2, 3, or 4 input, got rank {len(shape)}")
+    if len(shape) < 4:
+        input_tensor = ttnn.reshape(input_tensor, [1, *shape, 1] if len(shape) == 2 else [1, *shape])
     if input_tensor.layout is not Layout.TILE:  # the real function pools tiles
         input_tensor = ttnn.to_layout(input_tensor, Layout.TILE)
-    pooled = ttnn.mean(input_tensor, dim=[1, 2], keepdim=True, memory_config=memory_config)
+    if input_tensor.dtype in (ttnn.int32, ttnn.uint32):
+        pixels = max(1, input_tensor.shape[1] * input_tensor.shape[2])
+        pooled = ttnn.sum(input_tensor, dim=[1, 2], keepdim=True, memory_config=memory_config, scalar=1.0 / pixels)
+    else:
+        pooled = ttnn.mean(input_tensor, dim=[1, 2], keepdim=True, memory_config=memory_config)
     return pooled if dtype is None else ttnn.typecast(pooled, dtype)  # type: ignore[no-any-return]
 
 

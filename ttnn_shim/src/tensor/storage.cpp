@@ -186,6 +186,20 @@ Tensor make_host_tensor(const TensorSpec& spec, std::shared_ptr<Values> values) 
         std::make_shared<TensorAttributes>(TensorAttributes{spec, std::make_shared<Buffer>(spec, std::move(values)), next_tensor_id()}));
 }
 
+namespace {
+/// DRAM banks are one row: shards may lie on cores (x, 0) only. Cores of a block grid that get no shard do not count.
+void check_dram_shards(const Shape& padded, const MemoryConfig& config) {
+    const auto& shard = *config.shard_spec();
+    if (padded.volume() == 0 || shard.grid.empty()) return;
+    const uint64_t width = padded[-1], rows = (padded.volume() / width + shard.shape[0] - 1) / shard.shape[0];
+    const uint64_t columns = (width + shard.shape[1] - 1) / shard.shape[1];
+    const CoreCoord grid = shard.grid.bounding_box().grid_size();
+    const bool block = config.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED;
+    const bool one_row = block ? (shard.orientation == ShardOrientation::ROW_MAJOR ? rows : columns) <= 1 : grid.y == 1;
+    SHIM_CHECK(one_row, "Invalid DRAM shard grid: {} is not on row 0 alone; DRAM banks are 1D", config);
+}
+}  // namespace
+
 Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::shared_ptr<Values> values) {
     SHIM_CHECK(device != nullptr, "expected a device, got none");
     auto owner = device->weak_from_this().lock();
@@ -194,6 +208,7 @@ Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::share
     SHIM_CHECK(
         !config.is_sharded() || config.shard_spec() || config.nd_shard_spec(),
         "a tensor cannot be allocated with a sharded memory config that has no shard spec: {}", config);
+    if (config.buffer_type() == BufferType::DRAM && config.shard_spec()) check_dram_shards(spec.padded_shape(), config);
     return Tensor(std::make_shared<TensorAttributes>(
         TensorAttributes{spec, std::make_shared<Buffer>(std::move(owner), spec, std::move(values)), next_tensor_id()}));
 }

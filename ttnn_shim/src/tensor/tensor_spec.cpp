@@ -47,10 +47,14 @@ void validate(const TensorLayout& layout) {
 }
 
 /// The shards of a legacy shard spec must cover the padded tensor, and each must have its core.
-void check_shards_fit(const Shape& padded, const MemoryConfig& config) {
+void check_shards_fit(const Shape& logical, const Shape& padded, Layout layout, const MemoryConfig& config) {
     const auto& shard = config.shard_spec();
-    if (!shard || padded.rank() == 0 || padded.volume() == 0) return;
-    const uint64_t width = padded[-1], height = padded.volume() / width;
+    if (!shard || padded.rank() == 0) return;
+    const bool rows_only = layout == Layout::ROW_MAJOR && logical.rank() < 2 && config.is_sharded();
+    SHIM_CHECK(!rows_only || shard->shape[0] == 1, "Shard shape must be 1D for 1D tensor, got ({}, {})", shard->shape[0], shard->shape[1]);
+    uint64_t height = 1;
+    for (size_t dim = 0; dim + 1 < padded.rank(); ++dim) height *= padded.view()[dim];
+    const uint64_t width = padded[-1];
     const uint64_t rows = (height + shard->shape[0] - 1) / shard->shape[0], columns = (width + shard->shape[1] - 1) / shard->shape[1];
     const uint64_t cores = shard->grid.num_cores();
     switch (config.memory_layout()) {
@@ -88,7 +92,7 @@ TensorSpec::TensorSpec(Shape logical_shape, TensorLayout tensor_layout)
     : logical_shape_(std::move(logical_shape)), tensor_layout_(std::move(tensor_layout)) {
     validate(tensor_layout_);
     padded_shape_ = pad_shape(logical_shape_, tensor_layout_);
-    check_shards_fit(padded_shape_, tensor_layout_.get_memory_config());
+    check_shards_fit(logical_shape_, padded_shape_, tensor_layout_.get_layout(), tensor_layout_.get_memory_config());
 }
 
 TensorSpec::TensorSpec(Shape logical_shape, DataType dtype, Layout layout, MemoryConfig memory_config)

@@ -35,16 +35,44 @@ Tensor run(const Tensor& input, const Relayout& to) {
         {.op = to.op, .name = to.name}, {input}, {spec}, [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
 }
 
-void check_tilize_dtypes(DataType from, DataType to) {
-    const auto is_integer = [](DataType dtype) { return !is_floating_point(dtype); };
-    SHIM_CHECK(from != DataType::UINT8, "tilize supports BFLOAT16, FLOAT32, UINT32, INT32 and UINT16, got {}", from);
+/// Block floats have no row-major form: the program unpacks them to bfloat16, but only knows BFLOAT8_B.
+DataType untilized_dtype(const Tensor& input) {
+    SHIM_CHECK(input.dtype() != DataType::BFLOAT4_B, "input_tensor: BFLOAT4_B tensors must have TILE layout");
+    return is_block_float(input.dtype()) ? DataType::BFLOAT16 : input.dtype();
+}
+
+uint64_t batches(const Shape& padded) {
+    uint64_t count = 1;
+    for (size_t dim = 0; dim + 2 < padded.rank(); ++dim) count *= padded.view()[dim];
+    return count;
+}
+
+/// Memory of a result without padding: shards shrink with the rows.
+MemoryConfig unpadded_memory(const Tensor& input, const Shape& logical, const MemoryConfig& asked) {
+    const MemoryConfig& from = input.memory_config();
+    if (!from.is_sharded() || !from.shard_spec()) return asked;
+    const TensorMemoryLayout kind = from.memory_layout();
     SHIM_CHECK(
-        from == to || (!is_integer(from) && !is_integer(to)) || (from == DataType::UINT32 && to == DataType::FLOAT32),
-        "tilize cannot convert {} to {}; use ttnn.typecast", from, to);
+        input.logical_volume() == 0 || batches(input.padded_shape()) == 1 ||
+            (kind != TensorMemoryLayout::BLOCK_SHARDED && (kind != TensorMemoryLayout::WIDTH_SHARDED || asked.is_sharded())),
+        "can only write unbatched output, got shape {} in {}", input.logical_shape(), from);
+    if (!asked.is_sharded() || asked.memory_layout() != kind) return asked;
+    SHIM_CHECK(asked.buffer_type() == BufferType::L1, "sharded output must be in L1, got {}", asked);
+    tt::tt_metal::ShardSpec shard = *from.shard_spec();
+    uint64_t rows = 1;
+    for (size_t dim = 0; dim + 1 < logical.rank(); ++dim) rows *= logical.view()[dim];
+    if (kind == TensorMemoryLayout::HEIGHT_SHARDED) {
+        const uint64_t each = (rows + shard.num_cores() - 1) / shard.num_cores();
+        shard.shape = {static_cast<uint32_t>((each + 31) / 32 * 32), logical[-1]};
+    } else if (kind == TensorMemoryLayout::WIDTH_SHARDED) {
+        shard.shape[0] = static_cast<uint32_t>(rows);
+    }
+    return MemoryConfig(kind, asked.buffer_type(), shard);
 }
 
 bool is_aligned(const Tensor& tensor) {
     const Shape& shape = tensor.logical_shape();
+    if (shape.volume() == 0) return true;
     return shape.rank() >= 2 && shape[-1] % tt::constants::TILE_WIDTH == 0 && shape[-2] % tt::constants::TILE_HEIGHT == 0;
 }
 
@@ -56,12 +84,13 @@ Tensor tilize(
     OpScope scope("ttnn.tilize");
     (void)use_multicore, (void)use_low_perf, (void)sub_core_grids;
     SHIM_SUPPORTED(tile == tt::tt_metal::Tile(), "tilize supports 32x32 tiles");
+    check_device_tensor(input_tensor, "input_tensor");
+    if (input_tensor.logical_volume() == 0 && input_tensor.layout() == Layout::TILE) return input_tensor;
     check_device_tensor(input_tensor, "input_tensor", Layout::ROW_MAJOR);
     SHIM_CHECK(
         is_aligned(input_tensor), "tilize needs the last two dims to be multiples of 32, got {}; use tilize_with_val_padding",
         input_tensor.logical_shape());
     const DataType dtype = output_dtype.value_or(input_tensor.dtype());
-    check_tilize_dtypes(input_tensor.dtype(), dtype);
     return run(
         input_tensor, {"tilize", "TilizeDeviceOperation", Layout::TILE, input_tensor.logical_shape(), std::nullopt, dtype,
                        memory_config.value_or(input_tensor.memory_config())});
@@ -76,7 +105,11 @@ Tensor tilize_with_val_padding(
     check_device_tensor(input_tensor, "input_tensor");
     if (input_tensor.layout() == Layout::TILE) return input_tensor;
     const DataType dtype = output_dtype.value_or(input_tensor.dtype());
-    check_tilize_dtypes(input_tensor.dtype(), dtype);
+    if (input_tensor.logical_volume() == 0)
+        return tilize(input_tensor, memory_config, output_dtype, use_multicore, false, tt::tt_metal::Tile(), sub_core_grids);
+    SHIM_CHECK(
+        input_tensor.dtype() != DataType::UINT8, "tilize with padding supports BFLOAT16, FLOAT32, UINT32, INT32 and UINT16, got {}",
+        input_tensor.dtype());
     SHIM_CHECK(
         output_padded_shape.rank() >= 2 && output_padded_shape[-1] % tt::constants::TILE_WIDTH == 0 &&
             output_padded_shape[-2] % tt::constants::TILE_HEIGHT == 0,
@@ -114,8 +147,11 @@ Tensor untilize(
     OpScope scope("ttnn.untilize");
     (void)use_multicore, (void)sub_core_grids;
     check_device_tensor(input_tensor, "input_tensor", Layout::TILE);
-    // Block floats have no row-major form: the program unpacks them to bfloat16.
-    const DataType dtype = is_block_float(input_tensor.dtype()) ? DataType::BFLOAT16 : input_tensor.dtype();
+    const DataType dtype = untilized_dtype(input_tensor);
+    SHIM_CHECK(
+        input_tensor.logical_shape().rank() <= 4 || input_tensor.logical_shape() == input_tensor.padded_shape(),
+        "a padded tensor of more than 4 dimensions leaves pages that do not divide it: {}; use untilize_with_unpadding",
+        input_tensor.logical_shape());
     return run(
         input_tensor, {"untilize", "UntilizeDeviceOperation", Layout::ROW_MAJOR, input_tensor.logical_shape(), std::nullopt, dtype,
                        memory_config.value_or(input_tensor.memory_config())});
@@ -133,15 +169,15 @@ Tensor untilize_with_unpadding(
         input_tensor.logical_shape());
     for (size_t dim = 0; dim < logical.rank(); ++dim) {
         const auto index = static_cast<int32_t>(dim);
-        logical[index] += 1;
+        logical[index] += 1;  // -1 is an empty dimension
         SHIM_CHECK(
             logical[index] <= input_tensor.logical_shape()[index], "output_tensor_end {} is outside the input {}", output_tensor_end,
             input_tensor.logical_shape());
     }
-    const DataType dtype = is_block_float(input_tensor.dtype()) ? DataType::BFLOAT16 : input_tensor.dtype();
     return run(
-        input_tensor, {"untilize_with_unpadding", "UntilizeWithUnpaddingDeviceOperation", Layout::ROW_MAJOR, logical, std::nullopt, dtype,
-                       memory_config.value_or(input_tensor.memory_config())});
+        input_tensor,
+        {"untilize_with_unpadding", "UntilizeWithUnpaddingDeviceOperation", Layout::ROW_MAJOR, logical, std::nullopt,
+         untilized_dtype(input_tensor), unpadded_memory(input_tensor, logical, memory_config.value_or(input_tensor.memory_config()))});
 }
 
 Tensor to_layout(
@@ -157,12 +193,7 @@ Tensor to_layout(
         // As in TT-NN, dtype is for device tensors, and block floats, which have no row-major form, stay as they are.
         return tensor.layout() == layout || is_block_float(tensor.dtype()) ? tensor : tensor.to_layout(layout);
     }
-    if (tensor.layout() == layout) {
-        SHIM_CHECK(
-            !dtype || *dtype == tensor.dtype(), "dtype cannot be specified different from the tensor's when the layout is already {}",
-            layout);
-        return memory_config ? to_memory_config(tensor, *memory_config) : tensor;
-    }
+    if (tensor.layout() == layout) return tensor;  // whatever dtype and memory_config say, as in the real package
     if (layout == Layout::ROW_MAJOR) {
         SHIM_CHECK(!dtype || *dtype == tensor.dtype(), "dtype cannot be specified when converting to ROW_MAJOR_LAYOUT");
         if (tensor.logical_shape() == tensor.padded_shape()) {
@@ -170,9 +201,7 @@ Tensor to_layout(
         }
         Shape end = tensor.logical_shape();
         for (size_t dim = 0; dim < end.rank(); ++dim) {
-            const auto index = static_cast<int32_t>(dim);
-            SHIM_SUPPORTED(end[index] > 0, "to_layout of an empty tensor");
-            end[index] -= 1;
+            end[static_cast<int32_t>(dim)] -= 1;  // an empty dimension ends at -1, as unsigned
         }
         return untilize_with_unpadding(tensor, end, memory_config, true, sub_core_grids);
     }

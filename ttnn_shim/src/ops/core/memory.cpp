@@ -80,7 +80,7 @@ Tensor interleaved_to_sharded(
 Tensor sharded_to_interleaved(const Tensor& input_tensor, const MemoryConfig& memory_config, const std::optional<DataType>& output_dtype) {
     OpScope scope("ttnn.sharded_to_interleaved");
     check_device_tensor(input_tensor, "input_tensor");
-    SHIM_CHECK(input_tensor.is_sharded(), "the input must be sharded, got {}", input_tensor.memory_config());
+    if (!input_tensor.is_sharded()) return input_tensor;  // whatever memory_config and dtype say, as in the real package
     SHIM_CHECK(!memory_config.is_sharded(), "the output memory config must be interleaved, got {}", memory_config);
     return move_program(
         "sharded_to_interleaved", "ShardedToInterleavedDeviceOperation", input_tensor, memory_config, output_dtype, std::nullopt);
@@ -163,7 +163,15 @@ Tensor move(const Tensor& input_tensor, const std::optional<MemoryConfig>& memor
     OpScope scope("ttnn.move");
     check_device_tensor(input_tensor, "input_tensor");
     // The values survive the buffer: it is freed first, so that the result may take its place.
-    const TensorSpec spec = spec_like(input_tensor, std::nullopt, memory_config);
+    std::optional<MemoryConfig> to = memory_config;
+    if (input_tensor.is_sharded() && to) {  // shards stay as they are
+        SHIM_CHECK(to->is_sharded(), "memory_config: expected a sharded one for a sharded tensor, got {}", *to);
+        SHIM_CHECK(
+            to->buffer_type() == input_tensor.memory_config().buffer_type(),
+            "memory_config: a sharded tensor cannot move to another memory");
+        to = MemoryConfig(to->memory_layout(), to->buffer_type(), input_tensor.memory_config().shard_spec());
+    }
+    const TensorSpec spec = spec_like(input_tensor, std::nullopt, to);
     const auto values = input_tensor.shim().buffer->values();
     MeshDevice* device = device_of(input_tensor);
     input_tensor.shim().buffer->release();

@@ -42,7 +42,7 @@ Tensor place(const TensorSpec& spec, MeshDevice* device, double value) {
         std::byte* target = mutable_raw_data(tensor);
         fill_elements(stored_bytes(spec.data_type()), target, tensor.logical_volume(), encode_value(spec.data_type(), value).data());
         if (is_block_float(spec.data_type()) && tensor.logical_volume() > 0) {
-            const size_t width = spec.logical_shape()[-1];
+            const size_t width = spec.logical_shape().rank() == 0 ? 1 : spec.logical_shape()[-1];
             round_blocks(spec.data_type(), reinterpret_cast<bfloat16*>(target), tensor.logical_volume() / width, width);
         }
         return tensor;
@@ -79,6 +79,8 @@ MeshDevice* pointer(const std::optional<std::reference_wrapper<MeshDevice>>& dev
 
 Tensor range(int64_t start, int64_t end, int64_t step, const Where& where) {
     OpScope scope("ttnn.arange");
+    const DataType asked = where.dtype.value_or(DataType::BFLOAT16);
+    SHIM_CHECK(!is_block_float(asked) && asked != DataType::UINT8, "dtype: {} is not supported", asked);
     SHIM_CHECK(step != 0, "step: expected a value other than 0");
     SHIM_CHECK(
         (step > 0 && start <= end) || (step < 0 && start >= end), "start {} and end {} do not fit the sign of step {}", start, end, step);

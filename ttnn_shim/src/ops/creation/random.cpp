@@ -48,6 +48,7 @@ Tensor rand(
     uint32_t seed, const std::optional<tt::tt_metal::distributed::MeshMapperConfig>&) {
     OpScope scope("ttnn.rand");
     SHIM_CHECK(low <= high, "low and high: expected low <= high, got {} and {}", low, high);
+    SHIM_CHECK(dtype != DataType::UINT8, "dtype: {} is not supported", dtype);
     if (layout == Layout::ROW_MAJOR && is_block_float(dtype)) dtype = DataType::BFLOAT16;  // TT-NN untilizes what it made
     const uint64_t stream = sequence(seed);
     return launch_on(
@@ -113,9 +114,10 @@ Tensor experimental::dropout(
     const std::optional<Tensor>& output) {
     OpScope scope("ttnn.experimental.dropout");
     check_device_tensor(input, "input_tensor", Layout::TILE);
-    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
     SHIM_CHECK(probability >= 0.0F && probability <= 1.0F, "probability: expected a value from 0 to 1, got {}", probability);
-    SHIM_CHECK(input.dtype() == DataType::BFLOAT16, "input_tensor: expected BFLOAT16 (the result's dtype), got {}", input.dtype());
+    const DataType result = output ? output->dtype() : DataType::BFLOAT16;
+    SHIM_CHECK(input.dtype() == result, "input_tensor: expected {} (the result's dtype), got {}", result, input.dtype());
+    SHIM_CHECK(!output || output->layout() == Layout::TILE, "output_tensor: expected TILE layout, got {}", output->layout());
     SHIM_CHECK(
         !memory_config || memory_config->memory_layout() == input.memory_config().memory_layout(),
         "memory_config: expected the input's memory layout, got {}", *memory_config);

@@ -235,11 +235,12 @@ SHIM_OP("ttnn.experimental.intimg", integral_image);
 SHIM_OP("ttnn.fill_implicit_tile_padding", [](const Call& c) {
     const OpScope scope("ttnn.fill_implicit_tile_padding");
     const Tensor& input = c.tensor("input_tensor");
+    check_device_tensor(input, "input_tensor");
+    const auto memory = c.memory_config("memory_config");
+    const Shape padded = make_spec(input.logical_shape(), input.dtype(), Layout::TILE).padded_shape();
+    if (input.logical_shape() == padded) return memory && *memory != input.memory_config() ? ttnn::to_memory_config(input, *memory) : input;
     check_device_tensor(input, "input_tensor", Layout::TILE);
     SHIM_CHECK(input.dtype() != DataType::UINT8, "input_tensor: dtype {} is not supported", input.dtype());
-    const auto memory = c.memory_config("memory_config");
-    if (input.logical_shape() == input.padded_shape())
-        return memory && *memory != input.memory_config() ? ttnn::to_memory_config(input, *memory) : input;
     return launch(  // padding holds no values in the simulator: the program costs time only
         {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {input}, {spec_like(input, std::nullopt, memory)},
         [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];

@@ -195,8 +195,22 @@ SHIM_OP("ttnn.view", [](const Call& c) {
     return ttnn::view(c.tensor("input_tensor"), std::span<const int32_t>(extents));
 });
 SHIM_OP("ttnn.experimental.view", [](const Call& c) {
+    const OpScope scope("ttnn.experimental.view");
     const auto extents = c.has("shape") ? c.i32s("shape") : std::vector<int32_t>{c.i32("N"), c.i32("C"), c.i32("H"), c.i32("W")};
-    return ttnn::view(c.tensor("input_tensor"), std::span<const int32_t>(extents));
+    const Tensor& tensor = c.tensor("input_tensor");
+    const Shape shape = resolve_shape(std::span<const int32_t>(extents), tensor.logical_volume());
+    if (!is_on_device(tensor)) return ttnn::view(tensor, std::span<const int32_t>(extents));
+    // Pages are not compared, only that they fit into the buffer: the caller answers for what they hold.
+    const auto& shard = tensor.memory_config().shard_spec();
+    const bool widens = shape.rank() == 0 || tensor.logical_shape().rank() == 0 || shape[-1] != tensor.logical_shape()[-1];
+    SHIM_CHECK(
+        !shard || !widens || shard->shape[1] == tensor.padded_shape()[-1], "shape: shards do not hold whole rows, got {} in {}", shape,
+        tensor.memory_config());
+    const TensorSpec spec = make_spec(shape, tensor.dtype(), tensor.layout(), tensor.memory_config());
+    SHIM_CHECK(
+        spec.compute_packed_buffer_size_bytes() <= tensor.tensor_spec().compute_packed_buffer_size_bytes(),
+        "shape: {} needs more pages than {} has", shape, tensor.logical_shape());
+    return make_view(tensor, spec);
 });
 SHIM_OP("ttnn.reshape_on_device", [](const Call& c) {
     const DataType dtype = c.tensor("input_tensor").dtype();

@@ -215,12 +215,21 @@ Tensor isclose(const Tensor& a, const Tensor& b, float rtol, float atol, bool eq
     OpScope scope("ttnn.isclose");
     check_device_tensor(a, "input_tensor_a");
     check_device_tensor(b, "input_tensor_b");
+    const auto wide = [](DataType dtype) { return dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32 || dtype == DataType::INT32; };
+    SHIM_CHECK(
+        (wide(a.dtype()) && wide(b.dtype())) || (a.dtype() == b.dtype() && is_block_float(a.dtype())),
+        "expected BFLOAT16, FLOAT32 or INT32 tensors, or block floats of one dtype, got {} and {}", a.dtype(), b.dtype());
+    for (const Tensor* tensor : {&a, &b})  // row-major shards become tiles in place
+        if (tensor->layout() == Layout::ROW_MAJOR && tensor->is_sharded())
+            make_spec(tensor->logical_shape(), tensor->dtype(), Layout::TILE, tensor->memory_config());
     const Shape shape = broadcast_shapes(a.logical_shape(), b.logical_shape());
+    const DataType dtype = is_integer(a.dtype()) ? DataType::FLOAT32 : a.dtype();
+    const Layout layout = b.layout() == Layout::TILE ? Layout::TILE : a.layout();
     return launch(
         {.op = "binary",
          .attrs = {{"op", std::string("ISCLOSE")}, {"is_sfpu", true}, {"broadcast", broadcast_kind(a.logical_shape(), b.logical_shape())}},
          .name = "BinaryNgDeviceOperation"},
-        {a, b}, {make_spec(shape, a.dtype(), a.layout(), memory_config.value_or(a.memory_config()))}, [&](std::span<const Tensor> outputs) {
+        {a, b}, {make_spec(shape, dtype, layout, memory_config.value_or(a.memory_config()))}, [&](std::span<const Tensor> outputs) {
             const Tensor& out = outputs[0];
             std::byte* target = mutable_raw_data(out);
             const BlockReader<float> read_a(a, shape), read_b(b, shape);

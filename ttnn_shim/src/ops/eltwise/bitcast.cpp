@@ -1,4 +1,5 @@
 // bitcast: the same bits under another dtype of the same width.
+#include <algorithm>
 #include <cstring>
 
 #include "ops/eltwise/engine.hpp"
@@ -13,16 +14,22 @@ Tensor bitcast(
     const std::optional<CoreRangeSet>&) {
     OpScope scope("ttnn.bitcast");
     check_device_tensor(input, "input_tensor");
-    SHIM_CHECK(!is_block_float(input.dtype()) && !is_block_float(dtype), "dtype: block floats have no values of their own to reinterpret");
-    SHIM_CHECK(
-        stored_bytes(input.dtype()) == stored_bytes(dtype), "dtype: expected one of {} bytes as {}, got {}", stored_bytes(input.dtype()),
-        input.dtype(), dtype);
     return launch(
         {.op = "unary", .attrs = {{"ops", std::vector<std::string>{"BITCAST"}}}, .name = "UnaryDeviceOperation"}, {input},
         {spec_like(input, dtype, memory_config)},
         [&](std::span<const Tensor> outputs) {
+            // Each element's low bits: of wider dtypes the rest is cut, narrower ones are extended by zeros.
             std::byte* target = mutable_raw_data(outputs[0]);
-            std::memcpy(target, raw_data(input), input.logical_volume() * stored_bytes(dtype));
+            const std::byte* source = raw_data(input);
+            const size_t from = stored_bytes(input.dtype()), to = stored_bytes(dtype), common = std::min(from, to);
+            if (from == to) {
+                std::memcpy(target, source, input.logical_volume() * to);
+                return;
+            }
+            for (size_t i = 0; i < input.logical_volume(); ++i) {
+                std::memset(target + i * to, 0, to);
+                std::memcpy(target + i * to, source + i * from, common);
+            }
         },
         {output})[0];
 }

@@ -1,5 +1,6 @@
 #include "ops/eltwise/engine.hpp"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -182,6 +183,11 @@ void fill_params(const UnaryStep& step, auto* params) {
         params[i] = i < step.params.size() ? static_cast<std::remove_reference_t<decltype(*params)>>(step.params[i]) : 0;
 }
 
+/// The bits of a real number, inverted: what the vector unit does to whatever lies in its registers.
+void flip_bits(const float* values, float* out, size_t count, const float*) {
+    for (size_t i = 0; i < count; ++i) out[i] = std::bit_cast<float>(~std::bit_cast<uint32_t>(values[i]));
+}
+
 std::vector<FloatStep> float_steps(UnarySteps steps, bool short_forms = false) {
     const auto& set = kernels::kernel_set();
     std::vector<FloatStep> out;
@@ -189,6 +195,7 @@ std::vector<FloatStep> float_steps(UnarySteps steps, bool short_forms = false) {
         if (step.op_type == UnaryOpType::IDENTITY || step.op_type == UnaryOpType::TYPECAST) continue;
         FloatStep& made = out.emplace_back();
         made.block = (short_forms ? set.unary_bf16 : set.unary)[static_cast<size_t>(step.op_type)];
+        if (step.op_type == UnaryOpType::BITWISE_NOT) made.block = flip_bits;
         SHIM_SUPPORTED(made.block != nullptr, "unary op {} has no floating point form in the shim", unary_name(step.op_type));
         fill_params(step, made.params);
     }
@@ -226,6 +233,7 @@ bool takes_integer(UnaryOpType op, DataType dtype) {
         case HARDTANH:
         case MUL_UNARY_SFPU: return false;
         case CLAMP_TSS:
+        case FMOD:
         case NEG:
         case SIGNBIT:
         case GEZ:
@@ -233,7 +241,9 @@ bool takes_integer(UnaryOpType op, DataType dtype) {
         case LEZ:
         case LTZ: return dtype == DataType::INT32;
         case MAXIMUM:
-        case MINIMUM: return dtype == DataType::INT32 || dtype == DataType::UINT32;
+        case MINIMUM:
+        case REMAINDER:
+        case BITWISE_NOT: return dtype == DataType::INT32 || dtype == DataType::UINT32;
         case LEAKY_RELU: return dtype != DataType::INT32;
         case POWER:
         case LOGICAL_NOT_UNARY:
@@ -377,13 +387,27 @@ Tensor unary_op(const char* op_name, const Tensor& input, std::vector<UnaryStep>
     OpScope scope(op_name);
     check_device_tensor(input, "input_tensor");
     check_unary_steps(steps, input.dtype());
+    if (const auto& output = options.output) {
+        const auto mixes = [](DataType dtype) { return is_floating_point(dtype) && dtype != DataType::BFLOAT4_B; };
+        SHIM_CHECK(
+            output->dtype() == input.dtype() || (mixes(output->dtype()) && mixes(input.dtype())),
+            "output_tensor: dtype {} is not compatible with the input's, {}", output->dtype(), input.dtype());
+        SHIM_CHECK(
+            output->layout() == input.layout(), "output_tensor: expected the input's layout {}, got {}", input.layout(), output->layout());
+    }
     std::vector<std::string> names;
     for (const UnaryStep& step : steps) names.emplace_back(unary_name(step.op_type));
     const auto dtype = options.dtype ? options.dtype : (options.output ? std::optional(options.output->dtype()) : std::nullopt);
     const auto memory_config =
         options.memory_config ? options.memory_config : (options.output ? std::optional(options.output->memory_config()) : std::nullopt);
+    TensorSpec spec = spec_like(input, dtype, memory_config);
+    if (input.layout() == Layout::ROW_MAJOR && !spec.memory_config().is_sharded()) spec = spec.with_padded_shape(input.padded_shape());
+    SHIM_CHECK(
+        input.logical_volume() > 0 || input.layout() != Layout::TILE || !input.is_sharded() ||
+            input.memory_config().buffer_type() != BufferType::L1 || spec.memory_config() != input.memory_config(),
+        "input_tensor: a shard of no bytes cannot hold the program's buffers, got {}", input.tensor_spec());
     return launch(
-        {.op = "unary", .attrs = {{"ops", names}, {"approx", options.approx}}}, {input}, {spec_like(input, dtype, memory_config)},
+        {.op = "unary", .attrs = {{"ops", names}, {"approx", options.approx}}}, {input}, {spec},
         [&](std::span<const Tensor> outputs) { run_unary(input, outputs[0], steps); }, {options.output})[0];
 }
 
@@ -397,25 +421,65 @@ bool fits_integer(const Scalar& scalar) {
     return std::nearbyint(value) == value && std::abs(value) <= 4294967295.0;
 }
 
+/// Whether binary_ng computes an op on integers of this dtype, in a tensor (`scalar`: the other operand is a number).
+bool takes_integer(BinaryOpType op, DataType dtype, bool scalar) {
+    using enum BinaryOpType;
+    const bool narrow = dtype == DataType::UINT8 || dtype == DataType::UINT16;
+    switch (op) {
+        case GCD:
+        case LCM:
+        case FMOD: return dtype == DataType::INT32;
+        case LOGICAL_RIGHT_SHIFT: return !narrow;
+        case MAXIMUM:
+        case MINIMUM:
+        case REMAINDER: return scalar || !narrow;
+        case ADD:
+        case SUB:
+        case MUL:
+        case RSUB:
+        case SQUARED_DIFFERENCE:
+        case LOGICAL_AND:
+        case LOGICAL_OR:
+        case LOGICAL_XOR: return dtype != DataType::UINT8;
+        case BITWISE_AND:
+        case BITWISE_OR:
+        case BITWISE_XOR:
+        case LEFT_SHIFT:
+        case RIGHT_SHIFT: return scalar || dtype != DataType::UINT8;
+        default: return true;
+    }
+}
+
 /// What binary_ng runs on: dtype of the result, and whether the kernel computes on integers. Throws for pairs that TT-NN refuses.
 struct Policy {
     DataType result;
     bool integer;
 };
-Policy policy_of(const Operand& a, const Operand& b, BinaryOpType op) {
-    const Tensor* ta = std::get_if<Tensor>(&a);
-    const Tensor* tb = std::get_if<Tensor>(&b);
-    const DataType lead = ta != nullptr ? ta->dtype() : tb->dtype();
+/// A tensor's dtype or a number.
+using Kind = std::variant<Scalar, DataType>;
+Kind kind_of(const Operand& operand) {
+    if (const auto* tensor = std::get_if<Tensor>(&operand)) return tensor->dtype();
+    return std::get<Scalar>(operand);
+}
+Policy policy_of(const Kind& a, const Kind& b, BinaryOpType op) {
+    const DataType* ta = std::get_if<DataType>(&a);
+    const DataType* tb = std::get_if<DataType>(&b);
+    const DataType lead = ta != nullptr ? *ta : *tb;
+    const Scalar* const given = ta == nullptr ? &std::get<Scalar>(a) : (tb == nullptr ? &std::get<Scalar>(b) : nullptr);
+    const bool real_scalar = given != nullptr && std::holds_alternative<float>(*given);
     const bool compares = op == BinaryOpType::EQ || op == BinaryOpType::NE || op == BinaryOpType::GT || op == BinaryOpType::GE ||
                           op == BinaryOpType::LT || op == BinaryOpType::LE;
-    const bool sums = op == BinaryOpType::ADD || op == BinaryOpType::SUB || op == BinaryOpType::MUL || op == BinaryOpType::RSUB ||
-                      op == BinaryOpType::LOGICAL_AND || op == BinaryOpType::LOGICAL_OR || op == BinaryOpType::LOGICAL_XOR;
-    if (ta != nullptr && tb != nullptr && ta->dtype() != tb->dtype() && (is_integer(ta->dtype()) || is_integer(tb->dtype()))) {
-        // a product converts its integer operand; other ops take no mixture
+    if (ta != nullptr && tb != nullptr && *ta != *tb && (is_integer(*ta) || is_integer(*tb))) {
+        const auto both = [&](auto holds) { return holds(*ta) && holds(*tb); };
+        if (compares && both([](DataType dtype) { return dtype == DataType::UINT8 || dtype == DataType::UINT16; }))
+            return {DataType::UINT16, true};
+        // products and quotients convert their integer operand; other ops take no mixture
         SHIM_CHECK(
-            op == BinaryOpType::MUL && is_integer(ta->dtype()) != is_integer(tb->dtype()),
-            "Mixed dtype is not supported for {}: got {} and {}", binary_name(op), ta->dtype(), tb->dtype());
-        return {is_integer(ta->dtype()) ? tb->dtype() : ta->dtype(), false};
+            (op == BinaryOpType::MUL || makes_real(op)) && is_integer(*ta) != is_integer(*tb) &&
+                both([](DataType dtype) { return dtype != DataType::UINT8 && dtype != DataType::UINT16; }),
+            "Mixed dtype is not supported for {}: got {} and {}", binary_name(op), *ta, *tb);
+        if (!is_integer(*ta)) return {*ta, false};
+        return {is_block_float(*tb) ? DataType::BFLOAT16 : *tb, false};
     }
     if (ta != nullptr && tb != nullptr) {
         const bool strict = op == BinaryOpType::MAXIMUM || op == BinaryOpType::MINIMUM || op == BinaryOpType::REMAINDER;
@@ -423,12 +487,7 @@ Policy policy_of(const Operand& a, const Operand& b, BinaryOpType op) {
         const bool equal_dtypes = strict || op == ATAN2 || op == POWER || op == BIAS_GELU || op == FMOD || op == HYPOT || op == LDEXP ||
                                   op == LOGADDEXP || op == LOGADDEXP2 || op == NEXTAFTER || op == XLOGY;
         SHIM_CHECK(op != NEXTAFTER || !is_block_float(lead), "dtype {} is not supported for binary operation {}", lead, binary_name(op));
-        SHIM_CHECK(
-            !equal_dtypes || ta->dtype() == tb->dtype(), "Mixed dtype is not supported for {}: got {} and {}", binary_name(op), ta->dtype(),
-            tb->dtype());
-        SHIM_CHECK(
-            !((strict || (sums && op != BinaryOpType::RSUB)) && lead == DataType::UINT8) && !(strict && lead == DataType::UINT16),
-            "dtype {} is not supported for binary operation {}", lead, binary_name(op));
+        SHIM_CHECK(!equal_dtypes || *ta == *tb, "Mixed dtype is not supported for {}: got {} and {}", binary_name(op), *ta, *tb);
         if (compares && lead == DataType::UINT8) return {DataType::UINT16, true};
     }
     if (!is_integer(lead)) {
@@ -438,17 +497,16 @@ Policy policy_of(const Operand& a, const Operand& b, BinaryOpType op) {
         return {lead, false};
     }
     if (makes_real(op)) {
-        const bool floors_unsigned = op == BinaryOpType::DIV_FLOOR && lead == DataType::UINT32 && tb == nullptr;
+        const bool unsigned_too = lead == DataType::UINT32 && (op == BinaryOpType::DIV_FLOOR ? tb == nullptr : real_scalar);
         SHIM_CHECK(
-            lead == DataType::INT32 || floors_unsigned, "expected INT32 or floating point tensors for {}, got {}", binary_name(op), lead);
+            lead == DataType::INT32 || unsigned_too, "expected INT32 or floating point tensors for {}, got {}", binary_name(op), lead);
         return {DataType::FLOAT32, false};
     }
     SHIM_CHECK(
         has_integer_form(op) && (op != BinaryOpType::POWER || ta == nullptr || tb == nullptr),
         "dtype {} is not supported for binary operation {}", lead, binary_name(op));
-    const Scalar* scalar = ta == nullptr ? &std::get<Scalar>(a) : (tb == nullptr ? &std::get<Scalar>(b) : nullptr);
-    if (scalar != nullptr)
-        SHIM_CHECK(!(sums && lead == DataType::UINT8), "dtype {} is not supported for binary operation {}", lead, binary_name(op));
+    SHIM_CHECK(takes_integer(op, lead, given != nullptr), "dtype {} is not supported for binary operation {}", lead, binary_name(op));
+    const Scalar* scalar = given;
     if (scalar != nullptr && compares && lead == DataType::UINT8) return {DataType::UINT16, true};
     // Narrow tensors take the scalar as an integer, whatever it is; so do the unary programs of maximum and minimum.
     const bool extremum = op == BinaryOpType::MAXIMUM || op == BinaryOpType::MINIMUM;
@@ -461,6 +519,11 @@ Policy policy_of(const Operand& a, const Operand& b, BinaryOpType op) {
         return {DataType::FLOAT32, false};
     }
     return {lead, true};
+}
+
+bool real_operand(const Operand& operand) {
+    if (const auto* tensor = std::get_if<Tensor>(&operand)) return !is_integer(tensor->dtype());
+    return std::holds_alternative<float>(std::get<Scalar>(operand));
 }
 
 /// Ops that TT-NN runs as a unary program when the second operand is a scalar.
@@ -481,6 +544,8 @@ std::optional<UnaryOpType> unary_form(BinaryOpType op) {
 
 }  // namespace
 
+DataType binary_result_dtype(DataType a, const std::variant<Scalar, DataType>& b, BinaryOpType op) { return policy_of(a, b, op).result; }
+
 Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& given_b, BinaryOpType op, const BinaryOptions& options) {
     OpScope scope(op_name);
     Operand a = given_a, b = given_b;
@@ -494,9 +559,11 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
         *ta = ttnn::typecast(*ta, DataType::FLOAT32);
     }
     SHIM_CHECK(
-        !options.output || ((ta == nullptr || ta->layout() == Layout::TILE) && (tb == nullptr || tb->layout() == Layout::TILE)),
+        !options.output || (ta != nullptr && ta->layout() == Layout::TILE) || (tb != nullptr && tb->layout() == Layout::TILE),
         "an output tensor with a row-major input is not supported for elementwise operations");
-    const auto [result_dtype, integer] = policy_of(a, b, op);
+    if (tb == nullptr && ta->dtype() == DataType::UINT32 && op == BinaryOpType::REMAINDER)
+        SHIM_CHECK(scalar_value(std::get<Scalar>(b)) > 0, "divisor must be positive, got {}", scalar_value(std::get<Scalar>(b)));
+    const auto [result_dtype, integer] = policy_of(kind_of(a), kind_of(b), op);
     const bool plain = options.left.empty() && options.right.empty() && options.post.empty();
     if (const auto unary = unary_form(op); unary && tb == nullptr && plain && std::abs(scalar_value(std::get<Scalar>(b))) <= 16777216.0) {
         return unary_op(
@@ -509,6 +576,7 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
     }
     const Tensor& lead = ta != nullptr ? *ta : *tb;
     const Shape shape = ta != nullptr && tb != nullptr ? broadcast_shapes(ta->logical_shape(), tb->logical_shape()) : lead.logical_shape();
+    SHIM_CHECK(shape.volume() > 0 || !lead.is_sharded(), "sharded operands of no values have no shard to adjust, got shape {}", shape);
     const DataType compute = integer ? DataType::INT32 : DataType::FLOAT32;
     check_unary_steps(options.left, compute);
     check_unary_steps(options.right, compute);
@@ -516,7 +584,7 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
 
     const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : result_dtype);
     SHIM_CHECK(
-        !(op == BinaryOpType::DIV && is_integer(lead.dtype()) && is_integer(dtype)),
+        !(op == BinaryOpType::DIV && is_integer(lead.dtype()) && is_integer(dtype) && !real_operand(a) && !real_operand(b)),
         "integer division gives FLOAT32, an output of dtype {} was given", dtype);
     const bool lead_fits = lead.logical_shape() == shape;
     const bool sharded_b = tb != nullptr && tb->memory_config().is_sharded() && !lead.memory_config().is_sharded();

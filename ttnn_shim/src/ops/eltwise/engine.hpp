@@ -80,6 +80,9 @@ struct UnaryOptions {
 };
 Tensor unary_op(const char* op_name, const Tensor& input, std::vector<UnaryStep> steps, const UnaryOptions& options);
 
+/// Dtype that a binary program on such operands makes; throws for pairs that TT-NN refuses.
+DataType binary_result_dtype(DataType a, const std::variant<Scalar, DataType>& b, BinaryOpType op);
+
 struct BinaryOptions {
     std::optional<DataType> dtype = std::nullopt;
     std::optional<MemoryConfig> memory_config = std::nullopt;

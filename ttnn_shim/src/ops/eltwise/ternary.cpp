@@ -161,7 +161,8 @@ Tensor addcmul(
         !is_narrow(a.dtype()) && a.dtype() != DataType::BFLOAT4_B, "expected BFLOAT16, BFLOAT8_B, FLOAT32, INT32 or UINT32 tensors, got {}",
         a.dtype());
     SHIM_CHECK(
-        a.dtype() == b.dtype() && a.dtype() == c.dtype(), "expected tensors of one dtype, got {}, {} and {}", a.dtype(), b.dtype(), c.dtype());
+        a.dtype() == b.dtype() && a.dtype() == c.dtype(), "expected tensors of one dtype, got {}, {} and {}", a.dtype(), b.dtype(),
+        c.dtype());
     const double factor = std::visit([](auto v) { return static_cast<double>(v); }, value);
     return ternary_op({"ttnn.addcmul", "ADDCMUL", memory_config, output}, a, b, c, a.dtype(), [factor](auto x, auto y, auto z) {
         return x + static_cast<decltype(x)>(factor) * y * z;
@@ -196,9 +197,10 @@ Tensor lerp(
     for (const Tensor* tensor : {&input, &end})
         SHIM_CHECK(tensor->dtype() != DataType::UINT32, "expected no UINT32 tensors, got {}", tensor->tensor_spec());
     SHIM_CHECK(input.dtype() != DataType::INT32 || end.dtype() != DataType::INT32, "INT32 tensors need a tensor of weights");
-    return ternary_op({"ttnn.lerp", "LERP", memory_config, output}, input, end, Scalar(weight), input.dtype(), [weight](auto x, auto y, auto) {
-        return static_cast<decltype(x)>(static_cast<float>(x) + weight * (static_cast<float>(y) - static_cast<float>(x)));
-    });
+    return ternary_op(
+        {"ttnn.lerp", "LERP", memory_config, output}, input, end, Scalar(weight), input.dtype(), [weight](auto x, auto y, auto) {
+            return static_cast<decltype(x)>(static_cast<float>(x) + weight * (static_cast<float>(y) - static_cast<float>(x)));
+        });
 }
 
 namespace {

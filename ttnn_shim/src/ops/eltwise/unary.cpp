@@ -5,6 +5,7 @@
 
 #include "ops/eltwise/engine.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/slice/slice.hpp"
 #include "ttnn/operations/eltwise/binary/binary.hpp"
 
@@ -132,7 +133,11 @@ Tensor triangle(const char* name, const Tensor& input, int diagonal, bool lower,
     OpScope scope(name);
     check_device_tensor(input, "input_tensor");
     const Shape& shape = input.logical_shape();
-    SHIM_CHECK(shape.rank() >= 2, "expected a tensor of rank 2 or more, got shape {}", shape);
+    if (shape.rank() < 2) {  // one row of a square
+        SHIM_CHECK(input.layout() == Layout::TILE, "a row-major tensor of shape {} has no matrix to mask", shape);
+        const uint32_t width = shape.rank() == 0 ? 1 : shape[0];
+        return ttnn::reshape(triangle(name, ttnn::reshape(input, Shape({1, width})), diagonal, lower, memory_config), shape);
+    }
     SHIM_CHECK(
         input.dtype() != DataType::UINT16 && input.dtype() != DataType::UINT8, "dtype {} cannot be masked by a product", input.dtype());
     SHIM_CHECK(

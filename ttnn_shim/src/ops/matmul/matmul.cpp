@@ -1,4 +1,5 @@
 // matmul, linear, addmm, outer.
+#include "ttnn/operations/creation/creation.hpp"
 #include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
 #include "ttnn/operations/data_movement/split/split.hpp"
 #include "ttnn/operations/matmul/matmul.hpp"
@@ -266,8 +267,32 @@ bool takes_bias(const Tensor& a, const Tensor& b, const TensorSpec& output, bool
                           (in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(output.memory_config())));
 }
 
+/// A product without values, or of none: no program, whatever dtypes and layouts say. Leading dimensions are those of A.
+Tensor multiply_nothing(const Tensor& a, const Tensor& b, const Options& options) {
+    auto extents = extents_of(a.logical_shape());
+    const auto side = [](const Shape& shape, bool first) { return shape[first ? -2 : -1]; };
+    extents[extents.size() - 2] = side(a.logical_shape(), !options.transpose_a);
+    extents.back() = side(b.logical_shape(), options.transpose_b);
+    const DataType dtype = options.dtype.value_or(a.dtype());
+    return ttnn::full(
+        shape_of(extents), 0.0F, dtype, a.layout(), *a.device(),
+        options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{}), options.output);
+}
+
 Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const Options& options) {
     OpScope scope(op_name);
+    check_device_tensor(a, "input_tensor_a");
+    check_device_tensor(b, "input_tensor_b");
+    SHIM_CHECK(
+        !options.activation || options.program_config || !a.is_sharded(),
+        "activation: a sharded matmul takes it in the program_config's fused_activation, got {}", a.memory_config());
+    const Shape &shape_a = a.logical_shape(), &shape_b = b.logical_shape();
+    for (size_t i = 0; shape_a.rank() > 1 && i + shape_a.rank() < shape_b.rank(); ++i)
+        SHIM_CHECK(
+            shape_b.view()[i] == 1, "input_tensor_b: dimensions in front of input_tensor_a's must be 1 (shapes {} and {})", shape_a,
+            shape_b);
+    if ((a.logical_volume() == 0 || b.logical_volume() == 0) && shape_a.rank() > 1 && shape_b.rank() > 1)
+        return multiply_nothing(a, b, options);
     check_operand(a, "input_tensor_a");
     check_operand(b, "input_tensor_b");
     SHIM_CHECK(
@@ -399,6 +424,16 @@ Tensor addmm(
     const std::optional<const MatmulProgramConfig>& program_config, std::optional<const ComputeKernelConfig> compute_kernel_config,
     std::optional<const CoreGrid> core_grid, const std::optional<const Tile>&, std::optional<Tensor> optional_output_tensor) {
     OpScope scope("ttnn.addmm");
+    for (const Tensor* tensor : {&input, &mat1, &mat2}) {
+        SHIM_CHECK(tensor->logical_shape().rank() >= 2, "expected matrices, got shape {}", tensor->logical_shape());
+        SHIM_CHECK(
+            !is_integer(tensor->dtype()) && tensor->dtype() != DataType::BFLOAT4_B,
+            "expected BFLOAT16, FLOAT32 or BFLOAT8_B tensors, got {}", tensor->dtype());
+    }
+    SHIM_CHECK(
+        input.logical_shape()[0] == mat1.logical_shape()[0] && input.logical_shape()[1] == mat2.logical_shape()[1],
+        "input_tensor: expected the shape of mat1_tensor @ mat2_tensor, got {} for {} and {}", input.logical_shape(), mat1.logical_shape(),
+        mat2.logical_shape());
     const auto memory = plain(memory_config);
     Tensor result = multiply_tensors(
         "ttnn.addmm", mat1, mat2, std::nullopt,
@@ -421,6 +456,12 @@ Tensor outer(const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>
         const Shape& shape = tensor.logical_shape();
         return std::any_of(shape.begin(), shape.end(), [&](uint32_t extent) { return extent == tensor.logical_volume(); });
     };
+    SHIM_CHECK(a.logical_shape().rank() >= 1 && b.logical_shape().rank() >= 1, "expected tensors of rank 1 or more");
+    for (const Tensor* tensor : {&a, &b})
+        SHIM_CHECK(
+            tensor->dtype() != DataType::BFLOAT4_B && tensor->dtype() != DataType::UINT16 && tensor->dtype() != DataType::UINT8,
+            "unsupported dtype {}", tensor->dtype());
+    SHIM_CHECK(a.dtype() == b.dtype(), "inputs must have the same dtype, got {} and {}", a.dtype(), b.dtype());
     if (!is_vector(a) || !is_vector(b))  // the last dimensions multiply: [.., n, 1] x [.., 1, m]
         return binary_op("ttnn.outer", unsqueeze(a, -1), unsqueeze(b, -2), BinaryOpType::MUL, {.memory_config = memory_config});
     auto length = [](const Tensor& tensor, const char* name) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/data_movement/clone/clone.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/transformer/attention_softmax/attention_softmax.hpp"
@@ -54,6 +55,16 @@ void softmax_columns(const Tensor& input, const Tensor& output, size_t size, siz
 Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     OpScope scope(op_name);
     check_device_tensor(input, "input_tensor");
+    if (input.logical_volume() == 0 && !o.in_place && !o.mask && input.logical_shape().rank() > 0) {
+        (void)normalize_dim(o.dim, input.logical_shape().rank());
+        return ttnn::clone(input, std::nullopt, o.memory_config, std::nullopt);  // no program
+    }
+    SHIM_CHECK(
+        !(o.in_place || o.mask) || input.logical_shape().rank() <= 4, "input_tensor: rank {} is greater than 4",
+        input.logical_shape().rank());
+    SHIM_CHECK(
+        !o.in_place || o.mask || o.attention || input.logical_shape().rank() == 4,
+        "dim: in place only the last of 4 dimensions, got shape {}", input.logical_shape());
     SHIM_CHECK(
         is_floating_point(input.dtype()) && input.dtype() != DataType::BFLOAT4_B,
         "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", input.dtype());

@@ -1,5 +1,6 @@
 // ttnn::global_avg_pool2d: the mean over the pixels of each image.
 #include "ops/registry.hpp"
+#include "ops/data_movement/common.hpp"
 #include "ops/launch.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
@@ -13,8 +14,15 @@ Tensor global_avg_pool2d(
     const Tensor& input, const std::optional<MemoryConfig>& memory_config, const std::optional<DataType>& output_dtype) {
     const OpScope scope("ttnn.global_avg_pool2d");
     check_device_tensor(input, "input");
+    const size_t rank = input.logical_shape().rank();
+    SHIM_CHECK(rank >= 2 && rank <= 4, "input: expected rank 2, 3 or 4, got shape {}", input.logical_shape());
+    if (rank < 4) {  // a matrix has one channel, a stack of rows one image
+        auto extents = extents_of(input.logical_shape());
+        extents.insert(extents.begin(), 4 - rank, 1);
+        if (rank == 2) extents = {1, input.logical_shape()[0], input.logical_shape()[1], 1};
+        return ttnn::global_avg_pool2d(ttnn::reshape(input, shape_of(extents)), memory_config, output_dtype);
+    }
     const Shape& shape = input.logical_shape();
-    SHIM_CHECK(shape.rank() == 4, "input: expected rank 4 [N, H, W, C], got shape {}", shape);
     SHIM_CHECK(
         is_floating_point(input.dtype()) || input.dtype() == DataType::INT32 || input.dtype() == DataType::UINT32,
         "input: expected a floating point or 32-bit integer dtype, got {}", input.dtype());

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
+#include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/creation/creation.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/transpose/transpose.hpp"
 
@@ -246,15 +249,14 @@ Tensor variance_axes(
         })[0];
 }
 
+std::vector<int64_t> given_dims(const ttnn::ReductionDims& dim) {
+    if (!dim) return {};
+    if (const auto* list = std::get_if<ttsl::SmallVector<int>>(&*dim)) return {list->begin(), list->end()};
+    return {std::holds_alternative<int>(*dim) ? std::get<int>(*dim) : std::get<int64_t>(*dim)};
+}
+
 std::vector<uint32_t> axes_of(const ttnn::ReductionDims& dim, size_t rank) {
-    std::vector<int64_t> given;
-    if (dim) {
-        if (const auto* list = std::get_if<ttsl::SmallVector<int>>(&*dim)) {
-            given.assign(list->begin(), list->end());
-        } else {
-            given.push_back(std::holds_alternative<int>(*dim) ? std::get<int>(*dim) : std::get<int64_t>(*dim));
-        }
-    }
+    const std::vector<int64_t> given = given_dims(dim);
     std::vector<uint32_t> axes;
     if (given.empty()) {
         for (uint32_t i = 0; i < rank; ++i) axes.push_back(i);
@@ -276,25 +278,51 @@ struct Reduction {
     std::optional<Layout> output_layout = std::nullopt;
 };
 
+/// The result for a tensor without values: no program, every element the neutral one.
+Tensor reduced_nothing(const Tensor& input, const Reduction& r, const std::vector<uint32_t>& axes) {
+    const Shape& shape = input.logical_shape();
+    uint64_t count = 1;
+    std::vector<uint32_t> extents;
+    for (uint32_t i = 0; i < shape.rank(); ++i) {
+        const bool gone = std::binary_search(axes.begin(), axes.end(), i);
+        if (gone) count *= shape[at(i)];
+        if (!gone || r.keepdim) extents.push_back(gone ? 1 : shape[at(i)]);
+    }
+    SHIM_CHECK(
+        count != 0 || (r.kind != Kind::Max && r.kind != Kind::Min), "input_tensor: {} of no values (shape {})",
+        KIND_NAMES[static_cast<int>(r.kind)], shape);
+    SHIM_CHECK(
+        r.kind != Kind::Mean || (input.dtype() != DataType::INT32 && input.dtype() != DataType::UINT32),
+        "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    const TensorSpec spec = make_spec(
+        shape_of(extents), input.dtype(), r.output_layout.value_or(input.layout()), r.memory_config.value_or(input.memory_config()));
+    return ttnn::full(
+        spec.logical_shape(), r.kind == Kind::Sum || is_integer(input.dtype()) ? 0.0F : std::numeric_limits<float>::quiet_NaN(),
+        input.dtype(), spec.layout(), *input.device(), spec.memory_config());
+}
+
 Tensor reduced(const char* op_name, const Tensor& input, const Reduction& r) {
     OpScope scope(op_name);
     check_device_tensor(input, "input_tensor");
     const bool integer = is_integer(input.dtype());
+    if (input.logical_shape().rank() == 0 && r.dim) {  // dimension 0 or -1 of a single value
+        for (const int64_t dim : given_dims(r.dim)) SHIM_CHECK(dim == 0 || dim == -1, "dim {} out of range for rank 0", dim);
+        return r.memory_config ? ttnn::to_memory_config(input, *r.memory_config) : input;
+    }
+    const auto axes = axes_of(r.dim, input.logical_shape().rank());
+    if (input.logical_volume() == 0 && r.kind != Kind::Prod) return reduced_nothing(input, r, axes);
+    const bool spread = r.kind == Kind::Var || r.kind == Kind::Std;
+    const bool single =
+        spread && std::all_of(axes.begin(), axes.end(), [&](uint32_t axis) { return input.logical_shape()[at(axis)] == 1; });
     SHIM_CHECK(
-        !integer || r.kind == Kind::Sum || r.kind == Kind::Max || r.kind == Kind::Min,
+        single || !integer || r.kind == Kind::Sum || r.kind == Kind::Max || r.kind == Kind::Min,
         "input_tensor: expected a floating point dtype, got {}", input.dtype());
     const bool generic = r.kind == Kind::Sum || r.kind == Kind::Mean || r.kind == Kind::Max || r.kind == Kind::Min;
     SHIM_CHECK(
-        input.dtype() != DataType::BFLOAT4_B && !(generic && (input.dtype() == DataType::UINT16 || input.dtype() == DataType::UINT8)),
+        single ||
+            (input.dtype() != DataType::BFLOAT4_B && !(generic && (input.dtype() == DataType::UINT16 || input.dtype() == DataType::UINT8))),
         "input_tensor: dtype {} is not supported", input.dtype());
     const Shape& shape = input.logical_shape();
-    const auto axes = axes_of(r.dim, shape.rank());
-    uint64_t count = 1;
-    for (const uint32_t axis : axes) count *= shape[at(axis)];
-    if (count == 0)
-        SHIM_CHECK(
-            r.kind == Kind::Sum || r.kind == Kind::Prod || input.logical_volume() != 0 || r.kind == Kind::Mean,
-            "input_tensor: {} of no values (shape {})", KIND_NAMES[static_cast<int>(r.kind)], shape);
     const bool sums = r.kind == Kind::Sum || r.kind == Kind::Mean;
     Tensor value = input;
     const bool sticks = input.layout() == Layout::ROW_MAJOR && sums && !integer && !input.memory_config().is_sharded();
