@@ -153,7 +153,30 @@ def moving(out: tuple[int, ...], **attributes: Any) -> Net:
 HIDDEN = ((2, 32, 64), F, "input")
 SQUARE = ((64, 64), F, "parameter")
 
+WAVE, TAPS = ((2, 8, 12), F, "input"), ((16, 8, 3), F, "parameter")
+
+
+def wave(g: Graph, x: Any, w: Any, out: tuple[int, ...] = (2, 16, 12)) -> Any:
+    return g("conv1d", x, w, out=out, stride=1, padding=1, groups=1, batch_dim=0, channel_dim=1, length_dim=2, dilation=1)
+
+
+def turned(g: Graph, x: Any) -> Any:
+    return g("permute", x, out=(2, 12, 16), permutation=[0, 2, 1])
+
+
 CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
+    "a conv1d whose result is turned": (
+        "conv1d-channels-last",
+        build(lambda g, x, w: turned(g, wave(g, x, w)), WAVE, TAPS),
+        ["permute", "conv1d", "permute", "permute"],
+    ),
+    "conv1ds with activations between": (
+        "conv1d-channels-last",
+        build(
+            lambda g, x, w, v: g("exp", wave(g, g("gelu", g("relu", wave(g, x, w))), v)), WAVE, TAPS, ((16, 16, 3), F, "parameter")
+        ),
+        ["permute", "conv1d", "relu", "gelu", "permute", "permute", "conv1d", "exp", "permute"],
+    ),
     "identities": (
         "fold",
         build(lambda g, x: g("reshape", g("multiply", g("dropout", x), g.number(1.0)), out=(2, 4, 64), shape=(2, 4, 64)), X),
@@ -327,6 +350,16 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "an activation of two uses": (
         "fuse-activation",
         build(lambda g, x, w: (lambda y: (y, g("relu", y)))(g("matmul", x, w, out=(2, 4, 32), transpose_b=True)), X, W),
+    ),
+    "a conv1d whose result is sliced": (
+        "conv1d-channels-last",
+        build(
+            lambda g, x, w: turned(g, g("slice_static", wave(g, x, w), out=(2, 16, 12), begins=[0, 0, 0], ends=[2, 16, 12], step=[1, 1, 1])), WAVE, TAPS
+        ),
+    ),
+    "a conv1d that another op reads too": (
+        "conv1d-channels-last",
+        build(lambda g, x, w: (lambda y: (turned(g, y), g("sum", y, out=(2, 16), dim_arg=[2], keep_dim=False)))(wave(g, x, w)), WAVE, TAPS),
     ),
     "padding with ones": (
         "fold-padding",
