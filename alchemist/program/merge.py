@@ -67,7 +67,7 @@ def _counted(names: Sequence[str]) -> dict[str, str]:
     taken = set(names)
     for name in names:
         base, _, number = name.rpartition("_")
-        if base in taken and number.isdigit():
+        if base in taken and number.isdigit() and int(number) > 2:
             free = next(n for n in range(2, int(number) + 1) if n == int(number) or f"{base}_{n}" not in taken)
             if free < int(number):
                 found[name] = f"{base}_{free}"
