@@ -16,6 +16,7 @@ help:
 	@echo "make check        lint and types alone"
 	@echo "make bench        speed, as ratios against peers measured in the same run"
 	@echo "make fuzz         10,000 calls with made-up arguments; make fuzz-sanitize: the same under ASan and UBSan"
+	@echo "make calibrate    fit the clock's constants to the measured tables again"
 	@echo "make conformance  compare with the real ttnn wheel (needs Python 3.12)"
 
 # --- setup ------------------------------------------------------------------------------------------------------------------
@@ -88,7 +89,8 @@ fuzz-sanitize: sanitize
 # --- generated files --------------------------------------------------------------------------------------------------------
 
 calibrate: setup
-	$(BIN)/python -m ttnn_shim.calibration
+	$(BIN)/python -m ttnn_shim.calibrate --write --docs docs/accuracy.md
+	$(BIN)/python ttnn_shim/arch/generate.py
 
 docs: setup
 	$(BIN)/python -m alchemist ops --markdown > docs/ops.md
