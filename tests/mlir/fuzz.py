@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from tests.mlir.op_uses import uses
+
 DATA = Path(__file__).parent / "data"
 NASTY = (
     "<", ">", "{", "}", "(", ")", "[", "]", '"', "\\", "#", "!", "%", "@", "^", ":", ",", "->", "loc(", "dense<", "0x",
@@ -20,6 +22,12 @@ NASTY = (
 @cache
 def seeds() -> tuple[str, ...]:
     return tuple(path.read_text() for path in sorted(DATA.glob("*.mlir")) if path.stat().st_size < 60_000)
+
+
+@cache
+def single_ops() -> tuple[str, ...]:
+    """A use of every op of both op lists."""
+    return tuple(use.text for dialect in ("ttir", "ttnn") for use in uses(dialect))
 
 
 def _span(text: str, generator: random.Random, longest: int = 40) -> tuple[int, int]:
@@ -97,7 +105,7 @@ MUTATIONS: tuple[Callable[[str, random.Random], str], ...] = (
 def damaged(seed: int) -> str:
     """Case number `seed`: a valid text with one to three damages."""
     generator = random.Random(seed)
-    text = generator.choice(seeds())
+    text = generator.choice(seeds() if generator.random() < 0.6 else single_ops())
     for _ in range(generator.randint(1, 3)):
         if text:
             text = generator.choice(MUTATIONS)(text, generator)

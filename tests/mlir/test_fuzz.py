@@ -19,10 +19,10 @@ from tests.mlir import fuzz
 LONGEST_SECONDS = 20.0
 
 
-def _check(number: int) -> bool:
+def check_case(number: int) -> bool:
     """Whether the damaged text is still a program."""
     chunk = source.Chunk(fuzz.damaged(number), "fuzz.mlir")
-    start = time.monotonic()
+    start = time.process_time()
     failure: AlchemistError | None = None
     try:
         source.read(chunk)
@@ -36,13 +36,13 @@ def _check(number: int) -> bool:
         found = source.all_errors(chunk, failure)
         assert found
         assert all(isinstance(each, AlchemistError) for each in found)
-    assert time.monotonic() - start < LONGEST_SECONDS, f"case {number} takes too long"
+    assert time.process_time() - start < LONGEST_SECONDS, f"case {number} takes too long"
     return failure is None
 
 
 @pytest.mark.parametrize("block", range(10))
 def test_damaged_text(block: int) -> None:
-    readable = sum(_check(number) for number in range(block * 20, block * 20 + 20))
+    readable = sum(check_case(number) for number in range(block * 20, block * 20 + 20))
     assert readable < 20, "the damages do no damage"
 
 
@@ -50,7 +50,7 @@ def test_damaged_text(block: int) -> None:
 @pytest.mark.parametrize("block", range(50))
 def test_damaged_text_long(block: int) -> None:
     for number in range(1000 + block * 96, 1000 + block * 96 + 96):
-        _check(number)
+        check_case(number)
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe\x00", b"module {\xc3}", b"", b"\x00" * 100, b"\xef\xbb\xbfmodule {}", b'module attributes {a = "\xff"} {}'])
