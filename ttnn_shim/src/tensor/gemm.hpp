@@ -4,7 +4,9 @@
 // per process, keyed by shape (and, for weights, by the values block they came from).
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +17,19 @@
 namespace ttnn_shim {
 
 enum class Activation : uint8_t { None, Relu, Gelu, GeluTanh, Silu, Sigmoid, Tanh };
+/// One value, for loops that do not go through oneDNN.
+inline float activate(float x, Activation activation) {
+    switch (activation) {
+        case Activation::None: return x;
+        case Activation::Relu: return std::max(x, 0.0F);
+        case Activation::Gelu: return 0.5F * x * (1.0F + std::erf(x * 0.70710678F));
+        case Activation::GeluTanh: return 0.5F * x * (1.0F + std::tanh(0.79788456F * (x + 0.044715F * x * x * x)));
+        case Activation::Silu: return x / (1.0F + std::exp(-x));
+        case Activation::Sigmoid: return 1.0F / (1.0F + std::exp(-x));
+        case Activation::Tanh: return std::tanh(x);
+    }
+    return x;
+}
 
 /// A row-major matrix operand, or a stack of them. `values` may be null; when it names the block that `data` points into and
 /// the operand is a constant (weights), the packed form is kept as long as the block lives.

@@ -17,19 +17,6 @@ std::vector<float> widened(const Matrix& matrix, int64_t count) {
     return result;
 }
 
-float activate(float x, Activation activation) {
-    switch (activation) {
-        case Activation::None: return x;
-        case Activation::Relu: return std::max(x, 0.0F);
-        case Activation::Gelu: return 0.5F * x * (1.0F + std::erf(x * 0.70710678F));
-        case Activation::GeluTanh: return 0.5F * x * (1.0F + std::tanh(0.79788456F * (x + 0.044715F * x * x * x)));
-        case Activation::Silu: return x / (1.0F + std::exp(-x));
-        case Activation::Sigmoid: return 1.0F / (1.0F + std::exp(-x));
-        case Activation::Tanh: return std::tanh(x);
-    }
-    return x;
-}
-
 void store(void* target, DataType dtype, int64_t index, const float* values, size_t count) {
     store_f32(dtype, values, static_cast<std::byte*>(target) + static_cast<size_t>(index) * stored_bytes(dtype), count);
 }

@@ -221,19 +221,6 @@ float add_step(float a, float b, bool fp32) {
     return value_of(dst, 0);
 }
 
-float activate(float x, Activation activation) {
-    switch (activation) {
-        case Activation::None: return x;
-        case Activation::Relu: return std::max(x, 0.0F);
-        case Activation::Gelu: return 0.5F * x * (1.0F + std::erf(x * 0.70710678F));
-        case Activation::GeluTanh: return 0.5F * x * (1.0F + std::tanh(0.79788456F * (x + 0.044715F * x * x * x)));
-        case Activation::Silu: return x / (1.0F + std::exp(-x));
-        case Activation::Sigmoid: return 1.0F / (1.0F + std::exp(-x));
-        case Activation::Tanh: return std::tanh(x);
-    }
-    return x;
-}
-
 size_t padded(int64_t extent) { return static_cast<size_t>((extent + TILE - 1) / TILE * TILE); }
 
 /// Element (row, column) of an operand.

@@ -62,6 +62,21 @@ void set_padding(Window& window, const Pads& padding) {
     window.right = sides[3];
 }
 
+Pads pads_of(const Call& call) {
+    const auto values = call.has("padding") ? call.u32s("padding") : std::vector<uint32_t>{0, 0};
+    SHIM_CHECK(values.size() == 2 || values.size() == 4, "padding: expected 2 or 4 integers, got {}", values.size());
+    if (values.size() == 2) return std::array<uint32_t, 2>{values[0], values[1]};
+    return std::array<uint32_t, 4>{values[0], values[1], values[2], values[3]};
+}
+
+std::optional<TensorMemoryLayout> shard_scheme(std::string_view argument, std::string_view name) {
+    if (name.empty()) return std::nullopt;
+    if (name == "HEIGHT_SHARDED") return TensorMemoryLayout::HEIGHT_SHARDED;
+    if (name == "WIDTH_SHARDED") return TensorMemoryLayout::WIDTH_SHARDED;
+    SHIM_CHECK(name == "BLOCK_SHARDED", "{}: expected a sharded layout, got {}", argument, name);
+    return TensorMemoryLayout::BLOCK_SHARDED;
+}
+
 uint32_t largest_divisor_up_to(uint32_t number, uint32_t limit) {
     uint32_t divisor = std::max<uint32_t>(1, std::min(number, limit));
     while (number % divisor != 0) {

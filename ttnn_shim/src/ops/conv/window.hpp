@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "ops/launch.hpp"
+#include "ops/registry.hpp"
 
 namespace ttnn_shim {
 
@@ -32,6 +33,10 @@ private:
 
 /// [h, w] means the same on both sides; [top, bottom, left, right] otherwise.
 void set_padding(Window& window, const Pads& padding);
+/// The call's argument `padding`: 2 or 4 integers.
+Pads pads_of(const Call& call);
+/// A sharded layout by its name; none for an empty one.
+std::optional<TensorMemoryLayout> shard_scheme(std::string_view argument, std::string_view name);
 
 /// Largest divisor of `number` that is at most `limit` (TT-NN's rule for cores along a dimension).
 uint32_t largest_divisor_up_to(uint32_t number, uint32_t limit);

@@ -1,4 +1,6 @@
 // rand, randn, uniform, bernoulli, dropout: a counter-based generator, so that threads do not change the values of a seed.
+#include "ops/creation/random.hpp"
+
 #include <atomic>
 #include <cmath>
 
@@ -8,22 +10,12 @@
 
 using namespace ttnn_shim;
 
-namespace {
-
-/// Uniform in [0, 1) with 24 bits: a mix of the seed and the position (splitmix64 finaliser).
-float uniform_at(uint64_t seed, uint64_t index) {
-    uint64_t x = seed * 0x9e3779b97f4a7c15ULL + index + 0x632be59bd9b4e019ULL;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    x ^= x >> 31;
-    return static_cast<float>(x >> 40) * 0x1p-24F;
-}
-
-/// Seed 0 means: a new sequence at every call.
-uint64_t sequence(uint32_t seed) {
+uint64_t ttnn_shim::sequence(uint32_t seed) {
     static std::atomic<uint64_t> next{1};
     return seed != 0 ? seed : (next.fetch_add(1) << 32);
 }
+
+namespace {
 
 /// output[i] = function(i) in float32, stored with one rounding.
 template <typename Function>

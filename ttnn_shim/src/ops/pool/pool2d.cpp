@@ -242,26 +242,13 @@ Window pool_window(
 
 std::vector<Tensor> call_pool(const Call& c, bool average) {
     const OpScope scope(average ? "ttnn.avg_pool2d" : "ttnn.max_pool2d");
-    const auto sides = c.u32s("padding");
-    SHIM_CHECK(sides.size() == 2 || sides.size() == 4, "padding: expected 2 or 4 integers, got {}", sides.size());
-    Pads padding = std::array<uint32_t, 2>{sides[0], sides[1]};
-    if (sides.size() == 4) padding = std::array<uint32_t, 4>{sides[0], sides[1], sides[2], sides[3]};
-    std::optional<TensorMemoryLayout> scheme = std::nullopt;
-    if (const auto name = c.text("applied_shard_scheme"); !name.empty()) {
-        SHIM_CHECK(
-            name == "HEIGHT_SHARDED" || name == "BLOCK_SHARDED" || name == "WIDTH_SHARDED",
-            "applied_shard_scheme: expected a sharded layout, got {}", name);
-        scheme = name == "HEIGHT_SHARDED"
-                     ? TensorMemoryLayout::HEIGHT_SHARDED
-                     : (name == "BLOCK_SHARDED" ? TensorMemoryLayout::BLOCK_SHARDED : TensorMemoryLayout::WIDTH_SHARDED);
-    }
     const PoolSettings settings{
         .average = average,
         .count_include_pad = c.boolean("count_include_pad", true),
         .divisor = c.optional_i32("divisor_override"),
         .indices = c.boolean("return_indices", false),
         .memory_config = c.memory_config("memory_config"),
-        .scheme = scheme,
+        .scheme = shard_scheme("applied_shard_scheme", c.text("applied_shard_scheme")),
         .deallocate_input = c.boolean("deallocate_input", false),
         .reallocate_halo = c.boolean("reallocate_halo_output", true),
         .config_in_dram = c.boolean("config_tensor_in_dram", false),
@@ -270,7 +257,7 @@ std::vector<Tensor> call_pool(const Call& c, bool average) {
         .compute = c.compute_config("compute_kernel_config")};
     const auto window = pool_window(
         c.u32("batch_size", 0), c.u32("input_h", 0), c.u32("input_w", 0), c.u32("channels", 0), c.u32_array<2>("kernel_size", {0, 0}),
-        c.u32_array<2>("stride", {0, 0}), padding, c.u32_array<2>("dilation", {1, 1}), c.boolean("ceil_mode", false));
+        c.u32_array<2>("stride", {0, 0}), pads_of(c), c.u32_array<2>("dilation", {1, 1}), c.boolean("ceil_mode", false));
     return pool(c.tensor("input_tensor"), window, settings);
 }
 
@@ -309,15 +296,14 @@ Tensor call_adaptive(const Call& c, bool average) {
         given > 0 && given == Shape({batch, h, w, channels}).volume(), "input_tensor: expected {} x {} x {} x {} values, got shape {}",
         batch, h, w, channels, c.tensor("input_tensor").logical_shape());
     const AdaptiveSide rows = adaptive_side(h, size.front(), "height"), columns = adaptive_side(w, size.back(), "width");
-    PoolSettings settings{
+    const PoolSettings settings{
         .average = average,
         .count_include_pad = false,
         .memory_config = c.memory_config("memory_config"),
+        .scheme = shard_scheme("applied_shard_scheme", c.text("applied_shard_scheme")),
         .deallocate_input = c.boolean("deallocate_input", false),
         .reallocate_halo = c.boolean("reallocate_output", true),
         .compute = c.compute_config("compute_kernel_config")};
-    if (const auto name = c.text("applied_shard_scheme"); !name.empty())
-        settings.scheme = parse_memory_config({"", {{"memory_layout", {name}}}}).memory_layout();
     const Pads padding = std::array<uint32_t, 4>{rows.before, rows.after, columns.before, columns.after};
     const Window window =
         pool_window(batch, h, w, channels, {rows.kernel, columns.kernel}, {rows.stride, columns.stride}, padding, {1, 1}, false);
@@ -326,6 +312,21 @@ Tensor call_adaptive(const Call& c, bool average) {
     if (average && size.front() == 1 && size.back() == 1 && !settings.memory_config)  // TT-NN takes a mean, which ends in DRAM
         result = ttnn::to_memory_config(result, MemoryConfig{});
     return result;
+}
+
+/// What both C++ functions take.
+PoolSettings pool_settings(
+    const std::optional<const MemoryConfig>& memory_config, std::optional<const TensorMemoryLayout> scheme, bool deallocate_input,
+    bool reallocate_halo, DataType dtype, Layout layout, bool config_in_dram) {
+    PoolSettings settings{
+        .deallocate_input = deallocate_input,
+        .reallocate_halo = reallocate_halo,
+        .config_in_dram = config_in_dram,
+        .dtype = dtype,
+        .layout = layout};
+    if (memory_config) settings.memory_config = *memory_config;
+    if (scheme) settings.scheme = *scheme;
+    return settings;
 }
 
 }  // namespace
@@ -343,15 +344,9 @@ std::vector<Tensor> max_pool2d(
     std::optional<const TensorMemoryLayout> applied_shard_scheme, bool deallocate_input, bool reallocate_halo_output, bool return_indices,
     DataType dtype, Layout output_layout, bool config_tensor_in_dram) {
     const OpScope scope("ttnn.max_pool2d");
-    PoolSettings settings{
-        .indices = return_indices,
-        .deallocate_input = deallocate_input,
-        .reallocate_halo = reallocate_halo_output,
-        .config_in_dram = config_tensor_in_dram,
-        .dtype = dtype,
-        .layout = output_layout};
-    if (memory_config) settings.memory_config = *memory_config;
-    if (applied_shard_scheme) settings.scheme = *applied_shard_scheme;
+    PoolSettings settings = pool_settings(
+        memory_config, applied_shard_scheme, deallocate_input, reallocate_halo_output, dtype, output_layout, config_tensor_in_dram);
+    settings.indices = return_indices;
     return ttnn_shim::pool(
         input_tensor, pool_window(batch_size, input_h, input_w, channels, kernel_size, stride, padding, dilation, ceil_mode), settings);
 }
@@ -365,18 +360,12 @@ Tensor avg_pool2d(
     const std::optional<ComputeKernelConfig>& compute_kernel_config, bool deallocate_input, bool reallocate_halo_output, DataType dtype,
     Layout output_layout, bool config_tensor_in_dram) {
     const OpScope scope("ttnn.avg_pool2d");
-    PoolSettings settings{
-        .average = true,
-        .count_include_pad = count_include_pad,
-        .divisor = divisor_override,
-        .deallocate_input = deallocate_input,
-        .reallocate_halo = reallocate_halo_output,
-        .config_in_dram = config_tensor_in_dram,
-        .dtype = dtype,
-        .layout = output_layout,
-        .compute = compute_kernel_config};
-    if (memory_config) settings.memory_config = *memory_config;
-    if (applied_shard_scheme) settings.scheme = *applied_shard_scheme;
+    PoolSettings settings = pool_settings(
+        memory_config, applied_shard_scheme, deallocate_input, reallocate_halo_output, dtype, output_layout, config_tensor_in_dram);
+    settings.average = true;
+    settings.count_include_pad = count_include_pad;
+    settings.divisor = divisor_override;
+    settings.compute = compute_kernel_config;
     return ttnn_shim::pool(
         input_tensor, pool_window(batch_size, input_h, input_w, channels, kernel_size, stride, padding, {1, 1}, ceil_mode), settings)[0];
 }

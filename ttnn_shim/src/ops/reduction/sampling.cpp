@@ -2,24 +2,15 @@
 #include "ttnn/operations/reduction/sampling/sampling.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <numeric>
 
+#include "ops/creation/random.hpp"
 #include "ops/eltwise/engine.hpp"
 
 using namespace ttnn_shim;
 
 namespace {
-
-/// Uniform in [0, 1): a mix of the seed and the user (splitmix64 finaliser).
-float uniform_at(uint64_t seed, uint64_t user) {
-    uint64_t x = seed * 0x9e3779b97f4a7c15ULL + user + 0x632be59bd9b4e019ULL;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    x ^= x >> 31;
-    return static_cast<float>(x >> 40) * 0x1p-24F;
-}
 
 std::vector<int64_t> integers(const Tensor& tensor) {
     std::vector<int64_t> values(tensor.logical_volume());
@@ -72,8 +63,7 @@ Tensor sampling(
     }
     SHIM_CHECK(k.dtype() == DataType::UINT32, "k: expected UINT32, got {}", k.dtype());
     SHIM_CHECK(p.dtype() == DataType::BFLOAT16 && temperature.dtype() == DataType::BFLOAT16, "p and temp: expected BFLOAT16");
-    static std::atomic<uint64_t> next{1};
-    const uint64_t stream = given && *given != 0 ? *given : next.fetch_add(1) << 32;  // without a seed every call draws anew
+    const uint64_t stream = sequence(given.value_or(0));
     return launch(
         {.op = "topk", .attrs = {{"k", int64_t{32}}, {"dim", int64_t{3}}}, .name = "SamplingDeviceOperation"},
         {values, indices, k, p, temperature}, {make_spec(Shape({1, 1, 1, shape[2]}), DataType::UINT32, Layout::ROW_MAJOR, MemoryConfig{})},

@@ -1,0 +1,470 @@
+// A convolution's device programs and kernel. With a 1x1 window it is a matmul, as in TT-NN; any other is interleaved-to-sharded, halo,
+// move, conv, and back, in slices where one piece does not fit into L1.
+#include "ops/conv/convolution.hpp"
+
+#include <numeric>
+
+#include "ops/eltwise/engine.hpp"
+#include "ops/matmul/multiply.hpp"
+#include "tensor/gemm.hpp"
+#include "ttnn/operations/core/core.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
+#include "ttnn/operations/matmul/matmul.hpp"
+
+namespace ttnn_shim {
+namespace {
+
+constexpr uint32_t TILE_EDGE = 32;
+constexpr uint32_t DEST_TILES = 8;  // tiles of the destination registers; half with float32 accumulation
+
+uint32_t div_up(uint64_t value, uint64_t by) { return static_cast<uint32_t>((value + by - 1) / by); }
+
+MemoryConfig dram() { return MemoryConfig(TensorMemoryLayout::INTERLEAVED, BufferType::DRAM); }
+
+/// The device program of the convolution itself, on an input whose halo has been gathered. rows: tiles of output pixels.
+Program conv_program(
+    const Tensor& input, const Tensor& weight, const Convolution& conv, const Placement& placement, uint32_t rows, Layout layout,
+    const Settings& settings) {
+    const Window& w = conv.window;
+    const auto integer = [](uint64_t value) { return static_cast<int64_t>(value); };
+    const bool split_channels = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
+    const uint32_t per_core_m = div_up(rows, placement.cores_nhw);
+    const uint32_t per_core_n = div_up(div_up(conv.weights.out_channels, TILE_EDGE), split_channels ? placement.cores_c : 1);
+    // TT-NN's default block is all rows of a core by one kernel row of the channels that the core's sticks hold.
+    const uint32_t block_h = settings.config.act_block_h_override > 0
+                                 ? std::min(per_core_m, std::max(1U, settings.config.act_block_h_override / TILE_EDGE))
+                                 : per_core_m;
+    const uint32_t stick = input.layout() == Layout::TILE && !input.is_sharded() ? TILE_EDGE : 8;
+    const uint32_t channels = div_up(div_up(w.channels, split_channels ? placement.cores_c : 1), stick) * stick;
+    const uint32_t inner = div_up(uint64_t{w.kernel_w} * channels, TILE_EDGE);
+    const auto compute = matmul_compute_config(input, weight, settings.compute);
+    const uint32_t limit = compute.fp32_dest_acc_en ? DEST_TILES / 2 : DEST_TILES;
+    const uint32_t subblock_w = largest_divisor_up_to(per_core_n, limit);
+    const uint32_t subblock_h = largest_divisor_up_to(block_h, std::max(1U, limit / subblock_w));
+    return {
+        .op = "conv2d",
+        .attrs =
+            {{"act_block_h", integer(block_h)},
+             {"act_block_w", integer(std::max(1U, inner / settings.config.act_block_w_div))},
+             {"subblock_h", integer(subblock_h)},
+             {"subblock_w", integer(subblock_w)},
+             {"per_core_m", integer(per_core_m)},
+             {"per_core_n", integer(per_core_n)},
+             {"window_hw", std::vector<int64_t>{integer(w.kernel_h), integer(w.kernel_w)}},
+             {"stride", std::vector<int64_t>{integer(w.stride_h), integer(w.stride_w)}},
+             {"num_cores_nhw", integer(placement.cores_nhw)},
+             {"num_cores_c_in", integer(placement.cores_c)},
+             {"num_cores_c_out", integer(placement.cores_c)},
+             {"core_count", integer(placement.cores())},
+             {"act_double_buffer", settings.config.enable_act_double_buffer},
+             {"weights_double_buffer", settings.config.enable_weights_double_buffer},
+             {"untilize_out", layout == Layout::ROW_MAJOR},
+             {"groups", integer(conv.weights.groups)}},
+        .compute = compute,
+        .name = "Conv2dDeviceOperation"};
+}
+
+/// Values of the whole convolution into `output`.
+void compute_conv(
+    const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
+    const std::vector<UnaryStep>& steps, const Settings& settings, const Tensor& output) {
+    const Window& w = conv.window;
+    ConvCall call{
+        .batch = w.batch,
+        .in_h = w.in_h,
+        .in_w = w.in_w,
+        .in_channels = w.channels,
+        .out_h = conv.out_h(),
+        .out_w = conv.out_w(),
+        .out_channels = conv.weights.out_channels,
+        .kernel_h = w.kernel_h,
+        .kernel_w = w.kernel_w,
+        .stride_h = w.stride_h,
+        .stride_w = w.stride_w,
+        .dilation_h = w.dilation_h,
+        .dilation_w = w.dilation_w,
+        .pad_top = w.top,
+        .pad_bottom = w.bottom,
+        .pad_left = w.left,
+        .pad_right = w.right,
+        .groups = conv.weights.groups,
+        .transposed = conv.weights.transposed,
+        .input = {raw_data(input), input.dtype(), nullptr},
+        .weight = {}};
+    if (!conv.weights.transposed) {
+        // Rows and columns that no window reaches are not part of the library's geometry.
+        call.pad_bottom = int64_t{conv.out_h() - 1} * w.stride_h + int64_t{w.dilation_h} * (w.kernel_h - 1) + 1 - w.in_h - w.top;
+        call.pad_right = int64_t{conv.out_w() - 1} * w.stride_w + int64_t{w.dilation_w} * (w.kernel_w - 1) + 1 - w.in_w - w.left;
+    } else {
+        call.pad_bottom = int64_t{w.bottom} - conv.output_padding[0];
+        call.pad_right = int64_t{w.right} - conv.output_padding[1];
+    }
+    const auto dense = dense_weights(weight, conv.weights);
+    call.weight = {dense->data(), weight.dtype(), dense};
+    std::optional<F32Values> bias_values;
+    if (bias) {
+        bias_values.emplace(*bias);
+        call.bias = bias_values->data();
+    }
+    const auto fused = steps.size() == 1 ? gemm_activation(steps[0]) : std::nullopt;
+    if (fused) {
+        call.activation = *fused;
+    }
+    const bool direct = steps.empty() || fused;
+    const TensorSpec f32_spec = make_spec(output.logical_shape(), DataType::FLOAT32, Layout::ROW_MAJOR);
+    if (numerics() == Numerics::Tensix) {
+        const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
+        const std::span<float> values = mutable_data<float>(sums);
+        tensix_convolution(call, tensix_math(matmul_compute_config(input, weight, settings.compute)), values.data());
+        if (!direct) return run_unary(sums, output, steps);
+        return tensix_pack(output.dtype(), values.data(), mutable_raw_data(output), values.size(), conv.weights.out_channels);
+    }
+    const DataType stored = output.dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
+    if (direct) {
+        call.output = mutable_raw_data(output);
+        call.output_dtype = stored;
+        convolution(call);
+        return;
+    }
+    // An activation that the library cannot fuse is applied to the float32 result, before the one rounding.
+    const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
+    call.output = mutable_raw_data(sums);
+    call.output_dtype = DataType::FLOAT32;
+    convolution(call);
+    run_unary(sums, output, steps);
+}
+
+Tensor run_conv(
+    const Tensor& input, const Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
+    const Placement& placement, const TensorSpec& output_spec, const Settings& settings, const Kernel& kernel) {
+    std::vector<Tensor> inputs{halo, weight};
+    if (bias) {
+        inputs.push_back(*bias);
+    }
+    const uint32_t rows = div_up(output_spec.logical_shape()[2], TILE_EDGE);
+    return launch(conv_program(input, weight, conv, placement, rows, output_spec.layout(), settings), inputs, {output_spec}, kernel)[0];
+}
+
+/// How a convolution is cut so that one slice's shards, halo and circular buffers fit into L1.
+struct Cut {
+    Placement placement;
+    uint32_t slices = 1;
+    uint32_t block_w_div = 1;  ///< parts of the inner dimension that are in L1 one after the other
+};
+
+uint64_t rounded(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+/// The part of `window` that output rows (or, for one row, columns) [first, end) read.
+Window part_of(const Window& window, bool rows, uint32_t first, uint32_t end) {
+    Window part = window;
+    const auto cut = [&](uint32_t& extent, uint32_t& before, uint32_t& after, uint32_t stride, uint32_t dilation, uint32_t kernel) {
+        const int64_t from = int64_t{first} * stride - before;
+        const int64_t last = int64_t{end - 1} * stride - before + int64_t{dilation} * (kernel - 1);
+        const int64_t low = std::clamp<int64_t>(from, 0, int64_t{extent} - 1), high = std::clamp<int64_t>(last, low, int64_t{extent} - 1);
+        before = static_cast<uint32_t>(std::max<int64_t>(0, low - from));
+        after = static_cast<uint32_t>(std::max<int64_t>(0, last - high));
+        extent = static_cast<uint32_t>(high - low + 1);
+    };
+    if (rows) {
+        cut(part.in_h, part.top, part.bottom, window.stride_h, window.dilation_h, window.kernel_h);
+    } else {
+        cut(part.in_w, part.left, part.right, window.stride_w, window.dilation_w, window.kernel_w);
+    }
+    return part;
+}
+
+/// Bytes of L1 per core at the worst moment of one slice.
+uint64_t core_bytes(
+    const Window& part, const Tensor& input, const Tensor& weight, const Convolution& conv, const Placement& placement, DataType dtype,
+    const Settings& settings) {
+    const uint64_t element = input.dtype() == DataType::FLOAT32 ? 4 : 2;
+    const uint64_t channels = rounded(div_up(part.channels, placement.cores_c), 8);
+    const uint64_t pixels = rounded(div_up(part.out_pixels(), placement.cores_nhw), TILE_EDGE);
+    const uint64_t sticks = halo_sticks(part, placement, TILE_EDGE);
+    const uint64_t held = rounded(div_up(part.in_pixels(), placement.cores_nhw), TILE_EDGE) * rounded(channels, TILE_EDGE) * element;
+    const uint64_t halo = sticks * channels * element;
+    const bool split = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
+    const uint64_t out_channels = rounded(div_up(conv.weights.out_channels, split ? placement.cores_c : 1), TILE_EDGE);
+    const uint64_t out = pixels * out_channels * (dtype == DataType::FLOAT32 ? 4 : 2);
+    const Program program =
+        conv_program(input, weight, conv, placement, div_up(part.out_pixels(), TILE_EDGE), settings.config.output_layout, settings);
+    const auto integer = [&](const char* name) { return static_cast<uint64_t>(std::get<int64_t>(program.attrs.at(name))); };
+    const uint64_t block = integer("act_block_h") * integer("act_block_w"), tile = 1024;
+    const uint64_t weight_tile = tile * (weight.dtype() == DataType::FLOAT32 ? 4 : 2);
+    uint64_t buffers = block * tile * element * (settings.config.enable_act_double_buffer ? 3 : 2);
+    buffers += (integer("act_block_w") * (settings.config.enable_weights_double_buffer ? 2 : 1) + 1) * integer("per_core_n") * weight_tile;
+    if (matmul_compute_config(input, weight, settings.compute).fp32_dest_acc_en && dtype != DataType::FLOAT32)
+        buffers += integer("per_core_m") * integer("per_core_n") * tile * 4;
+    // Memory is given out from the top: what was freed above the halo is reused by outputs that fit into it.
+    if (!settings.config.reallocate_halo_output) {
+        return held + halo + (out <= held ? 0 : out) + buffers;
+    }
+    return std::max(held + halo, (input.is_sharded() ? held : 0) + halo + out + buffers);
+}
+
+/// TT-NN's automatic choice: the sharding that needs the least L1; where none fits, more slices. Explicit shardings stay.
+Cut fitting_cut(
+    const Tensor& input, const Tensor& weight, const Convolution& conv, const Convolution& as_run, DataType dtype, const Settings& settings,
+    MeshDevice* device, bool may_slice) {
+    const CoreCoord grid = device->shim().grid();
+    const Window& w = as_run.window;
+    const bool rows = w.out_h() > 1;
+    const uint32_t extent = rows ? w.out_h() : w.out_w();
+    const uint64_t space = device->shim().allocator().circular_buffer_space() / 100 * 97;
+    std::vector<std::optional<TensorMemoryLayout>> schemes{settings.config.shard_layout};
+    if (!settings.config.shard_layout) {
+        schemes = {TensorMemoryLayout::HEIGHT_SHARDED, TensorMemoryLayout::BLOCK_SHARDED, TensorMemoryLayout::WIDTH_SHARDED};
+    }
+    std::optional<Cut> best;
+    uint64_t least = 0;
+    for (uint32_t slices = 1; slices <= (may_slice ? extent : 1); slices *= 2) {
+        const Window part = part_of(w, rows, 0, div_up(extent, slices));
+        for (uint32_t division = 1; division <= 32; division *= 2) {
+            Settings tried = settings;
+            tried.config.act_block_w_div = settings.config.act_block_w_div * division;
+            std::optional<Cut> smallest;
+            uint64_t smallest_bytes = 0;
+            for (const auto& scheme : schemes) {
+                if (smallest && scheme == TensorMemoryLayout::WIDTH_SHARDED) break;  // where nothing else fits
+                const Placement placement = place_window(grid, part.out_pixels(), w.channels, conv.weights.out_channels, TILE_EDGE, scheme);
+                const uint64_t bytes = core_bytes(part, input, weight, conv, placement, dtype, tried);
+                const Cut cut{placement, slices, tried.config.act_block_w_div};
+                if (bytes <= space && (!smallest || bytes < smallest_bytes)) {
+                    smallest = cut;
+                    smallest_bytes = bytes;
+                }
+                if (!best || bytes < least) {
+                    best = cut;
+                    least = bytes;
+                }
+            }
+            if (smallest) return *smallest;
+        }
+    }
+    return *best;
+}
+
+/// Slices of the image one after the other, as TT-NN does from DRAM: part to shards, halo, conv, part of the DRAM output. The last
+/// program computes all values.
+Tensor run_sliced(
+    const Tensor& source, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv, const Convolution& as_run,
+    const Cut& cut, const TensorSpec& output_spec, const Settings& settings, const Kernel& kernel) {
+    const Window& w = as_run.window;
+    const bool rows = w.out_h() > 1;
+    const uint32_t extent = rows ? w.out_h() : w.out_w(), size = div_up(extent, cut.slices);
+    const Layout layout = settings.config.output_layout;
+    const Kernel nothing = [](std::span<const Tensor> outputs) {
+        outputs[0].shim().buffer->set_values(zero_values(outputs[0].logical_volume() * stored_bytes(outputs[0].dtype())));
+    };
+    Tensor output;
+    for (uint32_t first = 0; first < extent; first += size) {
+        const uint32_t end = std::min(extent, first + size);
+        const Window part = part_of(w, rows, first, end);
+        const DataType read = is_block_float(source.dtype()) ? DataType::BFLOAT16 : source.dtype();
+        const Shape in_shape({1, 1, static_cast<uint32_t>(part.in_pixels()), w.channels});
+        Tensor shards = launch(
+            {.op = "padded_slice", .name = "PaddedSliceDeviceOperation"}, {source},
+            {make_spec(in_shape, read, Layout::ROW_MAJOR, cut.placement.memory_config(part.in_pixels(), w.channels, 1, 8))}, nothing)[0];
+        Tensor halo = gather_halo(
+            shards, part, cut.placement, TILE_EDGE, settings.config.reallocate_halo_output, settings.config.config_tensors_in_dram);
+        shards = Tensor();
+        const Shape made({1, 1, static_cast<uint32_t>(part.out_pixels()), conv.weights.out_channels});
+        const MemoryConfig sharded = cut.placement.memory_config(
+            part.out_pixels(), conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
+        const Tensor piece = run_conv(
+            source, halo, weight, bias, conv, cut.placement, make_spec(made, output_spec.data_type(), layout, sharded), settings, nothing);
+        halo = Tensor();
+        const bool last = end == extent;
+        const TensorSpec target = last ? output_spec : make_spec(made, output_spec.data_type(), layout, dram());
+        output = launch({.op = "slice_write", .name = "SliceWriteDeviceOperation"}, {piece}, {target}, last ? kernel : nothing)[0];
+    }
+    return output;
+}
+
+}  // namespace
+
+Outcome convolve(
+    const Tensor& input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor,
+    const Settings& settings) {
+    conv.check();
+    if (!is_on_device(input)) {  // TT-NN brings host activations to DRAM first
+        SHIM_CHECK(input.is_allocated(), "input_tensor: the tensor was deallocated");
+        return convolve(ttnn::to_device(input, device, dram()), weight_tensor, device, std::move(conv), bias_tensor, settings);
+    }
+    check_device_tensor(input, "input_tensor");
+    const Window& w = conv.window;
+    SHIM_CHECK(
+        input.logical_volume() == w.in_pixels() * w.channels, "input_tensor: expected {} x {} x {} x {} values, got shape {}", w.batch,
+        w.in_h, w.in_w, w.channels, input.logical_shape());
+    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    SHIM_SUPPORTED(
+        settings.config.padding_mode == ttnn::prim::PaddingMode::Zeros,
+        "padding_mode Replicate is not implemented here; implemented: Zeros");
+    std::vector<UnaryStep> steps;
+    if (settings.config.activation) {
+        steps.emplace_back(*settings.config.activation);
+        check_unary_steps(steps, input.dtype());
+    }
+    const DataType input_dtype = input.dtype();
+    const DataType dtype = settings.dtype.value_or(input_dtype);
+    SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
+    const DataType weights_dtype = settings.config.weights_dtype.value_or(weight_tensor.dtype());
+
+    const bool prepared = is_prepared(weight_tensor, conv.weights) && is_on_device(weight_tensor);
+    SHIM_CHECK(
+        prepared || weight_tensor.layout() == Layout::ROW_MAJOR,
+        "weight_tensor: weights that are not prepared must have layout ROW_MAJOR, got {}", weight_tensor.layout());
+    const Tensor weight = prepared ? weight_tensor : prepare_weights(weight_tensor, conv.weights, weights_dtype, device);
+    std::optional<Tensor> bias = bias_tensor;
+    if (bias && !is_on_device(*bias)) {
+        bias = prepare_bias(*bias, conv.weights.out_channels, weights_dtype, device);
+    }
+    if (bias) {
+        SHIM_CHECK(
+            bias->logical_volume() == conv.weights.out_channels, "bias_tensor: expected {} values, got shape {}", conv.weights.out_channels,
+            bias->logical_shape());
+    }
+    const uint64_t pixels = uint64_t{w.batch} * conv.out_h() * conv.out_w();
+    SHIM_CHECK(pixels > 0 && pixels < (uint64_t{1} << 32), "the output has {} pixels", pixels);
+    const Shape flat_in({1, 1, static_cast<uint32_t>(w.in_pixels()), w.channels});
+    const Shape flat_out({1, 1, static_cast<uint32_t>(pixels), conv.weights.out_channels});
+    const bool to_dram = !input.is_sharded() && !input.memory_config().is_l1();
+
+    Tensor output;
+    const bool as_matmul = conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded());
+    if (as_matmul) {
+        Tensor rows = input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in);
+        if (rows.layout() != Layout::TILE) {
+            rows = ttnn::to_layout(rows, Layout::TILE);
+        }
+        std::optional<const std::variant<std::string, ttnn::operations::unary::UnaryWithParam>> activation;
+        if (settings.config.activation) {
+            activation.emplace(*settings.config.activation);
+        }
+        const std::optional<const Tensor> linear_bias = bias ? std::optional<const Tensor>(*bias) : std::nullopt;
+        output = ttnn::linear(
+            rows, weight, linear_bias, false, false, std::optional<const MemoryConfig>(dram()), dtype, std::nullopt, activation,
+            settings.compute);
+        if (settings.config.output_layout == Layout::ROW_MAJOR) {
+            output = ttnn::to_layout(output, Layout::ROW_MAJOR);
+        }
+    } else {
+        Tensor source = input;
+        if (input.layout() == Layout::TILE && !input.is_sharded() && w.in_pixels() != w.in_h && w.in_w % TILE_EDGE != 0) {
+            // TT-NN goes through [N, H, W, C], whose rows are padded to the tile, and back.
+            source = ttnn::reshape(ttnn::reshape(input, Shape({w.batch, w.in_h, w.in_w, w.channels})), flat_in);
+        } else if (input.logical_shape() != flat_in) {
+            source = ttnn::reshape(input, flat_in);
+        }
+        Convolution as_run = conv;
+        if (conv.weights.transposed) {
+            // The device convolves the input with zeros between its pixels.
+            Window spread = w;
+            spread.in_h = (w.in_h - 1) * w.stride_h + 1;
+            spread.in_w = (w.in_w - 1) * w.stride_w + 1;
+            spread.stride_h = spread.stride_w = 1;
+            spread.top = spread.bottom = std::max(1U, w.dilation_h * (w.kernel_h - 1)) - std::min(w.top, w.dilation_h * (w.kernel_h - 1));
+            spread.left = spread.right = std::max(1U, w.dilation_w * (w.kernel_w - 1)) - std::min(w.left, w.dilation_w * (w.kernel_w - 1));
+            as_run.window = spread;
+        }
+        const Layout layout = settings.config.output_layout;
+        const Kernel kernel = [&](std::span<const Tensor> outputs) {
+            compute_conv(source, weight, bias, conv, steps, settings, outputs[0]);
+        };
+        const Cut cut = input.is_sharded() ? Cut{place_window(
+                                                 device->shim().grid(), pixels, w.channels, conv.weights.out_channels, TILE_EDGE,
+                                                 input.memory_config().memory_layout())}
+                                           : fitting_cut(source, weight, conv, as_run, dtype, settings, device, to_dram);
+        Settings chosen = settings;
+        chosen.config.act_block_w_div = std::max(chosen.config.act_block_w_div, cut.block_w_div);
+        if (cut.slices > 1) {
+            output = run_sliced(source, weight, bias, conv, as_run, cut, make_spec(flat_out, dtype, layout, dram()), chosen, kernel);
+        } else {
+            const Tensor halo = gather_halo(
+                source, as_run.window, cut.placement, TILE_EDGE, settings.config.reallocate_halo_output,
+                settings.config.config_tensors_in_dram);
+            const MemoryConfig sharded = cut.placement.memory_config(
+                pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
+            output = run_conv(source, halo, weight, bias, conv, cut.placement, make_spec(flat_out, dtype, layout, sharded), chosen, kernel);
+            if (to_dram) {
+                output = launch(
+                    {.op = "sharded_to_interleaved", .name = "ShardedToInterleavedDeviceOperation"}, {output},
+                    {make_spec(flat_out, dtype, layout, dram())},
+                    [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
+            }
+        }
+    }
+    // From DRAM, TT-NN works through slices into an interleaved DRAM output, whatever memory_config says.
+    if ((!to_dram || as_matmul) && settings.memory_config && *settings.memory_config != output.memory_config()) {
+        output = ttnn::to_memory_config(output, *settings.memory_config);
+    }
+    if (settings.config.deallocate_activation) {
+        Tensor activation = input;
+        activation.deallocate(true);
+    }
+    return {output, conv.out_h(), conv.out_w(), weight, bias};
+}
+
+Convolution geometry(
+    uint32_t in_channels, uint32_t out_channels, uint32_t batch, uint32_t height, uint32_t width, std::array<uint32_t, 2> kernel,
+    std::array<uint32_t, 2> stride, const Pads& padding, std::array<uint32_t, 2> dilation, uint32_t groups, bool transposed) {
+    Convolution conv;
+    conv.window = {
+        .batch = batch,
+        .in_h = height,
+        .in_w = width,
+        .channels = in_channels,
+        .kernel_h = kernel[0],
+        .kernel_w = kernel[1],
+        .stride_h = stride[0],
+        .stride_w = stride[1],
+        .dilation_h = dilation[0],
+        .dilation_w = dilation[1]};
+    set_padding(conv.window, padding);
+    conv.weights = {
+        .in_channels = in_channels,
+        .out_channels = out_channels,
+        .kernel_h = kernel[0],
+        .kernel_w = kernel[1],
+        .groups = groups,
+        .transposed = transposed};
+    return conv;
+}
+
+Convolution length_of(
+    uint32_t in_channels, uint32_t out_channels, uint32_t batch, uint32_t length, uint32_t kernel, uint32_t stride,
+    std::array<uint32_t, 2> padding, uint32_t dilation, uint32_t groups) {
+    return geometry(
+        in_channels, out_channels, batch, length, 1, {kernel, 1}, {stride, 1}, std::array<uint32_t, 4>{padding[0], padding[1], 0, 0},
+        {dilation, 1}, groups);
+}
+
+Tensor as_2d_weight(const Tensor& weight) {
+    const Shape& shape = weight.logical_shape();
+    return shape.rank() == 3 ? weight.reshape(Shape({shape[0], shape[1], shape[2], 1})) : weight;
+}
+
+namespace {
+DataType ready_dtype(const Tensor& tensor, DataType input_dtype, std::optional<DataType> weights_dtype) {
+    return weights_dtype.value_or(input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : tensor.dtype());
+}
+}  // namespace
+
+Tensor ready_weights(
+    const Tensor& weight, const Convolution& conv, const std::string& format, DataType input_dtype, std::optional<DataType> weights_dtype,
+    MeshDevice* device) {
+    const char* expected = conv.weights.transposed ? "IOHW" : "OIHW";
+    SHIM_CHECK(format == expected, "weights_format: expected {}, got {}; permute the weights on the host", expected, format);
+    conv.check();
+    return prepare_weights(weight, conv.weights, ready_dtype(weight, input_dtype, weights_dtype), device);
+}
+
+Tensor ready_bias(
+    const Tensor& bias, const Convolution& conv, DataType input_dtype, std::optional<DataType> weights_dtype, MeshDevice* device) {
+    conv.check();
+    return prepare_bias(bias, conv.weights.out_channels, ready_dtype(bias, input_dtype, weights_dtype), device);
+}
+
+}  // namespace ttnn_shim
