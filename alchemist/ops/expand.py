@@ -19,6 +19,7 @@ from alchemist.ir.access import attrs, element_type, operand, shape
 from alchemist.ir.attributes import OpaqueType, tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import place_of, set_place, sources_of
+from alchemist.ir.printer import attribute_text
 
 Expansion = Callable[["Steps", Operation, dict[str, Any]], Sequence[SSAValue] | None]
 EXPANSIONS: dict[str, Expansion] = {}
@@ -203,6 +204,39 @@ def _sdpa_bw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] |
     return [s.matmul(slope, key), s.matmul(slope, query, transpose_a=True), grad_value]
 
 
+# --- several chips -----------------------------------------------------------------------------------------------------------
+
+COLLECTIVES = frozenset({
+    "all_gather", "all_reduce", "all_reduce_async", "all_to_all", "collective_broadcast", "collective_permute", "mesh_partition", "mesh_shard",
+    "reduce_scatter",
+})  # fmt: skip
+SHAPED = frozenset({"all_gather", "mesh_partition", "mesh_shard", "reduce_scatter"})
+"""Collectives of several chips change a shape: one that does not has a single chip along its axis, or the same values on all."""
+
+
+def on_one_chip(op: Operation) -> bool:
+    """Whether a collective does nothing: it keeps its type, and its shape or the module's mesh says that there is one chip."""
+    if [value.type for value in op.operands[:1]] != [result.type for result in op.results]:
+        return False
+    return op.name.partition(".")[2] in SHAPED or _chips(op) == 1
+
+
+def _chips(op: Operation) -> int | None:
+    """Chips of the mesh that a module around `op` states, None without one."""
+    parent: Operation | None = op
+    while parent is not None:
+        meshes = parent.attributes.get("ttcore.meshes")
+        if meshes is not None:
+            return math.prod(int(size) for mesh in re.findall(r"= (\d+(?:x\d+)*)", attribute_text(meshes)) for size in mesh.split("x"))
+        parent = parent.parent_op()
+    return None
+
+
+@_expansion(*COLLECTIVES)
+def _collective(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+    return [op.operands[0]] if on_one_chip(op) else None
+
+
 # --- experts -----------------------------------------------------------------------------------------------------------------
 
 
@@ -308,4 +342,4 @@ def _image(op: Operation, a: dict[str, Any], height: int, width: int) -> tuple[i
     return sizes[0], sizes[1]
 
 
-__all__ = ["EXPANSIONS", "Steps", "expand"]
+__all__ = ["COLLECTIVES", "EXPANSIONS", "Steps", "expand", "on_one_chip"]

@@ -160,3 +160,27 @@ def test_gradients_of_batch_norm_in_stablehlo() -> None:
     found = _golden(text, **_arguments(x, scale, x.mean(0), x.var(0, unbiased=False), grad))
     for made, tensor in zip(found, (x, scale, offset), strict=True):
         assert np.allclose(made, tensor.grad, atol=1e-4)
+
+
+def test_attention_calls_of_stablehlo() -> None:
+    pytest.importorskip("jaxlib")
+    attributes = 'head_dim_v = "64", is_causal = "True", has_value = "False", has_attention_mask = "False"'
+    text = f"""func.func @f(%q: tensor<1x8x32x128xf32>, %k: tensor<1x2x32x128xf32>) -> tensor<1x8x32x64xf32> {{
+      %0 = stablehlo.custom_call @tt.flash_mla_prefill(%q, %k) {{mhlo.frontend_attributes = {{{attributes}}}}}
+        : (tensor<1x8x32x128xf32>, tensor<1x2x32x128xf32>) -> tensor<1x8x32x64xf32>
+      return %0 : tensor<1x8x32x64xf32>
+    }}"""
+    q, k = _random(1, 8, 32, 128), _random(1, 2, 32, 128, seed=1)
+    full = k.repeat_interleave(4, dim=1)
+    (made,) = _golden(text, **_arguments(q, k))
+    assert np.allclose(made, F.scaled_dot_product_attention(q, full, full[..., :64], is_causal=True), atol=1e-4)
+    text = """func.func @f(%q: tensor<1x8x32x128xf32>, %k: tensor<1x1x64x128xf32>, %w: tensor<1x8x32x1xf32>) -> tensor<1x1x32x64xf32> {
+      %0 = stablehlo.custom_call @tt.indexer_score_dsa(%q, %k, %w) {mhlo.frontend_attributes = {chunk_start_idx = "8"}}
+        : (tensor<1x8x32x128xf32>, tensor<1x1x64x128xf32>, tensor<1x8x32x1xf32>) -> tensor<1x1x32x64xf32>
+      return %0 : tensor<1x1x32x64xf32>
+    }"""
+    k, weights = _random(1, 1, 64, 128, seed=1), _random(1, 8, 32, 1, seed=2)
+    (made,) = _golden(text, **_arguments(q, k, weights))
+    wanted = (torch.relu(q @ k.transpose(-1, -2)) * weights).sum(1, keepdim=True)
+    visible = torch.arange(64)[None, :] <= 8 + torch.arange(32)[:, None]
+    assert np.allclose(made, torch.where(visible, wanted, -torch.inf), atol=1e-3)

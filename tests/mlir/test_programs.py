@@ -313,6 +313,29 @@ func.func private @twice(%x: tensor<32x64xbf16>) -> tensor<32x64xbf16> {
 """
 
 
+ONE_CHIP = """
+module attributes {{ttcore.meshes = #ttcore.meshes<[<"mesh" = {mesh}>]>}} {{
+  func.func @f(%x: tensor<32x64xbf16>) -> tensor<32x64xbf16> {{
+    %0 = "ttir.mesh_shard"(%x) <{{shard_dims = array<i64: -1>, shard_direction = #ttcore.shard_direction<full_to_shard>, shard_shape = array<i64: 1>,
+      shard_type = #ttcore.shard_type<replicate>}}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
+    %1 = "ttir.all_reduce"(%0) <{{cluster_axis = 1 : ui32, reduce_type = #ttcore.reduce_type<sum>}}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
+    %2 = "ttir.relu"(%1) : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
+    return %2 : tensor<32x64xbf16>
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize("dialect", ["ttir", "ttnn"])
+def test_collectives_of_several_chips_are_refused(dialect: str) -> None:
+    text = ONE_CHIP.format(mesh="1x2")
+    text = "\n".join(line for line in text.split("\n") if "shard" not in line).replace("(%0)", "(%x)").replace("ttir.", f"{dialect}.")
+    with pytest.raises(UserError, match="collective of several chips") as error:
+        translate(source.Chunk(text, "x.mlir"), "python")
+    assert "one chip" in str(error.value)
+    assert "x.mlir:4:" in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("text", "call"),
     [
@@ -321,8 +344,9 @@ func.func private @twice(%x: tensor<32x64xbf16>) -> tensor<32x64xbf16> {
         (CACHE.format(users=1), "ttnn.experimental.paged_update_cache("),
         (CACHE.format(users=8), "ttnn.experimental.paged_update_cache("),
         (COMPOSITE, "ttnn.add("),
+        (ONE_CHIP.format(mesh="1x1"), "ttnn.relu("),
     ],
-    ids=["no layouts", "to_tensor_spec", "cache of one user", "cache of eight users", "composite"],
+    ids=["no layouts", "to_tensor_spec", "cache of one user", "cache of eight users", "composite", "one chip"],
 )
 def test_text_of_single_passes_runs(text: str, call: str, tmp_path: Path) -> None:
     """Text as the real compiler's passes leave it between them, against the reference."""

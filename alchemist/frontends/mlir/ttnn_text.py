@@ -19,6 +19,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import TTOp
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import place_of, sources_of
+from alchemist.ops.expand import COLLECTIVES, on_one_chip
 
 DTYPES = {
     "f32": "f32", "f64": "f32", "f16": "bf16", "bf16": "bf16", "i1": "bf16", "i8": "si32", "i16": "si32", "i32": "si32", "i64": "si32", "si8": "si32",
@@ -67,6 +68,8 @@ def complete(module: ModuleOp) -> None:
                     _in_steps(op)
                 elif op.name in _CONVOLUTIONS:
                     _raw_weights_from_host(op)
+                elif op.name.removeprefix("ttnn.") in COLLECTIVES:
+                    _collective(op)
             _signature(function)
 
 
@@ -98,6 +101,14 @@ def _layout(value: SSAValue) -> TTNNLayout:
         where = maker if isinstance(maker, Operation) else None
         raise LoweringError("a tensor that the device cannot hold", op=where.name if where else "func.func", got=of, location=place_of(where) if where else "")
     return TTNNLayout.make(shape(value), dtype, "tile" if dtype.startswith("bfp") else page, buffer)
+
+
+def _collective(op: Operation) -> None:
+    if not on_one_chip(op):
+        raise LoweringError("a collective of several chips", op=op.name, location=place_of(op), hint="programs are for one chip")
+    op.results[0].replace_all_uses_with(op.operands[0])
+    op.detach()  # type: ignore[no-untyped-call]
+    op.erase()
 
 
 def _is_raw(op: Operation) -> bool:

@@ -6,8 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.ir import Operation
 
+from alchemist.frontends.stablehlo.attention_calls import WRITTEN_OUT
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import UNARY, unary
 from alchemist.frontends.stablehlo.rules_reduce import top_values
@@ -35,6 +37,8 @@ def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
         return vals
     if target in _SAME:
         raise Unsupported(f"{target} over several chips", hint=_ONE_CHIP)
+    if target in WRITTEN_OUT:
+        return WRITTEN_OUT[target](c, op, vals)
     if target in _CALLED:
         return [_named(c, op, vals, f"ttir.{target.removeprefix('tt.')}")]
     for name in (f"chlo.{target[5:]}", f"stablehlo.{target[5:]}") if target.startswith("mhlo.") and len(vals) == 1 else ():
@@ -131,3 +135,19 @@ def manual(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     if [(val.shape, val.of) for val in made] != [type_of(result) for result in op.results]:
         raise Unsupported("a computation whose parts are put together from several chips", hint=_ONE_CHIP)
     return made
+
+
+@rule("stablehlo.get_dimension_size")
+def get_dimension_size(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """Shapes are static: a constant."""
+    return c.e.const(np.asarray(vals[0].shape[prop(op, "dimension")]), *type_of(op.results[0]))
+
+
+@rule("stablehlo.rng")
+def rng(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """Uniform numbers between two constants, from the device's generator."""
+    low, high = vals[0].scalar(), vals[1].scalar()
+    shape, of = type_of(op.results[0])
+    if "UNIFORM" not in str(op.properties.get("rng_distribution")) or low is None or high is None or not of.startswith(("f", "bf")):
+        raise Unsupported("random numbers", hint="uniform floats between two constants have a TTIR form; or pass them as input")
+    return c.e.make("ttir.rand", [], {"size": shape, "low": float(low), "high": float(high), "seed": 0}, shape, of)

@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation
 
 from alchemist.errors import LoweringError, UnsupportedOpError, UserError
 from alchemist.ir.location import place_of, sources_of
+from alchemist.ops.expand import COLLECTIVES
 from alchemist.ops.spec import TTIR_OPS
 from alchemist.options import CompilerOptions
 from alchemist.passes.lower.context import RULES, Lowering, layout, location_text
@@ -57,7 +58,7 @@ def _refuse_unsupported(funcs: list[FuncOp]) -> None:
 
 def _reason(name: str) -> str:
     if name.startswith("ttir."):
-        return "no TTNN form"
+        return "a collective of several chips; programs are for one chip" if name[5:] in COLLECTIVES else "no TTNN form"
     return f"{name.partition('.')[0]} ops are kept as they are, they cannot be lowered"
 
 
