@@ -1,6 +1,8 @@
 """Op-level ratios: matmul and conv2d against raw oneDNN, softmax, layer_norm and SDPA against torch, the rest against a threaded copy.
 
-A ratio is peer time / our time (1: as fast as the peer). For the copies, the peer moves the same number of bytes, read plus written.
+A ratio is peer time / our time (1: as fast as the peer). For the copies, the peer moves the same number of bytes, read plus written. A
+matmul's calls share one activation, whose bits the shim cuts to the math fidelity once, as for a model's query, key and value; cutting it
+anew costs some 10 % at 128 x 768 x 3072.
 """
 
 from __future__ import annotations
