@@ -15,6 +15,7 @@ from alchemist.program import model
 from alchemist.program.constants import name_constants
 from alchemist.program.extract import extract
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
+from alchemist.program.gather import gather_early
 from alchemist.program.graph import Graph, TensorType
 from alchemist.program.loops import find_loops
 from alchemist.program.merge import merge_functions
@@ -46,6 +47,8 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
     sources = Sources(result.source_files, result.class_sources)
     if FUSE_ROLL not in options.disable:
         fuse_rolls(graph)
+    if options.recover_structure:
+        gather_early(graph)
     name_prepared_weights(graph, sources)
     chains = assign_chains(graph)
     structured = options.recover_structure and any(chains.values())

@@ -89,10 +89,11 @@ class Carried:
 
 @dataclass(eq=False, slots=True)
 class Collected:
-    """A value of every iteration, all of them in order joined by one op behind the loop."""
+    """A value of every iteration, all of them in order joined by one op behind the loop, behind values made `before` the loop."""
 
     first: Value
     values: list[Value]
+    before: list[Value] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -125,7 +126,8 @@ def reads(item: Item) -> list[Value]:
     if isinstance(item, CallItem):
         return item.arguments
     inner = {id(value) for part in item.body for value in writes(part)}
-    return [value for part in item.body for value in reads(part) if id(value) not in inner]
+    kept = [value for one in item.collected for value in one.before]
+    return [*(value for part in item.body for value in reads(part) if id(value) not in inner), *kept]
 
 
 def writes(item: Item) -> tuple[Value, ...]:

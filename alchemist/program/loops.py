@@ -254,8 +254,16 @@ def _collected(iterations: list[list[Node | CallItem]], carried: list[Carried], 
             if len(users) != 1 or any(len(row) != 1 for row in outside) or any(id(value) in returned for value in column) or id(first) in kept:
                 return None
             (joined,) = users.values()
-            lists = [raw for _, raw in joined.arguments if isinstance(raw, tuple)]
-            if not any([id(one) for one in values_of(raw)] == [id(value) for value in column] for raw in lists):
+            lists = [list(values_of(raw)) for _, raw in joined.arguments if isinstance(raw, tuple)]
+            size = len(column)
+            before = next((one[:-size] for one in lists if [id(value) for value in one[-size:]] == [id(value) for value in column]), None)
+            if before is None or not all(_only_joined(value, joined, lo, returned) for value in before):
                 return None
-            found.append(Collected(first, column))
+            found.append(Collected(first, column, before))
     return found
+
+
+def _only_joined(value: Value, joined: Node, start: int, returned: set[int]) -> bool:
+    """Whether a value from before the loop is needed by nothing else after its start than the op that joins."""
+    made = value.node is not None and value.node.position < start
+    return made and id(value) not in returned and all(user is joined or user.position < start for user in value.users)

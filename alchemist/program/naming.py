@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from alchemist.ir.location import Frame, SourceInfo
+from alchemist.program import model
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
 from alchemist.program.graph import Node, TensorType, Value
 from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
@@ -105,6 +106,7 @@ class Naming:
         self._source_names: set[str] = set()  # parameters, and variables that the source assigns here
         self._made_up: set[str] = set()  # names after ops and modules
         self._roles: dict[int, str] = {}  # what an attention calls its inputs
+        self._unclear: set[tuple[str, int, int]] = set()  # statements of which it is unknown what each target is
 
     # ------------------------------------------------------------------------------------------------------- parameters
 
@@ -341,6 +343,8 @@ class Naming:
             names = unpacked
         elif len(together) == len(out):
             names = together
+        elif (final[-1].file, final[-1].line, index) in self._unclear and len(final[-1].targets) > 1:
+            names = []
         elif len(out) == 1 or len(final[-1].targets) >= len(out):
             names = list(final[-1].targets[: len(out)])
         else:
@@ -421,7 +425,14 @@ class Naming:
             made = [value for index in members for value in writes(items[index])]
             alive = [value for value in made if last.get(id(value), -1) > end]
             targets = [name for name in statement.targets if name and name != "_"]
-            if len(alive) != len(targets) or any(len(writes(items[index])) not in (1, len(targets)) for index in members):
+            apart = not any(_depends(one, [other for other in alive if other is not one], made) for one in alive)
+            if not apart or len(alive) != len(targets) or any(len(writes(items[index])) not in (1, len(targets)) for index in members):
+                if len(alive) > 1:
+                    self._unclear.add((statement.file, statement.line, end))
+                for value in made:
+                    piece = _piece(value, len(statement.targets))
+                    if piece is not None and statement.targets[piece] not in ("", "_"):
+                        wanted[id(value)] = [identifier(statement.targets[piece])]
                 continue
             named = {id(value): name for value, name in zip(alive, targets, strict=True)}
             for index in reversed(members):
@@ -442,6 +453,36 @@ class Naming:
                 if value is first:
                     return self._candidates(item, index, loop.body, finals, {id(first): FOREVER})[number]
         return []
+
+
+def _depends(value: Value, others: Sequence[Value], made: Sequence[Value]) -> bool:
+    """Whether the value is computed from one of the others, by ops of one statement."""
+    inside, sought = {id(one) for one in made}, {id(one) for one in others}
+    pending, seen = [value], {id(value)}
+    while pending:
+        node = pending.pop().node
+        for one in node.inputs() if node is not None else ():
+            if id(one) in sought:
+                return True
+            if id(one) in inside and id(one) not in seen:
+                seen.add(id(one))
+                pending.append(one)
+    return False
+
+
+def _piece(value: Value, count: int) -> int | None:
+    """Which of `count` equal pieces of another value the value is."""
+    node = value.node
+    if node is None or node.spec.name != "ttnn.slice_static" or not node.inputs():
+        return None
+    given = {arg.name: raw for arg, raw in node.arguments}
+    starts = given.get("slice_start")
+    whole, part = node.inputs()[0].type.shape, value.type.shape
+    cut = [dim for dim, (one, two) in enumerate(zip(whole, part, strict=True)) if one != two]
+    if len(cut) != 1 or not isinstance(starts, model.Items) or whole[cut[0]] != count * part[cut[0]]:
+        return None
+    start = starts.items[cut[0]]
+    return start.value // part[cut[0]] if isinstance(start, model.Literal) and isinstance(start.value, int) else None
 
 
 def _slot(value: Value, count: int) -> list[int]:

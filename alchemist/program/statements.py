@@ -126,7 +126,10 @@ class Body(Naming):
             elif len(writes(item)) > 1 and id(value) not in last:
                 name = "_"
             else:
-                name = unique([*preferred.get(id(value), []), *candidates[number]], available)
+                wanted = [*preferred.get(id(value), []), *candidates[number]]
+                if wanted and wanted[0] in self._made_up and not any(available(name) for name in wanted):
+                    wanted.reverse()  # numbers stand behind the name of an op, not of a module
+                name = unique(wanted, available)
             chosen.add(name)
             self._names[id(value)] = name
             self.local_names.add(name)
@@ -177,7 +180,12 @@ class Body(Naming):
         for one in loop.collected:
             name = self._kept[id(one.first)]
             out.append(model.NewList(name))
-            self._names.update((id(value), name) for value in one.values)
+            for value in one.before:  # the list holds them from here on
+                own = self._names[id(value)]
+                out.append(model.Append(name, model.TensorRef(own)))
+                if held.pop(own, None) is not None:
+                    out.append(model.Free((own,)))
+            self._names.update((id(value), name) for value in (*one.before, *one.values))
             held[name] = id(one.values[-1])
         out.append(model.Loop(loop.variable, loop.start, stop, loop.step, tuple(_tidy(body)), loop.container))
         for carried in loop.carried:
@@ -210,7 +218,7 @@ class Body(Naming):
         """Of the list that keeps this value of every iteration."""
         if not self._kept[id(value)]:
             source = value.node.inputs()[0] if value.node is not None and value.node.spec.name in SHAPING and value.node.inputs() else value
-            base = self._names.get(id(source), self._names[id(value)])
+            base = self._names.get(id(source), self._names[id(value)]).rstrip("_0123456789")
             plural = base if base.endswith("s") else f"{base}s"
             taken = {*held, *self.local_names, *self._kept.values()}
             name = unique([plural, f"{base}_list"], lambda one: one not in taken and self._legal(one))
@@ -221,7 +229,7 @@ class Body(Naming):
     def _argument(self, raw: Raw) -> model.Value:
         made = map_raw(raw, self._reference)
         lists = [model.TensorRef(name) for name in self._kept.values()]
-        if isinstance(made, model.Items) and len(set(made.items)) == 1 and any(made.items[0] == one for one in lists):
+        if isinstance(made, model.Items) and len(made.items) > 1 and len(set(made.items)) == 1 and any(made.items[0] == one for one in lists):
             return made.items[0]  # all that a loop has collected
         return made
 
