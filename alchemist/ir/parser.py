@@ -53,6 +53,7 @@ _PROPERTIES = {
     "func.call": ("callee",),
     "builtin.module": ("sym_name",),
 }
+_REQUIRED = {"func.func": ("sym_name", "function_type"), "func.call": ("callee",)}
 _REST_OF_LINE = re.compile(r"[ \t]*(?:loc\b|//|\}|\r?\n|\Z)")
 _DESTINATIONS = ("ttir.empty", "tensor.empty")
 
@@ -234,6 +235,9 @@ class ModuleParser(AttributeParser):
             declared = _PROPERTIES.get(name, ())
         for key in [key for key in attributes if key in declared or key == SEGMENTS]:
             properties.setdefault(key, attributes.pop(key))
+        missing = [key for key in _REQUIRED.get(name, ()) if key not in properties]
+        if missing:
+            self.fail(f"{name}: missing required attribute {', '.join(missing)}", at)
         if name.startswith("ttir.") and issubclass(cls, TTOp):
             operands = _without_destinations(cls, operands, outputs, properties)
         return cls.create(

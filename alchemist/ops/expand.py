@@ -177,15 +177,23 @@ def _adamw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | N
 def _sdpa_fw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
     if a.get("dropout_probability") or len(op.results) > 1:
         return None
-    mask = operand(op, "attention_mask")
-    given = [*op.operands[:3], mask, None]
-    return [s.typed("scaled_dot_product_attention", given, op.results[0].type, is_causal=a.get("mask_type") == "causal")]
+    given = [*(_with_batch(s, value) for value in op.operands[:3]), operand(op, "attention_mask"), None]
+    dims, of = shape(op.results[0]), element_type(op.results[0])
+    made = s.op("scaled_dot_product_attention", given, (*(1,) * (4 - len(dims)), *dims), of, is_causal=a.get("mask_type") == "causal")
+    return [s.reshape(made, dims)]
+
+
+def _with_batch(s: Steps, value: SSAValue) -> SSAValue:
+    """[heads, rows, columns] -> [1, heads, rows, columns]."""
+    return s.reshape(value, (*(1,) * (4 - len(shape(value))), *shape(value)))
 
 
 @_expansion("sdpa_bw")
 def _sdpa_bw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
     """The gradients of softmax(Q K' / sqrt(D) + mask) V, the probabilities computed anew."""
-    grad, _, query, key, value = op.operands[:5]
+    if not all(3 <= len(shape(value)) <= 4 for value in op.operands[:5]):
+        return None
+    grad, query, key, value = (_with_batch(s, op.operands[index]) for index in (0, 2, 3, 4))
     if a.get("dropout_probability") or shape(query)[1] != shape(key)[1]:
         return None
     scale, of, rows = 1 / math.sqrt(shape(query)[-1]), element_type(query), shape(query)[2]
@@ -201,7 +209,8 @@ def _sdpa_bw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] |
     rise = s.matmul(grad, value, transpose_b=True)
     centred = s.binary("subtract", rise, s.reduce("sum", s.binary("multiply", rise, chances), [3]))
     slope = s.binary("multiply", s.binary("multiply", chances, centred), scale)
-    return [s.matmul(slope, key), s.matmul(slope, query, transpose_a=True), grad_value]
+    made = (s.matmul(slope, key), s.matmul(slope, query, transpose_a=True), grad_value)
+    return [s.reshape(gradient, shape(result)) for gradient, result in zip(made, op.results, strict=True)]
 
 
 # --- several chips -----------------------------------------------------------------------------------------------------------

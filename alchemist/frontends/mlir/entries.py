@@ -80,10 +80,12 @@ def refuse_types(function: FuncOp, filename: str) -> None:
     Raises:
         LoweringError: the first of them, at its op.
     """
+    signature = function.function_type
+    ends = [(type_, "arguments") for type_ in signature.inputs.data] + [(type_, "results") for type_ in signature.outputs.data]
     for op in function.walk():
-        types = function.function_type.inputs.data if op is function else [result.type for result in op.results]
-        for type_ in types:
-            reason = _refusal(type_, op is function)
+        types = ends if op is function else [(result.type, "") for result in op.results]
+        for type_, role in types:
+            reason = _refusal(type_, role)
             if reason:
                 where = function if op is function else op
                 raise LoweringError(
@@ -94,12 +96,14 @@ def refuse_types(function: FuncOp, filename: str) -> None:
             raise LoweringError("a constant without values", op=op.name, location=place_of(op) or filename, expected="dense<...>")
 
 
-def _refusal(type_: Attribute, is_argument: bool) -> str:
+def _refusal(type_: Attribute, role: str) -> str:
     if isinstance(type_, TensorType):
         if any(dim < 0 for dim in type_.get_shape()):
             return "dynamic dimensions are not supported"
         return "complex numbers are not supported" if isinstance(type_.get_element_type(), ComplexType) else ""
     if isinstance(type_, OpaqueType) and type_.data[0] == "tensor":
         return "unranked tensors are not supported"
+    if role and not isinstance(type_, TensorType):
+        return f"{role} must be tensors"
     scalar = isinstance(type_, TupleType | IntegerType | IndexType | AnyFloat | FunctionType)
-    return "arguments must be tensors" if is_argument else "values must be tensors" if scalar else ""
+    return "values must be tensors" if scalar else ""

@@ -93,6 +93,9 @@ def _named(c: Converter, op: Operation, vals: list[Val], name: str) -> Val:
                 attributes[key] = float(text) if declared.type == "F32Attr" else int(text)
             except ValueError:
                 raise Unsupported(f"{key} = {text!r} is no number") from None
+    if not info.results:  # a cache, changed in place
+        c.e.b.make(name, operands, attributes, [])
+        return Val(vals[0].shape, vals[0].of, operands[0])
     return c.e.make(name, operands, attributes, *type_of(op.results[0]))
 
 

@@ -93,6 +93,18 @@ def _transpose(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None
         same(outputs[0], order)
 
 
+@rule("ttir.rearrange")
+def _rearrange(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    pattern = str(attribute(op, "pattern"))
+    sides = [re.sub(r"[()]", " ", side).split() for side in pattern.split("->")]
+    plain = len(sides) == 2 and sorted(sides[0]) == sorted(sides[1]) and len(set(sides[0])) == len(sides[0])
+    need(plain, f'pattern must name the same dimensions on both sides of ->, got "{pattern[:80]}"')
+    need(len(sides[0]) == len(inputs[0]) and "(" not in pattern.split("->")[0], f"pattern names {len(sides[0])} dimensions, the input has {len(inputs[0])}")
+    sizes = dict(zip(sides[0], inputs[0], strict=True))
+    groups = re.findall(r"\(([^()]*)\)|([^\s()]+)", pattern.split("->")[1])
+    same(outputs[0], [math.prod(sizes[name] for name in (several or one).split()) for several, one in groups])
+
+
 @rule("ttir.reverse")
 def _reverse(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     dims = attribute(op, "dimensions")
