@@ -83,6 +83,7 @@ class Renaming:
                 self.bind(one.name, two.name)
                 return two
             case model.Append(), model.Append():
+                self._pair([one.value], [two.value])
                 return model.Append(self._name(one.name), self.value(one.value))
             case model.Store(), model.Store():
                 self._pair([one.value], [two.value])

@@ -63,7 +63,10 @@ def _best(group: Sequence[model.Function]) -> _Tail | None:
             lines = sum(_lines(one) for one in first.body[start:])
             if lines < MIN_LINES or not _calls(first.body[:start]):
                 continue
-            found = _Tail([first], [start], [_inputs(first.body[start:])], 0)
+            inputs = _inputs(first.body[start:], first.body[:start])
+            if inputs is None:
+                continue
+            found = _Tail([first], [start], [inputs], 0)
             for other in group[index + 1 :]:
                 match = _match(first, start, other)
                 if match is not None and other.returns == first.returns:
@@ -112,11 +115,15 @@ def _same(made: Sequence[model.Statement], body: Sequence[model.Statement]) -> b
     return plain(made) == plain(body)
 
 
-def _inputs(body: Sequence[model.Statement]) -> list[str]:
-    """Variables that come from before the statements, in order of use."""
+def _inputs(body: Sequence[model.Statement], head: Sequence[model.Statement]) -> list[str] | None:
+    """Tensors that come from before the statements, in order of use; None where the statements go on with a list."""
     names = Renaming(open_=True)
-    names.block(body, body)
-    return list(names.inputs)
+    try:
+        names.block(body, body)
+    except Mismatch:
+        return None
+    lists = {one.name for one in head if isinstance(one, model.NewList)}
+    return None if lists & set(names.inputs) else list(names.inputs)
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -111,6 +111,18 @@ def test_ends_of_other_classes_and_short_ones_stay() -> None:
     assert not share_tails([*short, entry(*short)], set(), rebind_parameters=True).tails
 
 
+def test_a_list_is_not_handed_to_an_end() -> None:
+    def filled(name: str, op: str) -> model.Function:
+        begun = function(name, "x", f"y = {op} x", *end("y", "x"))
+        listed = (model.NewList("ys"), model.Append("ys", model.TensorRef("y")), model.Blank())
+        joined = model.Call(TTNN_OPS["ttnn.concat"], ((TTNN_OPS["ttnn.concat"].args[0], model.TensorRef("ys")),), ("y",))
+        return model.Function(name, begun.parameters, (begun.body[0], *listed, joined, *begun.body[1:]), 1, module="Layer")
+
+    given = [filled("one", "exp"), filled("two", "relu")]
+    shared = share_tails([*given, entry(*given)], set(), rebind_parameters=True)
+    assert [parameter.name for parameter in shared.functions[0].parameters] == ["y", "x"]  # the end starts behind the join
+
+
 def test_the_outline_shows_a_tail_once() -> None:
     rows = [model.OutlineRow(0, "net"), model.OutlineRow(1, "one"), model.OutlineRow(2, "inner"), model.OutlineRow(1, "two")]
     made = with_tails(rows, {"one": "tail", "two": "tail"})
