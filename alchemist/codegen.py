@@ -11,6 +11,7 @@ import numpy as np
 
 from alchemist.errors import InputError, OptionError
 from alchemist.export.directory import exporting
+from alchemist.export.shared import remember
 from alchemist.export.tensorbin import read_tensor
 from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
 from alchemist.frontends.base import FrontendResult
@@ -47,8 +48,9 @@ def codegen_py(
     Args:
         model_or_fn: a torch.nn.Module, a function on torch tensors, or a JAX function.
         args, kwargs: what the model is called with; shapes and dtypes are fixed by them.
-        export_path: directory to create. An existing export is replaced if none of its files was edited.
-        export_tensors: False leaves weights and inputs out; the program then runs on ones.
+        export_path: directory to create. An existing export is replaced if none of its files was edited. Exports of one process
+            in the same parent directory share the files of equal tensors (hard links).
+        export_tensors: False leaves weights and inputs out; the program then runs on ones, and has no golden outputs.
         export_golden: "outputs" stores the framework's outputs for `./run --check`; "ops" also every intermediate value.
         overwrite: replace the directory whatever it holds.
         compiler_options: see `CompilerOptions`; values may be strings.
@@ -216,5 +218,6 @@ def _export(
         if len(programs) > 1:
             write_index(staging, folders)
         files = tuple(sorted(file.relative_to(staging).as_posix() for file in staging.rglob("*") if file.is_file()))
+    remember(path)
     progress.say(f"wrote {path} ({len(files)} files)")
     return CodegenResult(path, files, tuple(arguments), dict(progress.stage_seconds))

@@ -19,6 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from alchemist.errors import TensorFileError
+from alchemist.export.shared import Twins, link
 
 TILE_EDGE = 32
 FACE_EDGE = 16
@@ -48,8 +49,10 @@ class WrittenTensor:
     sha256: str
 
 
-def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = False) -> WrittenTensor:
+def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = False, known: Twins | None = None) -> WrittenTensor:
     """Writes `values` (any shape; bfloat16, float32, uint32, int32, uint16 or uint8) as a host tensor.
+
+    known: files that `path` may be a link to, where one holds the same.
 
     Raises:
         TensorFileError: the dtype has no TTNN form.
@@ -63,6 +66,13 @@ def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = Fals
     header = _header(values.shape, code, tiled, data.nbytes)
     payload: Any = data.reshape(-1).view(np.uint8) if data.size else b""
     digest = hashlib.sha256(header)
+    size_bytes = len(header) + data.nbytes
+    if known and any(size == size_bytes for size, _ in known):
+        digest.update(payload)
+        twin = known.get((size_bytes, digest.hexdigest()))
+        if twin is not None and link(twin, path):
+            return WrittenTensor(size_bytes, digest.hexdigest())
+        digest = hashlib.sha256(header)
     hashing = threading.Thread(target=digest.update, args=(payload,))  # beside the writing: both leave Python for large data
     hashing.start()
     try:
@@ -71,7 +81,7 @@ def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = Fals
             file.write(payload)
     finally:
         hashing.join()
-    return WrittenTensor(len(header) + data.nbytes, digest.hexdigest())
+    return WrittenTensor(size_bytes, digest.hexdigest())
 
 
 def read_tensor(path: Path) -> np.ndarray[Any, Any]:

@@ -19,6 +19,7 @@ import alchemist
 from alchemist.errors import InternalError
 from alchemist.export.directory import MANIFEST, file_sha256
 from alchemist.export.golden_ops import write_golden_ops
+from alchemist.export.shared import twins
 from alchemist.export.standalone import bundle
 from alchemist.export.stored import LIMITS, to_stored
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
@@ -62,7 +63,9 @@ def write_export(
     written: dict[str, WrittenTensor] = {}
     names = FileNames()
     if options.load_input_tensors_from_disk is False:
-        export_tensors, export_golden = False, "none"
+        export_tensors = False
+    if not export_tensors:  # it runs on ones: what the framework computes from the weights says nothing about that
+        export_golden = "none"
     if options.tensor_load_directory:  # the caller's tensors: their results are not known here
         export_golden = "none"
     with progress.stage("write tensors"):
@@ -169,6 +172,7 @@ def _write_arguments(
     (directory / "tensors").mkdir()
     # A weight that no op reads any more (batch counters, folded masks) is not exported; an unused input still is.
     declared = [argument for argument in forward_arguments(compiled.ttnn) if argument.used or argument.kind == "input"]
+    known = twins(directory.parent)
     for count, argument in enumerate(declared):
         entry: dict[str, Any] = {
             "kind": argument.kind,
@@ -190,7 +194,7 @@ def _write_arguments(
             else:
                 raise InternalError(f"argument {argument.name!r} of @forward has no value")
             written[file] = write_tensor(
-                directory / file, to_stored(value, argument.dtype, argument.name), tiled=argument.tiled
+                directory / file, to_stored(value, argument.dtype, argument.name), tiled=argument.tiled, known=known
             )
             entry["file"] = file
             if count % 50 == 49:

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.bench.clock import bench_clock_share, bench_estimate
 from tests.bench.measure import Figure, interleaved
+from tests.bench.models import bench_llama_1b, bench_long_graphs, bench_models
 from tests.bench.ops import bench_copies, bench_gemm, bench_rows
 from tests.bench.scaling import bench_scaling
 
@@ -153,6 +154,9 @@ BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "resnet": lambda: bench_program("resnet50"),
     "codegen-bert": lambda: bench_codegen("bert_base"),
     "codegen-resnet": lambda: bench_codegen("resnet50"),
+    "models": bench_models,
+    "llama-1b": bench_llama_1b,
+    "long-graphs": bench_long_graphs,
 }
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from alchemist import codegen_cpp, codegen_py
+from alchemist.errors import InputError
 from tests.e2e.models import SMALL
 from tests.e2e.test_codegen import check, run
 
@@ -73,3 +75,37 @@ def test_without_tensors(model: str, tmp_path: Path) -> None:
     done = run(result.path)
     assert done.returncode == 0, done.stderr
     assert "ttnn.ones" in (result.path / "utils.py").read_text()
+
+
+@pytest.mark.parametrize("on_meta", [True, False])
+def test_a_model_without_values_is_exported_without_tensors(on_meta: bool, tmp_path: Path) -> None:
+    """Weights on the meta device: the program is written all the same; asking for its tensors is refused."""
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU()).eval().to("meta")
+    x = torch.zeros(32, 64, device="meta" if on_meta else "cpu")
+    if not on_meta:
+        model = model.to_empty(device="cpu")
+    result = codegen_py(model, x, export_path=tmp_path / "out", export_tensors=False)
+    assert not [name for name in result.files if name.startswith("golden/")]
+    done = run(result.path)
+    assert done.returncode == 0, done.stderr
+    if on_meta:
+        with pytest.raises(InputError, match="meta device") as raised:
+            codegen_py(model, x, export_path=tmp_path / "again")
+        assert "export_tensors=False" in str(raised.value)
+        assert not (tmp_path / "again").exists()
+
+
+def test_exports_side_by_side_share_the_files_of_equal_tensors(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU()).eval()
+    for length in (32, 64):
+        codegen_py(model, torch.randn(length, 64), export_path=tmp_path / f"length_{length}")
+    files = [tmp_path / f"length_{length}" / "tensors" / "0.weight.tensorbin" for length in (32, 64)]
+    assert files[0].samefile(files[1])
+    assert not (tmp_path / "length_32" / "tensors" / "input.tensorbin").samefile(files[0])
+    assert all(run(file.parents[1], "--check").returncode == 0 for file in files)
+    # a file that somebody wrote again is not what the next export gets
+    files[0].unlink()
+    files[1].write_bytes(b"")
+    codegen_py(model, torch.randn(96, 64), export_path=tmp_path / "length_96")
+    assert run(tmp_path / "length_96", "--check").returncode == 0

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import torch
 
+from alchemist.errors import InputError
 from alchemist.frontends.torch.errors import Unsupported
 
 _TABLE: dict[torch.dtype, tuple[str, Any]] = {
@@ -51,7 +52,14 @@ def numpy_name(dtype: torch.dtype) -> str:
 
 
 def to_numpy(value: torch.Tensor) -> np.ndarray[Any, Any]:
-    """C-contiguous numpy array of the same values; shares memory where the tensor is contiguous on the CPU."""
+    """C-contiguous numpy array of the same values; shares memory where the tensor is contiguous on the CPU.
+
+    Raises:
+        InputError: the tensor has none (meta device).
+    """
+    if value.is_meta:
+        hint = "load the weights (load_state_dict(..., assign=True) takes memory-mapped ones), or pass export_tensors=False"
+        raise InputError("a tensor on the meta device has no values", got=f"shape {list(value.shape)}", hint=hint)
     value = value.detach().cpu().contiguous()
     if value.dtype == torch.bfloat16:
         value = value.view(torch.int16)
