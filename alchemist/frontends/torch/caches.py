@@ -1,4 +1,7 @@
-"""Key-value caches and recurrent states of transformers as inputs and outputs: their tensors become leaves of the pytree."""
+"""Objects of model libraries that are inputs or outputs: their tensors become leaves of the pytree.
+
+Key-value caches and recurrent states of transformers, the latent distributions that diffusers' encoders return.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ _PAIR = ["self_attention_cache", "cross_attention_cache"]
 
 
 def register() -> None:
-    """Registers the caches of transformers when it is in use; its own registration of DynamicCache stays if it was first."""
+    """Registers what the libraries in use have; transformers' own registration of DynamicCache stays if it was first."""
+    _register_distribution()
     module = sys.modules.get("transformers.cache_utils")
     base = getattr(module, "Cache", None)
     if base is None:
@@ -22,6 +26,24 @@ def register() -> None:
     for value in list(vars(module).values()):
         if isinstance(value, type) and issubclass(value, base) and value is not base:
             _register(value, pair=value.__name__ == "EncoderDecoderCache")
+
+
+def _register_distribution() -> None:
+    module = sys.modules.get("diffusers.models.autoencoders.vae")
+    kind: Any = getattr(module, "DiagonalGaussianDistribution", None)
+    if kind is None or kind in pytree.SUPPORTED_NODES:
+        return
+
+    def flatten(value: Any) -> tuple[list[Any], Any]:
+        return [value.parameters], [["parameters"], value.deterministic]
+
+    pytree.register_pytree_node(
+        kind,
+        flatten,
+        lambda values, context: kind(next(iter(values)), deterministic=context[1]),
+        serialized_type_name=f"{kind.__module__}.{kind.__name__}",
+        flatten_with_keys_fn=lambda value: _with_keys(*flatten(value)),
+    )
 
 
 def _register(kind: type, pair: bool) -> None:
