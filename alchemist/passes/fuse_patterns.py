@@ -1,9 +1,9 @@
-"""Ops that frameworks write out, put together again: silu, gelu, softmax, rms_norm, layer_norm."""
+"""Ops that frameworks write out, put together again: sigmoid, silu, gelu, softmax, rms_norm, layer_norm."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -66,6 +66,22 @@ def silu(op: Operation) -> Match | None:
     return None
 
 
+def sigmoid(op: Operation) -> Match | None:
+    """1 / (1 + exp(-x)), and x / (1 + exp(-x)), which is silu."""
+    total = binary(skip(op.operands[-1]), "add")
+    for one, grown in (total[:2], total[1::-1]) if total is not None else ():
+        exponent = defining(grown, "ttir.exp")
+        negated = defining(exponent.operands[0], "ttir.neg") if exponent is not None else None
+        if number(one) != 1.0 or exponent is None or negated is None or total is None:
+            continue
+        x, ops = negated.operands[0], [negated, exponent, total[2]]
+        if op.name == "ttir.reciprocal" or number(op.operands[0]) == 1.0:
+            return "ttir.sigmoid", [x], {}, ops
+        if op.operands[0] is x:
+            return "ttir.silu", [x], {}, ops
+    return None
+
+
 def factors(value: SSAValue, depth: int = 3) -> tuple[list[SSAValue], float, list[Operation]]:
     """A product as its factors that are not constants, and the constant part."""
     if depth == 0 or (pair := binary(value, "multiply")) is None:
@@ -113,6 +129,8 @@ def gelu_tanh(op: Operation) -> Match | None:
             function = defining(curve, "ttir.tanh")
             inner = scaled(function.operands[0]) if number(one) == 1.0 and function is not None else None
             cubic = _cubic(inner[0], x) if inner is not None and near(inner[1], math.sqrt(2 / math.pi)) else None
+            if cubic is None and function is not None and number(one) == 1.0:
+                inner, cubic = (x, 1.0, []), _factored_cubic(function.operands[0], x)
             if total is not None and function is not None and inner is not None and cubic is not None:
                 attributes = {"alchemist.variant": "Tanh"}
                 return "ttir.gelu", [x], attributes, [*cubic, *inner[2], function, total[2], *ops[:-1]]
@@ -133,6 +151,24 @@ def _cubic(value: SSAValue, x: SSAValue) -> list[Operation] | None:
         cube = binary(parts[0], "pow") if len(parts) == 1 else None
         if cube is not None and cube[0] is x and number(cube[1]) == 3.0:
             return [cube[2], *ops, total[2]]
+    return None
+
+
+def _factored_cubic(value: SSAValue, x: SSAValue) -> list[Operation] | None:
+    """sqrt(2 / pi) * x * (1 + 0.044715 * x**2)"""
+    parts, constant, ops = factors(value)
+    if len(parts) != 2 or not near(constant, math.sqrt(2 / math.pi)):
+        return None
+    for own, other in (parts, reversed(parts)):
+        total = binary(other, "add") if own is x else None
+        for one, power in (total[:2], total[1::-1]) if total is not None else ():
+            squares, factor, inner = factors(power)
+            squared = _squared(squares[0]) if len(squares) == 1 else None
+            if number(one) == 1.0 and near(factor, 0.044715) and total is not None:
+                if squares == [x, x]:
+                    return [*inner, total[2], *ops]
+                if squared is not None and squared[0] is x:
+                    return [*squared[1], *inner, total[2], *ops]
     return None
 
 
@@ -218,18 +254,36 @@ def _vector(value: SSAValue, width: int) -> SSAValue | None:
     return value if shape(value) == (width,) else None
 
 
+def _over_roots(op: Operation) -> Iterator[tuple[SSAValue, SSAValue | None, SSAValue, list[Operation]]]:
+    """(x, weight, y, ops) for x * rsqrt(y) and x / sqrt(y); the weight may be joined to the root (flax) or to x before it is divided."""
+    if op.name == "ttir.multiply":
+        for x, joined in (op.operands, reversed(op.operands)):
+            root, weight, extra = _root_and_weight(joined, shape(x)[-1]) if shape(x) else (joined, None, [])
+            inverse = defining(root, "ttir.rsqrt")
+            if inverse is not None:
+                yield x, weight, inverse.operands[0], [inverse, *extra]
+        return
+    top, below = op.operands[0], defining(skip(op.operands[1]), "ttir.sqrt")
+    if below is None or not shape(top):
+        return
+    yield top, None, below.operands[0], [below]
+    pair = binary(top, "multiply")
+    for x, other in (pair[:2], pair[1::-1]) if pair is not None else ():
+        weight = _vector(other, shape(top)[-1])
+        if weight is not None and pair is not None and _one_use(top):
+            yield x, weight, below.operands[0], [pair[2], below]
+
+
 def rms_norm(op: Operation) -> Match | None:
-    """x * rsqrt(mean(x * x) + epsilon), also with the weight joined to rsqrt first (flax)."""
-    for x, joined in (op.operands, reversed(op.operands)):
-        root, weight, extra = _root_and_weight(joined, shape(x)[-1]) if shape(x) else (joined, None, [])
-        inverse = defining(root, "ttir.rsqrt")
-        guarded = _with_epsilon(inverse.operands[0]) if inverse is not None else None
+    """x * rsqrt(mean(x * x) + epsilon) or x / sqrt(...), perhaps with the weight."""
+    for x, weight, power, roots in _over_roots(op):
+        guarded = _with_epsilon(power)
         mean = _last_dim_mean(guarded[0]) if guarded is not None else None
         square = _squared(mean[0]) if mean is not None else None
-        if inverse is None or guarded is None or mean is None or square is None or square[0] is not x:
+        if guarded is None or mean is None or square is None or square[0] is not x:
             continue
         attributes = {"normalized_shape": shape(x)[-1:], "epsilon": guarded[1]}
-        return "ttir.rms_norm", [x, weight, None], attributes, [*square[1], *mean[1], *guarded[2], inverse, *extra]
+        return "ttir.rms_norm", [x, weight, None], attributes, [*square[1], *mean[1], *guarded[2], *roots]
     return None
 
 
@@ -266,22 +320,19 @@ def _one_use(value: SSAValue) -> bool:
 
 
 def layer_norm(op: Operation) -> Match | None:
-    """(x - mean) * rsqrt(variance + epsilon), also with the weight joined to rsqrt first (flax)."""
-    for centred, root in (op.operands, reversed(op.operands)):
+    """(x - mean) * rsqrt(variance + epsilon) or (x - mean) / sqrt(...), perhaps with the weight."""
+    for centred, weight, power, roots in _over_roots(op):
         difference = binary(centred, "subtract")
         mean = _last_dim_mean(difference[1]) if difference is not None else None
         if difference is None or mean is None or mean[0] is not difference[0]:
             continue
         x = difference[0]
-        root, weight, extra = _root_and_weight(root, shape(x)[-1])
-        inverse = defining(root, "ttir.rsqrt")
-        guarded = _with_epsilon(inverse.operands[0]) if inverse is not None else None
+        guarded = _with_epsilon(power)
         variance = _variance(guarded[0], x) if guarded is not None else None
-        if inverse is None or guarded is None or variance is None:
+        if guarded is None or variance is None:
             continue
         attributes = {"normalized_shape": shape(x)[-1:], "epsilon": guarded[1]}
-        ops = [*mean[1], difference[2], *variance, *guarded[2], inverse, *extra]
-        return "ttir.layer_norm", [x, weight, None], attributes, ops
+        return "ttir.layer_norm", [x, weight, None], attributes, [*mean[1], difference[2], *variance, *guarded[2], *roots]
     return None
 
 
@@ -326,14 +377,15 @@ def _variance(value: SSAValue, x: SSAValue) -> list[Operation] | None:
 
 RULES: dict[str, tuple[Callable[[Operation], Match | None], ...]] = {
     "ttir.multiply": (silu, gelu, gelu_tanh, layer_norm, rms_norm, weighted_norm),
-    "ttir.div": (softmax,),
+    "ttir.div": (softmax, layer_norm, rms_norm, sigmoid),
+    "ttir.reciprocal": (sigmoid,),
     "ttir.add": (biased_norm,),
 }
 
 
 @register("fuse-patterns", fusing=True)
 def fuse_patterns(module: ModuleOp, options: CompilerOptions) -> None:
-    """Written-out silu, gelu, softmax, rms_norm and layer_norm become one op each."""
+    """Written-out sigmoid, silu, gelu, softmax, rms_norm and layer_norm become one op each."""
     del options
     for func in functions(module):
         position = {op: index for index, op in enumerate(func.body.block.ops)}

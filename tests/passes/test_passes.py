@@ -101,6 +101,31 @@ def rms_norm_written_out(g: Graph, x: Any, w: Any) -> Any:
     return g("multiply", w, g("multiply", x, g("rsqrt", g("add", power, g.number(1e-6, (1, 1, 1))))), out=(2, 4, 64))
 
 
+def layer_norm_by_division(g: Graph, x: Any, w: Any, b: Any, spare: float = 0.0) -> Any:
+    """w * (x - mean) / sqrt(variance + epsilon) + b; spare: values that the variance is short of (1 is the unbiased one)."""
+    mean = g("mean", x, out=(2, 4, 1), keep_dim=True, dim_arg=[2])
+    centred = g("subtract", x, mean)
+    total = g("sum", g("multiply", centred, centred), out=(2, 4, 1), keep_dim=True, dim_arg=[2])
+    variance = g("multiply", total, g.number(1 / (64 - spare), (1, 1, 1)), out=(2, 4, 1))
+    root = g("sqrt", g("add", variance, g.number(1e-5, (1, 1, 1)), out=(2, 4, 1)))
+    return g("add", g("div", g("multiply", w, centred, out=(2, 4, 64)), root), b)
+
+
+def rms_norm_by_division(g: Graph, x: Any, w: Any) -> Any:
+    power = g("mean", g("multiply", x, x), out=(2, 4, 1), keep_dim=True, dim_arg=[2])
+    return g("multiply", g("div", x, g("sqrt", g("add", power, g.number(1e-6, (1, 1, 1))))), w)
+
+
+def gelu_factored(g: Graph, x: Any, factor: float = 0.044715) -> Any:
+    square = g("multiply", g("multiply", x, g.number(factor, (1, 1, 1))), x)
+    inner = g("multiply", g("multiply", x, g.number(math.sqrt(2 / math.pi), (1, 1, 1))), g("add", square, g.number(1.0, (1, 1, 1))))
+    return g("multiply", g("multiply", x, g.number(0.5, (1, 1, 1))), g("add", g("tanh", inner), g.number(1.0, (1, 1, 1))))
+
+
+def over_one_plus(g: Graph, top: Any, x: Any, one: float = 1.0) -> Any:
+    return g("div", top, g("add", g("exp", g("neg", x)), g.number(one, (1, 1, 1))), out=(2, 4, 64))
+
+
 def gelu_written_out(g: Graph, x: Any) -> Any:
     error = g("erf", g("div", x, g.number(math.sqrt(2.0), (1, 1, 1))))
     return g("multiply", g("multiply", x, g.number(0.5, (1, 1, 1))), g("add", error, g.number(1.0, (1, 1, 1))))
@@ -217,6 +242,16 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "softmax": ("fuse-patterns", build(softmax_written_out, X), ["softmax"]),
     "layer norm": ("fuse-patterns", build(layer_norm_written_out, X, V, V), ["layer_norm"]),
     "rms norm": ("fuse-patterns", build(rms_norm_written_out, X, V), ["rms_norm"]),
+    "layer norm by division": ("fuse-patterns", build(layer_norm_by_division, X, V, V), ["layer_norm"]),
+    "rms norm by division": ("fuse-patterns", build(rms_norm_by_division, X, V), ["rms_norm"]),
+    "gelu with x taken out": ("fuse-patterns", build(gelu_factored, X), ["gelu"]),
+    "silu by division": ("fuse-patterns", build(lambda g, x: over_one_plus(g, x, x), X), ["silu"]),
+    "sigmoid by division": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g.number(1.0, (1, 1, 1)), x), X), ["sigmoid"]),
+    "sigmoid by reciprocal": (
+        "fuse-patterns",
+        build(lambda g, x: g("reciprocal", g("add", g("exp", g("neg", x)), g.number(1.0, (1, 1, 1)))), X),
+        ["sigmoid"],
+    ),
     "gelu": ("fuse-patterns", build(gelu_written_out, X), ["gelu"]),
     "gelu_new": ("fuse-patterns", build(gelu_tanh_written_out, X), ["gelu"]),
     "silu": ("fuse-patterns", build(lambda g, x: g("multiply", x, g("sigmoid", x)), X), ["silu"]),
@@ -351,6 +386,10 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
         "fuse-activation",
         build(lambda g, x, w: (lambda y: (y, g("relu", y)))(g("matmul", x, w, out=(2, 4, 32), transpose_b=True)), X, W),
     ),
+    "a norm with the unbiased variance": ("fuse-patterns", build(lambda g, x, w, b: layer_norm_by_division(g, x, w, b, 1.0), X, V, V)),
+    "a cubic with another factor": ("fuse-patterns", build(lambda g, x: gelu_factored(g, x, 0.05), X)),
+    "1 / (2 + exp(-x))": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g.number(1.0, (1, 1, 1)), x, 2.0), X)),
+    "y / (1 + exp(-x))": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g("exp", x), x), X)),
     "a conv1d whose result is sliced": (
         "conv1d-channels-last",
         build(
