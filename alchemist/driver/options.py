@@ -75,6 +75,9 @@ NEUTRAL: dict[str, str | None] = {
     "use-mock-allocator-state": None,
     "enable-compile-time-stats": None,
     "tuplify-input-if-empty": None,
+    "force": None,
+    "enable-commute-upwards": None,
+    "enable-commute-downwards": None,
 }
 FUSING = "enable-fusing-pass"
 

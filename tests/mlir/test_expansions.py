@@ -137,7 +137,7 @@ def test_flattened_images(op: str, operands: list[str], attributes: str, result:
     assert np.allclose(made.reshape(wanted.shape), wanted)
 
 
-@pytest.mark.parametrize("name", ["gelu_bw", "adamw", "batch_norm_training", "embedding_backward", "sdpa_bw", "sparse_matmul", "requantize"])
+@pytest.mark.parametrize("name", ["gelu_bw", "adamw", "batch_norm_training", "embedding_backward", "sdpa_bw", "sparse_matmul", "requantize", "conv1d", "conv_transpose2d"])
 def test_runs(name: str, tmp_path: Path) -> None:
     text = next(use.text for use in uses("ttir") if use.name == f"ttir.{name}")
     (tmp_path / "x.mlir").write_text(text)

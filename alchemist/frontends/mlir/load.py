@@ -18,7 +18,7 @@ from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Out
 from alchemist.frontends.mlir.entries import entry_names, function_names, keep_only, modules_in, refuse_types
 from alchemist.frontends.mlir.read import read_module, unwrap_device_module
 from alchemist.frontends.mlir.ttnn_text import complete, take_devices
-from alchemist.frontends.mlir.values import Array, Init, LoadOptions, ValueOptions, Values
+from alchemist.frontends.mlir.values import Array, Init, LoadOptions, ValueOptions, Values, is_prepared
 from alchemist.frontends.stablehlo import Input, convert
 from alchemist.ir.access import argument_attrs, element_type, entry_function, result_attrs, shape
 from alchemist.ir.attributes import enum, numpy_dtype
@@ -83,7 +83,10 @@ def _captured(module: ModuleOp, text: str, filename: str, values: Values, strict
     model_name = _model_name(module, entry, filename)
     stages: dict[str, Callable[[], str]] = {}
     names = _argument_names(entry)
-    kinds = [_kind(facts.get("ttcore.argument_type", "")) for facts in argument_attrs(entry)]
+    kinds: list[ArgumentKind] = [
+        "parameter" if "ttcore.argument_type" not in facts and is_prepared(arg) else _kind(facts.get("ttcore.argument_type", ""))
+        for arg, facts in zip(entry.args, argument_attrs(entry), strict=True)
+    ]
     results = _result_names(entry)
     if _is_stablehlo(module):
         stages["shlo"] = lambda: text

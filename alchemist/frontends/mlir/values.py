@@ -121,6 +121,17 @@ def _is_weight(value: SSAValue, depth: int = 8) -> bool:
     return False
 
 
+def is_prepared(value: SSAValue, depth: int = 3) -> bool:
+    """Whether an argument is what the library prepares before the first call: kernel or bias of such a convolution, perhaps moved."""
+    for use in value.uses:
+        op = use.operation
+        if op.name in ("ttir.conv1d", "ttir.conv_transpose2d") and use.index > 0:
+            return True
+        if depth and op.results and op.name.startswith("ttir.") and op.name[5:] in _MOVES and is_prepared(op.results[0], depth - 1):
+            return True
+    return False
+
+
 def _must_be_positive(value: SSAValue, depth: int = 8) -> bool:
     """Whether an argument is a variance: read by a batch norm as such, or by a root, perhaps after `+ epsilon`."""
     for use in value.uses:

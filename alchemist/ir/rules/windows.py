@@ -121,7 +121,7 @@ def _axes(op: Operation) -> tuple[int, int, int, int]:
 def _bias(inputs: list[Shape], channels: int, axis: int) -> None:
     if len(inputs) > 2 and inputs[2] != (channels,):  # a vector is our own front ends' spelling
         rank_is(inputs[2], 4, "bias")
-        need(inputs[2][axis] == channels, f"the bias has {inputs[2][axis]} channels, the result {channels}")
+        need(channels in (inputs[2][axis], inputs[2][3]), f"the bias has {inputs[2][axis]} channels, the result {channels}")  # the last one whatever the order
 
 
 @rule("ttir.conv_transpose2d")
