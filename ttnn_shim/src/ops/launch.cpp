@@ -57,6 +57,8 @@ ClockState& clock_of(Device& device) {
 }
 
 thread_local uint64_t running_call = 0;
+thread_local std::vector<int64_t> core_limit;  // {x, y} while a CoreLimit lives
+constexpr std::string_view SUB_CORES = "sub_core_grid";
 
 // --- the configuration key: every fact that the plan depends on, as bytes ---
 
@@ -229,7 +231,13 @@ Priced price(const ClockState& clock, const Program& program, const std::vector<
         return priced;
     }
     try {
-        const strategy::DeviceProgram plan = strategy::plan(clock.arch, config);
+        sim::Arch arch = clock.arch;
+        if (const auto limit = program.attrs.find(SUB_CORES); limit != program.attrs.end()) {
+            const auto& size = std::get<std::vector<int64_t>>(limit->second);
+            arch.grid_x = static_cast<int>(size[0]);
+            arch.grid_y = static_cast<int>(size[1]);
+        }
+        const strategy::DeviceProgram plan = strategy::plan(arch, config);
         priced.factory = plan.factory;
         priced.cores = plan.cores;
         priced.grid_x = plan.grid_x;
@@ -461,6 +469,15 @@ EventLog& event_log(Device& device) {
     return clock_of(device).log;
 }
 
+CoreLimit::CoreLimit(const std::optional<CoreRangeSet>& cores) : before_(core_limit) {
+    if (!cores || cores->empty()) return;
+    const CoreCoord box = cores->bounding_box().grid_size();
+    const auto count = static_cast<int64_t>(cores->num_cores()), x = static_cast<int64_t>(box.x), y = static_cast<int64_t>(box.y);
+    core_limit = count == x * y ? std::vector<int64_t>{x, y} : std::vector<int64_t>{count, 1};
+}
+
+CoreLimit::~CoreLimit() { core_limit = before_; }
+
 void set_call(uint64_t call_id) { running_call = call_id; }
 
 std::vector<Tensor> launch(
@@ -485,7 +502,13 @@ std::vector<Tensor> launch_on(
         outputs.push_back(output_tensor(device, output_specs[i], i < preallocated.size() ? preallocated[i] : OptionalTensor()));
     }
 
-    account(machine, program, inputs, output_specs, outputs);
+    if (core_limit.empty()) {
+        account(machine, program, inputs, output_specs, outputs);
+    } else {
+        Program limited = program;
+        limited.attrs[std::string(SUB_CORES)] = core_limit;
+        account(machine, limited, inputs, output_specs, outputs);
+    }
 
     if (!machine.estimate()) {
         for (const Tensor& input : inputs) {

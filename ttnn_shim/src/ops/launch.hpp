@@ -52,6 +52,19 @@ std::vector<Tensor> launch_on(
     MeshDevice* device, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
     const Kernel& kernel, const std::vector<OptionalTensor>& preallocated = {});
 
+/// While it lives, programs of this thread run on these cores only (`sub_core_grids`): the planner sees a device of their bounding box,
+/// of one row when they do not fill it. An empty optional changes nothing.
+class CoreLimit {
+public:
+    explicit CoreLimit(const std::optional<CoreRangeSet>& cores);
+    ~CoreLimit();
+    CoreLimit(const CoreLimit&) = delete;
+    CoreLimit& operator=(const CoreLimit&) = delete;
+
+private:
+    std::vector<int64_t> before_;
+};
+
 /// One executed device program, for reports.
 struct Event {
     uint64_t index = 0;

@@ -126,7 +126,16 @@ Tensor clone(
     const std::optional<ComputeKernelConfig>& compute_kernel_config) {
     OpScope scope("ttnn.clone");
     check_device_tensor(input, "input");
-    SHIM_CHECK(!dtype || *dtype == input.dtype() || input.layout() == Layout::TILE, "clone changes the dtype only in TILE layout");
+    SHIM_CHECK(
+        !dtype || *dtype == input.dtype() || (input.layout() == Layout::TILE && input.logical_volume() > 0),
+        "clone changes the dtype only in TILE layout, and of values that are there");
+    if (memory_config && (memory_config->is_sharded() || input.is_sharded())) {
+        const MemoryConfig& own = input.memory_config();
+        SHIM_CHECK(
+            own.memory_layout() == memory_config->memory_layout() &&
+                (!memory_config->shard_spec() || own.shard_spec() == memory_config->shard_spec()),
+            "memory_config: expected the input's shards {}, got {}", own, *memory_config);
+    }
     return launch(
         {.op = "clone", .compute = compute_kernel_config, .name = "CloneOperation"}, {input}, {spec_like(input, dtype, memory_config)},
         [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];

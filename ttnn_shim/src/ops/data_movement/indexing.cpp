@@ -79,6 +79,10 @@ Tensor scattered(
     OpScope scope(op_name);
     check_device_tensor(input, "input");
     check_device_tensor(source, "src");
+    SHIM_CHECK(
+        input.dtype() != DataType::FLOAT32 || input.layout() != Layout::TILE,
+        "input: FLOAT32 tiles cannot be scattered to; use ROW_MAJOR layout");
+    SHIM_CHECK(!index.is_sharded() && !source.is_sharded(), "index and src: sharded tensors are not supported");
     const Shape& shape = input.logical_shape();
     const uint32_t axis = normalize_dim(dim, shape.rank());
     check_index(index, shape, axis, "index");
@@ -164,9 +168,6 @@ Tensor scatter_add(
     const Tensor& input, const int32_t& dim, const Tensor& index, const Tensor& source, const std::optional<MemoryConfig>& memory_config,
     const std::optional<CoreRangeSet>&) {
     OpScope scope("ttnn.scatter_add");
-    SHIM_CHECK(
-        input.dtype() != DataType::FLOAT32 || input.layout() != Layout::TILE,
-        "input: FLOAT32 tiles cannot be scattered to; use ROW_MAJOR layout");
     return scattered("ttnn.scatter_add", input, dim, index, source, memory_config, Reduce::Add);
 }
 

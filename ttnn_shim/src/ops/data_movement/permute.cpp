@@ -85,6 +85,7 @@ Tensor transpose(const Tensor& input, int64_t dim1, int64_t dim2, const std::opt
     OpScope scope("ttnn.transpose");
     check_device_tensor(input, "input_tensor");
     const size_t rank = input.logical_shape().rank();
+    SHIM_CHECK(rank != 1 || input.layout() != Layout::TILE, "input_tensor: expected rank 2 or more, got shape {}", input.logical_shape());
     const uint32_t a = normalize_dim(dim1, rank), b = normalize_dim(dim2, rank);
     if (a == b) return input;
     std::vector<uint32_t> order(rank);

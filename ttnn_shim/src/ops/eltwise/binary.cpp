@@ -279,6 +279,8 @@ Tensor prelu(const Tensor& a, const std::array<float, 1>& weight, const Optional
 
 Tensor polyval(const Tensor& a, const std::vector<float>& coeffs, const OptionalMemory& memory_config) {
     OpScope scope("ttnn.polyval");
+    SHIM_CHECK(a.dtype() != DataType::UINT8, "input_tensor_a: dtype {} is not supported", a.dtype());
+    if (a.dtype() == DataType::UINT16) return typecast(polyval(typecast(a, DataType::FLOAT32), coeffs, memory_config), DataType::UINT16);
     if (is_integer(a.dtype())) return polyval(typecast(a, DataType::FLOAT32), coeffs, memory_config);
     SHIM_CHECK(!coeffs.empty(), "coeffs: expected at least one coefficient");
     Tensor result = unary_op("ttnn.polyval", a, {UnaryStep(UnaryOpType::FILL, coeffs[0])}, {memory_config});

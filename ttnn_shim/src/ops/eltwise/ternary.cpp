@@ -172,6 +172,8 @@ Tensor addcdiv(
     const Tensor& a, const Tensor& b, const Tensor& c, float value, const OptionalMemory& memory_config,
     const std::optional<Tensor>& output) {
     OpScope scope("ttnn.addcdiv");
+    SHIM_CHECK(
+        a.dtype() != DataType::INT32 || b.dtype() != DataType::INT32 || c.dtype() != DataType::INT32, "INT32 tensors are not supported");
     const bool blocks = is_block_float(a.dtype()) || is_block_float(b.dtype());  // then several binary programs, led by the second tensor
     SHIM_CHECK(
         !blocks || (!is_integer(a.dtype()) && !is_integer(b.dtype())), "block floats and integers do not mix, got {} and {}", a.dtype(),

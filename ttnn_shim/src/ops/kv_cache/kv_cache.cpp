@@ -39,10 +39,13 @@ struct RowWriter {
 };
 
 /// One program that writes into `cache`; `write` gets the cache as output.
-Tensor write_cache(const char* op, const Tensor& cache, const std::vector<Tensor>& inputs, const std::function<void()>& write) {
+Tensor write_cache(
+    const char* op, const Tensor& cache, const std::vector<Tensor>& inputs, const std::function<void()>& write,
+    const std::optional<ttnn::ComputeKernelConfig>& compute = std::nullopt) {
     return launch(
         {.op = "update_cache",
          .attrs = {{"op", std::string(op)}, {"positions", inputs.size() > 2}},
+         .compute = compute,
          .name = inputs.size() > 1 && inputs[1].is_sharded() ? "PagedUpdateCacheDeviceOperation" : "UpdateKVCacheOperation"},
         inputs, {cache.tensor_spec()}, [&](std::span<const Tensor>) { write(); }, {cache})[0];
 }
@@ -75,7 +78,8 @@ Tensor fill_cache_for_user_(const Tensor& cache, const Tensor& input, uint32_t b
 }
 
 Tensor update_cache(
-    const Tensor& cache, const Tensor& input, uint32_t update_idx, uint32_t batch_offset, std::optional<const ComputeKernelConfig>) {
+    const Tensor& cache, const Tensor& input, uint32_t update_idx, uint32_t batch_offset,
+    std::optional<const ComputeKernelConfig> compute) {
     OpScope scope("ttnn.update_cache");
     check_cache(cache, input);
     const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
@@ -83,12 +87,15 @@ Tensor update_cache(
     SHIM_CHECK(update_idx < sc[2], "update_idx: expected less than {}, got {}", sc[2], update_idx);
     SHIM_CHECK(
         uint64_t{batch_offset} + sc[0] <= si[2], "input: {} users from offset {} do not cover the cache's {}", si[2], batch_offset, sc[0]);
-    return write_cache("UPDATE", cache, {cache, input}, [&] {
-        const RowWriter writer(input, cache);
-        for (size_t b = 0; b < sc[0]; ++b) {
-            for (size_t h = 0; h < sc[1]; ++h) writer.copy(h * si[2] + b + batch_offset, (b * sc[1] + h) * sc[2] + update_idx);
-        }
-    });
+    return write_cache(
+        "UPDATE", cache, {cache, input},
+        [&] {
+            const RowWriter writer(input, cache);
+            for (size_t b = 0; b < sc[0]; ++b) {
+                for (size_t h = 0; h < sc[1]; ++h) writer.copy(h * si[2] + b + batch_offset, (b * sc[1] + h) * sc[2] + update_idx);
+            }
+        },
+        compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt);
 }
 Tensor update_cache_for_token_(
     const Tensor& cache, const Tensor& input, uint32_t update_index, uint32_t batch_offset,
@@ -194,10 +201,13 @@ SHIM_OP("ttnn.kv_cache.fill_cache_for_user_", [](const Call& c) {
     return ttnn::fill_cache(c.tensor("cache"), c.tensor("input"), c.u32("batch_index", 0), c.u32("update_idx", 0));
 });
 SHIM_OP("ttnn.update_cache", [](const Call& c) {
-    return ttnn::update_cache(c.tensor("cache"), c.tensor("input"), c.u32("update_idx", 0), c.u32("batch_offset", 0));
+    return ttnn::update_cache(
+        c.tensor("cache"), c.tensor("input"), c.u32("update_idx", 0), c.u32("batch_offset", 0), c.compute_config("compute_kernel_config"));
 });
 SHIM_OP("ttnn.kv_cache.update_cache_for_token_", [](const Call& c) {
-    return ttnn::update_cache(c.tensor("cache"), c.tensor("input"), c.u32("update_index", 0), c.u32("batch_offset", 0));
+    return ttnn::update_cache(
+        c.tensor("cache"), c.tensor("input"), c.u32("update_index", 0), c.u32("batch_offset", 0),
+        c.compute_config("compute_kernel_config"));
 });
 SHIM_OP("ttnn.experimental.paged_update_cache", [](const Call& c) {
     SHIM_SUPPORTED(!c.has("mesh_coords"), "ttnn.experimental.paged_update_cache: mesh_coords is not supported");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/normalization/rows.hpp"
+#include "ttnn/operations/data_movement/clone/clone.hpp"
 #include "ttnn/operations/normalization/rmsnorm/rmsnorm.hpp"
 
 using namespace ttnn_shim;
@@ -38,7 +39,11 @@ Tensor normalize(
     const std::optional<const ttnn::ComputeKernelConfig>& compute) {
     OpScope scope(op_name);
     check_device_tensor(input, "input_tensor");
-    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    if (input.logical_volume() == 0 && input.logical_shape().rank() > 0)  // no program
+        return ttnn::clone(input, std::nullopt, memory_config, std::nullopt);
+    SHIM_CHECK(
+        is_floating_point(input.dtype()) && input.dtype() != DataType::BFLOAT4_B,
+        "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
     SHIM_CHECK(

@@ -52,6 +52,22 @@ void softmax_columns(const Tensor& input, const Tensor& output, size_t size, siz
     });
 }
 
+/// The kernels read a mask as tiles of the 4D input: all of it, or a row of tiles per batch; they do not broadcast further.
+void check_mask(const Tensor& input, const Softmax& o) {
+    const Shape padded = make_spec(input.logical_shape(), input.dtype(), Layout::TILE).padded_shape().to_rank(4);
+    const Shape& mask = o.mask->padded_shape();
+    if (o.mask->is_sharded()) {
+        SHIM_CHECK(mask == input.padded_shape(), "mask: a sharded mask needs the input's shape {}, got {}", input.padded_shape(), mask);
+        return;
+    }
+    if (o.causal) {
+        SHIM_CHECK(mask.rank() < 2 || mask[1] == 1, "mask: expected 1 in dimension 1, got shape {}", mask);
+        return;
+    }
+    SHIM_CHECK(mask[0] == padded[0] && mask[-1] == padded[-1], "mask: expected the batch and width of {}, got {}", padded, mask);
+    SHIM_CHECK(mask[-2] == 1 || mask[-2] == tt::constants::TILE_HEIGHT, "mask: expected one row of tiles, got shape {}", mask);
+}
+
 Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     OpScope scope(op_name);
     check_device_tensor(input, "input_tensor");
@@ -90,6 +106,7 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
         SHIM_CHECK(
             broadcast_shapes(o.mask->logical_shape(), shape) == shape, "mask: shape {} does not broadcast to {}", o.mask->logical_shape(),
             shape);
+        if (!o.attention) check_mask(input, o);
         inputs.push_back(*o.mask);
     }
     Program program{

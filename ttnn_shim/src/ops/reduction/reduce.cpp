@@ -64,10 +64,11 @@ bool stored_as_bf16(DataType dtype) { return dtype == DataType::BFLOAT16 || is_b
 /// One row in its own storage; `scratch` is for conversions.
 float reduce_row(Kind kind, DataType dtype, const std::byte* source, size_t count, std::vector<float>& scratch) {
     const auto& kernel = kernels::kernel_set();
-    const bool sums = kind == Kind::Sum || kind == Kind::Mean;
-    if (stored_as_bf16(dtype) && (sums || kind == Kind::Max)) {
+    const bool sums = kind == Kind::Sum || kind == Kind::Mean, extremes = kind == Kind::Max || kind == Kind::Min;
+    if (stored_as_bf16(dtype) && (sums || extremes)) {
         const auto* row = reinterpret_cast<const uint16_t*>(source);
-        return sums ? kernel.sum_row_bf16(row, count, 0.0F) : kernel.max_row_bf16(row, count);
+        if (sums) return kernel.sum_row_bf16(row, count, 0.0F);
+        return kind == Kind::Max ? kernel.max_row_bf16(row, count) : kernel.min_row_bf16(row, count);
     }
     const float* row = reinterpret_cast<const float*>(source);
     if (dtype != DataType::FLOAT32) {
@@ -75,8 +76,8 @@ float reduce_row(Kind kind, DataType dtype, const std::byte* source, size_t coun
         load_f32(dtype, source, scratch.data(), count);
         row = scratch.data();
     }
-    if (kind == Kind::Max) return kernel.max_row(row, count);
     if (sums) return kernel.sum_row(row, count, 0.0F);
+    if (extremes) return kind == Kind::Max ? kernel.max_row(row, count) : kernel.min_row(row, count);
     float result = identity<float>(kind);
     for (size_t i = 0; i < count; ++i) fold(kind, row + i, &result, 1);
     return result;
@@ -106,9 +107,11 @@ void reduce_columns(
     std::fill_n(into, count, identity<T>(kind));
     if constexpr (std::is_same_v<T, float>) {
         const auto& kernel = kernels::kernel_set();
-        if (kind == Kind::Sum || kind == Kind::Mean) {
-            if (stored_as_bf16(dtype)) return kernel.add_rows_bf16(reinterpret_cast<const uint16_t*>(source), stride, rows, into, count);
-            if (dtype == DataType::FLOAT32) return kernel.add_rows(reinterpret_cast<const float*>(source), stride, rows, into, count);
+        const kernels::RowFold* folds[] = {&kernel.add_rows, &kernel.add_rows, &kernel.max_rows, &kernel.min_rows};  // in Kind's order
+        if (static_cast<size_t>(kind) < std::size(folds)) {
+            const kernels::RowFold& rule = *folds[static_cast<size_t>(kind)];
+            if (stored_as_bf16(dtype)) return rule.bf16(reinterpret_cast<const uint16_t*>(source), stride, rows, into, count);
+            if (dtype == DataType::FLOAT32) return rule.f32(reinterpret_cast<const float*>(source), stride, rows, into, count);
         }
     }
     scratch.resize(count);
@@ -202,7 +205,7 @@ Tensor reduce_axis(
 /// Variance along one axis, two passes in float32.
 Tensor variance_axes(
     const Tensor& input, const std::vector<uint32_t>& axes, bool root, bool correction, float scalar,
-    const std::optional<MemoryConfig>& memory_config) {
+    const std::optional<MemoryConfig>& memory_config, const std::optional<ttnn::ComputeKernelConfig>& compute) {
     const Shape& shape = input.logical_shape();
     auto extents = extents_of(shape);
     uint64_t count = 1;
@@ -215,6 +218,7 @@ Tensor variance_axes(
         {.op = "reduce",
          .attrs =
              {{"op", std::string(root ? "STD" : "VAR")}, {"dim", std::string(axes.size() == 1 && axes[0] + 2 == shape.rank() ? "H" : "W")}},
+         .compute = compute,
          .name = "WelfordReduceDeviceOperation"},
         {input}, {make_spec(result, input.dtype(), input.layout(), result_memory(input, memory_config, result))},
         [&](std::span<const Tensor> outputs) {
@@ -278,6 +282,15 @@ struct Reduction {
     std::optional<Layout> output_layout = std::nullopt;
 };
 
+/// Turning a dimension next to the last keeps the shards, which must fit the turned tensor.
+void check_turned(const Tensor& value, uint32_t axis, const std::optional<MemoryConfig>& requested) {
+    const MemoryConfig& memory = requested ? *requested : value.memory_config();
+    if (!memory.is_sharded() || !memory.shard_spec()) return;
+    auto extents = extents_of(value.logical_shape());
+    std::swap(extents[axis], extents[extents.size() - 2]);
+    (void)make_spec(shape_of(extents), value.dtype(), Layout::TILE, memory);
+}
+
 /// The result for a tensor without values: no program, every element the neutral one.
 Tensor reduced_nothing(const Tensor& input, const Reduction& r, const std::vector<uint32_t>& axes) {
     const Shape& shape = input.logical_shape();
@@ -329,7 +342,7 @@ Tensor reduced(const char* op_name, const Tensor& input, const Reduction& r) {
     if (input.layout() == Layout::ROW_MAJOR && !(sticks && axes.size() == 1 && axes[0] + 1 == shape.rank()))
         value = ttnn::to_layout(input, Layout::TILE);
     if (r.kind == Kind::Var || r.kind == Kind::Std) {
-        value = variance_axes(value, axes, r.kind == Kind::Std, r.correction, r.scalar, r.memory_config);
+        value = variance_axes(value, axes, r.kind == Kind::Std, r.correction, r.scalar, r.memory_config, r.compute);
     } else {
         const size_t rank = shape.rank();
         auto outer_first = axes;  // sum: outer dimensions first, then W, then H; others: W, H, then outer dimensions by way of a transpose
@@ -345,6 +358,7 @@ Tensor reduced(const char* op_name, const Tensor& input, const Reduction& r) {
             if (r.kind == Kind::Mean) factor /= static_cast<float>(shape[at(axis)]);
             const bool turned = rank - axis > 2 && r.kind != Kind::Sum && r.kind != Kind::Prod;
             if (turned) {
+                check_turned(value, axis, r.memory_config);
                 value = ttnn::transpose(value, axis, -2, r.memory_config);
                 value = reduce_axis(value, static_cast<uint32_t>(rank - 2), r.kind, factor, r.memory_config, r.compute);
                 value = ttnn::transpose(value, axis, -2, r.memory_config);
@@ -421,6 +435,10 @@ void check_prod_memory(const Tensor& input, int64_t dim, const ::std::optional<M
 Tensor prod(const Tensor& input, ::std::optional<int64_t> dim, bool keepdim, const ::std::optional<MemoryConfig>& memory_config) {
     OpScope scope("ttnn.prod");
     if (dim) check_prod_memory(input, *dim, memory_config);
+    const bool on_shards = input.is_sharded() || (memory_config && memory_config->is_sharded());
+    SHIM_CHECK(
+        dim || !on_shards || input.logical_volume() == 0, "the product of all values takes interleaved memory, got {}",
+        input.memory_config());
     Reduction reduction{.kind = Kind::Prod, .dim = {}, .keepdim = keepdim, .memory_config = memory_config};
     if (dim) reduction.dim.emplace(*dim);
     return reduced("ttnn.prod", input, reduction);

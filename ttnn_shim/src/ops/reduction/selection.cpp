@@ -1,11 +1,14 @@
 // argmax, topk, sort, cumsum, cumprod: ops that walk one dimension value by value.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
+#include "ttnn/operations/creation/creation.hpp"
+#include "ttnn/operations/data_movement/clone/clone.hpp"
 #include "ttnn/operations/data_movement/permute/permute.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/sort/sort.hpp"
@@ -289,6 +292,18 @@ std::vector<Tensor> sort(
     std::optional<std::tuple<Tensor&, Tensor&>> preallocated) {
     OpScope scope("ttnn.sort");
     check_device_tensor(input, "input_tensor");
+    const size_t rank = input.logical_shape().rank();
+    if (rank == 0) SHIM_CHECK(dim == 0 || dim == -1, "dim {} out of range for rank 0", dim);
+    const uint32_t along = rank == 0 ? 1 : input.logical_shape()[at(normalize_dim(dim, rank))];
+    if (!preallocated && (input.logical_volume() == 0 || along == 1)) {  // sorted as it is, whatever its dtype
+        const Tensor zeros = ttnn::zeros(
+            input.logical_shape(), DataType::UINT16, input.layout(), *input.device(), memory_config.value_or(input.memory_config()));
+        return {ttnn::clone(input, std::nullopt, memory_config, std::nullopt), zeros};
+    }
+    constexpr uint32_t NARROWEST_ROW = 64;
+    SHIM_CHECK(
+        input.layout() == Layout::TILE || std::bit_ceil(along) >= NARROWEST_ROW, "input_tensor: rows of {} values need TILE layout to sort",
+        along);
     SHIM_CHECK(
         input.dtype() == DataType::UINT16 || !is_integer(input.dtype()), "input_tensor: expected BFLOAT16, FLOAT32 or UINT16, got {}",
         input.dtype());
