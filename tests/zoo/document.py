@@ -29,8 +29,7 @@ This file is written by `make test-all`, or by `python -m tests.zoo.run --refere
 def document(rows: Sequence[Row], sizes: Mapping[str, int]) -> str:
     """The text. sizes: lines of main.py by model."""
     good = sum(row.result == "ok" for row in rows)
-    parts = [_HEAD, f"{good} of {len(rows)} runs pass. {_referee_summary(rows)}\n"]
-    parts.append(f"Code generation took {sum(row.codegen_s for row in rows):.0f} s in all, `./run --check` {sum(row.run_s for row in rows):.0f} s.\n\n")
+    parts = [_HEAD, f"{good} of {len(rows)} runs pass. {_referee_summary(rows)}\n\n"]
     parts.append("| main.py of | lines |  |\n|---|---:|---|\n")
     parts += [f"| {name} | {count} | {'' if count < LIMIT else f'over {LIMIT}'} |\n" for name, count in sizes.items()]
     for language, title in (("py", "Python"), ("cpp", "C++")):
