@@ -137,6 +137,8 @@ inline uint32_t quantize(uint32_t bits, uint32_t shared_exponent, uint32_t manti
     return magnitude == 0 ? 0 : magnitude | ((bits >> 31) << mantissa_bits);
 }
 
+inline float power_of_two(int power) { return std::bit_cast<float>(static_cast<uint32_t>(power + 127) << 23); }
+
 /// Exact value of a mantissa: magnitude * 2^(exponent - 127 - (mantissa_bits - 1)). Built from bits, no rounding.
 inline float dequantize(uint32_t mantissa, uint32_t exponent, uint32_t mantissa_bits) {
     const uint32_t magnitude = mantissa & ((1U << mantissa_bits) - 1);
@@ -145,21 +147,28 @@ inline float dequantize(uint32_t mantissa, uint32_t exponent, uint32_t mantissa_
     // 2^(exponent - 127 - (m - 1)) in two factors, so that neither leaves the float32 range.
     const int power = static_cast<int>(exponent) - 127 - static_cast<int>(mantissa_bits - 1);
     const int half = power / 2;
-    const auto factor = [](int p) { return std::bit_cast<float>(static_cast<uint32_t>(p + 127) << 23); };
-    const float value = scaled * factor(half) * factor(power - half);
+    const float value = scaled * power_of_two(half) * power_of_two(power - half);
     return std::bit_cast<float>(std::bit_cast<uint32_t>(value) | sign);
 }
 
 constexpr size_t BLOCK = 16;
 
+/// What a block's values become, quantized and back. The loops are plain integer and float steps, which vectorise; results have so few bits
+/// that cutting them to bfloat16 is exact.
 template <uint32_t MantissaBits>
 inline void round_block(const uint32_t* bits, bfloat16* target, size_t count) {
     uint32_t shared = 0;
     for (size_t i = 0; i < count; ++i) {
         shared = std::max(shared, exponent_of(bits[i]));
     }
+    const int power = static_cast<int>(shared) - 127 - static_cast<int>(MantissaBits - 1), half = power / 2;
+    const float first = power_of_two(half), second = power_of_two(power - half);
+    auto* out = reinterpret_cast<uint16_t*>(target);
     for (size_t i = 0; i < count; ++i) {
-        target[i] = bfloat16(dequantize(quantize(bits[i], shared, MantissaBits), shared, MantissaBits));
+        const uint32_t mantissa = quantize(bits[i], shared, MantissaBits);
+        const uint32_t sign = (mantissa >> MantissaBits) << 31;
+        const float value = static_cast<float>(static_cast<int32_t>(mantissa & ((1U << MantissaBits) - 1))) * first * second;
+        out[i] = static_cast<uint16_t>((std::bit_cast<uint32_t>(value) | sign) >> 16);
     }
 }
 

@@ -35,15 +35,44 @@ bool simplify(std::vector<StridedDim>& dims) {
     return true;
 }
 
+/// Every `Step`-th value, a step that the compiler knows and vectorises.
+template <size_t Step, typename T>
+void pick(const T* source, T* target, size_t count) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < count; ++i) target[i] = source[i * Step];
+}
+
 template <typename T>
 void copy_row(const T* source, T* target, size_t count, int64_t source_stride, int64_t target_stride) {
-    if (source_stride == 1 && target_stride == 1) {
-        std::memcpy(target, source, count * sizeof(T));
-    } else if (source_stride == 0 && target_stride == 1) {
-        std::fill_n(target, count, *source);
-    } else {
-        for (size_t i = 0; i < count; ++i)
-            target[static_cast<int64_t>(i) * target_stride] = source[static_cast<int64_t>(i) * source_stride];
+    if (target_stride == 1) {
+        switch (source_stride) {
+            case 0: std::fill_n(target, count, *source); return;
+            case 1: std::memcpy(target, source, count * sizeof(T)); return;
+            case 2: return pick<2>(source, target, count);
+            case 3: return pick<3>(source, target, count);
+            case 4: return pick<4>(source, target, count);
+            default: break;
+        }
+    }
+    for (size_t i = 0; i < count; ++i) target[static_cast<int64_t>(i) * target_stride] = source[static_cast<int64_t>(i) * source_stride];
+}
+
+/// `Lines` lines of values, `line_stride` apart, one value of each in turn: colour planes to pixels.
+template <size_t Lines, typename T>
+void interleave(const T* source, T* target, size_t count, int64_t line_stride) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < count; ++i) {
+        for (size_t line = 0; line < Lines; ++line)
+            target[i * Lines + line] = source[static_cast<int64_t>(line) * line_stride + static_cast<int64_t>(i)];
+    }
+}
+/// The other way.
+template <size_t Lines, typename T>
+void separate(const T* source, T* target, size_t count, int64_t line_stride) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < count; ++i) {
+        for (size_t line = 0; line < Lines; ++line)
+            target[static_cast<int64_t>(line) * line_stride + static_cast<int64_t>(i)] = source[i * Lines + line];
     }
 }
 
@@ -115,18 +144,20 @@ void finish_streams() {
 #endif
 }
 
-constexpr size_t EDGE = 32;    ///< rows of a block: at two bytes, the target's runs are cache lines
-constexpr size_t BLOCK = 128;  ///< columns of a block: the source is read in runs of some lines
+// A block of a plane: rows, whose values become runs of the target, by columns. Runs of a cache line where they can be aligned, which makes
+// the source's runs long; else long ones, of which the inner lines are whole.
+constexpr size_t EDGE = 32, COLUMNS = 128;
+constexpr size_t LONG_EDGE = 256, FEW_COLUMNS = 32;
 
 /// target[c][r] = source[r][c] of a block, in 8 x 8 pieces where they are whole.
-template <typename T>
-void transpose_block(const T* source, int64_t row_stride, T (*block)[EDGE], size_t rows, size_t columns) {
+template <size_t Edge, typename T>
+void transpose_block(const T* source, int64_t row_stride, T (*block)[Edge], size_t rows, size_t columns) {
     const bool fast = HAS_TRANSPOSE_8X8 && sizeof(T) > 1;
     const size_t whole_rows = fast ? rows / 8 * 8 : 0, whole_columns = fast ? columns / 8 * 8 : 0;
     if constexpr (sizeof(T) > 1) {
         for (size_t r = 0; r < whole_rows; r += 8) {
             for (size_t c = 0; c < whole_columns; c += 8)
-                transpose_8x8(source + static_cast<int64_t>(r) * row_stride + static_cast<int64_t>(c), row_stride, &block[c][r], EDGE);
+                transpose_8x8(source + static_cast<int64_t>(r) * row_stride + static_cast<int64_t>(c), row_stride, &block[c][r], Edge);
         }
     }
     for (size_t r = 0; r < rows; ++r) {
@@ -135,22 +166,32 @@ void transpose_block(const T* source, int64_t row_stride, T (*block)[EDGE], size
     }
 }
 
-/// A strip of at most EDGE rows of a plane where the source is contiguous along `columns` and the target along the rows.
+/// Stores a run: whole lines past the caches when `stream`, the rest as usual.
 template <typename T>
-void transpose_strip(const T* source, T* target, size_t rows, size_t columns, int64_t row_stride, int64_t column_stride, bool large) {
-    alignas(LINE) T block[BLOCK][EDGE];
-    const bool stream = large && rows == EDGE && sizeof(T) * EDGE % LINE == 0 && reinterpret_cast<uintptr_t>(target) % LINE == 0 &&
-                        static_cast<size_t>(column_stride) * sizeof(T) % LINE == 0;
-    for (size_t first = 0; first < columns; first += BLOCK) {
-        const size_t count = std::min(BLOCK, columns - first);
-        transpose_block(source + first, row_stride, block, rows, count);
+void store_run(const T* run, T* target, size_t count, bool stream) {
+    if (!stream) {
+        std::memcpy(target, run, count * sizeof(T));
+        return;
+    }
+    const size_t before = std::min(count, (LINE - reinterpret_cast<uintptr_t>(target) % LINE) % LINE / sizeof(T));
+    const size_t lines = (count - before) * sizeof(T) / LINE, inner = lines * LINE / sizeof(T);
+    std::memcpy(target, run, before * sizeof(T));
+    stream_lines(run + before, target + before, lines * LINE);
+    std::memcpy(target + before + inner, run + before + inner, (count - before - inner) * sizeof(T));
+}
+
+/// A strip of at most Edge rows of a plane where the source is contiguous along `columns` and the target along the rows.
+template <size_t Edge, size_t Columns, typename T>
+void transpose_strip(const T* source, T* target, size_t rows, size_t columns, int64_t row_stride, int64_t column_stride, bool stream) {
+    alignas(LINE) T block[Columns][Edge];
+    for (size_t first = 0; first < columns; first += Columns) {
+        const size_t count = std::min(Columns, columns - first);
+        transpose_block<Edge>(source + first, row_stride, block, rows, count);
         T* out = target + static_cast<int64_t>(first) * column_stride;
-        if (stream) {
-            for (size_t c = 0; c < count; ++c) stream_lines(block[c], out + static_cast<int64_t>(c) * column_stride, sizeof(block[c]));
-        } else if (rows == EDGE) {
+        if (rows == Edge && !stream) {  // a size that the compiler knows
             for (size_t c = 0; c < count; ++c) std::memcpy(out + static_cast<int64_t>(c) * column_stride, block[c], sizeof(block[c]));
         } else {
-            for (size_t c = 0; c < count; ++c) std::memcpy(out + static_cast<int64_t>(c) * column_stride, block[c], rows * sizeof(T));
+            for (size_t c = 0; c < count; ++c) store_run(block[c], out + static_cast<int64_t>(c) * column_stride, rows, stream);
         }
     }
 }
@@ -190,49 +231,93 @@ size_t count_of(const std::vector<StridedDim>& dims) {
 }
 
 /// Planes of rows (contiguous in the target) and columns (contiguous in the source), one for each step of `outer`.
-template <typename T>
-void copy_planes(const T* source, T* target, const std::vector<StridedDim>& outer, const StridedDim& row, const StridedDim& column) {
-    const size_t planes = count_of(outer), strips = (row.size + EDGE - 1) / EDGE;
+template <size_t Edge, size_t Columns, typename T>
+void copy_planes(
+    const T* source, T* target, const std::vector<StridedDim>& outer, const StridedDim& row, const StridedDim& column, bool stream) {
+    const size_t planes = count_of(outer), strips = (row.size + Edge - 1) / Edge;
     // few strips: parts of their columns are items of their own
-    const size_t parts = planes * strips >= 16 ? 1 : std::max<size_t>(1, column.size / (8 * BLOCK));
-    const bool large = planes * row.size * column.size * sizeof(T) >= LARGE_BYTES;
-    const size_t item = std::max<size_t>(1, std::min(EDGE, row.size) * (column.size / parts));
+    const size_t parts = planes * strips >= 16 ? 1 : std::max<size_t>(1, column.size / 1024);
+    const size_t item = std::max<size_t>(1, std::min(Edge, row.size) * (column.size / parts));
     parallel_for(planes * parts * strips, std::max<size_t>(1, GRAIN / item), [&](size_t begin, size_t end) {
         Walk at(outer, begin / (parts * strips));
         for (size_t index = begin; index < end; ++index) {
             if (index != begin && index % (parts * strips) == 0) at.advance();
-            const size_t part = index / strips % parts, r = index % strips * EDGE;
-            const size_t from = column.size * part / parts / BLOCK * BLOCK;
-            const size_t to = part + 1 == parts ? column.size : column.size * (part + 1) / parts / BLOCK * BLOCK;
-            transpose_strip(
+            const size_t part = index / strips % parts, r = index % strips * Edge;
+            const size_t from = column.size * part / parts / COLUMNS * COLUMNS;
+            const size_t to = part + 1 == parts ? column.size : column.size * (part + 1) / parts / COLUMNS * COLUMNS;
+            transpose_strip<Edge, Columns>(
                 source + at.source + static_cast<int64_t>(r) * row.source_stride + static_cast<int64_t>(from),
                 target + at.target + static_cast<int64_t>(from) * column.target_stride + static_cast<int64_t>(r),
-                std::min(EDGE, row.size - r), to - from, row.source_stride, column.target_stride, large);
+                std::min(Edge, row.size - r), to - from, row.source_stride, column.target_stride, stream);
         }
-        if (large) finish_streams();
+        if (stream) finish_streams();
     });
+}
+
+/// The same of two to four lines on one side: `lines` is the short dimension, `along` the long one.
+template <size_t Lines, typename T>
+void copy_lines(const T* source, T* target, const std::vector<StridedDim>& outer, const StridedDim& lines, const StridedDim& along) {
+    const bool to_pixels = lines.target_stride == 1;
+    const size_t parts = std::max<size_t>(1, along.size * Lines / GRAIN);
+    parallel_for(count_of(outer) * parts, 1, [&](size_t begin, size_t end) {
+        Walk at(outer, begin / parts);
+        for (size_t index = begin; index < end; ++index) {
+            if (index != begin && index % parts == 0) at.advance();
+            const size_t from = along.size * (index % parts) / parts, count = along.size * (index % parts + 1) / parts - from;
+            const T* in = source + at.source + static_cast<int64_t>(from) * along.source_stride;
+            T* out = target + at.target + static_cast<int64_t>(from) * along.target_stride;
+            if (to_pixels) {
+                interleave<Lines>(in, out, count, lines.source_stride);
+            } else {
+                separate<Lines>(in, out, count, lines.target_stride);
+            }
+        }
+    });
+}
+
+template <typename T>
+bool copy_few_lines(const T* source, T* target, const std::vector<StridedDim>& outer, const StridedDim& inner, const StridedDim& column) {
+    const auto size = [](const StridedDim& dim) { return static_cast<int64_t>(dim.size); };
+    const bool to_pixels = inner.size <= 4 && column.target_stride == size(inner);
+    const bool to_planes = column.size <= 4 && inner.source_stride == size(column);
+    if (!to_pixels && !to_planes) return false;
+    const StridedDim &lines = to_pixels ? inner : column, &along = to_pixels ? column : inner;
+    switch (lines.size) {
+        case 2: copy_lines<2>(source, target, outer, lines, along); return true;
+        case 3: copy_lines<3>(source, target, outer, lines, along); return true;
+        case 4: copy_lines<4>(source, target, outer, lines, along); return true;
+        default: return false;
+    }
 }
 
 template <typename T>
 void copy_as(const T* source, T* target, const std::vector<StridedDim>& dims) {
     const StridedDim inner = dims.back();
     std::vector<StridedDim> outer(dims.begin(), dims.end() - 1);
-    if (inner.target_stride == 1 && inner.source_stride != 1 && inner.source_stride != 0 && inner.size >= 4) {
+    const size_t bytes = count_of(dims) * sizeof(T);
+    if (inner.target_stride == 1 && inner.source_stride != 1 && inner.source_stride != 0) {
         // a dimension along which the source is contiguous, to pair with the target's contiguous one
         for (size_t k = outer.size(); k-- > 0;) {
-            if (outer[k].source_stride == 1 && outer[k].size >= 4) {
-                const StridedDim column = outer[k];
-                outer.erase(outer.begin() + static_cast<int64_t>(k));
-                return copy_planes(source, target, outer, inner, column);
-            }
+            if (outer[k].source_stride != 1) continue;
+            const StridedDim column = outer[k];
+            std::vector<StridedDim> others = outer;
+            others.erase(others.begin() + static_cast<int64_t>(k));
+            if (copy_few_lines(source, target, others, inner, column)) return;
+            if (inner.size < 4 || column.size < 4) continue;
+            const auto aligned = [](const StridedDim& dim) { return dim.target_stride % (LINE / sizeof(T)) == 0; };
+            const bool lines = sizeof(T) > 1 && reinterpret_cast<uintptr_t>(target) % LINE == 0 && aligned(column) &&
+                               std::all_of(others.begin(), others.end(), aligned);
+            if (lines || bytes < LARGE_BYTES || inner.size < LONG_EDGE)
+                return copy_planes<EDGE, COLUMNS>(source, target, others, inner, column, lines && bytes >= LARGE_BYTES);
+            return copy_planes<LONG_EDGE, FEW_COLUMNS>(source, target, others, inner, column, true);
         }
     }
     const size_t count = count_of(outer);
     // short rows of a large copy: read in the source's order, write whole lines past the caches
-    const auto apart = [](const StridedDim& dim) { return dim.source_stride > 0 && dim.target_stride % (LINE / sizeof(T)) == 0; };
+    const auto apart = [](const StridedDim& dim) { return dim.source_stride >= 0 && dim.target_stride % (LINE / sizeof(T)) == 0; };
     const bool stream = inner.source_stride == 1 && inner.target_stride == 1 && inner.size * sizeof(T) % LINE == 0 &&
                         inner.size * sizeof(T) <= SHORT_ROW_BYTES && reinterpret_cast<uintptr_t>(target) % LINE == 0 &&
-                        count * inner.size * sizeof(T) >= LARGE_BYTES && std::all_of(outer.begin(), outer.end(), apart);
+                        bytes >= LARGE_BYTES && std::all_of(outer.begin(), outer.end(), apart);
     if (stream) {
         std::stable_sort(
             outer.begin(), outer.end(), [](const StridedDim& a, const StridedDim& b) { return a.source_stride > b.source_stride; });

@@ -19,6 +19,12 @@ using UnaryBlock = void (*)(const float* source, float* target, size_t count, co
 /// target[i] = op(left[i], right[i]); target may be left or right.
 using BinaryBlock = void (*)(const float* left, const float* right, float* target, size_t count);
 
+/// into[i] takes in value i of each of `rows` rows of `count` values, `stride` apart, in their order.
+struct RowFold {
+    void (*f32)(const float* source, size_t stride, size_t rows, float* into, size_t count) = nullptr;
+    void (*bf16)(const uint16_t* source, size_t stride, size_t rows, float* into, size_t count) = nullptr;
+};
+
 struct KernelSet {
     std::array<UnaryBlock, ttnn::operations::unary::UNARY_OP_TYPES> unary{};       ///< null: no float form
     std::array<UnaryBlock, ttnn::operations::unary::UNARY_OP_TYPES> unary_bf16{};  ///< shorter forms for results rounded to bfloat16
@@ -26,11 +32,11 @@ struct KernelSet {
     float (*sum_row)(const float* source, size_t count, float unused) = nullptr;
     float (*sum_row_bf16)(const uint16_t* source, size_t count, float unused) = nullptr;
     float (*sum_squares_row)(const float* source, size_t count, float mean) = nullptr;  ///< of (x - mean)
-    /// sums[i] += each of `rows` rows of `count` values, `stride` apart, in their order.
-    void (*add_rows)(const float* source, size_t stride, size_t rows, float* sums, size_t count) = nullptr;
-    void (*add_rows_bf16)(const uint16_t* source, size_t stride, size_t rows, float* sums, size_t count) = nullptr;
+    RowFold add_rows, max_rows, min_rows;
     float (*max_row)(const float* source, size_t count) = nullptr;  ///< NaN if any
+    float (*min_row)(const float* source, size_t count) = nullptr;
     float (*max_row_bf16)(const uint16_t* source, size_t count) = nullptr;
+    float (*min_row_bf16)(const uint16_t* source, size_t count) = nullptr;
     float (*peak_row)(const float* source, size_t count) = nullptr;  ///< largest, NaN ignored
     void (*scale_to_bf16_row)(const float* source, uint16_t* target, size_t count, float factor) = nullptr;
     float (*exp_sum_row)(const float* source, float* target, size_t count, float scale, float shift) = nullptr;

@@ -254,40 +254,47 @@ LANE float fold_peak(const float* lanes) {
 DEFINE_SUM(sum_row, x)
 DEFINE_SUM(sum_squares_row, (x - mean) * (x - mean))
 
-/// sums[i] += source[0][i], then source[1][i] and so on: rows of `count` values, `stride` apart.
-template <typename Source>
-void add_rows(const Source* source, size_t stride, size_t rows, float* sums, size_t count) {
+struct AddFold { LANE static float apply(float value, float so_far) { return so_far + value; } };
+struct MaxFold { LANE static float apply(float value, float so_far) { return max_lane(value, so_far); } };
+struct MinFold { LANE static float apply(float value, float so_far) { return min_lane(value, so_far); } };
+
+/// into[i] takes in source[0][i], then source[1][i] and so on: rows of `count` values, `stride` apart.
+template <typename Fold, typename Source>
+void fold_rows(const Source* source, size_t stride, size_t rows, float* into, size_t count) {
   constexpr size_t TOGETHER = 8;
   for (; rows >= TOGETHER; rows -= TOGETHER, source += TOGETHER * stride) {
 #pragma GCC ivdep
     for (size_t i = 0; i < count; ++i) {
-      float sum = sums[i];
-      for (size_t r = 0; r < TOGETHER; ++r) sum += widened(source[r * stride + i]);
-      sums[i] = sum;
+      float result = into[i];
+      for (size_t r = 0; r < TOGETHER; ++r) result = Fold::apply(widened(source[r * stride + i]), result);
+      into[i] = result;
     }
   }
   for (; rows > 0; --rows, source += stride) {
 #pragma GCC ivdep
-    for (size_t i = 0; i < count; ++i) sums[i] += widened(source[i]);
+    for (size_t i = 0; i < count; ++i) into[i] = Fold::apply(widened(source[i]), into[i]);
   }
 }
 
-/// Largest value; NaN when there is one; -inf for an empty row.
-float max_row(const float* source, size_t count) {
+/// Largest (MaxFold) or least value; NaN when there is one; an infinity for an empty row.
+template <typename Fold>
+float extreme_row(const float* source, size_t count) {
   float lanes[LANES];
-  for (size_t l = 0; l < LANES; ++l) lanes[l] = -INFINITY;
+  for (size_t l = 0; l < LANES; ++l) lanes[l] = Fold::apply(INFINITY, -INFINITY) > 0.0f ? -INFINITY : INFINITY;
   size_t i = 0;
   for (; i + LANES <= count; i += LANES) {
-    for (size_t l = 0; l < LANES; ++l) lanes[l] = max_lane(source[i + l], lanes[l]);
+    for (size_t l = 0; l < LANES; ++l) lanes[l] = Fold::apply(source[i + l], lanes[l]);
   }
-  for (size_t l = 0; i + l < count; ++l) lanes[l] = max_lane(source[i + l], lanes[l]);
+  for (size_t l = 0; i + l < count; ++l) lanes[l] = Fold::apply(source[i + l], lanes[l]);
   float best = lanes[0];
-  for (size_t l = 1; l < LANES; ++l) best = max_lane(lanes[l], best);
+  for (size_t l = 1; l < LANES; ++l) best = Fold::apply(lanes[l], best);
   return best;
 }
 
-/// The same of bfloat16. Patterns with the magnitude of negative ones inverted are ordered as the values are, NaN outside the infinities.
-float max_row_bf16(const uint16_t* source, size_t count) {
+/// The same of bfloat16 (Sign 0: largest, 0x8000: least, as the largest negative). Patterns with the magnitude of negative ones inverted
+/// are ordered as the values are, NaN outside the infinities.
+template <uint16_t Sign>
+float extreme_row_bf16(const uint16_t* source, size_t count) {
   constexpr size_t WIDE = 2 * LANES;
   constexpr int16_t LEAST = -0x7f81, MOST = 0x7f80;  // the infinities
   int16_t high[WIDE], low[WIDE];
@@ -296,13 +303,13 @@ float max_row_bf16(const uint16_t* source, size_t count) {
   size_t i = 0;
   for (; i + WIDE <= count; i += WIDE) {
     for (size_t l = 0; l < WIDE; ++l) {
-      const int16_t key = ordered(static_cast<int16_t>(source[i + l]));
+      const int16_t key = ordered(static_cast<int16_t>(source[i + l] ^ Sign));
       high[l] = key > high[l] ? key : high[l];
       low[l] = key < low[l] ? key : low[l];
     }
   }
   for (size_t l = 0; i + l < count; ++l) {
-    const int16_t key = ordered(static_cast<int16_t>(source[i + l]));
+    const int16_t key = ordered(static_cast<int16_t>(source[i + l] ^ Sign));
     high[l] = key > high[l] ? key : high[l];
     low[l] = key < low[l] ? key : low[l];
   }
@@ -311,7 +318,7 @@ float max_row_bf16(const uint16_t* source, size_t count) {
     best = high[l] > best ? high[l] : best;
     least = low[l] < least ? low[l] : least;
   }
-  return best > MOST || least < LEAST ? NAN : from_bf16(static_cast<uint16_t>(ordered(best)));
+  return best > MOST || least < LEAST ? NAN : from_bf16(static_cast<uint16_t>(static_cast<uint16_t>(ordered(best)) ^ Sign));
 }
 
 /// Largest value, NaN ignored; -inf for an empty row. For softmax, whose sum is NaN anyway when there is one.
@@ -419,7 +426,7 @@ void softmax_row(const float* source, float* target, size_t count, bool stable) 
 
 /// The same from and to bfloat16, with one rounding; `scratch` holds `count` values.
 void softmax_row_bf16(const uint16_t* source, float* scratch, uint16_t* target, size_t count, bool stable) {
-  const float shift = stable ? max_row_bf16(source, count) : 0.0f;
+  const float shift = stable ? extreme_row_bf16<0>(source, count) : 0.0f;
   const float sum = exp_sum_row(source, scratch, count, 1.0f, shift);
   scale_to_bf16_row(scratch, target, count, 1.0f / sum);
 }
@@ -457,10 +464,13 @@ KernelSet make_set() {
   set.sum_row = sum_row<float>;
   set.sum_row_bf16 = sum_row<uint16_t>;
   set.sum_squares_row = sum_squares_row<float>;
-  set.add_rows = add_rows<float>;
-  set.add_rows_bf16 = add_rows<uint16_t>;
-  set.max_row = max_row;
-  set.max_row_bf16 = max_row_bf16;
+  set.add_rows = {fold_rows<AddFold, float>, fold_rows<AddFold, uint16_t>};
+  set.max_rows = {fold_rows<MaxFold, float>, fold_rows<MaxFold, uint16_t>};
+  set.min_rows = {fold_rows<MinFold, float>, fold_rows<MinFold, uint16_t>};
+  set.max_row = extreme_row<MaxFold>;
+  set.min_row = extreme_row<MinFold>;
+  set.max_row_bf16 = extreme_row_bf16<0>;
+  set.min_row_bf16 = extreme_row_bf16<0x8000>;
   set.exp_sum_row = exp_sum_row<float, float>;
   set.exp_sum_to_bf16_row = exp_sum_row<float, uint16_t>;
   set.softmax_row_bf16 = softmax_row_bf16;
