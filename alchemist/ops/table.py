@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from alchemist.ir.dialects import op_table
 from alchemist.ops import TTIR_OPS, TTNN_OPS
+from alchemist.ops.expand import COLLECTIVES, EXPANSIONS
 from alchemist.ops.spec import OpSpec, TtirSpec
 
 _HEADER = ("op", "TTNN call", "samples", "tolerance", "status", "notes")
@@ -18,6 +19,10 @@ def _ttnn_row(name: str, spec: OpSpec | None) -> tuple[str, ...]:
 
 
 def _ttir_row(name: str, spec: TtirSpec | None, lowered: frozenset[str]) -> tuple[str, ...]:
+    if name not in lowered and name.removeprefix("ttir.") in COLLECTIVES:
+        return (name, "", "", "", "not supported", "does nothing on one chip")
+    if name not in lowered and name in EXPANSIONS:
+        return (name, "", "", "", "lowered", "through simpler ops")
     if spec is None:
         return (name, "", "", "", "not supported", "")
     status = "lowered" if name in lowered or spec.target else "reference only" if spec.reference else "not supported"
