@@ -73,11 +73,20 @@ def test_attention_of_a_hidden_row(device: Any) -> None:
 @pytest.mark.parametrize(("shape", "order"), [
     ((1, 1, 2080, 2112), (0, 1, 3, 2)), ((1, 1030, 34, 128), (0, 2, 1, 3)), ((40, 2, 900, 64), (1, 2, 0, 3)), ((1, 1, 2049, 2050), (0, 1, 3, 2)), ((3, 5, 33, 70), (0, 1, 3, 2)), ((1, 1, 8, 5000), (0, 1, 3, 2)),
     ((2, 64, 200, 201), (0, 2, 3, 1)), ((2, 200, 201, 12), (0, 3, 1, 2)), ((4, 7, 96, 40), (3, 1, 0, 2)), ((2, 3, 31, 17), (2, 3, 1, 0)), ((1, 4, 40, 1), (3, 2, 0, 1)),
+    *(((2, lines, 150, 131), (0, 2, 3, 1)) for lines in (2, 3, 4)), *(((2, 150, 131, lines), (0, 3, 1, 2)) for lines in (2, 3, 4)), ((1, 300, 260, 70), (2, 0, 3, 1)),
 ])  # fmt: skip
 def test_permute_blocks(shape: tuple[int, ...], order: tuple[int, ...], dtype: torch.dtype, device: Any) -> None:
     x = (torch.arange(math.prod(shape)) * 2654435761 % 65521 - 32000).reshape(shape).to(dtype)
     result = ttnn.permute(put(x, device, layout=ROWS), order)
     assert torch.equal(get(result), x.permute(order))
+
+
+@pytest.mark.parametrize("step", [2, 3, 4, 5])
+def test_slice_steps(step: int, device: Any) -> None:
+    x = torch.arange(3 * 40 * 1003).reshape(1, 3, 40, 1003) % 251
+    for dtype in (torch.bfloat16, torch.int32):
+        got = ttnn.slice(put(x.to(dtype), device, layout=ROWS), (0, 0, 1, 3), (1, 3, 40, 1003), (1, 1, step, step))
+        assert torch.equal(get(got), x.to(dtype)[:, :, 1::step, 3::step])
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
