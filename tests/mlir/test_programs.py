@@ -294,6 +294,16 @@ func.func @f(%x: tensor<40x50xf32, #host>) -> tensor<40x50xf32, #host> {
   return %2 : tensor<40x50xf32, #host>
 }
 """
+HOST_CONSTANT = """
+#host = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x2xf32, #ttnn.buffer_type<system_memory>>>
+#tiles = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #ttnn.buffer_type<dram>>, <interleaved>>
+func.func @f(%x: tensor<2x2xf32, #tiles>) -> tensor<2x2xf32, #tiles> {
+  %0 = "ttnn.constant"() <{value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>}> : () -> tensor<2x2xf32, #host>
+  %1 = "ttnn.to_tensor_spec"(%0) : (tensor<2x2xf32, #host>) -> tensor<2x2xf32, #tiles>
+  %2 = "ttnn.add"(%x, %1) : (tensor<2x2xf32, #tiles>, tensor<2x2xf32, #tiles>) -> tensor<2x2xf32, #tiles>
+  return %2 : tensor<2x2xf32, #tiles>
+}
+"""
 CACHE = """
 func.func @f(%c: tensor<{users}x4x64x32xbf16>, %x: tensor<1x4x{users}x32xbf16>, %i: tensor<1xi32>) -> tensor<{users}x4x64x32xbf16> {{
   "ttir.update_cache"(%c, %x, %i) {{batch_offset = 0 : i32}} : (tensor<{users}x4x64x32xbf16>, tensor<1x4x{users}x32xbf16>, tensor<1xi32>) -> ()
@@ -341,12 +351,13 @@ def test_collectives_of_several_chips_are_refused(dialect: str) -> None:
     [
         (WITHOUT_LAYOUTS, "ttnn.conv2d("),
         (IN_STEPS, "ttnn.typecast("),
+        (HOST_CONSTANT, "ttnn.add("),
         (CACHE.format(users=1), "ttnn.experimental.paged_update_cache("),
         (CACHE.format(users=8), "ttnn.experimental.paged_update_cache("),
         (COMPOSITE, "ttnn.add("),
         (ONE_CHIP.format(mesh="1x1"), "ttnn.relu("),
     ],
-    ids=["no layouts", "to_tensor_spec", "cache of one user", "cache of eight users", "composite", "one chip"],
+    ids=["no layouts", "to_tensor_spec", "constant of the host", "cache of one user", "cache of eight users", "composite", "one chip"],
 )
 def test_text_of_single_passes_runs(text: str, call: str, tmp_path: Path) -> None:
     """Text as the real compiler's passes leave it between them, against the reference."""

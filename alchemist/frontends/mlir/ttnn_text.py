@@ -66,6 +66,8 @@ def complete(module: ModuleOp) -> None:
             for op in ops:
                 if op.name == "ttnn.to_tensor_spec":
                     _in_steps(op)
+                elif op.name == "ttnn.constant":
+                    _constant_on_device(op)
                 elif op.name in _CONVOLUTIONS:
                     _raw_weights_from_host(op)
                 elif op.name.removeprefix("ttnn.") in COLLECTIVES:
@@ -101,6 +103,21 @@ def _layout(value: SSAValue) -> TTNNLayout:
         where = maker if isinstance(maker, Operation) else None
         raise LoweringError("a tensor that the device cannot hold", op=where.name if where else "func.func", got=of, location=place_of(where) if where else "")
     return TTNNLayout.make(shape(value), dtype, "tile" if dtype.startswith("bfp") else page, buffer)
+
+
+def _constant_on_device(op: Operation) -> None:
+    """A constant of the host is made on the device, where programs make all of them, and brought back."""
+    result = op.results[0]
+    layout = layout_of(result.type)
+    if layout is None or not layout.on_host:
+        return
+    b, dims = Builder.before(op), shape(result)
+    b.source = sources_of(op) or None
+    device = b.op("ttnn.get_device", [], {}, [DeviceType()])
+    made = b.op("ttnn.constant", [device], {"value": op.properties["value"]}, [layout.with_(dims, buffer="dram").type_for(dims)])
+    result.replace_all_uses_with(b.op("ttnn.from_device", [made], {}, [result.type]))
+    op.detach()  # type: ignore[no-untyped-call]
+    op.erase()
 
 
 def _collective(op: Operation) -> None:
