@@ -300,23 +300,28 @@ float extreme_row_bf16(const uint16_t* source, size_t count) {
   int16_t high[WIDE], low[WIDE];
   for (size_t l = 0; l < WIDE; ++l) high[l] = low[l] = LEAST;
   const auto ordered = [](int16_t bits) { return static_cast<int16_t>(bits ^ ((bits >> 15) & 0x7fff)); };
-  size_t i = 0;
-  for (; i + WIDE <= count; i += WIDE) {
-    for (size_t l = 0; l < WIDE; ++l) {
-      const int16_t key = ordered(static_cast<int16_t>(source[i + l] ^ Sign));
+  const auto take = [&](size_t at, size_t width) {
+    for (size_t l = 0; l < width; ++l) {
+      const int16_t key = ordered(static_cast<int16_t>(source[at + l] ^ Sign));
       high[l] = key > high[l] ? key : high[l];
       low[l] = key < low[l] ? key : low[l];
     }
-  }
-  for (size_t l = 0; i + l < count; ++l) {
-    const int16_t key = ordered(static_cast<int16_t>(source[i + l] ^ Sign));
-    high[l] = key > high[l] ? key : high[l];
-    low[l] = key < low[l] ? key : low[l];
+  };
+  for (size_t i = 0; i + WIDE <= count; i += WIDE) take(i, WIDE);
+  if (count >= WIDE) take(count - WIDE, WIDE);  // the rest, with some again
+  else take(0, count);
+  int16_t top[8], bottom[8];
+  for (size_t l = 0; l < 8; ++l) {
+    top[l] = bottom[l] = LEAST;
+    for (size_t k = 0; k < WIDE; k += 8) {
+      top[l] = high[l + k] > top[l] ? high[l + k] : top[l];
+      bottom[l] = low[l + k] < bottom[l] ? low[l + k] : bottom[l];
+    }
   }
   int16_t best = LEAST, least = LEAST;
-  for (size_t l = 0; l < WIDE; ++l) {
-    best = high[l] > best ? high[l] : best;
-    least = low[l] < least ? low[l] : least;
+  for (size_t l = 0; l < 8; ++l) {
+    best = top[l] > best ? top[l] : best;
+    least = bottom[l] < least ? bottom[l] : least;
   }
   return best > MOST || least < LEAST ? NAN : from_bf16(static_cast<uint16_t>(static_cast<uint16_t>(ordered(best)) ^ Sign));
 }
@@ -331,12 +336,6 @@ float peak_row(const float* source, size_t count) {
   }
   for (size_t l = 0; i + l < count; ++l) lanes[l] = source[i + l] > lanes[l] ? source[i + l] : lanes[l];
   return fold_peak(lanes);
-}
-
-/// target = bfloat16 of factor * source.
-void scale_to_bf16_row(const float* source, uint16_t* target, size_t count, float factor) {
-#pragma GCC ivdep
-  for (size_t i = 0; i < count; ++i) target[i] = to_bf16(source[i] * factor);
 }
 
 #ifdef KERNEL_AVX512
@@ -360,7 +359,7 @@ LANE __m512 load_lanes(const uint16_t* source, __mmask16 mask) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, source)), 16));
 }
 LANE void store_lanes(float* target, __mmask16 mask, __m512 values) { _mm512_mask_storeu_ps(target, mask, values); }
-/// As to_bf16, but for NaN, which the sum tells of.
+/// As to_bf16; a NaN stays one only while its low half is empty, as that of an invalid operation or of a bfloat16 is.
 LANE void store_lanes(uint16_t* target, __mmask16 mask, __m512 values) {
   const __m512i bits = _mm512_castps_si512(values);
   const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
@@ -390,7 +389,22 @@ float exp_sum_row(const Source* source, Target* target, size_t count, float scal
   _mm512_storeu_ps(lanes + 16, sums[1]);
   return fold_sum(lanes);
 }
+
+/// target = bfloat16 of factor * source.
+void scale_to_bf16_row(const float* source, uint16_t* target, size_t count, float factor) {
+  const __m512 scale = _mm512_set1_ps(factor);
+  for (size_t i = 0; i < count; i += 16) {
+    const __mmask16 mask = count - i >= 16 ? 0xffff : static_cast<__mmask16>((1U << (count - i)) - 1U);
+    store_lanes(target + i, mask, _mm512_mul_ps(load_lanes(source + i, mask), scale));
+  }
+}
 #else
+/// target = bfloat16 of factor * source.
+void scale_to_bf16_row(const float* source, uint16_t* target, size_t count, float factor) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i) target[i] = to_bf16(source[i] * factor);
+}
+
 /// target = exp(scale * source - shift), returns the sum (of the values before they are rounded to a bfloat16 target).
 template <typename Source, typename Target>
 float exp_sum_row(const Source* source, Target* target, size_t count, float scale, float shift) {
