@@ -69,6 +69,7 @@ public:
     std::string_view view() const { return {bytes_.data(), size_}; }
 
     void bytes(const void* from, size_t count) {
+        if (count == 0) return;  // a shape of rank 0 has no address
         if (size_ + count > bytes_.size()) {
             bytes_.resize(2 * (size_ + count));
         }
