@@ -11,6 +11,9 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch_checking import Model, check
 
+from alchemist.frontends.torch import emitter
+from alchemist.ir.access import shape
+
 CASES: list[Any] = []
 
 
@@ -55,3 +58,11 @@ case("embedding bag offsets", lambda t, m: m(t, torch.tensor([0, 3, 3, 7])), i(9
 @pytest.mark.parametrize(("function", "inputs", "modules"), CASES)
 def test_rare_op(function: Callable[..., Any], inputs: tuple[torch.Tensor, ...], modules: tuple[nn.Module, ...]) -> None:
     check(Model(function, *modules).eval(), inputs)
+
+
+def test_large_permutes_leave_out_dimensions_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emitter, "LARGE", 1)
+    permute = Model(lambda t: (t.permute(0, 4, 2, 5, 1, 3), t.permute(3, 4, 0, 1, 2, 5), t.permute(1, 3, 4, 5, 2, 0)))
+    result = check(permute, (r(2, 3, 4, 1, 1, 5),))
+    permuted = [op for op in result.module.walk() if op.name == "ttir.permute"]
+    assert [len(shape(op.results[0])) for op in permuted] == [4, 4]

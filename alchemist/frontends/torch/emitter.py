@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -25,6 +26,9 @@ Scalar = bool | int | float
 
 FOLD_LIMIT = 1 << 22
 """Largest number of elements of a constant that is computed while walking."""
+LARGE = 1 << 22
+"""From this many elements on, permutes of more than four dimensions leave out those of size 1: as one of the last two they
+would be padded to 32."""
 INLINE_LIMIT = 16
 """Largest number of elements of a constant that stays in the graph (`ttir.constant`) instead of becoming an argument."""
 
@@ -265,6 +269,11 @@ class Emitter:
         dims = [dim % x.rank for dim in dims]
         if dims == list(range(x.rank)):
             return x
+        kept = [dim for dim in dims if x.shape[dim] != 1]
+        if x.rank > 4 and len(kept) < x.rank and math.prod(x.shape) >= LARGE:
+            flat = self.reshape(x, [size for size in x.shape if size != 1])
+            shape = [x.shape[dim] for dim in dims]
+            return self.reshape(self.permute(flat, [sorted(kept).index(dim) for dim in kept]), shape)
         return self.emit("permute", [x], {"permutation": dims}, shape=[x.shape[dim] for dim in dims], dtype=x.dtype)
 
     def slice(self, x: Tensor, dim: int, start: int, end: int, step: int = 1) -> Tensor:
