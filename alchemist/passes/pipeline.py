@@ -24,6 +24,7 @@ TTIR_PIPELINE = (
     "fold",
     "implicit-broadcast",
     "fuse-patterns",
+    "fuse-attention",
     "canonicalize-dots",
     "fuse-linear",
     "fold-padding",

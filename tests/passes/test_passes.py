@@ -116,6 +116,21 @@ def rms_norm_by_division(g: Graph, x: Any, w: Any) -> Any:
     return g("multiply", g("div", x, g("sqrt", g("add", power, g.number(1e-6, (1, 1, 1))))), w)
 
 
+HEADS = ((2, 2, 8, 32), F, "input")
+BIAS = ((2, 1, 1, 8), F, "input")
+
+
+def written_attention(g: Graph, q: Any, k: Any, v: Any, mask: Any = None, *, chosen: bool = False, fill: float = -1e9, key: Any = None) -> Any:
+    """softmax(q k^T / sqrt(32) + mask) v; with `chosen` the scores where the mask is above 0 are replaced."""
+    scores = g("matmul", q, key if key is not None else g("permute", k, out=(2, 2, 32, 8), permutation=[0, 1, 3, 2]), out=(2, 2, 8, 8))
+    scores = g("multiply", scores, g.number(32**-0.5, (1, 1, 1, 1)))
+    if chosen:
+        scores = g("where", g("gt", mask, g.number(0.0, (1, 1, 1, 1))), g.number(fill, (1, 1, 1, 1)), scores, out=(2, 2, 8, 8))
+    elif mask is not None:
+        scores = g("add", scores, mask)
+    return g("matmul", g("softmax", scores, dimension=3, numericStable=True), v, out=(2, 2, 8, 32))
+
+
 def gelu_factored(g: Graph, x: Any, factor: float = 0.044715) -> Any:
     square = g("multiply", g("multiply", x, g.number(factor, (1, 1, 1))), x)
     inner = g("multiply", g("multiply", x, g.number(math.sqrt(2 / math.pi), (1, 1, 1))), g("add", square, g.number(1.0, (1, 1, 1))))
@@ -242,6 +257,22 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "softmax": ("fuse-patterns", build(softmax_written_out, X), ["softmax"]),
     "layer norm": ("fuse-patterns", build(layer_norm_written_out, X, V, V), ["layer_norm"]),
     "rms norm": ("fuse-patterns", build(rms_norm_written_out, X, V), ["rms_norm"]),
+    "attention": ("fuse-attention", build(written_attention, HEADS, HEADS, HEADS), ["scaled_dot_product_attention"]),
+    "attention with a mask that is added": (
+        "fuse-attention",
+        build(written_attention, HEADS, HEADS, HEADS, BIAS),
+        ["scaled_dot_product_attention"],
+    ),
+    "attention with scores replaced": (
+        "fuse-attention",
+        build(lambda g, *x: written_attention(g, *x, chosen=True), HEADS, HEADS, HEADS, BIAS),
+        ["full", "gt", "full", "full", "where", "scaled_dot_product_attention"],
+    ),
+    "attention with a scaled query": (
+        "fuse-attention",
+        build(lambda g, q, k, v: written_attention(g, g("multiply", q, g.number(2.0, (1, 1, 1, 1))), k, v), HEADS, HEADS, HEADS),
+        ["scaled_dot_product_attention"],
+    ),
     "layer norm by division": ("fuse-patterns", build(layer_norm_by_division, X, V, V), ["layer_norm"]),
     "rms norm by division": ("fuse-patterns", build(rms_norm_by_division, X, V), ["rms_norm"]),
     "gelu with x taken out": ("fuse-patterns", build(gelu_factored, X), ["gelu"]),
@@ -385,6 +416,25 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "an activation of two uses": (
         "fuse-activation",
         build(lambda g, x, w: (lambda y: (y, g("relu", y)))(g("matmul", x, w, out=(2, 4, 32), transpose_b=True)), X, W),
+    ),
+    "attention whose weights are returned": (
+        "fuse-attention",
+        build(
+            lambda g, q, k, v: (lambda p: (p, g("matmul", p, v, out=(2, 2, 8, 32))))(
+                g("softmax", g("matmul", q, g("permute", k, out=(2, 2, 32, 8), permutation=[0, 1, 3, 2]), out=(2, 2, 8, 8)), dimension=3)
+            ),
+            HEADS,
+            HEADS,
+            HEADS,
+        ),
+    ),
+    "scores replaced by a small number": (
+        "fuse-attention",
+        build(lambda g, *x: written_attention(g, *x, chosen=True, fill=-1.0), HEADS, HEADS, HEADS, BIAS),
+    ),
+    "keys that are not turned": (
+        "fuse-attention",
+        build(lambda g, q, k, v, t: written_attention(g, q, k, v, key=t), HEADS, HEADS, HEADS, ((2, 2, 32, 8), F, "input")),
     ),
     "a norm with the unbiased variance": ("fuse-patterns", build(lambda g, x, w, b: layer_norm_by_division(g, x, w, b, 1.0), X, V, V)),
     "a cubic with another factor": ("fuse-patterns", build(lambda g, x: gelu_factored(g, x, 0.05), X)),
@@ -579,8 +629,8 @@ def test_the_given_module_is_left_alone() -> None:
 
 
 def test_unsupported_ops_are_listed_at_once() -> None:
-    net = build(lambda g, x: g("all_gather", g("all_gather", x, all_gather_dim=0, cluster_axis=0), all_gather_dim=0, cluster_axis=0), X)
-    with pytest.raises(UnsupportedOpError, match=r"ttir\.all_gather  x2"):
+    net = build(lambda g, x: g("distributed_rms_norm", g("distributed_rms_norm", x, cluster_axis=0, epsilon=1e-5), cluster_axis=0, epsilon=1e-5), X)
+    with pytest.raises(UnsupportedOpError, match=r"ttir\.distributed_rms_norm  x2"):
         lower_to_ttnn(net)
 
 

@@ -1,0 +1,171 @@
+"""TTIR: attention that a model writes out, as one op."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import element_type, shape
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import sources_of
+from alchemist.options import CompilerOptions
+from alchemist.passes.fuse_patterns import binary, number, scaled
+from alchemist.passes.registry import add_sources, defining, erase_dead, functions, register, replace, single_use
+
+TILE = 32
+_MASKED = -1e4
+"""Scores at or below this are masked."""
+_LOWEST = -1e30
+"""Value of masked scores: finite in bfloat16, and far enough from its limit for sums."""
+
+
+@dataclass(slots=True)
+class _Scores:
+    """What softmax is taken of: query times key, a factor, a mask that is added or that says where `fill` stands."""
+
+    product: Operation
+    scale: float = 1.0
+    bias: SSAValue | None = None
+    chosen: SSAValue | None = None
+    fill: float = 0.0
+    inverted: bool = False
+    ops: list[Operation] = field(default_factory=list)
+
+
+@register("fuse-attention", fusing=True)
+def fuse_attention(module: ModuleOp, options: CompilerOptions) -> None:
+    """matmul(softmax(scale * query key^T + mask), value) becomes scaled_dot_product_attention."""
+    del options
+    for func in functions(module):
+        position = {op: index for index, op in enumerate(func.body.block.ops)}
+        found = False
+        for op in list(func.body.block.ops):
+            if op.name == "ttir.matmul" and len(shape(op.results[0])) == 4:
+                found = _fuse(op, position) or found
+        if found:
+            erase_dead(func)
+
+
+def _plain(value: SSAValue, ops: list[Operation]) -> SSAValue:
+    """Behind casts of values that nothing else reads."""
+    while (cast := defining(value, "ttir.typecast")) is not None and single_use(value):
+        ops.append(cast)
+        value = cast.operands[0]
+    return value
+
+
+def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
+    if access.attr(op, "transpose_a") or access.attr(op, "transpose_b"):
+        return False
+    ops: list[Operation] = []
+    softmax = defining(_plain(op.operands[0], ops), "ttir.softmax")
+    if softmax is None or not single_use(softmax.results[0]) or access.attr(softmax, "dimension") not in (3, -1):
+        return False
+    scores = _scores(softmax.operands[0])
+    if scores is None or access.attr(scores.product, "transpose_a"):
+        return False
+    query, key = scores.product.operands
+    value = op.operands[1]
+    if len(shape(query)) != 4 or len(shape(key)) != 4:
+        return False
+    turned = None if access.attr(scores.product, "transpose_b") else defining(key, "ttir.permute")
+    if turned is None and not access.attr(scores.product, "transpose_b"):
+        return False
+    factor = scaled(query)
+    if factor is not None and single_use(query) and shape(factor[0]) == shape(query):
+        query = factor[0]
+        scores.scale *= factor[1]
+        scores.ops += factor[2]
+    b, h, rows, size = shape(query)
+    columns = shape(key)[2 if turned is None else 3]
+    right = shape(key) == ((b, h, columns, size) if turned is None else (b, h, size, columns)) and shape(value) == (b, h, columns, size)
+    if not right or rows < 2 or columns < 2 or size % TILE:
+        return False
+    mask = scores.bias if scores.bias is not None else scores.chosen
+    if mask is not None and not _fits(shape(mask), (b, h, rows, columns)):
+        return False
+    maker = Builder.before(op)
+    if turned is not None:
+        key = _turned_back(maker, turned)
+        scores.ops.append(turned)
+    of = element_type(op.results[0])
+    if scores.chosen is not None:
+        dims = (1,) * (4 - len(shape(scores.chosen))) + shape(scores.chosen)
+        chosen = scores.chosen
+        if shape(chosen) != dims:
+            chosen = maker.op("ttir.reshape", [chosen], {"shape": dims}, [tensor(dims, element_type(chosen))])
+        low, zero = (
+            maker.op("ttir.full", [], {"shape": (1, 1, 1, 1), "fill_value": one}, [tensor((1, 1, 1, 1), of)]) for one in (max(scores.fill, _LOWEST), 0.0)
+        )
+        mask = maker.op("ttir.where", [chosen, zero, low] if scores.inverted else [chosen, low, zero], {}, [tensor(dims, of)])
+    attributes = {"is_causal": False, "scale": scores.scale}
+    made = maker.make("ttir.scaled_dot_product_attention", [query, key, value, mask], attributes, [op.results[0].type])
+    position[made] = position[op]
+    add_sources(made, *sorted(dict.fromkeys([*scores.ops, scores.product, softmax, *ops]), key=position.__getitem__), op)
+    replace(op, list(made.results))
+    return True
+
+
+def _turned_back(b: Builder, turned: Operation) -> SSAValue:
+    """What the permute gives with its last two dims the other way round."""
+    source, (*first, third, last) = turned.operands[0], access.attr(turned, "permutation")
+    order = (*first, last, third)
+    if order == tuple(range(len(order))):
+        return source
+    b.source = sources_of(turned) or None
+    dims = tuple(shape(source)[index] for index in order)
+    made: SSAValue = b.op("ttir.permute", [source], {"permutation": order}, [tensor(dims, element_type(source))])
+    b.source = None
+    return made
+
+
+def _fits(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    own = (1,) * (4 - len(given)) + given
+    return len(own) == 4 and all(one in (1, extent) for one, extent in zip(own, wanted, strict=True))
+
+
+def _scores(value: SSAValue) -> _Scores | None:
+    """Peels casts, mask and scale off the softmax's input, as long as nothing else reads them."""
+    found = _Scores(None)  # type: ignore[arg-type]
+    while single_use(value):
+        value = _plain(value, found.ops)
+        if not single_use(value):
+            return None
+        product = defining(value, "ttir.matmul")
+        if product is not None:
+            found.product = product
+            return found
+        masked = found.bias is not None or found.chosen is not None
+        where, total, one = defining(value, "ttir.where"), binary(value, "add"), scaled(value)
+        if where is not None and not masked and found.scale == 1.0:
+            fills = [number(where.operands[1]), number(where.operands[2])]
+            side = next((index for index, fill in enumerate(fills) if fill is not None and fill <= _MASKED), None)
+            if side is None:
+                return None
+            found.chosen, found.fill, found.inverted = where.operands[0], fills[side] or 0.0, side == 1
+            found.ops.append(where)
+            value = where.operands[2 - side]
+        elif one is not None:
+            found.scale *= one[1]
+            found.ops += one[2]
+            value = one[0]
+        elif total is not None and not masked and found.scale == 1.0:
+            scored = next((pair for pair in ((total[0], total[1]), (total[1], total[0])) if _is_score(pair[0])), None)
+            if scored is None:
+                return None
+            value, found.bias = scored
+            found.ops.append(total[2])
+        else:
+            return None
+    return None
+
+
+def _is_score(value: SSAValue) -> bool:
+    """A product of matrices, perhaps scaled."""
+    while (one := scaled(value)) is not None:
+        value = one[0]
+    return defining(value, "ttir.matmul") is not None
