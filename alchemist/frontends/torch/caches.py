@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+_DISTRIBUTIONS = ("DiagonalGaussianDistribution", "OobleckDiagonalGaussianDistribution")
 _PAIR = ["self_attention_cache", "cross_attention_cache"]
 
 
@@ -29,11 +30,15 @@ def register() -> None:
 
 
 def _register_distribution() -> None:
-    module = sys.modules.get("diffusers.models.autoencoders.vae")
-    kind: Any = getattr(module, "DiagonalGaussianDistribution", None)
-    if kind is None or kind in pytree.SUPPORTED_NODES:
-        return
+    """The distributions that diffusers' autoencoders encode to: their parameters are the output."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("diffusers.models.autoencoders."):
+            for kind in list(vars(module).values()):
+                if isinstance(kind, type) and kind.__name__ in _DISTRIBUTIONS and kind not in pytree.SUPPORTED_NODES:
+                    _register_parameters(kind)
 
+
+def _register_parameters(kind: Any) -> None:
     def flatten(value: Any) -> tuple[list[Any], Any]:
         return [value.parameters], [["parameters"], value.deterministic]
 
