@@ -2,7 +2,7 @@
 
     python tests/conformance/run.py [--arch wormhole_b0|blackhole] [--op NAME] [--fresh] [--list] [--no-doc]
 
-Writes docs/conformance.md. Exit code 1 when fewer than 99% of the probes agree on an architecture. Answers of the real wheel
+Writes docs/conformance.md. Exit code 1 when fewer than 99% of the probes agree on an architecture (97% of those of wide.py). Answers of the real wheel
 are kept (in the cache of `alchemist verify`) by the text of the probe, since the wheel does not change; --fresh asks again.
 """
 
@@ -35,6 +35,7 @@ BATCH = 400
 BATCH_TIMEOUT_S = 1200
 CARDS = {"wormhole_b0": "n150", "blackhole": "p150"}
 TARGET = 0.99
+DRAWN_TARGET = 0.97  # wide.py: mostly edges of the accepted; what disagrees there is listed
 Answers = dict[str, dict[str, Any]]
 
 
@@ -83,9 +84,20 @@ def key_of(probe: probes.Probe) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
+def store_of(runtime: MockRuntime, arch: str) -> Path:
+    """Where answers of the real wheel are kept."""
+    return runtime.root.parent / f"conformance-{arch}-{hashlib.sha256(RUNNER.read_bytes()).hexdigest()[:8]}.json"
+
+
+def answered(arch: str, chosen: Sequence[probes.Probe]) -> list[probes.Probe]:
+    store = store_of(MockRuntime.prepare(), arch)
+    known: Answers = json.loads(store.read_text()) if store.exists() else {}
+    return [probe for probe in chosen if key_of(probe) in known]
+
+
 def real_answers(arch: str, chosen: Sequence[probes.Probe], fresh: bool) -> Answers:
     runtime = MockRuntime.prepare()
-    store = runtime.root.parent / f"conformance-{arch}-{hashlib.sha256(RUNNER.read_bytes()).hexdigest()[:8]}.json"
+    store = store_of(runtime, arch)
     known: Answers = json.loads(store.read_text()) if store.exists() and not fresh else {}
     missing = [probe for probe in chosen if key_of(probe) not in known]
     for start in range(0, len(missing), BATCH):
@@ -108,6 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--arch", choices=sorted(CARDS))
     parser.add_argument("--op", help="only records whose name contains this")
     parser.add_argument("--only", metavar="LETTER", help="only probes of one source: x (extra.py), y (more.py), z (wide.py)")
+    parser.add_argument("--known", action="store_true", help="only probes that the real wheel has answered already")
     parser.add_argument("--fresh", action="store_true", help="ask the real wheel again")
     parser.add_argument("--list", action="store_true", help="print every disagreement")
     parser.add_argument("--no-doc", action="store_true", help="leave docs/conformance.md as it is")
@@ -116,12 +129,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results: dict[str, compare.Comparison] = {}
     for arch in [options.arch] if options.arch else list(CARDS):
         try:
-            real = real_answers(arch, chosen, options.fresh)
+            asked = answered(arch, chosen) if options.known else chosen
+            real = real_answers(arch, asked, options.fresh)
         except ToolchainError as error:
             print(f"conformance skipped: {error}")
             return 0
-        results[arch] = result = compare.Comparison(chosen, real, shim_answers(arch, chosen))
-        print(f"{arch}: {result.summary()}")
+        results[arch] = result = compare.Comparison(asked, real, shim_answers(arch, asked))
+        print(f"{arch}: {result.summary()}; {result.shares()}")
         if options.list:
             for difference in result.differences:
                 print(f"  {difference.probe.id}: {difference.what}\n      {difference.probe.call[:200]}")
@@ -129,8 +143,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for cause, count in Counter(d.cause for d in result.differences).most_common(25):
                 print(f"  {count:5} {cause}")
     if not (options.op or options.only or options.no_doc) and len(results) == len(CARDS):
-        (REPOSITORY / "docs" / "conformance.md").write_text(compare.document(results, TTNN_WHEEL, TARGET))
-    return 0 if all(result.share >= TARGET for result in results.values()) else 1
+        (REPOSITORY / "docs" / "conformance.md").write_text(compare.document(results, TTNN_WHEEL, TARGET, DRAWN_TARGET))
+    reached = [result.share_of(drawn) >= target for result in results.values() for drawn, target in ((False, TARGET), (True, DRAWN_TARGET))]
+    return 0 if all(reached) else 1
 
 
 if __name__ == "__main__":
