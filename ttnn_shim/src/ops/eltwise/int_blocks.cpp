@@ -8,12 +8,18 @@ namespace ttnn_shim {
 
 namespace {
 
+// Sums and products wrap around, also where the operands are beyond the 32 bits of a tensor (parameters may be).
+int64_t plus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
+int64_t minus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
+int64_t times(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+
 int64_t floor_div(int64_t a, int64_t b) {
     if (b == 0) return 0;
+    if (b == -1) return minus(0, a);  // the least value has no quotient
     const int64_t q = a / b;
     return a % b != 0 && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
-int64_t floor_mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floor_div(a, b) * b; }
+int64_t floor_mod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a - floor_div(a, b) * b; }
 int64_t power(int64_t base, int64_t exponent) {
     if (exponent < 0) return base == 1 ? 1 : (base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0);
     uint64_t result = 1, square = static_cast<uint64_t>(base);
@@ -28,10 +34,10 @@ int64_t shift_right_logical(int64_t a, int64_t by) { return by < 0 || by > 31 ? 
 
 // clang-format off
 #define INT_UNARY(X) \
-  X(ABS, x < 0 ? -x : x) \
-  X(ABS_INT32, x < 0 ? -x : x) \
-  X(NEG, -x) \
-  X(SQUARE, x * x) \
+  X(ABS, x < 0 ? minus(0, x) : x) \
+  X(ABS_INT32, x < 0 ? minus(0, x) : x) \
+  X(NEG, minus(0, x)) \
+  X(SQUARE, times(x, x)) \
   X(RELU, x > 0 ? x : 0) \
   X(LEAKY_RELU, x) /* TT-NN takes unsigned tensors only, which have no negative side */ \
   X(RELU6, x > 6 ? 6 : (x > 0 ? x : 0)) \
@@ -51,10 +57,10 @@ int64_t shift_right_logical(int64_t a, int64_t by) { return by < 0 || by > 31 ? 
   X(BITWISE_XOR, x ^ p0) \
   X(LEFT_SHIFT, shift_left(x, p0)) \
   X(RIGHT_SHIFT, shift_right(x, p0)) \
-  X(ADD_UNARY_SFPU, x + p0) \
-  X(SUB_UNARY_SFPU, x - p0) \
-  X(MUL_UNARY_SFPU, x * p0) \
-  X(RSUB, p0 - x) \
+  X(ADD_UNARY_SFPU, plus(x, p0)) \
+  X(SUB_UNARY_SFPU, minus(x, p0)) \
+  X(MUL_UNARY_SFPU, times(x, p0)) \
+  X(RSUB, minus(p0, x)) \
   X(UNARY_NE, x != p0) \
   X(UNARY_EQ, x == p0) \
   X(UNARY_GT, x > p0) \
@@ -71,24 +77,24 @@ int64_t shift_right_logical(int64_t a, int64_t by) { return by < 0 || by > 31 ? 
   X(POWER, power(x, p0)) \
   X(POWER_ITERATIVE, power(x, p0)) \
   X(REMAINDER, floor_mod(x, p0)) \
-  X(FMOD, p0 == 0 ? 0 : x % p0)
+  X(FMOD, p0 == 0 || p0 == -1 ? 0 : x % p0)
 
 #define INT_BINARY(X) \
-  X(ADD, a + b) \
-  X(SUB, a - b) \
-  X(RSUB, b - a) \
-  X(MUL, static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b))) \
+  X(ADD, plus(a, b)) \
+  X(SUB, minus(a, b)) \
+  X(RSUB, minus(b, a)) \
+  X(MUL, times(a, b)) \
   X(DIV_FLOOR, floor_div(a, b)) \
-  X(DIV_TRUNC, b == 0 ? 0 : a / b) \
+  X(DIV_TRUNC, b == 0 ? 0 : (b == -1 ? minus(0, a) : a / b)) \
   X(REMAINDER, floor_mod(a, b)) \
-  X(FMOD, b == 0 ? 0 : a % b) \
+  X(FMOD, b == 0 || b == -1 ? 0 : a % b) \
   X(GT, a > b) \
   X(LT, a < b) \
   X(LE, a <= b) \
   X(GE, a >= b) \
   X(EQ, a == b) \
   X(NE, a != b) \
-  X(SQUARED_DIFFERENCE, (a - b) * (a - b)) \
+  X(SQUARED_DIFFERENCE, times(minus(a, b), minus(a, b))) \
   X(LOGICAL_AND, (a != 0) & (b != 0)) \
   X(LOGICAL_OR, (a != 0) | (b != 0)) \
   X(LOGICAL_XOR, (a != 0) != (b != 0)) \
