@@ -257,7 +257,7 @@ def _collected(iterations: list[list[Node | CallItem]], carried: list[Carried], 
             lists = [list(values_of(raw)) for _, raw in joined.arguments if isinstance(raw, tuple)]
             size = len(column)
             before = next((one[:-size] for one in lists if [id(value) for value in one[-size:]] == [id(value) for value in column]), None)
-            if before is None or not all(_only_joined(value, joined, lo, returned) for value in before):
+            if before is None or (before and (len(before) > 1 or size < 3)) or not all(_only_joined(value, joined, lo, returned) for value in before):
                 return None
             found.append(Collected(first, column, before))
     return found
