@@ -19,7 +19,8 @@ from alchemist.export.stored import to_stored
 from alchemist.pipeline import detect_framework
 
 _MODULES = ("utils", "consteval", "main")
-_open_programs = 0  # they share one simulated card: the last one closes it
+_open_programs = 0  # they share one simulated card: the last one closes it,
+_found_open = False  # unless it was open before the first
 
 
 def load_codegen_py(model_or_fn: Any, *args: Any, load_path: str | Path = "codegen_result", **kwargs: Any) -> Any:
@@ -48,7 +49,7 @@ class LoadedProgram:
     """
 
     def __init__(self, path: str | Path) -> None:
-        global _open_programs
+        global _open_programs, _found_open
         self.path = Path(path).resolve()
         try:
             self.manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_text())
@@ -66,6 +67,10 @@ class LoadedProgram:
         self.ttnn: Any = ttnn
         modules = self._load_modules()
         self.utils, self.main = modules["utils"], modules["main"]
+        if not _open_programs:
+            from ttnn_shim import session
+
+            _found_open = session.has_device()
         self.device = ttnn.open_device(device_id=0, l1_small_size=self.manifest["device"]["l1_small_size"])
         _open_programs += 1
         consteval = modules.get("consteval")
@@ -150,11 +155,11 @@ class LoadedProgram:
         self.weights[name] = self.ttnn.to_layout(tensor, self.weights[name].layout)
 
     def close(self) -> None:
-        """Frees the weights; the last program closes the card."""
+        """Frees the weights; the last program closes the card, if the first one opened it."""
         global _open_programs
         self.weights = None
         _open_programs -= 1
-        if not _open_programs:
+        if not _open_programs and not _found_open:
             self.ttnn.close_device(self.device)
 
     def __enter__(self) -> LoadedProgram:

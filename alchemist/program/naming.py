@@ -114,9 +114,11 @@ class Naming:
         """Sure names first (weights, what the caller's source binds, the only parameter that a statement reads), then likely ones."""
         definition, sources = self._definition, self._context.sources
         found = sources.function_of_class(definition.class_name)
-        forward = found[1].parameters if found and not definition.method else ()
+        forward = tuple(one for one in found[1].parameters if one not in found[1].plain) if found and not definition.method else ()
+        plain = found[1].plain if found else frozenset[str]()
         hints = self._context.hints.get(id(definition), [])
         wanted: list[tuple[list[str], list[str]]] = []
+        together: dict[tuple[str, ...], list[int]] = {}  # nameless values by the parameters that their statement reads
         for index, value in enumerate(definition.parameters):
             hint = hints[index] if index < len(hints) else Hint()
             given = identifier(value.name, "arg") if value.name and not value.key else ""
@@ -124,7 +126,9 @@ class Naming:
             named = self._key_names(value.key) if value.key else []
             unnamed = value.key.startswith(("constant_", "initial_"))  # a number of the model that has no name
             read, used = self._read_as(value, forward)
-            sure = [*([hint.bound] if hint.bound else []), *(read if len(read) == 1 else [])]
+            sure = [*([hint.bound] if hint.bound and hint.bound not in plain else []), *(read if len(read) == 1 else [])]
+            if unnamed:
+                together.setdefault(tuple(read), []).append(index)
             first += [*sure, *named] if unnamed else [*named, *sure]
             if len(definition.parameters) == 1 and forward:
                 first += [*read, forward[0]]
@@ -132,6 +136,10 @@ class Naming:
             source = [_without_number(hint.name, definition.paths), hint.name] if hint.of_source else []
             likely = [] if unnamed else read
             wanted.append((first, [*known, *source, *likely, hint.name, given, "tensor"]))
+        for read_names, members in together.items():
+            if len(read_names) == len(members) > 1:  # as many as parameters: used in the order in which the statement reads them
+                for index, name in zip(members, read_names, strict=True):
+                    wanted[index][0].insert(0, name)
         names: dict[int, str] = {}
         for sure_ones in (True, False):
             for index, (first, later) in enumerate(wanted):

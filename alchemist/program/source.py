@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -50,13 +51,17 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSource:
-    """A `def`: first and last line, parameter names without self, what its last return statement names ("" for expressions)."""
+    """A `def`: first and last line, parameter names without self, what its last return statement names ("" for expressions).
+
+    plain: parameters that are no tensors, by annotation or default value.
+    """
 
     line: int
     end_line: int
     parameters: tuple[str, ...]
     name: str = ""
     returned: tuple[str, ...] = ()
+    plain: frozenset[str] = frozenset()
 
 
 class Sources:
@@ -163,7 +168,7 @@ class _File:
         names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
         if names and self._is_method(best):
             names = names[1:]
-        return FunctionSource(best.lineno, best.end_lineno or best.lineno, tuple(names), best.name, _returned(best))
+        return FunctionSource(best.lineno, best.end_lineno or best.lineno, tuple(names), best.name, _returned(best), _plain(arguments))
 
     def aliases(self, line: int, name: str) -> list[str]:
         function = self.function_at(line)
@@ -204,6 +209,19 @@ class _File:
             _nested(value),
             tuple(_bindings(value)),
         )
+
+
+def _plain(arguments: ast.arguments) -> frozenset[str]:
+    """Parameters annotated as a Python number or text, or with one as default."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults: list[ast.expr | None] = [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults, *arguments.kw_defaults]
+    found = set()
+    for argument, default in zip([*positional, *arguments.kwonlyargs], defaults, strict=True):
+        words = set(re.findall(r"\w+", ast.unparse(argument.annotation))) if argument.annotation else set()
+        literal = isinstance(default, ast.Constant) and default.value is not None
+        if literal or (words and words <= {"int", "float", "bool", "str", "None", "Optional", "Union"}):
+            found.add(argument.arg)
+    return frozenset(found)
 
 
 def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:

@@ -63,6 +63,11 @@ def device_opened(device: ClockedDevice) -> None:
     _devices.append(device)
 
 
+def has_device() -> bool:
+    """Whether a device is open."""
+    return bool(_devices)
+
+
 def device_closed(device: ClockedDevice) -> None:
     """Forgets the device and hands the profile of the last forward call to the hooks of `on_profile`."""
     if device in _devices:
