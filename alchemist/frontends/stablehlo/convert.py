@@ -192,6 +192,14 @@ class Converter:
             raise FrontendError(f"malformed op ({type(error).__name__}: {str(error)[:100]})", op=op.name, location=place_of(op)) from error
         for result, val in zip(op.results, results, strict=True):
             shape, of = type_of(result)
+            if (val.shape, val.of) != (shape, of) and place_of(op):  # text that jaxlib could not verify
+                raise FrontendError(
+                    "the result's type does not follow from the operands and attributes",
+                    op=op.name,
+                    location=place_of(op),
+                    expected=f"{val.shape} {val.of}",
+                    got=f"{shape} {of}",
+                )
             if (val.shape, val.of) != (shape, of):
                 raise InternalError(
                     "conversion made another type",
