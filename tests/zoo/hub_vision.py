@@ -117,7 +117,7 @@ def step() -> torch.Tensor:
 MODELS: dict[str, Callable[[], Built]] = {
     "vit_mae": _of("ViTMAE", {**VISION, "decoder_hidden_size": 32, "decoder_num_hidden_layers": 1, "decoder_num_attention_heads": 2, "decoder_intermediate_size": 64, "mask_ratio": 0.0}, pixel_values=image, noise=lambda: torch.rand(1, 16)),
     "vit_msn": _of("ViTMSN", VISION, pixel_values=image),
-    "vit_bf16": _of("ViT", VISION, "ForImageClassification", bf16=True, pixel_values=image),
+    "vit_bf16": _of("ViT", {**VISION, "num_labels": 16}, "ForImageClassification", bf16=True, pixel_values=image),
     "dinov2_registers": _of("Dinov2WithRegisters", DINO, pixel_values=image),
     "dinov3_vit": _of("DINOv3ViT", VISION, pixel_values=image),
     "dinov3_convnext": _of("DINOv3ConvNext", STAGES, pixel_values=lambda: image(64)),
