@@ -61,18 +61,24 @@ def make_input(ttnn: Any, device: Any, row: Any) -> Any:
     return ttnn.empty(shape, dtype=getattr(ttnn, dtype), layout=layout, device=device, memory_config=config)
 
 
+def said(error: Exception) -> str:
+    """The message in one line, without the place in this file at which the simulator saw the call."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return " ".join(" ".join(line for line in lines if not line.startswith("at ")).split())[:300]
+
+
 def one(ttnn: Any, device: Any, probe: Any) -> dict[str, Any]:
     out: dict[str, Any] = {"id": probe["id"]}
     try:
         a = [make_input(ttnn, device, row) for row in probe["inputs"]]
     except Exception as error:  # noqa: BLE001  whatever is raised is the verdict
-        return out | {"verdict": "refused", "stage": "input", "error": " ".join(str(error).split())[:300]}
+        return out | {"verdict": "refused", "stage": "input", "error": said(error)}
     before = memory(ttnn, device)
     try:
         result = eval(probe["call"], {"ttnn": ttnn, "device": device, "a": a})
     except Exception as error:  # noqa: BLE001
         kind = type(error).__name__
-        return out | {"verdict": "refused", "stage": "call", "error_type": kind, "error": " ".join(str(error).split())[:300]}
+        return out | {"verdict": "refused", "stage": "call", "error_type": kind, "error": said(error)}
     after = memory(ttnn, device)
     grown = {kind: after[kind] - before[kind] for kind in after}
     return out | {"verdict": "accepted", "result": describe(ttnn, result), "memory": grown}

@@ -411,18 +411,7 @@ Convolution geometry(
     uint32_t in_channels, uint32_t out_channels, uint32_t batch, uint32_t height, uint32_t width, std::array<uint32_t, 2> kernel,
     std::array<uint32_t, 2> stride, const Pads& padding, std::array<uint32_t, 2> dilation, uint32_t groups, bool transposed) {
     Convolution conv;
-    conv.window = {
-        .batch = batch,
-        .in_h = height,
-        .in_w = width,
-        .channels = in_channels,
-        .kernel_h = kernel[0],
-        .kernel_w = kernel[1],
-        .stride_h = stride[0],
-        .stride_w = stride[1],
-        .dilation_h = dilation[0],
-        .dilation_w = dilation[1]};
-    set_padding(conv.window, padding);
+    conv.window = window_of(batch, height, width, in_channels, kernel, stride, padding, dilation);
     conv.weights = {
         .in_channels = in_channels,
         .out_channels = out_channels,

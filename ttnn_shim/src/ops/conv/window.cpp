@@ -62,6 +62,25 @@ void set_padding(Window& window, const Pads& padding) {
     window.right = sides[3];
 }
 
+Window window_of(
+    uint32_t batch, uint32_t h, uint32_t w, uint32_t channels, std::array<uint32_t, 2> kernel, std::array<uint32_t, 2> stride,
+    const Pads& padding, std::array<uint32_t, 2> dilation, bool ceil_mode) {
+    Window window{
+        .batch = batch,
+        .in_h = h,
+        .in_w = w,
+        .channels = channels,
+        .kernel_h = kernel[0],
+        .kernel_w = kernel[1],
+        .stride_h = stride[0],
+        .stride_w = stride[1],
+        .dilation_h = dilation[0],
+        .dilation_w = dilation[1],
+        .ceil_mode = ceil_mode};
+    set_padding(window, padding);
+    return window;
+}
+
 Pads pads_of(const Call& call) {
     const auto values = call.has("padding") ? call.u32s("padding") : std::vector<uint32_t>{0, 0};
     SHIM_CHECK(values.size() == 2 || values.size() == 4, "padding: expected 2 or 4 integers, got {}", values.size());

@@ -33,6 +33,9 @@ private:
 
 /// [h, w] means the same on both sides; [top, bottom, left, right] otherwise.
 void set_padding(Window& window, const Pads& padding);
+Window window_of(
+    uint32_t batch, uint32_t h, uint32_t w, uint32_t channels, std::array<uint32_t, 2> kernel, std::array<uint32_t, 2> stride,
+    const Pads& padding, std::array<uint32_t, 2> dilation, bool ceil_mode = false);
 /// The call's argument `padding`: 2 or 4 integers.
 Pads pads_of(const Call& call);
 /// A sharded layout by its name; none for an empty one.

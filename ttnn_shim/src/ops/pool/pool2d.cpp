@@ -221,25 +221,6 @@ std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings&
     return outputs;
 }
 
-Window pool_window(
-    uint32_t batch, uint32_t h, uint32_t w, uint32_t channels, std::array<uint32_t, 2> kernel, std::array<uint32_t, 2> stride,
-    const Pads& padding, std::array<uint32_t, 2> dilation, bool ceil_mode) {
-    Window window{
-        .batch = batch,
-        .in_h = h,
-        .in_w = w,
-        .channels = channels,
-        .kernel_h = kernel[0],
-        .kernel_w = kernel[1],
-        .stride_h = stride[0],
-        .stride_w = stride[1],
-        .dilation_h = dilation[0],
-        .dilation_w = dilation[1],
-        .ceil_mode = ceil_mode};
-    set_padding(window, padding);
-    return window;
-}
-
 std::vector<Tensor> call_pool(const Call& c, bool average) {
     const OpScope scope(average ? "ttnn.avg_pool2d" : "ttnn.max_pool2d");
     const PoolSettings settings{
@@ -255,7 +236,7 @@ std::vector<Tensor> call_pool(const Call& c, bool average) {
         .dtype = c.dtype("dtype").value_or(DataType::BFLOAT16),
         .layout = c.layout("output_layout").value_or(Layout::ROW_MAJOR),
         .compute = c.compute_config("compute_kernel_config")};
-    const auto window = pool_window(
+    const auto window = window_of(
         c.u32("batch_size", 0), c.u32("input_h", 0), c.u32("input_w", 0), c.u32("channels", 0), c.u32_array<2>("kernel_size", {0, 0}),
         c.u32_array<2>("stride", {0, 0}), pads_of(c), c.u32_array<2>("dilation", {1, 1}), c.boolean("ceil_mode", false));
     return pool(c.tensor("input_tensor"), window, settings);
@@ -306,7 +287,7 @@ Tensor call_adaptive(const Call& c, bool average) {
         .compute = c.compute_config("compute_kernel_config")};
     const Pads padding = std::array<uint32_t, 4>{rows.before, rows.after, columns.before, columns.after};
     const Window window =
-        pool_window(batch, h, w, channels, {rows.kernel, columns.kernel}, {rows.stride, columns.stride}, padding, {1, 1}, false);
+        window_of(batch, h, w, channels, {rows.kernel, columns.kernel}, {rows.stride, columns.stride}, padding, {1, 1}, false);
     const Tensor& input = c.tensor("input_tensor");
     Tensor result = pool(input, window, settings)[0];
     if (average && size.front() == 1 && size.back() == 1 && !settings.memory_config)  // TT-NN takes a mean, which ends in DRAM
@@ -348,7 +329,7 @@ std::vector<Tensor> max_pool2d(
         memory_config, applied_shard_scheme, deallocate_input, reallocate_halo_output, dtype, output_layout, config_tensor_in_dram);
     settings.indices = return_indices;
     return ttnn_shim::pool(
-        input_tensor, pool_window(batch_size, input_h, input_w, channels, kernel_size, stride, padding, dilation, ceil_mode), settings);
+        input_tensor, window_of(batch_size, input_h, input_w, channels, kernel_size, stride, padding, dilation, ceil_mode), settings);
 }
 
 Tensor avg_pool2d(
@@ -367,7 +348,7 @@ Tensor avg_pool2d(
     settings.divisor = divisor_override;
     settings.compute = compute_kernel_config;
     return ttnn_shim::pool(
-        input_tensor, pool_window(batch_size, input_h, input_w, channels, kernel_size, stride, padding, {1, 1}, ceil_mode), settings)[0];
+        input_tensor, window_of(batch_size, input_h, input_w, channels, kernel_size, stride, padding, {1, 1}, ceil_mode), settings)[0];
 }
 
 }  // namespace ttnn::operations::pool
