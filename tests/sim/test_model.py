@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from ttnn_shim.query import query
 from ttnn_shim.simlib import Priced, Simulator, SimulatorError
@@ -239,8 +239,17 @@ def test_lower_fidelity_is_never_slower(
     assert cycles == sorted(cycles)
 
 
+ONE_BLOCK = {  # a matmul whose only block of K takes the matrix unit longer than its sender
+    "op": "matmul",
+    "inputs": [tensor([1, 2, 704, 32]), tensor([1, 1, 32, 32])],
+    "outputs": [tensor([1, 2, 704, 32])],
+    "attrs": {"core_grid": [1, 1]},
+}
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(config=op_config(), card=st.sampled_from(CARDS))
+@example(config=ONE_BLOCK, card="n150")
 def test_lower_fidelity_of_any_op_is_never_slower(sim: Simulator, config: dict[str, Any], card: str) -> None:
     cycles = [price(sim, {**config, "compute": {"fidelity": f}}, card).cycles for f in FIDELITIES]
     assert cycles == sorted(cycles)

@@ -1,5 +1,6 @@
 // Matmul time: sender cores read a block and multicast it (in series), all cores multiply, the output is written at the end of each output
 // block.
+#include <cmath>
 #include <numeric>
 
 #include "strategy/matmul_config.hpp"
@@ -113,7 +114,13 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
         phase.shared.dram_read_bytes /= run_efficiency(arch, p.block_k);  // every core walks its own rows of A in short runs
     add_dram(phase.shared, c.inputs[1], static_cast<double>(s.k * s.n * (s.b_batched ? s.batch : 1) * c.inputs[1].tile_bytes()), false);
 
-    // Un-overlapped output write: what is left of a block's output when its last K block ends.
+    // Un-overlapped output write: what is left of a block's output when its last K block ends. The write runs while the block's math does;
+    // math that takes over from the sender lengthens a single block by less than itself (coupling), and hides no more than that.
+    double overlap = t.math;
+    if (single_block && t.math > t.data && k.mm_coupling > 0) {
+        const auto coupled = [&](double math) { return math * std::pow(1 + std::pow(t.data / math, k.mm_coupling), 1 / k.mm_coupling); };
+        overlap = t.data > 0 ? t.data + coupled(t.math) - coupled(t.data) : t.math;
+    }
     double tail = 0;
     if (!resident(out)) {
         const double one_d = p.kind == MatmulKind::Mcast2D ? 1 : k.mm_write_1d;
@@ -122,7 +129,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
         // DRAM: all cores together walk the banks in step; L1: each core for itself.
         const double write = std::max(in_dram(out) ? all / (k.mm_write_rate * one_d) : 0.0, block_bytes / k.write_core_rate);
         const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
-        tail = std::max(write - t.math * (1 - 1 / subblocks), write / subblocks);
+        tail = std::max(write - overlap * (1 - 1 / subblocks), write / subblocks);
         if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
     }
     phase.extra_cycles = k.mm_fill;
