@@ -67,24 +67,23 @@ def parse_tuple(p: ModuleParser, name: str) -> Operation:
     return p.make_op(name, p.resolve(refs, members, at), [type_])
 
 
-def parse_get_tuple_element(p: ModuleParser, name: str) -> Operation:
+def _read_entry(p: ModuleParser, name: str, entry: Callable[[], dict[str, Attribute]]) -> Operation:
+    """`op %container[entry] : type -> type`"""
     at = p.skip()
     refs = [p.operand_ref()]
     p.expect("[")
-    index = int(p.need(INTEGER, "an index"))
+    found = entry()
     p.expect("]")
     operands, outputs = p.typed_call(refs, at)
-    return p.make_op(name, operands, outputs, {"index": IntegerAttr(index, i32)})
+    return p.make_op(name, operands, outputs, found)
+
+
+def parse_get_tuple_element(p: ModuleParser, name: str) -> Operation:
+    return _read_entry(p, name, lambda: {"index": IntegerAttr(int(p.need(INTEGER, "an index")), i32)})
 
 
 def parse_get_key_value(p: ModuleParser, name: str) -> Operation:
-    at = p.skip()
-    refs = [p.operand_ref()]
-    p.expect("[")
-    key = p.attribute()
-    p.expect("]")
-    operands, outputs = p.typed_call(refs, at)
-    return p.make_op(name, operands, outputs, {"key": key})
+    return _read_entry(p, name, lambda: {"key": p.attribute()})
 
 
 def parse_set_key_value(p: ModuleParser, name: str) -> Operation:

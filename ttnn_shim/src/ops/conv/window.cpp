@@ -49,6 +49,8 @@ void Window::check() const {
         "the input is too large");
 }
 
+namespace {
+
 void set_padding(Window& window, const Pads& padding) {
     if (const auto* both = std::get_if<std::array<uint32_t, 2>>(&padding)) {
         window.top = window.bottom = (*both)[0];
@@ -61,6 +63,8 @@ void set_padding(Window& window, const Pads& padding) {
     window.left = sides[2];
     window.right = sides[3];
 }
+
+}  // namespace
 
 Window window_of(
     uint32_t batch, uint32_t h, uint32_t w, uint32_t channels, std::array<uint32_t, 2> kernel, std::array<uint32_t, 2> stride,

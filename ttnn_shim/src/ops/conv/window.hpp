@@ -31,8 +31,7 @@ private:
     uint32_t out(uint32_t extent, uint32_t padding, uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t before) const;
 };
 
-/// [h, w] means the same on both sides; [top, bottom, left, right] otherwise.
-void set_padding(Window& window, const Pads& padding);
+/// Padding [h, w] means the same on both sides; [top, bottom, left, right] otherwise.
 Window window_of(
     uint32_t batch, uint32_t h, uint32_t w, uint32_t channels, std::array<uint32_t, 2> kernel, std::array<uint32_t, 2> stride,
     const Pads& padding, std::array<uint32_t, 2> dilation, bool ceil_mode = false);
