@@ -1,6 +1,6 @@
 """`make conformance`: the same probes on the shim and on the real ttnn wheel over a mock device, compared.
 
-    python tests/conformance/run.py [--arch wormhole_b0|blackhole] [--op NAME] [--fresh] [--list] [--no-doc]
+    python tests/conformance/run.py [--arch wormhole_b0|blackhole] [--op NAME] [--seed N] [--fresh] [--list] [--no-doc]
 
 Writes docs/conformance.md. Exit code 1 when fewer than 99% of the probes agree on an architecture (97% of those of wide.py). Answers of the real wheel
 are kept (in the cache of `alchemist verify`) by the text of the probe, since the wheel does not change; --fresh asks again.
@@ -26,6 +26,7 @@ sys.path[:0] = [str(HERE), str(REPOSITORY)]
 
 import compare  # noqa: E402
 import probes  # noqa: E402
+import wide  # noqa: E402
 
 from alchemist.errors import ToolchainError  # noqa: E402
 from alchemist.verify.environment import TTNN_WHEEL, MockRuntime  # noqa: E402
@@ -120,11 +121,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--arch", choices=sorted(CARDS))
     parser.add_argument("--op", help="only records whose name contains this")
     parser.add_argument("--only", metavar="LETTER", help="only probes of one source: x (extra.py), y (more.py), z (wide.py)")
+    parser.add_argument("--seed", type=int, default=0, help="other random probes than the committed ones; implies --no-doc")
     parser.add_argument("--known", action="store_true", help="only probes that the real wheel has answered already")
     parser.add_argument("--fresh", action="store_true", help="ask the real wheel again")
     parser.add_argument("--list", action="store_true", help="print every disagreement")
     parser.add_argument("--no-doc", action="store_true", help="leave docs/conformance.md as it is")
     options = parser.parse_args(arguments)
+    wide.salt(options.seed)
     chosen = [probe for probe in probes.all_probes() if (not options.op or options.op in probe.op) and f"/{options.only or ''}" in probe.id]
     results: dict[str, compare.Comparison] = {}
     for arch in [options.arch] if options.arch else list(CARDS):
@@ -142,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             for cause, count in Counter(d.cause for d in result.differences).most_common(25):
                 print(f"  {count:5} {cause}")
-    if not (options.op or options.only or options.no_doc) and len(results) == len(CARDS):
+    if not (options.op or options.only or options.no_doc or options.seed) and len(results) == len(CARDS):
         (REPOSITORY / "docs" / "conformance.md").write_text(compare.document(results, TTNN_WHEEL, TARGET, DRAWN_TARGET))
     reached = [result.share_of(drawn) >= target for result in results.values() for drawn, target in ((False, TARGET), (True, DRAWN_TARGET))]
     return 0 if all(reached) else 1

@@ -25,6 +25,19 @@ DTYPES = ("bfloat16",) * 5 + ("float32",) * 3 + ("bfloat8_b", "bfloat4_b", "int3
 COUNTS = {"unary": 12, "binary": 24, "ternary": 30, "reduce": 40, "shape": 60, "norm": 40, "matmul": 150, "create": 60, "core": 60, "wrong": 1}
 
 
+_salt = ""
+
+
+def salt(seed: int) -> None:
+    """Other draws than the committed ones: seed 0 is those."""
+    global _salt
+    _salt = f"{seed} " if seed else ""
+
+
+def _random(name: str) -> random.Random:
+    return random.Random(_salt + name)
+
+
 def draw_shard(rng: random.Random, shape: Shape) -> str:
     """A memory config with shards of `shape`: often even, sometimes with an uneven last shard, in DRAM, column-major, or one that cannot be."""
     width = shape[-1] if shape else 1
@@ -162,7 +175,7 @@ def fill(rng: random.Random, text: str, given: Input) -> str:
 
 def _unary() -> Iterator[more.Row]:
     for text in UNARY:
-        rng = random.Random("unary " + text)
+        rng = _random("unary " + text)
         for _ in range(COUNTS["unary"]):
             given = draw(rng)
             added, tail = result_arguments(rng, given)
@@ -171,7 +184,7 @@ def _unary() -> Iterator[more.Row]:
 
 def _binary() -> Iterator[more.Row]:
     for text in BINARY:
-        rng = random.Random("binary " + text)
+        rng = _random("binary " + text)
         for _ in range(COUNTS["binary"]):
             first = draw(rng)
             if rng.random() < 0.2:
@@ -189,7 +202,7 @@ def _ternary() -> Iterator[more.Row]:
     for text in ("addcmul(a[0], a[1], a[2], value=0.5", "addcdiv(a[0], a[1], a[2]", "lerp(a[0], a[1], a[2]", "lerp(a[0], a[1], 0.25", "mac(a[0], a[1], a[2]",
                  "where(a[0], a[1], a[2]", "where(a[0], 1.0, a[2]", "where(a[0], a[1], 2", "where(a[0], 1.0, 2.0", "clamp(a[0], a[1], a[2]", "clamp(a[0], min=a[1]",
                  "concat([a[0], a[1], a[2]], dim=0", "concat([a[0], a[1]], dim=-1", "isclose(a[0], a[1], equal_nan=True"):  # fmt: skip
-        rng = random.Random("ternary " + text)
+        rng = _random("ternary " + text)
         for _ in range(COUNTS["ternary"]):
             first = draw(rng)
             second, third = (partner(rng, first) if rng.random() < 0.6 else first for _ in range(2))
@@ -199,7 +212,7 @@ def _ternary() -> Iterator[more.Row]:
 
 def _templates(family: str, texts: Sequence[str], shapes: Sequence[Shape] = SHAPES) -> Iterator[more.Row]:
     for text in texts:
-        rng = random.Random(f"{family} {text}")
+        rng = _random(f"{family} {text}")
         for _ in range(COUNTS[family]):
             given = draw(rng, shapes)
             call = "ttnn." + fill(rng, text, given)
@@ -211,7 +224,7 @@ def _templates(family: str, texts: Sequence[str], shapes: Sequence[Shape] = SHAP
 def _norm() -> Iterator[more.Row]:
     shapes = ((32, 64), (31, 33), (2, 32, 64), (1, 1, 64, 96), (2, 3, 32, 32), (1, 1, 256, 64), (2, 64, 7, 9), (64,), (0, 32), (1, 2, 3, 32, 32))
     for text in NORM:
-        rng = random.Random("norm " + text)
+        rng = _random("norm " + text)
         for _ in range(COUNTS["norm"]):
             given = draw(rng, shapes)
             shape, dtype, layout, _place = given
@@ -231,7 +244,7 @@ def _norm() -> Iterator[more.Row]:
 
 def _matmul() -> Iterator[more.Row]:
     for name in ("matmul", "linear", "addmm"):
-        rng = random.Random(name)
+        rng = _random(name)
         for _ in range(COUNTS["matmul"]):
             m, k, n = (rng.choice((1, 32, 64, 96, 31, 128, 0, 256) if rng.random() < 0.9 else (5, 33)) for _ in range(3))
             lead: Shape = rng.choice(((), (), (1,), (2,), (1, 1), (2, 3), (1, 2, 3)))
@@ -261,7 +274,7 @@ def _matmul() -> Iterator[more.Row]:
 
 def _create() -> Iterator[more.Row]:
     for name in ("zeros({s}", "ones({s}", "full({s}, 1.5", "full({s}, fill_value=3", "empty({s}", "rand({s}", "arange(0, {k}, 1", "arange(2, {k}, 3", "full({s}, -1"):
-        rng = random.Random("create " + name)
+        rng = _random("create " + name)
         for _ in range(COUNTS["create"]):
             shape = rng.choice(SHAPES)
             text = name.replace("{s}", str(list(shape)) if rng.random() < 0.7 else f"ttnn.Shape({list(shape)})").replace("{k}", str(rng.choice((0, 1, 10, 33, 64, -4))))
