@@ -74,6 +74,7 @@ def one(ttnn: Any, device: Any, probe: Any) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001  whatever is raised is the verdict
         return out | {"verdict": "refused", "stage": "input", "error": said(error)}
     before = memory(ttnn, device)
+    out["inputs"] = before
     try:
         result = eval(probe["call"], {"ttnn": ttnn, "device": device, "a": a})
     except Exception as error:  # noqa: BLE001
@@ -90,12 +91,16 @@ def main() -> None:
     with open(sys.argv[1]) as file:
         probes = json.load(file)
     device = ttnn.open_device(device_id=0, l1_small_size=32768)
+    # A cached program keeps its tables in DRAM: addresses would depend on the probes before.
+    device.disable_and_clear_program_cache()
     with open(sys.argv[2], "a") as report:
         for probe in probes[int(sys.argv[3]) if len(sys.argv) > 3 else 0 :]:
             report.write(json.dumps({"id": probe["id"], "verdict": "started"}) + "\n")
             report.flush()
             report.write(json.dumps(one(ttnn, device, probe), default=str) + "\n")
             gc.collect(0)
+            if any(memory(ttnn, device).values()):
+                gc.collect()
         report.flush()
     import os
 
