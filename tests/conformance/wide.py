@@ -289,6 +289,17 @@ def _create() -> Iterator[more.Row]:
             yield [], f"ttnn.{text})"
 
 
+def _narrow() -> Iterator[more.Row]:
+    """int8, and fp8_e4m3, which only Blackhole has."""
+    for text in (*UNARY, *BINARY, *REDUCE, *SHAPING):
+        rng = _random("narrow " + text)
+        for dtype, layout in (("int8", "tile"), ("int8", "row_major"), ("fp8_e4m3", "row_major")):
+            shape = rng.choice(SHAPES)
+            given = (shape, dtype, layout, draw_place(rng, shape) if rng.random() < 0.3 else _D)
+            call = f"ttnn.{fill(rng, text, given)}" if "{" in text or "a[0]" in text else more.call_of(text, 2 if text in BINARY else 1)
+            yield [given, given], call
+
+
 def _wrong() -> Iterator[more.Row]:
     """Arguments of wrong number, kind or name."""
     one: list[Input] = [((32, 64), "bfloat16", "tile", _D)]
@@ -308,7 +319,7 @@ def _wrong() -> Iterator[more.Row]:
 
 
 FAMILIES: tuple[Callable[[], Iterator[more.Row]], ...] = (
-    _unary, _binary, _ternary, lambda: _templates("reduce", REDUCE), lambda: _templates("shape", SHAPING), _norm, _matmul, _create, _wrong,
+    _unary, _binary, _ternary, lambda: _templates("reduce", REDUCE), lambda: _templates("shape", SHAPING), _norm, _matmul, _create, _narrow, _wrong,
 )  # fmt: skip
 
 

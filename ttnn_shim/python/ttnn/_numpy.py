@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from ttnn_shim.errors import InvalidArgument
+from ttnn_shim.errors import InvalidArgument, NotSupported
 
 from ttnn._convert import MISMATCH, register_class
 from ttnn._enums import DataType
@@ -14,10 +14,10 @@ from ttnn._enums import DataType
 # dtype.str without byte order -> (DataType the real package gives it, bytes reinterpreted or converted)
 _BY_NUMPY = {
     "float32": DataType.FLOAT32, "int32": DataType.INT32, "uint32": DataType.UINT32, "uint16": DataType.UINT16, "uint8": DataType.UINT8,
-    "bfloat16": DataType.BFLOAT16, "int16": DataType.UINT16, "int64": DataType.UINT32, "uint64": DataType.UINT32, "bool": DataType.UINT8,
+    "bfloat16": DataType.BFLOAT16, "int16": DataType.UINT16, "int8": DataType.INT8, "int64": DataType.UINT32, "uint64": DataType.UINT32, "bool": DataType.UINT8,
 }  # fmt: skip
 _CONVERTED = {"int16": np.uint16, "int64": np.uint32, "uint64": np.uint32, "bool": np.uint8}
-_TO_NUMPY = {"FLOAT32": np.float32, "INT32": np.int32, "UINT32": np.uint32, "UINT16": np.uint16, "UINT8": np.uint8, "BFLOAT8_B": np.float32,
+_TO_NUMPY = {"FLOAT32": np.float32, "INT32": np.int32, "UINT32": np.uint32, "UINT16": np.uint16, "UINT8": np.uint8, "INT8": np.int8, "BFLOAT8_B": np.float32,
              "BFLOAT4_B": np.float32}  # fmt: skip
 
 
@@ -80,6 +80,8 @@ def numpy_dtype(dtype: Any) -> tuple[Any, Any]:
         return bfloat16_dtype(), DataType.BFLOAT16
     if dtype.name in ("BFLOAT8_B", "BFLOAT4_B"):
         return np.dtype(np.float32), DataType.FLOAT32
+    if dtype.name not in _TO_NUMPY:
+        raise NotSupported(f"{dtype.name} has no numpy or torch type; convert it with ttnn.to_dtype(tensor, ttnn.float32) first", op="ttnn.Tensor")
     return np.dtype(_TO_NUMPY[dtype.name]), dtype
 
 

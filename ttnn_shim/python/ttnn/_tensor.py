@@ -381,7 +381,7 @@ class Tensor:
             return f"ttnn.Tensor(<deallocated>, {facts})"
         if not info.has_values and info.volume:
             return f"ttnn.Tensor(<no values: estimate mode>, {facts})"
-        floating = self.dtype.name in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "BFLOAT4_B")
+        floating = self.dtype.name in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "BFLOAT4_B", "FP8_E4M3")
         return f"ttnn.Tensor({_print.values_text(self._read(DataType.FLOAT32 if floating else None))}, {facts})"
 
 
@@ -418,7 +418,7 @@ def _indices(index: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int], 
 
 def _list_array(data: Sequence[Any], shape: Sequence[int], dtype: Any) -> tuple[np.ndarray[Any, Any], Any]:
     """Values given as a flat list."""
-    floating = (bool(data) and isinstance(data[0], float)) or dtype.name not in ("UINT8", "UINT16", "UINT32", "INT32")
+    floating = (bool(data) and isinstance(data[0], float)) or dtype.name not in ("UINT8", "INT8", "UINT16", "UINT32", "INT32")
     volume = 1
     for dim in shape:
         volume *= dim

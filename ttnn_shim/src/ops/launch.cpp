@@ -401,6 +401,8 @@ strategy::TensorDesc describe(const TensorSpec& spec) {
         case DataType::UINT32: desc.dtype = strategy::DType::UInt32; break;
         case DataType::INT32: desc.dtype = strategy::DType::Int32; break;
         case DataType::UINT16: desc.dtype = strategy::DType::UInt16; break;
+        case DataType::INT8:
+        case DataType::FP8_E4M3:
         case DataType::UINT8: desc.dtype = strategy::DType::UInt8; break;
         default: desc.dtype = strategy::DType::BFloat16; break;
     }

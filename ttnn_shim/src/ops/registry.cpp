@@ -44,7 +44,7 @@ Enum parse_enum(const char* what, std::string_view name, const std::array<std::p
 using tt::tt_metal::NdShardSpec;
 using tt::tt_metal::ShardDistributionStrategy;
 
-constexpr std::array<std::pair<std::string_view, DataType>, 8> DTYPES{{
+constexpr std::array<std::pair<std::string_view, DataType>, 10> DTYPES{{
     {"BFLOAT16", DataType::BFLOAT16},
     {"FLOAT32", DataType::FLOAT32},
     {"UINT32", DataType::UINT32},
@@ -53,6 +53,8 @@ constexpr std::array<std::pair<std::string_view, DataType>, 8> DTYPES{{
     {"UINT8", DataType::UINT8},
     {"UINT16", DataType::UINT16},
     {"INT32", DataType::INT32},
+    {"FP8_E4M3", DataType::FP8_E4M3},
+    {"INT8", DataType::INT8},
 }};
 constexpr std::array<std::pair<std::string_view, Layout>, 2> LAYOUTS{{{"ROW_MAJOR", Layout::ROW_MAJOR}, {"TILE", Layout::TILE}}};
 constexpr std::array<std::pair<std::string_view, TensorMemoryLayout>, 5> MEMORY_LAYOUTS{{

@@ -62,7 +62,8 @@ Integer host_integer(float value) {
         if constexpr (std::is_same_v<Integer, int32_t>) {
             return whole;
         } else {
-            return static_cast<Integer>(std::clamp<int32_t>(whole, 0, std::numeric_limits<Integer>::max()));
+            return static_cast<Integer>(
+                std::clamp<int32_t>(whole, std::numeric_limits<Integer>::min(), std::numeric_limits<Integer>::max()));
         }
     }
 }
@@ -85,7 +86,7 @@ void convert_loop(const From* source, To* target, size_t count) {
                 const auto value = static_cast<float>(source[i]);
                 target[i] = Conversion == Rule::Host ? host_integer<To>(value) : saturate<To>(value);
             } else {
-                target[i] = static_cast<To>(static_cast<float>(source[i]));
+                target[i] = To(static_cast<float>(source[i]));
             }
         }
     }

@@ -20,7 +20,7 @@ void load_f32(DataType dtype, const void* source, float* target, size_t count);
 void store_f32(DataType dtype, const float* source, void* target, size_t count);
 /// Any dtype to any dtype, value by value (int to int wraps modulo 2^n, float to int truncates and saturates).
 void convert(DataType from, const void* source, DataType to, void* target, size_t count);
-/// The same with the rules of host tensors: float to int32 out of range or NaN is INT32_MIN, uint16 and uint8 go through that int32 and
+/// The same with the rules of host tensors: float to int32 out of range or NaN is INT32_MIN, uint16, uint8 and int8 go through that int32 and
 /// are clamped, negative floats to uint32 wrap.
 void convert_on_host(DataType from, const void* source, DataType to, void* target, size_t count);
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "tensor/check.hpp"
+#include "tensor/float8.hpp"
 #include "ttnn/tensor/types.hpp"
 
 namespace ttnn_shim {
@@ -61,6 +62,8 @@ constexpr bool stores(DataType dtype) {
         case DataType::UINT32: return std::is_same_v<Value, uint32_t>;
         case DataType::UINT16: return std::is_same_v<Value, uint16_t>;
         case DataType::UINT8: return std::is_same_v<Value, uint8_t>;
+        case DataType::INT8: return std::is_same_v<Value, int8_t>;
+        case DataType::FP8_E4M3: return std::is_same_v<Value, Float8E4M3>;
         default: return false;
     }
 }
@@ -77,6 +80,8 @@ decltype(auto) visit_dtype(DataType dtype, Function&& function) {
         case DataType::UINT32: return function(uint32_t{});
         case DataType::UINT16: return function(uint16_t{});
         case DataType::UINT8: return function(uint8_t{});
+        case DataType::INT8: return function(int8_t{});
+        case DataType::FP8_E4M3: return function(Float8E4M3{});
         default: fail(ErrorCode::NotSupported, text("data type {} is not supported", dtype));
     }
 }

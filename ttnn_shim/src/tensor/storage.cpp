@@ -204,6 +204,9 @@ Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::share
     SHIM_CHECK(device != nullptr, "expected a device, got none");
     auto owner = device->weak_from_this().lock();
     SHIM_CHECK(owner && device->shim().is_open(), "the device is closed");
+    SHIM_CHECK(
+        spec.data_type() != DataType::FP8_E4M3 || device->shim().arch() == tt::ARCH::BLACKHOLE, "FP8_E4M3 is not supported on {}",
+        device->shim().machine().card);
     const MemoryConfig& config = spec.memory_config();
     SHIM_CHECK(
         !config.is_sharded() || config.shard_spec() || config.nd_shard_spec(),

@@ -27,14 +27,14 @@ Shape pad_shape(const Shape& logical, const TensorLayout& layout) {
 }
 
 void validate(const TensorLayout& layout) {
-    SHIM_CHECK(
-        ttnn_shim::stored_bytes(layout.get_data_type()) != 0 && layout.get_data_type() != DataType::FP8_E4M3 &&
-            layout.get_data_type() != DataType::INT8,
-        "data type {} is not supported", layout.get_data_type());
+    SHIM_CHECK(ttnn_shim::stored_bytes(layout.get_data_type()) != 0, "data type {} is not supported", layout.get_data_type());
     SHIM_CHECK(layout.get_layout() != Layout::INVALID, "expected layout TILE or ROW_MAJOR");
     SHIM_CHECK(
         layout.get_layout() == Layout::TILE || !is_block_float(layout.get_data_type()), "{} tensors must have TILE layout",
         layout.get_data_type());
+    SHIM_CHECK(
+        layout.get_layout() == Layout::ROW_MAJOR || layout.get_data_type() != DataType::FP8_E4M3,
+        "FP8_E4M3 tensors must have ROW_MAJOR layout");
     const auto& shard = layout.get_memory_config().shard_spec();
     if (shard && layout.get_layout() == Layout::TILE) {
         const Tile tile = layout.get_tile();

@@ -27,6 +27,13 @@ constexpr uint64_t DATA_ALIGNMENT = 64;
 constexpr uint8_t ROW_MAJOR_PAGE = 1;
 constexpr uint8_t TILE_PAGE = 2;
 constexpr uint8_t INLINE_FILE_STORAGE = 1;
+/// Data types have their enum's number in a file, except INT8; FP8_E4M3 has none.
+constexpr uint8_t INT8_CODE = 8;
+
+uint8_t code_of(DataType dtype) {
+    SHIM_CHECK(dtype != DataType::FP8_E4M3, "FP8_E4M3 tensors cannot be written to a file");
+    return dtype == DataType::INT8 ? INT8_CODE : static_cast<uint8_t>(dtype);
+}
 
 // --- writing. Children first, fields by decreasing size then decreasing id: the order of the reference's generated code. ---
 
@@ -104,7 +111,7 @@ Builder::Offset write_spec(Builder& builder, const TensorSpec& spec) {
                             .offset(3, memory)
                             .offset(2, page)
                             .scalar<uint8_t>(1, tiled ? TILE_PAGE : ROW_MAJOR_PAGE, 0)
-                            .scalar<uint8_t>(0, static_cast<uint8_t>(spec.data_type()), 0)
+                            .scalar<uint8_t>(0, code_of(spec.data_type()), 0)
                             .end();
     return Builder::Table(builder).offset(1, layout).offset(0, shape).end();
 }
@@ -226,9 +233,10 @@ Header read_header(std::span<const uint8_t> bytes) {
         fail(ErrorCode::Io, text("the file is corrupt: rank {}", extents.size()));
     }
     check_extents(extents);
-    const auto dtype = static_cast<DataType>(layout.scalar<uint8_t>(0, 0));
-    if (stored_bytes(dtype) == 0 || dtype == DataType::FP8_E4M3 || dtype == DataType::INT8) {
-        fail(ErrorCode::NotSupported, text("the file holds data type {}", static_cast<int>(dtype)));
+    const auto code = layout.scalar<uint8_t>(0, 0);
+    const DataType dtype = code == INT8_CODE ? DataType::INT8 : static_cast<DataType>(code);
+    if (stored_bytes(dtype) == 0 || (dtype == DataType::INT8 && code != INT8_CODE)) {
+        fail(ErrorCode::NotSupported, text("the file holds data type {}", static_cast<int>(code)));
     }
     const auto page_type = layout.scalar<uint8_t>(1, 0);
     if (page_type != ROW_MAJOR_PAGE && page_type != TILE_PAGE) {

@@ -2,6 +2,7 @@
 #include "ttnn/operations/creation/creation.hpp"
 
 #include <cmath>
+#include <string_view>
 
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
@@ -56,6 +57,9 @@ Tensor place(const TensorSpec& spec, MeshDevice* device, double value) {
 
 Tensor filled(const char* name, const Shape& shape, double value, const Where& where, const std::optional<Tensor>& output = std::nullopt) {
     OpScope scope(name);
+    SHIM_CHECK(
+        where.dtype != DataType::FP8_E4M3 || std::string_view(name).starts_with("ttnn.empty"),
+        "dtype: FP8_E4M3 tensors cannot be made by filling, make them with ttnn.to_dtype");
     if (output) {
         SHIM_CHECK(output->logical_shape() == shape, "optional_tensor: expected shape {}, got {}", shape, output->logical_shape());
         if (has_values(*output))

@@ -390,6 +390,7 @@ std::array<std::byte, 8> encode_value(DataType dtype, double value) {
         case DataType::UINT32: put(static_cast<uint32_t>(static_cast<int64_t>(clamped(-2147483648.0, 4294967295.0)))); break;
         case DataType::UINT16: put(static_cast<uint16_t>(clamped(0, 65535))); break;
         case DataType::UINT8: put(static_cast<uint8_t>(clamped(0, 255))); break;
+        case DataType::INT8: put(static_cast<int8_t>(clamped(-128, 127))); break;
         default: {
             const auto real = static_cast<float>(value);
             store_f32(dtype, &real, bytes.data(), 1);

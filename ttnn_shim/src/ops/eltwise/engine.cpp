@@ -6,8 +6,6 @@
 #include <limits>
 
 #include "ops/eltwise/int_blocks.hpp"
-#include "ttnn/operations/copy/typecast/typecast.hpp"
-#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 
 namespace ttnn_shim {
 
@@ -36,7 +34,6 @@ void load_i64(DataType dtype, const void* source, int64_t* target, size_t count)
         case DataType::UINT32: return widen<uint32_t>(source, target, count);
         case DataType::UINT16: return widen<uint16_t>(source, target, count);
         case DataType::UINT8: return widen<uint8_t>(source, target, count);
-        case DataType::INT8: return widen<int8_t>(source, target, count);
         default: SHIM_ASSERT(!"integer dtype");
     }
 }
@@ -47,7 +44,6 @@ void store_i64(DataType dtype, const int64_t* source, void* target, size_t count
         case DataType::UINT32: return narrow_to<uint32_t>(source, target, count);
         case DataType::UINT16: return narrow_to<uint16_t>(source, target, count);
         case DataType::UINT8: return narrow_to<uint8_t>(source, target, count);
-        case DataType::INT8: return narrow_to<int8_t>(source, target, count);
         default: {
             float values[BLOCK];
             auto* bytes = static_cast<std::byte*>(target);
@@ -379,242 +375,6 @@ std::string broadcast_kind(const Shape& a, const Shape& b) {
     if (row_a) return "ROW_A";
     if (row_b) return "ROW_B";
     return col_a ? "COL_A" : "COL_B";
-}
-
-// ---- the two device operations -------------------------------------------------------------------------------------------
-
-Tensor unary_op(const char* op_name, const Tensor& input, std::vector<UnaryStep> steps, const UnaryOptions& options) {
-    OpScope scope(op_name);
-    check_device_tensor(input, "input_tensor");
-    check_unary_steps(steps, input.dtype());
-    if (const auto& output = options.output) {
-        const auto mixes = [](DataType dtype) { return is_floating_point(dtype) && dtype != DataType::BFLOAT4_B; };
-        SHIM_CHECK(
-            output->dtype() == input.dtype() || (mixes(output->dtype()) && mixes(input.dtype())),
-            "output_tensor: dtype {} is not compatible with the input's, {}", output->dtype(), input.dtype());
-        SHIM_CHECK(
-            output->layout() == input.layout(), "output_tensor: expected the input's layout {}, got {}", input.layout(), output->layout());
-    }
-    std::vector<std::string> names;
-    for (const UnaryStep& step : steps) names.emplace_back(unary_name(step.op_type));
-    const auto dtype = options.dtype ? options.dtype : (options.output ? std::optional(options.output->dtype()) : std::nullopt);
-    const auto memory_config =
-        options.memory_config ? options.memory_config : (options.output ? std::optional(options.output->memory_config()) : std::nullopt);
-    TensorSpec spec = spec_like(input, dtype, memory_config);
-    if (input.layout() == Layout::ROW_MAJOR && !spec.memory_config().is_sharded()) spec = spec.with_padded_shape(input.padded_shape());
-    SHIM_CHECK(
-        input.logical_volume() > 0 || input.layout() != Layout::TILE || !input.is_sharded() ||
-            input.memory_config().buffer_type() != BufferType::L1 || spec.memory_config() != input.memory_config(),
-        "input_tensor: a shard of no bytes cannot hold the program's buffers, got {}", input.tensor_spec());
-    return launch(
-        {.op = "unary", .attrs = {{"ops", names}, {"approx", options.approx}}}, {input}, {spec},
-        [&](std::span<const Tensor> outputs) { run_unary(input, outputs[0], steps); }, {options.output})[0];
-}
-
-namespace {
-
-/// Ops whose result on integers is a real number.
-bool makes_real(BinaryOpType op) { return op == BinaryOpType::DIV || op == BinaryOpType::DIV_FLOOR; }
-
-bool fits_integer(const Scalar& scalar) {
-    const double value = scalar_value(scalar);
-    return std::nearbyint(value) == value && std::abs(value) <= 4294967295.0;
-}
-
-/// Whether binary_ng computes an op on integers of this dtype, in a tensor (`scalar`: the other operand is a number).
-bool takes_integer(BinaryOpType op, DataType dtype, bool scalar) {
-    using enum BinaryOpType;
-    const bool narrow = dtype == DataType::UINT8 || dtype == DataType::UINT16;
-    switch (op) {
-        case GCD:
-        case LCM:
-        case FMOD: return dtype == DataType::INT32;
-        case LOGICAL_RIGHT_SHIFT: return !narrow;
-        case MAXIMUM:
-        case MINIMUM:
-        case REMAINDER: return scalar || !narrow;
-        case ADD:
-        case SUB:
-        case MUL:
-        case RSUB:
-        case SQUARED_DIFFERENCE:
-        case LOGICAL_AND:
-        case LOGICAL_OR:
-        case LOGICAL_XOR: return dtype != DataType::UINT8;
-        case BITWISE_AND:
-        case BITWISE_OR:
-        case BITWISE_XOR:
-        case LEFT_SHIFT:
-        case RIGHT_SHIFT: return scalar || dtype != DataType::UINT8;
-        default: return true;
-    }
-}
-
-/// What binary_ng runs on: dtype of the result, and whether the kernel computes on integers. Throws for pairs that TT-NN refuses.
-struct Policy {
-    DataType result;
-    bool integer;
-};
-/// A tensor's dtype or a number.
-using Kind = std::variant<Scalar, DataType>;
-Kind kind_of(const Operand& operand) {
-    if (const auto* tensor = std::get_if<Tensor>(&operand)) return tensor->dtype();
-    return std::get<Scalar>(operand);
-}
-Policy policy_of(const Kind& a, const Kind& b, BinaryOpType op) {
-    const DataType* ta = std::get_if<DataType>(&a);
-    const DataType* tb = std::get_if<DataType>(&b);
-    const DataType lead = ta != nullptr ? *ta : *tb;
-    const Scalar* const given = ta == nullptr ? &std::get<Scalar>(a) : (tb == nullptr ? &std::get<Scalar>(b) : nullptr);
-    const bool real_scalar = given != nullptr && std::holds_alternative<float>(*given);
-    const bool compares = op == BinaryOpType::EQ || op == BinaryOpType::NE || op == BinaryOpType::GT || op == BinaryOpType::GE ||
-                          op == BinaryOpType::LT || op == BinaryOpType::LE;
-    if (ta != nullptr && tb != nullptr && *ta != *tb && (is_integer(*ta) || is_integer(*tb))) {
-        const auto both = [&](auto holds) { return holds(*ta) && holds(*tb); };
-        if (compares && both([](DataType dtype) { return dtype == DataType::UINT8 || dtype == DataType::UINT16; }))
-            return {DataType::UINT16, true};
-        // products and quotients convert their integer operand; other ops take no mixture
-        SHIM_CHECK(
-            (op == BinaryOpType::MUL || makes_real(op)) && is_integer(*ta) != is_integer(*tb) &&
-                both([](DataType dtype) { return dtype != DataType::UINT8 && dtype != DataType::UINT16; }),
-            "Mixed dtype is not supported for {}: got {} and {}", binary_name(op), *ta, *tb);
-        if (!is_integer(*ta)) return {*ta, false};
-        return {is_block_float(*tb) ? DataType::BFLOAT16 : *tb, false};
-    }
-    if (ta != nullptr && tb != nullptr) {
-        const bool strict = op == BinaryOpType::MAXIMUM || op == BinaryOpType::MINIMUM || op == BinaryOpType::REMAINDER;
-        using enum BinaryOpType;
-        const bool equal_dtypes = strict || op == ATAN2 || op == POWER || op == BIAS_GELU || op == FMOD || op == HYPOT || op == LDEXP ||
-                                  op == LOGADDEXP || op == LOGADDEXP2 || op == NEXTAFTER || op == XLOGY;
-        SHIM_CHECK(op != NEXTAFTER || !is_block_float(lead), "dtype {} is not supported for binary operation {}", lead, binary_name(op));
-        SHIM_CHECK(!equal_dtypes || *ta == *tb, "Mixed dtype is not supported for {}: got {} and {}", binary_name(op), *ta, *tb);
-        if (compares && lead == DataType::UINT8) return {DataType::UINT16, true};
-    }
-    if (!is_integer(lead)) {
-        SHIM_CHECK(
-            kernels::kernel_set().binary[static_cast<size_t>(op)] != nullptr, "expected integer tensors for {}, got {}", binary_name(op),
-            lead);
-        return {lead, false};
-    }
-    if (makes_real(op)) {
-        const bool unsigned_too = lead == DataType::UINT32 && (op == BinaryOpType::DIV_FLOOR ? tb == nullptr : real_scalar);
-        SHIM_CHECK(
-            lead == DataType::INT32 || unsigned_too, "expected INT32 or floating point tensors for {}, got {}", binary_name(op), lead);
-        return {DataType::FLOAT32, false};
-    }
-    SHIM_CHECK(
-        has_integer_form(op) && (op != BinaryOpType::POWER || ta == nullptr || tb == nullptr),
-        "dtype {} is not supported for binary operation {}", lead, binary_name(op));
-    SHIM_CHECK(takes_integer(op, lead, given != nullptr), "dtype {} is not supported for binary operation {}", lead, binary_name(op));
-    const Scalar* scalar = given;
-    if (scalar != nullptr && compares && lead == DataType::UINT8) return {DataType::UINT16, true};
-    // Narrow tensors take the scalar as an integer, whatever it is; so do the unary programs of maximum and minimum.
-    const bool extremum = op == BinaryOpType::MAXIMUM || op == BinaryOpType::MINIMUM;
-    const bool divides = op == BinaryOpType::REMAINDER || op == BinaryOpType::FMOD;
-    if (scalar != nullptr && ((lead == DataType::UINT16 && !divides) || (extremum && tb == nullptr))) return {lead, true};
-    if (scalar != nullptr && !fits_integer(*scalar)) {
-        SHIM_CHECK(
-            op == BinaryOpType::MUL, "Binary operation {} with a {} tensor cannot represent the scalar {}", binary_name(op), lead,
-            scalar_value(*scalar));
-        return {DataType::FLOAT32, false};
-    }
-    return {lead, true};
-}
-
-bool real_operand(const Operand& operand) {
-    if (const auto* tensor = std::get_if<Tensor>(&operand)) return !is_integer(tensor->dtype());
-    return std::holds_alternative<float>(std::get<Scalar>(operand));
-}
-
-/// Ops that TT-NN runs as a unary program when the second operand is a scalar.
-std::optional<UnaryOpType> unary_form(BinaryOpType op) {
-    switch (op) {
-        case BinaryOpType::MAXIMUM: return UnaryOpType::MAXIMUM;
-        case BinaryOpType::MINIMUM: return UnaryOpType::MINIMUM;
-        case BinaryOpType::REMAINDER: return UnaryOpType::REMAINDER;
-        case BinaryOpType::FMOD: return UnaryOpType::FMOD;
-        case BinaryOpType::BITWISE_AND: return UnaryOpType::BITWISE_AND;
-        case BinaryOpType::BITWISE_OR: return UnaryOpType::BITWISE_OR;
-        case BinaryOpType::BITWISE_XOR: return UnaryOpType::BITWISE_XOR;
-        case BinaryOpType::LEFT_SHIFT: return UnaryOpType::LEFT_SHIFT;
-        case BinaryOpType::RIGHT_SHIFT: return UnaryOpType::RIGHT_SHIFT;
-        default: return std::nullopt;
-    }
-}
-
-}  // namespace
-
-DataType binary_result_dtype(DataType a, const std::variant<Scalar, DataType>& b, BinaryOpType op) { return policy_of(a, b, op).result; }
-
-Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& given_b, BinaryOpType op, const BinaryOptions& options) {
-    OpScope scope(op_name);
-    Operand a = given_a, b = given_b;
-    Tensor* ta = std::get_if<Tensor>(&a);
-    Tensor* tb = std::get_if<Tensor>(&b);
-    SHIM_ASSERT(ta != nullptr || tb != nullptr);
-    if (ta != nullptr) check_device_tensor(*ta, "input_tensor_a");
-    if (tb != nullptr) check_device_tensor(*tb, "input_tensor_b");
-    if (ta != nullptr && tb == nullptr && ta->dtype() == DataType::INT32 && (op == BinaryOpType::REMAINDER || op == BinaryOpType::FMOD) &&
-        !fits_integer(std::get<Scalar>(b))) {  // a fractional divisor makes the tensor real first
-        *ta = ttnn::typecast(*ta, DataType::FLOAT32);
-    }
-    SHIM_CHECK(
-        !options.output || (ta != nullptr && ta->layout() == Layout::TILE) || (tb != nullptr && tb->layout() == Layout::TILE),
-        "an output tensor with a row-major input is not supported for elementwise operations");
-    if (tb == nullptr && ta->dtype() == DataType::UINT32 && op == BinaryOpType::REMAINDER)
-        SHIM_CHECK(scalar_value(std::get<Scalar>(b)) > 0, "divisor must be positive, got {}", scalar_value(std::get<Scalar>(b)));
-    const auto [result_dtype, integer] = policy_of(kind_of(a), kind_of(b), op);
-    const bool plain = options.left.empty() && options.right.empty() && options.post.empty();
-    if (const auto unary = unary_form(op); unary && tb == nullptr && plain && std::abs(scalar_value(std::get<Scalar>(b))) <= 16777216.0) {
-        return unary_op(
-            op_name, *ta, {UnaryStep(*unary, static_cast<float>(scalar_value(std::get<Scalar>(b))))},
-            {options.memory_config, options.output, options.dtype});
-    }
-    if (ta != nullptr && tb != nullptr && ta->layout() != tb->layout()) {  // the row-major operand is tilized
-        Tensor& rows = ta->layout() == Layout::ROW_MAJOR ? *ta : *tb;
-        rows = ttnn::to_layout(rows, Layout::TILE);
-    }
-    const Tensor& lead = ta != nullptr ? *ta : *tb;
-    const Shape shape = ta != nullptr && tb != nullptr ? broadcast_shapes(ta->logical_shape(), tb->logical_shape()) : lead.logical_shape();
-    SHIM_CHECK(shape.volume() > 0 || !lead.is_sharded(), "sharded operands of no values have no shard to adjust, got shape {}", shape);
-    const DataType compute = integer ? DataType::INT32 : DataType::FLOAT32;
-    check_unary_steps(options.left, compute);
-    check_unary_steps(options.right, compute);
-    check_unary_steps(options.post, compute);
-
-    const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : result_dtype);
-    SHIM_CHECK(
-        !(op == BinaryOpType::DIV && is_integer(lead.dtype()) && is_integer(dtype) && !real_operand(a) && !real_operand(b)),
-        "integer division gives FLOAT32, an output of dtype {} was given", dtype);
-    const bool lead_fits = lead.logical_shape() == shape;
-    const bool sharded_b = tb != nullptr && tb->memory_config().is_sharded() && !lead.memory_config().is_sharded();
-    const Tensor& model = (!lead_fits || sharded_b) && tb != nullptr && tb->logical_shape() == shape ? *tb : lead;
-    MemoryConfig memory_config = options.memory_config.value_or(options.output ? options.output->memory_config() : model.memory_config());
-    if (memory_config.is_sharded() && !memory_config.shard_spec() && !memory_config.nd_shard_spec() && model.memory_config().is_sharded()) {
-        memory_config = MemoryConfig(memory_config.memory_layout(), memory_config.buffer_type(), model.memory_config().shard_spec());
-    }
-    const Layout layout = is_block_float(dtype) || (tb != nullptr && tb->layout() == Layout::TILE) ? Layout::TILE : lead.layout();
-
-    std::vector<std::string> post;
-    for (const UnaryStep& step : options.post) post.emplace_back(unary_name(step.op_type));
-    std::vector<Tensor> inputs;
-    if (ta != nullptr) inputs.push_back(*ta);
-    if (tb != nullptr) inputs.push_back(*tb);
-    const bool fpu = (op == BinaryOpType::ADD || op == BinaryOpType::SUB || op == BinaryOpType::MUL) && lead.dtype() != DataType::FLOAT32 &&
-                     !is_integer(lead.dtype());
-    const std::string kind = ta != nullptr && tb != nullptr ? broadcast_kind(ta->logical_shape(), tb->logical_shape()) : "NONE";
-    return launch(
-        {.op = "binary",
-         .attrs =
-             {{"op", std::string(binary_name(op))},
-              {"broadcast", kind},
-              {"is_sfpu", !fpu},
-              {"post_ops", post},
-              {"scalar", ta == nullptr || tb == nullptr}},
-         .name = "BinaryNgDeviceOperation"},
-        inputs, {make_spec(shape, dtype, layout, memory_config)},
-        [&](std::span<const Tensor> outputs) { run_binary(a, b, outputs[0], op, {options.left, options.right, options.post}, integer); },
-        {options.output})[0];
 }
 
 }  // namespace ttnn_shim

@@ -22,9 +22,9 @@ using Scalar = std::variant<uint32_t, int32_t, float>;
 /// A tensor or a scalar operand.
 using Operand = std::variant<Tensor, Scalar>;
 
+/// Without INT8: TT-NN has no integer programs for it, its unary programs run on real numbers.
 constexpr bool is_integer(DataType dtype) {
-    return dtype == DataType::INT32 || dtype == DataType::UINT32 || dtype == DataType::UINT16 || dtype == DataType::UINT8 ||
-           dtype == DataType::INT8;
+    return dtype == DataType::INT32 || dtype == DataType::UINT32 || dtype == DataType::UINT16 || dtype == DataType::UINT8;
 }
 double scalar_value(const Scalar& scalar);
 const char* unary_name(UnaryOpType type);
