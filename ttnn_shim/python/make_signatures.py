@@ -21,7 +21,7 @@ OUTPUT = Path(__file__).resolve().parent / "ttnn" / "_signatures.json"
 
 # Not offered: training, several chips, tools of the real runtime, vendor specials.
 ABSENT = re.compile(
-    r"_bw$|moreh|quasar|deepseek|\.kda\.|moe|all_gather|all_reduce|reduce_scatter|all_to_all|all_broadcast|point_to_point|mesh_partition|"
+    r"_bw$|moreh|quasar|deepseek|\.kda\.|moe|(?<!norm_pre_)(?<!norm_post_)all_gather|all_reduce|reduce_scatter|all_to_all|all_broadcast|point_to_point|mesh_partition|"
     r"fabric|[pP]refetch|test_|reduce_to_root|ring_|_async|wan_|_direct|dit_|llama_rs|llama_reduce|neighbor_pad|halo|msda|golden|sparse_|"
     r"indexer|topk_router|fft|_msa|matmul_1d|generic_op|composite_example|^ttnn\.tools\.|graph_report|operation_tracer|"
     r"stack_trace_source|config_serialization|\.reload\.|layer_completion|comparison|experimental_loader|reflection|profiler|"

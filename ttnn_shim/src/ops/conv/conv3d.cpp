@@ -70,6 +70,8 @@ Tensor conv3d(const Call& c) {
     SHIM_SUPPORTED(groups == 1, "groups: only 1 is supported for conv3d, got {}", groups);
     for (const char* name : {"halo_buffer", "pad_offset_tensor", "weight_lo_tensor"})
         SHIM_SUPPORTED(!c.has(name), "{}: not supported for conv3d; leave it out", name);
+    for (const char* name : {"logical_h_mask", "logical_w_mask", "output_pad_h", "output_pad_w"})
+        SHIM_SUPPORTED(c.u32(name, 0) == 0, "{}: only 0 is supported for conv3d, got {}", name, c.u32(name, 0));
     const auto config = c.record("config");
     const auto setting = [&](const char* name, int64_t otherwise) {
         return static_cast<uint32_t>(config ? config->integer(name, otherwise) : otherwise);

@@ -76,13 +76,19 @@ bool is_aligned(const Tensor& tensor) {
     return shape.rank() >= 2 && shape[-1] % tt::constants::TILE_WIDTH == 0 && shape[-2] % tt::constants::TILE_HEIGHT == 0;
 }
 
+/// One core without `use_multicore`.
+std::optional<CoreRangeSet> cores_of(bool use_multicore, const std::optional<CoreRangeSet>& sub_core_grids) {
+    return use_multicore ? sub_core_grids : CoreRangeSet(CoreRange(CoreCoord(0, 0)));
+}
+
 }  // namespace
 
 Tensor tilize(
     const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config, std::optional<DataType> output_dtype, bool use_multicore,
     bool use_low_perf, tt::tt_metal::Tile tile, const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.tilize");
-    (void)use_multicore, (void)use_low_perf, (void)sub_core_grids;
+    (void)use_low_perf;
+    const CoreLimit limit(cores_of(use_multicore, sub_core_grids));
     SHIM_SUPPORTED(tile == tt::tt_metal::Tile(), "tilize supports 32x32 tiles");
     check_device_tensor(input_tensor, "input_tensor");
     if (input_tensor.logical_volume() == 0 && input_tensor.layout() == Layout::TILE) return input_tensor;
@@ -101,7 +107,8 @@ Tensor tilize_with_val_padding(
     const std::optional<MemoryConfig>& memory_config, std::optional<DataType> output_dtype, bool use_multicore,
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.tilize_with_val_padding");
-    (void)pad_value, (void)use_multicore, (void)sub_core_grids;
+    (void)pad_value;
+    const CoreLimit limit(cores_of(use_multicore, sub_core_grids));
     check_device_tensor(input_tensor, "input_tensor");
     if (input_tensor.layout() == Layout::TILE) return input_tensor;
     const DataType dtype = output_dtype.value_or(input_tensor.dtype());
@@ -145,7 +152,7 @@ Tensor untilize(
     const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config, bool use_multicore,
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.untilize");
-    (void)use_multicore, (void)sub_core_grids;
+    const CoreLimit limit(cores_of(use_multicore, sub_core_grids));
     check_device_tensor(input_tensor, "input_tensor", Layout::TILE);
     const DataType dtype = untilized_dtype(input_tensor);
     SHIM_CHECK(
@@ -161,7 +168,7 @@ Tensor untilize_with_unpadding(
     const Tensor& input_tensor, const Shape& output_tensor_end, const std::optional<MemoryConfig>& memory_config, bool use_multicore,
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.untilize_with_unpadding");
-    (void)use_multicore, (void)sub_core_grids;
+    const CoreLimit limit(cores_of(use_multicore, sub_core_grids));
     check_device_tensor(input_tensor, "input_tensor", Layout::TILE);
     Shape logical = output_tensor_end;
     SHIM_CHECK(
@@ -231,18 +238,22 @@ SHIM_OP("ttnn.to_layout", [](const Call& c) {
         c.core_range_set("sub_core_grids"), c.f32("pad_value", 0.0F));
 });
 SHIM_OP("ttnn.tilize", [](const Call& c) {
-    return ttnn::tilize(c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("dtype"));
+    return ttnn::tilize(c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("dtype"), c.boolean("use_multicore", true));
 });
 SHIM_OP("ttnn.tilize_with_val_padding", [](const Call& c) {
     return ttnn::tilize_with_val_padding(
         c.tensor("input_tensor"), c.shape("output_tensor_shape").value_or(Shape()), pad_value_of(c), c.memory_config("memory_config"),
-        c.dtype("dtype"));
+        c.dtype("dtype"), c.boolean("use_multicore", true));
 });
 SHIM_OP("ttnn.tilize_with_zero_padding", [](const Call& c) {
-    return ttnn::tilize_with_zero_padding(c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("output_dtype"));
+    return ttnn::tilize_with_zero_padding(
+        c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("output_dtype"), c.boolean("use_multicore", true));
 });
-SHIM_OP("ttnn.untilize", [](const Call& c) { return ttnn::untilize(c.tensor("input_tensor"), c.memory_config("memory_config")); });
+SHIM_OP("ttnn.untilize", [](const Call& c) {
+    return ttnn::untilize(c.tensor("input_tensor"), c.memory_config("memory_config"), c.boolean("use_multicore", true));
+});
 SHIM_OP("ttnn.untilize_with_unpadding", [](const Call& c) {
     return ttnn::untilize_with_unpadding(
-        c.tensor("input_tensor"), c.shape("output_tensor_end").value_or(Shape()), c.memory_config("memory_config"));
+        c.tensor("input_tensor"), c.shape("output_tensor_end").value_or(Shape()), c.memory_config("memory_config"),
+        c.boolean("use_multicore", true));
 });

@@ -83,7 +83,8 @@ namespace ttnn {
 
 Tensor concat(
     const std::vector<Tensor>& given, int dim, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
-    unsigned int groups, const std::optional<CoreRangeSet>&) {
+    unsigned int groups, const std::optional<CoreRangeSet>& grids) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.concat");
     SHIM_CHECK(!given.empty(), "tensors: expected at least one tensor");
     for (const Tensor& tensor : given) check_device_tensor(tensor, "tensors");

@@ -132,7 +132,8 @@ namespace ttnn {
 
 Tensor gather(
     const Tensor& input, int8_t dim, const Tensor& index, bool, const std::optional<MemoryConfig>& memory_config,
-    std::optional<Tensor> output, const std::optional<CoreRangeSet>&) {
+    std::optional<Tensor> output, const std::optional<CoreRangeSet>& grids) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.gather");
     check_device_tensor(input, "input");
     const Shape& shape = input.logical_shape();
@@ -160,13 +161,15 @@ Tensor gather(
 
 Tensor scatter(
     const Tensor& input, const int32_t& dim, const Tensor& index, const Tensor& source, const std::optional<MemoryConfig>& memory_config,
-    const std::optional<std::string>& reduction, const std::optional<CoreRangeSet>&) {
+    const std::optional<std::string>& reduction, const std::optional<CoreRangeSet>& grids) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.scatter");
     return scattered("ttnn.scatter", input, dim, index, source, memory_config, parse_reduce(reduction));
 }
 Tensor scatter_add(
     const Tensor& input, const int32_t& dim, const Tensor& index, const Tensor& source, const std::optional<MemoryConfig>& memory_config,
-    const std::optional<CoreRangeSet>&) {
+    const std::optional<CoreRangeSet>& grids) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.scatter_add");
     return scattered("ttnn.scatter_add", input, dim, index, source, memory_config, Reduce::Add);
 }

@@ -102,12 +102,14 @@ namespace ttnn {
 
 Tensor reshape(
     const Tensor& tensor, const Shape& shape, const std::optional<MemoryConfig>& memory_config, const std::optional<PadValue>&,
-    TileReshapeMapMode, const std::optional<CoreRangeSet>&, bool) {
+    TileReshapeMapMode, const std::optional<CoreRangeSet>& grids, bool) {
+    const CoreLimit limit(grids);
     return reshaped(tensor, shape, memory_config);
 }
 Tensor reshape(
     const Tensor& tensor, const Shape& logical_shape, const Shape& padded_shape, const std::optional<MemoryConfig>& memory_config,
-    const std::optional<PadValue>&, TileReshapeMapMode, const std::optional<CoreRangeSet>&, bool) {
+    const std::optional<PadValue>&, TileReshapeMapMode, const std::optional<CoreRangeSet>& grids, bool) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.reshape");
     const Tensor result = reshaped(tensor, logical_shape, memory_config);
     SHIM_CHECK(
@@ -117,7 +119,8 @@ Tensor reshape(
 }
 Tensor reshape(
     const Tensor& tensor, ttsl::Span<const int32_t> shape_vector, const std::optional<MemoryConfig>& memory_config,
-    const std::optional<PadValue>&, TileReshapeMapMode, const std::optional<CoreRangeSet>&, bool) {
+    const std::optional<PadValue>&, TileReshapeMapMode, const std::optional<CoreRangeSet>& grids, bool) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.reshape");
     return reshaped(tensor, resolve_shape(shape_vector, tensor.logical_volume()), memory_config);
 }

@@ -11,7 +11,8 @@ namespace ttnn {
 
 Tensor bitcast(
     const Tensor& input, const DataType& dtype, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
-    const std::optional<CoreRangeSet>&) {
+    const std::optional<CoreRangeSet>& grids) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.bitcast");
     check_device_tensor(input, "input_tensor");
     return launch(

@@ -8,10 +8,11 @@
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/slice/slice.hpp"
 #include "ttnn/operations/eltwise/binary/binary.hpp"
+#include "ttnn/operations/eltwise/unary/unary_composite.hpp"
 
 using namespace ttnn_shim;
 
-#define TAIL const std::optional<MemoryConfig>&memory_config, const std::optional<Tensor>&output, const std::optional<CoreRangeSet>&
+#define TAIL const std::optional<MemoryConfig>&memory_config, const std::optional<Tensor>&output, const std::optional<CoreRangeSet>&grids
 
 namespace ttnn {
 
@@ -24,43 +25,51 @@ UnaryStep step_of(UnaryOpType type, const Scalar& scalar) { return {type, static
 
 #define DEFINE(name, TYPE)                                                                             \
     Tensor name(const Tensor& input, TAIL) {                                                           \
+        const CoreLimit limit(grids);                                                                  \
         return unary_op("ttnn." #name, input, {UnaryOpType::TYPE}, options_of(memory_config, output)); \
     }
 TTNN_UNARY_PLAIN(DEFINE)
 #undef DEFINE
 #define DEFINE(name, TYPE)                                                                                                        \
     Tensor name(const Tensor& input, bool fast_and_approximate_mode, TAIL) {                                                      \
+        const CoreLimit limit(grids);                                                                                             \
         return unary_op("ttnn." #name, input, {UnaryOpType::TYPE}, options_of(memory_config, output, fast_and_approximate_mode)); \
     }
 TTNN_UNARY_APPROX(DEFINE)
 #undef DEFINE
 #define DEFINE(name, TYPE, ...)                                                                                              \
     Tensor name(const Tensor& input, float parameter, TAIL) {                                                                \
+        const CoreLimit limit(grids);                                                                                        \
         return unary_op("ttnn." #name, input, {UnaryStep(UnaryOpType::TYPE, parameter)}, options_of(memory_config, output)); \
     }
 TTNN_UNARY_FLOAT(DEFINE)
 #undef DEFINE
 #define DEFINE(name, TYPE, ...)                                                                                                  \
     Tensor name(const Tensor& input, float first, float second, TAIL) {                                                          \
+        const CoreLimit limit(grids);                                                                                            \
         return unary_op("ttnn." #name, input, {UnaryStep(UnaryOpType::TYPE, first, second)}, options_of(memory_config, output)); \
     }
 TTNN_UNARY_TWO_FLOATS(DEFINE)
 #undef DEFINE
 #define DEFINE(name, TYPE, ...)                                                                                            \
     Tensor name(const Tensor& input, std::variant<uint32_t, int32_t, float> parameter, TAIL) {                             \
+        const CoreLimit limit(grids);                                                                                      \
         return unary_op("ttnn." #name, input, {step_of(UnaryOpType::TYPE, parameter)}, options_of(memory_config, output)); \
     }
 TTNN_UNARY_SCALAR(DEFINE)
 #undef DEFINE
 
 Tensor gelu(const Tensor& input, GeluVariant variant, TAIL) {
+    const CoreLimit limit(grids);
     const auto type = variant == GeluVariant::Tanh ? UnaryOpType::GELU_TANH : UnaryOpType::GELU;
     return unary_op("ttnn.gelu", input, {type}, options_of(memory_config, output, variant == GeluVariant::FastLut));
 }
-Tensor gelu(const Tensor& input, bool fast_and_approximate_mode, TAIL grids) {
+Tensor gelu(const Tensor& input, bool fast_and_approximate_mode, TAIL) {
+    const CoreLimit limit(grids);
     return gelu(input, fast_and_approximate_mode ? GeluVariant::FastLut : GeluVariant::Accurate, memory_config, output, grids);
 }
 Tensor sigmoid(const Tensor& input, int vector_mode, SigmoidMode mode, TAIL) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.sigmoid");
     SHIM_CHECK(
         vector_mode == 1 || vector_mode == 2 || vector_mode == 4, "vector_mode: expected 1 (R), 2 (C) or 4 (RC), got {}", vector_mode);
@@ -69,24 +78,30 @@ Tensor sigmoid(const Tensor& input, int vector_mode, SigmoidMode mode, TAIL) {
 }
 Tensor tanh(
     const Tensor& input, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
-    bool fast_and_approximate_mode, const std::optional<CoreRangeSet>&) {
+    bool fast_and_approximate_mode, const std::optional<CoreRangeSet>& grids) {
+    const CoreLimit limit(grids);
     return unary_op("ttnn.tanh", input, {UnaryOpType::TANH}, options_of(memory_config, output, fast_and_approximate_mode));
 }
 Tensor round(const Tensor& input, const std::optional<int>& decimals, TAIL) {
+    const CoreLimit limit(grids);
     return unary_op(
         "ttnn.round", input, {UnaryStep(UnaryOpType::ROUND, static_cast<float>(decimals.value_or(0)))}, options_of(memory_config, output));
 }
 Tensor logit(const Tensor& input, std::optional<float> eps, TAIL) {
+    const CoreLimit limit(grids);
     return unary_op("ttnn.logit", input, {UnaryStep(UnaryOpType::LOGIT, eps.value_or(-1.0F))}, options_of(memory_config, output));
 }
 Tensor deg2rad(const Tensor& input, TAIL) {
+    const CoreLimit limit(grids);
     return unary_op(
         "ttnn.deg2rad", input, {UnaryStep(UnaryOpType::MUL_UNARY_SFPU, 0.017453292519943295F)}, options_of(memory_config, output));
 }
 Tensor rad2deg(const Tensor& input, TAIL) {
+    const CoreLimit limit(grids);
     return unary_op("ttnn.rad2deg", input, {UnaryStep(UnaryOpType::MUL_UNARY_SFPU, 57.29577951308232F)}, options_of(memory_config, output));
 }
 Tensor rdiv(const Tensor& input, float value, const std::optional<std::string>& rounding_mode, TAIL) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.rdiv");
     SHIM_CHECK(
         !rounding_mode || *rounding_mode == "trunc" || *rounding_mode == "floor", "rounding_mode: expected trunc, floor or None, got '{}'",
@@ -104,6 +119,7 @@ Tensor logical_not_(const Tensor& input, const std::optional<MemoryConfig>& memo
     return unary_op("ttnn.logical_not_", input, {UnaryOpType::LOGICAL_NOT_UNARY}, options_of(memory_config, input));
 }
 Tensor unary_chain(const Tensor& input, const std::vector<EltwiseUnaryWithParam>& ops_chain, TAIL) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.unary_chain");
     SHIM_CHECK(!ops_chain.empty(), "ops_chain: expected at least one op");
     return unary_op("ttnn.unary_chain", input, ops_chain, options_of(memory_config, output));
@@ -174,6 +190,9 @@ Tensor reglu(const Tensor& input, int dim, const std::optional<MemoryConfig>& m)
 Tensor geglu(const Tensor& input, int dim, const std::optional<MemoryConfig>& m) {
     return gated("ttnn.geglu", input, dim, UnaryOpType::GELU, m);
 }
+Tensor geglu(const Tensor& input, int dim, const std::optional<MemoryConfig>& m, GeluVariant variant) {
+    return gated("ttnn.geglu", input, dim, variant == GeluVariant::Tanh ? UnaryOpType::GELU_TANH : UnaryOpType::GELU, m);
+}
 Tensor swiglu(const Tensor& input, int dim, const std::optional<MemoryConfig>& m) {
     return gated("ttnn.swiglu", input, dim, UnaryOpType::SILU, m);
 }
@@ -221,19 +240,20 @@ TTNN_UNARY_TWO_FLOATS(ENTER)
 TTNN_UNARY_SCALAR(ENTER)
 #undef ENTER
 
+namespace {
+ttnn::GeluVariant gelu_variant(const Call& c) {
+    using enum ttnn::GeluVariant;
+    if (!c.is_text("variant")) return static_cast<ttnn::GeluVariant>(c.i32("variant", 0));
+    const std::string name = c.text("variant");
+    SHIM_CHECK(name == "Accurate" || name == "FastLut" || name == "Tanh", "variant: expected Accurate, FastLut or Tanh, got '{}'", name);
+    return name == "Tanh" ? Tanh : (name == "FastLut" ? FastLut : Accurate);
+}
+}  // namespace
+
 SHIM_OP("ttnn.gelu", [](const Call& c) {
     if (c.has("fast_and_approximate_mode"))
         return ttnn::gelu(c.tensor("input_tensor"), c.boolean("fast_and_approximate_mode", false), ENDS);
-    auto variant = ttnn::GeluVariant::Accurate;
-    if (c.is_text("variant")) {
-        const std::string name = c.text("variant");
-        SHIM_CHECK(
-            name == "Accurate" || name == "FastLut" || name == "Tanh", "variant: expected Accurate, FastLut or Tanh, got '{}'", name);
-        variant = name == "Tanh" ? ttnn::GeluVariant::Tanh : (name == "FastLut" ? ttnn::GeluVariant::FastLut : variant);
-    } else {
-        variant = static_cast<ttnn::GeluVariant>(c.i32("variant", 0));
-    }
-    return ttnn::gelu(c.tensor("input_tensor"), variant, ENDS);
+    return ttnn::gelu(c.tensor("input_tensor"), gelu_variant(c), ENDS);
 });
 SHIM_OP("ttnn.sigmoid", [](const Call& c) {
     const bool accurate = c.is_text("mode") ? c.text("mode") == "Accurate" : c.i32("mode", 2) == 2;
@@ -265,7 +285,7 @@ SHIM_OP("ttnn.reglu", [](const Call& c) {
     return ttnn::reglu(c.tensor("input_tensor"), c.i32("dim", -1), c.memory_config("memory_config"));
 });
 SHIM_OP("ttnn.geglu", [](const Call& c) {
-    return ttnn::geglu(c.tensor("input_tensor"), c.i32("dim", -1), c.memory_config("memory_config"));
+    return ttnn::geglu(c.tensor("input_tensor"), c.i32("dim", -1), c.memory_config("memory_config"), gelu_variant(c));
 });
 SHIM_OP("ttnn.swiglu", [](const Call& c) {
     return ttnn::swiglu(c.tensor("input_tensor"), c.i32("dim", -1), c.memory_config("memory_config"));

@@ -45,7 +45,8 @@ namespace ttnn {
 
 Tensor sampling(
     const Tensor& values, const Tensor& indices, const Tensor& k, const Tensor& p, const Tensor& temperature,
-    const std::optional<uint32_t>& given, const std::optional<CoreRangeSet>&, const std::optional<Tensor>& output) {
+    const std::optional<uint32_t>& given, const std::optional<CoreRangeSet>& grids, const std::optional<Tensor>& output) {
+    const CoreLimit limit(grids);
     const OpScope scope("ttnn.sampling");
     check_device_tensor(values, "input_values_tensor", Layout::TILE);
     check_device_tensor(indices, "input_indices_tensor", Layout::ROW_MAJOR);

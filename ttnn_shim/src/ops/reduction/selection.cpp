@@ -179,8 +179,9 @@ Tensor accumulated(
 namespace ttnn {
 
 Tensor argmax(
-    const Tensor& input, const std::optional<int>& dim, bool keepdim, const std::optional<CoreRangeSet>&,
+    const Tensor& input, const std::optional<int>& dim, bool keepdim, const std::optional<CoreRangeSet>& grids,
     const std::optional<MemoryConfig>& memory_config, std::optional<Tensor> output, std::optional<bool>) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.argmax");
     check_device_tensor(input, "input_tensor");
     const bool tiled = input.layout() == Layout::TILE;
@@ -255,8 +256,9 @@ Tensor argmax(
 
 std::vector<Tensor> topk(
     const Tensor& input, uint32_t k, int8_t dim, bool largest, bool, const std::optional<MemoryConfig>& memory_config,
-    const std::optional<CoreRangeSet>&, const std::optional<Tensor>& indices_tensor,
+    const std::optional<CoreRangeSet>& grids, const std::optional<Tensor>& indices_tensor,
     std::optional<std::tuple<Tensor&, Tensor&>> preallocated, bool) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.topk");
     check_device_tensor(input, "input_tensor", Layout::TILE);
     check_real(input, true);

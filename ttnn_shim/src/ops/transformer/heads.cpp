@@ -200,7 +200,8 @@ std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads_decode(
 
 Tensor experimental::nlp_concat_heads_decode(
     const Tensor& input, uint32_t num_heads, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
-    const std::optional<CoreRangeSet>&) {
+    const std::optional<CoreRangeSet>& grids) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.experimental.nlp_concat_heads_decode");
     check_heads(input, memory_config);
     const Shape& s = input.logical_shape();

@@ -16,5 +16,8 @@ Tensor indexed_fill(
 Tensor index_fill(
     const Tensor& input, uint32_t dim, const Tensor& index, std::variant<float, int> value,
     const std::optional<MemoryConfig>& memory_config = std::nullopt);
+Tensor index_fill_new(
+    const Tensor& input, uint32_t dim, const Tensor& index, std::variant<float, int> value,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt);
 
 }  // namespace ttnn

@@ -1,4 +1,20 @@
-// At the path where TT-NN declares clamp.
+// Composites of unary ops, and clamp, which TT-NN declares here too.
 #pragma once
 
+#include <optional>
+
 #include "ttnn/operations/eltwise/ternary/ternary.hpp"  // IWYU pragma: export
+#include "ttnn/operations/eltwise/unary/unary.hpp"      // IWYU pragma: export
+#include "ttnn/types.hpp"
+
+namespace ttnn {
+
+/// Log of the multivariate gamma function of dimension 4.
+Tensor multigammaln(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
+/// Of rank 4, over the last two dimensions: (x - mean) / standard deviation, variance and standard deviation of the population.
+Tensor normalize_hw(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
+Tensor var_hw(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
+Tensor std_hw(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
+Tensor geglu(const Tensor& input_tensor, int dim, const std::optional<MemoryConfig>& memory_config, operations::unary::GeluVariant variant);
+
+}  // namespace ttnn

@@ -28,4 +28,14 @@ Tensor nlp_concat_heads_decode(
     const Tensor& input, uint32_t num_heads, const std::optional<MemoryConfig>& memory_config = std::nullopt,
     const std::optional<Tensor>& optional_output_tensor = std::nullopt, const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt);
 
+/// Heads of fixed numbers and sizes: 12 of 64 values each for q, k and v; 71 of 64 for q, 1 for k and v; 32 values per head, q thrice.
+std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_vit(
+    const Tensor& input, const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const std::optional<std::vector<std::optional<Tensor>>>& optional_output_tensors = std::nullopt);
+std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_falcon7b(
+    const Tensor& input, const std::optional<MemoryConfig>& memory_config = std::nullopt);
+std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_segformer(
+    const Tensor& input, const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const std::optional<std::vector<std::optional<Tensor>>>& optional_output_tensors = std::nullopt);
+
 }  // namespace ttnn::experimental

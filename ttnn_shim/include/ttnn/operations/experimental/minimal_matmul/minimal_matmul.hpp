@@ -1,0 +1,23 @@
+// Matrix product, bias and activation in one program.
+#pragma once
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "ttnn/operations/core/compute_kernel/compute_kernel_config.hpp"
+#include "ttnn/operations/eltwise/unary/common/unary_op_types.hpp"
+#include "ttnn/operations/experimental/minimal_matmul/device/minimal_matmul_device_operation_types.hpp"
+#include "ttnn/types.hpp"
+
+namespace ttnn::experimental {
+
+Tensor minimal_matmul(
+    const std::variant<Tensor, std::vector<Tensor>>& input_tensor, const Tensor& weight_tensor,
+    const std::optional<Tensor>& bias_tensor = std::nullopt,
+    std::optional<operations::unary::UnaryWithParam> fused_activation = std::nullopt,
+    const std::optional<const prim::MinimalMatmulConfig>& config = std::nullopt,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt, std::optional<const DataType> dtype = std::nullopt,
+    std::optional<ComputeKernelConfig> compute_kernel_config = std::nullopt, bool fuse_swiglu = false);
+
+}  // namespace ttnn::experimental
