@@ -1,0 +1,45 @@
+// What reductions share: their kernels, the specs of their results and the programs that prepare their inputs.
+#pragma once
+
+#include "ops/data_movement/common.hpp"
+#include "ops/eltwise/engine.hpp"
+
+namespace ttnn_shim::reduction {
+
+enum class Kind { Sum, Mean, Max, Min, Prod, Var, Std };
+inline constexpr const char* KIND_NAMES[] = {"SUM", "MEAN", "MAX", "MIN", "PROD", "VAR", "STD"};
+
+inline int32_t at(size_t index) { return static_cast<int32_t>(index); }
+
+/// Values as [outer, size, inner], reduced along the middle.
+struct Middle {
+    size_t outer = 1, size = 1, inner = 1;
+};
+/// `count` neighbouring dimensions from `axis` on as one.
+inline Middle middle_of(const Shape& shape, size_t axis, size_t count = 1) {
+    Middle m;
+    for (size_t i = 0; i < shape.rank(); ++i) (i < axis ? m.outer : (i < axis + count ? m.size : m.inner)) *= shape[at(i)];
+    return m;
+}
+
+/// The reduction of `input` along the middle, times `factor`, into `output`, rounded once.
+void reduce_values(const Tensor& input, const Tensor& output, const Middle& m, Kind kind, float factor);
+
+/// The padding of edge tiles overwritten in place with a neutral value, as TT-NN does before a reduction: block floats by way of bfloat16,
+/// L1 shards of a single matrix only. Refuses what that program refuses.
+Tensor fill_tile_padding(const Tensor& input);
+
+/// The result of a reduction of no values: no program, `value` everywhere.
+Tensor filled(const Tensor& input, const Shape& shape, float value, Layout layout, const MemoryConfig& memory);
+/// `shape` without the dimensions in `axes` (sorted), or with ones there.
+Shape without(const Shape& shape, const std::vector<uint32_t>& axes, bool keepdim);
+
+/// The spec of a reduce program's result: its shards are dealt anew over the cores of `memory` (or of the input's shards).
+TensorSpec reduced_spec(const Tensor& input, const Shape& shape, DataType dtype, Layout layout, const MemoryConfig& memory);
+
+/// Rank 4, leading dimensions added or folded.
+Tensor to_rank_4(const Tensor& input);
+/// Row-major tensors tilized in `memory`; others as they are.
+Tensor tilized(const Tensor& input, const MemoryConfig& memory);
+
+}  // namespace ttnn_shim::reduction
