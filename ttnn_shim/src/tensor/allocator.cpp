@@ -105,6 +105,7 @@ uint32_t Allocator::banks(BufferType buffer_type) const {
 }
 
 uint64_t Allocator::bytes_per_bank(const tt::tt_metal::TensorSpec& spec) const {
+    if (spec.padded_shape().volume() == 0) return 0;
     const MemoryConfig& config = spec.memory_config();
     const bool in_l1 = config.is_l1();
     const uint64_t page = round_up(spec.compute_page_size_bytes(), in_l1 ? machine_.l1_alignment : machine_.dram_alignment);

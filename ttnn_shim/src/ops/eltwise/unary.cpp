@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/eltwise/engine.hpp"
+#include "ops/eltwise/placement.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/slice/slice.hpp"
@@ -125,7 +126,7 @@ Tensor unary_chain(const Tensor& input, const std::vector<EltwiseUnaryWithParam>
     return unary_op("ttnn.unary_chain", input, ops_chain, options_of(memory_config, output));
 }
 
-// ---- gated units: two slices and a multiplication with a fused activation, as in TT-NN -------------------------------------
+// ---- gated units: two slices, an activation and a multiplication, as in TT-NN -------------------------------------
 
 namespace {
 Tensor gated(const char* name, const Tensor& input, int dim, UnaryOpType activation, const std::optional<MemoryConfig>& memory_config) {
@@ -141,8 +142,8 @@ Tensor gated(const char* name, const Tensor& input, int dim, UnaryOpType activat
         slice(input, ttnn::SmallVector<uint32_t>{0, 0, 0, 0}, ttnn::SmallVector<uint32_t>{shape[0], shape[1], shape[2], half}, step);
     const Tensor b =
         slice(input, ttnn::SmallVector<uint32_t>{0, 0, 0, half}, ttnn::SmallVector<uint32_t>{shape[0], shape[1], shape[2], 2 * half}, step);
-    const UnaryStep gate(activation);
-    return binary_op(name, a, b, BinaryOpType::MUL, {.memory_config = memory_config, .right = UnarySteps(&gate, 1)});
+    const Tensor gate = unary_op(name, b, {UnaryStep(activation)}, {memory_config});
+    return binary_op(name, a, gate, BinaryOpType::MUL, {.memory_config = memory_config});
 }
 
 Tensor triangle(const char* name, const Tensor& input, int diagonal, bool lower, const std::optional<MemoryConfig>& memory_config) {
@@ -160,6 +161,10 @@ Tensor triangle(const char* name, const Tensor& input, int diagonal, bool lower,
         input.layout() == Layout::TILE || (shape[-1] % 32 == 0 && shape[-2] % 32 == 0),
         "a row-major tensor of shape {} would be padded to tiles; use to_layout", shape);
     if (input.layout() != Layout::TILE) return triangle(name, to_layout(input, Layout::TILE), diagonal, lower, memory_config);
+    stretched_memory(input, shape);  // the product with the mask refuses shards of no values
+    // TT-NN multiplies by a mask that the host makes; here it only takes its place.
+    const auto mask_dtype = is_block_float(input.dtype()) ? std::optional(DataType::BFLOAT16) : std::nullopt;
+    const Tensor mask = make_device_tensor(device_of(input), spec_like(input, mask_dtype, memory_config));
     return launch(
         {.op = "binary", .attrs = {{"op", std::string("MUL")}, {"broadcast", std::string("NONE")}}, .name = "BinaryNgDeviceOperation"},
         {input}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
