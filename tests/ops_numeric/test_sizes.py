@@ -236,7 +236,7 @@ OPS: dict[str, Row] = {
     "clip": Row(one, lambda x: ttnn.clip(x, -1.0, 0.5), lambda x: x.clamp(-1, 0.5), 1),
     "swish": Row(one, ttnn.swish, F.silu, 2),
     "sigmoid_accurate": Row(one, ttnn.sigmoid_accurate, torch.sigmoid, 2),
-    "hardmish": Row(one, ttnn.hardmish, lambda x: x * (x + 2.8).clamp(0, 5) / 5, 4),
+    "hardmish": Row(one, ttnn.hardmish, lambda x: x * (x + 2).clamp(0, 2) / 2, 4),
     "softcap": Row(one, lambda x: ttnn.softcap(x, 2.0), lambda x: 2 * torch.tanh(x / 2), 2),
     "isposinf": Row(one, ttnn.isposinf, lambda x: torch.isposinf(x).to(x), TRUTH),
     "isneginf": Row(one, ttnn.isneginf, lambda x: torch.isneginf(x).to(x), TRUTH),

@@ -41,7 +41,7 @@ constexpr size_t LANES = 32;
   X(ELU, x > 0.0f ? x : p0 * expm1_lane(x)) \
   X(CELU, x > 0.0f ? x : p0 * expm1_lane(x / p0)) \
   X(SELU, p0 * (x > 0.0f ? x : p1 * expm1_lane(x))) \
-  X(EXP2, exp_lane(x * 0.693147181f)) \
+  X(EXP2, exp2_lane(x)) \
   X(HEAVISIDE, x != x ? x : (x > 0.0f ? 1.0f : (x < 0.0f ? 0.0f : p0))) \
   X(EXPM1, expm1_lane(x)) \
   X(SIGNBIT, (float_to_bits(x) >> 31) != 0 ? 1.0f : 0.0f) \
@@ -76,17 +76,17 @@ constexpr size_t LANES = 32;
   X(FRAC, x - trunc_lane(x)) \
   X(FILL, x * 0.0f == 0.0f ? p0 : p0) \
   X(MISH, mish_lane(x)) \
-  X(HARDMISH, x * min_lane(max_lane(x + 2.8f, 0.0f), 5.0f) * 0.2f) \
+  X(HARDMISH, x * (min_lane(max_lane(x + 2.0f, 0.0f), 2.0f) * 0.5f)) \
   X(MAXIMUM, max_lane(x, p0)) \
   X(MINIMUM, min_lane(x, p0)) \
   X(TANHSHRINK, x - tanh_lane(x)) \
-  X(THRESHOLD, x > p0 ? x : p1) \
+  X(THRESHOLD, x <= p0 ? p1 : x) \
   X(SOFTSHRINK, x > p0 ? x - p0 : (x < -p0 ? x + p0 : (x != x ? x : 0.0f))) \
   X(HARDSHRINK, (x > p0 || x < -p0 || x != x) ? x : 0.0f) \
   X(HARDTANH, min_lane(max_lane(x, p0), p1)) \
   X(CLAMP_TSS, min_lane(max_lane(x, p0), p1)) \
   X(HARDSIGMOID, min_lane(max_lane(x / 6.0f + 0.5f, 0.0f), 1.0f)) \
-  X(HARDSWISH, x == -INFINITY ? -0.0f : x * min_lane(max_lane(x / 6.0f + 0.5f, 0.0f), 1.0f)) \
+  X(HARDSWISH, x * min_lane(max_lane(x / 6.0f + 0.5f, 0.0f), 1.0f)) \
   X(WHERE_TSS, x != 0.0f ? p0 : p1) \
   X(MAC_TSS, mul_add(x, p0, p1)) \
   X(SOFTSIGN, x / (1.0f + abs_lane(x))) \
@@ -140,7 +140,7 @@ constexpr size_t LANES = 32;
   X(LOGICAL_XOR, ((a != 0.0f) != (b != 0.0f)) ? 1.0f : 0.0f) \
   X(MAXIMUM, max_lane(a, b)) \
   X(MINIMUM, min_lane(a, b)) \
-  X(LDEXP, a * exp_lane(b * 0.693147181f))
+  X(LDEXP, a * exp2_lane(b))
 
 #define LIBRARY_BINARY(X) \
   X(LOGADDEXP, cold::logaddexp(a, b)) \

@@ -10,7 +10,8 @@ namespace {
 constexpr double PI = 3.14159265358979323846;
 
 double digamma_double(double x) {
-    if (x == 0.0 || (x < 0.0 && std::floor(x) == x)) return std::numeric_limits<double>::quiet_NaN();
+    if (x == 0.0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
+    if (x < 0.0 && std::floor(x) == x) return std::numeric_limits<double>::quiet_NaN();
     double result = 0.0;
     if (x < 0.0) {  // reflection
         result = -PI / std::tan(PI * x);
@@ -107,7 +108,7 @@ float remainder(float a, float b) {
     return r != 0.0F && ((r < 0.0F) != (b < 0.0F)) ? r + b : r;
 }
 float logit(float x, float epsilon) {
-    const float c = epsilon >= 0.0F ? std::fmin(std::fmax(x, epsilon), 1.0F - epsilon) : x;
+    const float c = epsilon >= 0.0F && !std::isnan(x) ? std::fmin(std::fmax(x, epsilon), 1.0F - epsilon) : x;
     return static_cast<float>(std::log(static_cast<double>(c) / (1.0 - static_cast<double>(c))));
 }
 float logaddexp(float a, float b) {

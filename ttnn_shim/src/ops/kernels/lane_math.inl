@@ -33,12 +33,8 @@ LANE float floor_lane(float x) { const float r = round_even(x); return copy_sign
 LANE float ceil_lane(float x) { const float r = round_even(x); return copy_sign(r + (r < x ? 1.0f : 0.0f), x); }
 LANE float trunc_lane(float x) { const float r = round_even(abs_lane(x)); return copy_sign(r - (r > abs_lane(x) ? 1.0f : 0.0f), x); }
 
-LANE float exp_lane(float x) {
-  const float clamped = x < -105.0f ? -105.0f : (x > 89.0f ? 89.0f : x);
-  const float magic = 12582912.0f;  // 1.5 * 2^23: adding it leaves the rounded integer in the low bits
-  const float shifted = mul_add(clamped, 1.44269504f, magic);
-  const float n = shifted - magic;
-  const float r = mul_add(n, 2.12194440e-4f, mul_add(n, -0.693359375f, clamped));  // ln 2 in two parts
+/// 2^n * e^r for |r| <= ln(2) / 2 and n within the range of results.
+LANE float scaled_exp(float n, float r) {
   float p = 1.381461100e-03f;
   p = mul_add(p, r, 8.368710035e-03f);
   p = mul_add(p, r, 4.166838741e-02f);
@@ -47,7 +43,20 @@ LANE float exp_lane(float x) {
   p = mul_add(p, r * r, r) + 1.0f;
   const int32_t k = static_cast<int32_t>(n);
   const int32_t half = k >> 1;  // scaled in two steps: the first alone would overflow near the ends of the range
-  const float y = p * bits_to_float(static_cast<uint32_t>(half + 127) << 23) * bits_to_float(static_cast<uint32_t>(k - half + 127) << 23);
+  return p * bits_to_float(static_cast<uint32_t>(half + 127) << 23) * bits_to_float(static_cast<uint32_t>(k - half + 127) << 23);
+}
+constexpr float ROUND_MAGIC = 12582912.0f;  // 1.5 * 2^23: adding it leaves the rounded integer in the low bits
+LANE float exp_lane(float x) {
+  const float clamped = x < -105.0f ? -105.0f : (x > 89.0f ? 89.0f : x);
+  const float n = mul_add(clamped, 1.44269504f, ROUND_MAGIC) - ROUND_MAGIC;
+  const float y = scaled_exp(n, mul_add(n, 2.12194440e-4f, mul_add(n, -0.693359375f, clamped)));  // ln 2 in two parts
+  return x != x ? x : y;
+}
+/// Whole x give exact powers.
+LANE float exp2_lane(float x) {
+  const float clamped = x < -151.0f ? -151.0f : (x > 129.0f ? 129.0f : x);
+  const float n = (clamped + ROUND_MAGIC) - ROUND_MAGIC;
+  const float y = scaled_exp(n, (clamped - n) * 0.693147181f);
   return x != x ? x : y;
 }
 
@@ -140,7 +149,7 @@ LANE float gelu_lane(float x) {
   const float tail = 0.5f * erfc_tail(0.707106781f * capped, 0.5f * square, 0.5f * mul_add(capped, capped, -square));
   const float middle = mul_add(0.5f, erf_small(0.707106781f * x), 0.5f);
   const float cdf = ax < 1.41421356f ? middle : (x < 0.0f ? tail : 1.0f - tail);
-  return x != x ? x : (x == -INFINITY ? -0.0f : x * cdf);
+  return x != x ? x : (x == -INFINITY ? NAN : x * cdf);  // -inf * 0, as in torch; so in the lanes below
 }
 /// The same to 3e-5, for results that are rounded to bfloat16: ln Phi(-a) is a polynomial on [0, 13.6], Phi(-13.6) is below 1e-41.
 LANE float gelu_short_lane(float x) {
@@ -158,15 +167,15 @@ LANE float gelu_short_lane(float x) {
   p = mul_add(p, a, -6.931737615e-01f);
   const float tail = exp_lane(p);
   const float y = x * (x < 0.0f ? tail : 1.0f - tail);
-  return x == -INFINITY ? -0.0f : y;
+  return x == -INFINITY ? NAN : y;
 }
 LANE float gelu_tanh_lane(float x) {
   const float inner = 0.797884561f * mul_add(0.044715f * x * x, x, x);
   const float y = x / (1.0f + exp_lane(-2.0f * inner));  // 0.5 x (1 + tanh(inner)) without cancellation
-  return x == -INFINITY ? -0.0f : y;
+  return x == -INFINITY ? NAN : y;
 }
 LANE float sigmoid_lane(float x) { return 1.0f / (1.0f + exp_lane(-x)); }
-LANE float silu_lane(float x) { const float y = x / (1.0f + exp_lane(-x)); return x == -INFINITY ? -0.0f : y; }
+LANE float silu_lane(float x) { const float y = x / (1.0f + exp_lane(-x)); return x == -INFINITY ? NAN : y; }
 LANE float softplus_lane(float x, float beta, float threshold) {
   const float z = x * beta;
   const float y = (max_lane(z, 0.0f) + log1p_lane(exp_lane(-abs_lane(z)))) / beta;
@@ -176,7 +185,7 @@ LANE float mish_lane(float x) {
   const float e = exp_lane(x < 20.0f ? x : 20.0f);
   const float n = e * (e + 2.0f);
   const float y = x * (n / (n + 2.0f));
-  return x == -INFINITY ? -0.0f : (x > 20.0f ? x : (x != x ? x : y));
+  return x == -INFINITY ? NAN : (x > 20.0f ? x : (x != x ? x : y));
 }
 LANE float expm1_lane(float x) {
   const float s = x * x;
