@@ -102,17 +102,18 @@ ConvTranspose2dResultWithOptions conv_transpose2d(
 namespace operations::conv::conv2d {
 
 Tensor prepare_conv_weights(
-    const Tensor& weight_tensor, const MemoryConfig&, Layout, const std::string& weights_format, uint32_t in_channels,
-    uint32_t out_channels, uint32_t batch_size, uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size,
-    std::array<uint32_t, 2> stride, std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding,
-    std::array<uint32_t, 2> dilation, bool, uint32_t groups, MeshDevice* device, DataType input_dtype, const std::optional<const DataType>&,
-    const std::optional<const prim::Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>&,
+    const Tensor& weight_tensor, const MemoryConfig& input_memory, Layout input_layout, const std::string& weights_format,
+    uint32_t in_channels, uint32_t out_channels, uint32_t batch_size, uint32_t input_height, uint32_t input_width,
+    std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, bool, uint32_t groups,
+    MeshDevice* device, DataType input_dtype, const std::optional<const DataType>& output_dtype,
+    const std::optional<const prim::Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>& compute_config,
     const std::optional<const op_slicing::Op2DSliceConfig>&) {
     const OpScope scope("ttnn.prepare_conv_weights");
     return ready_weights(
         weight_tensor,
         geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups),
-        weights_format, input_dtype, config_dtype(conv_config), device);
+        weights_format, {input_dtype, input_layout, input_memory}, settings_of(output_dtype, conv_config, compute_config, {}), device);
 }
 
 Tensor prepare_conv_bias(
@@ -134,18 +135,19 @@ Tensor prepare_conv_bias(
 namespace operations::conv::conv_transpose2d {
 
 Tensor prepare_conv_transpose2d_weights(
-    const Tensor& weight_tensor, MemoryConfig, Layout, const std::string& weights_format, uint32_t in_channels, uint32_t out_channels,
-    uint32_t batch_size, uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
-    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2>, std::array<uint32_t, 2> dilation, bool,
-    uint32_t groups, MeshDevice* device, DataType input_dtype, const std::optional<const DataType>&,
-    const std::optional<const prim::Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>&,
-    const std::optional<const op_slicing::Op2DSliceConfig>&, bool mirror_kernel) {
+    const Tensor& weight_tensor, MemoryConfig input_memory, Layout input_layout, const std::string& weights_format, uint32_t in_channels,
+    uint32_t out_channels, uint32_t batch_size, uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size,
+    std::array<uint32_t, 2> stride, std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2>,
+    std::array<uint32_t, 2> dilation, bool, uint32_t groups, MeshDevice* device, DataType input_dtype,
+    const std::optional<const DataType>& output_dtype, const std::optional<const prim::Conv2dConfig>& conv_config,
+    const std::optional<const ComputeKernelConfig>& compute_config, const std::optional<const op_slicing::Op2DSliceConfig>&,
+    bool mirror_kernel) {
     const OpScope scope("ttnn.prepare_conv_transpose2d_weights");
     SHIM_SUPPORTED(mirror_kernel, "mirror_kernel=false is not implemented here; mirror the weights on the host");
     return ready_weights(
         weight_tensor,
         geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true),
-        weights_format, input_dtype, config_dtype(conv_config), device);
+        weights_format, {input_dtype, input_layout, input_memory}, settings_of(output_dtype, conv_config, compute_config, {}), device);
 }
 
 Tensor prepare_conv_transpose2d_bias(

@@ -207,7 +207,7 @@ uint64_t core_bytes(
 /// TT-NN's automatic choice: the sharding that needs the least L1; where none fits, more slices. Explicit shardings stay.
 Cut fitting_cut(
     const Tensor& input, const Tensor& weight, const Convolution& conv, const Convolution& as_run, DataType dtype, const Settings& settings,
-    MeshDevice* device, bool may_slice) {
+    MeshDevice* device, bool may_slice, uint32_t channel_unit = TILE_EDGE) {
     const CoreCoord grid = device->shim().grid();
     const Window& w = as_run.window;
     const bool rows = w.out_h() > 1;
@@ -228,7 +228,8 @@ Cut fitting_cut(
             uint64_t smallest_bytes = 0;
             for (const auto& scheme : schemes) {
                 if (smallest && scheme == TensorMemoryLayout::WIDTH_SHARDED) break;  // where nothing else fits
-                const Placement placement = place_window(grid, part.out_pixels(), w.channels, conv.weights.out_channels, TILE_EDGE, scheme);
+                const Placement placement =
+                    place_window(grid, part.out_pixels(), w.channels, conv.weights.out_channels, TILE_EDGE, scheme, channel_unit);
                 const uint64_t bytes = core_bytes(part, input, weight, conv, placement, dtype, tried);
                 const Cut cut{placement, slices, tried.config.act_block_w_div};
                 if (bytes <= space && (!smallest || bytes < smallest_bytes)) {
@@ -283,6 +284,43 @@ Tensor run_sliced(
     return output;
 }
 
+/// The convolution that the device runs for a transposed one: the input with zeros between its pixels.
+Convolution run_as(const Convolution& conv) {
+    Convolution as_run = conv;
+    if (!conv.weights.transposed) return as_run;
+    const Window& w = conv.window;
+    Window spread = w;
+    spread.in_h = (w.in_h - 1) * w.stride_h + 1;
+    spread.in_w = (w.in_w - 1) * w.stride_w + 1;
+    spread.stride_h = spread.stride_w = 1;
+    spread.top = spread.bottom = std::max(1U, w.dilation_h * (w.kernel_h - 1)) - std::min(w.top, w.dilation_h * (w.kernel_h - 1));
+    spread.left = spread.right = std::max(1U, w.dilation_w * (w.kernel_w - 1)) - std::min(w.left, w.dilation_w * (w.kernel_w - 1));
+    as_run.window = spread;
+    return as_run;
+}
+
+/// Rows of prepared weights in memory: each kernel row of each core's channels ends on a tile, as the blocks of the activation do.
+uint32_t weight_rows(
+    const Convolution& conv, const ExpectedInput& input, DataType weight_dtype, const Settings& settings, MeshDevice* device) {
+    const WeightShape& shape = conv.weights;
+    const auto tiles = [](uint64_t value) { return static_cast<uint32_t>(rounded(value, TILE_EDGE)); };
+    if (conv.is_matmul() && !settings.config.shard_layout) return tiles(shape.in_channels);
+    const uint32_t unit = input.layout == Layout::TILE ? TILE_EDGE : 8;
+    const Shape small({1, 1, TILE_EDGE, TILE_EDGE});  // stand-ins: only their dtype and layout count
+    Placement placement;
+    if (input.memory.shard_spec()) {
+        placement = placement_of(input.memory, device->shim().grid());
+    } else {
+        const Tensor in = make_device_tensor(device, make_spec(small, input.dtype, input.layout));
+        const Tensor weight = make_device_tensor(device, make_spec(small, weight_dtype, Layout::TILE));
+        const DataType dtype = settings.dtype.value_or(input.dtype);
+        placement = fitting_cut(in, weight, conv, run_as(conv), dtype, settings, device, !input.memory.is_l1(), unit).placement;
+    }
+    const uint64_t channels = rounded(div_up(shape.in_channels, placement.cores_c), unit);
+    if (placement.scheme == TensorMemoryLayout::WIDTH_SHARDED) return tiles(channels * placement.cores_c * shape.kernel_h * shape.kernel_w);
+    return placement.cores_c * shape.kernel_h * tiles(channels * shape.kernel_w);
+}
+
 }  // namespace
 
 Outcome convolve(
@@ -316,7 +354,10 @@ Outcome convolve(
     SHIM_CHECK(
         prepared || weight_tensor.layout() == Layout::ROW_MAJOR,
         "weight_tensor: weights that are not prepared must have layout ROW_MAJOR, got {}", weight_tensor.layout());
-    const Tensor weight = prepared ? weight_tensor : prepare_weights(weight_tensor, conv.weights, weights_dtype, device);
+    const auto rows_of_weights = [&] {
+        return weight_rows(conv, {input.dtype(), input.layout(), input.memory_config()}, weights_dtype, settings, device);
+    };
+    const Tensor weight = prepared ? weight_tensor : prepare_weights(weight_tensor, conv.weights, weights_dtype, device, rows_of_weights());
     std::optional<Tensor> bias = bias_tensor;
     if (bias && !is_on_device(*bias)) {
         bias = prepare_bias(*bias, conv.weights.out_channels, weights_dtype, device);
@@ -352,26 +393,18 @@ Outcome convolve(
         }
     } else {
         Tensor source = input;
+        Tensor image;  // TT-NN holds it until the end
         if (input.layout() == Layout::TILE && !input.is_sharded() && w.in_pixels() != w.in_h && w.in_w % TILE_EDGE != 0) {
             // TT-NN goes through [N, H, W, C], whose rows are padded to the tile, and back.
-            source = ttnn::reshape(ttnn::reshape(input, Shape({w.batch, w.in_h, w.in_w, w.channels})), flat_in);
+            image = ttnn::reshape(input, Shape({w.batch, w.in_h, w.in_w, w.channels}));
+            source = ttnn::reshape(image, flat_in);
         } else if (input.logical_shape() != flat_in) {
             source = ttnn::reshape(input, flat_in);
         }
-        Convolution as_run = conv;
-        if (conv.weights.transposed) {
-            // The device convolves the input with zeros between its pixels.
-            Window spread = w;
-            spread.in_h = (w.in_h - 1) * w.stride_h + 1;
-            spread.in_w = (w.in_w - 1) * w.stride_w + 1;
-            spread.stride_h = spread.stride_w = 1;
-            spread.top = spread.bottom = std::max(1U, w.dilation_h * (w.kernel_h - 1)) - std::min(w.top, w.dilation_h * (w.kernel_h - 1));
-            spread.left = spread.right = std::max(1U, w.dilation_w * (w.kernel_w - 1)) - std::min(w.left, w.dilation_w * (w.kernel_w - 1));
-            as_run.window = spread;
-        }
+        const Convolution as_run = run_as(conv);
         const Layout layout = settings.config.output_layout;
         const Kernel kernel = [&](std::span<const Tensor> outputs) {
-            compute_conv(source, weight, bias, conv, steps, settings, outputs[0]);
+            compute_conv(input, weight, bias, conv, steps, settings, outputs[0]);
         };
         const Cut cut = input.is_sharded() ? Cut{place_window(
                                                  device->shim().grid(), pixels, w.channels, conv.weights.out_channels, TILE_EDGE,
@@ -388,6 +421,7 @@ Outcome convolve(
             const MemoryConfig sharded = cut.placement.memory_config(
                 pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
             output = run_conv(source, halo, weight, bias, conv, cut.placement, make_spec(flat_out, dtype, layout, sharded), chosen, kernel);
+            if (image.is_allocated()) source = Tensor();  // its place is the result's
             if (to_dram) {
                 output = launch(
                     {.op = "sharded_to_interleaved", .name = "ShardedToInterleavedDeviceOperation"}, {output},
@@ -442,12 +476,13 @@ DataType ready_dtype(const Tensor& tensor, DataType input_dtype, std::optional<D
 }  // namespace
 
 Tensor ready_weights(
-    const Tensor& weight, const Convolution& conv, const std::string& format, DataType input_dtype, std::optional<DataType> weights_dtype,
+    const Tensor& weight, const Convolution& conv, const std::string& format, const ExpectedInput& input, const Settings& settings,
     MeshDevice* device) {
     const char* expected = conv.weights.transposed ? "IOHW" : "OIHW";
     SHIM_CHECK(format == expected, "weights_format: expected {}, got {}; permute the weights on the host", expected, format);
     conv.check();
-    return prepare_weights(weight, conv.weights, ready_dtype(weight, input_dtype, weights_dtype), device);
+    const DataType dtype = ready_dtype(weight, input.dtype, settings.config.weights_dtype);
+    return prepare_weights(weight, conv.weights, dtype, device, weight_rows(conv, input, dtype, settings, device));
 }
 
 Tensor ready_bias(

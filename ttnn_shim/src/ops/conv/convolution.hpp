@@ -86,10 +86,17 @@ Outcome convolve(
     const Tensor& input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor,
     const Settings& settings);
 
+/// The input that weights are prepared for.
+struct ExpectedInput {
+    DataType dtype = DataType::BFLOAT16;
+    Layout layout = Layout::TILE;
+    MemoryConfig memory = {};
+};
+
 /// Weights, or a bias, as a convolution's program wants them: in `weights_dtype` of the config, else float32 for a float32 input, else as
 /// they are.
 Tensor ready_weights(
-    const Tensor& weight, const Convolution& conv, const std::string& format, DataType input_dtype, std::optional<DataType> weights_dtype,
+    const Tensor& weight, const Convolution& conv, const std::string& format, const ExpectedInput& input, const Settings& settings,
     MeshDevice* device);
 Tensor ready_bias(
     const Tensor& bias, const Convolution& conv, DataType input_dtype, std::optional<DataType> weights_dtype, MeshDevice* device);

@@ -76,11 +76,15 @@ Result call_conv2d(const Call& c, bool transposed) {
 Tensor call_prepare(const Call& c, bool transposed, bool bias) {
     const OpScope scope(bias ? "ttnn.prepare_conv_bias" : "ttnn.prepare_conv_weights");
     const Convolution conv = geometry_of(c, transposed);
-    const auto weights_dtype = conv_config(c).value_or(Conv2dConfig{}).weights_dtype;
+    const Settings settings{
+        c.dtype("output_dtype"), conv_config(c).value_or(Conv2dConfig{}), c.compute_config("compute_config"), std::nullopt};
     const DataType input_dtype = c.dtype("input_dtype").value_or(DataType::BFLOAT16);
-    if (bias) return ready_bias(c.tensor("bias_tensor"), conv, input_dtype, weights_dtype, c.device());
+    if (bias) return ready_bias(c.tensor("bias_tensor"), conv, input_dtype, settings.config.weights_dtype, c.device());
     const std::string format = c.text("weights_format", transposed ? "IOHW" : "OIHW");
-    return ready_weights(c.tensor("weight_tensor"), conv, format, input_dtype, weights_dtype, c.device());
+    const std::string layout = c.text("input_layout", "TILE");
+    return ready_weights(
+        c.tensor("weight_tensor"), conv, format,
+        {input_dtype, parse_layout(layout), c.memory_config("input_memory_config").value_or(MemoryConfig{})}, settings, c.device());
 }
 
 }  // namespace

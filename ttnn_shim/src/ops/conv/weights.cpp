@@ -59,13 +59,16 @@ void check_dtype(DataType dtype) {
 
 bool is_prepared(const Tensor& weight, const WeightShape& shape) { return weight.logical_shape() == prepared_shape(shape); }
 
-Tensor prepare_weights(const Tensor& weight, const WeightShape& shape, DataType dtype, MeshDevice* device) {
+Tensor prepare_weights(const Tensor& weight, const WeightShape& shape, DataType dtype, MeshDevice* device, uint32_t rows) {
     SHIM_CHECK(
         !is_on_device(weight), "weight_tensor must be on the host, got a device tensor {}; use ttnn.from_device", weight.tensor_spec());
     const Shape expected({shape.first(), shape.second(), shape.kernel_h, shape.kernel_w});
     SHIM_CHECK(weight.logical_shape() == expected, "weight_tensor: expected shape {}, got {}", expected, weight.logical_shape());
     check_dtype(dtype);
-    const TensorSpec spec = make_spec(prepared_shape(shape), dtype, Layout::TILE);
+    const TensorSpec dense = make_spec(prepared_shape(shape), dtype, Layout::TILE);
+    Shape padded = dense.padded_shape();
+    padded[2] = std::max(padded[2], rows);
+    const TensorSpec spec = dense.with_padded_shape(padded);
     if (device->shim().estimate() || !has_values(weight)) {
         return make_device_tensor(device, spec);
     }

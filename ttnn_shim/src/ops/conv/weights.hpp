@@ -17,8 +17,9 @@ struct WeightShape {
     bool operator==(const WeightShape&) const = default;
 };
 
-/// [first, second, kh, kw] values on the host -> [1, 1, kh * kw * I, O] (groups as blocks of a matrix that is zero elsewhere).
-Tensor prepare_weights(const Tensor& weight, const WeightShape& shape, DataType dtype, MeshDevice* device);
+/// [first, second, kh, kw] values on the host -> [1, 1, kh * kw * I, O] (groups as blocks of a matrix that is zero elsewhere), which
+/// takes the memory of `rows` rows: the program's blocks leave gaps between kernel rows.
+Tensor prepare_weights(const Tensor& weight, const WeightShape& shape, DataType dtype, MeshDevice* device, uint32_t rows);
 /// True for a tensor that `prepare_weights` made (or has its shape).
 bool is_prepared(const Tensor& weight, const WeightShape& shape);
 /// Dense [first, second, kh, kw] values of a weight tensor in either form, in its stored type. Kept while the tensor's values live.

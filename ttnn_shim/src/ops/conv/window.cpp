@@ -147,7 +147,8 @@ MemoryConfig Placement::memory_config(uint64_t rows, uint32_t channels, uint32_t
 }
 
 Placement place_window(
-    CoreCoord grid, uint64_t rows, uint32_t in_channels, uint32_t out_channels, uint32_t unit, std::optional<TensorMemoryLayout> scheme) {
+    CoreCoord grid, uint64_t rows, uint32_t in_channels, uint32_t out_channels, uint32_t unit, std::optional<TensorMemoryLayout> scheme,
+    uint32_t channel_unit) {
     const auto all = static_cast<uint32_t>(grid.x * grid.y);
     const uint32_t row_units = div_up(rows, unit);
     const uint32_t in_units = div_up(in_channels, TILE_EDGE);
@@ -164,7 +165,7 @@ Placement place_window(
     const Placement height{TensorMemoryLayout::HEIGHT_SHARDED, cores_for(row_units, all), 1, grid};
     const Placement block{
         TensorMemoryLayout::BLOCK_SHARDED, cores_for(row_units, static_cast<uint32_t>(grid.y)),
-        cores_for(in_units, static_cast<uint32_t>(grid.x)), grid};
+        cores_for(div_up(in_channels, channel_unit), static_cast<uint32_t>(grid.x)), grid};
     const Placement width{TensorMemoryLayout::WIDTH_SHARDED, 1, common_divisor(all), grid};
     if (scheme) {
         return *scheme == TensorMemoryLayout::BLOCK_SHARDED ? block : (*scheme == TensorMemoryLayout::WIDTH_SHARDED ? width : height);

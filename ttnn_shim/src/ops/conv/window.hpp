@@ -60,8 +60,10 @@ struct Placement {
 uint32_t parts_with_padding(uint32_t units, uint32_t limit);
 
 /// Cores for an op with `rows` output rows (pixels) and `in_channels` -> `out_channels`; `unit` is 32 for tiled outputs, 1 for sticks.
+/// channel_unit: input channels that stay together in block sharding.
 Placement place_window(
-    CoreCoord grid, uint64_t rows, uint32_t in_channels, uint32_t out_channels, uint32_t unit, std::optional<TensorMemoryLayout> scheme);
+    CoreCoord grid, uint64_t rows, uint32_t in_channels, uint32_t out_channels, uint32_t unit, std::optional<TensorMemoryLayout> scheme,
+    uint32_t channel_unit = 32);
 
 /// The placement of an input that is sharded already.
 Placement placement_of(const MemoryConfig& sharded, CoreCoord grid);
