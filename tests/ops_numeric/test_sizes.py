@@ -203,7 +203,7 @@ OPS: dict[str, Row] = {
     "matmul K": Row(lambda h, w: [(40, h * w), (h * w, 40)], ttnn.matmul, torch.matmul, 8),
     "linear": Row(lambda h, w: [(3, h, 64), (64, w), (1, w)], lambda x, k, b: ttnn.linear(x, k, bias=b), lambda x, k, b: x @ k + b, 4),
     "addmm": Row(lambda h, w: [(h, w), (h, 64), (64, w)], lambda i, a, b: ttnn.addmm(i, a, b, alpha=0.5, beta=2.0), lambda i, a, b: torch.addmm(i, a, b, alpha=0.5, beta=2.0), 4),
-    "outer": Row(lambda h, w: [(h,), (w,)], ttnn.outer, lambda a, b: torch.outer(a, b)[None, None], 2),
+    "outer": Row(lambda h, w: [(h,), (w,)], ttnn.outer, lambda a, b: torch.outer(a, b), 2),
     "conv2d": Row(lambda h, w: [(1, 1, 64, h), (w, h, 3, 3), (1, 1, 1, w)], lambda x, k, b: convolution("conv2d", x.shape[3], b.shape[3])(x, k, b), lambda x, k, b: nhwc_conv(F.conv2d, x, k, b), 4, layout=ROWS, only=(torch.bfloat16,)),
     "conv_transpose2d": Row(lambda h, w: [(1, 1, 64, h), (h, w, 3, 3), (1, 1, 1, w)], lambda x, k, b: convolution("conv_transpose2d", x.shape[3], b.shape[3])(x, k, b), lambda x, k, b: nhwc_conv(F.conv_transpose2d, x, k, b), 4, layout=ROWS, only=(torch.bfloat16,)),
     "conv1d": Row(lambda h, w: [(1, 1, 8, h), (w, h, 3), (1, 1, 1, w)], lambda x, k, b: convolution("conv1d", x.shape[3], b.shape[3])(x, k, b), lambda x, k, b: F.conv1d(x.reshape(1, 8, -1).permute(0, 2, 1), k, b.flatten(), padding=1).permute(0, 2, 1)[None], 4, layout=ROWS, only=(torch.bfloat16,)),

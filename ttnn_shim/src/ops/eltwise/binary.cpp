@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/eltwise/engine.hpp"
+#include "ops/eltwise/placement.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/eltwise/ternary/ternary.hpp"
@@ -23,29 +24,45 @@ using OptionalDtype = std::optional<const DataType>;
 
 namespace {
 std::optional<DataType> plain(const OptionalDtype& dtype) { return dtype ? std::optional<DataType>(*dtype) : std::nullopt; }
+
+/// The cores of a call: those of `sub_core_grids`. The simulated chip is one sub-device, 0.
+struct Limits : CoreLimit {
+    Limits(const OptionalGrids& grids, const OptionalSubDevice& sub_device) : CoreLimit(grids) {
+        SHIM_SUPPORTED(!sub_device || **sub_device == 0, "sub_device_id: the simulated device has sub-device 0 only");
+    }
+};
 }  // namespace
 
 #define MIDDLE                                                                                                             \
     const OptionalDtype &dtype, const OptionalMemory &memory_config, const std::optional<Tensor>&output, Activations post, \
         Activations left, Activations right
 #define OPTIONS {plain(dtype), memory_config, output, post, left, right}
-#define GRIDS const OptionalGrids&, const OptionalSubDevice&
+#define GRIDS const OptionalGrids &grids, const OptionalSubDevice &sub_device
 
 #define DEFINE(name, TYPE, PYTHON)                                                             \
     Tensor name(const Tensor& a, const Tensor& b, MIDDLE, const std::optional<bool>&, GRIDS) { \
+        const Limits limits(grids, sub_device);                                                \
         return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                   \
     }                                                                                          \
     Tensor name(const Tensor& a, ScalarVariant b, MIDDLE, const std::optional<bool>&, GRIDS) { \
+        const Limits limits(grids, sub_device);                                                \
         return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                   \
     }                                                                                          \
     Tensor name(ScalarVariant a, const Tensor& b, MIDDLE, const std::optional<bool>&, GRIDS) { \
+        const Limits limits(grids, sub_device);                                                \
         return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                   \
     }
 TTNN_BINARY_ARITHMETIC(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                                                                               \
-    Tensor name(const Tensor& a, const Tensor& b, MIDDLE, GRIDS) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); } \
-    Tensor name(const Tensor& a, ScalarVariant b, MIDDLE, GRIDS) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }
+#define DEFINE(name, TYPE)                                                  \
+    Tensor name(const Tensor& a, const Tensor& b, MIDDLE, GRIDS) {          \
+        const Limits limits(grids, sub_device);                             \
+        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); \
+    }                                                                       \
+    Tensor name(const Tensor& a, ScalarVariant b, MIDDLE, GRIDS) {          \
+        const Limits limits(grids, sub_device);                             \
+        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); \
+    }
 TTNN_BINARY_GENERAL(DEFINE)
 #undef DEFINE
 #define DEFINE(name, TYPE)                                                                                                        \
@@ -61,29 +78,35 @@ TTNN_BINARY_INTEGER(DEFINE)
     Tensor name(                                                                                                                      \
         const Tensor& a, const Tensor& b, const OptionalMemory& memory_config, const std::optional<Tensor>& output, Activations post, \
         Activations left, Activations right, GRIDS) {                                                                                 \
+        const Limits limits(grids, sub_device);                                                                                       \
         return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, memory_config, output, post, left, right});          \
     }                                                                                                                                 \
     Tensor name(                                                                                                                      \
         const Tensor& a, int32_t b, const OptionalMemory& memory_config, const std::optional<Tensor>& output, Activations post,       \
         Activations left, Activations right, GRIDS) {                                                                                 \
+        const Limits limits(grids, sub_device);                                                                                       \
         return binary_op("ttnn." #name, a, Scalar(b), BinaryOpType::TYPE, {std::nullopt, memory_config, output, post, left, right});  \
     }
 TTNN_BINARY_BITWISE(DEFINE)
 #undef DEFINE
 #define DEFINE(name, TYPE)                                                                                                             \
     Tensor name(const Tensor& a, const Tensor& b, Activations post, Activations left, Activations right, std::optional<bool>, GRIDS) { \
+        const Limits limits(grids, sub_device);                                                                                        \
         return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right});                 \
     }                                                                                                                                  \
     Tensor name(const Tensor& a, ScalarVariant b, Activations post, Activations left, Activations right, std::optional<bool>, GRIDS) { \
+        const Limits limits(grids, sub_device);                                                                                        \
         return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right});                 \
     }
 TTNN_BINARY_INPLACE_FAST(DEFINE)
 #undef DEFINE
 #define DEFINE(name, TYPE)                                                                                             \
     Tensor name(const Tensor& a, const Tensor& b, Activations post, Activations left, Activations right, GRIDS) {      \
+        const Limits limits(grids, sub_device);                                                                        \
         return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right}); \
     }                                                                                                                  \
     Tensor name(const Tensor& a, ScalarVariant b, Activations post, Activations left, Activations right, GRIDS) {      \
+        const Limits limits(grids, sub_device);                                                                        \
         return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right}); \
     }
 TTNN_BINARY_INPLACE(DEFINE)
@@ -106,9 +129,11 @@ MIRROR(eq, EQ) MIRROR(ne, NE) MIRROR(gt, GT) MIRROR(ge, GE) MIRROR(lt, LT) MIRRO
 #undef MIRROR
 
     Tensor bias_gelu(const Tensor& a, const Tensor& b, MIDDLE, GRIDS, const std::optional<bool>&) {
+    const Limits limits(grids, sub_device);
     return binary_op("ttnn.bias_gelu", a, b, BinaryOpType::BIAS_GELU, OPTIONS);
 }
 Tensor bias_gelu(const Tensor& a, ScalarVariant b, MIDDLE, GRIDS, const std::optional<bool>&) {
+    const Limits limits(grids, sub_device);
     return binary_op("ttnn.bias_gelu", a, b, BinaryOpType::BIAS_GELU, OPTIONS);
 }
 Tensor rsub(const Tensor& a, const Tensor& b, MIDDLE, const std::optional<bool>&) {
@@ -141,29 +166,42 @@ Tensor safe_divide(const Tensor& a, const Operand& b, const OptionalMemory& memo
 }  // namespace
 
 Tensor div(const Tensor& a, const Tensor& b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
+    const Limits limits(grids, sub_device);
     return divide_rounded(a, b, rounding_mode, OPTIONS);
 }
 Tensor div(const Tensor& a, ScalarVariant b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
+    const Limits limits(grids, sub_device);
     return divide_rounded(a, b, rounding_mode, OPTIONS);
 }
 Tensor div(ScalarVariant a, const Tensor& b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
+    const Limits limits(grids, sub_device);
     return divide_rounded(a, b, rounding_mode, OPTIONS);
 }
 Tensor div_no_nan(const Tensor& a, const Tensor& b, const OptionalMemory& memory_config) { return safe_divide(a, b, memory_config); }
 Tensor div_no_nan(const Tensor& a, ScalarVariant b, const OptionalMemory& memory_config) { return safe_divide(a, b, memory_config); }
+namespace {
+/// A ternary operation corrects the quotient: row-major operands must become tiles on the way, as shards and mixtures do.
+void check_floor_operands(const Tensor& a, const Tensor& b) {
+    SHIM_CHECK(
+        a.layout() == Layout::TILE || b.layout() == Layout::TILE || a.is_sharded() || b.is_sharded(),
+        "input_tensor_a: expected TILE layout (a ternary operation corrects the quotient), got {}", a.layout());
+}
+}  // namespace
+
 Tensor floor_div(const Tensor& a, const Tensor& b, const OptionalMemory& m) {
     OpScope scope("ttnn.floor_div");
-    SHIM_CHECK(
-        a.layout() == Layout::TILE, "input_tensor_a: expected TILE layout (a ternary operation corrects the quotient), got {}", a.layout());
+    check_floor_operands(a, b);
     return binary_op("ttnn.floor_div", a, b, BinaryOpType::DIV_FLOOR, {.memory_config = m});
 }
 Tensor floor_div(const Tensor& a, ScalarVariant b, const OptionalMemory& m) {
     return binary_op("ttnn.floor_div", a, b, BinaryOpType::DIV_FLOOR, {.memory_config = m});
 }
 Tensor fmod(const Tensor& a, const Tensor& b, const OptionalMemory& m, GRIDS) {
+    const Limits limits(grids, sub_device);
     return binary_op("ttnn.fmod", a, b, BinaryOpType::FMOD, {.memory_config = m});
 }
 Tensor fmod(const Tensor& a, ScalarVariant b, const OptionalMemory& m, GRIDS) {
+    const Limits limits(grids, sub_device);
     return binary_op("ttnn.fmod", a, b, BinaryOpType::FMOD, {.memory_config = m});
 }
 Tensor hypot(const Tensor& a, const Tensor& b, const OptionalMemory& m, const std::optional<Tensor>& output) {
@@ -174,7 +212,9 @@ namespace {
 /// TT-NN raises integers by its own program: tiles, no negative exponents.
 void check_integer_power(const Tensor& input, double exponent) {
     if (!is_integer(input.dtype())) return;
-    SHIM_CHECK(exponent == std::trunc(exponent), "exponent: expected an integer for a tensor of dtype {}, got {}", input.dtype(), exponent);
+    SHIM_CHECK(
+        exponent == std::trunc(exponent) && std::abs(exponent) <= 2147483647.0,
+        "exponent: expected an integer for a tensor of dtype {}, got {}", input.dtype(), exponent);
     SHIM_CHECK(exponent >= 0, "exponent: integers to negative integer powers are not allowed, got {}", exponent);
     SHIM_CHECK(input.layout() == Layout::TILE, "input_tensor: an integer power needs TILE layout, got {}", input.layout());
 }
@@ -200,13 +240,20 @@ Tensor pow(float input, const Tensor& exponent, MIDDLE) {
     return binary_op("ttnn.pow", Scalar(input), exponent, BinaryOpType::POWER, OPTIONS);
 }
 
+namespace {
+/// The second operand's factor: integers are scaled by whole numbers, so the real package cuts the factor's fraction off.
+UnaryStep scaled_by(float alpha, const Tensor& operand) {
+    return {UnaryOpType::MUL_UNARY_SFPU, is_integer(operand.dtype()) ? std::trunc(alpha) : alpha};
+}
+}  // namespace
+
 Tensor addalpha(const Tensor& a, const Tensor& b, float alpha, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
-    const UnaryStep scaled(UnaryOpType::MUL_UNARY_SFPU, alpha);
+    const UnaryStep scaled = scaled_by(alpha, b);
     return binary_op(
         "ttnn.addalpha", a, b, BinaryOpType::ADD, {.memory_config = memory_config, .output = output, .right = UnarySteps(&scaled, 1)});
 }
 Tensor subalpha(const Tensor& a, const Tensor& b, float alpha, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
-    const UnaryStep scaled(UnaryOpType::MUL_UNARY_SFPU, alpha);
+    const UnaryStep scaled = scaled_by(alpha, b);
     return binary_op(
         "ttnn.subalpha", a, b, BinaryOpType::SUB, {.memory_config = memory_config, .output = output, .right = UnarySteps(&scaled, 1)});
 }
@@ -219,37 +266,41 @@ Tensor isclose(const Tensor& a, const Tensor& b, float rtol, float atol, bool eq
     SHIM_CHECK(
         (wide(a.dtype()) && wide(b.dtype())) || (a.dtype() == b.dtype() && is_block_float(a.dtype())),
         "expected BFLOAT16, FLOAT32 or INT32 tensors, or block floats of one dtype, got {} and {}", a.dtype(), b.dtype());
-    for (const Tensor* tensor : {&a, &b})  // row-major shards become tiles in place
-        if (tensor->layout() == Layout::ROW_MAJOR && tensor->is_sharded())
-            make_spec(tensor->logical_shape(), tensor->dtype(), Layout::TILE, tensor->memory_config());
-    const Shape shape = broadcast_shapes(a.logical_shape(), b.logical_shape());
-    const DataType dtype = is_integer(a.dtype()) ? DataType::FLOAT32 : a.dtype();
-    const Layout layout = b.layout() == Layout::TILE ? Layout::TILE : a.layout();
-    return launch(
+    const bool rows = a.layout() == Layout::ROW_MAJOR && b.layout() == Layout::ROW_MAJOR, sharded = a.is_sharded() || b.is_sharded();
+    const auto prepared = [&](const Tensor& tensor) {
+        const Tensor real = is_integer(tensor.dtype()) ? to_real(tensor) : tensor;
+        return rows && !sharded ? real : to_layout(real, Layout::TILE);
+    };
+    const Tensor x = prepared(a), y = prepared(b);
+    const Shape shape = broadcast_shapes(x.logical_shape(), y.logical_shape());
+    check_binary_broadcast(x.logical_shape(), y.logical_shape());
+    const TensorSpec spec = make_spec(shape, x.dtype(), x.layout(), binary_memory(x, &y, shape, memory_config, std::nullopt));
+    const Tensor result = launch(
         {.op = "binary",
          .attrs = {{"op", std::string("ISCLOSE")}, {"is_sfpu", true}, {"broadcast", broadcast_kind(a.logical_shape(), b.logical_shape())}},
          .name = "BinaryNgDeviceOperation"},
-        {a, b}, {make_spec(shape, dtype, layout, memory_config.value_or(a.memory_config()))}, [&](std::span<const Tensor> outputs) {
+        {x, y}, {spec}, [&](std::span<const Tensor> outputs) {
             const Tensor& out = outputs[0];
             std::byte* target = mutable_raw_data(out);
-            const BlockReader<float> read_a(a, shape), read_b(b, shape);
+            const BlockReader<float> read_a(x, shape), read_b(y, shape);
             parallel_for(out.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
                 float sa[BLOCK], sb[BLOCK];
                 for (size_t at = begin; at < end; at += BLOCK) {
                     const size_t n = std::min(BLOCK, end - at);
-                    const float* x = read_a.read(at, n, sa);
-                    const float* y = read_b.read(at, n, sb);
+                    const float* u = read_a.read(at, n, sa);
+                    const float* v = read_b.read(at, n, sb);
                     for (size_t i = 0; i < n; ++i) {
                         const bool close =
-                            x[i] == y[i] ||
-                            (std::isfinite(x[i]) && std::isfinite(y[i]) && std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i])) ||
-                            (equal_nan && std::isnan(x[i]) && std::isnan(y[i]));
+                            u[i] == v[i] ||
+                            (std::isfinite(u[i]) && std::isfinite(v[i]) && std::abs(u[i] - v[i]) <= atol + rtol * std::abs(v[i])) ||
+                            (equal_nan && std::isnan(u[i]) && std::isnan(v[i]));
                         sa[i] = close ? 1.0F : 0.0F;
                     }
                     store_f32(out.dtype(), sa, target + at * stored_bytes(out.dtype()), n);
                 }
             });
         })[0];
+    return rows && sharded ? to_layout(result, Layout::ROW_MAJOR) : result;
 }
 
 Tensor prelu(const Tensor& a, const Tensor& weight, const OptionalMemory& memory_config) {
@@ -280,8 +331,8 @@ Tensor prelu(const Tensor& a, const std::array<float, 1>& weight, const Optional
 Tensor polyval(const Tensor& a, const std::vector<float>& coeffs, const OptionalMemory& memory_config) {
     OpScope scope("ttnn.polyval");
     SHIM_CHECK(a.dtype() != DataType::UINT8, "input_tensor_a: dtype {} is not supported", a.dtype());
-    if (a.dtype() == DataType::UINT16) return typecast(polyval(typecast(a, DataType::FLOAT32), coeffs, memory_config), DataType::UINT16);
-    if (is_integer(a.dtype())) return polyval(typecast(a, DataType::FLOAT32), coeffs, memory_config);
+    if (a.dtype() == DataType::UINT16) return typecast(polyval(to_real(a), coeffs, memory_config), DataType::UINT16);
+    if (is_integer(a.dtype())) return polyval(to_real(a), coeffs, memory_config);
     SHIM_CHECK(!coeffs.empty(), "coeffs: expected at least one coefficient");
     Tensor result = unary_op("ttnn.polyval", a, {UnaryStep(UnaryOpType::FILL, coeffs[0])}, {memory_config});
     for (size_t i = 1; i < coeffs.size(); ++i) {  // Horner's rule, one multiplication and one addition each, as in TT-NN
@@ -369,10 +420,8 @@ SHIM_OP("ttnn.floor_div", [](const Call& c) {
     OpScope scope("ttnn.floor_div");
     const Decoded decoded(c);
     const Operand a = left_of(c), b = right_of(c);
-    const auto* tensor = std::get_if<Tensor>(&a);
-    SHIM_CHECK(
-        tensor == nullptr || std::get_if<Tensor>(&b) == nullptr || tensor->layout() == Layout::TILE,
-        "input_tensor_a: expected TILE layout (a ternary operation corrects the quotient), got {}", tensor->layout());
+    const auto *ta = std::get_if<Tensor>(&a), *tb = std::get_if<Tensor>(&b);
+    if (ta != nullptr && tb != nullptr) ttnn::check_floor_operands(*ta, *tb);
     return binary_op("ttnn.floor_div", a, b, BinaryOpType::DIV_FLOOR, decoded.options);
 });
 SHIM_OP("ttnn.div_no_nan", [](const Call& c) { return ttnn::safe_divide(left_tensor(c), right_of(c), c.memory_config("memory_config")); });

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/eltwise/engine.hpp"
+#include "ops/eltwise/placement.hpp"
 #include "ttnn/operations/eltwise/unary/unary.hpp"
 
 using namespace ttnn_shim;
@@ -15,9 +16,10 @@ Tensor bitcast(
     const CoreLimit limit(grids);
     OpScope scope("ttnn.bitcast");
     check_device_tensor(input, "input_tensor");
+    const TensorSpec spec = spec_like(input, dtype, memory_config);
+    check_unary_shards(input, spec.memory_config());
     return launch(
-        {.op = "unary", .attrs = {{"ops", std::vector<std::string>{"BITCAST"}}}, .name = "UnaryDeviceOperation"}, {input},
-        {spec_like(input, dtype, memory_config)},
+        {.op = "unary", .attrs = {{"ops", std::vector<std::string>{"BITCAST"}}}, .name = "UnaryDeviceOperation"}, {input}, {spec},
         [&](std::span<const Tensor> outputs) {
             // Each element's low bits: of wider dtypes the rest is cut, narrower ones are extended by zeros.
             std::byte* target = mutable_raw_data(outputs[0]);

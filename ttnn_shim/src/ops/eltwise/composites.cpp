@@ -1,31 +1,95 @@
-// Eltwise ops that TT-NN makes of others: bcast, multigammaln, normalize_hw, clamped_silu_glu, snake_beta.
+// Eltwise ops that TT-NN makes of others: bcast, multigammaln, clamped_silu_glu, snake_beta.
 #include <cmath>
 
 #include "ops/eltwise/engine.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/data_movement/tilize_with_val_padding/tilize_with_val_padding.hpp"
 
 using namespace ttnn_shim;
 
 namespace {
 
-Tensor tiles(const Tensor& tensor, const char* name) {
-    check_device_tensor(tensor, name);
-    return tensor.layout() == Layout::TILE ? tensor : ttnn::to_layout(tensor, Layout::TILE);
+/// A row-major tensor as tiles, its padding 0 and part of the shape, as bcast makes them.
+Tensor padded_tiles(const Tensor& tensor) {
+    if (tensor.layout() == Layout::TILE) return tensor;
+    SHIM_CHECK(tensor.logical_shape().rank() >= 2, "a row-major tensor of shape {} has no tile to pad to", tensor.logical_shape());
+    const Shape padded = make_spec(tensor.logical_shape(), DataType::BFLOAT16, Layout::TILE).padded_shape();
+    return ttnn::tilize_with_val_padding(tensor, padded, 0.0F, tensor.memory_config());
 }
 
-/// The old broadcasting op: the second operand has one row (H), one column (W) or one value (HW) per matrix.
+/// The old broadcasting op: the first row (H), column (W) or value (HW) of the second operand's matrices, or of its one matrix.
 Tensor bcast(const Call& c) {
     const OpScope scope("ttnn.bcast");
-    const Tensor a = tiles(c.tensor("input_a"), "input_a"), b = tiles(c.tensor("input_b"), "input_b");
+    const Tensor &given_a = c.tensor("input_a"), &given_b = c.tensor("input_b");
+    check_device_tensor(given_a, "input_a");
+    check_device_tensor(given_b, "input_b");
     const std::string math = c.text("math_op"), dim = c.text("dim");
     SHIM_CHECK(math == "ADD" || math == "SUB" || math == "MUL", "math_op: expected ADD, SUB or MUL, got '{}'", math);
     SHIM_CHECK(dim == "H" || dim == "W" || dim == "HW", "dim: expected H, W or HW, got '{}'", dim);
-    const Shape& shape = b.logical_shape();
-    SHIM_CHECK(shape.rank() >= 2 && a.logical_shape().rank() >= 2, "input_b: expected rank 2 or more, got shape {}", shape);
-    const auto type = math == "ADD" ? BinaryOpType::ADD : (math == "SUB" ? BinaryOpType::SUB : BinaryOpType::MUL);
-    return binary_op(
-        "ttnn.bcast", a, b, type, {.memory_config = c.memory_config("memory_config"), .output = c.optional_tensor("output_tensor")});
+    const auto extent = [](const Tensor& tensor, size_t back) {
+        const Shape& padded = tensor.padded_shape();
+        return padded.rank() >= back ? padded[-static_cast<int32_t>(back)] : 1U;
+    };
+    const bool rows_b = given_b.layout() == Layout::ROW_MAJOR;
+    const auto one = [&](size_t back) { return extent(given_b, back) == 32 || (rows_b && extent(given_b, back) == 1); };
+    SHIM_CHECK(
+        dim == "HW" || extent(given_a, dim == "H" ? 1 : 2) == extent(given_b, dim == "H" ? 1 : 2),
+        "input_b: padded shape {} does not broadcast along {} to {}", given_b.padded_shape(), dim, given_a.padded_shape());
+    SHIM_CHECK(
+        (dim == "W" || one(2)) && (dim == "H" || one(1)), "input_b: expected one tile along {}, got padded shape {}", dim,
+        given_b.padded_shape());
+    const Tensor a = padded_tiles(given_a), b = padded_tiles(given_b);
+    const auto output = c.optional_tensor("output_tensor");
+    const MemoryConfig requested = c.memory_config("memory_config").value_or(given_a.memory_config());
+    const MemoryConfig target_memory = output ? output->memory_config() : requested;
+    SHIM_CHECK(is_floating_point(a.dtype()), "input_a: expected a floating point dtype, got {}", a.dtype());
+    SHIM_CHECK(!output || is_floating_point(output->dtype()), "output_tensor: expected a floating point dtype");
+    const TensorMemoryLayout layout = a.memory_config().memory_layout();
+    SHIM_CHECK(
+        dim == "H" ? a.is_sharded() == target_memory.is_sharded() && layout != TensorMemoryLayout::HEIGHT_SHARDED &&
+                         (!a.is_sharded() || a.memory_config().is_l1())
+        : dim == "W" ? !a.is_sharded() && !target_memory.is_sharded()
+                     : layout == target_memory.memory_layout() &&
+                           (layout == TensorMemoryLayout::INTERLEAVED || layout == TensorMemoryLayout::HEIGHT_SHARDED),
+        "input_a: memory layout {} is not supported along {} with a result in {}", layout, dim, target_memory.memory_layout());
+    const Shape &shape = a.logical_shape(), &other = b.logical_shape();
+    const auto matrices = [](const Shape& padded) {
+        uint64_t count = 1;
+        for (size_t i = 0; i + 2 < padded.rank(); ++i) count *= padded.view()[i];
+        return count;
+    };
+    const uint64_t batches_b = matrices(b.padded_shape());
+    SHIM_CHECK(
+        (a.is_sharded() && dim == "H") || batches_b == 1 ||
+            (a.padded_shape().rank() == b.padded_shape().rank() && matrices(a.padded_shape()) == batches_b),
+        "input_b: expected one matrix or as many as input_a, got shapes {} and {}", shape, other);
+    MemoryConfig memory = requested;
+    if (requested.is_sharded())  // the result's shards are the operand's
+        memory = requested.with_shard_spec(a.memory_config().shard_spec().value_or(ShardSpec(CoreRangeSet(), {0, 0})));
+    const TensorSpec spec = output ? output->tensor_spec() : make_spec(shape, a.dtype(), Layout::TILE, memory);
+    SHIM_CHECK(spec.logical_shape() == shape, "output_tensor: expected shape {}, got {}", shape, spec.logical_shape());
+    return launch(
+        {.op = "binary",
+         .attrs = {{"op", math}, {"broadcast", std::string(dim == "H" ? "ROW_B" : (dim == "W" ? "COL_B" : "SCALAR_B"))}},
+         .name = "BcastDeviceOperation"},
+        {a, b}, {spec},
+        [&](std::span<const Tensor> outputs) {
+            const F32Values values(b);
+            const auto last = [](const Shape& s, size_t back) -> size_t { return s.rank() >= back ? s[-static_cast<int32_t>(back)] : 1U; };
+            const size_t width = last(shape, 1), height = last(shape, 2), width_b = last(other, 1), height_b = last(other, 2);
+            const size_t count_b = width_b * height_b == 0 ? 0 : other.volume() / (width_b * height_b);
+            for_each_row(a, outputs[0], width, [&](size_t row, float* x) {
+                const size_t matrix = count_b <= 1 ? 0 : row / height % count_b, line = dim == "W" ? row % height : 0;
+                for (size_t i = 0; i < width; ++i) {
+                    const size_t column = dim == "H" ? i : 0;
+                    const bool inside = count_b > 0 && line < height_b && column < width_b;  // else padding
+                    const float y = inside ? values[(matrix * height_b + line) * width_b + column] : 0.0F;
+                    x[i] = math == "ADD" ? x[i] + y : (math == "SUB" ? x[i] - y : x[i] * y);
+                }
+            });
+        },
+        {output})[0];
 }
 
 /// log of the multivariate gamma function of dimension 4: its constant and four log-gammas, each its own program as in TT-NN.
@@ -41,26 +105,6 @@ Tensor multigammaln(const Call& c) {
         sum = binary_op(NAME, sum, unary_op(NAME, moved, {UnaryOpType::LGAMMA}, {memory}), BinaryOpType::ADD, {.memory_config = memory});
     }
     return binary_op(NAME, sum, Scalar(CONSTANT), BinaryOpType::ADD, {.memory_config = memory});
-}
-
-/// (x - mean) / standard deviation over the last two dimensions of rank 4.
-Tensor normalize_hw(const Call& c) {
-    const OpScope scope("ttnn.normalize_hw");
-    const Tensor input = tiles(c.tensor("input_tensor"), "input_tensor");
-    const Shape& shape = input.logical_shape();
-    SHIM_CHECK(shape.rank() == 4, "input_tensor: expected rank 4, got shape {}", shape);
-    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
-    const size_t size = size_t{shape[2]} * shape[3];
-    return launch(
-        {.op = "layernorm", .name = "NormalizeHwDeviceOperation"}, {input},
-        {spec_like(input, std::nullopt, c.memory_config("memory_config"))}, [&](std::span<const Tensor> outputs) {
-            const auto& kernel = kernels::kernel_set();
-            for_each_row(input, outputs[0], size, [&](size_t, float* values) {
-                const float mean = kernel.sum_row(values, size, 0.0F) / static_cast<float>(size);
-                const float variance = kernel.sum_squares_row(values, size, mean) / static_cast<float>(size);
-                kernel.normalize_row(values, values, size, mean, 1.0F / std::sqrt(variance), nullptr, nullptr);
-            });
-        })[0];
 }
 
 /// silu(min(gate, limit)) * clamp(up, -limit, limit): one multiplication with chains on its operands.
@@ -112,6 +156,5 @@ Tensor snake_beta(const Call& c) {
 
 SHIM_OP("ttnn.bcast", bcast);
 SHIM_OP("ttnn.multigammaln", multigammaln);
-SHIM_OP("ttnn.normalize_hw", normalize_hw);
 SHIM_OP("ttnn.clamped_silu_glu", clamped_silu_glu);
 SHIM_OP("ttnn.snake_beta", snake_beta);

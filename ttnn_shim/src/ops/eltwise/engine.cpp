@@ -257,6 +257,14 @@ bool takes_integer(UnaryOpType op, DataType dtype) {
 }
 }  // namespace
 
+void check_chain_steps(UnarySteps steps, DataType dtype) {
+    if (is_integer(dtype)) {
+        int_steps(steps);
+    } else {
+        float_steps(steps);
+    }
+}
+
 void check_unary_steps(UnarySteps steps, DataType dtype) {
     if (!is_integer(dtype)) {
         float_steps(steps);

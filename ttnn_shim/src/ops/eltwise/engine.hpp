@@ -33,6 +33,8 @@ const char* binary_name(BinaryOpType type);
 /// output = steps(input). Same volume. Checks that the steps exist for the input's dtype before anything runs.
 void run_unary(const Tensor& input, const Tensor& output, UnarySteps steps);
 void check_unary_steps(UnarySteps steps, DataType dtype);
+/// The same for activations of a binary program, where integers meet fewer restrictions.
+void check_chain_steps(UnarySteps steps, DataType dtype);
 
 struct BinaryChains {
     UnarySteps left, right, post;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/eltwise/engine.hpp"
+#include "ops/eltwise/placement.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 
 using namespace ttnn_shim;
@@ -63,42 +64,67 @@ Program program_of(const char* op, size_t operands) {
     return {.op = "unary", .attrs = {{"ops", std::vector<std::string>{op}}}};
 }
 
-/// One ternary device program; `dtype` is the result's.
+/// Shape of a ternary program's result; throws for empty tensors, which no ternary program takes.
+Shape ternary_shape(std::initializer_list<const Tensor*> operands) {
+    Shape shape = (*operands.begin())->logical_shape();
+    for (const Tensor* tensor : operands) shape = broadcast_shapes(shape, tensor->logical_shape());
+    SHIM_CHECK(shape.volume() > 0 || operands.size() < 3, "a ternary operation takes no empty tensors, got shape {}", shape);
+    for (const Tensor* tensor : operands)
+        for (int32_t back = 7; back <= static_cast<int32_t>(shape.rank()); ++back)
+            SHIM_CHECK(
+                static_cast<size_t>(back) <= tensor->logical_shape().rank() ? tensor->logical_shape()[-back] == shape[-back]
+                                                                            : shape[-back] == 1,
+                "broadcast is supported up to rank 6, shape {} against {}", tensor->logical_shape(), shape);
+    return shape;
+}
+
+/// What the program on predicate (or first operand) `a` and the tensors among the other two makes; `dtype` when no output is given.
+TensorSpec result_spec(const Ternary& call, const Tensor& a, const Tensor* b, const Tensor* c, DataType dtype) {
+    const bool chooses = std::string_view(call.op) == "WHERE";
+    if (chooses && b == nullptr && c == nullptr) {
+        const bool given = call.output && !call.memory_config;
+        const TensorSpec spec =
+            spec_like(a, call.output ? call.output->dtype() : dtype, given ? call.output->memory_config() : call.memory_config);
+        check_unary_shards(a, spec.memory_config());
+        check_unary_output(a, dtype, call.output);
+        return spec;
+    }
+    if (chooses && (b == nullptr || c == nullptr)) {  // a binary program on predicate and values, whose shards lead
+        const Tensor& values = b != nullptr ? *b : *c;
+        const Shape shape = broadcast_shapes(a.logical_shape(), values.logical_shape());
+        check_binary_broadcast(a.logical_shape(), values.logical_shape());
+        const MemoryConfig memory = call.memory_config ? *call.memory_config : stretched_memory(values, shape);
+        const bool rows = a.layout() == Layout::ROW_MAJOR && values.layout() == Layout::ROW_MAJOR;
+        const MemoryConfig placed = binary_memory(a, &values, shape, memory, std::nullopt);
+        return call.output ? output_spec(*call.output, shape) : make_spec(shape, dtype, rows ? Layout::ROW_MAJOR : Layout::TILE, placed);
+    }
+    SHIM_CHECK(
+        a.layout() == Layout::TILE || a.is_sharded(), "a ternary operation takes interleaved tensors in TILE layout, got {}", a.layout());
+    const Shape shape = c == nullptr ? ternary_shape({&a, b}) : ternary_shape({&a, b, c});
+    const MemoryConfig memory = c == nullptr ? ternary_memory({&a, b}, shape, call.memory_config, call.output)
+                                             : ternary_memory({&a, b, c}, shape, call.memory_config, call.output);
+    if (!call.output) return make_spec(shape, dtype, memory.is_sharded() ? a.layout() : Layout::TILE, memory);
+    SHIM_CHECK(
+        call.output->logical_shape() == shape && (a.is_sharded() || call.output->layout() == Layout::TILE),
+        "output_tensor: expected shape {} and TILE layout, got {}", shape, call.output->tensor_spec());
+    return call.output->tensor_spec();
+}
+
 template <typename Function>
 Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const Operand& c, DataType dtype, Function function) {
     OpScope scope(call.name);
-    check_device_tensor(a, "the first operand");
-    const size_t tensors = 1U + (std::get_if<Tensor>(&b) != nullptr ? 1U : 0U) + (std::get_if<Tensor>(&c) != nullptr ? 1U : 0U);
-    const bool chooses = std::string_view(call.op) == "WHERE";
-    SHIM_CHECK(
-        a.layout() == Layout::TILE || a.memory_config().is_sharded() || is_integer(a.dtype()) || (chooses && tensors < 3),
-        "a ternary operation takes interleaved tensors in TILE layout, got {}", a.layout());
-    Shape shape = a.logical_shape();
+    const auto *tb = std::get_if<Tensor>(&b), *tc = std::get_if<Tensor>(&c);
     std::vector<Tensor> inputs = {a};
-    const Tensor* model = &a;  // whose memory the result takes
-    bool integer = is_integer(dtype);
-    for (const Operand* operand : {&b, &c}) {
-        if (const auto* tensor = std::get_if<Tensor>(operand)) {
-            check_device_tensor(*tensor, "an operand");
-            shape = broadcast_shapes(shape, tensor->logical_shape());
-            inputs.push_back(*tensor);
-            integer = integer && is_integer(tensor->dtype());
-        }
+    bool integer = is_integer(dtype) && is_integer(a.dtype());
+    for (const Tensor* tensor : {tb, tc}) {
+        if (tensor == nullptr) continue;
+        inputs.push_back(*tensor);
+        integer = integer && is_integer(tensor->dtype());
     }
-    integer = integer && is_integer(a.dtype());
-    Layout layout = a.layout();
-    if (chooses && tensors == 2) {  // a binary program, led by the values
-        model = &inputs[1];
-        if (model->layout() == Layout::TILE) layout = Layout::TILE;
-    } else if (chooses) {
-        for (const Tensor& tensor : inputs)
-            if (tensor.is_sharded() && tensor.logical_shape() == shape) model = &tensor;
-    }
-    const bool same = model->logical_shape() == shape || !model->is_sharded();
-    const MemoryConfig memory =
-        call.memory_config.value_or(call.output ? call.output->memory_config() : (same ? model->memory_config() : MemoryConfig{}));
+    for (const Tensor& input : inputs) check_device_tensor(input, "an operand");
+    const TensorSpec spec = result_spec(call, a, tb, tc, dtype);
     return launch(
-        program_of(call.op, inputs.size()), inputs, {make_spec(shape, dtype, layout, memory)},
+        program_of(call.op, inputs.size()), inputs, {spec},
         [&](std::span<const Tensor> outputs) {
             if (integer) {
                 run_ternary<int64_t>(a, b, c, outputs[0], function);
@@ -108,6 +134,28 @@ Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const 
         },
         {call.output})[0];
 }
+
+/// Whether the real package computes such operands in several binary programs.
+bool needs_composite(std::initializer_list<const Tensor*> operands) {
+    bool blocks = false;
+    for (const Tensor* tensor : operands) blocks = blocks || is_block_float(tensor->dtype());
+    const auto kind = operands.size() == 2
+                          ? ternary_broadcast({&(*operands.begin())->logical_shape(), &(*(operands.begin() + 1))->logical_shape()})
+                          : ternary_broadcast(
+                                {&(*operands.begin())->logical_shape(), &(*(operands.begin() + 1))->logical_shape(),
+                                 &(*(operands.begin() + 2))->logical_shape()});
+    const bool subtile = kind == TernaryBroadcast::Row || kind == TernaryBroadcast::Column || kind == TernaryBroadcast::Scalar;
+    return kind == TernaryBroadcast::Invalid || (blocks && subtile);
+}
+
+/// One program of a composite; all of them leave their results in `memory`.
+struct Steps {
+    const char* name;
+    const OptionalMemory& memory;
+    Tensor operator()(const Operand& a, BinaryOpType op, const Operand& b, const std::optional<Tensor>& output = std::nullopt) const {
+        return binary_op(name, a, b, op, {.memory_config = memory, .output = output});
+    }
+};
 
 bool is_narrow(DataType dtype) { return dtype == DataType::UINT8 || dtype == DataType::UINT16; }
 
@@ -140,7 +188,8 @@ namespace ttnn {
 
 Tensor where(
     const Tensor& predicate, const ValueOrTensor& true_value, const ValueOrTensor& false_value, const OptionalMemory& memory_config,
-    const std::optional<Tensor>& output, const std::optional<CoreRangeSet>&) {
+    const std::optional<Tensor>& output, const std::optional<CoreRangeSet>& grids) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.where");
     check_device_tensor(predicate, "predicate");
     Operand yes = as_operand(true_value), no = as_operand(false_value);
@@ -148,8 +197,17 @@ Tensor where(
     if ((ty == nullptr) != (tn == nullptr)) {
         check_where_pair(predicate.dtype(), ty != nullptr ? ty->dtype() : tn->dtype(), ty != nullptr ? no : yes);
     }
+    const bool pair = ty != nullptr && tn != nullptr;
+    SHIM_CHECK(
+        !pair || ternary_broadcast({&predicate.logical_shape(), &ty->logical_shape(), &tn->logical_shape()}) != TernaryBroadcast::Invalid,
+        "shapes {}, {} and {} do not broadcast as a ternary program can", predicate.logical_shape(), ty->logical_shape(),
+        tn->logical_shape());
+    // An integer predicate of real values is converted by a program of its own.
+    const bool converts = (ty != nullptr || tn != nullptr) && is_integer(predicate.dtype()) &&
+                          (ty == nullptr || !is_integer(ty->dtype())) && (tn == nullptr || !is_integer(tn->dtype()));
+    const Tensor condition = converts ? ttnn::typecast(predicate, (ty != nullptr ? ty : tn)->dtype()) : predicate;
     return ternary_op(
-        {"ttnn.where", "WHERE", memory_config, output}, predicate, yes, no, where_dtype(predicate, yes, no),
+        {"ttnn.where", "WHERE", memory_config, output}, condition, yes, no, where_dtype(predicate, yes, no),
         [](auto p, auto t, auto f) { return p != 0 ? t : f; });
 }
 
@@ -164,6 +222,10 @@ Tensor addcmul(
         a.dtype() == b.dtype() && a.dtype() == c.dtype(), "expected tensors of one dtype, got {}, {} and {}", a.dtype(), b.dtype(),
         c.dtype());
     const double factor = std::visit([](auto v) { return static_cast<double>(v); }, value);
+    if (needs_composite({&a, &b, &c})) {
+        const Steps step{"ttnn.addcmul", memory_config};
+        return step(a, BinaryOpType::ADD, step(step(b, BinaryOpType::MUL, c), BinaryOpType::MUL, Scalar(static_cast<float>(factor))));
+    }
     return ternary_op({"ttnn.addcmul", "ADDCMUL", memory_config, output}, a, b, c, a.dtype(), [factor](auto x, auto y, auto z) {
         return x + static_cast<decltype(x)>(factor) * y * z;
     });
@@ -174,12 +236,19 @@ Tensor addcdiv(
     OpScope scope("ttnn.addcdiv");
     SHIM_CHECK(
         a.dtype() != DataType::INT32 || b.dtype() != DataType::INT32 || c.dtype() != DataType::INT32, "INT32 tensors are not supported");
-    const bool blocks = is_block_float(a.dtype()) || is_block_float(b.dtype());  // then several binary programs, led by the second tensor
-    SHIM_CHECK(
-        !blocks || (!is_integer(a.dtype()) && !is_integer(b.dtype())), "block floats and integers do not mix, got {} and {}", a.dtype(),
-        b.dtype());
-    const DataType dtype = blocks && a.dtype() != DataType::FLOAT32 ? b.dtype() : a.dtype();
-    return ternary_op({"ttnn.addcdiv", "ADDCDIV", memory_config, output}, a, b, c, dtype, [value](auto x, auto y, auto z) {
+    if (is_block_float(a.dtype()) || is_block_float(b.dtype()) || is_block_float(c.dtype()) || needs_composite({&a, &b, &c})) {
+        const Steps step{"ttnn.addcdiv", memory_config};
+        const Tensor scaled = step(step(b, BinaryOpType::DIV, c), BinaryOpType::MUL, Scalar(value));
+        const Tensor sum = step(a, BinaryOpType::ADD, scaled);
+        if (sum.dtype() == DataType::FLOAT32) return sum;
+        const Tensor infinite = step(
+            unary_op(step.name, scaled, {UnaryOpType::SIGN}, {memory_config}), BinaryOpType::MUL,
+            Scalar(std::numeric_limits<float>::infinity()));
+        return where(
+            unary_op(step.name, c, {UnaryOpType::EQZ}, {memory_config}), ValueOrTensor(infinite), ValueOrTensor(sum), memory_config, output,
+            std::nullopt);
+    }
+    return ternary_op({"ttnn.addcdiv", "ADDCDIV", memory_config, output}, a, b, c, a.dtype(), [value](auto x, auto y, auto z) {
         return static_cast<decltype(x)>(static_cast<float>(x) + value * (static_cast<float>(y) / static_cast<float>(z)));
     });
 }
@@ -189,9 +258,17 @@ Tensor lerp(
     OpScope scope("ttnn.lerp");
     for (const Tensor* tensor : {&input, &end, &weight})
         SHIM_CHECK(tensor->dtype() != DataType::UINT32, "expected no UINT32 tensors, got {}", tensor->tensor_spec());
-    return ternary_op({"ttnn.lerp", "LERP", memory_config, output}, input, end, weight, input.dtype(), [](auto x, auto y, auto w) {
-        return x + w * (y - x);
-    });
+    const bool integers = input.dtype() == DataType::INT32 && end.dtype() == DataType::INT32 && weight.dtype() == DataType::INT32;
+    if (integers || needs_composite({&input, &end, &weight})) {
+        SHIM_CHECK(
+            input.dtype() == end.dtype() && input.dtype() == weight.dtype(), "expected tensors of one dtype, got {}, {} and {}",
+            input.dtype(), end.dtype(), weight.dtype());
+        const Steps step{"ttnn.lerp", memory_config};
+        return step(input, BinaryOpType::ADD, step(step(end, BinaryOpType::SUB, input), BinaryOpType::MUL, weight), output);
+    }
+    const OptionalMemory memory = memory_config.value_or(input.memory_config());
+    return ternary_op(
+        {"ttnn.lerp", "LERP", memory, output}, input, end, weight, input.dtype(), [](auto x, auto y, auto w) { return x + w * (y - x); });
 }
 Tensor lerp(
     const Tensor& input, const Tensor& end, float weight, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
@@ -199,10 +276,15 @@ Tensor lerp(
     for (const Tensor* tensor : {&input, &end})
         SHIM_CHECK(tensor->dtype() != DataType::UINT32, "expected no UINT32 tensors, got {}", tensor->tensor_spec());
     SHIM_CHECK(input.dtype() != DataType::INT32 || end.dtype() != DataType::INT32, "INT32 tensors need a tensor of weights");
-    return ternary_op(
-        {"ttnn.lerp", "LERP", memory_config, output}, input, end, Scalar(weight), input.dtype(), [weight](auto x, auto y, auto) {
-            return static_cast<decltype(x)>(static_cast<float>(x) + weight * (static_cast<float>(y) - static_cast<float>(x)));
-        });
+    if (needs_composite({&input, &end})) {
+        SHIM_CHECK(input.dtype() == end.dtype(), "expected tensors of one dtype, got {} and {}", input.dtype(), end.dtype());
+        const Steps step{"ttnn.lerp", memory_config};
+        return step(input, BinaryOpType::ADD, step(step(end, BinaryOpType::SUB, input), BinaryOpType::MUL, Scalar(weight)), output);
+    }
+    const OptionalMemory memory = memory_config.value_or(input.memory_config());
+    return ternary_op({"ttnn.lerp", "LERP", memory, output}, input, end, Scalar(weight), input.dtype(), [weight](auto x, auto y, auto) {
+        return static_cast<decltype(x)>(static_cast<float>(x) + weight * (static_cast<float>(y) - static_cast<float>(x)));
+    });
 }
 
 namespace {
@@ -216,12 +298,20 @@ Tensor mac_of(
     };
     const DataType product = binary_result_dtype(a.dtype(), kind(b), BinaryOpType::MUL);
     const DataType dtype = binary_result_dtype(product, kind(c), BinaryOpType::ADD);
-    return ternary_op({"ttnn.mac", "MAC", memory_config, output}, a, b, c, dtype, [](auto x, auto y, auto z) { return x * y + z; });
+    const auto *tb = std::get_if<Tensor>(&b), *tc = std::get_if<Tensor>(&c);
+    if (tb == nullptr || tc == nullptr || is_integer(a.dtype()) || needs_composite({&a, tb, tc})) {
+        SHIM_CHECK(!output, "output_tensor: not supported where a product and a sum are two programs");
+        const Steps step{"ttnn.mac", memory_config};
+        return step(step(a, BinaryOpType::MUL, b), BinaryOpType::ADD, c);
+    }
+    const OptionalMemory memory = memory_config.value_or(a.memory_config());
+    return ternary_op({"ttnn.mac", "MAC", memory, output}, a, b, c, dtype, [](auto x, auto y, auto z) { return x * y + z; });
 }
 }  // namespace
 Tensor mac(
     const Tensor& a, const Tensor& b, const Tensor& c, const OptionalMemory& m, const std::optional<Tensor>& output,
-    const std::optional<CoreRangeSet>&) {
+    const std::optional<CoreRangeSet>& grids) {
+    const CoreLimit limit(grids);
     return mac_of(a, b, c, m, output);
 }
 Tensor mac(const Tensor& a, float b, float c, const OptionalMemory& m) {
@@ -239,7 +329,7 @@ Tensor clamp(
     if (is_integer(input.dtype())) {
         SHIM_CHECK(input.dtype() == DataType::INT32, "input_tensor: expected INT32 or a floating point dtype, got {}", input.dtype());
         const bool real = (min && std::holds_alternative<float>(*min)) || (max && std::holds_alternative<float>(*max));
-        if (real) return clamp(ttnn::typecast(input, DataType::FLOAT32), min, max, memory_config, output);
+        if (real) return clamp(to_real(input), min, max, memory_config, output);
     }
     std::vector<UnaryStep> steps;
     if (min && max) {
@@ -254,13 +344,16 @@ Tensor clamp(
     const std::optional<Tensor>& output) {
     OpScope scope("ttnn.clamp");
     SHIM_CHECK(min || max, "expected min, max or both");
-    if (!min || !max) {  // a comparison and a choice
-        const Tensor inside = binary_op("ttnn.clamp", input, min ? *min : *max, min ? BinaryOpType::GE : BinaryOpType::LE, {});
-        return where(inside, input, min ? *min : *max, memory_config, output, std::nullopt);
-    }
     const auto memory = memory_config ? memory_config : std::optional(input.memory_config());
-    const Tensor raised = binary_op("ttnn.clamp", input, *min, BinaryOpType::MAXIMUM, {.memory_config = memory});
-    return binary_op("ttnn.clamp", raised, *max, BinaryOpType::MINIMUM, {.memory_config = memory, .output = output});
+    if (!min || !max) {  // a comparison and a choice
+        const Tensor inside =
+            binary_op("ttnn.clamp", input, min ? *min : *max, min ? BinaryOpType::GE : BinaryOpType::LE, {.memory_config = memory});
+        return where(inside, input, min ? *min : *max, memory, output, std::nullopt);
+    }
+    // min(max(x, low), high) as TT-NN's three programs: the lower bound is cut at the upper one.
+    const Tensor lowered = binary_op("ttnn.clamp", input, *max, BinaryOpType::MINIMUM, {.memory_config = memory});
+    const Tensor low = binary_op("ttnn.clamp", *min, *max, BinaryOpType::MINIMUM, {.memory_config = memory});
+    return binary_op("ttnn.clamp", lowered, low, BinaryOpType::MAXIMUM, {.memory_config = memory, .output = output});
 }
 Tensor clip(const Tensor& input, std::optional<float> min, std::optional<float> max, const OptionalMemory& memory_config) {
     OpScope scope("ttnn.clip");

@@ -9,6 +9,7 @@
 
 #include "ops/data_movement/common.hpp"
 #include "ops/matmul/multiply.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/eltwise/binary/binary.hpp"
 
@@ -452,28 +453,22 @@ namespace ttnn {
 
 Tensor outer(const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>& memory_config) {
     OpScope scope("ttnn.outer");
-    const auto is_vector = [](const Tensor& tensor) {
-        const Shape& shape = tensor.logical_shape();
-        return std::any_of(shape.begin(), shape.end(), [&](uint32_t extent) { return extent == tensor.logical_volume(); });
-    };
     SHIM_CHECK(a.logical_shape().rank() >= 1 && b.logical_shape().rank() >= 1, "expected tensors of rank 1 or more");
     for (const Tensor* tensor : {&a, &b})
         SHIM_CHECK(
             tensor->dtype() != DataType::BFLOAT4_B && tensor->dtype() != DataType::UINT16 && tensor->dtype() != DataType::UINT8,
             "unsupported dtype {}", tensor->dtype());
     SHIM_CHECK(a.dtype() == b.dtype(), "inputs must have the same dtype, got {} and {}", a.dtype(), b.dtype());
-    if (!is_vector(a) || !is_vector(b))  // the last dimensions multiply: [.., n, 1] x [.., 1, m]
-        return binary_op("ttnn.outer", unsqueeze(a, -1), unsqueeze(b, -2), BinaryOpType::MUL, {.memory_config = memory_config});
-    auto length = [](const Tensor& tensor, const char* name) {
-        const auto volume = static_cast<uint32_t>(tensor.logical_volume());
-        const bool vector =
-            std::any_of(tensor.logical_shape().begin(), tensor.logical_shape().end(), [&](uint32_t extent) { return extent == volume; });
-        SHIM_CHECK(vector, "{}: expected one dimension larger than 1, got shape {}", name, tensor.logical_shape());
-        return volume;
+    // The last dimensions multiply: [.., n, 1] x [.., 1, m]. Two vectors become tiles first, other row-major tensors stay.
+    const auto is_vector = [](const Tensor& tensor) {
+        const Shape& shape = tensor.logical_shape();
+        return std::all_of(shape.begin(), shape.end() - 1, [](uint32_t extent) { return extent == 1; });
     };
-    const Tensor column = reshape(a, Shape({1, 1, length(a, "input_tensor_a"), 1}));
-    const Tensor row = reshape(b, Shape({1, 1, 1, length(b, "input_tensor_b")}));
-    return multiply_tensors("ttnn.outer", column, row, std::nullopt, {.memory_config = memory_config});
+    const auto prepared = [&](const Tensor& tensor, int dim) {
+        const Tensor wide = unsqueeze(tensor, dim);
+        return is_vector(a) && is_vector(b) ? to_layout(wide, Layout::TILE) : wide;
+    };
+    return binary_op("ttnn.outer", prepared(a, -1), prepared(b, -2), BinaryOpType::MUL, {.memory_config = memory_config});
 }
 
 }  // namespace ttnn
