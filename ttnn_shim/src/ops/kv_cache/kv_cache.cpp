@@ -1,5 +1,7 @@
-// fill_cache, update_cache and the paged forms: rows written into a cache in place.
+// fill_cache, update_cache, the paged and the fused forms: rows written into a cache in place.
 #include "ttnn/operations/kv_cache/kv_cache.hpp"
+
+#include <array>
 
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
@@ -56,6 +58,42 @@ std::vector<int64_t> integers_of(const Tensor& tensor) {
     load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
     return values;
 }
+
+/// Where the newest token of each user goes.
+struct Tokens {
+    std::vector<int64_t> positions;
+    bool share = false;  ///< all users write into the one slot of the cache
+    std::vector<int64_t> pages = {};
+    int64_t per_user = 0;  ///< blocks of a user in the page table; 0: no table
+
+    void read_pages(const std::optional<Tensor>& table) {
+        if (!table) return;
+        pages = integers_of(*table);
+        per_user = table->logical_shape()[-1];
+    }
+    /// input [1, users, heads, D] -> row positions[user] of each head of the user's slot.
+    void write(const Tensor& cache, const Tensor& input) const {
+        const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
+        const uint32_t users = si[1];
+        SHIM_CHECK(positions.size() >= users, "update_idxs_tensor: expected {} positions, got {}", users, positions.size());
+        const int64_t block = sc[2];
+        const RowWriter writer(input, cache);
+        for (size_t user = 0; user < users; ++user) {
+            if (positions[user] < 0 || positions[user] == 0xffffffff) continue;  // a user without a token
+            int64_t slot = share ? 0 : static_cast<int64_t>(user), row = positions[user];
+            if (per_user > 0) {
+                SHIM_CHECK(row / block < per_user, "update_idxs: position {} is beyond the page table's {} blocks", row, per_user);
+                slot = pages[user * static_cast<size_t>(per_user) + static_cast<size_t>(row / block)];
+                if (slot < 0) continue;
+                row %= block;
+            }
+            SHIM_CHECK(
+                slot < sc[0] && row < block, "update_idxs: position {} of user {} is outside the cache {}", positions[user], user, sc);
+            for (size_t h = 0; h < sc[1]; ++h)
+                writer.copy(user * si[2] + h, (static_cast<size_t>(slot) * sc[1] + h) * sc[2] + static_cast<size_t>(row));
+        }
+    }
+};
 
 }  // namespace
 
@@ -125,25 +163,10 @@ Tensor paged_update_cache(
     if (page_table) inputs.push_back(*page_table);
     SHIM_CHECK(positions || listed.size() == users, "update_idxs: expected {} positions, got {}", users, listed.size());
     return write_cache("UPDATE", cache, inputs, [&] {
-        std::vector<int64_t> at(listed.begin(), listed.end());
-        if (positions) at = integers_of(*positions);
-        SHIM_CHECK(at.size() >= users, "update_idxs_tensor: expected {} positions, got {}", users, at.size());
-        const auto pages = page_table ? integers_of(*page_table) : std::vector<int64_t>{};
-        const int64_t block = sc[2], per_user = page_table ? static_cast<int64_t>(page_table->logical_shape()[-1]) : 0;
-        const RowWriter writer(input, cache);
-        for (size_t user = 0; user < users; ++user) {
-            if (at[user] < 0 || at[user] == 0xffffffff) continue;  // a user without a token
-            int64_t slot = share ? 0 : static_cast<int64_t>(user), row = at[user];
-            if (page_table) {
-                SHIM_CHECK(row / block < per_user, "update_idxs: position {} is beyond the page table's {} blocks", row, per_user);
-                slot = pages[user * static_cast<size_t>(per_user) + static_cast<size_t>(row / block)];
-                if (slot < 0) continue;
-                row %= block;
-            }
-            SHIM_CHECK(slot < sc[0] && row < block, "update_idxs: position {} of user {} is outside the cache {}", at[user], user, sc);
-            for (size_t h = 0; h < sc[1]; ++h)
-                writer.copy(user * si[2] + h, (static_cast<size_t>(slot) * sc[1] + h) * sc[2] + static_cast<size_t>(row));
-        }
+        Tokens tokens{.positions = {listed.begin(), listed.end()}, .share = share};
+        if (positions) tokens.positions = integers_of(*positions);
+        tokens.read_pages(page_table ? std::optional<Tensor>(*page_table) : std::nullopt);
+        tokens.write(cache, input);
     });
 }
 
@@ -223,3 +246,157 @@ SHIM_OP("ttnn.experimental.paged_fill_cache", [](const Call& c) {
         c.u32("batch_idx", 0), std::nullopt, std::nullopt, c.optional_u32("block_size"), c.optional_u32("cache_position_modulo"),
         c.optional_tensor("valid_seq_len_tensor"));
 });
+
+namespace {
+
+/// Caches and inputs of the fused forms: keys, then values.
+struct Pair {
+    std::array<Tensor, 2> caches, inputs;
+    explicit Pair(const Call& c)
+        : caches{c.tensor("cache_tensor1"), c.tensor("cache_tensor2")}, inputs{c.tensor("input_tensor1"), c.tensor("input_tensor2")} {}
+};
+
+std::vector<Tensor> write_pair(
+    const char* name, const Pair& pair, const std::vector<Tensor>& extra, const std::function<void(const Tensor&, const Tensor&)>& write) {
+    std::vector<Tensor> inputs = {pair.caches[0], pair.inputs[0], pair.caches[1], pair.inputs[1]};
+    inputs.insert(inputs.end(), extra.begin(), extra.end());
+    return launch(
+        {.op = "update_cache", .attrs = {{"op", std::string("UPDATE")}, {"positions", !extra.empty()}}, .name = name}, inputs,
+        {pair.caches[0].tensor_spec(), pair.caches[1].tensor_spec()},
+        [&](std::span<const Tensor>) {
+            for (size_t i = 0; i < 2; ++i) write(pair.caches[i], pair.inputs[i]);
+        },
+        {pair.caches[0], pair.caches[1]});
+}
+
+/// One cache of the fused update and the tokens for it.
+void check_tokens(const Tensor& cache, const Tensor& input, bool paged, bool share, size_t indices) {
+    check_device_tensor(cache, "cache_tensor", Layout::TILE);
+    check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(is_floating_point(cache.dtype()), "cache_tensor: expected a floating point dtype, got {}", cache.dtype());
+    SHIM_CHECK(
+        input.dtype() == DataType::FLOAT32 || input.dtype() == DataType::BFLOAT16, "input_tensor: expected FLOAT32 or BFLOAT16, got {}",
+        input.dtype());
+    const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
+    SHIM_CHECK(
+        sc.rank() == 4 && si.rank() == 4 && si[0] == 1 && si[3] == sc[3] && si[2] >= sc[1],
+        "input_tensor: expected shape [1, users, at least {} heads, {}], got {}", sc[1], sc[3], si);
+    SHIM_CHECK(!cache.memory_config().is_sharded(), "cache_tensor: expected interleaved memory, got {}", cache.memory_config());
+    SHIM_CHECK(paged || (share ? sc[0] == 1 : sc[0] == si[1]), "cache_tensor: expected {} slots, got shape {}", share ? 1 : si[1], sc);
+    SHIM_CHECK(indices == si[1], "update_idxs: expected one position for each of {} users, got {}", si[1], indices);
+    const MemoryConfig& memory = input.memory_config();
+    SHIM_CHECK(
+        memory.is_sharded() && memory.shard_spec() && memory.memory_layout() != TensorMemoryLayout::WIDTH_SHARDED &&
+            memory.shard_spec()->shape[1] == input.padded_shape()[-1] &&
+            memory.shard_spec()->orientation == tt::tt_metal::ShardOrientation::ROW_MAJOR,
+        "input_tensor: expected height sharded memory of whole rows, got {}", memory);
+    SHIM_CHECK(
+        input.padded_shape().volume() / input.padded_shape()[-1] % memory.shard_spec()->shape[0] == 0,
+        "input_tensor: {} rows do not divide into shards of {}", input.padded_shape().volume() / input.padded_shape()[-1],
+        memory.shard_spec()->shape[0]);
+}
+
+std::vector<Tensor> fused_update(const Call& c) {
+    const OpScope scope("ttnn.experimental.paged_fused_update_cache");
+    SHIM_SUPPORTED(!c.has("mesh_coords"), "mesh_coords is not supported");
+    SHIM_CHECK(c.u32("batch_offset", 0) == 0, "batch_offset: only 0 is allowed, got {}", c.u32("batch_offset", 0));
+    const Pair pair(c);
+    const auto given = c.optional_tensor("update_idxs_tensor"), table = c.optional_tensor("page_table");
+    const auto listed = c.has("update_idxs") ? c.u32s("update_idxs") : std::vector<uint32_t>{};
+    const bool share = c.boolean("share_cache", false);
+    SHIM_CHECK(given.has_value() == listed.empty(), "update_idxs: expected either a list or update_idxs_tensor");
+    size_t indices = listed.size();
+    if (given) {
+        check_device_tensor(*given, "update_idxs_tensor", Layout::ROW_MAJOR);
+        SHIM_CHECK(given->dtype() == DataType::INT32, "update_idxs_tensor: expected INT32, got {}", given->dtype());
+        SHIM_SUPPORTED(!given->is_sharded(), "update_idxs_tensor: sharded positions are not supported");
+        SHIM_CHECK(given->memory_config().is_dram(), "update_idxs_tensor: expected DRAM, got {}", given->memory_config());
+        indices = given->logical_shape()[0];
+    }
+    if (table) {
+        SHIM_CHECK(given && !share, "page_table: expected with update_idxs_tensor and without share_cache");
+        check_device_tensor(*table, "page_table", Layout::ROW_MAJOR);
+        SHIM_SUPPORTED(!table->is_sharded(), "page_table: a sharded table is not supported");
+        SHIM_CHECK(table->dtype() == DataType::INT32, "page_table: expected INT32, got {}", table->dtype());
+        SHIM_CHECK(
+            table->logical_shape().rank() == 2 && table->logical_shape()[0] == indices, "page_table: expected shape [{}, blocks], got {}",
+            indices, table->logical_shape());
+    }
+    for (size_t i = 0; i < 2; ++i) {
+        check_tokens(pair.caches[i], pair.inputs[i], table.has_value(), share, indices);
+        SHIM_CHECK(
+            !table || table->logical_shape()[1] <= pair.caches[i].logical_shape()[0],
+            "page_table: {} blocks per user are more than the cache's {}", table->logical_shape()[1], pair.caches[i].logical_shape()[0]);
+    }
+    const auto &first = pair.inputs[0], &second = pair.inputs[1];
+    SHIM_CHECK(
+        pair.caches[0].dtype() == pair.caches[1].dtype() && first.dtype() == second.dtype() && first.layout() == second.layout(),
+        "cache_tensor2 and input_tensor2: expected the dtypes and layout of the first pair");
+    SHIM_CHECK(
+        first.layout() == Layout::TILE || (first.logical_shape()[3] == 128 && second.logical_shape()[2] == 8),
+        "input_tensor1: row-major tokens have 8 heads of 128 values, got shape {}", first.logical_shape());
+    const CoreRangeSet &here = first.memory_config().shard_spec()->grid, &there = second.memory_config().shard_spec()->grid;
+    SHIM_CHECK(
+        here.num_cores() == there.num_cores() && here.subtract(there).num_cores() == here.num_cores(),
+        "input_tensor1 and input_tensor2: expected as many other cores, got {} and {}", here.str(), there.str());
+    std::vector<Tensor> extra;
+    if (given) extra.push_back(*given);
+    if (table) extra.push_back(*table);
+    return write_pair("PagedFusedUpdateCacheDeviceOperation", pair, extra, [&](const Tensor& cache, const Tensor& input) {
+        Tokens tokens{.positions = {listed.begin(), listed.end()}, .share = share};
+        if (given) tokens.positions = integers_of(*given);
+        tokens.read_pages(table);
+        tokens.write(cache, input);
+    });
+}
+
+/// Packed rows [1, heads, rows, D] to physical rows of pages [pages, heads, rows of a page, D].
+std::vector<Tensor> indexed_update(const Call& c) {
+    const OpScope scope("ttnn.experimental.indexed_fused_update_cache");
+    const Pair pair(c);
+    const Tensor& indices = c.tensor("physical_update_idxs_tensor");
+    constexpr uint32_t MOST_ROWS = 256;
+    for (size_t i = 0; i < 2; ++i) {
+        const Tensor &cache = pair.caches[i], &input = pair.inputs[i];
+        check_cache(cache, input);
+        const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
+        SHIM_CHECK(
+            cache.dtype() == DataType::BFLOAT16 && input.dtype() == DataType::BFLOAT16, "cache and input: expected BFLOAT16, got {} and {}",
+            cache.dtype(), input.dtype());
+        SHIM_CHECK(!cache.is_sharded() && !input.is_sharded(), "cache and input: expected interleaved memory");
+        SHIM_CHECK(sc.volume() > 0 && sc[2] % 32 == 0 && sc[3] % 32 == 0, "cache: expected pages of whole tiles, got shape {}", sc);
+        SHIM_CHECK(
+            si[0] == 1 && si[1] == sc[1] && si[2] > 0 && si[2] <= MOST_ROWS, "input: expected shape [1, {}, 1 to {}, {}], got {}", sc[1],
+            MOST_ROWS, sc[3], si);
+    }
+    SHIM_CHECK(
+        pair.caches[0].logical_shape() == pair.caches[1].logical_shape() &&
+            pair.inputs[0].logical_shape() == pair.inputs[1].logical_shape() &&
+            pair.caches[0].memory_config() == pair.caches[1].memory_config() &&
+            pair.inputs[0].memory_config() == pair.inputs[1].memory_config(),
+        "cache_tensor2 and input_tensor2: expected the shapes and memory of the first pair");
+    check_device_tensor(indices, "physical_update_idxs_tensor", Layout::ROW_MAJOR);
+    const Shape& listed = indices.logical_shape();
+    SHIM_CHECK(
+        indices.dtype() == DataType::INT32 && !indices.is_sharded(), "physical_update_idxs_tensor: expected interleaved INT32, got {}",
+        indices.tensor_spec());
+    SHIM_CHECK(
+        listed.rank() == 2 && listed[0] == 1 && listed[1] >= pair.inputs[0].logical_shape()[2] && listed[1] <= MOST_ROWS,
+        "physical_update_idxs_tensor: expected shape [1, {} to {}], got {}", pair.inputs[0].logical_shape()[2], MOST_ROWS, listed);
+    return write_pair("IndexedFusedUpdateCacheDeviceOperation", pair, {indices}, [&](const Tensor& cache, const Tensor& input) {
+        const auto rows = integers_of(indices);
+        const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
+        const int64_t page = sc[2], all = page * sc[0];
+        const RowWriter writer(input, cache);
+        for (size_t i = 0; i < si[2]; ++i) {
+            if (rows[i] < 0 || rows[i] >= all) continue;
+            for (size_t h = 0; h < sc[1]; ++h)
+                writer.copy(h * si[2] + i, (static_cast<size_t>(rows[i] / page) * sc[1] + h) * sc[2] + static_cast<size_t>(rows[i] % page));
+        }
+    });
+}
+
+}  // namespace
+
+SHIM_OP("ttnn.experimental.paged_fused_update_cache", fused_update);
+SHIM_OP("ttnn.experimental.indexed_fused_update_cache", indexed_update);
