@@ -22,12 +22,16 @@ Tensor embedding(
     SHIM_CHECK(
         input.dtype() == DataType::UINT32 || input.dtype() == DataType::BFLOAT16,
         "input_tensor: expected UINT32 or BFLOAT16 indices, got {}", input.dtype());
-    SHIM_CHECK(weight.dtype() == DataType::BFLOAT16, "weight: expected BFLOAT16, got {}", weight.dtype());
+    SHIM_CHECK(
+        weight.dtype() == DataType::BFLOAT16 || is_block_float(weight.dtype()), "weight: expected BFLOAT16 or block floats, got {}",
+        weight.dtype());
+    SHIM_CHECK(!weight.is_sharded(), "weight: expected interleaved memory, got {}", weight.memory_config());
     SHIM_SUPPORTED(embeddings_type != prim::EmbeddingsType::BINARY, "embeddings_type BINARY is not supported");
     SHIM_CHECK(
         (embeddings_type == prim::EmbeddingsType::PADDED) == padding_idx.has_value(),
         "padding_idx: expected with embeddings_type PADDED, and only then");
-    const Shape &ids = input.logical_shape(), &table = weight.logical_shape();
+    const Shape& ids = input.logical_shape();
+    const Shape table = weight.logical_shape().rank() == 1 ? weight.logical_shape().to_rank(2) : weight.logical_shape();  // one row
     SHIM_CHECK(
         table.rank() >= 2 && weight.logical_volume() == uint64_t{table[-2]} * table[-1],
         "weight: expected shape [vocabulary, width] with leading ones at most, got {}", table);
@@ -44,11 +48,11 @@ Tensor embedding(
     const Tensor values = weight.layout() == Layout::TILE ? to_layout(weight, Layout::ROW_MAJOR) : weight;
     const Layout result_layout = layout.value_or(weight.layout());
     const Shape shape = shape_of(extents);
-    const DataType result_dtype = dtype ? *dtype : weight.dtype();
+    const DataType result_dtype = dtype ? *dtype : values.dtype();  // untilized blocks are BFLOAT16
     const bool tilized = result_layout == Layout::TILE;
     SHIM_CHECK(
-        tilized || result_dtype == weight.dtype(), "dtype: only embeddings in TILE layout can change it; the weight has {}",
-        weight.dtype());
+        tilized || result_dtype == values.dtype(), "dtype: only embeddings in TILE layout can change it; the weight has {}",
+        values.dtype());
     SHIM_CHECK(
         !memory_config || !memory_config->is_sharded() || memory_config->memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED,
         "memory_config: expected interleaved or height sharded memory, got {}", *memory_config);
@@ -60,7 +64,7 @@ Tensor embedding(
         tilized && (output || memory.is_sharded() || (input.layout() == Layout::ROW_MAJOR && ids[-1] % 32 == 0 && table[-1] % 32 == 0));
     const Tensor looked_up = launch(
         {.op = "embedding", .attrs = {{"tilized", fused}}, .name = "EmbeddingsDeviceOperation"}, {rows, values},
-        {make_spec(shape, output ? output->dtype() : weight.dtype(), fused ? Layout::TILE : Layout::ROW_MAJOR, memory)},
+        {make_spec(shape, output ? output->dtype() : values.dtype(), fused ? Layout::TILE : Layout::ROW_MAJOR, memory)},
         [&](std::span<const Tensor> outputs) {
             const size_t width = table[-1], vocabulary = table[-2], count = input.logical_volume();
             const bool wide = rows.dtype() == DataType::UINT32;
@@ -69,6 +73,10 @@ Tensor embedding(
             const std::byte* source = raw_data(values);
             std::byte* target = mutable_raw_data(outputs[0]);
             const size_t bytes = stored_bytes(outputs[0].dtype());
+            if (vocabulary == 0) {  // nothing to look up
+                std::memset(target, 0, count * width * bytes);
+                return;
+            }
             parallel_for(count, std::max<size_t>(1, 16384 / std::max<size_t>(1, width)), [&](size_t begin, size_t end) {
                 std::vector<float> row(width);
                 for (size_t i = begin; i < end; ++i) {

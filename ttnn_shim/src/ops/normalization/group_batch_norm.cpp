@@ -121,6 +121,14 @@ Tensor group_norm(
     check_device_tensor(input, "input_tensor");
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() == 4 && shape[1] == 1, "input_tensor: expected shape [N, 1, H*W, C], got {}", shape);
+    SHIM_CHECK(
+        input.memory_config().memory_layout() != TensorMemoryLayout::WIDTH_SHARDED, "input_tensor: width sharded memory is not supported");
+    if (const auto& shard = input.memory_config().shard_spec(); shard && core_grid) {
+        const CoreCoord box = shard->grid.bounding_box().grid_size();
+        SHIM_CHECK(
+            box.x <= core_grid->x && box.y <= core_grid->y, "core_grid: {} x {} cores cannot hold shards on {} x {}", core_grid->x,
+            core_grid->y, box.x, box.y);
+    }
     const uint32_t channels = shape[3];
     SHIM_CHECK(
         num_groups > 0 && channels % static_cast<uint32_t>(num_groups) == 0, "num_groups: {} does not divide the {} channels", num_groups,
@@ -154,11 +162,12 @@ Tensor group_norm(
     const bool same = layout == input.layout() && (!dtype || *dtype == input.dtype());
     std::vector<OptionalTensor> preallocated(1);
     if (inplace.value_or(true) && input.memory_config().is_sharded() && same) preallocated[0] = input;
+    const MemoryConfig memory = result_memory(input, memory_config.value_or(MemoryConfig()), shape);  // DRAM, wherever the input is
+    SHIM_CHECK(
+        preallocated[0] || !input.memory_config().is_sharded() || memory.is_l1(), "memory_config: shards need a result in L1, got {}",
+        memory);
     return launch(
-        program, inputs,
-        {make_spec(
-            shape, dtype.value_or(input.dtype()), layout,
-            preallocated[0] ? input.memory_config() : result_memory(input, memory_config, shape))},
+        program, inputs, {make_spec(shape, dtype.value_or(input.dtype()), layout, preallocated[0] ? input.memory_config() : memory)},
         [&](std::span<const Tensor> outputs) {
             const F32Values values(input);
             std::optional<F32Values> gamma, beta;

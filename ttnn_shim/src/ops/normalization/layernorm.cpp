@@ -1,6 +1,7 @@
 // layer_norm and rms_norm.
 #include "ttnn/operations/normalization/layernorm/layernorm.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/normalization/rows.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 using OptionalConst = std::optional<const Tensor>;
 
-/// Weight or bias: TILE with the input's width, or ROW_MAJOR in rows of 32.
+/// Weight or bias: TILE with the input's width in tiles, or ROW_MAJOR in rows of 32.
 void check_vector(const OptionalConst& tensor, const char* name, uint32_t width) {
     if (!tensor) return;
     check_device_tensor(*tensor, name);
@@ -21,15 +22,41 @@ void check_vector(const OptionalConst& tensor, const char* name, uint32_t width)
     SHIM_CHECK(
         is_floating_point(tensor->dtype()) && tensor->dtype() != DataType::BFLOAT4_B, "{}: expected BFLOAT16, BFLOAT8_B or FLOAT32, got {}",
         name, tensor->dtype());
-    SHIM_CHECK(tensor->logical_volume() == width, "{}: expected {} values (the input's last dimension), got shape {}", name, width, shape);
     if (tensor->layout() == Layout::TILE) {
-        SHIM_CHECK(shape.rank() >= 1 && shape[-1] == width, "{}: expected a last dimension of {}, got shape {}", name, width, shape);
+        const bool fits = shape.rank() >= 1 && tensor->logical_volume() == shape[-1] && (shape[-1] + 31) / 32 == (width + 31) / 32;
+        SHIM_CHECK(fits, "{}: expected {} values (the input's last dimension), got shape {}", name, width, shape);
     } else {
+        SHIM_CHECK(
+            tensor->logical_volume() == width, "{}: expected {} values (the input's last dimension), got shape {}", name, width, shape);
         SHIM_CHECK(
             shape.rank() >= 1 && shape[-1] == 32,
             "{}: in ROW_MAJOR layout expected rows of 32 values ([.., {}, 32]), got shape {}; or give it in TILE layout", name, width / 32,
             shape);
     }
+}
+
+/// Values of a weight or bias; beyond its end the tile's padding, zeros.
+std::optional<std::vector<float>> values_of(const OptionalConst& tensor, uint32_t width) {
+    if (!tensor) return std::nullopt;
+    const F32Values held(*tensor);
+    std::vector<float> values(width, 0.0F);
+    std::copy_n(held.data(), std::min<size_t>(held.size(), width), values.begin());
+    return values;
+}
+
+/// Programs on shards need one for each of the input's cores, in L1, and leave a result in shards of the same scheme.
+void check_shards(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
+    const MemoryConfig& own = input.memory_config();
+    if (!own.is_sharded() || !own.shard_spec()) return;
+    SHIM_CHECK(own.is_l1(), "input_tensor: expected shards in L1, got {}", own);
+    SHIM_CHECK(
+        !memory_config || (memory_config->is_sharded() && memory_config->memory_layout() != TensorMemoryLayout::HEIGHT_SHARDED),
+        "memory_config: expected shards as the input's, got {}", *memory_config);
+    const auto& shard = *own.shard_spec();
+    const Shape padded = input.padded_shape();
+    const uint64_t width = padded[-1], height = padded.volume() / width, cores = shard.grid.num_cores();
+    const uint64_t down = (height + shard.shape[0] - 1) / shard.shape[0], across = (width + shard.shape[1] - 1) / shard.shape[1];
+    SHIM_CHECK(down * across == cores, "input_tensor: {} x {} shards on {} cores", down, across, cores);
 }
 
 Tensor normalize(
@@ -39,6 +66,7 @@ Tensor normalize(
     const std::optional<const ttnn::ComputeKernelConfig>& compute) {
     OpScope scope(op_name);
     check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(!rms || input.layout() == Layout::TILE, "input_tensor: expected TILE layout, got {}", input.layout());
     if (input.logical_volume() == 0 && input.logical_shape().rank() > 0)  // no program
         return ttnn::clone(input, std::nullopt, memory_config, std::nullopt);
     SHIM_CHECK(
@@ -53,6 +81,10 @@ Tensor normalize(
         input.layout() == Layout::TILE || (!rms && !input.memory_config().is_sharded() && !residual),
         "input_tensor: expected TILE layout (ROW_MAJOR only for layer_norm of an interleaved tensor without residual), got {}",
         input.layout());
+    SHIM_CHECK(
+        input.layout() == Layout::TILE || shape[-1] % tt::constants::TILE_WIDTH == 0,
+        "input_tensor: rows in ROW_MAJOR layout need a multiple of 32 values, got shape {}", shape);
+    check_shards(input, memory_config);
     SHIM_CHECK(
         !weight || !bias || weight->layout() == bias->layout(), "weight and bias: expected one layout, got {} and {}", weight->layout(),
         bias->layout());
@@ -93,9 +125,7 @@ Tensor normalize(
         program, inputs, {spec_like(input, std::nullopt, preallocated[0] ? std::nullopt : memory_config)},
         [&](std::span<const Tensor> outputs) {
             const auto& kernel = kernels::kernel_set();
-            std::optional<F32Values> gamma, beta;
-            if (weight) gamma.emplace(*weight);
-            if (bias) beta.emplace(*bias);
+            const auto gamma = values_of(weight, width), beta = values_of(bias, width);
             const float* w = gamma ? gamma->data() : nullptr;
             const float* b = beta ? beta->data() : nullptr;
             const std::byte* added = residual ? raw_data(*residual) : nullptr;

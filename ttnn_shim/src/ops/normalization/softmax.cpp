@@ -3,10 +3,11 @@
 
 #include <cmath>
 
-#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
-#include "ttnn/operations/data_movement/clone/clone.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/normalization/rows.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/creation/creation.hpp"
+#include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/transformer/attention_softmax/attention_softmax.hpp"
 
 using namespace ttnn_shim;
@@ -25,7 +26,9 @@ struct Softmax {
     bool in_place = false;
     std::optional<MemoryConfig> memory_config = std::nullopt;
     OptionalCompute compute = std::nullopt;
-    bool attention = false;  ///< attention_softmax: takes a scale without a mask
+    bool attention = false;    ///< attention_softmax: takes a scale without a mask
+    bool matrix_mask = false;  ///< a causal mask of all rows, which only programs on shards take
+    std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> sharded = std::nullopt;
 };
 
 /// Softmax along a dimension that is not the last: columns are gathered into rows, 16 at a time.
@@ -52,35 +55,95 @@ void softmax_columns(const Tensor& input, const Tensor& output, size_t size, siz
     });
 }
 
-/// The kernels read a mask as tiles of the 4D input: all of it, or a row of tiles per batch; they do not broadcast further.
+/// Extent `dim` of a shape, or 0 beyond its rank.
+uint32_t extent(const Shape& shape, size_t dim) { return dim < shape.rank() ? shape.view()[dim] : 0; }
+
+/// A config for shards: blocks must cover whole rows of the input, whose shards hold them.
+void check_sharded_config(const Tensor& input, const Softmax& o) {
+    const auto& config = *o.sharded;
+    SHIM_CHECK(input.is_sharded() && input.memory_config().shard_spec(), "program_config: the input_tensor is not sharded");
+    SHIM_CHECK(o.in_place, "program_config: expected an operation in place");
+    const Shape& padded = input.padded_shape();
+    SHIM_CHECK(
+        config.subblock_w > 0 && config.block_w % config.subblock_w == 0, "program_config: block_w {} is not a multiple of subblock_w {}",
+        config.block_w, config.subblock_w);
+    SHIM_CHECK(
+        config.block_w * tt::constants::TILE_WIDTH == padded[-1], "program_config: block_w {} is not the width of {}", config.block_w,
+        padded);
+    if (o.matrix_mask) {
+        SHIM_CHECK(
+            o.mask->layout() == Layout::TILE &&
+                input.memory_config().shard_spec()->orientation == tt::tt_metal::ShardOrientation::ROW_MAJOR,
+            "mask: expected TILE layout, and row-major shards of the input_tensor");
+        SHIM_CHECK(o.scale, "scale: expected with a mask of all rows");
+        return;
+    }
+    const uint64_t blocks = padded.volume() / (config.block_w * config.block_h * tt::constants::TILE_HW);
+    const CoreCoord grid = config.compute_with_storage_grid_size;
+    SHIM_CHECK(blocks == grid.x * grid.y, "program_config: {} blocks for {} x {} cores", blocks, grid.x, grid.y);
+}
+
+/// The kernels read a mask as tiles of the 4D input: in its shards all of it, else one matrix per batch; they do not broadcast further.
 void check_mask(const Tensor& input, const Softmax& o) {
-    const Shape padded = make_spec(input.logical_shape(), input.dtype(), Layout::TILE).padded_shape().to_rank(4);
-    const Shape& mask = o.mask->padded_shape();
+    const Shape padded = input.padded_shape().to_rank(4), &mask = o.mask->padded_shape();
+    if (!o.in_place) {
+        SHIM_CHECK(
+            mask[-1] == padded[-1] && extent(mask, 0) == padded[0], "mask: expected the batch and width of {}, got {}", padded, mask);
+        SHIM_CHECK(
+            mask.rank() >= 2 && (mask[-2] == 1 || mask[-2] == tt::constants::TILE_HEIGHT), "mask: expected one row of tiles, got shape {}",
+            mask);
+        SHIM_CHECK(extent(mask, 1) == 1, "mask: expected 1 in dimension 1, got shape {}", mask);
+    }
     if (o.mask->is_sharded()) {
-        SHIM_CHECK(mask == input.padded_shape(), "mask: a sharded mask needs the input's shape {}, got {}", input.padded_shape(), mask);
+        SHIM_CHECK(!o.in_place || o.mask->layout() == Layout::TILE, "mask: a sharded mask needs TILE layout");
+        SHIM_CHECK(mask == padded, "mask: a sharded mask needs the input's shape {}, got {}", padded, mask);
         return;
     }
-    if (o.causal) {
-        SHIM_CHECK(mask.rank() < 2 || mask[1] == 1, "mask: expected 1 in dimension 1, got shape {}", mask);
-        return;
+    if (o.in_place && o.mask->layout() == Layout::ROW_MAJOR) {
+        const Shape expected({extent(mask, 0), 1, padded[-1] / tt::constants::TILE_WIDTH, tt::constants::TILE_HEIGHT});
+        SHIM_CHECK(mask == expected, "mask: in ROW_MAJOR layout expected shape {}, got {}", expected, mask);
     }
-    SHIM_CHECK(mask[0] == padded[0] && mask[-1] == padded[-1], "mask: expected the batch and width of {}, got {}", padded, mask);
-    SHIM_CHECK(mask[-2] == 1 || mask[-2] == tt::constants::TILE_HEIGHT, "mask: expected one row of tiles, got shape {}", mask);
+    SHIM_CHECK(extent(mask, 1) == 1, "mask: expected 1 in dimension 1, got shape {}", mask);
+    if (o.sharded) return check_sharded_config(input, o);
+    SHIM_CHECK(extent(mask, 0) == padded[0], "mask: expected the batch of {}, got {}", padded, mask);
+    SHIM_CHECK(!o.matrix_mask, "mask: a mask of all rows needs a program config for shards");
+}
+
+/// A row-major mask of the programs in place holds a batch's row as rows of 32 values.
+Tensor as_rows(const Tensor& mask, const Shape& shape) {
+    const Shape& given = mask.logical_shape();
+    if (mask.layout() != Layout::ROW_MAJOR || given.rank() != 4 || given[-1] == shape[-1]) return mask;
+    return ttnn::reshape(mask, Shape({given[0], 1, 1, given[2] * given[3]}));
+}
+
+/// No values, or no dimensions: no program but a fill.
+Tensor softmax_of_nothing(const Tensor& input, const Softmax& o, bool plain) {
+    if (!o.in_place) {
+        const auto memory = plain ? std::optional(o.memory_config.value_or(input.memory_config())) : o.memory_config;
+        return ttnn::full(input.logical_shape(), o.scale.value_or(1.0F), input.dtype(), input.layout(), *input.device(), memory);
+    }
+    SHIM_CHECK(input.dtype() != DataType::UINT8, "input_tensor: expected a dtype that can be filled, got {}", input.dtype());
+    SHIM_CHECK(
+        input.layout() != Layout::TILE || !input.is_sharded() || !input.memory_config().is_l1(), "input_tensor: shards hold no tile of {}",
+        input.logical_shape());
+    return input;
 }
 
 Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     OpScope scope(op_name);
     check_device_tensor(input, "input_tensor");
-    if (input.logical_volume() == 0 && !o.in_place && !o.mask && input.logical_shape().rank() > 0) {
-        (void)normalize_dim(o.dim, input.logical_shape().rank());
-        return ttnn::clone(input, std::nullopt, o.memory_config, std::nullopt);  // no program
+    const bool plain = !o.attention && std::string_view(op_name).find("scale") == std::string_view::npos;
+    if (input.logical_shape().rank() == 0) SHIM_CHECK(!plain || o.dim == 0 || o.dim == -1, "dim {} out of range for rank 0", o.dim);
+    if (!o.attention && (input.logical_shape().rank() == 0 || input.logical_volume() == 0)) {
+        if (plain && input.logical_shape().rank() > 0) (void)normalize_dim(o.dim, input.logical_shape().rank());
+        return softmax_of_nothing(input, o, plain);
     }
     SHIM_CHECK(
-        !(o.in_place || o.mask) || input.logical_shape().rank() <= 4, "input_tensor: rank {} is greater than 4",
+        !(o.in_place || o.mask || !plain) || input.logical_shape().rank() <= 4, "input_tensor: rank {} is greater than 4",
         input.logical_shape().rank());
     SHIM_CHECK(
-        !o.in_place || o.mask || o.attention || input.logical_shape().rank() == 4,
-        "dim: in place only the last of 4 dimensions, got shape {}", input.logical_shape());
+        !o.in_place || !plain || input.logical_shape().rank() == 4, "dim: in place only the last of 4 dimensions, got shape {}",
+        input.logical_shape());
     SHIM_CHECK(
         is_floating_point(input.dtype()) && input.dtype() != DataType::BFLOAT4_B,
         "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
@@ -88,7 +151,9 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
     const uint32_t dim = normalize_dim(o.dim, shape.rank());
     SHIM_CHECK(!o.scale || o.mask || o.attention, "scale: not without a mask");
-    if (input.layout() == Layout::ROW_MAJOR && !o.in_place && o.mask && shape.rank() == 4) {
+    if (o.mask && !o.attention && !is_on_device(*o.mask)) check_device_tensor(*o.mask, "mask");
+    if (o.mask && !o.attention && !o.in_place) check_mask(input, o);
+    if (input.layout() == Layout::ROW_MAJOR && !o.in_place && o.mask && shape.rank() <= 4) {
         Softmax tiled = o;
         if (o.mask->layout() != Layout::TILE) tiled.mask.emplace(ttnn::to_layout(*o.mask, Layout::TILE));
         return run_softmax(op_name, ttnn::to_layout(input, Layout::TILE), tiled);
@@ -100,13 +165,14 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     }
     check_device_tensor(input, "input_tensor", Layout::TILE);
     std::vector<Tensor> inputs = {input};
+    std::optional<Tensor> rows_of_mask;
     if (o.mask) {
         check_device_tensor(*o.mask, "mask");
         SHIM_CHECK(is_floating_point(o.mask->dtype()), "mask: expected a floating point dtype, got {}", o.mask->dtype());
-        SHIM_CHECK(
-            broadcast_shapes(o.mask->logical_shape(), shape) == shape, "mask: shape {} does not broadcast to {}", o.mask->logical_shape(),
-            shape);
-        if (!o.attention) check_mask(input, o);
+        if (!o.attention && o.in_place) check_mask(input, o);
+        rows_of_mask = as_rows(*o.mask, shape);
+        const Shape& added = rows_of_mask->logical_shape();
+        SHIM_CHECK(broadcast_shapes(added, shape).to_rank(4) == shape.to_rank(4), "mask: shape {} does not broadcast to {}", added, shape);
         inputs.push_back(*o.mask);
     }
     Program program{
@@ -141,7 +207,7 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
                 return;
             }
             std::optional<BlockReader<float>> mask;
-            if (o.mask) mask.emplace(*o.mask, shape);
+            if (rows_of_mask) mask.emplace(*rows_of_mask, shape.to_rank(std::max(shape.rank(), rows_of_mask->logical_shape().rank())));
             const size_t rows = shape.rank() >= 2 ? shape[-2] : 1;
             for_each_row(input, outputs[0], size, [&](size_t index, float* row) {
                 if (o.scale) kernel.scale_row(row, size, *o.scale);
@@ -170,6 +236,23 @@ OptionalConst mask_of(const Call& c, const char* name) {
 
 }  // namespace
 
+namespace {
+
+std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> for_shards(const ttnn::SoftmaxProgramConfig& config) {
+    const auto* sharded = std::get_if<ttnn::SoftmaxShardedMultiCoreProgramConfig>(&config);
+    return sharded != nullptr ? std::optional(*sharded) : std::nullopt;
+}
+std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> for_shards(const Call& c) {
+    const auto record = c.record("program_config");
+    if (!record || record->type != "SoftmaxShardedMultiCoreProgramConfig") return std::nullopt;
+    const auto size = [&](const char* name) { return static_cast<size_t>(std::max<int64_t>(1, record->integer(name, 1))); };
+    return ttnn::SoftmaxShardedMultiCoreProgramConfig{
+        record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(1, 1)), size("subblock_w"), size("block_h"),
+        size("block_w")};
+}
+
+}  // namespace
+
 namespace ttnn {
 
 Tensor softmax(
@@ -192,18 +275,31 @@ Tensor scale_mask_softmax(
          .compute = compute});
 }
 Tensor scale_mask_softmax_in_place(
-    const Tensor& input, std::optional<float> scale, const OptionalConst& mask, const SoftmaxProgramConfig&, bool is_causal_mask,
-    OptionalCompute compute, bool numeric_stable) {
+    const Tensor& input, std::optional<float> scale, const OptionalConst& mask, const SoftmaxProgramConfig& program_config,
+    bool is_causal_mask, OptionalCompute compute, bool numeric_stable) {
     return run_softmax(
         "ttnn.scale_mask_softmax_in_place", input,
-        {.scale = scale, .mask = mask, .causal = is_causal_mask, .stable = numeric_stable, .in_place = true, .compute = compute});
+        {.scale = scale,
+         .mask = mask,
+         .causal = is_causal_mask,
+         .stable = numeric_stable,
+         .in_place = true,
+         .compute = compute,
+         .sharded = for_shards(program_config)});
 }
 Tensor scale_causal_mask_hw_dims_softmax_in_place(
-    const Tensor& input, std::optional<float> scale, const OptionalConst& mask, const SoftmaxProgramConfig&, OptionalCompute compute,
-    bool numeric_stable) {
+    const Tensor& input, std::optional<float> scale, const OptionalConst& mask, const SoftmaxProgramConfig& program_config,
+    OptionalCompute compute, bool numeric_stable) {
     return run_softmax(
         "ttnn.scale_causal_mask_hw_dims_softmax_in_place", input,
-        {.scale = scale, .mask = mask, .causal = true, .stable = numeric_stable, .in_place = true, .compute = compute});
+        {.scale = scale,
+         .mask = mask,
+         .causal = true,
+         .stable = numeric_stable,
+         .in_place = true,
+         .compute = compute,
+         .matrix_mask = true,
+         .sharded = for_shards(program_config)});
 }
 
 namespace transformer {
@@ -249,7 +345,7 @@ SHIM_OP("ttnn.softmax_in_place", [](const Call& c) {
         "ttnn.softmax_in_place", c.tensor("input_tensor"),
         {.dim = c.i32("dim", -1), .stable = c.boolean("numeric_stable", true), .in_place = true, .compute = compute_of(c)});
 });
-#define ENTER(NAME, CAUSAL, IN_PLACE)                           \
+#define ENTER(NAME, CAUSAL, IN_PLACE, MATRIX)                   \
     SHIM_OP("ttnn." NAME, [](const Call& c) {                   \
         return run_softmax(                                     \
             "ttnn." NAME, c.tensor("input_tensor"),             \
@@ -259,11 +355,13 @@ SHIM_OP("ttnn.softmax_in_place", [](const Call& c) {
              .stable = c.boolean("numeric_stable", true),       \
              .in_place = (IN_PLACE),                            \
              .memory_config = c.memory_config("memory_config"), \
-             .compute = compute_of(c)});                        \
+             .compute = compute_of(c),                          \
+             .matrix_mask = (MATRIX),                           \
+             .sharded = for_shards(c)});                        \
     });
-ENTER("scale_mask_softmax", c.boolean("is_causal_mask", false), false)
-ENTER("scale_mask_softmax_in_place", c.boolean("is_causal_mask", false), true)
-ENTER("scale_causal_mask_hw_dims_softmax_in_place", true, true)
+ENTER("scale_mask_softmax", c.boolean("is_causal_mask", false), false, false)
+ENTER("scale_mask_softmax_in_place", c.boolean("is_causal_mask", false), true, false)
+ENTER("scale_causal_mask_hw_dims_softmax_in_place", true, true, true)
 #undef ENTER
 SHIM_OP("ttnn.transformer.attention_softmax", [](const Call& c) {
     Tensor tensor = c.tensor("tensor");

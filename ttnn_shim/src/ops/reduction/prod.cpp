@@ -46,12 +46,7 @@ Tensor product_outer(const Tensor& input, uint32_t axis, const MemoryConfig& mem
     auto extents = extents_of(value.logical_shape());
     extents[axis] = 1;
     const TensorSpec spec = make_spec(shape_of(extents), value.dtype(), Layout::TILE, memory);
-    if (memory.shard_spec()) {
-        const CoreCoord grid = machine_of(input).grid();
-        const uint64_t tiles = std::min<uint64_t>(spec.padded_shape().volume() / tt::constants::TILE_HW, grid.x * grid.y);
-        const CoreRangeSet used = tt::tt_metal::num_cores_to_corerangeset(static_cast<uint32_t>(tiles), grid);
-        SHIM_CHECK(used.contains(memory.shard_spec()->grid), "memory_config: its shards lie outside the {} cores of the program", tiles);
-    }
+    check_result_cores(input, memory, spec.padded_shape().volume() / tt::constants::TILE_HW);
     return launch(
         {.op = "reduce", .attrs = {{"op", std::string("PROD")}, {"dim", std::string("NC")}}, .name = "ProdNcDeviceOperation"}, {value},
         {spec}, [&](std::span<const Tensor> outputs) {

@@ -6,12 +6,14 @@
 
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
+#include "ops/reduction/values.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/creation/creation.hpp"
 #include "ttnn/operations/data_movement/clone/clone.hpp"
 #include "ttnn/operations/data_movement/permute/permute.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/sort/sort.hpp"
+#include "ttnn/operations/data_movement/transpose/transpose.hpp"
 #include "ttnn/operations/reduction/accumulation/accumulation.hpp"
 #include "ttnn/operations/reduction/argmax/argmax.hpp"
 #include "ttnn/operations/reduction/topk/topk.hpp"
@@ -95,8 +97,30 @@ void sort_lines(
     });
 }
 
+/// What TT-NN prepares before it sorts: the dimension turned to the end, rank 4, edge tiles filled, at least 64 values a row. Its verdict
+/// on the shards of an input is that of these programs.
+Tensor rows_to_sort(const Tensor& input, uint32_t axis) {
+    constexpr uint32_t NARROWEST_ROW = 64;
+    const Shape& shape = input.logical_shape();
+    const bool last = axis + 1 == shape.rank();
+    const Tensor turned = last ? input : ttnn::transpose(input, axis, -1, input.memory_config());
+    const Tensor rows = reduction::fill_tile_padding(reduction::to_rank_4(turned));
+    const auto width = static_cast<uint32_t>(rows.padded_shape()[-1]);
+    const uint32_t wanted = std::max(NARROWEST_ROW, std::bit_ceil(width));
+    if (wanted == width) return rows;
+    Shape wide = rows.logical_shape();
+    wide[-1] = wanted;
+    const MemoryConfig place = scaled_memory(rows, std::nullopt, wide);
+    (void)make_spec(wide, rows.dtype(), rows.layout(), place);
+    return rows;
+}
+
 DataType index_dtype(const Tensor& input, size_t size) {
     return input.dtype() == DataType::FLOAT32 || size > 65535 ? DataType::UINT32 : DataType::UINT16;
+}
+
+DataType sorted_index(const Tensor& input, size_t size) {
+    return input.dtype() == DataType::UINT16 ? DataType::UINT32 : index_dtype(input, size);
 }
 
 template <typename T>
@@ -135,28 +159,34 @@ Tensor accumulated(
     const char* op_name, const Tensor& input, int32_t dim, std::optional<DataType> dtype, bool reverse, const std::optional<Tensor>& out,
     const std::optional<MemoryConfig>& memory_config, bool product) {
     OpScope scope(op_name);
+    check_device_tensor(input, "input");
+    if (!out && (input.logical_shape().rank() == 0 || input.logical_volume() == 0))  // no program, whatever its dimension
+        return ttnn::clone(input, std::nullopt, memory_config, std::nullopt);
     check_device_tensor(input, "input", Layout::TILE);
     SHIM_CHECK(!input.memory_config().is_sharded(), "input: sharded tensors are not supported, got {}", input.memory_config());
     const Shape& shape = input.logical_shape();
     const DataType result = dtype.value_or(out ? out->dtype() : input.dtype());
     if (shape.rank() == 0) return input;
     const uint32_t axis = normalize_dim(dim, shape.rank());
-    if (product && memory_config && shape.rank() >= 1) {  // TT-NN runs cumprod with the dimension in front, in the result's memory
+    // The program walks the first of four dimensions; bfloat16 sums also know the last two.
+    const bool direct = !product && input.dtype() == DataType::BFLOAT16 && result == input.dtype() && axis + 2 >= shape.rank();
+    if (!direct && memory_config && memory_config->is_sharded()) {  // TT-NN runs with the dimension in front, in the result's memory
         auto turned = extents_of(shape);
         turned.insert(turned.begin(), 4 - std::min<size_t>(4, turned.size()), 1);
         std::swap(turned[turned.size() - shape.rank() + axis], turned.front());
-        (void)make_spec(shape_of(turned), result, Layout::TILE, *memory_config);
+        const TensorSpec spec = make_spec(shape_of(turned), result, Layout::TILE, *memory_config);
+        const uint64_t tiles = spec.padded_shape().volume() / tt::constants::TILE_HW;
+        reduction::check_result_cores(input, *memory_config, tiles / std::max(1U, turned.front()));
     }
-    // The program walks the first of four dimensions; bfloat16 sums also know the last two.
-    const bool direct = !product && input.dtype() == DataType::BFLOAT16 && result == input.dtype() && axis + 2 >= shape.rank();
     if (!direct && !out && input.logical_volume() > 0 && shape.rank() >= 2 && shape.rank() <= 4 && axis + 4 != shape.rank()) {
         auto four = extents_of(shape);
         four.insert(four.begin(), 4 - four.size(), 1);
         ttsl::SmallVector<int64_t> order{0, 1, 2, 3};
         std::swap(order[0], order[4 - shape.rank() + axis]);
         const Tensor first = result == input.dtype() ? input : ttnn::typecast(input, result);
-        const Tensor turned = ttnn::permute(ttnn::reshape(first, shape_of(four)), order);
+        Tensor turned = ttnn::permute(ttnn::reshape(first, shape_of(four)), order);
         const Tensor sums = accumulated(op_name, turned, 0, std::nullopt, reverse, std::nullopt, memory_config, product);
+        turned = Tensor();  // its place is the result's
         return ttnn::reshape(ttnn::permute(sums, order), shape);
     }
     return launch(
@@ -184,12 +214,28 @@ Tensor argmax(
     const CoreLimit limit(grids);
     OpScope scope("ttnn.argmax");
     check_device_tensor(input, "input_tensor");
+    if (input.logical_shape().rank() == 0 || input.logical_volume() == 0) {  // no program
+        const Shape& shape = input.logical_shape();
+        std::vector<uint32_t> axes;
+        if (shape.rank() == 0) SHIM_CHECK(!dim || *dim == 0 || *dim == -1, "dim {} out of range for rank 0", *dim);
+        for (uint32_t i = 0; i < shape.rank(); ++i) {
+            if (dim && normalize_dim(*dim, shape.rank()) != i) continue;
+            SHIM_CHECK(shape[at(i)] > 0, "dim: no values along dimension {} of shape {}", i, shape);
+            axes.push_back(i);
+        }
+        return ttnn::full(
+            reduction::without(shape, axes, keepdim), 0, DataType::UINT32, input.layout(), *input.device(),
+            memory_config.value_or(input.memory_config()));
+    }
+    SHIM_CHECK(
+        !memory_config || !memory_config->is_sharded(), "memory_config: expected interleaved memory, got {}",
+        memory_config.value_or(MemoryConfig{}));
     const bool tiled = input.layout() == Layout::TILE;
     SHIM_CHECK(
         !tiled || input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32,
         "input_tensor: only BFLOAT16, FLOAT32 are supported for inputs with TILE layout, got {}", input.dtype());
     SHIM_CHECK(!is_block_float(input.dtype()), "input_tensor: {} is not supported", input.dtype());
-    SHIM_CHECK(input.dtype() != DataType::UINT8, "input_tensor: {} is not supported", input.dtype());
+    SHIM_CHECK(stored_bytes(input.dtype()) > 1, "input_tensor: {} is not supported", input.dtype());
     SHIM_CHECK(!input.memory_config().is_sharded(), "input_tensor: expected interleaved memory, got {}", input.memory_config());
     SHIM_CHECK(!tiled || dim, "dim: must be given for inputs with TILE layout");
     SHIM_CHECK(
@@ -197,7 +243,6 @@ Tensor argmax(
             normalize_dim(*dim, input.logical_shape().rank()) + 1 == input.logical_shape().rank(),
         "dim: only the last dimension for {} in ROW_MAJOR layout, got {}", input.dtype(), *dim);
     const Shape& shape = input.logical_shape();
-    SHIM_CHECK(input.logical_volume() > 0, "input_tensor: no values in shape {}", shape);
     std::vector<uint32_t> extents;
     uint32_t axis = 0;
     if (dim) {
@@ -260,6 +305,18 @@ std::vector<Tensor> topk(
     std::optional<std::tuple<Tensor&, Tensor&>> preallocated, bool) {
     const CoreLimit limit(grids);
     OpScope scope("ttnn.topk");
+    check_device_tensor(input, "input_tensor");
+    if (input.logical_shape().rank() > 0 && input.logical_volume() == 0) {  // no program: both results have the input's dtype
+        auto extents = extents_of(input.logical_shape());
+        uint32_t& along = extents[normalize_dim(dim, extents.size())];
+        SHIM_CHECK(k <= along, "k: expected at most {}, got {}", along, k);
+        along = k;
+        const auto empty = [&] {
+            return ttnn::zeros(
+                shape_of(extents), input.dtype(), input.layout(), *input.device(), memory_config.value_or(input.memory_config()));
+        };
+        return {empty(), empty()};
+    }
     check_device_tensor(input, "input_tensor", Layout::TILE);
     check_real(input, true);
     SHIM_CHECK(input.dtype() != DataType::BFLOAT4_B, "input_tensor: expected BFLOAT16, BFLOAT8_B or FLOAT32, got {}", input.dtype());
@@ -276,7 +333,9 @@ std::vector<Tensor> topk(
     auto extents = extents_of(shape);
     extents[axis] = k;
     const Shape result = shape_of(extents);
-    const MemoryConfig memory = result_memory(input, memory_config, result);
+    const bool last = axis + 1 == shape.rank();
+    if (input.is_sharded()) (void)rows_to_sort(input, axis);
+    const MemoryConfig memory = last ? result_memory(input, memory_config, result) : result_memory(input, std::nullopt, result);
     std::vector<OptionalTensor> outputs(2);
     if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
     return launch(
@@ -299,26 +358,26 @@ std::vector<Tensor> sort(
     const uint32_t along = rank == 0 ? 1 : input.logical_shape()[at(normalize_dim(dim, rank))];
     if (!preallocated && (input.logical_volume() == 0 || along == 1)) {  // sorted as it is, whatever its dtype
         const Tensor zeros = ttnn::zeros(
-            input.logical_shape(), DataType::UINT16, input.layout(), *input.device(), memory_config.value_or(input.memory_config()));
+            input.logical_shape(), sorted_index(input, 1), input.layout(), *input.device(), memory_config.value_or(input.memory_config()));
         return {ttnn::clone(input, std::nullopt, memory_config, std::nullopt), zeros};
     }
-    constexpr uint32_t NARROWEST_ROW = 64;
+    constexpr uint32_t NARROWEST_ROW = 32;
     SHIM_CHECK(
         input.layout() == Layout::TILE || std::bit_ceil(along) >= NARROWEST_ROW, "input_tensor: rows of {} values need TILE layout to sort",
         along);
     SHIM_CHECK(
-        input.dtype() == DataType::UINT16 || !is_integer(input.dtype()), "input_tensor: expected BFLOAT16, FLOAT32 or UINT16, got {}",
-        input.dtype());
+        input.dtype() == DataType::UINT16 || (!is_integer(input.dtype()) && stored_bytes(input.dtype()) > 1),
+        "input_tensor: expected BFLOAT16, FLOAT32 or UINT16, got {}", input.dtype());
     SHIM_CHECK(!is_block_float(input.dtype()), "input_tensor: expected BFLOAT16, FLOAT32 or UINT16, got {}", input.dtype());
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
     const uint32_t axis = normalize_dim(dim, shape.rank());
+    const auto memory = axis + 1 == shape.rank() ? memory_config : std::nullopt;  // turned back into the input's memory
     std::vector<OptionalTensor> outputs(2);
     if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
     return launch(
         {.op = "sort", .attrs = {{"dim", int64_t{axis}}}, .name = "SortDeviceOperation"}, {input},
-        {spec_like(input, std::nullopt, memory_config),
-         spec_like(input, input.dtype() == DataType::UINT16 ? DataType::UINT32 : index_dtype(input, shape[at(axis)]), memory_config)},
+        {spec_like(input, std::nullopt, memory), spec_like(input, sorted_index(input, shape[at(axis)]), memory)},
         [&](std::span<const Tensor> made) { sort_lines(input, axis, shape[at(axis)], descending, made[0], made[1], nullptr); }, outputs);
 }
 

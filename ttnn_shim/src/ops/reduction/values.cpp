@@ -226,6 +226,15 @@ TensorSpec reduced_spec(const Tensor& input, const Shape& shape, DataType dtype,
         MemoryConfig(scheme, memory.buffer_type(), tt::tt_metal::ShardSpec(given->grid, {rows, columns}, given->orientation)));
 }
 
+void check_result_cores(const Tensor& input, const MemoryConfig& memory, uint64_t units) {
+    if (!memory.shard_spec()) return;
+    const CoreCoord grid = machine_of(input).grid();
+    const auto cores = static_cast<uint32_t>(std::clamp<uint64_t>(units, 1, grid.x * grid.y));
+    SHIM_CHECK(
+        tt::tt_metal::num_cores_to_corerangeset(cores, grid).contains(memory.shard_spec()->grid),
+        "memory_config: its shards lie outside the {} cores of the program", cores);
+}
+
 Tensor to_rank_4(const Tensor& input) {
     const Shape& shape = input.logical_shape();
     if (shape.rank() < 4) return ttnn::unsqueeze_to_4D(input);

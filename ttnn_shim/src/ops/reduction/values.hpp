@@ -37,6 +37,9 @@ Shape without(const Shape& shape, const std::vector<uint32_t>& axes, bool keepdi
 /// The spec of a reduce program's result: its shards are dealt anew over the cores of `memory` (or of the input's shards).
 TensorSpec reduced_spec(const Tensor& input, const Shape& shape, DataType dtype, Layout layout, const MemoryConfig& memory);
 
+/// Refuses shards of a result outside the cores of its program, which deals `units` of work to as many.
+void check_result_cores(const Tensor& input, const MemoryConfig& memory, uint64_t units);
+
 /// Rank 4, leading dimensions added or folded.
 Tensor to_rank_4(const Tensor& input);
 /// Row-major tensors tilized in `memory`; others as they are.
