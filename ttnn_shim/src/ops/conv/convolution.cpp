@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "ops/data_movement/strided_copy.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/matmul/multiply.hpp"
 #include "tensor/gemm.hpp"
@@ -299,12 +300,42 @@ Convolution run_as(const Convolution& conv) {
     return as_run;
 }
 
+/// Whether TT-NN turns windows that lie side by side into rows of a matmul (kernel stride folding).
+bool folds(const Convolution& conv, const MemoryConfig& input, const std::optional<bool>& wanted) {
+    const Window& w = conv.window;
+    const bool possible = !conv.weights.transposed && w.kernel_h == w.stride_h && w.kernel_w == w.stride_w && w.kernel_h * w.kernel_w > 1 &&
+                          w.dilation_h == 1 && w.dilation_w == 1 && w.top + w.bottom + w.left + w.right == 0 && w.in_h % w.stride_h == 0 &&
+                          w.in_w % w.stride_w == 0;
+    return possible && wanted.value_or(!input.is_sharded() && !input.is_l1());
+}
+
+/// [1, 1, pixels, C] -> [1, 1, windows, kernel height x kernel width x C] in row-major layout.
+Tensor folded(const Tensor& input, const Window& w) {
+    const Shape image_shape({w.batch, w.in_h, w.in_w, w.channels});
+    Tensor image = input;
+    if (input.layout() == Layout::TILE) {  // where the image's rows are whole tiles its reshape moves nothing
+        image = ttnn::reshape(input, image_shape);
+        if (w.in_w % TILE_EDGE == 0) image = ttnn::to_layout(image, Layout::ROW_MAJOR);
+    }
+    const uint32_t rows = w.in_h / w.kernel_h, columns = w.in_w / w.kernel_w, stick = w.kernel_w * w.channels;
+    const int64_t line = int64_t{w.in_w} * w.channels;
+    const Shape result({1, 1, w.batch * rows * columns, w.kernel_h * stick});
+    const auto dims = dense_target(
+        Shape({w.batch * rows, columns, w.kernel_h, stick}), {line * w.kernel_h, static_cast<int64_t>(stick), line, int64_t{1}});
+    const size_t bytes = stored_bytes(input.dtype());
+    return launch(
+        {.op = "fold", .name = "Fold"}, {image}, {make_spec(result, input.dtype(), Layout::ROW_MAJOR, dram())},
+        [&](std::span<const Tensor> outputs) { strided_copy(bytes, raw_data(image), mutable_raw_data(outputs[0]), dims); })[0];
+}
+
 /// Rows of prepared weights in memory: each kernel row of each core's channels ends on a tile, as the blocks of the activation do.
 uint32_t weight_rows(
     const Convolution& conv, const ExpectedInput& input, DataType weight_dtype, const Settings& settings, MeshDevice* device) {
     const WeightShape& shape = conv.weights;
     const auto tiles = [](uint64_t value) { return static_cast<uint32_t>(rounded(value, TILE_EDGE)); };
-    if (conv.is_matmul() && !settings.config.shard_layout) return tiles(shape.in_channels);
+    const bool multiplies = conv.is_matmul() && !settings.config.shard_layout;
+    if (multiplies || folds(conv, input.memory, settings.config.enable_kernel_stride_folding))
+        return tiles(uint64_t{shape.in_channels} * shape.kernel_h * shape.kernel_w);
     const uint32_t unit = input.layout == Layout::TILE ? TILE_EDGE : 8;
     const Shape small({1, 1, TILE_EDGE, TILE_EDGE});  // stand-ins: only their dtype and layout count
     Placement placement;
@@ -374,12 +405,11 @@ Outcome convolve(
     const bool to_dram = !input.is_sharded() && !input.memory_config().is_l1();
 
     Tensor output;
-    const bool as_matmul = conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded());
+    const bool folding = is_floating_point(input_dtype) && folds(conv, input.memory_config(), settings.config.enable_kernel_stride_folding);
+    const bool as_matmul = folding || (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded()));
     if (as_matmul) {
-        Tensor rows = input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in);
-        if (rows.layout() != Layout::TILE) {
-            rows = ttnn::to_layout(rows, Layout::TILE);
-        }
+        const Tensor sticks = folding ? folded(input, w) : (input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in));
+        const Tensor rows = ttnn::to_layout(sticks, Layout::TILE);
         std::optional<const std::variant<std::string, ttnn::operations::unary::UnaryWithParam>> activation;
         if (settings.config.activation) {
             activation.emplace(*settings.config.activation);
