@@ -93,7 +93,9 @@ calibrate: setup
 	$(BIN)/python ttnn_shim/arch/generate.py
 
 docs: setup
+	$(BIN)/python -m tests.ops.accepted
 	$(BIN)/python -m alchemist ops --markdown > docs/ops.md
+	$(BIN)/python -m tests.emit.cpp_symbols > /dev/null
 
 wheel: $(VENV)/.packages
 	$(BIN)/python -m pip wheel -q --no-deps -w dist .

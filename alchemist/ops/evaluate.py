@@ -65,7 +65,11 @@ def evaluate(op: Operation, environment: dict[SSAValue, Array]) -> list[Array]:
         inputs += [environment[value] for value in group] if group else [None]
     while inputs and inputs[-1] is None:
         inputs.pop()
-    outputs = spec.reference(inputs, access.attrs(op), [access.shape(result) for result in op.results])
+    elements = {
+        "operand_elements": tuple(access.element_type(value) for value in op.operands),
+        "result_elements": tuple(access.element_type(value) for value in op.results),
+    }
+    outputs = spec.reference(inputs, access.attrs(op) | elements, [access.shape(result) for result in op.results])
     if not op.results:  # an operand is changed in place
         return [hold(output, operand) for output, operand in zip(outputs, op.operands, strict=False)]
     return [hold(output, result) for output, result in zip(outputs, op.results, strict=False)]

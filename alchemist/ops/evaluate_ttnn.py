@@ -19,6 +19,7 @@ from alchemist.ir import access
 from alchemist.ir.layout import layout_of
 from alchemist.ops.conv import flat_padding
 from alchemist.ops.eltwise_unary import UNARY, gelu, gelu_tanh, sigmoid
+from alchemist.ops.layout import reinterpret
 from alchemist.ops.spec import TTNN_OPS
 from alchemist.ops.windows import convolve_transposed
 
@@ -115,6 +116,8 @@ def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]
         return [inputs[0]]
     if name == "typecast":
         return [_cast(inputs[0], op.results[0])]
+    if name == "bitcast_convert":
+        return [reinterpret(inputs[0], _dtype_of(op.operands[0]), _dtype_of(op.results[0]))]
     if name == "conv_transpose2d":
         return [_conv_transpose(inputs, attributes)]
     spec = TTNN_OPS.get(op.name)
@@ -131,9 +134,14 @@ def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]
     return [out.reshape(shape) if out.size == math.prod(shape) else out for out, shape in zip(outputs, shapes, strict=True)]
 
 
+def _dtype_of(value: SSAValue) -> str:
+    """Data type that the layout says, else the element type."""
+    layout = layout_of(value.type)
+    return layout.dtype if layout is not None else access.element_type(value)
+
+
 def _cast(array: Array, result: SSAValue) -> Array:
-    layout = layout_of(result.type)
-    of = layout.dtype if layout is not None else access.element_type(result)
+    of = _dtype_of(result)
     if of in ("si32", "u32", "u16", "u8", "i32", "ui32", "ui16", "ui8"):
         return np.trunc(array).astype(np.int64)
     return array.astype(np.float32)

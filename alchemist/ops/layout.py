@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from alchemist.ops.describe import EDGE_SIZES, MEMORY, Array, attribute, op, tensor, ttir
@@ -13,6 +14,26 @@ from alchemist.ops.spec import Arg, Kind, Sample
 
 def _same(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
     return [inputs[0]]
+
+
+_STORED: dict[str, Any] = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "i32": np.int32, "si32": np.int32, "ui32": np.uint32, "u32": np.uint32,
+           "ui16": np.uint16, "u16": np.uint16, "ui8": np.uint8, "u8": np.uint8, "i8": np.int8, "si8": np.int8}  # fmt: skip
+"""Element types whose bits a device value has."""
+
+
+def can_reinterpret(source: str, target: str) -> bool:
+    """Whether values of an element type are bits of another on the device."""
+    return {source, target} <= set(_STORED) and np.dtype(_STORED[source]).itemsize == np.dtype(_STORED[target]).itemsize
+
+
+def reinterpret(array: Array, source: str, target: str) -> Array:
+    """The bits of values of element type `source` as values of `target`; bfloat16 is held as float32."""
+    bits: Array = np.ascontiguousarray(np.asarray(array).astype(_STORED[source])).view(_STORED[target])
+    return bits.astype(np.float32) if target == "bf16" else bits
+
+
+def _bitcast(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    return [reinterpret(inputs[0], attributes["operand_elements"][0], attributes["result_elements"][0])]
 
 
 def _scaled(value: Array, axis: int | None, like: Array) -> Array:
@@ -41,6 +62,7 @@ def _requantize(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes:
 
 
 ttir("typecast", _same)
+ttir("bitcast_convert", _bitcast)
 ttir("to_layout", _same)
 ttir("quantize_unrolled", _quantize)
 ttir("dequantize_unrolled", _dequantize)
@@ -93,6 +115,17 @@ op(
     samples=tuple(Sample(((s, "bfloat16"),), outputs=(s,), note="to float32") for s in EDGE_SIZES),
     reference=_same,
     tolerance=1.0,
+)
+op(
+    "bitcast_convert",
+    [tensor("input_tensor", "input"), Arg("dtype", "dtype", Kind.DTYPE, keyword=False), MEMORY],
+    "input:input_tensor dtype memory_config? output_tensor? sub_core_grids?",
+    "eltwise/unary/unary.hpp",
+    target="ttnn.bitcast",
+    samples=tuple(Sample(((s, "float32"),), outputs=(s,)) for s in EDGE_SIZES),
+    reference=_same,
+    tolerance=0.0,
+    doc="the bits of a dtype as values of another of the same width",
 )
 op(
     "deallocate",

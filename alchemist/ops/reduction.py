@@ -238,3 +238,4 @@ op(
     "reduction/sampling/sampling.hpp",
     doc="random: no reference; the seed makes it repeatable",
 )
+ttir("sampling")

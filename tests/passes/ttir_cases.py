@@ -130,6 +130,15 @@ def _cases() -> list[Case]:
         ("i64", "i1"),
     ):
         cases.append(Case("typecast", (((3, 40), source, "input"),), (((3, 40), target),), high=5))
+    for source, target, low, high in (
+        ("f32", "i32", -2, 2),
+        ("f32", "ui32", 0.5, 2),
+        ("i32", "f32", 0x3F000000, 0x41000000),  # bits of 0.5 to 8
+        ("ui32", "i32", 0, 9),
+        ("bf16", "ui16", 0.5, 2),
+        ("ui16", "bf16", 0x3F00, 0x4100),
+    ):
+        cases.append(Case("bitcast_convert", (((3, 40), source, "input"),), (((3, 40), target),), low=low, high=high))
     for name in ("sum", "mean", "max", "min"):
         cases += [
             one(name, (2, 31, 33), (2, 31, 1), keep_dim=True, dim_arg=[-1]),

@@ -353,8 +353,9 @@ _ONE_BITS = 0x3F800000
 
 @rule("stablehlo.bitcast_convert")
 def bitcast(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    """Of constants; and random bits as the fraction of a number in [1, 2), as `jax.random.uniform` makes it."""
+    """Random bits become the fraction of a number in [1, 2), as `jax.random.uniform` makes it; other bits are kept."""
     from alchemist.ir.attributes import numpy_dtype
+    from alchemist.ops.layout import can_reinterpret
 
     shape, of = type_of(op.results[0])
     if vals[0].const is not None and shape == vals[0].shape:
@@ -366,7 +367,9 @@ def bitcast(c: Converter, op: Operation, vals: list[Val]) -> Val:
             count = c.e.typecast(Val(shape, "ui32", bits), of)
             scaled = elementwise(c, "multiply", [count, c.e.scalar(2.0**-23, shape, of)], shape, of)
             return elementwise(c, "add", [scaled, c.e.scalar(1.0, shape, of)], shape, of)
-    raise Unsupported("reinterpreting bits")
+    if shape == vals[0].shape and can_reinterpret(vals[0].of, of):
+        return elementwise(c, "bitcast_convert", vals, shape, of)
+    raise Unsupported("reinterpreting bits of other widths")
 
 
 @rule("stablehlo.constant", "sdy.constant", "arith.constant")

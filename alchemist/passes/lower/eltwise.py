@@ -13,6 +13,7 @@ from alchemist.ir import access
 from alchemist.ir.access import elements, shape
 from alchemist.ops.eltwise_binary import ACCEPTS_SCALAR, BINARY, COMPARISONS, TTIR_NAMES
 from alchemist.ops.eltwise_unary import UNARY
+from alchemist.ops.layout import can_reinterpret
 from alchemist.ops.spec import TTIR_OPS
 from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.fold_typecasts import is_whole
@@ -442,3 +443,12 @@ def quantization(c: Lowering, op: Operation) -> None:
     operands = [c.get(value) for value in op.operands]
     name = op.name.removeprefix("ttir.").removesuffix("_unrolled")
     c.set(result, c.emit(name, operands, attributes, shape(result), dtype))
+
+
+@rule("bitcast_convert")
+def bitcast(c: Lowering, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    elements = access.element_type(source), access.element_type(result)
+    if not can_reinterpret(*elements) or not can_reinterpret(c.dtype(source), c.dtype(result)) or not can_reinterpret(elements[0], c.dtype(source)):
+        raise c.error("the device does not hold these bits", got=f"{elements[0]} as {elements[1]}", hint="32-bit types, bf16 and ui16, 8-bit integers")
+    c.set(result, c.emit("bitcast_convert", [c.get(source, TILE, c.dtype(source))], None, shape(result), c.dtype(result)))

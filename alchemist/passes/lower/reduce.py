@@ -128,3 +128,25 @@ def sort(c: Lowering, op: Operation) -> None:
 def topk(c: Lowering, op: Operation) -> None:
     attributes = {key: access.attr(op, key) for key in ("k", "dim", "largest")} | {"sorted": True}
     _sorted(c, op, "topk", attributes)
+
+
+_USERS = 32
+
+
+@rule("sampling")
+def sampling(c: Lowering, op: Operation) -> None:
+    """One of a row's candidates for each of 32 users: values and indices [32, W] or [1, 1, 32, W], k, p and temp one number per user."""
+    values, indices, k, p, temp = op.operands
+    dims, result = shape(values), op.results[0]
+    if len(dims) not in (2, 4) or dims[:-1] not in ((_USERS,), (1, 1, _USERS)):
+        raise c.error("ttnn.sampling works for 32 users", expected="[32, W] or [1, 1, 32, W]", got=str(list(dims)))
+    square = (1, 1, _USERS, dims[-1])
+    operands = [
+        c.reshape(c.get(values, TILE, "bf16"), square),
+        c.reshape(c.get(indices, ROW_MAJOR, c.dtype(indices)), square),
+        *(c.reshape(c.get(value, ROW_MAJOR, of), (_USERS,)) for value, of in ((k, "u32"), (p, "bf16"), (temp, "bf16"))),
+    ]
+    seed = access.attr(op, "seed")
+    attributes = {} if seed is None else {"seed": seed}
+    made = c.emit("sampling", operands, attributes, (1, 1, 1, _USERS), "u32", ROW_MAJOR)
+    c.set(result, c.reshape(made, shape(result)))

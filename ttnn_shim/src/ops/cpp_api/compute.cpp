@@ -9,6 +9,7 @@
 #include "ttnn/operations/experimental/minimal_matmul/minimal_matmul.hpp"
 #include "ttnn/operations/experimental/minimal_matmul/minimal_matmul_split.hpp"
 #include "ttnn/operations/experimental/reduction/fast_reduce_nc/fast_reduce_nc.hpp"
+#include "ttnn/operations/matmul/matmul.hpp"
 #include "ttnn/operations/pool/grid_sample/grid_sample.hpp"
 #include "ttnn/operations/pool/rotate/rotate.hpp"
 
@@ -104,6 +105,25 @@ Tensor adaptive_max_pool2d(ADAPTIVE_PARAMETERS, bool deallocate_input, bool real
 }  // namespace operations::experimental::adaptive_pool
 #undef ADAPTIVE_PARAMETERS
 #undef ADAPTIVE_ARGUMENTS
+
+std::vector<Tensor> operations::matmul::matmul_batched_weights(
+    const Tensor& a, const std::vector<Tensor>& weights, bool transpose_a, bool transpose_b,
+    const std::optional<const MemoryConfig>& memory_config, std::optional<const DataType> dtype,
+    const std::optional<const MatmulProgramConfig>& program_config, const std::optional<const Activation>& activation,
+    std::optional<const ComputeKernelConfig> compute_kernel_config, std::optional<const CoreGrid> core_grid,
+    const std::optional<const Tile>& output_tile, const std::optional<Tensor>& output,
+    const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>& global_cb,
+    const std::optional<SubDeviceId>& sub_device_id) {
+    const OpScope scope("ttnn.matmul_batched_weights");
+    SHIM_CHECK(memory_config.has_value(), "memory_config must be provided");
+    SHIM_SUPPORTED(!output, "optional_output_tensor is not supported; use the results");
+    std::vector<Tensor> products;
+    for (const Tensor& weight : weights)
+        products.push_back(operations::matmul::matmul(
+            a, weight, transpose_a, transpose_b, memory_config, dtype, program_config, activation, compute_kernel_config, core_grid,
+            output_tile, std::nullopt, global_cb, sub_device_id));
+    return products;
+}
 
 Tensor operations::experimental::conv3d::prepare_conv3d_weights(
     const Tensor& weight, uint32_t groups, uint32_t C_in_block, uint32_t alignment, MeshDevice* device) {

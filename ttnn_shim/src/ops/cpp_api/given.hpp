@@ -64,6 +64,11 @@ template <typename Integer, size_t N>
 GivenValue given(const std::array<Integer, N>& values) {
     return given(std::span<const Integer>(values));
 }
+template <typename Integer>
+    requires std::integral<Integer>
+GivenValue given(const std::vector<Integer>& values) {
+    return given(std::span<const Integer>(values));
+}
 template <typename... Items>
 GivenValue given(const std::variant<Items...>& value) {
     return std::visit([](const auto& item) { return given(item); }, value);

@@ -1,5 +1,6 @@
 // C++ functions of language models whose kernels are written against `Call`.
 #include "ops/cpp_api/given.hpp"
+#include "ttnn/operations/experimental/paged_cache/paged_cache.hpp"
 #include "ttnn/operations/experimental/transformer/nlp_heads.hpp"
 #include "ttnn/operations/experimental/transformer/rotary_embedding.hpp"
 #include "ttnn/operations/transformer/sdpa/sdpa.hpp"
@@ -7,29 +8,124 @@
 using namespace ttnn_shim;
 
 using OptionalMemory = std::optional<MemoryConfig>;
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+using Outputs = std::optional<std::vector<std::optional<Tensor>>>;
 
 namespace ttnn::experimental {
 
 namespace {
-std::tuple<Tensor, Tensor, Tensor> heads_of(const char* op, const Tensor& input, const OptionalMemory& memory_config) {
-    const auto parts = several(op, {{"input", input}, {"memory_config", memory_config}}, 3);
+Three three(const char* op, std::initializer_list<Given> arguments) {
+    const auto parts = several(op, arguments, 3);
     return {parts[0], parts[1], parts[2]};
+}
+std::tuple<Tensor, Tensor> two(const char* op, std::initializer_list<Given> arguments) {
+    const auto parts = several(op, arguments, 2);
+    return {parts[0], parts[1]};
+}
+template <typename Given>
+void refuse_outputs(const Given& outputs) {
+    SHIM_SUPPORTED(!outputs, "optional_output_tensors are not supported; use the results");
 }
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_falcon7b(const Tensor& input, const OptionalMemory& memory_config) {
-    return heads_of("ttnn.experimental.nlp_create_qkv_heads_falcon7b", input, memory_config);
+Three nlp_create_qkv_heads_falcon7b(const Tensor& input, const OptionalMemory& memory_config) {
+    return three("ttnn.experimental.nlp_create_qkv_heads_falcon7b", {{"input", input}, {"memory_config", memory_config}});
 }
-#define HEADS(name)                                                                                             \
-    std::tuple<Tensor, Tensor, Tensor> name(                                                                    \
-        const Tensor& input, const OptionalMemory& memory_config,                                               \
-        const std::optional<std::vector<std::optional<Tensor>>>& optional_output_tensors) {                     \
-        SHIM_SUPPORTED(!optional_output_tensors, "optional_output_tensors are not supported; use the results"); \
-        return heads_of("ttnn.experimental." #name, input, memory_config);                                      \
+#define HEADS(name)                                                                                     \
+    Three name(const Tensor& input, const OptionalMemory& memory_config, const Outputs& outputs) {      \
+        refuse_outputs(outputs);                                                                        \
+        return three("ttnn.experimental." #name, {{"input", input}, {"memory_config", memory_config}}); \
     }
 HEADS(nlp_create_qkv_heads_vit)
 HEADS(nlp_create_qkv_heads_segformer)
 #undef HEADS
+
+Three create_qkv_heads(
+    const Tensor& input, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads, bool transpose_k_heads,
+    const OptionalMemory& memory_config, std::optional<std::array<Tensor, 3>> outputs) {
+    refuse_outputs(outputs);
+    return three(
+        "ttnn.experimental.create_qkv_heads", {{"input", input},
+                                               {"num_heads", num_q_heads},
+                                               {"num_kv_heads", num_kv_heads},
+                                               {"transpose_k_heads", transpose_k_heads},
+                                               {"memory_config", memory_config}});
+}
+#define HEADS(name, KV, OUTPUTS)                                                                                                     \
+    Three name(                                                                                                                      \
+        const Tensor& input, const KV& input_kv, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads, bool transpose_k_heads, \
+        const OptionalMemory& memory_config, const OUTPUTS& outputs) {                                                               \
+        refuse_outputs(outputs);                                                                                                     \
+        return three(                                                                                                                \
+            "ttnn.experimental." #name, {{"input", input},                                                                           \
+                                         {"input_kv", input_kv},                                                                     \
+                                         {"num_heads", num_q_heads},                                                                 \
+                                         {"num_kv_heads", num_kv_heads},                                                             \
+                                         {"transpose_k_heads", transpose_k_heads},                                                   \
+                                         {"memory_config", memory_config}});                                                         \
+    }
+using FixedOutputs = std::optional<std::array<Tensor, 3>>;
+HEADS(create_qkv_heads_from_separate_tensors, Tensor, FixedOutputs)
+HEADS(nlp_create_qkv_heads_boltz, std::optional<Tensor>, Outputs)
+#undef HEADS
+Three split_query_key_value_and_split_heads(
+    const Tensor& input, const CoreCoord& grid, const OptionalMemory& memory_config, uint32_t num_heads, const Outputs& outputs) {
+    refuse_outputs(outputs);
+    return three(
+        "ttnn.experimental.split_query_key_value_and_split_heads",
+        {{"input_tensor", input},
+         {"compute_with_storage_grid_size", std::array<size_t, 2>{grid.x, grid.y}},
+         {"memory_config", memory_config},
+         {"num_heads", num_heads}});
+}
+Tensor concatenate_heads(
+    const Tensor& input, const CoreCoord& grid, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
+    return one(
+        "ttnn.experimental.concatenate_heads", {{"input_tensor", input},
+                                                {"compute_with_storage_grid_size", std::array<size_t, 2>{grid.x, grid.y}},
+                                                {"memory_config", memory_config},
+                                                {"output_tensor", output}});
+}
+std::tuple<Tensor, Tensor> nlp_create_q_heads_split(
+    const Tensor& input, uint32_t num_heads, uint32_t split_head_dim, const OptionalMemory& memory_config) {
+    return two(
+        "ttnn.experimental.nlp_create_q_heads_split",
+        {{"input", input}, {"num_heads", num_heads}, {"split_head_dim", split_head_dim}, {"memory_config", memory_config}});
+}
+Tensor nlp_concat_heads_boltz(const Tensor& input, const OptionalMemory& memory_config, std::optional<Tensor> output) {
+    return one(
+        "ttnn.experimental.nlp_concat_heads_boltz", {{"input_tensor", input}, {"memory_config", memory_config}, {"output_tensor", output}});
+}
+
+std::tuple<Tensor, Tensor> paged_fused_update_cache(
+    const Tensor& cache1, const Tensor& input1, const Tensor& cache2, const Tensor& input2, const std::vector<uint32_t>& update_idxs,
+    const std::optional<const Tensor>& update_idxs_tensor, std::optional<bool> share_cache, const std::optional<const Tensor>& page_table,
+    uint32_t batch_offset, std::optional<const ComputeKernelConfig> compute_kernel_config,
+    const std::optional<const std::set<MeshCoordinate>>& mesh_coords) {
+    SHIM_SUPPORTED(!mesh_coords, "mesh_coords: the simulated mesh has one device; leave it out");
+    std::optional<std::vector<uint32_t>> indices;
+    if (!update_idxs.empty()) indices = update_idxs;
+    return two(
+        "ttnn.experimental.paged_fused_update_cache", {{"cache_tensor1", cache1},
+                                                       {"input_tensor1", input1},
+                                                       {"cache_tensor2", cache2},
+                                                       {"input_tensor2", input2},
+                                                       {"update_idxs", indices},
+                                                       {"update_idxs_tensor", update_idxs_tensor},
+                                                       {"share_cache", share_cache},
+                                                       {"page_table", page_table},
+                                                       {"batch_offset", batch_offset},
+                                                       {"compute_kernel_config", compute_kernel_config}});
+}
+std::tuple<Tensor, Tensor> indexed_fused_update_cache(
+    const Tensor& cache1, const Tensor& input1, const Tensor& cache2, const Tensor& input2, const Tensor& physical_update_idxs_tensor) {
+    return two(
+        "ttnn.experimental.indexed_fused_update_cache", {{"cache_tensor1", cache1},
+                                                         {"input_tensor1", input1},
+                                                         {"cache_tensor2", cache2},
+                                                         {"input_tensor2", input2},
+                                                         {"physical_update_idxs_tensor", physical_update_idxs_tensor}});
+}
 
 Tensor rotary_embedding_hf(
     const Tensor& input, const Tensor& cos_cache, const Tensor& sin_cache, bool is_decode_mode, const OptionalMemory& memory_config,
@@ -46,16 +142,13 @@ Tensor rotary_embedding_hf(
 std::tuple<Tensor, Tensor> rotary_embedding_llama_fused_qk(
     const Tensor& q, const Tensor& k, const Tensor& cos_cache, const Tensor& sin_cache, const Tensor& trans_mat,
     std::optional<const ComputeKernelConfig> compute_kernel_config) {
-    const auto parts = several(
-        "ttnn.experimental.rotary_embedding_llama_fused_qk",
-        {{"q_input_tensor", q},
-         {"k_input_tensor", k},
-         {"cos_cache", cos_cache},
-         {"sin_cache", sin_cache},
-         {"trans_mat", trans_mat},
-         {"compute_kernel_config", compute_kernel_config}},
-        2);
-    return {parts[0], parts[1]};
+    return two(
+        "ttnn.experimental.rotary_embedding_llama_fused_qk", {{"q_input_tensor", q},
+                                                              {"k_input_tensor", k},
+                                                              {"cos_cache", cos_cache},
+                                                              {"sin_cache", sin_cache},
+                                                              {"trans_mat", trans_mat},
+                                                              {"compute_kernel_config", compute_kernel_config}});
 }
 
 }  // namespace ttnn::experimental

@@ -45,11 +45,23 @@ Tensor addmm(
     std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt, std::optional<const CoreGrid> core_grid = std::nullopt,
     const std::optional<const Tile>& output_tile = std::nullopt, std::optional<Tensor> optional_output_tensor = std::nullopt);
 
+/// input_tensor_a times each of the weights.
+std::vector<Tensor> matmul_batched_weights(
+    const Tensor& input_tensor_a, const std::vector<Tensor>& input_tensors_b, bool transpose_a = false, bool transpose_b = false,
+    const std::optional<const MemoryConfig>& memory_config = std::nullopt, std::optional<const DataType> dtype = std::nullopt,
+    const std::optional<const MatmulProgramConfig>& program_config = std::nullopt,
+    const std::optional<const std::variant<std::string, unary::UnaryWithParam>>& activation = std::nullopt,
+    std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt, std::optional<const CoreGrid> core_grid = std::nullopt,
+    const std::optional<const Tile>& output_tile = std::nullopt, const std::optional<Tensor>& optional_output_tensor = std::nullopt,
+    const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>& global_cb = std::nullopt,
+    const std::optional<SubDeviceId>& sub_device_id = std::nullopt);
+
 }  // namespace operations::matmul
 
 using operations::matmul::addmm;
 using operations::matmul::linear;
 using operations::matmul::matmul;
+using operations::matmul::matmul_batched_weights;
 
 /// Every product of two vectors' values.
 Tensor outer(const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>& memory_config = std::nullopt);

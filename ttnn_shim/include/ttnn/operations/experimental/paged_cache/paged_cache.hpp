@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "ttnn/operations/core/compute_kernel/compute_kernel_config.hpp"
@@ -27,5 +28,17 @@ Tensor paged_fill_cache(
     std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt,
     const std::optional<const std::set<MeshCoordinate>>& mesh_coords = std::nullopt, std::optional<uint32_t> block_size = std::nullopt,
     std::optional<uint32_t> cache_position_modulo = std::nullopt, const std::optional<const Tensor>& valid_seq_len_tensor = std::nullopt);
+
+/// paged_update_cache of keys and values in one program.
+std::tuple<Tensor, Tensor> paged_fused_update_cache(
+    const Tensor& cache_tensor1, const Tensor& input_tensor1, const Tensor& cache_tensor2, const Tensor& input_tensor2,
+    const std::vector<uint32_t>& update_idxs, const std::optional<const Tensor>& update_idxs_tensor = std::nullopt,
+    std::optional<bool> share_cache = std::nullopt, const std::optional<const Tensor>& page_table = std::nullopt, uint32_t batch_offset = 0,
+    std::optional<const ComputeKernelConfig> compute_kernel_config = std::nullopt,
+    const std::optional<const std::set<MeshCoordinate>>& mesh_coords = std::nullopt);
+/// The same at physical rows of the caches.
+std::tuple<Tensor, Tensor> indexed_fused_update_cache(
+    const Tensor& cache_tensor1, const Tensor& input_tensor1, const Tensor& cache_tensor2, const Tensor& input_tensor2,
+    const Tensor& physical_update_idxs_tensor);
 
 }  // namespace ttnn::experimental

@@ -38,4 +38,35 @@ std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_segformer(
     const Tensor& input, const std::optional<MemoryConfig>& memory_config = std::nullopt,
     const std::optional<std::vector<std::optional<Tensor>>>& optional_output_tensors = std::nullopt);
 
+/// Heads of block-sharded tensors: [B, 1, S, groups of (q heads, k head, v head)], and of q beside k with v.
+std::tuple<Tensor, Tensor, Tensor> create_qkv_heads(
+    const Tensor& input_tensor, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads = std::nullopt, bool transpose_k_heads = true,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    std::optional<std::array<Tensor, 3>> optional_output_tensors = std::nullopt);
+std::tuple<Tensor, Tensor, Tensor> create_qkv_heads_from_separate_tensors(
+    const Tensor& input_tensor_q, const Tensor& input_tensor_kv, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads = std::nullopt,
+    bool transpose_k_heads = true, const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const std::optional<std::array<Tensor, 3>>& optional_output_tensors = std::nullopt);
+/// q, k (transposed) and v out of [B, 1, S, 3 * heads * D], and back.
+std::tuple<Tensor, Tensor, Tensor> split_query_key_value_and_split_heads(
+    const Tensor& input_tensor, const CoreCoord& compute_with_storage_grid_size,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt, uint32_t num_heads = 16,
+    const std::optional<std::vector<std::optional<Tensor>>>& optional_output_tensors = std::nullopt);
+Tensor concatenate_heads(
+    const Tensor& input_tensor, const CoreCoord& compute_with_storage_grid_size,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<Tensor>& optional_output_tensor = std::nullopt);
+/// [1, 1, S, H * D] -> both halves of every head: [1, H, S, split_head_dim] twice.
+std::tuple<Tensor, Tensor> nlp_create_q_heads_split(
+    const Tensor& input_tensor, uint32_t num_heads, uint32_t split_head_dim,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt);
+/// Heads of pairs [S, S, hidden], and back.
+std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_boltz(
+    const Tensor& input_tensor_q, const std::optional<Tensor>& input_tensor_kv, uint32_t num_q_heads,
+    std::optional<uint32_t> num_kv_heads = std::nullopt, bool transpose_k_heads = true,
+    const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const std::optional<std::vector<std::optional<Tensor>>>& optional_output_tensors = std::nullopt);
+Tensor nlp_concat_heads_boltz(
+    const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    std::optional<Tensor> optional_output_tensor = std::nullopt);
+
 }  // namespace ttnn::experimental

@@ -1,0 +1,4 @@
+// At the path where TT-NN declares nlp_create_qkv_heads_boltz.
+#pragma once
+
+#include "ttnn/operations/experimental/transformer/nlp_heads.hpp"  // IWYU pragma: export
