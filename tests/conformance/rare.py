@@ -76,7 +76,7 @@ def _heads() -> dict[str, list[Row]]:
     joined += [([[(7, 16, 384, 64)], [(7, 1, 384, w)]], f"{_X}concatenate_heads(a[0], {grid}, output_tensor=a[1])") for w in (1024, 512)]
     cut: list[Row] = [([[(2, 1, 64, 512)]], f"{_X}nlp_create_q_heads_split(a[0], num_heads={h}, split_head_dim={d}{m})") for h, d, m in ((4, 64, ""), (4, 32, f", memory_config={_L1}"), (4, 128, ""), (4, 0, ""), (4, 40, ""), (3, 32, ""), (0, 32, ""), (4, 64, f", memory_config={_HEIGHT}"))]
     cut += [([one], f"{_X}nlp_create_q_heads_split(a[0], num_heads=4, split_head_dim=32)") for one in ([(2, 1, 64, 512), "float32"], [(2, 1, 64, 512), "bfloat8_b"], [(2, 1, 64, 512), "bfloat4_b"], [(2, 1, 64, 512), "int32"], [(2, 1, 40, 512)], [(2, 2, 64, 512)], [(64, 512)], [(1, 1, 64, 512), _BF16, _RM], [(1, 1, 64, 500)])]
-    pairs: list[Row] = [([[(1, s, s, 384), d]], f"{_X}nlp_create_qkv_heads_boltz(a[0], num_heads={h}{tail})") for s in (64, 96) for d in (_BF16, "float32", "bfloat8_b") for h, tail in ((4, ""), (4, ", transpose_k_heads=False"), (4, ", num_kv_heads=2"), (5, ""))]
+    pairs: list[Row] = [([[(1, s, s, 384), d]], f"{_X}nlp_create_qkv_heads_boltz(a[0], num_heads={h}{tail})") for s in (64, 96) for d in (_BF16, "float32", "bfloat8_b") for h, tail in ((4, ""), (4, ", transpose_k_heads=False"), (4, ", num_kv_heads=1"), (5, ""))]
     pairs += [([[(1, 40, 40, 384)]], f"{_X}nlp_create_qkv_heads_boltz(a[0], num_heads=4, transpose_k_heads=False)")]
     pairs += [([[(1, 64, 64, 128)], [(1, 64, 64, 256)]], f"{_X}nlp_create_qkv_heads_boltz(a[0], a[1], num_heads=4, transpose_k_heads=False)")]
     pairs += [([one], f"{_X}nlp_create_qkv_heads_boltz(a[0], num_heads=4, transpose_k_heads=False)") for one in ([(64, 64, 384)], [(1, 64, 64, 384), _BF16, _RM], [(1, 64, 64, 384), "bfloat4_b"])]
@@ -182,7 +182,9 @@ def _computed() -> dict[str, list[Row]]:
     for o, i, g in ((64, 64, 1), (64, 64, 2), (64, 64, 4), (96, 96, 3), (64, 96, 2), (64, 64, 64), (60, 64, 4), (64, 64, 5)):
         weight = [(o, max(1, i // g), 3, 3, 3), _BF16, _RM, _HOST]
         window = f"dtype=ttnn.bfloat16, output_channels={o}, kernel_size=[3, 3, 3], groups={g}, padding=[1, 1, 1]"
-        groups += [([[(1, 4, 6, 6, i), _BF16, _RM], weight], f"{_X}conv3d(input_tensor=a[0], weight_tensor=a[1], device=device, {window})"), ([weight], f"{_X}prepare_conv3d_weights(weight_tensor=a[0], groups={g}, device=device)")]
+        groups.append(([[(1, 4, 6, 6, i), _BF16, _RM], weight], f"{_X}conv3d(input_tensor=a[0], weight_tensor=a[1], device=device, {window})"))
+        if o % g == 0:
+            groups.append(([weight], f"{_X}prepare_conv3d_weights(weight_tensor=a[0], groups={g}, device=device)"))
     return {"fast_reduce_nc_split": reduce, "repeat_and_interleave_eltwise_mul": mul, "matmul_decode": product, "topk_large_indices": large, "situ_glu": glu, "conv3d_groups": groups}
 
 

@@ -61,6 +61,7 @@ NO_EFFECT_HERE = {
     ("ttnn.transformer.split_query_key_value_and_split_heads", "num_kv_heads"): "the sample has one head",
     ("ttnn.experimental.nlp_create_qkv_heads", "num_kv_heads"): "the sample has one head",
     ("ttnn.experimental.nlp_create_qkv_heads_decode", "num_kv_heads"): "the sample has one head",
+    ("ttnn.experimental.nlp_create_qkv_heads_decode", "memory_config"): "the real package puts one user on each core in L1 whatever this says",
     ("ttnn.prepare_conv_transpose2d_weights", "output_padding"): "tells which convolution follows",
     **{(f"ttnn.{op}", "correction"): "only variances have a correction" for op in ("sum", "mean", "max", "min")},
     **{(f"ttnn.{op}", "memory_config"): "the sample is in DRAM, from where the real package works through slices into interleaved DRAM whatever this says"
@@ -74,7 +75,6 @@ PREALLOCATED = ("output_tensor", "optional_output_tensor", "optional_tensor", "o
 # (op, parameter) -> what the kernel does wrong. Strict: an entry that shows an effect fails.
 DEFECTS: dict[tuple[str, str], str] = {
     ("ttnn.upsample", "compute_kernel_config"): "not part of the program's description",
-    ("ttnn.experimental.nlp_create_qkv_heads_decode", "overlap_qk_coregrid"): "shards are placed the same way",
     ("ttnn.prepare_conv_transpose2d_weights", "mirror_kernel"): "weights are mirrored anyway",
     **{(f"ttnn.{op}", name): "slices are not simulated: one program, as without"
        for op, name in (("conv1d", "slice_config"), ("conv2d", "slice_config"), ("conv_transpose2d", "dram_slice_config"),
@@ -114,6 +114,12 @@ class Samples:
 
 def host(samples: Samples, shape: tuple[int, ...]) -> Any:
     return ttnn.Tensor(samples.rng.normal(size=shape).astype(np.float32), ttnn.bfloat16)
+
+
+def wide(samples: Samples, shape: tuple[int, ...], cores: int) -> Any:
+    """A tensor in L1 whose columns are dealt to some cores."""
+    return ttnn.to_memory_config(samples.tensor(shape), ttnn.create_sharded_memory_config(
+        (32, shape[-1] // cores), ttnn.CoreGrid(y=1, x=cores), ttnn.ShardStrategy.WIDTH, use_height_and_width_as_shard_shape=True))  # fmt: skip
 
 
 IMAGE_OPS = ("conv2d", "conv_transpose2d", "avg_pool2d", "max_pool2d", "adaptive_avg_pool2d", "adaptive_max_pool2d")
@@ -174,7 +180,7 @@ BY_OP: dict[tuple[str, str], Callable[[Samples], Any]] = {
     ("ttnn.conv1d", "kernel_size"): lambda s: 3,
     ("ttnn.prepare_conv_transpose2d_weights", "weights_format"): lambda s: "IOHW",
     ("ttnn.experimental.nlp_create_qkv_heads", "input"): lambda s: s.tensor((1, 1, 64, 192)),
-    ("ttnn.experimental.nlp_create_qkv_heads_decode", "input_tensor"): lambda s: s.tensor((1, 1, 32, 192)),
+    ("ttnn.experimental.nlp_create_qkv_heads_decode", "input_tensor"): lambda s: wide(s, (1, 1, 8, 192), 3),
     ("ttnn.transformer.split_query_key_value_and_split_heads", "input_tensor"): lambda s: s.tensor((1, 64, 192)),
     ("ttnn.roll", "dim"): lambda s: 3,
     ("ttnn.reshape", "shape"): lambda s: [1, 1, 32, 128],

@@ -27,8 +27,6 @@ from conformance_strategy import CARDS, DATA, LIMITS, count_cores, same_l1  # no
 FOUND_LIMIT = 0.93
 # Calls that the real library takes and the simulator refuses: known faults of ours. None may join.
 REFUSED_HERE = {
-    "E.nlp_concat_heads_decode": "sharded inputs",
-    "E.rotary_embedding_llama": "decode mode with a sharded transformation matrix",
     "ttnn.conv2d": "on blackhole a grid of 7 x 7 cores with 98 shards",
 }
 BATCH = 300

@@ -1,6 +1,7 @@
 // ttnn.experimental.conv3d and the preparation of its weights: windows gathered as rows of a matrix, then one multiplication.
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
@@ -17,16 +18,19 @@ struct Preparation {
     uint32_t groups = 1, block = 0, alignment = 32;  ///< block 0: all (aligned) input channels in one
 };
 
-/// Host weights [O, I, D, H, W] -> [blocks, D, H, W, channels of a block, O] as rows, input channels padded with zeros.
+/// Host weights [O, I / groups, D, H, W] -> [blocks, D, H, W, channels of a block, O] as rows. Input channels are filled up with zeros:
+/// those of other groups, and to the alignment.
 Tensor prepare(const Tensor& weight, const Preparation& how, ttnn::MeshDevice* device) {
     SHIM_CHECK(!is_on_device(weight), "weight_tensor: expected a host tensor");
     const Shape& s = weight.logical_shape();
     SHIM_CHECK(s.rank() == 5, "weight_tensor: expected shape [out, in, D, H, W], got {}", s);
-    SHIM_SUPPORTED(how.groups == 1, "groups: only 1 is supported for conv3d, got {}", how.groups);
+    SHIM_CHECK(how.groups > 0 && s[0] % how.groups == 0, "groups: {} does not divide {} output channels", how.groups, s[0]);
     SHIM_CHECK(how.alignment > 0, "alignment: expected a positive number");
-    const uint32_t aligned = (s[1] + how.alignment - 1) / how.alignment * how.alignment, block = how.block == 0 ? aligned : how.block;
-    SHIM_CHECK(aligned % block == 0, "C_in_block: {} does not divide {} input channels", block, aligned);
+    const uint64_t channels = uint64_t{s[1]} * how.groups, filled = (channels + how.alignment - 1) / how.alignment * how.alignment;
     const size_t area = size_t{s[2]} * s[3] * s[4];
+    SHIM_CHECK(filled * area <= std::numeric_limits<uint32_t>::max(), "weight_tensor: {} rows are too many", filled * area);
+    const auto aligned = static_cast<uint32_t>(filled), block = how.block == 0 ? aligned : how.block;
+    SHIM_CHECK(aligned % block == 0, "C_in_block: {} does not divide {} input channels", block, aligned);
     const TensorSpec spec = make_spec(Shape({static_cast<uint32_t>(area * aligned), s[0]}), weight.dtype(), Layout::ROW_MAJOR);
     const size_t bytes = stored_bytes(weight.dtype());
     auto values = new_values(spec);
@@ -34,9 +38,10 @@ Tensor prepare(const Tensor& weight, const Preparation& how, ttnn::MeshDevice* d
         std::memset(values->data(), 0, bytes * spec.logical_shape().volume());
         const std::byte* source = raw_data(weight);
         for (size_t o = 0; o < s[0]; ++o) {
+            const size_t first = o / (s[0] / how.groups) * s[1];  // input channel at which the group starts
             for (size_t i = 0; i < s[1]; ++i) {
                 for (size_t k = 0; k < area; ++k) {
-                    const size_t row = (i / block * area + k) * block + i % block;
+                    const size_t row = ((first + i) / block * area + k) * block + (first + i) % block;
                     std::memcpy(values->data() + (row * s[0] + o) * bytes, source + ((o * s[1] + i) * area + k) * bytes, bytes);
                 }
             }
@@ -67,7 +72,9 @@ Tensor conv3d(const Call& c) {
     const uint32_t outs = c.u32("output_channels", 0), groups = c.u32("groups", 1);
     const std::string mode = c.text("padding_mode", "zeros");
     SHIM_CHECK(mode == "zeros" || mode == "replicate", "padding_mode: expected zeros or replicate, got '{}'", mode);
-    SHIM_SUPPORTED(groups == 1, "groups: only 1 is supported for conv3d, got {}", groups);
+    SHIM_CHECK(
+        groups > 0 && s[4] % groups == 0 && outs % groups == 0, "groups: {} does not divide {} input and {} output channels", groups, s[4],
+        outs);
     for (const char* name : {"halo_buffer", "pad_offset_tensor", "weight_lo_tensor"})
         SHIM_SUPPORTED(!c.has(name), "{}: not supported for conv3d; leave it out", name);
     for (const char* name : {"logical_h_mask", "logical_w_mask", "output_pad_h", "output_pad_w"})

@@ -75,8 +75,9 @@ Tensor situ_glu(const Call& c) {
         !cores || !result.is_l1() || result.is_sharded(),
         "sub_core_grids: not with an interleaved L1 result, which takes L1 on other cores");
     const CoreLimit limit(cores);
+    const MemoryConfig between = cores || gate.is_sharded() ? result : MemoryConfig(BufferType::L1);  // of what lives inside
     const auto capped = [&](const Tensor& tensor, float beta) {
-        return unary_op(NAME, tensor, {UnaryStep{UnaryOpType::SOFTCAP, beta}}, {});
+        return unary_op(NAME, tensor, {UnaryStep{UnaryOpType::SOFTCAP, beta}}, {between});
     };
     const std::vector<UnaryStep> sigmoid = {UnaryStep{UnaryOpType::SIGMOID}};
     const Tensor gated = binary_op(NAME, capped(gate, first), gate, BinaryOpType::MUL, {.right = sigmoid});

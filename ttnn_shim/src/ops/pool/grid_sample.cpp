@@ -90,7 +90,11 @@ MemoryConfig sampled_memory(
         const auto all = static_cast<uint32_t>(grid.logical_volume() / grid.logical_shape()[3]);
         const CoreCoord device = machine_of(input).grid();
         const uint32_t used = std::max(1U, std::min(all, static_cast<uint32_t>(device.x * device.y)));
-        cores = tt::tt_metal::num_cores_to_corerangeset(used, device, false);
+        const auto rows = static_cast<uint32_t>(device.y);  // whole columns of cores, then a part of one
+        std::vector<CoreRange> ranges;
+        if (used / rows > 0) ranges.emplace_back(CoreCoord(0, 0), CoreCoord(used / rows - 1, rows - 1));
+        if (used % rows > 0) ranges.emplace_back(CoreCoord(used / rows, 0), CoreCoord(used / rows, used % rows - 1));
+        cores = CoreRangeSet(ranges);
         points = (all + used - 1) / used;
     }
     const uint32_t channels = input.logical_shape()[3];

@@ -153,67 +153,6 @@ Tensor experimental::nlp_concat_heads(const Tensor& input, const std::optional<M
     return join_heads(input, Shape({s[0], 1, s[2], s[1] * s[3]}), memory_config);
 }
 
-std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads_decode(
-    const Tensor& input, uint32_t num_heads, std::optional<const uint32_t> num_kv_heads, std::optional<std::array<Tensor, 3>>& given,
-    std::optional<const bool>, const std::optional<const Tensor>& batch_offset, std::optional<const uint32_t> slice_size,
-    const std::optional<MemoryConfig>& memory_config) {
-    OpScope scope("ttnn.experimental.nlp_create_qkv_heads_decode");
-    SHIM_SUPPORTED(!batch_offset && !slice_size && !given, "batch_offset, slice_size and output_tensors are not supported");
-    check_device_tensor(input, "input_tensor", Layout::TILE);
-    const Shape& shape = input.logical_shape();
-    SHIM_CHECK(shape.rank() == 4 && shape[0] == 1 && shape[1] == 1, "input_tensor: expected shape [1, 1, batch, hidden], got {}", shape);
-    const uint32_t kv = num_kv_heads.value_or(num_heads), shares = num_heads + 2 * kv, batch = shape[2];
-    SHIM_CHECK(
-        num_heads > 0 && kv > 0 && shape[3] % shares == 0, "input_tensor: the last dimension {} does not divide into {} heads", shape[3],
-        shares);
-    const uint32_t depth = shape[3] / shares;
-    const MemoryConfig memory = memory_config.value_or(MemoryConfig(input.memory_config().buffer_type()));
-    auto spec = [&](uint32_t heads) {
-        MemoryConfig own = memory;
-        if (own.is_sharded() && !own.shard_spec()) {  // one user per core, as TT-NN lays decode heads out
-            const auto grid = device_of(input)->compute_with_storage_grid_size();
-            std::vector<CoreRange> ranges;
-            const auto columns = static_cast<uint32_t>(grid.x);
-            if (batch / columns > 0) ranges.emplace_back(CoreCoord(0, 0), CoreCoord(columns - 1, batch / columns - 1));
-            if (batch % columns > 0) ranges.emplace_back(CoreCoord(0, batch / columns), CoreCoord(batch % columns - 1, batch / columns));
-            own = own.with_shard_spec(ShardSpec(CoreRangeSet(ranges), {(heads + 31) / 32 * 32, depth}));
-        }
-        return make_spec(Shape({1, batch, heads, depth}), input.dtype(), Layout::TILE, own);
-    };
-    const auto parts = launch(
-        {.op = "create_heads",
-         .attrs = {{"num_heads", int64_t{num_heads}}, {"num_kv_heads", int64_t{kv}}},
-         .name = "NLPCreateQKVHeadsDecodeDeviceOperation"},
-        {input}, {spec(num_heads), spec(kv), spec(kv)}, [&](std::span<const Tensor> outputs) {
-            const size_t bytes = stored_bytes(input.dtype());
-            int64_t offset = 0;
-            for (size_t i = 0; i < 3; ++i) {
-                const int64_t run = int64_t{i == 0 ? num_heads : kv} * depth;
-                strided_copy(
-                    bytes, raw_data(input) + offset * static_cast<int64_t>(bytes), mutable_raw_data(outputs[i]),
-                    {{batch, shape[3], run}, {static_cast<size_t>(run), 1, 1}});
-                offset += run;
-            }
-        });
-    return {parts[0], parts[1], parts[2]};
-}
-
-Tensor experimental::nlp_concat_heads_decode(
-    const Tensor& input, uint32_t num_heads, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
-    const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
-    OpScope scope("ttnn.experimental.nlp_concat_heads_decode");
-    check_heads(input, memory_config);
-    const Shape& s = input.logical_shape();
-    SHIM_CHECK(
-        s[0] == 1 && num_heads > 0 && num_heads <= s[2], "input_tensor: expected shape [1, batch, at least {} heads, head size], got {}",
-        num_heads, s);
-    const int64_t depth = s[3], run = int64_t{num_heads} * depth;
-    return moved(
-        {.op = "concat_heads", .name = "NLPConcatHeadsDecodeDeviceOperation"}, input, Shape({1, 1, s[1], num_heads * s[3]}), memory_config,
-        {{s[1], s[2] * depth, run}, {static_cast<size_t>(run), 1, 1}}, 0, output);
-}
-
 }  // namespace ttnn
 
 SHIM_OP("ttnn.transformer.split_query_key_value_and_split_heads", [](const Call& c) {
@@ -231,16 +170,6 @@ SHIM_OP("ttnn.experimental.nlp_create_qkv_heads", [](const Call& c) {
 });
 SHIM_OP("ttnn.experimental.nlp_concat_heads", [](const Call& c) {
     return ttnn::experimental::nlp_concat_heads(c.tensor("input_tensor"), c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_decode", [](const Call& c) {
-    std::optional<std::array<Tensor, 3>> outputs;
-    return ttnn::experimental::nlp_create_qkv_heads_decode(
-        c.tensor("input_tensor"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"), outputs, std::nullopt,
-        c.optional_tensor("batch_offset"), c.optional_u32("slice_size"), c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.experimental.nlp_concat_heads_decode", [](const Call& c) {
-    return ttnn::experimental::nlp_concat_heads_decode(
-        c.tensor("input_tensor"), c.u32("num_heads", 0), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
 });
 
 namespace {

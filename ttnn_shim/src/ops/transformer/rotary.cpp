@@ -27,6 +27,22 @@ void check_caches(const Tensor& input, const Tensor& cosine, const Tensor& sine,
         cosine.logical_shape());
 }
 
+/// Turns the two halves of each row by the angles of the cache row that `row_of(row index)` names.
+template <typename RowOf>
+void turn_halves(const Tensor& input, const Tensor& output, const Tensor& cos_cache, const Tensor& sin_cache, const RowOf& row_of) {
+    const F32Values cosine(cos_cache), sine(sin_cache);
+    const size_t width = input.logical_shape()[-1], half = width / 2;
+    for_each_row(input, output, width, [&](size_t index, float* row) {
+        const size_t at = row_of(index);
+        const float *c = cosine.data() + at * width, *s = sine.data() + at * width;
+        for (size_t i = 0; i < half; ++i) {
+            const float a = row[i], b = row[i + half];
+            row[i] = a * c[i] - b * s[i];
+            row[i + half] = b * c[i + half] + a * s[i + half];
+        }
+    });
+}
+
 /// A sharded result of an interleaved input is dealt to the cores anew, row by row of tiles.
 std::optional<MemoryConfig> rotary_memory(const Tensor& input, const std::optional<MemoryConfig>& requested) {
     if (!requested || !requested->is_sharded() || input.memory_config().is_sharded()) return requested;
@@ -73,17 +89,8 @@ Tensor rotary_embedding(
          .name = "RotaryEmbeddingDeviceOperation"},
         {input, cos_cache, sin_cache}, {spec_like(input, std::nullopt, rotary_memory(input, memory_config))},
         [&](std::span<const Tensor> outputs) {
-            const F32Values cosine(cos_cache), sine(sin_cache);
-            const size_t width = shape[-1], half = width / 2, rows = shape[2];
-            for_each_row(input, outputs[0], width, [&](size_t index, float* row) {
-                const size_t at = token_index ? *token_index : index % rows;
-                const float *c = cosine.data() + at * width, *s = sine.data() + at * width;
-                for (size_t i = 0; i < half; ++i) {
-                    const float a = row[i], b = row[i + half];
-                    row[i] = a * c[i] - b * s[i];
-                    row[i + half] = b * c[i + half] + a * s[i + half];
-                }
-            });
+            const size_t rows = shape[2];
+            turn_halves(input, outputs[0], cos_cache, sin_cache, [&](size_t index) { return token_index ? *token_index : index % rows; });
         })[0];
 }
 
@@ -94,10 +101,25 @@ Tensor rotary_embedding_llama(
     check_caches(input, cos_cache, sin_cache);
     check_device_tensor(trans_mat, "trans_mat", Layout::TILE);
     const Shape &shape = input.logical_shape(), &cache = cos_cache.logical_shape(), &mat = trans_mat.logical_shape();
-    SHIM_CHECK(mat.rank() == 4 && mat[-1] == 32 && mat[-2] == 32, "trans_mat: expected tiles of 32 x 32, got shape {}", mat);
+    const bool repeated = is_decode_mode && trans_mat.is_sharded();  // the same tile on every core
+    SHIM_CHECK(
+        mat.rank() == 4 && mat[-1] == 32 && (mat[-2] == 32 || (repeated && mat[-2] % 32 == 0 && mat[0] == 1 && mat[1] == 1)),
+        "trans_mat: expected tiles of 32 x 32, got shape {}", mat);
     SHIM_CHECK(shape[-1] % 32 == 0, "input_tensor: the last dimension must be a multiple of 32, got {}", shape[-1]);
     if (is_decode_mode) {
         SHIM_CHECK(cache[1] == shape[1], "cos_cache: expected one row of values per user ({}), got shape {}", shape[1], cache);
+        const auto check_tall = [](const Tensor& tensor, const char* name) {
+            SHIM_CHECK(
+                tensor.memory_config().memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && tensor.memory_config().shard_spec(),
+                "{}: expected height sharded memory in decode mode, got {}", name, tensor.memory_config());
+        };
+        check_tall(input, "input_tensor");
+        check_tall(cos_cache, "cos_cache");
+        check_tall(sin_cache, "sin_cache");
+        check_tall(trans_mat, "trans_mat");
+        SHIM_CHECK(
+            trans_mat.memory_config().shard_spec()->shape[0] == 32, "trans_mat: expected shards of one tile, got {}",
+            trans_mat.memory_config());
     } else {
         SHIM_CHECK(
             cache[0] == 1 && (cache[1] == 1 || cache[1] == shape[1]) && cache[2] >= shape[2],
@@ -174,11 +196,31 @@ SHIM_OP("ttnn.experimental.rotate_half", [](const Call& c) {
 });
 SHIM_OP("ttnn.experimental.rotary_embedding_hf", [](const Call& c) {
     const OpScope scope("ttnn.experimental.rotary_embedding_hf");
-    SHIM_SUPPORTED(!c.boolean("is_decode_mode", false), "is_decode_mode: not supported; use rotary_embedding with token_index");
-    for (const char* name : {"input_tensor", "cos_cache", "sin_cache"}) check_device_tensor(c.tensor(name), name, Layout::TILE);
-    return ttnn::experimental::rotary_embedding(
-        c.tensor("input_tensor"), c.tensor("cos_cache"), c.tensor("sin_cache"), std::nullopt, c.memory_config("memory_config"),
-        compute_of(c));
+    const Tensor &input = c.tensor("input_tensor"), &cosine = c.tensor("cos_cache"), &sine = c.tensor("sin_cache");
+    check_caches(input, cosine, sine, true);
+    const bool decode = c.boolean("is_decode_mode", false);
+    const Shape &shape = input.logical_shape(), &cache = cosine.logical_shape();
+    SHIM_CHECK(
+        shape[-1] == 32 || shape[-1] % 64 == 0, "input_tensor: the last dimension must be 32 or a multiple of 64, got {}", shape[-1]);
+    const auto memory = rotary_memory(input, c.memory_config("memory_config"));
+    if (decode) {
+        for (const auto& [tensor, name] :
+             {std::pair(&input, "input_tensor"), std::pair(&cosine, "cos_cache"), std::pair(&sine, "sin_cache")})
+            SHIM_CHECK(tensor->is_sharded(), "{}: expected sharded memory in decode mode, got {}", name, tensor->memory_config());
+        SHIM_CHECK(cache[1] == shape[1], "cos_cache: expected values for each of {} users, got shape {}", shape[1], cache);
+        SHIM_CHECK(!memory || memory->is_sharded(), "memory_config: expected sharded memory in decode mode, got {}", *memory);
+    } else {
+        SHIM_CHECK(cache[0] == 1 && cache[1] == 1, "cos_cache: expected shape [1, 1, S, {}], got {}", shape[-1], cache);
+        SHIM_CHECK(cache[2] >= shape[2], "cos_cache: {} rows do not hold {}", cache[2], shape[2]);
+    }
+    return launch(
+        {.op = "rotary", .attrs = {{"decode", decode}}, .compute = compute_of(c), .name = "RotaryEmbeddingHfDeviceOperation"},
+        {input, cosine, sine}, {spec_like(input, std::nullopt, memory)}, [&](std::span<const Tensor> outputs) {
+            const size_t rows = shape[2], users = shape[1];
+            turn_halves(input, outputs[0], cosine, sine, [&](size_t index) {  // a user's first row, or the row of the position
+                return decode ? index / rows % users * cache[2] : index % rows;
+            });
+        })[0];
 });
 SHIM_OP("ttnn.experimental.rotary_embedding_llama_fused_qk", [](const Call& c) {
     const OpScope scope("ttnn.experimental.rotary_embedding_llama_fused_qk");
