@@ -181,7 +181,8 @@ uint64_t core_bytes(
     const Window& part, const Tensor& input, const Tensor& weight, const Convolution& conv, const Placement& placement, DataType dtype,
     const Settings& settings) {
     const uint64_t element = input.dtype() == DataType::FLOAT32 ? 4 : 2;
-    const uint64_t channels = rounded(div_up(part.channels, placement.cores_c), 8);
+    const uint64_t stick = input.layout() == Layout::TILE && !input.is_sharded() ? TILE_EDGE : 8;
+    const uint64_t channels = rounded(div_up(part.channels, placement.cores_c), stick);
     const uint64_t pixels = rounded(div_up(part.out_pixels(), placement.cores_nhw), TILE_EDGE);
     const uint64_t sticks = halo_sticks(part, placement, TILE_EDGE);
     const uint64_t held = rounded(div_up(part.in_pixels(), placement.cores_nhw), TILE_EDGE) * rounded(channels, TILE_EDGE) * element;
@@ -336,7 +337,8 @@ uint32_t weight_rows(
     const bool multiplies = conv.is_matmul() && !settings.config.shard_layout;
     if (multiplies || folds(conv, input.memory, settings.config.enable_kernel_stride_folding))
         return tiles(uint64_t{shape.in_channels} * shape.kernel_h * shape.kernel_w);
-    const uint32_t unit = input.layout == Layout::TILE ? TILE_EDGE : 8;
+    constexpr uint32_t STICK = 8;  // channels; a transposed convolution reads its spread input as sticks
+    const uint32_t unit = input.layout == Layout::TILE ? TILE_EDGE : STICK;
     const Shape small({1, 1, TILE_EDGE, TILE_EDGE});  // stand-ins: only their dtype and layout count
     Placement placement;
     if (input.memory.shard_spec()) {
@@ -345,7 +347,9 @@ uint32_t weight_rows(
         const Tensor in = make_device_tensor(device, make_spec(small, input.dtype, input.layout));
         const Tensor weight = make_device_tensor(device, make_spec(small, weight_dtype, Layout::TILE));
         const DataType dtype = settings.dtype.value_or(input.dtype);
-        placement = fitting_cut(in, weight, conv, run_as(conv), dtype, settings, device, !input.memory.is_l1(), unit).placement;
+        placement =
+            fitting_cut(in, weight, conv, run_as(conv), dtype, settings, device, !input.memory.is_l1(), shape.transposed ? STICK : unit)
+                .placement;
     }
     const uint64_t channels = rounded(div_up(shape.in_channels, placement.cores_c), unit);
     if (placement.scheme == TensorMemoryLayout::WIDTH_SHARDED) return tiles(channels * placement.cores_c * shape.kernel_h * shape.kernel_w);

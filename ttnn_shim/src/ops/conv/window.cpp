@@ -182,16 +182,22 @@ Placement place_window(
 }
 
 uint64_t halo_sticks(const Window& window, const Placement& placement, uint32_t unit) {
-    const uint64_t pixels_per_core = round_up(div_up(window.out_pixels(), placement.cores_nhw), unit);
-    const uint64_t padded_w = uint64_t{window.in_w} + window.left + window.right;
-    const uint64_t whole = uint64_t{window.batch} * (uint64_t{window.in_h} + window.top + window.bottom) * padded_w;
-    const uint64_t below = uint64_t{window.dilation_h} * (window.kernel_h - 1);
-    if (window.batch == 1 && window.out_h() == 1) {  // one row of outputs: runs of it
-        const uint64_t run = (pixels_per_core - 1) * window.stride_w + uint64_t{window.dilation_w} * (window.kernel_w - 1) + 1;
-        return std::min(below * padded_w + std::min(run, padded_w), whole);
+    const uint64_t pixels = window.out_pixels(), per_core = round_up(div_up(pixels, placement.cores_nhw), unit);
+    const uint64_t width = uint64_t{window.in_w} + window.left + window.right;
+    const uint64_t height = uint64_t{window.in_h} + window.top + window.bottom;
+    const uint64_t out_w = window.out_w(), image = out_w * window.out_h();
+    const auto first_stick = [&](uint64_t pixel) {  // where the window of an output pixel starts
+        const uint64_t within = pixel % image;
+        return (pixel / image * height + within / out_w * window.stride_h) * width + within % out_w * window.stride_w;
+    };
+    const uint64_t reach =
+        uint64_t{window.dilation_h} * (window.kernel_h - 1) * width + uint64_t{window.dilation_w} * (window.kernel_w - 1);
+    uint64_t most = 0;
+    for (uint64_t first = 0; first < pixels; first += per_core) {
+        const uint64_t last = std::min(first + per_core, pixels) - 1;
+        most = std::max(most, first_stick(last) + reach + 1 - first_stick(first));
     }
-    const uint64_t rows_per_core = div_up(pixels_per_core, window.out_w()) + 1;
-    return std::min((rows_per_core * window.stride_h + below) * padded_w, whole);
+    return most;
 }
 
 Tensor gather_halo(

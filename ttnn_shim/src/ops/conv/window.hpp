@@ -68,7 +68,7 @@ Placement place_window(
 /// The placement of an input that is sharded already.
 Placement placement_of(const MemoryConfig& sharded, CoreCoord grid);
 
-/// Rows of the padded image (sticks) that one core's outputs touch: its own span and a window below it.
+/// Rows of the padded image (sticks) that the outputs of one core touch: the most of any core.
 uint64_t halo_sticks(const Window& window, const Placement& placement, uint32_t unit);
 
 /// The input of a windowed op, sharded in L1 with its neighbours' rows beside each shard: interleaved-to-sharded (unless

@@ -84,7 +84,8 @@ Tensor product_along(const Tensor& input, uint32_t axis, const MemoryConfig& mem
     const auto back = [rank](const Tensor& value) { return ttnn::squeeze_from_4D(value, static_cast<int>(rank)); };
     if (place < 2) return back(product_outer(four, place, memory));
     const Order forward = place == 2 ? Order{2, 0, 1, 3} : Order{3, 0, 1, 2};
-    const Tensor product = product_outer(ttnn::permute(four, forward, memory), 0, memory);
+    const Tensor turned = ttnn::permute(four, forward, memory);  // held until the end, as every step
+    const Tensor product = product_outer(turned, 0, memory);
     const Tensor rows = cut(ttnn::permute(product, Order{1, 2, 0, 3}, memory), shape[0], shape[1], 1, place == 2 ? shape[3] : shape[2]);
     return back(place == 2 ? rows : ttnn::permute(rows, Order{0, 1, 3, 2}, memory));
 }

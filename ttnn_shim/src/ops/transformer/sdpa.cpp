@@ -91,12 +91,12 @@ Tensor scaled_dot_product_attention(
     const float factor = scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
     std::vector<Tensor> inputs = {q, k, v};
     std::optional<Tensor> mask = attn_mask;
-    if (mask) {  // the device scales after adding, so the mask is divided first: one more program
+    if (mask && factor != 1.0F) {  // the device scales after adding, so the mask is divided first: one more program
         mask = binary_op(
             "ttnn.transformer.scaled_dot_product_attention", *attn_mask, Scalar(1.0F / factor), BinaryOpType::MUL,
             {.memory_config = attn_mask->memory_config()});
-        inputs.push_back(*mask);
     }
+    if (mask) inputs.push_back(*mask);
     if (attention_sink) inputs.push_back(*attention_sink);
     Program program{.op = "sdpa", .attrs = {{"is_causal", is_causal}, {"mask", mask.has_value()}}, .name = "SDPAOperation"};
     std::optional<const ComputeKernelConfig> given;
