@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "ops/data_movement/common.hpp"
+#include "ops/matmul/matmul_placement.hpp"
 #include "ops/matmul/multiply.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
@@ -19,53 +20,6 @@ using ttnn::operations::matmul::MatmulProgramConfig;
 namespace {
 
 int32_t at(size_t index) { return static_cast<int32_t>(index); }
-
-struct Geometry {
-    std::vector<int64_t> batch, batch_a, batch_b;
-    int64_t m = 0, k = 0, n = 0;
-    Shape shape;
-};
-
-Geometry geometry_of(const Shape& a, const Shape& b, bool transpose_a, bool transpose_b) {
-    SHIM_CHECK(a.rank() >= 2 && b.rank() >= 2, "input_tensor_a and input_tensor_b: expected rank 2 or more, got shapes {} and {}", a, b);
-    Geometry g;
-    g.m = a[transpose_a ? -1 : -2];
-    g.k = a[transpose_a ? -2 : -1];
-    g.n = b[transpose_b ? -2 : -1];
-    const int64_t kb = b[transpose_b ? -1 : -2];
-    SHIM_CHECK(
-        g.k == kb,
-        "The width of the first tensor must be equal to the height of the second tensor: expected K of input_tensor_b to be {}, got {} "
-        "(shapes {} and {})",
-        g.k, kb, a, b);
-    const size_t rank = std::max(a.rank(), b.rank());
-    std::vector<uint32_t> extents;
-    for (size_t i = 0; i + 2 < rank; ++i) {
-        const int64_t ea = i + a.rank() < rank ? 1 : a[at(i + a.rank() - rank)];
-        const int64_t eb = i + b.rank() < rank ? 1 : b[at(i + b.rank() - rank)];
-        SHIM_CHECK(ea == eb || ea == 1 || eb == 1, "batch dimensions of shapes {} and {} do not broadcast", a, b);
-        g.batch_a.push_back(ea);
-        g.batch_b.push_back(eb);
-        g.batch.push_back(ea == 1 ? eb : ea);
-        extents.push_back(static_cast<uint32_t>(g.batch.back()));
-    }
-    bool batched = false;
-    for (const int64_t extent : g.batch_b) batched = batched || extent > 1;
-    for (size_t i = 0; batched && i < g.batch.size(); ++i) {
-        SHIM_CHECK(
-            g.batch_a[i] == g.batch_b[i] || g.batch_a[i] == 1,
-            "batch dimension {}: {} of input_tensor_a cannot use {} of a batched input_tensor_b (shapes {} and {})", i, g.batch_a[i],
-            g.batch_b[i], a, b);
-    }
-    extents.push_back(static_cast<uint32_t>(g.m));
-    extents.push_back(static_cast<uint32_t>(g.n));
-    g.shape = shape_of(extents);
-    return g;
-}
-
-int64_t product(const std::vector<int64_t>& extents) {
-    return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
-}
 
 /// A weight shared by all batches: the batch of A joins its rows, one large product instead of many.
 void fold_batch(Geometry& g, bool transpose_a) {
@@ -202,46 +156,6 @@ void add_config(Program& program, const MatmulProgramConfig& config, std::option
         config);
 }
 
-/// A sharded output without shard spec takes its shards from the program config: one block of per_core_M x per_core_N tiles per core.
-MemoryConfig output_memory(const MemoryConfig& wanted, const Geometry& g, const Program& program, const Tensor& a) {
-    if (!wanted.is_sharded() || wanted.shard_spec() || wanted.nd_shard_spec()) return wanted;
-    if (a.memory_config().is_sharded() && a.memory_config().shard_spec() && !program.attrs.contains("per_core_M")) {
-        const auto& own = *a.memory_config().shard_spec();
-        const uint32_t cores = own.num_cores();
-        auto up = [](int64_t value) { return static_cast<uint32_t>((value + 31) / 32 * 32); };
-        const int64_t rows = product(g.batch) * up(g.m);
-        std::array<uint32_t, 2> shape = own.shape;
-        if (wanted.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED) shape = {own.shape[0], up(g.n)};
-        if (wanted.memory_layout() == TensorMemoryLayout::WIDTH_SHARDED) shape = {up(rows), up((g.n + cores - 1) / cores)};
-        if (wanted.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED) {
-            const auto box = own.grid.bounding_box();
-            const auto columns = static_cast<int64_t>(box.end_coord.x - box.start_coord.x + 1);
-            shape = {own.shape[0], up((g.n + columns - 1) / columns)};
-        }
-        return wanted.with_shard_spec(ShardSpec(own.grid, shape, own.orientation));
-    }
-    SHIM_CHECK(
-        program.attrs.contains("per_core_M"),
-        "memory_config: a sharded output needs a shard spec, a sharded input_tensor_a or a program_config");
-    const auto per_m = std::get<int64_t>(program.attrs.at("per_core_M")), per_n = std::get<int64_t>(program.attrs.at("per_core_N"));
-    const int64_t mt = product(g.batch) * ((g.m + 31) / 32), nt = (g.n + 31) / 32;
-    const int64_t rows = (mt + per_m - 1) / per_m, columns = (nt + per_n - 1) / per_n;
-    std::vector<int64_t> grid{columns, rows};
-    if (program.attrs.contains("core_grid")) grid = std::get<std::vector<int64_t>>(program.attrs.at("core_grid"));
-    const bool block = wanted.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED;
-    std::vector<CoreRange> ranges;
-    if (block) {
-        ranges.emplace_back(CoreCoord(0, 0), CoreCoord(static_cast<size_t>(columns - 1), static_cast<size_t>(rows - 1)));
-    } else {
-        const int64_t cores = rows * columns, full = cores / grid[0], rest = cores % grid[0];
-        if (full > 0) ranges.emplace_back(CoreCoord(0, 0), CoreCoord(static_cast<size_t>(grid[0] - 1), static_cast<size_t>(full - 1)));
-        if (rest > 0)
-            ranges.emplace_back(
-                CoreCoord(0, static_cast<size_t>(full)), CoreCoord(static_cast<size_t>(rest - 1), static_cast<size_t>(full)));
-    }
-    return wanted.with_shard_spec(ShardSpec(CoreRangeSet(ranges), {static_cast<uint32_t>(per_m * 32), static_cast<uint32_t>(per_n * 32)}));
-}
-
 struct Options {
     bool transpose_a = false, transpose_b = false;
     std::optional<MemoryConfig> memory_config = std::nullopt;
@@ -258,26 +172,34 @@ void check_operand(const Tensor& tensor, const char* name) {
     SHIM_CHECK(!is_integer(tensor.dtype()), "{}: expected a floating point dtype, got {}", name, tensor.dtype());
 }
 
-/// Programs that take a bias: one matrix B for all batches, and a configured program, a sharded A, or all operands in DRAM.
-bool takes_bias(const Tensor& a, const Tensor& b, const TensorSpec& output, bool configured) {
-    const Shape& shape = b.logical_shape();
+uint64_t batch_of(const Shape& shape) {
     uint64_t batch = 1;
-    for (size_t i = 0; i + 2 < shape.rank(); ++i) batch *= shape[i];
-    const auto in_dram = [](const MemoryConfig& memory) { return memory.buffer_type() == BufferType::DRAM; };
-    return batch == 1 && (configured || a.memory_config().is_sharded() ||
-                          (in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(output.memory_config())));
+    for (size_t i = 0; i + 2 < shape.rank(); ++i) batch *= shape[at(i)];
+    return batch;
 }
 
-/// A product without values, or of none: no program, whatever dtypes and layouts say. Leading dimensions are those of A.
-Tensor multiply_nothing(const Tensor& a, const Tensor& b, const Options& options) {
-    auto extents = extents_of(a.logical_shape());
-    const auto side = [](const Shape& shape, bool first) { return shape[first ? -2 : -1]; };
-    extents[extents.size() - 2] = side(a.logical_shape(), !options.transpose_a);
-    extents.back() = side(b.logical_shape(), options.transpose_b);
+/// Programs that take a bias: one matrix B for all batches, and a configured program, a sharded A, or all operands in DRAM.
+bool takes_bias(const Tensor& a, const Tensor& b, const TensorSpec& output, bool configured) {
+    const auto in_dram = [](const MemoryConfig& memory) { return memory.buffer_type() == BufferType::DRAM; };
+    return batch_of(b.logical_shape()) == 1 &&
+           (configured || a.memory_config().is_sharded() ||
+            (in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(output.memory_config())));
+}
+
+/// A product without values, or of none: zeros in A's layout, whatever dtypes and layouts say, and the bias added by a program of its own.
+Tensor multiply_nothing(const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const Options& options) {
+    const Shape &sa = a.logical_shape(), &sb = b.logical_shape();
+    const size_t rank = std::max(sa.rank(), sb.rank());
+    Shape shape = sa.to_rank(rank);  // the inner dimensions are not even compared
+    const Shape wide_b = sb.to_rank(rank);
+    for (int32_t i = 0; i + 2 < static_cast<int32_t>(rank); ++i)
+        if (shape[i] == 1) shape[i] = wide_b[i];
+    shape[-2] = sa[options.transpose_a ? -1 : -2];
+    shape[-1] = sb[options.transpose_b ? -2 : -1];
     const DataType dtype = options.dtype.value_or(a.dtype());
-    return ttnn::full(
-        shape_of(extents), 0.0F, dtype, a.layout(), *a.device(),
-        options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{}), options.output);
+    const MemoryConfig memory = options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{});
+    const Tensor zeros = ttnn::full(shape, 0.0F, dtype, a.layout(), *a.device(), memory, bias ? std::nullopt : options.output);
+    return bias ? binary_op(op_name, zeros, *bias, BinaryOpType::ADD, {.memory_config = memory, .output = options.output}) : zeros;
 }
 
 Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const Options& options) {
@@ -285,7 +207,7 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     check_device_tensor(a, "input_tensor_a");
     check_device_tensor(b, "input_tensor_b");
     SHIM_CHECK(
-        !options.activation || options.program_config || !a.is_sharded(),
+        !options.activation || options.program_config || (!a.is_sharded() && !b.is_sharded()),
         "activation: a sharded matmul takes it in the program_config's fused_activation, got {}", a.memory_config());
     const Shape &shape_a = a.logical_shape(), &shape_b = b.logical_shape();
     for (size_t i = 0; shape_a.rank() > 1 && i + shape_a.rank() < shape_b.rank(); ++i)
@@ -293,7 +215,7 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
             shape_b.view()[i] == 1, "input_tensor_b: dimensions in front of input_tensor_a's must be 1 (shapes {} and {})", shape_a,
             shape_b);
     if ((a.logical_volume() == 0 || b.logical_volume() == 0) && shape_a.rank() > 1 && shape_b.rank() > 1)
-        return multiply_nothing(a, b, options);
+        return multiply_nothing(op_name, a, b, bias, options);
     check_operand(a, "input_tensor_a");
     check_operand(b, "input_tensor_b");
     SHIM_CHECK(
@@ -338,10 +260,30 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
         program.attrs["core_grid"] =
             std::vector<int64_t>{static_cast<int64_t>(options.core_grid->x), static_cast<int64_t>(options.core_grid->y)};
     if (options.program_config) add_config(program, *options.program_config, fused.activation);
-    const MemoryConfig memory =
+    const bool b_batched = batch_of(b.logical_shape()) > 1;
+    MemoryConfig memory =
         output_memory(options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{}), g, program, a);
-    const TensorSpec result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
-    if (row_bias && takes_bias(a, b, result_spec, one_program)) fused.bias = bias;
+    if (!one_program && !a.is_sharded()) memory = checked_output(memory, g, b_batched);
+    if (!one_program) check_shards(a, g, memory, b_batched);
+    TensorSpec result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
+    const auto in_dram = [](const MemoryConfig& config) { return config.is_dram() && !config.is_sharded(); };
+    const bool all_dram = in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(memory);
+    SHIM_CHECK(  // one program reads a single A for all matrices of B
+        options.program_config || !b_batched || g.batch_a == g.batch || (all_dram && !options.core_grid),
+        "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", shape_a, shape_b);
+    if (!options.program_config && memory.is_sharded()) {
+        if (const auto picked = picked_program(program, {a, b}, result_spec)) {
+            if (memory.is_sharded() && !options.output) {
+                memory = program_shards(memory, *picked, a);
+                result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
+            }
+        }
+    }
+    if (row_bias && takes_bias(a, b, result_spec, one_program)) {
+        fused.bias = bias;
+        if (bias->logical_shape().rank() > g.shape.rank())  // a bias of more dimensions gives them to the result
+            result_spec = make_spec(g.shape.to_rank(bias->logical_shape().rank()), dtype, Layout::TILE, memory);
+    }
     if (one_program) {
         if (options.activation && !fused.activation) fused.activation = options.activation;
     }
@@ -440,11 +382,11 @@ Tensor addmm(
         "ttnn.addmm", mat1, mat2, std::nullopt,
         {false, false, memory, plain(dtype), plain(program_config), std::nullopt, plain(compute_kernel_config), plain(core_grid),
          std::nullopt});
-    if (alpha != 1.0F) result = binary_op("ttnn.addmm", result, Scalar(alpha), BinaryOpType::MUL, {.memory_config = memory});
+    if (alpha != 1.0F) result = binary_op("ttnn.addmm", result, Scalar(alpha), BinaryOpType::MUL, {.output = result});
     if (beta == 0.0F) return result;
     const Tensor added = beta == 1.0F ? input : binary_op("ttnn.addmm", input, Scalar(beta), BinaryOpType::MUL, {.memory_config = memory});
     return binary_op(
-        "ttnn.addmm", result, added, BinaryOpType::ADD, {.memory_config = memory, .output = std::move(optional_output_tensor)});
+        "ttnn.addmm", result, added, BinaryOpType::ADD, {.output = optional_output_tensor ? std::move(optional_output_tensor) : result});
 }
 
 }  // namespace ttnn::operations::matmul
