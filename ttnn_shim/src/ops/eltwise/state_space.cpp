@@ -70,7 +70,7 @@ Tensor situ_glu(const Call& c) {
     SHIM_SUPPORTED(!c.has("sub_device_id"), "sub_device_id is not supported; use sub_core_grids");
     const auto memory = c.memory_config("memory_config");
     const auto cores = c.core_range_set("sub_core_grids");
-    const MemoryConfig& result = memory ? *memory : gate.memory_config();
+    const MemoryConfig result = memory.value_or(gate.memory_config());
     SHIM_CHECK(
         !cores || !result.is_l1() || result.is_sharded(),
         "sub_core_grids: not with an interleaved L1 result, which takes L1 on other cores");
@@ -80,8 +80,13 @@ Tensor situ_glu(const Call& c) {
         return unary_op(NAME, tensor, {UnaryStep{UnaryOpType::SOFTCAP, beta}}, {between});
     };
     const std::vector<UnaryStep> sigmoid = {UnaryStep{UnaryOpType::SIGMOID}};
-    const Tensor gated = binary_op(NAME, capped(gate, first), gate, BinaryOpType::MUL, {.right = sigmoid});
-    return binary_op(NAME, gated, capped(up, second), BinaryOpType::MUL, {.memory_config = memory});
+    const Tensor first_half = capped(gate, first);
+    binary_op(NAME, first_half, gate, BinaryOpType::MUL, {.output = first_half, .right = sigmoid});
+    const Tensor second_half = capped(up, second);
+    const bool in_place = between == result && broadcast_shapes(gate.logical_shape(), up.logical_shape()) == gate.logical_shape();
+    BinaryOptions options{.memory_config = result};
+    if (in_place) options = {.output = first_half};
+    return binary_op(NAME, first_half, second_half, BinaryOpType::MUL, options);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Heads of one token per user: [1, 1, users, hidden] -> one user per core, and back.
+#include <algorithm>
 #include <cstring>
 
 #include "ops/data_movement/common.hpp"
@@ -130,23 +131,24 @@ Tensor experimental::nlp_concat_heads_decode(
     SHIM_CHECK(!grids || grids->contains(start), "sub_core_grids: it does not hold the first core of the input, {}", own);
     SHIM_CHECK(grids || (start.x == 0 && start.y == 0), "sub_core_grids: expected for an input that does not start at core (0, 0)");
     CoreRangeSet cores;
-    if (grids) {
-        auto all = tt::tt_metal::corerange_to_cores(*grids, std::nullopt, true);
-        SHIM_CHECK(num_heads <= all.size(), "sub_core_grids: {} heads need as many cores, it has {}", num_heads, all.size());
-        all.resize(num_heads);
-        const bool whole = grids->ranges().size() == 1 && grids->bounding_box().size() >= num_heads;
-        const CoreRange box = grids->bounding_box();
-        const auto columns = static_cast<uint32_t>(box.grid_size().x);
-        if (whole) {
+    if (grids) {  // from the input's first core on
+        const auto all = tt::tt_metal::corerange_to_cores(*grids, std::nullopt, true);
+        const auto first = static_cast<size_t>(std::find(all.begin(), all.end(), start) - all.begin());
+        SHIM_CHECK(
+            first + num_heads <= all.size(), "sub_core_grids: {} heads need as many cores, it has {} from {} on", num_heads,
+            all.size() - first, start.str());
+        if (grids->ranges().size() == 1) {
+            const CoreCoord corner = grids->bounding_box().start_coord;
+            const auto columns = static_cast<uint32_t>(grids->bounding_box().grid_size().x);
+            const CoreRangeSet local = cores_from(static_cast<uint32_t>(first), num_heads, columns);
             std::vector<CoreRange> ranges;
-            const CoreRangeSet from_corner = cores_from(0, num_heads, columns);
-            for (const CoreRange& range : from_corner.ranges())
+            for (const CoreRange& range : local.ranges())
                 ranges.emplace_back(
-                    CoreCoord(range.start_coord.x + box.start_coord.x, range.start_coord.y + box.start_coord.y),
-                    CoreCoord(range.end_coord.x + box.start_coord.x, range.end_coord.y + box.start_coord.y));
+                    CoreCoord(range.start_coord.x + corner.x, range.start_coord.y + corner.y),
+                    CoreCoord(range.end_coord.x + corner.x, range.end_coord.y + corner.y));
             cores = CoreRangeSet(ranges);
         } else {
-            cores = CoreRangeSet(std::span<const CoreCoord>(all));
+            cores = CoreRangeSet(std::span<const CoreCoord>(all).subspan(first, num_heads));
         }
     } else {
         SHIM_CHECK(num_heads <= grid.x * grid.y, "num_heads: {} heads need as many cores, the grid is {} x {}", num_heads, grid.x, grid.y);
