@@ -87,10 +87,12 @@ Policy policy_of(const Kind& a, const Kind& b, BinaryOpType op) {
     const DataType* ta = std::get_if<DataType>(&a);
     const DataType* tb = std::get_if<DataType>(&b);
     const DataType lead = ta != nullptr ? *ta : *tb;
+    const bool by_unary =
+        op == BinaryOpType::MAXIMUM || op == BinaryOpType::MINIMUM || op == BinaryOpType::REMAINDER || op == BinaryOpType::FMOD;
     for (const DataType* dtype : {ta, tb}) {
         SHIM_CHECK(
-            dtype == nullptr || is_integer(*dtype) || is_floating_point(*dtype), "dtype {} is not supported for binary operation {}",
-            *dtype, binary_name(op));
+            dtype == nullptr || is_integer(*dtype) || is_floating_point(*dtype) || (*dtype == DataType::INT8 && tb == nullptr && by_unary),
+            "dtype {} is not supported for binary operation {}", *dtype, binary_name(op));
     }
     const Scalar* const given = ta == nullptr ? &std::get<Scalar>(a) : (tb == nullptr ? &std::get<Scalar>(b) : nullptr);
     const bool real_scalar = given != nullptr && std::holds_alternative<float>(*given);

@@ -266,12 +266,16 @@ void check_chain_steps(UnarySteps steps, DataType dtype) {
 }
 
 void check_unary_steps(UnarySteps steps, DataType dtype) {
+    SHIM_CHECK(dtype != DataType::FP8_E4M3, "dtype FP8_E4M3 is not supported for unary operations; tilize makes it FLOAT32");
     if (!is_integer(dtype)) {
         float_steps(steps);
-        for (const UnaryStep& step : steps)
+        const bool wide = dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32;
+        for (const UnaryStep& step : steps) {
+            SHIM_CHECK(step.op_type != UnaryOpType::LGAMMA || wide, "unary op LGAMMA requires BFLOAT16 or FLOAT32, got {}", dtype);
             SHIM_CHECK(
-                step.op_type != UnaryOpType::LGAMMA || !is_block_float(dtype), "unary op LGAMMA requires BFLOAT16 or FLOAT32, got {}",
-                dtype);
+                step.op_type != UnaryOpType::LOGICAL_NOT_UNARY || dtype != DataType::INT8, "unary op {} does not support dtype {}",
+                unary_name(step.op_type), dtype);
+        }
         return;
     }
     int_steps(steps);

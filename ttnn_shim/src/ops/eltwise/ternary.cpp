@@ -195,6 +195,7 @@ Tensor where(
     Operand yes = as_operand(true_value), no = as_operand(false_value);
     const auto *ty = std::get_if<Tensor>(&yes), *tn = std::get_if<Tensor>(&no);
     if ((ty == nullptr) != (tn == nullptr)) {
+        SHIM_CHECK(predicate.dtype() != DataType::FP8_E4M3, "predicate: dtype {} is not supported beside a scalar", predicate.dtype());
         check_where_pair(predicate.dtype(), ty != nullptr ? ty->dtype() : tn->dtype(), ty != nullptr ? no : yes);
     }
     const bool pair = ty != nullptr && tn != nullptr;
