@@ -128,9 +128,25 @@ Buffer::Buffer(std::shared_ptr<MeshDevice> device, const TensorSpec& spec, std::
     address_ = allocator.allocate(spec, buffer_type_, bytes_per_bank_);
 }
 
-Buffer::~Buffer() { release(); }
+Buffer::Buffer(std::shared_ptr<Buffer> place, const TensorSpec& spec, std::shared_ptr<Values> values)
+    : device_(place->device()),
+      place_(std::move(place)),
+      values_(std::move(values)),
+      buffer_type_(place_->buffer_type_),
+      address_(place_->address_),
+      bytes_per_bank_(place_->bytes_per_bank_),
+      value_bytes_(value_bytes_of(spec)) {}
+
+Buffer::~Buffer() {
+    if (!place_) release();
+}
 
 void Buffer::release() {
+    if (place_) {
+        values_.reset();
+        place_->release();
+        return;
+    }
     if (!allocated_) {
         return;
     }
@@ -214,6 +230,11 @@ Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::share
     if (config.buffer_type() == BufferType::DRAM && config.shard_spec()) check_dram_shards(spec.padded_shape(), config);
     return Tensor(std::make_shared<TensorAttributes>(
         TensorAttributes{spec, std::make_shared<Buffer>(std::move(owner), spec, std::move(values)), next_tensor_id()}));
+}
+
+Tensor make_in_place(const Tensor& tensor, const TensorSpec& spec) {
+    return Tensor(std::make_shared<TensorAttributes>(
+        TensorAttributes{spec, std::make_shared<Buffer>(tensor.shim().buffer, spec, nullptr), next_tensor_id()}));
 }
 
 Tensor make_view(const Tensor& tensor, const TensorSpec& spec) {

@@ -49,11 +49,13 @@ class Buffer {
 public:
     Buffer(const TensorSpec& spec, std::shared_ptr<Values> values);
     Buffer(std::shared_ptr<MeshDevice> device, const TensorSpec& spec, std::shared_ptr<Values> values);
+    /// In the place of another buffer, with values of its own.
+    Buffer(std::shared_ptr<Buffer> place, const TensorSpec& spec, std::shared_ptr<Values> values);
     ~Buffer();
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
 
-    bool is_allocated() const { return allocated_; }
+    bool is_allocated() const { return place_ ? place_->is_allocated() : allocated_; }
     void release();
     const std::shared_ptr<MeshDevice>& device() const { return device_; }
     uint64_t address() const { return address_; }
@@ -66,6 +68,7 @@ public:
 
 private:
     std::shared_ptr<MeshDevice> device_;
+    std::shared_ptr<Buffer> place_;  ///< whose memory this is, when it is another's
     std::shared_ptr<Values> values_;
     BufferType buffer_type_ = BufferType::DRAM;
     uint64_t address_ = 0;
@@ -86,6 +89,9 @@ Tensor make_host_tensor(const TensorSpec& spec, std::shared_ptr<Values> values);
 Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::shared_ptr<Values> values = nullptr);
 /// Gives a device tensor without values zeros (not in estimate mode).
 void ensure_values(const Tensor& tensor);
+/// A tensor of `spec` in the memory of `tensor`, with values of its own (none yet): what a program that grows a tensor into the padding of
+/// its tiles returns. Freeing one frees both.
+Tensor make_in_place(const Tensor& tensor, const TensorSpec& spec);
 /// Another spec of the same memory (a view). Volumes must agree.
 Tensor make_view(const Tensor& tensor, const TensorSpec& spec);
 /// A tensor of host values (dense, row-major, of `dtype`), rounded as the host rounds; on `device` when one is given.

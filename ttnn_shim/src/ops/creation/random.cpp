@@ -7,6 +7,8 @@
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ttnn/operations/rand/rand.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
 
 using namespace ttnn_shim;
 
@@ -41,13 +43,14 @@ Tensor rand(
     OpScope scope("ttnn.rand");
     SHIM_CHECK(low <= high, "low and high: expected low <= high, got {} and {}", low, high);
     SHIM_CHECK(dtype != DataType::UINT8, "dtype: {} is not supported", dtype);
-    if (layout == Layout::ROW_MAJOR && is_block_float(dtype)) dtype = DataType::BFLOAT16;  // TT-NN untilizes what it made
     const uint64_t stream = sequence(seed);
-    return launch_on(
-        &device, {.op = "fill", .name = "RandDeviceOperation"}, {}, {make_spec(shape, dtype, layout, memory_config)},
+    Tensor made = launch_on(
+        &device, {.op = "fill", .name = "RandDeviceOperation"}, {}, {make_spec(shape, DataType::FLOAT32, Layout::TILE, memory_config)},
         [&](std::span<const Tensor> outputs) {
             generate(outputs[0], [&](size_t i) { return low + (high - low) * uniform_at(stream, i); });
         })[0];
+    if (dtype != DataType::FLOAT32) made = ttnn::typecast(made, dtype);
+    return ttnn::to_layout(made, layout);  // TT-NN makes float32 tiles
 }
 
 Tensor randn(

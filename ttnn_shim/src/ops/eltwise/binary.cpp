@@ -334,9 +334,11 @@ Tensor polyval(const Tensor& a, const std::vector<float>& coeffs, const Optional
     if (a.dtype() == DataType::UINT16) return typecast(polyval(to_real(a), coeffs, memory_config), DataType::UINT16);
     if (is_integer(a.dtype())) return polyval(to_real(a), coeffs, memory_config);
     SHIM_CHECK(!coeffs.empty(), "coeffs: expected at least one coefficient");
-    Tensor result = unary_op("ttnn.polyval", a, {UnaryStep(UnaryOpType::FILL, coeffs[0])}, {memory_config});
+    if (coeffs.size() == 1) return unary_op("ttnn.polyval", a, {UnaryStep(UnaryOpType::FILL, coeffs[0])}, {memory_config});
+    Tensor result = a;
     for (size_t i = 1; i < coeffs.size(); ++i) {  // Horner's rule, one multiplication and one addition each, as in TT-NN
-        result = binary_op("ttnn.polyval", result, a, BinaryOpType::MUL, {.memory_config = memory_config});
+        const Operand factor = i == 1 ? Operand(Scalar(coeffs[0])) : Operand(a);
+        result = binary_op("ttnn.polyval", result, factor, BinaryOpType::MUL, {.memory_config = memory_config});
         result = binary_op("ttnn.polyval", result, Scalar(coeffs[i]), BinaryOpType::ADD, {.memory_config = memory_config});
     }
     return result;

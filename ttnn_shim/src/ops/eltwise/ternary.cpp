@@ -265,7 +265,9 @@ Tensor lerp(
             input.dtype() == end.dtype() && input.dtype() == weight.dtype(), "expected tensors of one dtype, got {}, {} and {}",
             input.dtype(), end.dtype(), weight.dtype());
         const Steps step{"ttnn.lerp", memory_config};
-        return step(input, BinaryOpType::ADD, step(step(end, BinaryOpType::SUB, input), BinaryOpType::MUL, weight), output);
+        Tensor way = step(end, BinaryOpType::SUB, input);
+        way = step(way, BinaryOpType::MUL, weight);
+        return step(input, BinaryOpType::ADD, way, output);
     }
     const OptionalMemory memory = memory_config.value_or(input.memory_config());
     return ternary_op(
@@ -280,7 +282,9 @@ Tensor lerp(
     if (needs_composite({&input, &end})) {
         SHIM_CHECK(input.dtype() == end.dtype(), "expected tensors of one dtype, got {} and {}", input.dtype(), end.dtype());
         const Steps step{"ttnn.lerp", memory_config};
-        return step(input, BinaryOpType::ADD, step(step(end, BinaryOpType::SUB, input), BinaryOpType::MUL, Scalar(weight)), output);
+        Tensor way = step(end, BinaryOpType::SUB, input);
+        way = step(way, BinaryOpType::MUL, Scalar(weight));
+        return step(input, BinaryOpType::ADD, way, output);
     }
     const OptionalMemory memory = memory_config.value_or(input.memory_config());
     return ternary_op({"ttnn.lerp", "LERP", memory, output}, input, end, Scalar(weight), input.dtype(), [weight](auto x, auto y, auto) {

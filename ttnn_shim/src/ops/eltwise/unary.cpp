@@ -146,25 +146,26 @@ Tensor gated(const char* name, const Tensor& input, int dim, UnaryOpType activat
     return binary_op(name, a, gate, BinaryOpType::MUL, {.memory_config = memory_config});
 }
 
-Tensor triangle(const char* name, const Tensor& input, int diagonal, bool lower, const std::optional<MemoryConfig>& memory_config) {
+Tensor triangle(const char* name, const Tensor& given, int diagonal, bool lower, const std::optional<MemoryConfig>& memory_config) {
     OpScope scope(name);
-    check_device_tensor(input, "input_tensor");
-    const Shape& shape = input.logical_shape();
+    check_device_tensor(given, "input_tensor");
+    const Shape& shape = given.logical_shape();
     if (shape.rank() < 2) {  // one row of a square
-        SHIM_CHECK(input.layout() == Layout::TILE, "a row-major tensor of shape {} has no matrix to mask", shape);
+        SHIM_CHECK(given.layout() == Layout::TILE, "a row-major tensor of shape {} has no matrix to mask", shape);
         const uint32_t width = shape.rank() == 0 ? 1 : shape[0];
-        return ttnn::reshape(triangle(name, ttnn::reshape(input, Shape({1, width})), diagonal, lower, memory_config), shape);
+        return ttnn::reshape(triangle(name, ttnn::reshape(given, Shape({1, width})), diagonal, lower, memory_config), shape);
     }
     SHIM_CHECK(
-        input.dtype() != DataType::UINT16 && input.dtype() != DataType::UINT8, "dtype {} cannot be masked by a product", input.dtype());
+        given.dtype() != DataType::UINT16 && given.dtype() != DataType::UINT8 && given.dtype() != DataType::INT8,
+        "dtype {} cannot be masked by a product", given.dtype());
     SHIM_CHECK(
-        input.layout() == Layout::TILE || (shape[-1] % 32 == 0 && shape[-2] % 32 == 0),
+        given.layout() == Layout::TILE || (shape[-1] % 32 == 0 && shape[-2] % 32 == 0),
         "a row-major tensor of shape {} would be padded to tiles; use to_layout", shape);
-    if (input.layout() != Layout::TILE) return triangle(name, to_layout(input, Layout::TILE), diagonal, lower, memory_config);
-    stretched_memory(input, shape);  // the product with the mask refuses shards of no values
+    stretched_memory(given, shape);  // the product with the mask refuses shards of no values
     // TT-NN multiplies by a mask that the host makes; here it only takes its place.
-    const auto mask_dtype = is_block_float(input.dtype()) ? std::optional(DataType::BFLOAT16) : std::nullopt;
-    const Tensor mask = make_device_tensor(device_of(input), spec_like(input, mask_dtype, memory_config));
+    const Tensor mask = make_device_tensor(
+        device_of(given), make_spec(shape, DataType::BFLOAT16, Layout::TILE, memory_config.value_or(given.memory_config())));
+    const Tensor input = to_layout(given, Layout::TILE);
     return launch(
         {.op = "binary", .attrs = {{"op", std::string("MUL")}, {"broadcast", std::string("NONE")}}, .name = "BinaryNgDeviceOperation"},
         {input}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {

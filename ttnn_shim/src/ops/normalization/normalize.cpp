@@ -21,9 +21,10 @@ Tensor normalize(const char* name, const Tensor& input, const std::optional<Memo
         where == TensorMemoryLayout::INTERLEAVED || where == TensorMemoryLayout::HEIGHT_SHARDED,
         "input_tensor: expected interleaved or height sharded memory, got {}", input.memory_config());
     const Tensor centred = binary_op(name, reduction::tilized(input, input.memory_config()), mean, BinaryOpType::SUB, {});
-    const Tensor squares = unary_op(name, centred, {UnaryOpType::SQUARE}, {memory_config});
+    Tensor squares = unary_op(name, centred, {UnaryOpType::SQUARE}, {memory_config});
     const float share = 1.0F / (static_cast<float>(shape[2]) * static_cast<float>(shape[3]));
     const Tensor variance = ttnn::sum(squares, rows_and_columns, true, std::nullopt, std::nullopt, share);
+    squares = Tensor();
     const std::vector<UnaryStep> inverse_root{UnaryStep(UnaryOpType::SQRT), UnaryStep(UnaryOpType::RECIP)};
     return binary_op(name, centred, variance, BinaryOpType::MUL, {.memory_config = memory_config, .right = inverse_root});
 }

@@ -357,9 +357,10 @@ std::vector<Tensor> sort(
     if (rank == 0) SHIM_CHECK(dim == 0 || dim == -1, "dim {} out of range for rank 0", dim);
     const uint32_t along = rank == 0 ? 1 : input.logical_shape()[at(normalize_dim(dim, rank))];
     if (!preallocated && (input.logical_volume() == 0 || along == 1)) {  // sorted as it is, whatever its dtype
+        const Tensor copy = ttnn::clone(input, std::nullopt, memory_config, std::nullopt);
         const Tensor zeros = ttnn::zeros(
             input.logical_shape(), sorted_index(input, 1), input.layout(), *input.device(), memory_config.value_or(input.memory_config()));
-        return {ttnn::clone(input, std::nullopt, memory_config, std::nullopt), zeros};
+        return {copy, zeros};
     }
     constexpr uint32_t NARROWEST_ROW = 32;
     SHIM_CHECK(
@@ -372,7 +373,8 @@ std::vector<Tensor> sort(
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
     const uint32_t axis = normalize_dim(dim, shape.rank());
-    const auto memory = axis + 1 == shape.rank() ? memory_config : std::nullopt;  // turned back into the input's memory
+    // Another dimension is turned back into the input's memory, unless shards were asked for: turning keeps those.
+    const auto memory = axis + 1 == shape.rank() || (memory_config && memory_config->is_sharded()) ? memory_config : std::nullopt;
     std::vector<OptionalTensor> outputs(2);
     if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
     return launch(
