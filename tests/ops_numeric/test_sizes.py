@@ -125,7 +125,7 @@ OPS: dict[str, Row] = {
     "stack": Row(lambda h, w: [(h, w)] * 2, lambda a, b: ttnn.stack([a, b], 1), lambda a, b: torch.stack([a, b], 1)),
     "slice": Row(one, lambda x: ttnn.slice(x, [0, 1, 0, 0], [2, 3, x.shape[2], x.shape[3]]), lambda x: x[:, 1:3]),
     "slice steps": Row(one, lambda x: ttnn.slice(x, [0, 0, 0, 0], list(x.shape), [1, 2, 3, 7]), lambda x: x[:, ::2, ::3, ::7], layout=ROWS),
-    "narrow": Row(lambda h, w: [(3, h, w)], lambda x: ttnn.narrow(x, 0, 1, 2), lambda x: x.narrow(0, 1, 2)),
+    "narrow": Row(lambda h, w: [(3, h, w)], lambda x: ttnn.narrow(x, 0, 0, 2), lambda x: x.narrow(0, 0, 2)),
     "split": Row(one, lambda x: ttnn.split(x, 2, dim=1)[1], lambda x: x.split(2, 1)[1]),
     "chunk": Row(one, lambda x: ttnn.chunk(x, 3, 1)[2], lambda x: x.chunk(3, 1)[2]),
     "pad": Row(one, lambda x: ttnn.pad(x, [(0, 1), (0, 0), (0, 3), (0, 5)], 2.0), lambda x: F.pad(x, (0, 5, 0, 3, 0, 0, 0, 1), value=2.0)),

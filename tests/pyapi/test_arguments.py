@@ -50,6 +50,7 @@ NO_EFFECT_HERE = {
     ("ttnn.topk", "sorted"): "results are always sorted, which sorted=False allows",
     ("ttnn.softplus", "threshold"): "the samples lie far below both thresholds",
     ("ttnn.split", "dim"): "dimensions 0 and 1 have size 1",
+    ("ttnn.reshape_on_device", "memory_config"): "views stay where they are, as in the real package",
     ("ttnn.geglu", "variant"): "accuracy hint",
     ("ttnn.transformer.attention_softmax_", "memory_config"): "works in place",
     ("ttnn.transformer.scaled_dot_product_attention", "windowed_q_token_offset"): "only with windows",

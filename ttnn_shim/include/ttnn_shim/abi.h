@@ -62,8 +62,8 @@ typedef struct {
 typedef struct {
     int32_t n_tensors;
     int32_t n_ints;
-    shim_tensor* tensors[64]; /* NULL: an optional output that is absent; each other one is owned by the caller */
-    int64_t ints[64];         /* results that are numbers (conv2d's output height and width) */
+    shim_tensor* tensors[2048]; /* NULL: an optional output that is absent; each other one is owned by the caller */
+    int64_t ints[64];           /* results that are numbers (conv2d's output height and width) */
 } shim_result;
 
 typedef struct {

@@ -10,4 +10,7 @@ namespace ttnn_shim {
 /// An output of smaller extents (same rank) takes the leading corner.
 void copy_values(const Tensor& input, const Tensor& output);
 
+/// Tiles as rows of the tensor's own shape, by one program.
+Tensor without_padding(const Tensor& tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
+
 }  // namespace ttnn_shim

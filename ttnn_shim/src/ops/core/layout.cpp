@@ -1,6 +1,7 @@
 // ttnn::to_layout and the programs behind it: tilize, untilize and their padding variants.
 // Values do not depend on the page layout, so outputs share them; only specs, addresses and time differ.
 #include "ops/core/core_programs.hpp"
+#include "ops/data_movement/shards.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
@@ -70,10 +71,31 @@ MemoryConfig unpadded_memory(const Tensor& input, const Shape& logical, const Me
     return MemoryConfig(kind, asked.buffer_type(), shard);
 }
 
+/// The last index of every dimension, as untilize_with_unpadding takes it; an empty dimension ends at -1, as unsigned.
+Shape last_index(Shape shape) {
+    for (size_t dim = 0; dim < shape.rank(); ++dim) shape[static_cast<int32_t>(dim)] -= 1;
+    return shape;
+}
+
+/// Rows in height shards that do not cover the padded rows are dealt anew to their cores.
+MemoryConfig tilized_memory(const Tensor& input, const MemoryConfig& asked, const Shape& padded) {
+    if (asked.memory_layout() != TensorMemoryLayout::HEIGHT_SHARDED || !asked.shard_spec() || asked != input.memory_config()) return asked;
+    tt::tt_metal::ShardSpec shard = *asked.shard_spec();
+    const uint64_t rows = padded.volume() / std::max<uint32_t>(padded[-1], 1), cores = shard.num_cores();
+    if (asked.buffer_type() != BufferType::L1 || cores * shard.shape[0] >= rows) return asked;
+    shard.shape[0] = static_cast<uint32_t>((rows + cores - 1) / cores);
+    return MemoryConfig(asked.memory_layout(), asked.buffer_type(), shard);
+}
+
 bool is_aligned(const Tensor& tensor) {
     const Shape& shape = tensor.logical_shape();
     if (shape.volume() == 0) return true;
     return shape.rank() >= 2 && shape[-1] % tt::constants::TILE_WIDTH == 0 && shape[-2] % tt::constants::TILE_HEIGHT == 0;
+}
+
+/// FP8_E4M3 has no tiles: it becomes FLOAT32.
+DataType tilized_dtype(const Tensor& input, const std::optional<DataType>& asked) {
+    return asked.value_or(input.dtype() == DataType::FP8_E4M3 ? DataType::FLOAT32 : input.dtype());
 }
 
 /// One core without `use_multicore`.
@@ -94,9 +116,11 @@ Tensor tilize(
     if (input_tensor.logical_volume() == 0 && input_tensor.layout() == Layout::TILE) return input_tensor;
     check_device_tensor(input_tensor, "input_tensor", Layout::ROW_MAJOR);
     SHIM_CHECK(
+        input_tensor.dtype() != DataType::INT8 || input_tensor.logical_volume() == 0, "tilize does not support {}", input_tensor.dtype());
+    SHIM_CHECK(
         is_aligned(input_tensor), "tilize needs the last two dims to be multiples of 32, got {}; use tilize_with_val_padding",
         input_tensor.logical_shape());
-    const DataType dtype = output_dtype.value_or(input_tensor.dtype());
+    const DataType dtype = tilized_dtype(input_tensor, output_dtype);
     return run(
         input_tensor, {"tilize", "TilizeDeviceOperation", Layout::TILE, input_tensor.logical_shape(), std::nullopt, dtype,
                        memory_config.value_or(input_tensor.memory_config())});
@@ -110,13 +134,16 @@ Tensor tilize_with_val_padding(
     (void)pad_value;
     const CoreLimit limit(cores_of(use_multicore, sub_core_grids));
     check_device_tensor(input_tensor, "input_tensor");
+    const DataType dtype = tilized_dtype(input_tensor, output_dtype);
+    const MemoryConfig memory = memory_config.value_or(input_tensor.memory_config());
     if (input_tensor.layout() == Layout::TILE) return input_tensor;
-    const DataType dtype = output_dtype.value_or(input_tensor.dtype());
-    if (input_tensor.logical_volume() == 0)
-        return tilize(input_tensor, memory_config, output_dtype, use_multicore, false, tt::tt_metal::Tile(), sub_core_grids);
+    if (input_tensor.logical_volume() == 0) {  // TT-NN's result of no values has the padded shape, but for one dimension
+        const Shape& shape = input_tensor.logical_shape().rank() == 1 ? input_tensor.logical_shape() : output_padded_shape;
+        return empty_tensor(device_of(input_tensor), make_spec(shape, dtype, Layout::TILE, memory));
+    }
     SHIM_CHECK(
-        input_tensor.dtype() != DataType::UINT8, "tilize with padding supports BFLOAT16, FLOAT32, UINT32, INT32 and UINT16, got {}",
-        input_tensor.dtype());
+        input_tensor.dtype() != DataType::UINT8 && input_tensor.dtype() != DataType::INT8,
+        "tilize with padding supports BFLOAT16, FLOAT32, UINT32, INT32 and UINT16, got {}", input_tensor.dtype());
     SHIM_CHECK(
         output_padded_shape.rank() >= 2 && output_padded_shape[-1] % tt::constants::TILE_WIDTH == 0 &&
             output_padded_shape[-2] % tt::constants::TILE_HEIGHT == 0,
@@ -129,7 +156,7 @@ Tensor tilize_with_val_padding(
     }
     return run(
         input_tensor, {"tilize_with_val_padding", "TilizeWithValPaddingDeviceOperation", Layout::TILE, input_tensor.logical_shape(),
-                       output_padded_shape, dtype, memory_config.value_or(input_tensor.memory_config())});
+                       output_padded_shape, dtype, tilized_memory(input_tensor, memory, output_padded_shape)});
 }
 
 Tensor tilize_with_val_padding(
@@ -144,7 +171,13 @@ Tensor tilize_with_zero_padding(
     const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config, std::optional<DataType> output_dtype, bool use_multicore,
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.tilize_with_zero_padding");
-    const Shape padded = make_spec(input_tensor.logical_shape(), input_tensor.dtype(), Layout::TILE).padded_shape();
+    const Shape padded = make_spec(input_tensor.logical_shape(), tilized_dtype(input_tensor, output_dtype), Layout::TILE).padded_shape();
+    check_device_tensor(input_tensor, "input_tensor");
+    if (input_tensor.logical_volume() == 0 && input_tensor.layout() == Layout::TILE)
+        return empty_tensor(
+            device_of(input_tensor),
+            make_spec(
+                padded, tilized_dtype(input_tensor, output_dtype), Layout::TILE, memory_config.value_or(input_tensor.memory_config())));
     return tilize_with_val_padding(input_tensor, padded, 0.0F, memory_config, output_dtype, use_multicore, sub_core_grids);
 }
 
@@ -154,6 +187,10 @@ Tensor untilize(
     OpScope scope("ttnn.untilize");
     const CoreLimit limit(cores_of(use_multicore, sub_core_grids));
     check_device_tensor(input_tensor, "input_tensor", Layout::TILE);
+    const MemoryConfig memory = memory_config.value_or(input_tensor.memory_config());
+    SHIM_CHECK(
+        memory.memory_layout() != TensorMemoryLayout::BLOCK_SHARDED || memory.buffer_type() == BufferType::L1,
+        "block shards in DRAM are not supported, got {}", memory);
     const DataType dtype = untilized_dtype(input_tensor);
     SHIM_CHECK(
         input_tensor.logical_shape().rank() <= 4 || input_tensor.logical_shape() == input_tensor.padded_shape(),
@@ -187,6 +224,16 @@ Tensor untilize_with_unpadding(
          untilized_dtype(input_tensor), unpadded_memory(input_tensor, logical, memory_config.value_or(input_tensor.memory_config()))});
 }
 
+}  // namespace ttnn
+
+namespace ttnn_shim {
+Tensor without_padding(const Tensor& tensor, const std::optional<MemoryConfig>& memory_config) {
+    return ttnn::untilize_with_unpadding(tensor, ttnn::last_index(tensor.logical_shape()), memory_config, true, std::nullopt);
+}
+}  // namespace ttnn_shim
+
+namespace ttnn {
+
 Tensor to_layout(
     const Tensor& tensor, Layout layout, const std::optional<DataType>& dtype, const std::optional<MemoryConfig>& memory_config,
     const std::optional<CoreRangeSet>& sub_core_grids, float pad_value) {
@@ -206,13 +253,9 @@ Tensor to_layout(
         if (tensor.logical_shape() == tensor.padded_shape()) {
             return untilize(tensor, memory_config, true, sub_core_grids);
         }
-        Shape end = tensor.logical_shape();
-        for (size_t dim = 0; dim < end.rank(); ++dim) {
-            end[static_cast<int32_t>(dim)] -= 1;  // an empty dimension ends at -1, as unsigned
-        }
-        return untilize_with_unpadding(tensor, end, memory_config, true, sub_core_grids);
+        return untilize_with_unpadding(tensor, last_index(tensor.logical_shape()), memory_config, true, sub_core_grids);
     }
-    if (is_aligned(tensor)) {
+    if (is_aligned(tensor) && tensor.logical_volume() > 0) {
         return tilize(tensor, memory_config, dtype, true, false, tt::tt_metal::Tile(), sub_core_grids);
     }
     const Shape padded = make_spec(tensor.logical_shape(), tensor.dtype(), Layout::TILE).padded_shape();

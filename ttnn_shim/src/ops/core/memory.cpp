@@ -31,6 +31,24 @@ void check_sharded(const MemoryConfig& config, const char* what) {
     SHIM_CHECK(config.shard_spec() || config.nd_shard_spec(), "{} has no shard spec: {}", what, config);
 }
 
+Tensor copy_program(
+    const Tensor& input, const MemoryConfig& memory_config, std::optional<DataType> dtype, const std::optional<Tensor>& output) {
+    SHIM_CHECK(input.dtype() != DataType::INT8, "{} tensors cannot be copied", input.dtype());
+    return move_program("copy", "CopyDeviceOperation", input, memory_config, dtype, output);
+}
+
+/// Whether rows of the shards start on a boundary of L1, which the programs between shards and pages need.
+bool has_aligned_rows(const Tensor& tensor, const MemoryConfig& config) {
+    const bool rows = tensor.layout() == Layout::ROW_MAJOR && config.shard_spec().has_value();
+    return !rows || config.shard_spec()->shape[1] * stored_bytes(tensor.dtype()) % machine_of(tensor).machine().l1_alignment == 0;
+}
+
+/// A grid of shards in DRAM's row of banks: no program of the real package takes it.
+bool is_block_in_dram(const MemoryConfig& config) {
+    return config.buffer_type() == BufferType::DRAM && config.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED &&
+           !config.nd_shard_spec();
+}
+
 }  // namespace
 
 Tensor interleaved_to_sharded(
@@ -44,6 +62,7 @@ Tensor interleaved_to_sharded(
     SHIM_CHECK(
         !data_type_arg || *data_type_arg == input_tensor.dtype() || input_tensor.layout() == Layout::TILE,
         "dtype can only change in TILE layout");
+    SHIM_CHECK(has_aligned_rows(input_tensor, sharded_memory_config), "rows of the shards of {} are not aligned", sharded_memory_config);
     return move_program(
         "interleaved_to_sharded", "InterleavedToShardedDeviceOperation", input_tensor, sharded_memory_config, data_type_arg,
         preallocated_output);
@@ -82,6 +101,10 @@ Tensor sharded_to_interleaved(const Tensor& input_tensor, const MemoryConfig& me
     check_device_tensor(input_tensor, "input_tensor");
     if (!input_tensor.is_sharded()) return input_tensor;  // whatever memory_config and dtype say, as in the real package
     SHIM_CHECK(!memory_config.is_sharded(), "the output memory config must be interleaved, got {}", memory_config);
+    const MemoryConfig& own = input_tensor.memory_config();
+    SHIM_CHECK(
+        !own.shard_spec() || (own.buffer_type() == BufferType::L1 && has_aligned_rows(input_tensor, own)),
+        "the input must have shards of aligned rows in L1, got {}", own);
     return move_program(
         "sharded_to_interleaved", "ShardedToInterleavedDeviceOperation", input_tensor, memory_config, output_dtype, std::nullopt);
 }
@@ -91,6 +114,8 @@ Tensor reshard(const Tensor& input_tensor, const MemoryConfig& memory_config, co
     check_device_tensor(input_tensor, "input_tensor");
     SHIM_CHECK(input_tensor.is_sharded(), "the input must be sharded, got {}", input_tensor.memory_config());
     check_sharded(memory_config, "the output memory config");
+    SHIM_CHECK(
+        !is_block_in_dram(memory_config) && !is_block_in_dram(input_tensor.memory_config()), "block shards in DRAM are not supported");
     return move_program("reshard", "ReshardDeviceOperation", input_tensor, memory_config, std::nullopt, optional_output_tensor);
 }
 
@@ -102,23 +127,26 @@ Tensor to_memory_config(
     if (tensor.memory_config() == memory_config && same_dtype && !output_tensor) {
         return tensor;
     }
-    const bool from_sharded = tensor.memory_config().is_sharded();
+    const MemoryConfig& own = tensor.memory_config();
+    const bool from_sharded = own.is_sharded();
+    SHIM_CHECK(!is_block_in_dram(own) && !is_block_in_dram(memory_config), "block shards in DRAM are not supported");
     if (memory_config.is_sharded()) {
         check_sharded(memory_config, "memory_config");
         const bool legacy = memory_config.shard_spec().has_value() && (!from_sharded || tensor.memory_config().shard_spec().has_value());
         if (!legacy) {
-            return move_program("copy", "CopyDeviceOperation", tensor, memory_config, dtype, output_tensor);
+            return copy_program(tensor, memory_config, dtype, output_tensor);
         }
         if (from_sharded) {
             SHIM_CHECK(same_dtype, "dtype conversion is not supported when resharding");
             return reshard(tensor, memory_config, output_tensor);
         }
+        if (!has_aligned_rows(tensor, memory_config)) return copy_program(tensor, memory_config, dtype, output_tensor);
         return interleaved_to_sharded(tensor, memory_config, dtype, std::nullopt, output_tensor);
     }
-    if (from_sharded && !output_tensor && tensor.memory_config().shard_spec()) {
+    if (from_sharded && !output_tensor && own.shard_spec() && own.buffer_type() == BufferType::L1 && has_aligned_rows(tensor, own)) {
         return sharded_to_interleaved(tensor, memory_config, dtype);
     }
-    return move_program("copy", "CopyDeviceOperation", tensor, memory_config, dtype, output_tensor);
+    return copy_program(tensor, memory_config, dtype, output_tensor);
 }
 
 Tensor clone(
@@ -127,8 +155,10 @@ Tensor clone(
     OpScope scope("ttnn.clone");
     check_device_tensor(input, "input");
     SHIM_CHECK(
-        !dtype || *dtype == input.dtype() || (input.layout() == Layout::TILE && input.logical_volume() > 0),
+        !dtype || *dtype == input.dtype() || (input.layout() == Layout::TILE && (input.logical_volume() > 0 || input.is_sharded())),
         "clone changes the dtype only in TILE layout, and of values that are there");
+    SHIM_CHECK(
+        !dtype || !is_floating_point(*dtype) || input.dtype() != DataType::INT8, "clone cannot convert {} to {}", input.dtype(), *dtype);
     if (memory_config && (memory_config->is_sharded() || input.is_sharded())) {
         const MemoryConfig& own = input.memory_config();
         SHIM_CHECK(
@@ -148,7 +178,7 @@ Tensor copy(const Tensor& src_tensor, const Tensor& dst_tensor) {
     SHIM_CHECK(
         src_tensor.logical_shape() == dst_tensor.logical_shape() && src_tensor.layout() == dst_tensor.layout(),
         "expected equal shapes and layouts, got {} and {}", src_tensor.tensor_spec(), dst_tensor.tensor_spec());
-    return move_program("copy", "CopyDeviceOperation", src_tensor, dst_tensor.memory_config(), dst_tensor.dtype(), dst_tensor);
+    return copy_program(src_tensor, dst_tensor.memory_config(), dst_tensor.dtype(), dst_tensor);
 }
 
 Tensor assign(
@@ -160,7 +190,7 @@ Tensor assign(
     SHIM_CHECK(
         !dtype || *dtype == input.dtype() || input.layout() == Layout::TILE, "dtype can only change in TILE layout, got {} in {}",
         input.dtype(), input.layout());
-    return move_program("copy", "CopyDeviceOperation", input, output_mem_config, dtype, optional_output_tensor);
+    return copy_program(input, output_mem_config, dtype, optional_output_tensor);
 }
 
 Tensor assign(const Tensor& input_a, const Tensor& input_b) {

@@ -13,13 +13,20 @@ Tensor typecast(
     const Tensor& input, const DataType& output_dtype, const std::optional<MemoryConfig>& memory_config,
     const std::optional<Tensor>& optional_output_tensor, const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.typecast");
-    (void)sub_core_grids;
+    const CoreLimit limit(sub_core_grids);
     if (!is_on_device(input)) return to_dtype(input, output_dtype);  // as TT-NN: on the host it is a conversion
     check_device_tensor(input, "input_tensor");
     SHIM_CHECK(
         !memory_config || memory_config->memory_layout() == input.memory_config().memory_layout(),
         "memory_config: typecast keeps the memory layout {}, got {}", input.memory_config().memory_layout(), *memory_config);
     SHIM_CHECK(input.layout() == Layout::TILE || !is_block_float(output_dtype), "{} needs TILE layout", output_dtype);
+    const auto& shards = input.memory_config().shard_spec();
+    const bool rows = input.layout() == Layout::ROW_MAJOR;
+    SHIM_CHECK(
+        !rows || !shards || input.padded_shape()[-1] == 0 ||
+            shards->shape[1] * stored_bytes(input.dtype()) % machine_of(input).machine().l1_alignment == 0,
+        "input_tensor: rows of shards must be aligned, got {}", input.memory_config());
+    SHIM_CHECK(!rows || shards || input.logical_volume() > 0, "input_tensor: no rows to convert in shape {}", input.logical_shape());
     if (optional_output_tensor) {
         SHIM_CHECK(
             optional_output_tensor->dtype() == output_dtype, "output_tensor has dtype {}, expected {}", optional_output_tensor->dtype(),
@@ -44,6 +51,10 @@ Tensor to_dtype(const Tensor& input_tensor, const DataType& dtype) {
     if (input_tensor.dtype() == dtype) {
         return input_tensor;
     }
+    const bool eight_bit_float = input_tensor.dtype() == DataType::FP8_E4M3 || dtype == DataType::FP8_E4M3;
+    SHIM_CHECK(
+        !eight_bit_float || input_tensor.dtype() == DataType::FLOAT32 || dtype == DataType::FLOAT32,
+        "dtype: FP8_E4M3 is converted from and to FLOAT32 only, got {} to {}", input_tensor.dtype(), dtype);
     const TensorSpec& spec = input_tensor.tensor_spec();
     const Layout layout = is_block_float(dtype) ? Layout::TILE : spec.layout();
     const TensorSpec result(spec.logical_shape(), dtype, layout, spec.memory_config());

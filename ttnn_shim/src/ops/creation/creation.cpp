@@ -29,7 +29,9 @@ TensorSpec spec_of(const Shape& shape, const Where& where) {
     }
     const DataType dtype = where.dtype.value_or(DataType::BFLOAT16);
     const Layout layout = where.layout.value_or(is_block_float(dtype) ? Layout::TILE : Layout::ROW_MAJOR);
-    return make_spec(shape, dtype, layout, where.memory_config.value_or(MemoryConfig{}));
+    const MemoryConfig memory = where.memory_config.value_or(MemoryConfig{});
+    return make_spec(
+        shape, dtype, layout, where.device == nullptr && memory.is_sharded() ? MemoryConfig{} : memory);  // no shards on the host
 }
 
 Tensor place(const TensorSpec& spec, MeshDevice* device, double value) {
@@ -72,6 +74,13 @@ Tensor filled(const char* name, const Shape& shape, double value, const Where& w
 }
 
 Where like(const Tensor& tensor, Where where) {
+    // TT-NN fills tiles of floats by a program over the tensor, which needs values in its shards.
+    const bool by_program = tensor.layout() == Layout::TILE && is_floating_point(tensor.dtype()) && !is_block_float(tensor.dtype()) &&
+                            where.dtype.value_or(tensor.dtype()) == tensor.dtype() && !where.memory_config && is_on_device(tensor);
+    SHIM_CHECK(
+        !by_program || tensor.logical_volume() > 0 || !tensor.memory_config().shard_spec() ||
+            tensor.memory_config().buffer_type() != BufferType::L1,
+        "tensor: shards of no values cannot be filled, got shape {}", tensor.logical_shape());
     if (!where.dtype) where.dtype = tensor.dtype();
     if (!where.layout) where.layout = tensor.layout();
     if (where.device == nullptr && is_on_device(tensor)) where.device = tensor.device();
@@ -84,13 +93,15 @@ MeshDevice* pointer(const std::optional<std::reference_wrapper<MeshDevice>>& dev
 Tensor range(int64_t start, int64_t end, int64_t step, const Where& where) {
     OpScope scope("ttnn.arange");
     const DataType asked = where.dtype.value_or(DataType::BFLOAT16);
-    SHIM_CHECK(!is_block_float(asked) && asked != DataType::UINT8, "dtype: {} is not supported", asked);
+    SHIM_CHECK(!is_block_float(asked) && asked != DataType::UINT8 && asked != DataType::FP8_E4M3, "dtype: {} is not supported", asked);
     SHIM_CHECK(step != 0, "step: expected a value other than 0");
     SHIM_CHECK(
         (step > 0 && start <= end) || (step < 0 && start >= end), "start {} and end {} do not fit the sign of step {}", start, end, step);
     const auto count = static_cast<uint64_t>((end - start + step + (step > 0 ? -1 : 1)) / step);
     SHIM_CHECK(count <= 0xffffffffU, "the range holds too many values: {}", count);
     const TensorSpec spec = spec_of(Shape({static_cast<uint32_t>(count)}), where);
+    if (where.memory_config)
+        (void)make_spec(spec.logical_shape(), spec.data_type(), spec.layout(), *where.memory_config);  // checked on the host too
     auto values = new_values(spec);
     const DataType dtype = spec.data_type();
     parallel_for(count, 65536, [&](size_t begin, size_t last) {
@@ -212,7 +223,11 @@ SHIM_OP("ttnn.full", [](const Call& c) {
 });
 SHIM_OP("ttnn.zeros", [](const Call& c) { return filled("ttnn.zeros", shape_attr(c), 0, located(c)); });
 SHIM_OP("ttnn.ones", [](const Call& c) { return filled("ttnn.ones", shape_attr(c), 1, located(c)); });
-SHIM_OP("ttnn.empty", [](const Call& c) { return filled("ttnn.empty", shape_attr(c), 0, located(c)); });
+SHIM_OP("ttnn.empty", [](const Call& c) {
+    Where where = located(c);
+    if (!where.layout) where.layout = Layout::ROW_MAJOR;  // whatever the dtype, unlike its siblings
+    return filled("ttnn.empty", shape_attr(c), 0, where);
+});
 SHIM_OP("ttnn.full_like", [](const Call& c) {
     return filled(
         "ttnn.full_like", c.tensor("tensor").logical_shape(), scalar_value(parse_scalar(c, "fill_value")),

@@ -79,41 +79,6 @@ inline bool scales_evenly(const Tensor& input, const Shape& shape) {
            (tiled || row_bytes % L1_ALIGNMENT_BYTES == 0);
 }
 
-/// Result of repeat of a sharded tensor: the same scheme spread anew over all cores of the device.
-inline MemoryConfig spread_memory(const Tensor& input, const std::optional<MemoryConfig>& requested, const Shape& shape) {
-    const MemoryConfig& own = input.memory_config();
-    if (requested || !own.is_sharded() || !own.shard_spec() || shape.rank() == 0 || shape.volume() == 0)
-        return result_memory(input, requested, shape);
-    const bool tiled = input.layout() == Layout::TILE, wide = own.memory_layout() == TensorMemoryLayout::WIDTH_SHARDED;
-    const Shape padded = tiled ? make_spec(shape, input.dtype(), Layout::TILE).padded_shape() : shape;
-    const CoreCoord grid = machine_of(input).grid();
-    struct Split {
-        uint32_t shard, parts;
-    };
-    const auto split = [](uint64_t extent, uint64_t unit, uint64_t cores) {
-        const uint64_t units = (extent + unit - 1) / unit, each = (units + cores - 1) / cores;
-        return Split{static_cast<uint32_t>(each * unit), static_cast<uint32_t>((units + each - 1) / each)};
-    };
-    const uint64_t rows = padded.volume() / padded[-1];
-    uint64_t unit = tiled ? 32 : 1;
-    const auto& old = *own.shard_spec();
-    const uint64_t rows_before = input.logical_volume() == 0 ? 0 : input.padded_shape().volume() / input.padded_shape()[-1];
-    if (rows_before > 0 && old.shape[0] >= rows_before) return scaled_memory(input, requested, shape);  // a single row of shards
-    if (own.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED) {
-        constexpr uint64_t L1_ALIGNMENT_BYTES = 16;
-        if (split(padded[-1], unit, grid.x).shard * stored_bytes(input.dtype()) % L1_ALIGNMENT_BYTES != 0) unit = 32;
-        const Split down = split(rows, unit, grid.y), across = split(padded[-1], unit, grid.x);
-        const CoreRangeSet cores(CoreRange({0, 0}, {across.parts - 1, down.parts - 1}));
-        return MemoryConfig(own.memory_layout(), own.buffer_type(), tt::tt_metal::ShardSpec(cores, {down.shard, across.shard}));
-    }
-    const Split part = wide ? split(padded[-1], 32, grid.x * grid.y) : split(rows, unit, grid.x * grid.y);
-    const CoreRangeSet cores = tt::tt_metal::num_cores_to_corerangeset(part.parts, grid, true);
-    const auto height = static_cast<uint32_t>(rows);
-    return MemoryConfig(
-        own.memory_layout(), own.buffer_type(),
-        wide ? tt::tt_metal::ShardSpec(cores, {height, part.shard}) : tt::tt_metal::ShardSpec(cores, {part.shard, padded[-1]}));
-}
-
 /// One program that only moves values: `dims` describe the copy into a dense output of `shape`, from `source_offset`.
 inline Tensor moved(
     const Program& program, const Tensor& input, const Shape& shape, const MemoryConfig& memory_config, const std::vector<StridedDim>& dims,

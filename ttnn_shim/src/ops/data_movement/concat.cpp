@@ -1,15 +1,16 @@
 // Joining: concat, stack.
 #include <algorithm>
 
+#include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/data_movement/concat/concat.hpp"
+#include "ttnn/operations/data_movement/squeeze/squeeze.hpp"
 #include "ttnn/operations/data_movement/stack/stack.hpp"
 #include "ttnn/operations/data_movement/tilize_with_val_padding/tilize_with_val_padding.hpp"
 #include "ttnn/operations/data_movement/transpose/transpose.hpp"
 #include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
-#include "ttnn/operations/data_movement/untilize_with_unpadding/untilize_with_unpadding.hpp"
 
 using namespace ttnn_shim;
 
@@ -34,38 +35,47 @@ Joined joinable(const std::vector<Tensor>& tensors, uint32_t axis) {
         SHIM_CHECK(
             tensor.memory_config().is_sharded() == sharded, "tensors: all must be sharded or all interleaved, got {} and {}",
             first.memory_config(), tensor.memory_config());
-        const bool padded = axis + 2 >= rank && tensor.layout() == Layout::TILE && tensor.logical_shape()[at(axis)] % 32 != 0;
+        const bool padded =
+            axis + 2 >= rank && tensor.layout() == Layout::TILE && (rank == 1 || tensor.logical_shape()[at(axis)] % 32 != 0);
         joined.by_sticks = joined.by_sticks || padded;
     }
     // Tensors of two layouts meet in the first one's, or in sticks when tiles would be padded.
     const Layout layout = mixed && ragged ? Layout::ROW_MAJOR : first.layout();
     SHIM_CHECK(
         !mixed || !joined.by_sticks, "tensors: {} and {} cannot be joined inside the padding of tiles", Layout::TILE, Layout::ROW_MAJOR);
-    for (Tensor& tensor : joined.tensors) {
-        if (joined.by_sticks) {
-            SHIM_CHECK(
-                tensor.dtype() != DataType::BFLOAT4_B && tensor.dtype() != DataType::UINT8,
-                "tensors: {} tiles cannot be joined inside their padding", tensor.dtype());
-        }
+    for (Tensor& tensor : joined.tensors)
         if (tensor.layout() != layout) tensor = ttnn::to_layout(tensor, layout);
-    }
     return joined;
 }
 
 /// The tensors in row-major layout, each by a program of its own.
 std::vector<Tensor> as_sticks(const std::vector<Tensor>& tensors) {
     std::vector<Tensor> sticks;
-    for (const Tensor& tensor : tensors) {
-        Shape end = tensor.logical_shape();
-        for (size_t i = 0; i < end.rank(); ++i) end[at(i)] -= 1;
-        sticks.push_back(ttnn::untilize_with_unpadding(tensor, end));
-    }
+    for (const Tensor& tensor : tensors) sticks.push_back(without_padding(tensor));
     return sticks;
 }
 
 Tensor as_tiles(const Tensor& sticks) {
     const Shape padded = make_spec(sticks.logical_shape(), sticks.dtype(), Layout::TILE).padded_shape();
     return ttnn::tilize_with_val_padding(sticks, padded, 0.0F, std::nullopt);
+}
+
+/// What TT-NN's programs for shards take: values in every shard, and rows that are whole transfers where shards cut them.
+void check_shards(const std::vector<Tensor>& tensors, uint32_t axis) {
+    const size_t rank = tensors[0].logical_shape().rank();
+    for (const Tensor& tensor : tensors) {
+        const MemoryConfig& own = tensor.memory_config();
+        if (!own.shard_spec()) continue;
+        const bool rows = tensor.layout() == Layout::ROW_MAJOR, l1 = own.buffer_type() == BufferType::L1;
+        const bool block = own.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED;
+        SHIM_CHECK(
+            !l1 || tensor.logical_volume() > 0, "tensors: shards of no values cannot be joined, got shape {}", tensor.logical_shape());
+        SHIM_CHECK(l1 || !rows || !block, "tensors: block shards of rows must be in L1, got {}", own);
+        const uint64_t row_bytes = uint64_t{own.shard_spec()->shape[1]} * stored_bytes(tensor.dtype());
+        SHIM_CHECK(
+            !rows || !block || axis + 1 == rank || row_bytes % machine_of(tensor).machine().l1_alignment == 0,
+            "tensors: rows of block shards must be aligned, got {} bytes", row_bytes);
+    }
 }
 
 /// Rows that do not start on a transfer boundary of their memory cannot be joined end to end: TT-NN transposes, joins, transposes.
@@ -88,13 +98,13 @@ Tensor concat(
     OpScope scope("ttnn.concat");
     SHIM_CHECK(!given.empty(), "tensors: expected at least one tensor");
     for (const Tensor& tensor : given) check_device_tensor(tensor, "tensors");
+    SHIM_CHECK(!output, "output_tensor: a preallocated result is not supported");
     const Shape shape = given[0].logical_shape();
     const uint32_t axis = normalize_dim(dim, shape.rank());
     uint64_t total = 0;
     for (const Tensor& tensor : given) {
         const Shape& other = tensor.logical_shape();
         SHIM_CHECK(other.rank() == shape.rank(), "tensors: expected the same rank, got shapes {} and {}", shape, other);
-        SHIM_CHECK(tensor.dtype() == given[0].dtype(), "tensors: expected the same dtype, got {} and {}", given[0].dtype(), tensor.dtype());
         for (size_t i = 0; i < shape.rank(); ++i) {
             SHIM_CHECK(
                 i == axis || other[at(i)] == shape[at(i)], "tensors: shapes {} and {} differ outside dimension {}", shape, other, dim);
@@ -105,18 +115,35 @@ Tensor concat(
     const Joined joined = joinable(given, axis);
     const std::vector<Tensor>& tensors = joined.tensors;
     const Tensor& first = tensors[0];
-    const DataType dtype = joined.by_sticks && is_block_float(first.dtype()) ? DataType::BFLOAT16 : first.dtype();
-    if (tensors.size() == 1 && !output)
-        return memory_config && *memory_config != first.memory_config() ? ttnn::to_memory_config(first, *memory_config) : first;
-    if (groups == 1 && !output && total > 0 && !first.memory_config().is_sharded() && !(memory_config && memory_config->is_sharded())) {
-        const bool last = axis + 1 == shape.rank();
-        if (joined.by_sticks && (!last || shape.rank() == 1 || is_block_float(first.dtype())))
-            return as_tiles(concat(as_sticks(tensors), dim, memory_config));
-        if (first.layout() == Layout::ROW_MAJOR && last && shape.rank() > 1 && any_ragged_rows(tensors)) {
-            std::vector<Tensor> turned;
-            for (const Tensor& tensor : tensors) turned.push_back(ttnn::transpose(tensor, -2, -1));
-            return ttnn::transpose(concat(turned, -2, memory_config), -2, -1);
-        }
+    const MemoryConfig &own = first.memory_config(), memory = memory_config.value_or(MemoryConfig{});
+    if (tensors.size() == 1) return ttnn::to_memory_config(first, memory);
+    const bool last = axis + 1 == shape.rank(), rows = first.layout() == Layout::ROW_MAJOR;
+    // Tiles of two dtypes are joined inside the padding of rows by one program.
+    const bool known = first.dtype() == DataType::BFLOAT16 || first.dtype() == DataType::FLOAT32;
+    const bool native = last && shape.rank() > 1 && known && !own.is_sharded() && !memory.is_sharded();
+    for (const Tensor& tensor : tensors) {
+        const TensorMemoryLayout kind = tensor.memory_config().memory_layout();
+        const bool split = kind == TensorMemoryLayout::WIDTH_SHARDED || kind == TensorMemoryLayout::BLOCK_SHARDED;
+        const uint64_t row_bytes = tensor.logical_shape()[-1] * stored_bytes(tensor.dtype());
+        SHIM_CHECK(
+            !joined.by_sticks || !split || !last || shape.rank() == 1 || row_bytes % machine_of(tensor).machine().l1_alignment == 0,
+            "tensors: padded rows in pieces cannot be joined end to end, got shape {} in {}", tensor.logical_shape(),
+            tensor.memory_config());
+    }
+    if (joined.by_sticks && groups == 1 && !native) return as_tiles(concat(as_sticks(tensors), dim, memory_config));
+    for (const Tensor& tensor : tensors)
+        SHIM_CHECK(tensor.dtype() == first.dtype(), "tensors: expected the same dtype, got {} and {}", first.dtype(), tensor.dtype());
+    if (own.is_sharded()) check_shards(tensors, axis);
+    const bool ragged = rows && last && groups == 1 && !memory.is_sharded() && any_ragged_rows(tensors);
+    if (ragged && shape.rank() == 1) {
+        std::vector<Tensor> raised;
+        for (const Tensor& tensor : tensors) raised.push_back(unsqueeze(tensor, 0));
+        return squeeze(concat(raised, 1, memory_config), 0);
+    }
+    if (ragged && !own.is_sharded() && total > 0) {
+        std::vector<Tensor> turned;
+        for (const Tensor& tensor : tensors) turned.push_back(ttnn::transpose(tensor, -2, -1));
+        return ttnn::transpose(concat(turned, -2, memory_config), -2, -1, memory);
     }
     for (const Tensor& tensor : tensors) {
         SHIM_CHECK(
@@ -127,8 +154,7 @@ Tensor concat(
     extents[axis] = static_cast<uint32_t>(total);
     const Shape result = shape_of(extents);
     return launch(
-        {.op = "concat", .attrs = {{"dim", int64_t{axis}}}}, tensors,
-        {make_spec(result, dtype, first.layout(), output ? output->memory_config() : memory_config.value_or(MemoryConfig{}))},
+        {.op = "concat", .attrs = {{"dim", int64_t{axis}}}}, tensors, {make_spec(result, first.dtype(), first.layout(), memory)},
         [&](std::span<const Tensor> outputs) {
             std::byte* target = mutable_raw_data(outputs[0]);
             const size_t bytes = stored_bytes(first.dtype());
@@ -146,8 +172,7 @@ Tensor concat(
                     begin += run;
                 }
             }
-        },
-        {output})[0];
+        })[0];
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int dim) {

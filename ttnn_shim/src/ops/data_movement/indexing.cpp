@@ -82,6 +82,13 @@ Tensor scattered(
     SHIM_CHECK(
         input.dtype() != DataType::FLOAT32 || input.layout() != Layout::TILE,
         "input: FLOAT32 tiles cannot be scattered to; use ROW_MAJOR layout");
+    SHIM_CHECK(
+        source.dtype() != DataType::FLOAT32 || source.layout() != Layout::TILE,
+        "src: FLOAT32 tiles cannot be scattered; use ROW_MAJOR layout");
+    SHIM_CHECK(
+        input.dtype() != DataType::BFLOAT4_B && source.dtype() != DataType::BFLOAT4_B, "input and src: {} is not supported", input.dtype());
+    const bool inside = input.layout() == Layout::TILE && input.logical_shape() != input.padded_shape();
+    SHIM_CHECK(!inside || input.dtype() != DataType::UINT8, "input: padded tiles of {} are not supported", input.dtype());
     SHIM_CHECK(!index.is_sharded() && !source.is_sharded(), "index and src: sharded tensors are not supported");
     const Shape& shape = input.logical_shape();
     const uint32_t axis = normalize_dim(dim, shape.rank());
@@ -90,9 +97,11 @@ Tensor scattered(
     const Shape &is = index.logical_shape(), &ss = source.logical_shape();
     SHIM_CHECK(ss.rank() == is.rank(), "src: expected rank {}, got shape {}", is.rank(), ss);
     for (size_t i = 0; i < is.rank(); ++i) SHIM_CHECK(is[at(i)] <= ss[at(i)], "src: shape {} is smaller than the index's {}", ss, is);
+    // TT-NN scatters rows: padded block floats end as it untilized them.
+    const DataType dtype = inside && is_block_float(input.dtype()) ? DataType::BFLOAT16 : input.dtype();
     return launch(
         {.op = "scatter", .attrs = {{"dim", int64_t{axis}}}, .name = "ScatterDeviceOperation"}, {input, index, source},
-        {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
+        {spec_like(input, dtype, memory_config)}, [&](std::span<const Tensor> outputs) {
             const auto picks = indices_of(index, shape[at(axis)], "index");
             const uint64_t step = strides_of(shape)[axis];
             const auto source_strides = strides_of(ss), index_strides = strides_of(is);
@@ -141,6 +150,11 @@ Tensor gather(
     check_index(index, shape, axis, "index");
     SHIM_CHECK(
         index.dtype() == DataType::UINT32 || index.dtype() == DataType::UINT16, "index: expected UINT32 or UINT16, got {}", index.dtype());
+    SHIM_CHECK(shape.rank() > 1 || input.layout() != Layout::TILE, "input: expected rank 2 or more for tiles, got shape {}", shape);
+    const bool inside = input.layout() == Layout::TILE && shape != input.padded_shape();
+    SHIM_CHECK(
+        !inside || (input.dtype() != DataType::UINT8 && input.dtype() != DataType::INT8), "input: padded tiles of {} are not supported",
+        input.dtype());
     SHIM_CHECK(index.layout() == input.layout(), "index: expected layout {} as the input's, got {}", input.layout(), index.layout());
     const Shape& is = index.logical_shape();
     return launch(

@@ -1,5 +1,7 @@
 // permute and transpose.
 #include "ops/data_movement/common.hpp"
+#include "ops/data_movement/shards.hpp"
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/data_movement/permute/permute.hpp"
 #include "ttnn/operations/data_movement/transpose/transpose.hpp"
 
@@ -7,32 +9,49 @@ using namespace ttnn_shim;
 
 namespace {
 
-/// A height-sharded matrix that is transposed becomes width-sharded; other permutations scale the shards where that comes out even,
-/// else turn the grid of a block-sharded matrix, else are interleaved.
+uint64_t rows_of(const Shape& shape) { return shape.rank() == 0 || shape[-1] == 0 ? 0 : shape.volume() / shape[-1]; }
+
+/// Whether rows of these shards cannot be read by TT-NN's programs, so that the tensor is gathered first.
+bool is_ragged(const Tensor& input) {
+    const Shape& shape = input.logical_shape();
+    const TensorMemoryLayout kind = input.memory_config().memory_layout();
+    return input.layout() == Layout::ROW_MAJOR &&
+           (kind == TensorMemoryLayout::WIDTH_SHARDED || kind == TensorMemoryLayout::BLOCK_SHARDED) && shape.rank() >= 2 &&
+           (shape[-1] % 32 != 0 || shape[-2] % 32 != 0);
+}
+
+/// The shards of a permuted tensor: scaled with its sides where that comes out even. Else, even height and width shards in L1 end
+/// interleaved and others are spread anew. A height-sharded matrix that is transposed becomes width-sharded.
 MemoryConfig permuted_memory(
     const Tensor& input, const std::vector<uint32_t>& order, const std::optional<MemoryConfig>& requested, const Shape& result) {
     const MemoryConfig& own = input.memory_config();
     const size_t rank = order.size();
-    const bool matrix = rank >= 2 && order[rank - 1] == rank - 2 && order[rank - 2] == rank - 1 && result.volume() > 0 &&
-                        result.volume() == uint64_t{result[-1]} * result[-2];
-    if (requested || !own.shard_spec() || result.volume() == 0) return scaled_memory(input, requested, result);
+    if (requested || !own.shard_spec()) return result_memory(input, requested, result);
     const auto& old = *own.shard_spec();
-    const std::array<uint32_t, 2> turned{old.shape[1], old.shape[0]};
-    if (matrix && own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED)
-        return MemoryConfig(
-            TensorMemoryLayout::WIDTH_SHARDED, own.buffer_type(), tt::tt_metal::ShardSpec(old.grid, turned, old.orientation));
     const bool tiled = input.layout() == Layout::TILE;
-    if (scales_evenly(input, result)) return scaled_memory(input, requested, result);
-    const CoreCoord first = old.grid.bounding_box().start_coord, grid = old.grid.bounding_box().grid_size();
-    if (matrix && tiled && own.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED)
+    const Shape &from = input.padded_shape(), to = make_spec(result, input.dtype(), input.layout()).padded_shape();
+    const bool native = own.buffer_type() == BufferType::L1 && own.memory_layout() != TensorMemoryLayout::BLOCK_SHARDED &&
+                        from.rank() >= 2 && from.volume() > 0 && rows_of(from) % old.shape[0] == 0 && from[-1] % old.shape[1] == 0 &&
+                        (tiled || old.numel() % 1024 == 0);
+    const bool matrix =
+        rank >= 2 && order[rank - 1] == rank - 2 && order[rank - 2] == rank - 1 && result.volume() == uint64_t{result[-1]} * result[-2];
+    if (native && matrix && old.shape[1] == from[-1])
         return MemoryConfig(
-            own.memory_layout(), own.buffer_type(),
-            tt::tt_metal::ShardSpec(CoreRangeSet(CoreRange(first, {first.x + grid.y - 1, first.y + grid.x - 1})), turned, old.orientation));
-    return MemoryConfig(own.buffer_type());
+            TensorMemoryLayout::WIDTH_SHARDED, own.buffer_type(),
+            tt::tt_metal::ShardSpec(old.grid, {old.shape[1], old.shape[0]}, old.orientation));
+    const auto scaled = from.rank() == to.rank() ? exactly_scaled(old, from, to) : std::nullopt;
+    if (scaled && (!tiled || (scaled->shape[0] % 32 == 0 && scaled->shape[1] % 32 == 0)) && to.volume() > 0)
+        return MemoryConfig(own.memory_layout(), own.buffer_type(), scaled);
+    if (native) return MemoryConfig(own.buffer_type());
+    SHIM_CHECK(
+        to.volume() > 0 || own.memory_layout() != TensorMemoryLayout::BLOCK_SHARDED, "input_tensor: no block shards hold the shape {}",
+        result);
+    return spread_memory(input, requested, result);
 }
 
 /// One program: TT-NN runs a permutation of tiles that swaps two of the last dimensions as a transpose.
-Tensor permuted(const Tensor& input, const std::vector<uint32_t>& order, const std::optional<MemoryConfig>& memory_config) {
+Tensor permuted(const Tensor& given, const std::vector<uint32_t>& order, const std::optional<MemoryConfig>& memory_config) {
+    const Tensor input = is_ragged(given) ? ttnn::to_memory_config(given, MemoryConfig(BufferType::L1)) : given;
     const Shape& shape = input.logical_shape();
     const size_t rank = shape.rank();
     std::vector<uint32_t> extents(rank);
@@ -87,7 +106,9 @@ Tensor transpose(const Tensor& input, int64_t dim1, int64_t dim2, const std::opt
     const size_t rank = input.logical_shape().rank();
     SHIM_CHECK(rank != 1 || input.layout() != Layout::TILE, "input_tensor: expected rank 2 or more, got shape {}", input.logical_shape());
     const uint32_t a = normalize_dim(dim1, rank), b = normalize_dim(dim2, rank);
-    if (a == b) return input;
+    const Shape& padded = input.padded_shape();
+    const bool trivial = rank <= 4 && padded.rank() == rank && padded[static_cast<int32_t>(a)] == 1 && padded[static_cast<int32_t>(b)] == 1;
+    if (a == b || (trivial && !memory_config)) return input;
     std::vector<uint32_t> order(rank);
     for (size_t i = 0; i < rank; ++i) order[i] = static_cast<uint32_t>(i);
     std::swap(order[a], order[b]);

@@ -1,21 +1,22 @@
-// Cutting and padding: slice, split, chunk, narrow, pad, roll.
+// Cutting and padding: split, chunk, narrow, pad, roll.
 #include <algorithm>
 
 #include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
+#include "ops/data_movement/shards.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
-#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/data_movement/chunk/chunk.hpp"
 #include "ttnn/operations/data_movement/concat/concat.hpp"
-#include "ttnn/operations/data_movement/copy/copy.hpp"
 #include "ttnn/operations/data_movement/narrow/narrow.hpp"
 #include "ttnn/operations/data_movement/pad/pad.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/roll/roll.hpp"
 #include "ttnn/operations/data_movement/slice/slice.hpp"
 #include "ttnn/operations/data_movement/split/split.hpp"
+#include "ttnn/operations/data_movement/tilize/tilize.hpp"
+#include "ttnn/operations/data_movement/untilize/untilize.hpp"
 
 using namespace ttnn_shim;
 
@@ -23,168 +24,131 @@ namespace {
 
 int32_t at(size_t index) { return static_cast<int32_t>(index); }
 
-struct Bounds {
-    std::vector<int64_t> begins, ends, steps;
+/// Values [begin, end) of one dimension.
+Tensor part_of(const Tensor& input, uint32_t axis, int64_t begin, int64_t end, const std::optional<MemoryConfig>& memory_config) {
+    const Shape& shape = input.logical_shape();
+    std::vector<int32_t> begins(shape.rank(), 0), ends(shape.begin(), shape.end()), steps(shape.rank(), 1);
+    begins[axis] = static_cast<int32_t>(begin);
+    ends[axis] = static_cast<int32_t>(end);
+    return ttnn::slice<int32_t>(input, std::span<const int32_t>(begins), ends, steps, memory_config);
+}
+
+/// The part of a dimension that a narrowed tensor keeps.
+struct Window {
+    uint32_t axis;
+    uint64_t start, length;
 };
 
-Bounds check_bounds(const Shape& shape, const Bounds& given) {
-    const size_t rank = shape.rank();
-    SHIM_CHECK(
-        given.begins.size() == rank && given.ends.size() == rank && given.steps.size() == rank,
-        "starts, ends and steps: expected {} values each for shape {}, got {}, {} and {}", rank, shape, given.begins.size(),
-        given.ends.size(), given.steps.size());
-    Bounds bounds = given;
-    for (size_t i = 0; i < rank; ++i) {
-        const int64_t extent = shape[at(i)];
-        SHIM_CHECK(given.steps[i] >= 1, "steps: expected at least 1, got {} in dimension {}", given.steps[i], i);
-        if (bounds.begins[i] < 0) bounds.begins[i] += extent;
-        if (bounds.ends[i] < 0) bounds.ends[i] += extent;
+/// Shards of a narrowed tensor: a part of each shard, or whole shards on the cores that hold them.
+tt::tt_metal::ShardSpec narrowed_shards(const Tensor& input, const Window& window) {
+    const Shape& padded = input.padded_shape();
+    const auto& own = *input.memory_config().shard_spec();
+    const bool tiled = input.layout() == Layout::TILE, width = window.axis + 1 == padded.rank();
+    const std::array<uint64_t, 2> page{tiled ? 32U : 1U, tiled ? 32U : own.shape[1]};
+    uint64_t rows_each = 1;  // of one index of the dimension
+    for (size_t i = window.axis + 1; i + 1 < padded.rank(); ++i) rows_each *= padded[at(i)];
+    const size_t side = width ? 1 : 0;
+    const uint64_t start = width ? window.start : window.start * rows_each, length = width ? window.length : window.length * rows_each;
+    auto shard = own.shape;
+    uint64_t page_offset = 0;
+    if (start % shard[side] + length <= shard[side] && (!width || shard[0] == page[0])) {
+        const uint64_t inside = start % shard[side] / page[side];
+        page_offset = width ? inside : inside * (shard[1] / page[1]);
+        shard[side] = static_cast<uint32_t>(length);
+    } else {
         SHIM_CHECK(
-            bounds.begins[i] >= 0 && bounds.begins[i] <= extent, "starts: {} is outside dimension {} of shape {}", given.begins[i], i,
-            shape);
-        SHIM_CHECK(
-            bounds.ends[i] >= 0 && bounds.ends[i] <= extent, "ends: {} is outside dimension {} of shape {}", given.ends[i], i, shape);
-        SHIM_CHECK(bounds.begins[i] <= bounds.ends[i], "starts: {} is after the end {} in dimension {}", given.begins[i], given.ends[i], i);
+            start % shard[side] == 0 && length % shard[side] == 0,
+            "start and length: {} and {} are neither whole shards nor inside one, got shards {}x{}", window.start, window.length,
+            own.shape[0], own.shape[1]);
     }
-    return bounds;
+    const uint64_t height = padded.volume() / std::max<uint32_t>(padded[-1], 1);
+    const auto parts = [](uint64_t extent, uint64_t by) { return (extent + by - 1) / by; };
+    const uint64_t across = std::max<uint64_t>(padded[-1] / own.shape[1], 1);
+    const auto held = static_cast<uint32_t>(parts(height, own.shape[0]) * parts(padded[-1], own.shape[1]));
+    std::vector<CoreRange> cores;
+    uint64_t id = 0;
+    for (const CoreCoord& core : tt::tt_metal::corerange_to_cores(own.grid, held, own.orientation == ShardOrientation::ROW_MAJOR)) {
+        uint64_t first = 0, pages = 0;
+        if (width) {
+            first = id % across * (own.shape[1] / page[1]) + page_offset;
+            pages = padded[-1] / page[1];
+        } else {
+            first = id / across * (own.shape[0] / page[0]) + page_offset / std::max<uint64_t>(own.shape[1] / page[1], 1);
+            pages = padded[at(window.axis)] * rows_each / page[0];
+            if (pages > 0) first %= pages;
+        }
+        if (first >= start / page[side] && first < (start + length) / page[side]) cores.emplace_back(core, core);
+        ++id;
+    }
+    SHIM_CHECK(!cores.empty(), "start and length: no core holds {} values from {}", window.length, window.start);
+    CoreRangeSet grid(cores);
+    if (own.orientation == ShardOrientation::ROW_MAJOR) grid = grid.merge(CoreRangeSet());
+    return tt::tt_metal::ShardSpec(grid, shard);
 }
 
-Tensor sliced(
-    const Tensor& input, const Bounds& given, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output) {
-    OpScope scope("ttnn.slice");
+/// Shards of equal parts when none are asked for: the input's, scaled, where that is even and there are tiles; else interleaved DRAM.
+MemoryConfig split_memory(
+    const Tensor& input, const ttsl::SmallVector<int64_t>& sizes, uint32_t axis, const std::optional<MemoryConfig>& asked) {
+    const MemoryConfig& own = input.memory_config();
+    const bool equal = std::all_of(sizes.begin(), sizes.end(), [&](int64_t size) { return size == sizes[0]; });
+    std::optional<Shape> part;
+    const Shape& padded = input.padded_shape();
+    if (equal && axis < padded.rank() && padded[at(axis)] % sizes.size() == 0) {
+        part = padded;
+        (*part)[at(axis)] = static_cast<uint32_t>(padded[at(axis)] / sizes.size());
+    }
+    const auto scaled = part && own.shard_spec() ? exactly_scaled(*own.shard_spec(), padded, *part) : std::nullopt;
+    if (asked) {
+        if (!asked->is_sharded() || asked->shard_spec() || asked->nd_shard_spec()) return *asked;
+        if (scaled && own.memory_layout() == asked->memory_layout())
+            return MemoryConfig(asked->memory_layout(), asked->buffer_type(), scaled);
+        return part ? shards_over_grid(input, *part, *asked) : MemoryConfig();
+    }
+    if (!own.is_sharded()) return own;
+    const bool tiles = !scaled || input.layout() != Layout::TILE || (scaled->shape[0] % 32 == 0 && scaled->shape[1] % 32 == 0);
+    return scaled && tiles ? MemoryConfig(own.memory_layout(), own.buffer_type(), scaled) : MemoryConfig();
+}
+
+/// TT-NN's one program for equal parts of the last dimension of tiles.
+bool splits_in_one_program(const Tensor& input, const ttsl::SmallVector<int64_t>& sizes, uint32_t axis) {
     const Shape& shape = input.logical_shape();
-    const Bounds b = check_bounds(shape, given);
-    std::vector<uint32_t> extents;
-    std::vector<int64_t> strides = signed_strides(shape);
-    int64_t offset = 0;
-    bool whole = true, stepped = false, aligned = true;
-    for (size_t i = 0; i < shape.rank(); ++i) {
-        extents.push_back(static_cast<uint32_t>((b.ends[i] - b.begins[i] + b.steps[i] - 1) / b.steps[i]));
-        offset += b.begins[i] * strides[i];
-        strides[i] *= b.steps[i];
-        whole = whole && b.begins[i] == 0 && b.ends[i] == shape[at(i)] && b.steps[i] == 1;
-        stepped = stepped || b.steps[i] != 1;
-        if (i + 2 >= shape.rank()) aligned = aligned && b.begins[i] % 32 == 0;
-    }
-    const Shape result = shape_of(extents);
-    if (whole && !output && (!memory_config || *memory_config == input.memory_config())) return input;
-    if (!is_on_device(input)) {
-        const TensorSpec spec = make_spec(result, input.dtype(), input.layout());
-        auto values = new_values(spec);
-        if (has_values(input))
-            strided_copy(
-                stored_bytes(input.dtype()), raw_data(input) + offset * static_cast<int64_t>(stored_bytes(input.dtype())), values->data(),
-                dense_target(result, strides));
-        return make_host_tensor(spec, values);
-    }
-    check_device_tensor(input, "input_tensor");
-    SHIM_CHECK(!stepped || !is_block_float(input.dtype()), "steps: a strided slice of {} is not supported", input.dtype());
-    const Program program{.op = "slice", .attrs = {{"begins", b.begins}, {"ends", b.ends}, {"step", b.steps}}};
-    SHIM_CHECK(
-        input.layout() != Layout::TILE || aligned || input.dtype() != DataType::BFLOAT4_B, "starts: {} tiles can be cut only between tiles",
-        input.dtype());
-    if (input.layout() == Layout::TILE && (stepped || !aligned || (shape.rank() == 1 && !is_block_float(input.dtype())))) {
-        // TT-NN slices inside tiles by way of row-major
-        const Tensor rows = ttnn::to_layout(input, Layout::ROW_MAJOR);
-        const Tensor cut = moved(program, rows, result, scaled_memory(rows, memory_config, result), dense_target(result, strides), offset);
-        return ttnn::to_layout(cut, Layout::TILE);
-    }
-    return moved(program, input, result, scaled_memory(input, memory_config, result), dense_target(result, strides), offset, output);
+    const size_t rank = shape.rank(), parts = sizes.size();
+    if (rank < 2 || axis + 1 != rank || input.layout() != Layout::TILE) return false;
+    if (!std::all_of(sizes.begin(), sizes.end(), [&](int64_t size) { return size == sizes[0]; })) return false;
+    uint64_t front = 1;  // the batches of TT-NN's four dimensions
+    for (size_t i = 0; i + 3 < rank; ++i) front *= shape[at(i)];
+    const uint64_t planes = rank < 3 ? 1 : shape[-3];
+    const CoreCoord grid = machine_of(input).grid();
+    return (parts == 2 ? front * planes : planes) <= grid.x && shape[-2] >= 64 && shape[-1] >= 64 &&
+           input.padded_shape()[-1] / 32 % parts == 0 && (parts == 2 || front == 1) && parts <= grid.y;
 }
 
-/// Result of pad: the input's shards, as wide as the result where they are rows of it; what does not fit is refused with the spec.
+/// Result of pad: the input's shards. Wider rows are dealt anew to the cores of a height-sharded tensor; more rows alone are not.
 MemoryConfig padded_memory(const Tensor& input, const std::optional<MemoryConfig>& requested, const Shape& result) {
     const MemoryConfig& own = input.memory_config();
     if (requested || !own.is_sharded() || !own.shard_spec()) return result_memory(input, requested, result);
     auto shard = *own.shard_spec();
-    if (own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED) {
-        const bool tiled = input.layout() == Layout::TILE;
-        const Shape to = make_spec(result, input.dtype(), input.layout()).padded_shape(),
-                    from = tiled ? input.padded_shape() : input.logical_shape();
-        const uint64_t rows = to.volume() / to[-1], rows_before = from.volume() / from[-1];
-        // Wider rows are dealt anew when that comes out even; more rows alone are not.
-        if (to[-1] != from[-1] && shard.shape[0] * rows % (rows_before * (tiled ? 32 : 1)) == 0)
-            shard.shape[0] = static_cast<uint32_t>(shard.shape[0] * rows / rows_before);
-        shard.shape[1] = to[-1];
+    const bool tiled = input.layout() == Layout::TILE;
+    const Shape to = make_spec(result, input.dtype(), input.layout()).padded_shape();
+    const Shape from = tiled ? input.padded_shape() : input.logical_shape();
+    if (own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && to.volume() > 0) {
+        const uint64_t rows = to.volume() / to[-1], cores = shard.num_cores();
+        if (to[-1] != from[-1]) shard.shape = {static_cast<uint32_t>((rows + cores - 1) / cores), to[-1]};
     }
+    const uint32_t align = machine_of(input).machine().l1_alignment;
+    const size_t bytes = stored_bytes(input.dtype());
+    SHIM_CHECK(
+        to.volume() > 0 && from.volume() > 0, "input_tensor: shards of no values cannot be padded, got shape {}", input.logical_shape());
+    SHIM_CHECK(
+        tiled || (own.shard_spec()->shape[1] * bytes % align == 0 && shard.shape[1] * bytes % align == 0),
+        "input_tensor: rows of shards must be multiples of {} bytes, got {} and {} values", align, own.shard_spec()->shape[1],
+        shard.shape[1]);
     return MemoryConfig(own.memory_layout(), own.buffer_type(), shard);
-}
-
-std::vector<int64_t> values_of(const Tensor& tensor) {
-    SHIM_CHECK(is_integer(tensor.dtype()), "starts and ends: expected integer tensors, got {}", tensor.dtype());
-    SHIM_CHECK(has_values(tensor), "starts and ends: their values decide the result's shape, which needs data");
-    std::vector<int64_t> values(tensor.logical_volume());
-    load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
-    return values;
 }
 
 }  // namespace
 
 namespace ttnn {
-
-template <typename T>
-Tensor slice(
-    const Tensor& input, ttsl::Span<const T> begins, ttsl::Span<const T> ends, ttsl::Span<const T> step,
-    const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output, const std::optional<float>&,
-    const std::optional<CoreRangeSet>&) {
-    return sliced(input, {{begins.begin(), begins.end()}, {ends.begin(), ends.end()}, {step.begin(), step.end()}}, memory_config, output);
-}
-template Tensor slice<int32_t>(
-    const Tensor&, ttsl::Span<const int32_t>, ttsl::Span<const int32_t>, ttsl::Span<const int32_t>, const std::optional<MemoryConfig>&,
-    const std::optional<Tensor>&, const std::optional<float>&, const std::optional<CoreRangeSet>&);
-template Tensor slice<uint32_t>(
-    const Tensor&, ttsl::Span<const uint32_t>, ttsl::Span<const uint32_t>, ttsl::Span<const uint32_t>, const std::optional<MemoryConfig>&,
-    const std::optional<Tensor>&, const std::optional<float>&, const std::optional<CoreRangeSet>&);
-
-template <typename T>
-Tensor slice(
-    const Tensor& input, const Tensor& starts, const Tensor& ends, const std::optional<ttsl::SmallVector<T>>& step,
-    const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output, const std::optional<float>&,
-    const std::optional<uint32_t>&, const std::optional<uint32_t>&, const std::optional<CoreRangeSet>&) {
-    OpScope scope("ttnn.slice");
-    std::vector<int64_t> steps(input.logical_shape().rank(), 1);
-    if (step) steps.assign(step->begin(), step->end());
-    return sliced(input, {values_of(starts), values_of(ends), steps}, memory_config, output);
-}
-template Tensor slice<int32_t>(
-    const Tensor&, const Tensor&, const Tensor&, const std::optional<ttsl::SmallVector<int32_t>>&, const std::optional<MemoryConfig>&,
-    const std::optional<Tensor>&, const std::optional<float>&, const std::optional<uint32_t>&, const std::optional<uint32_t>&,
-    const std::optional<CoreRangeSet>&);
-template Tensor slice<uint32_t>(
-    const Tensor&, const Tensor&, const Tensor&, const std::optional<ttsl::SmallVector<uint32_t>>&, const std::optional<MemoryConfig>&,
-    const std::optional<Tensor>&, const std::optional<float>&, const std::optional<uint32_t>&, const std::optional<uint32_t>&,
-    const std::optional<CoreRangeSet>&);
-
-Tensor experimental::slice_write(
-    const Tensor& input, Tensor& output, const ttsl::SmallVector<uint32_t>& start, const ttsl::SmallVector<uint32_t>& end,
-    const ttsl::SmallVector<uint32_t>& step) {
-    OpScope scope("ttnn.experimental.slice_write");
-    check_device_tensor(input, "input_tensor");
-    check_device_tensor(output, "output_tensor");
-    SHIM_CHECK(
-        input.dtype() == output.dtype(), "expected the same dtype for input and output, got {} and {}", input.dtype(), output.dtype());
-    const Bounds b =
-        check_bounds(output.logical_shape(), {{start.begin(), start.end()}, {end.begin(), end.end()}, {step.begin(), step.end()}});
-    const Shape& shape = input.logical_shape();
-    SHIM_CHECK(shape.rank() == b.begins.size(), "expected ranks to agree, got shapes {} and {}", shape, output.logical_shape());
-    std::vector<int64_t> target = signed_strides(output.logical_shape());
-    const std::vector<int64_t> source = signed_strides(shape);
-    std::vector<StridedDim> dims;
-    int64_t offset = 0;
-    for (size_t i = 0; i < shape.rank(); ++i) {
-        const int64_t extent = (b.ends[i] - b.begins[i] + b.steps[i] - 1) / b.steps[i];
-        SHIM_CHECK(extent == shape[at(i)], "the region holds {} values in dimension {}, the input {}", extent, i, shape[at(i)]);
-        offset += b.begins[i] * target[i];
-        dims.push_back({shape[at(i)], source[i], target[i] * b.steps[i]});
-    }
-    return launch(
-        {.op = "slice_write", .attrs = {{"begins", b.begins}, {"ends", b.ends}}}, {input, output}, {output.tensor_spec()},
-        [&](std::span<const Tensor> outputs) {
-            const auto bytes = static_cast<int64_t>(stored_bytes(input.dtype()));
-            strided_copy(static_cast<size_t>(bytes), raw_data(input), mutable_raw_data(outputs[0]) + offset * bytes, dims);
-        },
-        {output})[0];
-}
 
 std::vector<Tensor> split(
     const Tensor& input, const ttsl::SmallVector<int64_t>& split_sizes, int64_t dim, const std::optional<MemoryConfig>& memory_config) {
@@ -192,6 +156,7 @@ std::vector<Tensor> split(
     check_device_tensor(input, "input_tensor");
     const Shape& shape = input.logical_shape();
     const uint32_t axis = normalize_dim(dim, shape.rank());
+    SHIM_CHECK(!split_sizes.empty(), "split_size: expected at least one part, got none for shape {}", shape);
     int64_t total = 0;
     for (const int64_t size : split_sizes) {
         SHIM_CHECK(size > 0, "split_size: expected positive sizes, got {}", size);
@@ -199,19 +164,42 @@ std::vector<Tensor> split(
     }
     SHIM_CHECK(
         total == shape[at(axis)], "split_size: the sizes add to {}, dimension {} of shape {} has {}", total, dim, shape, shape[at(axis)]);
+    const MemoryConfig memory = split_memory(input, split_sizes, axis, memory_config);
+    const size_t count = split_sizes.size();
     std::vector<Tensor> parts;
-    Bounds bounds{std::vector<int64_t>(shape.rank(), 0), {shape.begin(), shape.end()}, std::vector<int64_t>(shape.rank(), 1)};
+    if (count > 1 && splits_in_one_program(input, split_sizes, axis)) {
+        auto extents = extents_of(shape);
+        const uint32_t size = extents[axis] /= static_cast<uint32_t>(count);
+        const Shape part = shape_of(extents);
+        return launch(
+            {.op = "split", .attrs = {{"dim", int64_t{axis}}}, .name = "SplitDeviceOperation"}, {input},
+            std::vector<TensorSpec>(count, make_spec(part, input.dtype(), Layout::TILE, memory)), [&](std::span<const Tensor> outputs) {
+                const auto strides = signed_strides(shape);
+                const size_t bytes = stored_bytes(input.dtype());
+                for (size_t i = 0; i < count; ++i)
+                    strided_copy(bytes, raw_data(input) + i * size * bytes, mutable_raw_data(outputs[i]), dense_target(part, strides));
+            });
+    }
+    // TT-NN cuts more than 64 equal parts out of runs of 64.
+    constexpr size_t RUN = 64;
+    if (count > RUN && std::all_of(split_sizes.begin(), split_sizes.end(), [&](int64_t size) { return size == split_sizes[0]; })) {
+        for (size_t first = 0; first < count; first += RUN) {
+            const size_t run = std::min(RUN, count - first);
+            const auto begin = static_cast<int64_t>(first) * split_sizes[0];
+            const Tensor batch = part_of(input, axis, begin, begin + static_cast<int64_t>(run) * split_sizes[0], memory);
+            for (size_t i = 0; i < run; ++i) {
+                const auto from = static_cast<int64_t>(i) * split_sizes[0];
+                parts.push_back(part_of(batch, axis, from, from + split_sizes[0], memory));
+            }
+        }
+        return parts;
+    }
+    const bool leaves_l1 = count > 2 && input.memory_config().buffer_type() == BufferType::L1 && memory.buffer_type() == BufferType::DRAM;
+    const Tensor source = leaves_l1 ? ttnn::to_memory_config(input, MemoryConfig()) : input;
     int64_t begin = 0;
     for (const int64_t size : split_sizes) {
-        bounds.begins[axis] = begin;
-        bounds.ends[axis] = begin += size;
-        // TT-NN's split of tiles ends in interleaved DRAM where the shards cannot be cut evenly
-        auto extents = extents_of(shape);
-        extents[axis] = static_cast<uint32_t>(size);
-        const bool inside = axis + 2 >= shape.rank() && size % 32 != 0;
-        const bool uneven =
-            input.layout() == Layout::TILE && input.memory_config().shard_spec() && (inside || !scales_evenly(input, shape_of(extents)));
-        parts.push_back(sliced(input, bounds, memory_config || !uneven ? memory_config : MemoryConfig{}, std::nullopt));
+        parts.push_back(part_of(source, axis, begin, begin + size, memory));
+        begin += size;
     }
     return parts;
 }
@@ -225,35 +213,82 @@ std::vector<Tensor> split(const Tensor& input, int64_t split_size, int64_t dim, 
 }
 std::vector<Tensor> chunk(const Tensor& input, uint32_t chunks, int dim) {
     OpScope scope("ttnn.chunk");
+    check_device_tensor(input, "input_tensor");
     SHIM_CHECK(chunks > 0, "chunks: expected a positive number, got {}", chunks);
-    const uint32_t extent = input.logical_shape()[at(normalize_dim(dim, input.logical_shape().rank()))];
-    return split(input, static_cast<int64_t>(std::max<uint32_t>(1, (extent + chunks - 1) / chunks)), dim);
+    const Shape& shape = input.logical_shape();
+    if (dim == -static_cast<int>(shape.rank()) - 1) {  // TT-NN counts in the last dimension then, and cuts nothing
+        const uint32_t count = shape.rank() == 0 ? 1 : shape[-1], size = std::max<uint32_t>(1, (count + chunks - 1) / chunks);
+        return std::vector<Tensor>((count + size - 1) / size, input);
+    }
+    const uint32_t axis = normalize_dim(dim, shape.rank());
+    const int64_t extent = shape[at(axis)], each = std::max<int64_t>(1, (extent + chunks - 1) / chunks);
+    std::vector<Tensor> parts;
+    for (int64_t begin = 0; begin < extent; begin += each)
+        parts.push_back(part_of(input, axis, begin, std::min(begin + each, extent), std::nullopt));
+    return parts;
 }
 Tensor narrow(const Tensor& input, int dim, int start, uint32_t length) {
     OpScope scope("ttnn.narrow");
-    const Shape& shape = input.logical_shape();
-    const uint32_t axis = normalize_dim(dim, shape.rank());
-    // TT-NN's narrow is a view of the pages: whole tiles, and of an interleaved tensor one run of pages
+    // TT-NN's narrow is a view of the pages, so it counts in the padded shape.
+    const Shape& padded = input.padded_shape();
+    const uint32_t axis = normalize_dim(dim, padded.rank());
+    const uint32_t extent = padded[at(axis)];
+    if (start < 0) start += static_cast<int>(extent);
+    if (start == 0 && length == extent) return input;
     SHIM_CHECK(
-        input.layout() != Layout::TILE || axis + 2 < shape.rank() || (start % 32 == 0 && length % 32 == 0),
+        start >= 0 && static_cast<uint32_t>(start) < extent && length > 0 && static_cast<uint64_t>(start) + length <= extent,
+        "start {} and length {} do not fit dimension {} of padded shape {}", start, length, dim, padded);
+    check_device_tensor(input, "input_tensor");
+    const bool tiled = input.layout() == Layout::TILE, width = axis + 1 == padded.rank();
+    SHIM_CHECK(
+        !tiled || axis + 2 < padded.rank() || (start % 32 == 0 && length % 32 == 0),
         "start and length: narrowing tiles needs multiples of 32, got {} and {}", start, length);
-    for (uint32_t i = 0; i < axis && !input.memory_config().is_sharded(); ++i)
-        SHIM_CHECK(
-            shape[at(i)] == 1, "dim: narrowing dimension {} of an interleaved tensor needs extents of 1 before it, got shape {}", axis,
-            shape);
-    if (start < 0) start += static_cast<int>(shape[at(axis)]);
+    SHIM_CHECK(axis < input.logical_shape().rank(), "dim: {} is outside shape {}", dim, input.logical_shape());
+    const MemoryConfig& own = input.memory_config();
+    const MachineMemory& machine = machine_of(input).machine();
+    const bool dram = own.buffer_type() == BufferType::DRAM;
     SHIM_CHECK(
-        start >= 0 && static_cast<uint64_t>(start) + length <= shape[at(axis)],
-        "start {} and length {} do not fit dimension {} of shape {}", start, length, dim, shape);
-    Bounds bounds{std::vector<int64_t>(shape.rank(), 0), {shape.begin(), shape.end()}, std::vector<int64_t>(shape.rank(), 1)};
-    bounds.begins[axis] = start;
-    bounds.ends[axis] = start + static_cast<int64_t>(length);
-    return sliced(input, bounds, std::nullopt, std::nullopt);
+        tiled || !width || start % (dram ? machine.dram_alignment : machine.l1_alignment) == 0,
+        "start: {} does not start at a page of the buffer", start);
+    MemoryConfig memory = own;
+    if (dram && !own.is_sharded()) {
+        uint64_t each = 1;
+        for (size_t i = 0; i < padded.rank(); ++i) {
+            SHIM_CHECK(i >= axis || padded[at(i)] == 1, "dim: {} needs extents of 1 before it, got shape {}", dim, padded);
+            if (i > axis) each *= padded[at(i)];
+        }
+        const uint64_t page = tiled ? 1024 : padded[-1], pages = padded.volume() / std::max<uint64_t>(page, 1);
+        SHIM_CHECK(
+            static_cast<uint64_t>(start) * each / page % machine.dram_banks == 0, "start: {} is not in the first of {} DRAM banks", start,
+            machine.dram_banks);
+        const uint64_t values = padded.volume() / (extent / length);
+        SHIM_CHECK(
+            pages > 0 && values % page == 0, "length: {} of {} values in dimension {} is no whole number of pages", length, extent, dim);
+    } else {
+        SHIM_CHECK(!dram && own.shard_spec(), "input_tensor: expected interleaved DRAM or shards in L1, got {}", own);
+        memory = MemoryConfig(own.memory_layout(), BufferType::L1, narrowed_shards(input, {axis, static_cast<uint64_t>(start), length}));
+    }
+    const uint32_t held = input.logical_shape()[at(axis)], first = static_cast<uint32_t>(start);
+    auto extents = extents_of(input.logical_shape());
+    extents[axis] = length;
+    const Shape result = shape_of(extents);
+    return launch(
+        {.op = "slice"}, {input}, {make_spec(result, input.dtype(), input.layout(), memory)}, [&](std::span<const Tensor> outputs) {
+            const auto strides = signed_strides(input.logical_shape());
+            const size_t bytes = stored_bytes(input.dtype());
+            std::byte* target = mutable_raw_data(outputs[0]);
+            auto dims = dense_target(result, strides);
+            dims[axis].size = std::min(length, held - std::min(held, first));
+            if (dims[axis].size != length) fill_elements(bytes, target, result.volume(), encode_value(input.dtype(), 0).data());
+            const int64_t offset = dims[axis].size == 0 ? 0 : first * strides[axis];
+            strided_copy(bytes, raw_data(input) + offset * static_cast<int64_t>(bytes), target, dims);
+        })[0];
 }
 
 Tensor pad(
     const Tensor& input, const ttsl::SmallVector<operations::data_movement::PadSpecDim>& padding, float value, bool,
-    const std::optional<MemoryConfig>& memory_config, const std::optional<CoreRangeSet>&) {
+    const std::optional<MemoryConfig>& memory_config, const std::optional<CoreRangeSet>& grids) {
+    const CoreLimit limit(grids);
     OpScope scope("ttnn.pad");
     if (!is_on_device(input) && input.layout() == Layout::TILE) {  // TT-NN leaves tiles on the host as they are
         for (const auto& side : padding) SHIM_CHECK(side.before_elements == 0, "padding: tiles take no padding in front");
@@ -301,8 +336,9 @@ Tensor pad(
     check_device_tensor(input, "input_tensor");
     const bool inside = tiled && make_spec(result, input.dtype(), Layout::TILE).padded_shape() == input.padded_shape();
     SHIM_CHECK(
-        !tiled || (input.dtype() != DataType::UINT8 && (inside || input.dtype() != DataType::BFLOAT4_B)),
-        "input_tensor: tiles of {} cannot be padded", input.dtype());
+        input.dtype() != DataType::UINT8 && input.dtype() != DataType::INT8 && (inside || input.dtype() != DataType::BFLOAT4_B),
+        "input_tensor: {} cannot be padded", input.dtype());
+    SHIM_CHECK(inside || !tiled || shape.rank() != 1, "padding: one dimension of tiles cannot grow beyond them, got shape {}", shape);
     const MemoryConfig memory = inside ? input.memory_config() : padded_memory(input, memory_config, result);
     const auto write = [&](std::span<const Tensor> outputs) { fill(mutable_raw_data(outputs[0])); };
     const auto padding_program = [&](const Tensor& from, DataType dtype) {
@@ -317,10 +353,13 @@ Tensor pad(
     if (input.logical_shape() != input.padded_shape()) {
         const Tensor source = unpacked(input);
         const Shape& filled = inside ? result : shape;
+        const TensorSpec spec = make_spec(filled, dtype, Layout::TILE, source.memory_config());
         current = packed(launch(
-            {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {source},
-            {make_spec(filled, dtype, Layout::TILE, source.memory_config())},
-            [&](std::span<const Tensor> outputs) { inside ? write(outputs) : copy_values(source, outputs[0]); })[0]);
+            {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {source}, {spec},
+            [&](std::span<const Tensor> outputs) {
+                if (inside) write(outputs);
+            },
+            {inside ? make_in_place(source, spec) : source})[0]);
     }
     return inside ? current : packed(padding_program(unpacked(current), dtype));
 }
@@ -339,18 +378,60 @@ Tensor roll(
     SHIM_CHECK(
         shifts.size() == dims.size() && !shifts.empty(), "shifts and dim: expected lists of one length, got {} and {}", shifts.size(),
         dims.size());
-    Tensor result = input;
-    for (size_t i = 0; i < shifts.size(); ++i) {  // two slices and a concat per dimension, as in TT-NN
-        const Shape& shape = result.logical_shape();
+    const Shape shape = input.logical_shape();
+    const MemoryConfig own = input.memory_config();
+    struct Turn {
+        uint32_t axis;
+        int64_t shift;
+    };
+    std::vector<Turn> turns;
+    bool inside_tiles = false;
+    for (size_t i = 0; i < shifts.size(); ++i) {
         const uint32_t axis = normalize_dim(dims[i], shape.rank());
         const int64_t extent = shape[at(axis)];
-        if (extent == 0) continue;
-        const int64_t shift = ((shifts[i] % extent) + extent) % extent;
-        if (shift == 0) continue;
-        const auto parts = split(result, ttsl::SmallVector<int64_t>{extent - shift, shift}, axis, memory_config);
-        result = concat({parts[1], parts[0]}, static_cast<int>(axis), memory_config);
+        const int64_t shift = extent == 0 ? 0 : ((shifts[i] % extent) + extent) % extent;
+        if (shift != 0) turns.push_back({axis, shift});
+        inside_tiles = inside_tiles || (axis + 2 >= shape.rank() && shift % 32 != 0);
     }
-    return result;
+    const auto placed = [&](const Tensor& result) { return ttnn::to_memory_config(result, memory_config.value_or(own)); };
+    if (turns.empty() && (shape.volume() > 0 || !own.is_sharded())) return placed(input);
+    const bool tiled = input.layout() == Layout::TILE;
+    Tensor result = input;
+    if (own.shard_spec() && own.buffer_type() == BufferType::L1 && (!tiled || shape == input.padded_shape())) {
+        // One program per dimension keeps the shards; values move inside tiles by way of rows, in the same shards.
+        if (tiled && inside_tiles) result = ttnn::untilize(result, own);
+        for (const Turn& turn : turns) {
+            SHIM_CHECK(shape.volume() > 0, "input_tensor: shards of no values cannot be rolled, got shape {}", shape);
+            const auto strides = signed_strides(shape);
+            uint64_t outer = 1;
+            for (uint32_t i = 0; i < turn.axis; ++i) outer *= shape[at(i)];
+            const Tensor source = result;
+            result = launch(
+                {.op = "roll", .attrs = {{"dim", int64_t{turn.axis}}}, .name = "RollDeviceOperation"}, {source}, {source.tensor_spec()},
+                [&](std::span<const Tensor> outputs) {
+                    const int64_t inner = strides[turn.axis], run = shape[at(turn.axis)] * inner, head = turn.shift * inner;
+                    const auto bytes = static_cast<int64_t>(stored_bytes(source.dtype()));
+                    std::byte* target = mutable_raw_data(outputs[0]);
+                    const auto rows = static_cast<size_t>(outer);
+                    strided_copy(
+                        static_cast<size_t>(bytes), raw_data(source), target + head * bytes,
+                        {{rows, run, run}, {static_cast<size_t>(run - head), 1, 1}});
+                    strided_copy(
+                        static_cast<size_t>(bytes), raw_data(source) + (run - head) * bytes, target,
+                        {{rows, run, run}, {static_cast<size_t>(head), 1, 1}});
+                })[0];
+        }
+        if (tiled && inside_tiles) result = ttnn::tilize(result, own, input.dtype());
+        return placed(result);
+    }
+    if (own.is_sharded()) result = ttnn::to_memory_config(result, MemoryConfig());
+    for (const Turn& turn : turns) {  // two slices and a concat per dimension, as in TT-NN
+        const int64_t extent = shape[at(turn.axis)];
+        const Tensor last = part_of(result, turn.axis, extent - turn.shift, extent, std::nullopt);
+        const Tensor first = part_of(result, turn.axis, 0, extent - turn.shift, std::nullopt);
+        result = concat({last, first}, static_cast<int>(turn.axis));
+    }
+    return placed(result);
 }
 Tensor roll(const Tensor& input, int shift, int dim, const std::optional<MemoryConfig>& memory_config) {
     return roll(input, ttsl::SmallVector<int>{shift}, ttsl::SmallVector<int>{dim}, memory_config);
@@ -358,6 +439,8 @@ Tensor roll(const Tensor& input, int shift, int dim, const std::optional<MemoryC
 Tensor roll(const Tensor& input, int shift, const std::optional<MemoryConfig>& memory_config) {
     OpScope scope("ttnn.roll");
     const Shape shape = input.logical_shape();
+    SHIM_CHECK(
+        !input.memory_config().is_sharded(), "input_tensor: shards can only be rolled along dimensions, got {}", input.memory_config());
     const std::vector<int32_t> flat{1, -1};
     return reshape(roll(reshape(input, std::span<const int32_t>(flat)), shift, 1, memory_config), shape);
 }
@@ -368,41 +451,12 @@ Tensor roll(const Tensor& input, int shift, const std::optional<MemoryConfig>& m
 
 namespace {
 
-std::vector<int64_t> wide(const std::vector<int32_t>& values) { return {values.begin(), values.end()}; }
-
-Tensor call_slice(const Call& c) {
-    const Tensor input = c.tensor("input_tensor");
-    const auto memory_config = c.memory_config("memory_config");
-    const auto output = c.optional_tensor("output_tensor");
-    const char* starts = c.has("starts") ? "starts" : "slice_start";
-    const char* ends = c.has("ends") ? "ends" : "slice_end";
-    const char* steps = c.has("steps") ? "steps" : "slice_step";
-    std::vector<int64_t> step(input.logical_shape().rank(), 1);
-    if (c.has(steps)) step = wide(c.i32s(steps));
-    if (c.is_tensor(starts)) {
-        SHIM_CHECK(c.is_tensor(ends), "ends: expected a tensor, as for starts");
-        if (c.has("slice_dim") && c.has("num_devices")) {  // this chip's share of one dimension
-            const uint32_t axis = normalize_dim(c.i32("slice_dim"), input.logical_shape().rank());
-            const int64_t parts = c.i32("num_devices"), extent = input.logical_shape()[at(axis)];
-            SHIM_CHECK(parts >= 1 && extent % parts == 0, "num_devices: {} does not divide dimension {} of {} values", parts, axis, extent);
-            Bounds share{values_of(c.tensor(starts)), values_of(c.tensor(ends)), step};
-            SHIM_CHECK(
-                share.begins.size() > axis && share.ends.size() > axis, "starts and ends: expected {} values",
-                input.logical_shape().rank());
-            share.ends[axis] = share.begins[axis] + extent / parts;
-            for (size_t i = 0; i < share.ends.size(); ++i) {
-                if (i != axis) share.begins[i] = 0, share.ends[i] = input.logical_shape()[at(i)];
-            }
-            return sliced(input, share, memory_config, output);
-        }
-        return sliced(input, {values_of(c.tensor(starts)), values_of(c.tensor(ends)), step}, memory_config, output);
-    }
-    return sliced(input, {wide(c.i32s(starts)), wide(c.i32s(ends)), step}, memory_config, output);
-}
-
 /// (before, after) pairs, given as a list of lists.
 ttsl::SmallVector<std::array<uint32_t, 2>> pairs_of(const Call& c, const char* name) {
     ttsl::SmallVector<std::array<uint32_t, 2>> pairs;
+    const Attr* given = c.find(name);
+    const auto* flat = given == nullptr ? nullptr : std::get_if<std::vector<int64_t>>(&given->value);
+    if (flat != nullptr && flat->empty()) return pairs;  // [] has no items to tell integers from pairs
     for (const Attr& item : c.items(name)) {
         std::vector<int64_t> values;
         if (const auto* integers = std::get_if<std::vector<int64_t>>(&item.value)) {
@@ -453,18 +507,6 @@ Tensor call_roll(const Call& c) {
 
 }  // namespace
 
-SHIM_OP("ttnn.slice", [](const Call& c) {
-    check_device_tensor(c.tensor("input_tensor"), "input_tensor");
-    return call_slice(c);
-});
-SHIM_OP("ttnn.experimental.slice_write", [](const Call& c) {
-    auto list = [&](const char* name) {
-        const auto v = c.u32s(name);
-        return ttsl::SmallVector<uint32_t>(v.begin(), v.end());
-    };
-    Tensor output = c.tensor("output_tensor");
-    return ttnn::experimental::slice_write(c.tensor("input_tensor"), output, list("start"), list("end"), list("step"));
-});
 SHIM_OP("ttnn.split", [](const Call& c) {
     if (!c.is_list("split_size"))
         return ttnn::split(c.tensor("input_tensor"), int64_t{c.i32("split_size")}, c.i32("dim", 0), c.memory_config("memory_config"));

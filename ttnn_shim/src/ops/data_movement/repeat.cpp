@@ -3,13 +3,19 @@
 
 #include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
+#include "ops/data_movement/shards.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/data_movement/concat/concat.hpp"
 #include "ttnn/operations/data_movement/copy/copy.hpp"
 #include "ttnn/operations/data_movement/expand/expand.hpp"
 #include "ttnn/operations/data_movement/repeat/repeat.hpp"
 #include "ttnn/operations/data_movement/repeat_interleave/repeat_interleave.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
+#include "ttnn/operations/data_movement/sharded/interleaved_to_sharded/interleaved_to_sharded.hpp"
 #include "ttnn/operations/data_movement/transpose/transpose.hpp"
+#include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
+#include "ttnn/operations/data_movement/view/view.hpp"
 
 using namespace ttnn_shim;
 
@@ -32,24 +38,16 @@ Tensor repeated(
     return moved({.op = "repeat"}, input, shape_of(extents), memory_config, dense_target(shape_of(paired), paired_strides), 0, output);
 }
 
-/// A program per run of repeated dimensions, the last dimension first; runs that only extents of 1 separate are one.
+/// A program per repeated dimension, the last one first.
 Tensor repeated_in_steps(
     const Tensor& input, std::vector<uint32_t> own, const std::vector<uint32_t>& times, const MemoryConfig& memory_config) {
     Tensor result = input;
-    const auto step = [&](size_t first, size_t last) {
+    for (size_t i = own.size(); i-- > 0;) {
+        if (times[i] == 1) continue;
         std::vector<uint32_t> now(own.size(), 1);
-        std::copy(times.begin() + first, times.begin() + last + 1, now.begin() + first);
-        if (std::all_of(now.begin(), now.end(), [](uint32_t n) { return n == 1; })) return;
+        now[i] = times[i];
         result = repeated(result, own, now, memory_config);
-        for (size_t i = first; i <= last; ++i) own[i] *= times[i];
-    };
-    size_t last = own.size() - 1;
-    step(last, last);
-    while (last-- > 0) {
-        size_t first = last;
-        while (first > 0 && own[first - 1] == 1) --first;
-        step(first, last);
-        last = first;
+        own[i] *= times[i];
     }
     return result;
 }
@@ -62,6 +60,27 @@ Tensor sticks_of(const Tensor& input) {
         [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
 }
 
+/// Whether TT-NN repeats shards where they are: one dimension of even shards in L1, whole groups of whose rows lie on each core.
+std::optional<tt::tt_metal::ShardSpec> repeated_in_place(const Tensor& input, const std::vector<uint32_t>& times) {
+    const MemoryConfig& own = input.memory_config();
+    const Shape &padded = input.padded_shape(), &shape = input.logical_shape();
+    const auto several = [](uint32_t n) { return n != 1; };
+    if (!own.shard_spec() || own.buffer_type() == BufferType::DRAM || std::count_if(times.begin(), times.end(), several) != 1)
+        return std::nullopt;
+    auto shards = *own.shard_spec();
+    const size_t rank = padded.rank(), axis = static_cast<size_t>(std::find_if(times.begin(), times.end(), several) - times.begin());
+    if (rank < 2 || padded.volume() == 0 || padded.volume() / padded[-1] % shards.shape[0] != 0 || padded[-1] % shards.shape[1] != 0)
+        return std::nullopt;
+    const bool last = axis + 1 == rank;
+    if (input.layout() == Layout::TILE && (shape[-1] % 32 != 0 || shape[-2] % 32 != 0)) return std::nullopt;
+    if (input.layout() == Layout::ROW_MAJOR && last && own.memory_layout() != TensorMemoryLayout::HEIGHT_SHARDED) return std::nullopt;
+    uint64_t group = padded[at(axis)];
+    for (size_t i = axis + 1; i + 1 < rank; ++i) group *= padded[at(i)];
+    if (!last && shards.shape[0] % group != 0) return std::nullopt;
+    shards.shape[last ? 1 : 0] *= times[axis];
+    return shards;
+}
+
 }  // namespace
 
 namespace ttnn {
@@ -71,68 +90,122 @@ Tensor repeat(
     const std::optional<Tensor>& output) {
     OpScope scope("ttnn.repeat");
     check_device_tensor(input, "input_tensor");
-    auto own = extents_of(input.logical_shape());
-    std::vector<uint32_t> times(repetitions.begin(), repetitions.end());
+    std::vector<uint32_t> own = extents_of(input.logical_shape()), times(repetitions.begin(), repetitions.end()), extents;
     if (times.size() < own.size()) times.insert(times.begin(), own.size() - times.size(), 1);
     if (own.size() < times.size()) own.insert(own.begin(), times.size() - own.size(), 1);
-    std::vector<uint32_t> extents;
-    bool plain = true;
     for (size_t i = 0; i < own.size(); ++i) {
         const uint64_t extent = uint64_t{own[i]} * times[i];
         SHIM_CHECK(extent < (uint64_t{1} << 32), "repeat_dims: dimension {} grows beyond 2^32", i);
         extents.push_back(static_cast<uint32_t>(extent));
-        plain = plain && times[i] == 1;
     }
     const Shape result = shape_of(extents);
-    if (plain && !output) return reshape(input, result);
-    bool inside_padding = false;
-    for (size_t i = own.size() < 2 ? 0 : own.size() - 2; input.layout() == Layout::TILE && i < own.size(); ++i) {
-        inside_padding = inside_padding || (times[i] != 1 && own[i] % 32 != 0);
-        SHIM_CHECK(
-            times[i] == 1 || own[i] % 32 == 0 ||
-                (input.dtype() != DataType::BFLOAT4_B &&
-                 (input.dtype() != DataType::UINT8 || (extents.back() % 32 == 0 && extents[own.size() - 2] % 32 == 0))),
-            "input_tensor: {} tiles cannot be repeated inside their padding", input.dtype());
+    const MemoryConfig& held = input.memory_config();
+    if (!output && std::find(times.begin(), times.end(), 0U) != times.end())
+        return empty_tensor(
+            device_of(input), make_spec(result, input.dtype(), input.layout(), memory_config.value_or(MemoryConfig(held.buffer_type()))));
+    const size_t rank = own.size();
+    SHIM_CHECK(rank > 0, "input_tensor: expected at least one dimension, got shape {}", input.logical_shape());
+    const Shape raised = shape_of(own);
+    const Tensor working = rank > input.logical_shape().rank() ? make_view(input, view_spec(input, raised)) : input;
+    if (!output && std::all_of(times.begin(), times.end(), [](uint32_t n) { return n == 1; })) return working;
+
+    // Tiles go by way of rows where they are repeated inside their padding, or have it and TT-NN's program for 4 dimensions cannot help.
+    const bool tiled = input.layout() == Layout::TILE;
+    bool by_rows = tiled && rank < 2;
+    for (size_t i = rank < 2 ? 0 : rank - 2; tiled && i < rank; ++i) by_rows = by_rows || ((times[i] != 1 || rank > 4) && own[i] % 32 != 0);
+    by_rows = by_rows || (tiled && rank > 1 && own[rank - 1] == 0 && times[rank - 1] != 1 && own[rank - 2] % 32 != 0);
+    const auto in_place = repeated_in_place(working, times);
+    const bool across = !tiled && held.is_sharded() && held.memory_layout() != TensorMemoryLayout::HEIGHT_SHARDED;  // rows in pieces
+    SHIM_CHECK(
+        (input.dtype() != DataType::UINT8 && input.dtype() != DataType::INT8) || (tiled && !by_rows) ||
+            (rank <= 4 && !across && own[rank - 1] > 0),
+        "input_tensor: rows of {} cannot be repeated", input.dtype());
+    const MemoryConfig memory = memory_config || !in_place ? spread_memory(working, memory_config, result)
+                                                           : MemoryConfig(held.memory_layout(), held.buffer_type(), in_place);
+    if (output) return repeated(working, own, times, memory, output);
+    if (!by_rows && (!across || in_place)) {
+        return held.is_sharded() || memory.is_sharded() ? repeated(working, own, times, memory)
+                                                        : repeated_in_steps(working, own, times, memory);
     }
-    const MemoryConfig memory = spread_memory(input, memory_config, result);
-    if (output || result.volume() == 0 || input.memory_config().is_sharded() || memory.is_sharded())
-        return repeated(input, own, times, memory, output);
-    if (!inside_padding) return repeated_in_steps(input, own, times, memory);
-    return ttnn::to_layout(repeated_in_steps(sticks_of(input), own, times, memory), Layout::TILE, input.dtype());
+    const Tensor source = held.is_sharded() ? ttnn::to_memory_config(working, MemoryConfig(BufferType::L1)) : working;
+    const MemoryConfig between = memory.is_sharded() ? MemoryConfig(memory.buffer_type()) : memory;
+    Tensor done = repeated_in_steps(tiled ? sticks_of(source) : source, own, times, between);
+    if (tiled) done = ttnn::to_layout(done, Layout::TILE, input.dtype());
+    return memory.is_sharded() ? ttnn::interleaved_to_sharded(done, memory) : done;
 }
 Tensor repeat(const Tensor& input, const Shape& repetitions, const std::optional<Tensor>& output) {
     return repeat(input, ttsl::SmallVector<uint32_t>(repetitions.begin(), repetitions.end()), std::nullopt, output);
 }
 
-Tensor repeat_interleave(const Tensor& input, uint32_t repeats, int32_t dim, const std::optional<MemoryConfig>& memory_config) {
-    OpScope scope("ttnn.repeat_interleave");
-    check_device_tensor(input, "input_tensor");
-    const Shape& shape = input.logical_shape();
-    const uint32_t axis = normalize_dim(dim, shape.rank());
-    SHIM_CHECK(repeats >= 1, "repeats: expected at least 1, got {}", repeats);
-    auto extents = extents_of(shape), walked = extents;
-    auto strides = signed_strides(shape);
-    SHIM_CHECK(uint64_t{extents[axis]} * repeats < (uint64_t{1} << 32), "repeats: {} is too many", repeats);
+namespace {
+
+/// One program, dimension `axis` of extent n to n times repeats.
+Tensor interleaved(const Tensor& input, uint32_t repeats, uint32_t axis, const MemoryConfig& memory) {
+    auto extents = extents_of(input.logical_shape()), walked = extents;
+    auto strides = signed_strides(input.logical_shape());
     extents[axis] *= repeats;
     walked.insert(walked.begin() + axis + 1, repeats);
     strides.insert(strides.begin() + axis + 1, 0);
-    const bool sharded = input.memory_config().is_sharded();
-    const MemoryConfig memory = memory_config.value_or(sharded ? MemoryConfig{} : input.memory_config());
-    const Program program{.op = "repeat", .attrs = {{"interleave", true}}};
-    const size_t from_end = shape.rank() - 1 - axis;
-    if (repeats == 1 || sharded || memory.is_sharded() || from_end > 1 || shape.rank() < 2 || input.logical_volume() == 0 ||
-        input.dtype() == DataType::BFLOAT4_B || input.dtype() == DataType::UINT8)
-        return moved(program, input, shape_of(extents), memory, dense_target(shape_of(walked), strides));
-    if (from_end == 0) return transpose(repeat_interleave(transpose(input, -2, -1), repeats, -2, memory_config), -2, -1);
-    // rows: copies of the tensor are joined in row-major layout
-    const Tensor sticks = input.layout() == Layout::TILE ? ttnn::to_layout(input, Layout::ROW_MAJOR) : input;
-    const Tensor joined = launch(
-        {.op = "concat", .attrs = {{"dim", int64_t{axis}}}}, std::vector<Tensor>(repeats, sticks),
-        {make_spec(shape_of(extents), sticks.dtype(), Layout::ROW_MAJOR, memory)}, [&](std::span<const Tensor> outputs) {
-            strided_copy(
-                stored_bytes(sticks.dtype()), raw_data(sticks), mutable_raw_data(outputs[0]), dense_target(shape_of(walked), strides));
-        })[0];
-    return input.layout() == Layout::TILE ? ttnn::to_layout(joined, Layout::TILE, input.dtype()) : joined;
+    return moved(
+        {.op = "repeat", .attrs = {{"interleave", true}}}, input, shape_of(extents), memory, dense_target(shape_of(walked), strides));
+}
+
+/// Shards of rows in four dimensions stay on their cores (TT-NN upsamples them).
+Tensor interleaved_shards(const Tensor& input, uint32_t repeats, uint32_t axis) {
+    if (axis == 3) return transpose(interleaved_shards(transpose(input, 2, 3), repeats, 2), 2, 3);
+    const MemoryConfig& own = input.memory_config();
+    auto shards = *own.shard_spec();
+    shards.shape[0] *= repeats;
+    return interleaved(input, repeats, axis, MemoryConfig(own.memory_layout(), own.buffer_type(), shards));
+}
+
+}  // namespace
+
+Tensor repeat_interleave(const Tensor& input, uint32_t repeats, int32_t dim, const std::optional<MemoryConfig>& memory_config) {
+    OpScope scope("ttnn.repeat_interleave");
+    check_device_tensor(input, "input_tensor");
+    const Shape shape = input.logical_shape();
+    const size_t rank = shape.rank();
+    SHIM_CHECK(repeats >= 1, "repeats: expected at least 1, got {}", repeats);
+    if (rank == 1)  // whatever dim says
+        return reshape(repeat_interleave(unsqueeze(input, 1), repeats, 0, memory_config), Shape({shape[0] * repeats}));
+    const MemoryConfig& own = input.memory_config();
+    const MemoryConfig memory = memory_config.value_or(own);
+    if (repeats == 1) return ttnn::to_memory_config(input, memory);
+    const uint32_t axis = normalize_dim(dim, rank);
+    SHIM_CHECK(uint64_t{shape[at(axis)]} * repeats < (uint64_t{1} << 32), "repeats: {} is too many", repeats);
+    if (own.is_sharded()) {
+        if (input.layout() == Layout::ROW_MAJOR && rank == 4 && own.shard_spec()) {
+            const Tensor result = interleaved_shards(input, repeats, axis);
+            return memory_config ? ttnn::to_memory_config(result, memory) : result;
+        }
+        const MemoryConfig dram;
+        return ttnn::to_memory_config(
+            repeat_interleave(ttnn::to_memory_config(input, dram), repeats, dim, dram), memory_config.value_or(dram));
+    }
+    auto extents = extents_of(shape);
+    extents[axis] *= repeats;
+    if (axis + 2 < rank && rank <= 4 && !memory.is_sharded()) return interleaved(input, repeats, axis, memory);
+    const DataType dtype = input.dtype();
+    const auto converted = [&](const Tensor& tensor, bool passes, DataType to) {
+        return passes ? ttnn::typecast(tensor, to, memory) : tensor;
+    };
+    if (axis + 1 == rank) {
+        const bool passes = dtype == DataType::UINT8;
+        const Tensor turned = transpose(converted(input, passes, DataType::BFLOAT16), -1, -2, memory);
+        return converted(transpose(repeat_interleave(turned, repeats, -2, memory), -1, -2, memory), passes, dtype);
+    }
+    // Copies of the tensor are joined as rows, in batches of 32.
+    const bool passes = is_block_float(dtype) || dtype == DataType::UINT8;
+    const Tensor rows = ttnn::to_layout(converted(input, passes, DataType::BFLOAT16), Layout::ROW_MAJOR);
+    const int next = static_cast<int>(axis) + 1;
+    const Tensor raised = unsqueeze(rows, next);
+    constexpr uint32_t BATCH = 32;
+    std::vector<Tensor> batches;
+    for (uint32_t done = 0; done < repeats; done += BATCH)
+        batches.push_back(concat(std::vector<Tensor>(std::min(BATCH, repeats - done), raised), next));
+    const Tensor joined = ttnn::to_layout(reshape(concat(batches, next), shape_of(extents)), input.layout());
+    return passes ? ttnn::typecast(joined, dtype, memory) : ttnn::to_memory_config(joined, memory);
 }
 
 Tensor expand(const Tensor& input, ttsl::Span<const int32_t> output_shape, const std::optional<MemoryConfig>& memory_config) {
@@ -150,11 +223,6 @@ Tensor expand(const Tensor& input, ttsl::Span<const int32_t> output_shape, const
         const uint32_t want = output_shape[i] == -1 ? have : static_cast<uint32_t>(output_shape[i]);
         SHIM_CHECK(have == want || have == 1, "output_shape: dimension {} has {} values and cannot become {}", i, have, want);
         times.push_back(have == want ? 1 : want);
-    }
-    if (std::all_of(times.begin(), times.end(), [](uint32_t n) { return n == 1; })) {
-        std::vector<uint32_t> extents(extra, 1);
-        extents.insert(extents.end(), shape.begin(), shape.end());
-        return reshape(input, shape_of(extents), memory_config);
     }
     return repeat(input, times, memory_config);
 }

@@ -57,6 +57,10 @@ std::vector<Tensor> nonzero(const Call& c) {
     check_device_tensor(input, "input_tensor");
     const Shape shape = input.logical_shape();
     SHIM_CHECK(shape.rank() == 4, "input_tensor: expected rank 4, got shape {}", shape);
+    SHIM_CHECK(
+        input.layout() == Layout::TILE || input.padded_shape() == shape, "input_tensor: padded rows are not supported, got {}",
+        input.padded_shape());
+    if (input.dtype() == DataType::BFLOAT4_B) input = ttnn::typecast(input, DataType::BFLOAT16);  // has no rows of its own
     if (input.layout() == Layout::TILE) input = ttnn::to_layout(input, Layout::ROW_MAJOR);
     const MemoryConfig memory = c.memory_config("memory_config").value_or(MemoryConfig{});
     constexpr uint32_t COUNT_ROW = 8, DIMENSIONS = 4;
@@ -240,10 +244,17 @@ SHIM_OP("ttnn.fill_implicit_tile_padding", [](const Call& c) {
     const Shape padded = make_spec(input.logical_shape(), input.dtype(), Layout::TILE).padded_shape();
     if (input.logical_shape() == padded) return memory && *memory != input.memory_config() ? ttnn::to_memory_config(input, *memory) : input;
     check_device_tensor(input, "input_tensor", Layout::TILE);
-    SHIM_CHECK(input.dtype() != DataType::UINT8, "input_tensor: dtype {} is not supported", input.dtype());
-    return launch(  // padding holds no values in the simulator: the program costs time only
-        {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {input}, {spec_like(input, std::nullopt, memory)},
-        [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];
+    SHIM_CHECK(
+        input.dtype() != DataType::UINT8 && input.dtype() != DataType::INT8, "input_tensor: dtype {} is not supported", input.dtype());
+    const MemoryConfig& own = input.memory_config();
+    if (own.shard_spec() && own.buffer_type() == BufferType::L1) {
+        const Shape& s = input.padded_shape();
+        const bool planes = own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && s.volume() != uint64_t{s[-1]} * s[-2];
+        SHIM_CHECK(s.volume() > 0 && !planes, "input_tensor: shards of {} cannot be filled in their padding", s);
+    }
+    const Tensor filled = launch(  // in place; padding holds no values in the simulator: the program costs time only
+        {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {input}, {input.tensor_spec()}, [](std::span<const Tensor>) {}, {input})[0];
+    return memory && *memory != own ? ttnn::to_memory_config(filled, *memory) : filled;
 });
 SHIM_OP("ttnn.experimental.transpose_rm", [](const Call& c) {
     const OpScope scope("ttnn.experimental.transpose_rm");

@@ -1,7 +1,12 @@
 // reshape, view, squeeze, unsqueeze: the values keep their row-major order.
 #include "ops/data_movement/common.hpp"
+#include "ops/data_movement/shards.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/core.hpp"
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
+#include "ttnn/operations/data_movement/sharded/interleaved_to_sharded/interleaved_to_sharded.hpp"
+#include "ttnn/operations/data_movement/sharded/sharded_to_interleaved/sharded_to_interleaved.hpp"
 #include "ttnn/operations/data_movement/squeeze/squeeze.hpp"
 #include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
 #include "ttnn/operations/data_movement/view/view.hpp"
@@ -53,26 +58,65 @@ bool pages_agree(const Tensor& tensor, const Shape& shape) {
     return back(own, -2) == back(shape, -2) || (back(own, -2) % 32 == 0 && back(shape, -2) % 32 == 0);
 }
 
-/// The shards of a reshape that moves data: scaled, in whole tiles where TT-NN's 2-D grid would be cut, on the cores they need.
-MemoryConfig reshaped_memory(const Tensor& tensor, const std::optional<MemoryConfig>& requested, const Shape& shape) {
-    const MemoryConfig config = scaled_memory(tensor, requested, shape);
-    if (requested || !config.is_sharded() || !config.shard_spec() || shape.volume() == 0) return config;
-    auto shard = *config.shard_spec();
-    const Shape padded = make_spec(shape, tensor.dtype(), tensor.layout()).padded_shape();
-    const uint64_t height = padded.volume() / padded[-1];
-    if (config.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && tensor.layout() == Layout::TILE && shard.shape[0] >= height)
-        return MemoryConfig(TensorMemoryLayout::WIDTH_SHARDED, config.buffer_type(), shard);  // one shard holds all
-    if (config.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED) {
-        shard.shape[1] = (shard.shape[1] + 31) / 32 * 32;
-        const auto parts = [](uint64_t extent, uint64_t by) { return (extent + by - 1) / by; };
-        const CoreCoord first = shard.grid.bounding_box().start_coord;
-        const CoreCoord grid = shard.grid.bounding_box().grid_size();
-        const CoreCoord needed{
-            std::min<size_t>(grid.x, parts(padded[-1], shard.shape[1])), std::min<size_t>(grid.y, parts(height, shard.shape[0]))};
-        shard.grid = CoreRangeSet(CoreRange(first, {first.x + needed.x - 1, first.y + needed.y - 1}));
-        return MemoryConfig(config.memory_layout(), config.buffer_type(), shard);
+/// Most parts of `extent` into which at most `most` cores divide it evenly, in units; 0 when there is none.
+uint32_t even_parts(uint64_t extent, uint64_t most, uint64_t unit) {
+    for (uint64_t n = most; n > 0; --n)
+        if (extent % n == 0 && extent / n % unit == 0) return static_cast<uint32_t>(n);
+    return 0;
+}
+
+/// The shards of a reshape that moves data: those of `asked`, which lie on the same cores, of the size that the result needs there.
+/// Block-sharded: on as many of its rows and columns of cores as divide the result evenly; interleaved when there are none.
+MemoryConfig reshaped_memory(const Tensor& tensor, const MemoryConfig& given, bool requested, const Shape& shape) {
+    MemoryConfig asked = given;
+    if (!asked.is_sharded() || asked.nd_shard_spec()) return asked;
+    if (!asked.shard_spec()) {
+        SHIM_CHECK(tensor.memory_config().shard_spec(), "memory_config: {} says no shards and the input has none", asked);
+        asked = MemoryConfig(asked.memory_layout(), asked.buffer_type(), tensor.memory_config().shard_spec());
+        requested = false;
     }
-    return config;
+    const auto& old = *asked.shard_spec();
+    const bool tiled = tensor.layout() == Layout::TILE;
+    // TT-NN reshapes tiles in three dimensions: one shard may hold rows of several planes.
+    const Shape padded = make_spec(shape, tensor.dtype(), tensor.layout()).padded_shape();
+    const uint64_t width = padded[-1], height = padded.volume() / width;
+    constexpr uint64_t BLOCK_ROW_BYTES = 64;  // rows of blocks are multiples of it
+    const uint64_t unit_rows = tiled ? 32 : 1;
+    const uint64_t unit_width = tiled ? 32 : std::max<uint64_t>(BLOCK_ROW_BYTES / stored_bytes(tensor.dtype()), 1);
+    const CoreRange box = old.grid.bounding_box();
+    const CoreCoord first = box.start_coord, grid = box.grid_size();
+    if (grid.x * grid.y != old.num_cores()) return MemoryConfig(asked.buffer_type());
+    const bool by_row = old.orientation == ShardOrientation::ROW_MAJOR;
+    const auto part = [](uint64_t extent, uint64_t cores, uint64_t unit) {
+        return static_cast<uint32_t>(((extent + cores - 1) / cores + unit - 1) / unit * unit);
+    };
+    const auto config = [&](TensorMemoryLayout kind, const CoreRangeSet& cores, uint32_t rows, uint32_t columns) {
+        return MemoryConfig(kind, asked.buffer_type(), tt::tt_metal::ShardSpec(cores, {rows, columns}, old.orientation));
+    };
+    if (asked.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED) {
+        const uint64_t down = by_row ? grid.y : grid.x, across = by_row ? grid.x : grid.y;
+        const bool covers = down * old.shape[0] >= height && across * old.shape[1] >= width;
+        if (requested && tiled && covers && old.shape[0] % 32 == 0 && old.shape[1] % 32 == 0) return asked;
+        const uint32_t ny = even_parts(height, down, unit_rows), nx = even_parts(width, across, unit_width);
+        if (ny == 0 || nx == 0) return MemoryConfig(asked.buffer_type());
+        const CoreCoord last = by_row ? CoreCoord(first.x + nx - 1, first.y + ny - 1) : CoreCoord(first.x + ny - 1, first.y + nx - 1);
+        return config(
+            TensorMemoryLayout::BLOCK_SHARDED, CoreRangeSet(CoreRange(first, last)), part(height, ny, unit_rows),
+            part(width, nx, unit_width));
+    }
+    if (asked.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED) {
+        const uint32_t rows = part(height, old.num_cores(), unit_rows);
+        const bool one = rows >= height;  // one shard holds all: that counts as a split of the width
+        return config(one ? TensorMemoryLayout::WIDTH_SHARDED : TensorMemoryLayout::HEIGHT_SHARDED, old.grid, rows, padded[-1]);
+    }
+    return config(TensorMemoryLayout::WIDTH_SHARDED, old.grid, static_cast<uint32_t>(height), part(width, old.num_cores(), unit_rows));
+}
+
+/// Whether a view leaves rows in shards as they are: TT-NN's squeeze and unsqueeze_to_4D keep their padding too.
+bool keeps_rows(const Tensor& tensor, const std::vector<uint32_t>& extents) {
+    const Shape& shape = tensor.logical_shape();
+    return tensor.memory_config().is_sharded() && tensor.layout() == Layout::ROW_MAJOR && shape.rank() > 0 && !extents.empty() &&
+           extents.back() == shape[-1] && shape_of(extents).volume() == shape.volume();
 }
 
 Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<MemoryConfig>& memory_config) {
@@ -80,19 +124,44 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<Me
     SHIM_CHECK(
         volume_of(shape) == tensor.logical_volume(), "shape: {} holds {} values, the tensor {} holds {}", shape, volume_of(shape),
         tensor.logical_shape(), tensor.logical_volume());
-    const bool same_memory = !memory_config || *memory_config == tensor.memory_config();
-    if (tensor.logical_shape() == shape && same_memory) return tensor;
-    if (!is_on_device(tensor)) return tensor.reshape(shape);
-    if (same_memory && pages_agree(tensor, shape)) {
-        return make_view(tensor, make_spec(shape, tensor.dtype(), tensor.layout(), tensor.memory_config()));
-    }
+    const MemoryConfig& own = tensor.memory_config();
+    if (!is_on_device(tensor)) return tensor.logical_shape() == shape ? tensor : tensor.reshape(shape);
+    const MemoryConfig memory = memory_config.value_or(own);
+    // A view even where another memory config of the same kind is asked for, as in TT-NN.
+    const bool same_kind =
+        memory.is_sharded() == own.is_sharded() && (memory.buffer_type() == BufferType::L1) == (own.buffer_type() == BufferType::L1);
+    if (tensor.logical_shape() == shape && shape == tensor.padded_shape()) return ttnn::to_memory_config(tensor, memory);
+    if (tensor.logical_shape() == shape && same_kind) return tensor;
+    if (shape.volume() == 0 || (same_kind && pages_agree(tensor, shape))) return make_view(tensor, view_spec(tensor, shape));
+    const bool tiled = tensor.layout() == Layout::TILE, packed = is_block_float(tensor.dtype());
     SHIM_CHECK(
-        tensor.layout() != Layout::TILE || (tensor.dtype() != DataType::UINT16 && tensor.dtype() != DataType::UINT8),
-        "input_tensor: a reshape that moves tiles takes BFLOAT16, FLOAT32, UINT32, INT32 or block floats, got {}", tensor.dtype());
-    return launch(
-        {.op = "reshape", .name = "ReshapeViewDeviceOperation"}, {tensor},
-        {make_spec(shape, tensor.dtype(), tensor.layout(), reshaped_memory(tensor, memory_config, shape))},
-        [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(tensor.shim().buffer->values()); })[0];
+        packed || tensor.dtype() == DataType::BFLOAT16 || tensor.dtype() == DataType::FLOAT32 || tensor.dtype() == DataType::UINT32 ||
+            tensor.dtype() == DataType::INT32,
+        "input_tensor: a reshape that moves values takes BFLOAT16, FLOAT32, UINT32, INT32 or block floats, got {}", tensor.dtype());
+    const auto one_program = [&](const Tensor& from, const MemoryConfig& to) {
+        return launch(
+            {.op = "reshape", .name = "ReshapeViewDeviceOperation"}, {from}, {make_spec(shape, from.dtype(), from.layout(), to)},
+            [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(from.shim().buffer->values()); })[0];
+    };
+    const auto interleaved = [](const MemoryConfig& config) { return MemoryConfig(config.buffer_type()); };
+    const MemoryConfig target = reshaped_memory(tensor, memory, memory_config.has_value(), shape);
+    const bool sharded = own.is_sharded() || memory.is_sharded();
+    if (tiled && !packed) {
+        const bool gathered = own.is_sharded() && !target.is_sharded() && memory.is_sharded();
+        return one_program(gathered ? ttnn::sharded_to_interleaved(tensor, interleaved(own)) : tensor, target);
+    }
+    // Rows, and block floats (which pass through bfloat16), are interleaved in between.
+    Tensor result = own.is_sharded() ? ttnn::sharded_to_interleaved(tensor, interleaved(own)) : tensor;
+    if (packed) result = ttnn::typecast(result, DataType::BFLOAT16);
+    result = one_program(result, sharded ? interleaved(memory) : memory);
+    if (packed) {
+        if (shape != result.padded_shape())
+            launch(  // in place
+                {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {result}, {result.tensor_spec()}, [](std::span<const Tensor>) {},
+                {result});
+        result = ttnn::typecast(result, tensor.dtype());
+    }
+    return target.is_sharded() ? ttnn::interleaved_to_sharded(result, target) : result;
 }
 
 }  // namespace
@@ -134,7 +203,7 @@ Tensor view(const Tensor& tensor, const Shape& shape) {
     SHIM_CHECK(
         tensor.logical_shape() == shape || pages_agree(tensor, shape),
         "shape: a view from {} to {} in {} layout would change pages; use reshape", tensor.logical_shape(), shape, tensor.layout());
-    return make_view(tensor, make_spec(shape, tensor.dtype(), tensor.layout(), tensor.memory_config()));
+    return make_view(tensor, view_spec(tensor, shape));
 }
 Tensor view(const Tensor& tensor, ttsl::Span<const int32_t> shape_vector) {
     OpScope scope("ttnn.view");
@@ -145,11 +214,17 @@ Tensor squeeze(const Tensor& input, const ttsl::SmallVector<int>& dims) {
     OpScope scope("ttnn.squeeze");
     const Shape& shape = input.logical_shape();
     std::vector<bool> drop(shape.rank(), false);
+    if (shape.rank() == 0) {
+        for (const int dim : dims) SHIM_CHECK(dim == 0 || dim == -1, "dim: {} is outside rank 0", dim);
+        return input;
+    }
     for (const int dim : dims) drop[normalize_dim(dim, shape.rank())] = true;
     std::vector<uint32_t> extents;
     for (size_t i = 0; i < shape.rank(); ++i) {
         if (!drop[i] || shape[static_cast<int32_t>(i)] != 1) extents.push_back(shape[static_cast<int32_t>(i)]);
     }
+    if (keeps_rows(input, extents))
+        return make_view(input, make_spec(shape_of(extents), input.dtype(), input.layout(), input.memory_config()));
     return reshape(input, shape_of(extents));
 }
 Tensor squeeze(const Tensor& input, int dim) { return squeeze(input, ttsl::SmallVector<int>{dim}); }
@@ -171,7 +246,10 @@ Tensor unsqueeze_to_4D(const Tensor& input) {
     OpScope scope("ttnn.unsqueeze_to_4D");
     auto extents = extents_of(input.logical_shape());
     SHIM_CHECK(extents.size() <= 4, "expected rank 4 or less, got shape {}", input.logical_shape());
+    const bool raised = !extents.empty();
     extents.insert(extents.begin(), 4 - extents.size(), 1);
+    if (raised && keeps_rows(input, extents))
+        return make_view(input, make_spec(shape_of(extents), input.dtype(), input.layout(), input.memory_config()));
     return ttnn::reshape(input, shape_of(extents));
 }
 }  // namespace operations::core
@@ -204,12 +282,7 @@ SHIM_OP("ttnn.experimental.view", [](const Call& c) {
     const Shape shape = resolve_shape(std::span<const int32_t>(extents), tensor.logical_volume());
     if (!is_on_device(tensor)) return ttnn::view(tensor, std::span<const int32_t>(extents));
     // Pages are not compared, only that they fit into the buffer: the caller answers for what they hold.
-    const auto& shard = tensor.memory_config().shard_spec();
-    const bool widens = shape.rank() == 0 || tensor.logical_shape().rank() == 0 || shape[-1] != tensor.logical_shape()[-1];
-    SHIM_CHECK(
-        !shard || !widens || shard->shape[1] == tensor.padded_shape()[-1], "shape: shards do not hold whole rows, got {} in {}", shape,
-        tensor.memory_config());
-    const TensorSpec spec = make_spec(shape, tensor.dtype(), tensor.layout(), tensor.memory_config());
+    const TensorSpec spec = view_spec(tensor, shape);
     SHIM_CHECK(
         spec.compute_packed_buffer_size_bytes() <= tensor.tensor_spec().compute_packed_buffer_size_bytes(),
         "shape: {} needs more pages than {} has", shape, tensor.logical_shape());
@@ -219,10 +292,11 @@ SHIM_OP("ttnn.reshape_on_device", [](const Call& c) {
     const DataType dtype = c.tensor("input_tensor").dtype();
     const std::vector<int32_t> extents{c.i32("W"), c.i32("Z"), c.i32("Y"), c.i32("X")};
     const Shape shape = resolve_shape(extents, c.tensor("input_tensor").logical_volume());
+    if (pages_agree(c.tensor("input_tensor"), shape)) return ttnn::reshape(c.tensor("input_tensor"), shape);  // wherever it lies
     SHIM_CHECK(
-        dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32 || pages_agree(c.tensor("input_tensor"), shape),
-        "input_tensor: expected BFLOAT16 or FLOAT32 where pages change, got {}", dtype);
-    return ttnn::reshape(c.tensor("input_tensor"), std::span<const int32_t>(extents), c.memory_config("memory_config"));
+        dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32, "input_tensor: expected BFLOAT16 or FLOAT32 where pages change, got {}",
+        dtype);
+    return ttnn::reshape(c.tensor("input_tensor"), shape, c.memory_config("memory_config"));
 });
 SHIM_OP("ttnn.squeeze", [](const Call& c) {
     const Tensor input = c.tensor("input_tensor");
