@@ -210,4 +210,16 @@ def _samples() -> dict[str, list[Row]]:
     return {"grid_sample": rows, "multi_scale_deformable_attn": deform}
 
 
-ROWS: dict[str, list[Row]] = {**_heads(), **_rotary(), **_caches(), **_moves(), **_computed(), **_samples()}
+def _latent() -> dict[str, list[Row]]:
+    call, paged = (f"ttnn.transformer.{p}flash_multi_latent_attention_decode(a[0], a[1], " for p in ("", "paged_"))
+    positions = "cur_pos=[1, 2, 3, 4, 5, 6, 7, 8]"
+    config = "program_config=ttnn.SDPAProgramConfig(compute_with_storage_grid_size=(8, 8), q_chunk_size=32, k_chunk_size=64)"
+    rows: list[Row] = [([[(1, 8, h, d)], [(8, kv, s, d), e]], call + f"None, {v}, {positions}{tail})") for h, kv, s, d, e in ((16, 1, 256, 576, _BF16), (16, 1, 256, 64, _BF16), (8, 1, 512, 128, "bfloat8_b"), (32, 2, 128, 64, _BF16), (40, 1, 256, 576, _BF16), (128, 1, 256, 576, "bfloat8_b")) for v in (32, 64, 512, 600) for tail in ("", f", {config}", f", memory_config={_L1}")]
+    rows += [([[(1, 8, 16, 64)], one], call + f"None, 32{tail})") for one in ([(8, 1, 256, 64)], [(1, 1, 256, 64)], [(8, 1, 256, 96)], [(8, 1, 256, 64), "float32"]) for tail in ("", f", {positions}", f", {positions}, scale=0.1, sliding_window_size=4", ", is_causal=False")]
+    rows += [([[(1, 8, 16, 64)], [(8, 1, 256, 64)], [(8, 1, 256, w)]], call + f"a[2], 32, {positions})") for w in (32, 64)]
+    table, where = [(8, 8), "int32", _RM], [(8,), "int32", _RM]
+    rows += [([[(1, 8, 16, 64)], [(64, 1, 32, 64)], t, where], paged + f"None, 32, a[2]{tail})") for t in (table, [(8, 8), "uint32", _RM], [(4, 8), "int32", _RM]) for tail in ("", ", cur_pos_tensor=a[3]", f", cur_pos_tensor=a[3], memory_config={_L1}")]
+    return {"multi_latent_attention": rows}
+
+
+ROWS: dict[str, list[Row]] = {**_heads(), **_rotary(), **_caches(), **_moves(), **_computed(), **_samples(), **_latent()}

@@ -425,6 +425,31 @@ def test_conv3d_of_groups(device: Any, outs: int, ins: int, groups: int, prepare
     close(result, F.conv3d(x, weight, padding=1, groups=groups).permute(0, 2, 3, 4, 1))
 
 
+def latent_attention(q: torch.Tensor, keys: torch.Tensor, width: int, positions: list[int], scale: float) -> torch.Tensor:
+    """q [1, B, H, D], keys [B, 1, S, D] whose first columns are the values."""
+    out = []
+    for user, position in enumerate(positions):
+        seen = keys[user, 0, : position + 1]
+        out.append(torch.softmax(q[0, user] @ seen.T * scale, -1) @ seen[:, :width])
+    return torch.stack(out)[None]
+
+
+@pytest.mark.parametrize(("heads", "depth", "width"), [(16, 64, 32), (40, 128, 64), (8, 96, 96)])
+@pytest.mark.parametrize("given", [False, True])
+def test_multi_latent_attention_decode(device: Any, heads: int, depth: int, width: int, given: bool) -> None:
+    q, keys, positions = values(1, 4, heads, depth), values(4, 1, 128, depth, seed=1), [0, 127, 31, 64]
+    expected = latent_attention(q, keys, width, positions, depth**-0.5)
+    cache = put(device, keys)
+    own = put(device, keys[..., :width]) if given else None
+    close(ttnn.transformer.flash_multi_latent_attention_decode(put(device, q), cache, own, width, cur_pos=positions), expected)
+    order = torch.from_numpy(np.random.default_rng(2).permutation(16)).reshape(4, 4)
+    pages = torch.empty(16, 1, 32, depth)
+    pages[order.flatten()] = keys.reshape(4, 4, 32, depth).reshape(16, 1, 32, depth)
+    table, where = (ttnn.from_torch(x.int(), dtype=ttnn.int32, layout=RM, device=device) for x in (order, torch.tensor(positions)))
+    own = put(device, pages[..., :width]) if given else None
+    close(ttnn.transformer.paged_flash_multi_latent_attention_decode(put(device, q), put(device, pages), own, width, table, cur_pos_tensor=where), expected)
+
+
 # --- sampling ------------------------------------------------------------------------------------------------------
 
 

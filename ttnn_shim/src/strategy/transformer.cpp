@@ -210,6 +210,21 @@ DeviceProgram plan_sdpa_decode(const Arch& arch, const OpConfig& c) {
     const std::int64_t whole = ceil_div(dim(key, 1), 32), asked = ceil_div(c.integer("k_chunk", 0), 32);
     const std::int64_t chunk = std::min<std::int64_t>(whole, asked > 0 ? asked : 16);
     const std::int64_t helpers = std::max<std::int64_t>(1, arch.cores() / streams) - 1;
+    if (c.has("v_width")) {  // multi-latent: values narrower than keys; up to 16 heads are half a tile
+        const std::int64_t v = ceil_div(c.integer("v_width"), 32), page = dim(c.inputs[0], 1) <= 32 && c.inputs[0].logical.size() > 1 &&
+                                                                                  c.inputs[0].logical[c.inputs[0].logical.size() - 2] <= 16
+                                                                              ? 1024
+                                                                              : 2048;
+        p.circular_buffers = {
+            {"q", heads * d * page},
+            {"k and v", 2 * chunk * (d + v) * key.tile_bytes()},
+            {"scores", 2 * heads * chunk * 2048},
+            {"scalers", 5 * 2048},
+            {"statistics", 9 * heads * page},
+            {"out", 6 * heads * v * page},
+            {"partial", helpers * heads * (v + 2) * page}};
+        return p;
+    }
     p.circular_buffers = {
         {"q", heads * d * c.inputs[0].tile_bytes()},
         {"k and v", 4 * chunk * d * key.tile_bytes()},

@@ -105,13 +105,15 @@ Tensor conv3d(const Call& c) {
     SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
     std::vector<Tensor> inputs{input, weight};
     if (bias) inputs.push_back(*bias);
+    TensorSpec spec = make_spec(result, dtype, layout, c.memory_config("memory_config").value_or(MemoryConfig{}));
+    if (layout == Layout::ROW_MAJOR)  // rows of whole tiles
+        spec = spec.with_padded_shape(Shape({result[0], result[1], result[2], result[3], (outs + 31) / 32 * 32}));
     return launch(
         {.op = "conv3d",
          .attrs = {{"window", std::vector<int64_t>{kernel[0], kernel[1], kernel[2]}}},
          .compute = c.compute_config("compute_kernel_config"),
          .name = "Conv3dDeviceOperation"},
-        inputs, {make_spec(result, dtype, layout, c.memory_config("memory_config").value_or(MemoryConfig{}))},
-        [&](std::span<const Tensor> outputs) {
+        inputs, {spec}, [&](std::span<const Tensor> outputs) {
             const F32Values values(input), weights(weight);
             std::optional<F32Values> shifts;
             if (bias) shifts.emplace(*bias);

@@ -1,4 +1,4 @@
-// scaled_dot_product_attention_decode, its paged form, and chunked prefill on a paged cache.
+// scaled_dot_product_attention_decode, its paged and multi-latent forms, and chunked prefill on a paged cache.
 #include "ttnn/operations/transformer/sdpa_decode/sdpa_decode.hpp"
 
 #include <algorithm>
@@ -46,7 +46,15 @@ struct Decode {
     std::optional<MemoryConfig> memory_config;
     std::optional<ttnn::operations::transformer::SDPAProgramConfig> program_config;
     std::optional<ttnn::ComputeKernelConfig> compute;
+    std::optional<uint32_t> v_width = std::nullopt;  ///< multi-latent: values of this size, the first columns of the keys when not given
 };
+
+/// The first `width` of `row` values of each of `rows` rows (2 bytes each).
+std::vector<std::byte> first_columns(const std::byte* source, size_t rows, size_t row, size_t width) {
+    std::vector<std::byte> columns(rows * width * 2);
+    for (size_t i = 0; i < rows; ++i) std::memcpy(columns.data() + i * width * 2, source + i * row * 2, width * 2);
+    return columns;
+}
 
 std::vector<float> sink_values(const std::optional<Tensor>& sink, size_t heads) {
     std::vector<float> values;
@@ -57,13 +65,27 @@ std::vector<float> sink_values(const std::optional<Tensor>& sink, size_t heads) 
     return values;
 }
 
-Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const Tensor& v, const Decode& d) {
+Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::optional<Tensor>& v, const Decode& d) {
     OpScope scope(op_name);
     check_attention_operand(q, "input_tensor_q");
     check_attention_operand(k, "input_tensor_k");
-    check_attention_operand(v, "input_tensor_v");
-    const Shape &sq = q.logical_shape(), &sk = k.logical_shape(), &sv = v.logical_shape();
+    if (v) check_attention_operand(*v, "input_tensor_v");
+    const Shape &sq = q.logical_shape(), &sk = k.logical_shape();
+    const Shape sv = v ? v->logical_shape() : Shape({sk[0], sk[1], sk[2], d.v_width.value_or(sk[3])});
     const uint32_t users = sq[1], heads = sq[2];
+    if (d.page_table) {
+        check_device_tensor(*d.page_table, "page_table_tensor", Layout::ROW_MAJOR);
+        SHIM_CHECK(
+            d.page_table->dtype() == (d.page_table->is_sharded() ? DataType::UINT16 : DataType::INT32),
+            "page_table_tensor: expected INT32 (UINT16 when sharded), got {}", d.page_table->dtype());
+    }
+    if (d.v_width) {
+        SHIM_CHECK(d.causal, "is_causal: only True is allowed for multi-latent attention");
+        SHIM_CHECK(*d.v_width > 0 && *d.v_width <= sq[3], "head_dim_v: expected 1 to {}, got {}", sq[3], *d.v_width);
+        SHIM_CHECK(sv[3] == *d.v_width, "input_tensor_v: expected head_dim_v ({}) columns, got shape {}", *d.v_width, sv);
+        SHIM_CHECK(d.page_table || sk[0] == users, "input_tensor_k: expected {} users, got shape {}", users, sk);
+        SHIM_CHECK(!d.page_table || d.positions, "cur_pos_tensor: required with a page table");
+    }
     SHIM_CHECK(sq[0] == 1, "input_tensor_q: expected shape [1, batch, heads, head size], got {}", sq);
     SHIM_CHECK(
         sk[1] == sv[1] && sk[2] == sv[2] && sk[0] == sv[0] && sk[3] == sq[3], "input_tensor_k and _v: shapes {} and {} do not fit q's {}",
@@ -76,7 +98,7 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const Tenso
         !d.causal || d.positions || d.listed.size() == users, "cur_pos: expected {} positions (or cur_pos_tensor), got {}", users,
         d.listed.size());
     const float factor = d.scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
-    std::vector<Tensor> inputs = {q, k, v};
+    std::vector<Tensor> inputs = {q, k, v.value_or(k)};
     for (const auto* extra : {&d.page_table, &d.positions, &d.mask}) {
         if (*extra) inputs.push_back(**extra);
     }
@@ -86,6 +108,7 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const Tenso
         .compute = d.compute,
         .name = "SdpaDecodeDeviceOperation"};
     add_sdpa_config(program, d.program_config);
+    if (d.v_width) program.attrs["v_width"] = int64_t{*d.v_width};
     return launch(
         program, inputs, {make_spec(Shape({1, users, heads, sv[3]}), q.dtype(), Layout::TILE, result_memory(q, d.memory_config, sq))},
         [&](std::span<const Tensor> outputs) {
@@ -116,14 +139,15 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const Tenso
                 const std::byte *kp = nullptr, *vp = nullptr;
                 if (d.page_table) {
                     own_k = join_pages(k, pages, user * per_user, per_user);
-                    own_v = join_pages(v, pages, user * per_user, per_user);
                     kp = own_k.data();
-                    vp = own_v.data();
+                    if (v) own_v = join_pages(*v, pages, user * per_user, per_user);
                 } else {
                     const size_t slot = sk[0] == 1 ? 0 : user;
                     kp = raw_data(k) + slot * sk[1] * sk[2] * sk[3] * 2;
-                    vp = raw_data(v) + slot * sv[1] * sv[2] * sv[3] * 2;
+                    if (v) vp = raw_data(*v) + slot * sv[1] * sv[2] * sv[3] * 2;
                 }
+                if (!v) own_v = first_columns(kp, sk[1] * static_cast<size_t>(keys), sk[3], sv[3]);
+                if (!own_v.empty()) vp = own_v.data();
                 const AttentionShape shape{1, heads, sk[1], 1, keys, sq[3], sv[3]};
                 const ScoreMask see = [&](int64_t, int64_t head, int64_t, const KeyScores& block) {
                     if (mask) {
@@ -309,4 +333,19 @@ SHIM_OP("ttnn.transformer.chunked_scaled_dot_product_attention", [](const Call& 
         {c.i32("chunk_start_idx", 0), c.optional_tensor("chunk_start_idx_tensor"), c.optional_f32("scale"),
          c.memory_config("memory_config"), parse_sdpa_config(c), c.compute_config("compute_kernel_config"), c.has("paged_cache_geometry"),
          c.optional_u32("sliding_window_size"), c.optional_tensor("attention_sink")});
+});
+SHIM_OP("ttnn.transformer.flash_multi_latent_attention_decode", [](const Call& c) {
+    Decode d = parse_decode(c);
+    d.v_width = c.u32("head_dim_v", 0);
+    return decode(
+        "ttnn.transformer.flash_multi_latent_attention_decode", c.tensor("input_tensor_q"), c.tensor("input_tensor_k"),
+        c.optional_tensor("input_tensor_v"), d);
+});
+SHIM_OP("ttnn.transformer.paged_flash_multi_latent_attention_decode", [](const Call& c) {
+    Decode d = parse_decode(c);
+    d.v_width = c.u32("head_dim_v", 0);
+    d.page_table = c.tensor("page_table_tensor");
+    return decode(
+        "ttnn.transformer.paged_flash_multi_latent_attention_decode", c.tensor("input_tensor_q"), c.tensor("input_tensor_k"),
+        c.optional_tensor("input_tensor_v"), d);
 });
