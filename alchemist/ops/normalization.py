@@ -197,7 +197,7 @@ for _name, _args, _cpp, _folder in (
     (
         "layer_norm_pre_all_gather",
         [tensor("input_tensor", "input"), optional_tensor("residual_input_tensor", "residual_input"), COMPUTE, MEMORY],
-        "input_tensor dtype=DataType::BFLOAT16 residual_input_tensor? compute_kernel_config? program_config? "
+        "input_tensor dtype=ttnn::DataType::BFLOAT16 residual_input_tensor? compute_kernel_config? program_config? "
         "memory_config? recip_tensor? fast_and_approximate_mode=false",
         "layernorm_distributed/layernorm_pre_all_gather.hpp",
     ),
@@ -218,7 +218,7 @@ for _name, _args, _cpp, _folder in (
     (
         "rms_norm_pre_all_gather",
         [tensor("input_tensor", "input"), optional_tensor("residual_input_tensor", "residual"), COMPUTE, MEMORY],
-        "input_tensor dtype=DataType::BFLOAT16 residual_input_tensor? compute_kernel_config? program_config? "
+        "input_tensor dtype=ttnn::DataType::BFLOAT16 residual_input_tensor? compute_kernel_config? program_config? "
         "memory_config? use_2d_core_grid? fast_and_approximate_mode=false",
         "rmsnorm_distributed/rmsnorm_pre_all_gather.hpp",
     ),

@@ -128,8 +128,8 @@ for _name, _indices in (("max_pool2d", False), ("max_pool2d_with_indices", True)
             *_RESULT,
         ],
         f"{_CPP_GEOMETRY} dilation ceil_mode=false memory_config? dram_slice_config? applied_shard_scheme? "
-        "deallocate_input=false reallocate_halo_output=true return_indices=false dtype=DataType::BFLOAT16 "
-        "output_layout=Layout::ROW_MAJOR config_tensor_in_dram=false",
+        "deallocate_input=false reallocate_halo_output=true return_indices=false dtype=ttnn::DataType::BFLOAT16 "
+        "output_layout=ttnn::Layout::ROW_MAJOR config_tensor_in_dram=false",
         "pool/generic/generic_pools.hpp",
         target="ttnn.max_pool2d",
         cpp_target="ttnn.max_pool2d",
@@ -149,7 +149,7 @@ op(
     ],
     f"{_CPP_GEOMETRY} ceil_mode=false count_include_pad=true divisor_override? memory_config? dram_slice_config? "
     "applied_shard_scheme? compute_kernel_config? deallocate_input=false reallocate_halo_output=true "
-    "dtype=DataType::BFLOAT16 output_layout=Layout::ROW_MAJOR config_tensor_in_dram=false",
+    "dtype=ttnn::DataType::BFLOAT16 output_layout=ttnn::Layout::ROW_MAJOR config_tensor_in_dram=false",
     "pool/generic/generic_pools.hpp",
     samples=tuple(_sample(*case, True) for case in _CASES),
     reference=_flat_reference(True),

@@ -102,19 +102,22 @@ TEST(integer_conversions) {
     std::vector<uint8_t> bytes(source.size());
     store_f32(DataType::UINT8, source.data(), bytes.data(), source.size());
     CHECK_EQ(static_cast<int>(bytes[6]), 255);
-    // Host tensors: what the real package gives.
+    // Host tensors: what the real package gives, eight values at once, four to uint16, and otherwise after them.
     constexpr int32_t lowest = std::numeric_limits<int32_t>::min();
     const std::vector<float> host{
-        -1.5F, 300.7F, 70000.2F, 3e9F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
+        -1.5F,   300.7F, 70000.2F, 3e9F,  std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
+        -300.7F, -3e9F,  -1.5F,    300.7F};
     const auto converted = [&]<typename T>(DataType dtype, std::vector<T> expected) {
         std::vector<T> values(host.size());
         convert_on_host(DataType::FLOAT32, host.data(), dtype, values.data(), host.size());
         CHECK(values == expected);
     };
-    converted(DataType::INT32, std::vector<int32_t>{-1, 300, 70000, lowest, lowest, lowest});
-    converted(DataType::UINT32, std::vector<uint32_t>{4294967295U, 300, 70000, 3000000000U, 0, 0});
-    converted(DataType::UINT16, std::vector<uint16_t>{0, 300, 65535, 0, 0, 0});
-    converted(DataType::UINT8, std::vector<uint8_t>{0, 255, 255, 0, 0, 0});
+    converted(DataType::INT32, std::vector<int32_t>{-1, 300, 70000, lowest, lowest, lowest, -300, lowest, -1, 300});
+    converted(
+        DataType::UINT32,
+        std::vector<uint32_t>{4294967295U, 300, 70000, 3000000000U, 2147483648U, 2147483648U, 4294966996U, 2147483648U, 4294967295U, 300});
+    converted(DataType::UINT16, std::vector<uint16_t>{0, 300, 65535, 0, 0, 0, 0, 0, 65535, 300});
+    converted(DataType::UINT8, std::vector<uint8_t>{0, 255, 255, 0, 0, 0, 0, 0, 255, 44});
     const int32_t wide = 70000;
     uint16_t narrow = 0;
     convert(DataType::INT32, &wide, DataType::UINT16, &narrow, 1);

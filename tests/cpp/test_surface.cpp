@@ -4,8 +4,8 @@
 #include <functional>
 #include <numeric>
 
+#include "chip.hpp"
 #include "harness.hpp"
-#include "ops/launch.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
@@ -51,56 +51,7 @@
 #include "ttnn/operations/reduction/topk/topk.hpp"
 #include "ttnn/operations/transformer/sdpa/sdpa.hpp"
 
-using namespace ttnn_shim;
-
-namespace {
-
-constexpr Layout TILES = Layout::TILE, ROWS = Layout::ROW_MAJOR;
-constexpr DataType BF16 = DataType::BFLOAT16, F32 = DataType::FLOAT32, U32 = DataType::UINT32;
-using Floats = std::vector<float>;
-
-/// Small multiples of 1/8: exact in bfloat16.
-Floats ramp(size_t count) {
-    Floats values(count);
-    for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(static_cast<int>(i * 37 % 101) - 50) / 8.0F;
-    return values;
-}
-
-struct Chip {
-    std::shared_ptr<ttnn::MeshDevice> device = open_device({.card = "n150"});
-    Chip() { event_log(device->shim()).set_enabled(true); }
-    Tensor of(const Floats& values, const Shape& shape, DataType dtype = BF16, Layout layout = TILES) const {
-        return Tensor::from_vector(values, TensorSpec(shape, dtype, layout), device.get());
-    }
-    Tensor ramped(const Shape& shape, DataType dtype = BF16, Layout layout = TILES) const {
-        return of(ramp(shape.volume()), shape, dtype, layout);
-    }
-    Tensor whole(const std::vector<uint32_t>& values, const Shape& shape, Layout layout = ROWS) const {
-        return Tensor::from_vector(values, TensorSpec(shape, U32, layout), device.get());
-    }
-    int most_cores() const {
-        int most = 0;
-        for (const Event& event : event_log(device->shim()).events()) most = std::max(most, event.cores);
-        event_log(device->shim()).clear();
-        return most;
-    }
-};
-
-std::vector<uint32_t> whole_of(const Tensor& tensor) { return tensor.to_vector<uint32_t>(); }
-Floats values_of(const Tensor& tensor) {
-    if (tensor.dtype() != U32) return tensor.to_vector<float>();
-    const auto whole = whole_of(tensor);
-    return {whole.begin(), whole.end()};
-}
-
-bool close(const Floats& a, const Floats& b, float tolerance) {
-    if (a.size() != b.size()) return false;
-    for (size_t i = 0; i < a.size(); ++i)
-        if (!(std::abs(a[i] - b[i]) <= tolerance * (1.0F + std::abs(b[i])))) return false;
-    return true;
-}
-
-}  // namespace
+using namespace chip;
 
 TEST(surface_data_movement) {
     const Chip chip;

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import emit_cpp
@@ -48,6 +49,12 @@ UNEXPORTED = {
 """Functions that are declared here and missing from the real library's exports, and why."""
 
 
+NOT_OURS = {
+    "ttnn::prod": "the form that writes into an output tensor, which the Python door refuses too",
+}
+"""Exported functions of simulated ops that are not declared here: (part of the signature, why)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Symbol:
     mangled: str
@@ -76,6 +83,33 @@ def real_symbols() -> frozenset[str]:
     """Mangled names of the functions that the real library exports."""
     with gzip.open(REAL_SYMBOLS, "rt", encoding="utf-8") as file:
         return frozenset(line.partition("\t")[0] for line in file)
+
+
+@cache
+def _real_by_name() -> Mapping[str, list[tuple[str, str, str]]]:
+    """Last part of a function's name -> [(namespace, mangled, demangled)]."""
+    table: dict[str, list[tuple[str, str, str]]] = {}
+    with gzip.open(REAL_SYMBOLS, "rt", encoding="utf-8") as file:
+        for line in file:
+            mangled, _, demangled = line.rstrip("\n").partition("\t")
+            namespace, _, name = demangled.partition("(")[0].rpartition("::")
+            if "ttnn::Tensor" in demangled and not re.search(r"prim|detail|quasar|unity|::bw", namespace):
+                table.setdefault(name, []).append((namespace, mangled, demangled))
+    return table
+
+
+def functions_of(op: str) -> list[tuple[str, str]]:
+    """(mangled, demangled) functions of the real library that a Python name of an op stands for: in its namespace or among `operations`."""
+    namespace, _, name = op.replace(".", "::").rpartition("::")
+    near = ("ttnn::operations::", "ttnn::experimental::reduction")
+    return [(m, d) for space, m, d in _real_by_name().get(name, ()) if space == namespace or (namespace.startswith("ttnn") and space.startswith(near))]
+
+
+def surface_gaps(ops: Iterable[str], exported: Sequence[Symbol]) -> list[tuple[str, str, str]]:
+    """(op, function, reason) of real functions of simulated ops that the shim does not export; reason "" where there is none."""
+    ours = {one.mangled for one in exported}
+    missing = [(op, text) for op in ops for mangled, text in functions_of(op) if mangled not in ours and ".ComplexTensor::" not in text]
+    return [(op, text, next((why for part, why in NOT_OURS.items() if part in text), "")) for op, text in missing if "::deallocate()" not in text]
 
 
 def without_header() -> list[str]:
@@ -251,6 +285,16 @@ def symbols(mangled: Iterable[str]) -> list[Symbol]:
     return [Symbol(name, text) for name, text in pairs if re.match(r"_ZN?K?(4ttnn|2tt)", name) and "ttnn_shim::" not in text]
 
 
+def simulated_ops() -> list[str]:
+    """Names of the ops that have a kernel."""
+    import ttnn_shim
+
+    ttnn_shim.activate()
+    from ttnn import _core
+
+    return sorted(_core.op_names())
+
+
 def available() -> bool:
     return all(shutil.which(tool) for tool in ("g++", "nm", "c++filt"))
 
@@ -258,7 +302,7 @@ def available() -> bool:
 # ---------------------------------------------------------------------------------------------------------------- page
 
 
-def page(needed: Sequence[Symbol], exported: Sequence[Symbol]) -> str:
+def page(needed: Sequence[Symbol], exported: Sequence[Symbol], surface: Sequence[str]) -> str:
     real = real_symbols()
     ops = callable_ops()
     calls = sum(len(calls_of(spec)) for spec in ops)
@@ -284,6 +328,19 @@ def page(needed: Sequence[Symbol], exported: Sequence[Symbol]) -> str:
     lines += ["", "## Ops without a call in C++", "", "| op | reason |", "|---|---|"]
     gone = {name: "no C++ header yet" for name in without_header()} | WITHOUT_FUNCTION
     lines += [f"| {name} | {reason} |" for name, reason in sorted(gone.items())]
+    with_function = [op for op in surface if functions_of(op)]
+    gaps = surface_gaps(surface, exported)
+    lines += [
+        "",
+        "## Ops of the simulator",
+        "",
+        f"Of the {len(surface)} ops that the simulator has a kernel for, the real library exports a function of that name for {len(with_function)}; the others",
+        "are templates, aliases and Python functions there. All overloads are declared and defined here, but for these:",
+        "",
+        "| op | function | reason |",
+        "|---|---|---|",
+    ]
+    lines += [f"| {op} | `{text.partition('(')[0]}` | {reason} |" for op, text, reason in gaps]
     return "\n".join([*lines, ""])
 
 
@@ -317,7 +374,7 @@ def main() -> None:
     library = native.library_path()
     if library is None or not available():
         sys.exit("needs a built libttnn_shim, g++, nm and c++filt")
-    PAGE.write_text(page(needed_symbols(), exported_symbols(library)))
+    PAGE.write_text(page(needed_symbols(), exported_symbols(library), simulated_ops()))
     print(PAGE.read_text())
 
 

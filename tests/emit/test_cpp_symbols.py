@@ -54,6 +54,19 @@ def test_page_is_about_these_ops() -> None:
     assert all(f"| {name} |" in text for name in cpp_symbols.without_header())
 
 
+@pytest.mark.skipif(not cpp_symbols.available(), reason="needs g++, nm and c++filt")
+def test_simulated_ops_have_the_real_functions() -> None:
+    from ttnn_shim import native
+
+    library = native.library_path()
+    if library is None:
+        pytest.skip("no built library")
+    ops = cpp_symbols.simulated_ops()
+    assert sum(bool(cpp_symbols.functions_of(op)) for op in ops) > 300
+    missing = [(op, text) for op, text, reason in cpp_symbols.surface_gaps(ops, cpp_symbols.exported_symbols(library)) if not reason]
+    assert len(missing) < len(ops) / 50, "\n".join(map(str, missing))  # the page lists them
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not cpp_symbols.available(), reason="needs g++, nm and c++filt")
 def test_symbols_are_the_real_ones() -> None:

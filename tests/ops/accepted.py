@@ -47,7 +47,8 @@ def _prepared(name: str, tensor: str, more: str, shape: tuple[int, ...]) -> Iter
 
 
 _CHIP = _t(1, 1, 32, 32)
-_USERS = _t(1, 8, 32, 64, where=conformance.sharded("HEIGHT", (1, 8, 32, 64)).replace("(0, 3)", "(0, 7)").replace("[64, 64]", "[32, 64]"))
+_EIGHT = conformance.sharded("HEIGHT", (1, 8, 32, 64)).replace("(0, 3)", "(0, 7)").replace("[64, 64]", "[32, 64]")
+_USERS = _t(1, 8, 32, 64, where=_EIGHT)
 _INDEX = {"dtype": "int32", "layout": "row_major"}
 ROWS: tuple[tuple[tuple[conformance.Input, ...], str], ...] = (
     ((_CHIP,), "ttnn.experimental.typecast(a[0], ttnn.float32)"),
@@ -78,6 +79,11 @@ ROWS: tuple[tuple[tuple[conformance.Input, ...], str], ...] = (
     ((_t(1, 8, 2, 64), _t(16, 2, 32, 64), _t(16, 2, 32, 64), _t(8, 2, **_INDEX), _t(8, **_INDEX)),
      "ttnn.transformer.paged_scaled_dot_product_attention_decode(a[0], a[1], a[2], page_table_tensor=a[3], cur_pos_tensor=a[4])"),
     ((_t(1, 1, 32, 32, where="host"), _CHIP), "ttnn.copy_host_to_device_tensor(a[0], a[1])"),
+    ((_CHIP, _CHIP), "ttnn.situ_glu(a[0], a[1], 4.0, 25.0)"),
+    ((_t(1, 4096, layout="row_major"),), "ttnn.experimental.topk_large_indices(a[0], k=64)"),
+    ((_t(7, 16, 384, 64),), "ttnn.experimental.concatenate_heads(a[0], ttnn.CoreCoord(12, 9))"),
+    ((*(_t(1, 8, 4, 64, where=_EIGHT),) * 2, *(_t(1, 8, 1, 64, where=_EIGHT),) * 2, _t(1, 1, 256, 32, where=_EIGHT.replace("64]", "32]"))),
+     "ttnn.experimental.rotary_embedding_llama_fused_qk(a[0], a[1], a[2], a[3], a[4])"),
     ((_CHIP, _t(1, 1, 32, 32, where="host")), "ttnn.copy_device_to_host_tensor(a[0], a[1])"),
     *_prepared("prepare_conv_weights", "weight_tensor", "weights_format='OIHW', has_bias=False", (64, 32, 3, 3)),
     *_prepared("prepare_conv_bias", "bias_tensor", "", (1, 1, 1, 64)),
@@ -159,7 +165,20 @@ def all_probes() -> list[conformance.Probe]:
 
 
 def accepted(chosen: Iterable[conformance.Probe], names: dict[str, str]) -> Seen:
-    """Runs probes on the simulator that `ttnn` is, and variants of some that it accepts."""
+    """Runs probes on the simulator that `ttnn` is, and variants of some that it accepts: on a card of each architecture."""
+    from ttnn_shim import session
+
+    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    before = session.settings.card
+    try:
+        for session.settings.card in ("n150", "p150"):
+            _on_card(list(chosen), names, found)
+    finally:
+        session.settings.card = before
+    return {name: {column: _sorted(column, values) for column, values in sorted(entry.items())} for name, entry in sorted(found.items())}
+
+
+def _on_card(chosen: Iterable[conformance.Probe], names: dict[str, str], found: dict[str, dict[str, set[str]]]) -> None:
     import ttnn
 
     from ttnn_shim import session
@@ -167,7 +186,6 @@ def accepted(chosen: Iterable[conformance.Probe], names: dict[str, str]) -> Seen
     session.settings.estimate = True
     device = ttnn.open_device(device_id=0, l1_small_size=32768)
     device.events_enable(True)
-    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
 
     def ask(probe: conformance.Probe, name: str) -> bool:
         device.clock_reset()
@@ -195,7 +213,6 @@ def accepted(chosen: Iterable[conformance.Probe], names: dict[str, str]) -> Seen
     finally:
         ttnn.close_device(device)
         session.settings.estimate = False
-    return {name: {column: _sorted(column, values) for column, values in sorted(entry.items())} for name, entry in sorted(found.items())}
 
 
 def _sorted(column: str, values: set[str]) -> list[str]:

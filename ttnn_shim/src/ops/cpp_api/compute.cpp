@@ -6,9 +6,13 @@
 #include "ttnn/operations/experimental/adaptive_pool/adaptive_pools.hpp"
 #include "ttnn/operations/experimental/conv3d/conv3d.hpp"
 #include "ttnn/operations/experimental/conv3d/prepare_conv3d_weights.hpp"
+#include "ttnn/operations/experimental/matmul_decode/matmul_decode.hpp"
 #include "ttnn/operations/experimental/minimal_matmul/minimal_matmul.hpp"
 #include "ttnn/operations/experimental/minimal_matmul/minimal_matmul_split.hpp"
+#include "ttnn/operations/experimental/multi_scale_deformable_attn/multi_scale_deformable_attn.hpp"
 #include "ttnn/operations/experimental/reduction/fast_reduce_nc/fast_reduce_nc.hpp"
+#include "ttnn/operations/experimental/ssm/repeat_and_interleave_eltwise_mul/repeat_and_interleave_eltwise_mul.hpp"
+#include "ttnn/operations/experimental/topk_large_indices/topk_large_indices.hpp"
 #include "ttnn/operations/matmul/matmul.hpp"
 #include "ttnn/operations/pool/grid_sample/grid_sample.hpp"
 #include "ttnn/operations/pool/rotate/rotate.hpp"
@@ -25,6 +29,7 @@ namespace ttnn {
     }
 OF_ONE_TENSOR(multigammaln)
 OF_ONE_TENSOR(normalize_hw)
+OF_ONE_TENSOR(normalize_global)
 OF_ONE_TENSOR(var_hw)
 OF_ONE_TENSOR(std_hw)
 #undef OF_ONE_TENSOR
@@ -36,6 +41,19 @@ Tensor clamped_silu_glu(
     return one(
         "ttnn.clamped_silu_glu",
         {{"gate", gate}, {"up", up}, {"limit", limit}, {"memory_config", memory_config}, {"sub_core_grids", sub_core_grids}});
+}
+
+Tensor situ_glu(
+    const Tensor& gate, const Tensor& up, float beta1, float beta2, const OptionalMemory& memory_config,
+    const std::optional<CoreRangeSet>& sub_core_grids, const std::optional<SubDeviceId>& sub_device_id) {
+    SHIM_SUPPORTED(!sub_device_id, "sub_device_id: the simulated device has no sub-devices");
+    return one(
+        "ttnn.situ_glu", {{"gate", gate},
+                          {"up", up},
+                          {"beta1", beta1},
+                          {"beta2", beta2},
+                          {"memory_config", memory_config},
+                          {"sub_core_grids", sub_core_grids}});
 }
 
 Tensor multiply(const Tensor& a, const Tensor& b, bool fast_and_approximate_mode) {
@@ -67,6 +85,18 @@ Tensor operations::grid_sample::grid_sample(
                              {"batch_output_channels", batch_output_channels},
                              {"memory_config", memory_config},
                              {"compute_kernel_config", compute_kernel_config}});
+}
+
+Tensor operations::grid_sample::prepare_grid_sample_grid(
+    const Tensor& grid, const std::vector<uint32_t>& input_shape, const std::string& mode, const std::string& padding_mode,
+    bool align_corners, const std::optional<DataType>& output_dtype) {
+    return one(
+        "ttnn.operations.pool.prepare_grid_sample_grid", {{"grid", grid},
+                                                          {"input_shape", input_shape},
+                                                          {"mode", mode},
+                                                          {"padding_mode", padding_mode},
+                                                          {"align_corners", align_corners},
+                                                          {"output_dtype", output_dtype}});
 }
 
 Tensor operations::rotate::rotate(
@@ -203,6 +233,58 @@ Tensor reduction::fast_reduce_nc(
                                              {"memory_config", memory_config},
                                              {"compute_kernel_config", compute_kernel_config},
                                              {"sub_core_grids", sub_core_grids}});
+}
+
+std::vector<Tensor> reduction::fast_reduce_nc_split(
+    const Tensor& input, int32_t dim, uint32_t split_output_width, const MemoryConfig& memory_config,
+    std::optional<const ComputeKernelConfig> compute_kernel_config) {
+    return several(
+        "ttnn.experimental.fast_reduce_nc_split", {{"input", input},
+                                                   {"dim", dim},
+                                                   {"split_output_width", split_output_width},
+                                                   {"memory_config", memory_config},
+                                                   {"compute_kernel_config", compute_kernel_config}});
+}
+
+Tensor topk_large_indices(
+    const Tensor& input, uint32_t k, std::optional<uint32_t> valid_length, const std::optional<Tensor>& valid_length_tensor,
+    uint32_t valid_length_offset, const std::optional<SubDeviceId>& subdevice_id, const std::optional<CoreRangeSet>& sub_core_grids,
+    const std::optional<Tensor>& valid_end_tensor) {
+    SHIM_SUPPORTED(!subdevice_id, "subdevice_id: the simulated device has no sub-devices");
+    return one(
+        "ttnn.experimental.topk_large_indices", {{"input_tensor", input},
+                                                 {"k", k},
+                                                 {"valid_length", valid_length},
+                                                 {"valid_length_tensor", valid_length_tensor},
+                                                 {"valid_length_offset", valid_length_offset},
+                                                 {"sub_core_grids", sub_core_grids},
+                                                 {"valid_end_tensor", valid_end_tensor}});
+}
+
+Tensor repeat_and_interleave_eltwise_mul(
+    const Tensor& a, const Tensor& b, const OptionalMemory& memory_config, std::optional<DataType> dtype,
+    std::optional<MathFidelity> math_fidelity) {
+    return one(
+        "ttnn.experimental.repeat_and_interleave_eltwise_mul",
+        {{"a", a}, {"b", b}, {"memory_config", memory_config}, {"dtype", dtype}, {"math_fidelity", math_fidelity}});
+}
+
+Tensor matmul_decode(
+    const Tensor& a, const Tensor& b, bool partial_width_sharded, std::optional<const DataType> dtype,
+    const OptionalMemory& output_mem_config) {
+    return one(
+        "ttnn.experimental.matmul_decode", {{"input_tensor_a", a},
+                                            {"input_tensor_b", b},
+                                            {"partial_width_sharded", partial_width_sharded},
+                                            {"dtype", dtype},
+                                            {"output_mem_config", output_mem_config}});
+}
+
+Tensor multi_scale_deformable_attn(
+    const Tensor& value, const Tensor& grid, const Tensor& attn, const OptionalMemory& memory_config, bool align_corners) {
+    return one(
+        "ttnn.experimental.multi_scale_deformable_attn",
+        {{"value", value}, {"grid", grid}, {"attn", attn}, {"memory_config", memory_config}, {"align_corners", align_corners}});
 }
 
 }  // namespace ttnn::experimental

@@ -10,6 +10,10 @@
 #include "ttnn/operations/data_movement/pad/pad.hpp"
 #include "ttnn/operations/data_movement/reshape_on_device/reshape.hpp"
 #include "ttnn/operations/data_movement/scatter/tosa_scatter.hpp"
+#include "ttnn/operations/data_movement/sharded_partial/interleaved_to_sharded_partial/interleaved_to_sharded_partial.hpp"
+#include "ttnn/operations/data_movement/sharded_partial/sharded_to_interleaved_partial/sharded_to_interleaved_partial.hpp"
+#include "ttnn/operations/experimental/cnn/convert_to_chw/convert_to_chw.hpp"
+#include "ttnn/operations/experimental/cnn/convert_to_hwc/convert_to_hwc.hpp"
 #include "ttnn/operations/experimental/copy/typecast/typecast.hpp"
 #include "ttnn/operations/experimental/isin/isin.hpp"
 #include "ttnn/operations/experimental/plusone/plusone.hpp"
@@ -126,6 +130,31 @@ Tensor pad(const Tensor& input, const Shape& padded, const Shape& start, float v
     return one("ttnn.pad", {{"input_tensor", input}, {"output_padded_shape", padded}, {"input_tensor_start", start}, {"value", value}});
 }
 
+Tensor interleaved_to_sharded_partial(
+    const Tensor& input, const std::variant<CoreCoord, CoreRangeSet>& grid, const std::array<uint32_t, 2>& shard_shape, int64_t& num_slices,
+    int64_t& slice_index, TensorMemoryLayout shard_scheme, ShardOrientation shard_orientation, const std::optional<DataType>& dtype) {
+    return one(
+        "ttnn.interleaved_to_sharded_partial", {{"input_tensor", input},
+                                                {"grid", grid},
+                                                {"shard_shape", shard_shape},
+                                                {"num_slices", num_slices},
+                                                {"slice_index", slice_index},
+                                                {"shard_scheme", shard_scheme},
+                                                {"shard_orientation", to_string(shard_orientation)},
+                                                {"output_dtype", dtype}});
+}
+Tensor sharded_to_interleaved_partial(
+    const Tensor& input, const Tensor& cache_tensor, int64_t num_slices, int64_t slice_index, const OptionalMemory& memory_config,
+    const std::optional<DataType>& output_dtype) {
+    return one(
+        "ttnn.sharded_to_interleaved_partial", {{"input_tensor", input},
+                                                {"cache_tensor", cache_tensor},
+                                                {"num_slices", num_slices},
+                                                {"slice_index", slice_index},
+                                                {"memory_config", memory_config},
+                                                {"output_dtype", output_dtype}});
+}
+
 }  // namespace ttnn
 
 namespace ttnn::operations::experimental {
@@ -184,6 +213,13 @@ Tensor view(const Tensor& input, const Shape& logical_shape, const Shape& padded
 }
 Tensor view(const Tensor& input, const ttsl::SmallVector<int32_t>& shape) {
     return view(input, ttsl::Span<const int32_t>(shape.data(), shape.size()));
+}
+
+Tensor convert_to_chw(const Tensor& input, const std::optional<DataType>& dtype) {
+    return one("ttnn.experimental.convert_to_chw", {{"input", input}, {"dtype", dtype}});
+}
+Tensor convert_to_hwc(const Tensor& input, const OptionalMemory& memory_config, const std::optional<DataType>& dtype) {
+    return one("ttnn.experimental.convert_to_hwc", {{"input", input}, {"memory_config", memory_config}, {"dtype", dtype}});
 }
 
 }  // namespace ttnn::experimental

@@ -36,6 +36,8 @@ const char* fidelity(ttnn::MathFidelity value) {
 GivenValue given(DataType dtype) { return name(to_string(dtype)); }
 GivenValue given(Layout layout) { return name(to_string(layout)); }
 GivenValue given(tt::tt_metal::TensorMemoryLayout layout) { return name(to_string(layout)); }
+GivenValue given(ttnn::MathFidelity value) { return name(fidelity(value)); }
+GivenValue given(const CoreCoord& at) { return coord(at); }
 GivenValue given(const Shape& shape) { return extents(shape); }
 GivenValue given(const CoreRangeSet& cores) { return corners(cores); }
 

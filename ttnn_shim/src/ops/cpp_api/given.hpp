@@ -46,6 +46,8 @@ inline GivenValue given(const std::vector<double>& values) { return Attr{values}
 GivenValue given(DataType dtype);
 GivenValue given(Layout layout);
 GivenValue given(tt::tt_metal::TensorMemoryLayout layout);
+GivenValue given(ttnn::MathFidelity fidelity);
+GivenValue given(const CoreCoord& at);
 GivenValue given(const Shape& shape);
 GivenValue given(const CoreRangeSet& cores);
 GivenValue given(const MemoryConfig& config);

@@ -4,6 +4,7 @@
 #include "ttnn/operations/experimental/transformer/nlp_heads.hpp"
 #include "ttnn/operations/experimental/transformer/rotary_embedding.hpp"
 #include "ttnn/operations/transformer/sdpa/sdpa.hpp"
+#include "ttnn/operations/transformer/sdpa_decode/sdpa_decode.hpp"
 
 using namespace ttnn_shim;
 
@@ -174,5 +175,31 @@ std::tuple<Tensor, Tensor> joint_scaled_dot_product_attention(
         2);
     return {parts[0], parts[1]};
 }
+
+#define LATENT                                                                                                                 \
+    {"input_tensor_q", q}, {"input_tensor_k", k}, {"input_tensor_v", v}, {"head_dim_v", head_dim_v}, {"is_causal", is_causal}, \
+        {"attn_mask", attn_mask}, {"cur_pos_tensor", cur_pos_tensor}, {"attention_sink", attention_sink}, {"scale", scale},    \
+        {"sliding_window_size", sliding_window_size}, {"memory_config", memory_config}, {"program_config", program_config}, {  \
+        "compute_kernel_config", compute_kernel_config                                                                         \
+    }
+Tensor flash_multi_latent_attention_decode(
+    const Tensor& q, const Tensor& k, const std::optional<const Tensor>& v, uint32_t head_dim_v, bool is_causal,
+    const std::optional<const Tensor>& attn_mask, const std::vector<uint32_t>& cur_pos, const std::optional<const Tensor>& cur_pos_tensor,
+    const std::optional<const Tensor>& attention_sink, std::optional<float> scale, std::optional<uint32_t> sliding_window_size,
+    const OptionalMemory& memory_config, std::optional<operations::transformer::SDPAProgramConfig> program_config,
+    std::optional<ComputeKernelConfig> compute_kernel_config) {
+    std::optional<std::vector<uint32_t>> positions;
+    if (!cur_pos.empty()) positions = cur_pos;
+    return one("ttnn.transformer.flash_multi_latent_attention_decode", {LATENT, {"cur_pos", positions}});
+}
+Tensor paged_flash_multi_latent_attention_decode(
+    const Tensor& q, const Tensor& k, const std::optional<const Tensor>& v, uint32_t head_dim_v, const Tensor& page_table_tensor,
+    bool is_causal, const std::optional<const Tensor>& attn_mask, const std::optional<const Tensor>& cur_pos_tensor,
+    const std::optional<const Tensor>& attention_sink, std::optional<float> scale, std::optional<uint32_t> sliding_window_size,
+    const OptionalMemory& memory_config, std::optional<operations::transformer::SDPAProgramConfig> program_config,
+    std::optional<ComputeKernelConfig> compute_kernel_config) {
+    return one("ttnn.transformer.paged_flash_multi_latent_attention_decode", {LATENT, {"page_table_tensor", page_table_tensor}});
+}
+#undef LATENT
 
 }  // namespace ttnn::transformer

@@ -13,6 +13,8 @@ namespace ttnn {
 Tensor multigammaln(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
 /// Of rank 4, over the last two dimensions: (x - mean) / standard deviation, variance and standard deviation of the population.
 Tensor normalize_hw(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
+/// The same over all values.
+Tensor normalize_global(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
 Tensor var_hw(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
 Tensor std_hw(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
 Tensor geglu(const Tensor& input_tensor, int dim, const std::optional<MemoryConfig>& memory_config, operations::unary::GeluVariant variant);
