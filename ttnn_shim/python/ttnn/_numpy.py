@@ -44,6 +44,16 @@ def bfloat16_dtype() -> Any:
     return np.dtype(ml_dtypes.bfloat16)
 
 
+def check_source(name: str, target: Any) -> None:
+    """Whether values of element type `name` may become `target`.
+
+    Raises:
+        InvalidArgument: fp8_e4m3 is made from float32 only.
+    """
+    if target is DataType.FP8_E4M3 and name != "float32":
+        raise InvalidArgument(f"fp8_e4m3 is made from float32 values only, got {name}; convert them to float32 first", op="ttnn.Tensor")
+
+
 def as_numpy(value: Any, target: Any = None) -> tuple[np.ndarray[Any, Any], Any]:
     """(C-contiguous array, DataType of its elements) of an array-like object; `target` is the DataType that it will become.
 
@@ -54,8 +64,13 @@ def as_numpy(value: Any, target: Any = None) -> tuple[np.ndarray[Any, Any], Any]
     if torch is not None and isinstance(value, torch.Tensor):
         return _from_torch(torch, value, target)
     array = np.asarray(value)
+    if target is not None and target.name in _TO_NUMPY and array.dtype.name in ("float16", "int16"):  # numpy converts what has no DataType
+        array = array.astype(_TO_NUMPY[target.name])
     name = array.dtype.name
     dtype = _BY_NUMPY.get(name)
+    check_source(name, target)
+    if target is DataType.BFLOAT16 and name in ("int16", "int64", "uint64"):
+        raise InvalidArgument(f"numpy has no bfloat16 to convert {name} to; convert the array to float32 first", op="ttnn.Tensor")
     if dtype is None:
         raise InvalidArgument(f"parse_py_tensor: element type {name} is not supported; use one of {', '.join(_BY_NUMPY)}", op="ttnn.Tensor")
     if name in ("int64", "uint64") and target is not None and target.name in ("FLOAT32", "BFLOAT16", "BFLOAT8_B", "BFLOAT4_B"):
@@ -67,10 +82,16 @@ def as_numpy(value: Any, target: Any = None) -> tuple[np.ndarray[Any, Any], Any]
 
 def _from_torch(torch: Any, value: Any, target: Any) -> tuple[np.ndarray[Any, Any], Any]:
     value = value.detach().cpu().contiguous()
+    check_source(str(value.dtype).removeprefix("torch."), target)
+    if value.dtype == torch.int64 and target is DataType.BFLOAT16:
+        value = value.to(torch.float32)
+    if value.dtype in (torch.float16, torch.int16):  # torch converts them, float16 to bfloat16 where nothing is asked
+        if target is DataType.BFLOAT16 or (target is None and value.dtype == torch.float16):
+            value = value.to(torch.bfloat16)
+        elif target is not None:
+            value = value.to(getattr(torch, np.dtype(_TO_NUMPY.get(target.name, np.float32)).name))
     if value.dtype == torch.bfloat16:
         return value.view(torch.uint16).numpy(), DataType.BFLOAT16
-    if value.dtype == torch.float16:
-        return value.to(torch.float32).numpy(), DataType.FLOAT32
     return as_numpy(value.numpy(), target)
 
 

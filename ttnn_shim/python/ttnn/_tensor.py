@@ -418,6 +418,7 @@ def _indices(index: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int], 
 
 def _list_array(data: Sequence[Any], shape: Sequence[int], dtype: Any) -> tuple[np.ndarray[Any, Any], Any]:
     """Values given as a flat list."""
+    _numpy.check_source("float32" if not data or isinstance(data[0], float) else "int", dtype)
     floating = (bool(data) and isinstance(data[0], float)) or dtype.name not in ("UINT8", "INT8", "UINT16", "UINT32", "INT32")
     volume = 1
     for dim in shape:

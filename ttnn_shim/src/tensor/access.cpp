@@ -46,7 +46,8 @@ Tensor from_host_values(const void* values, DataType dtype, const TensorSpec& sp
             }
         });
     } else {
-        parallel_for(volume, GRAIN, [&](size_t begin, size_t end) {
+        parallel_for((volume + HOST_VECTOR - 1) / HOST_VECTOR, GRAIN / HOST_VECTOR, [&](size_t first, size_t last) {
+            const size_t begin = first * HOST_VECTOR, end = std::min(last * HOST_VECTOR, volume);
             convert_on_host(dtype, source + begin * source_bytes, spec.data_type(), stored->data() + begin * target_bytes, end - begin);
         });
     }

@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "tensor/block_round.hpp"
+
 // Leaf loops are cloned: AVX2 for any machine that runs the wheel, AVX-512 where the CPU has it.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define SHIM_CLONES __attribute__((target_clones("arch=x86-64-v4", "default")))
@@ -50,21 +52,27 @@ Integer saturate(float value) {
     return static_cast<Integer>(std::clamp(std::trunc(static_cast<double>(value)), low, high));
 }
 
-/// As the host's C++ converts on x86-64: through int32 (out of range and NaN are INT32_MIN) and then clamped; uint32 takes the low half of
-/// an int64, so that negative values wrap.
+/// As x86-64 converts: out of range and NaN are INT32_MIN.
+int32_t host_int32(float value) { return std::abs(value) < 0x1p31F ? static_cast<int32_t>(value) : std::numeric_limits<int32_t>::min(); }
+
+/// The real package's host conversions are vectorised loops whose last values, less than a vector, go through scalar code: what does not
+/// fit comes out differently there. Vectors clamp narrow types (of an int32) and put uint32 together from two int32 conversions.
 template <typename Integer>
 Integer host_integer(float value) {
+    const int32_t whole = host_int32(value);
+    if constexpr (std::is_same_v<Integer, uint32_t>) {
+        return static_cast<uint32_t>(whole | (host_int32(value - 0x1p31F) & (whole >> 31)));
+    } else {
+        return static_cast<Integer>(std::clamp<int32_t>(whole, std::numeric_limits<Integer>::min(), std::numeric_limits<Integer>::max()));
+    }
+}
+/// Scalar code keeps the low bits of an int32, for uint32 of an int64.
+template <typename Integer>
+Integer host_integer_tail(float value) {
     if constexpr (std::is_same_v<Integer, uint32_t>) {
         return std::abs(value) < 0x1p63F ? static_cast<uint32_t>(static_cast<int64_t>(value)) : 0;
     } else {
-        constexpr int32_t low = std::numeric_limits<int32_t>::min();
-        const int32_t whole = std::abs(value) < 0x1p31F ? static_cast<int32_t>(value) : low;
-        if constexpr (std::is_same_v<Integer, int32_t>) {
-            return whole;
-        } else {
-            return static_cast<Integer>(
-                std::clamp<int32_t>(whole, std::numeric_limits<Integer>::min(), std::numeric_limits<Integer>::max()));
-        }
+        return static_cast<Integer>(host_int32(value));
     }
 }
 
@@ -79,12 +87,16 @@ void convert_loop(const From* source, To* target, size_t count) {
     } else if constexpr (std::is_same_v<From, bfloat16> && std::is_same_v<To, float>) {
         bf16_to_f32(source, target, count);
     } else {
+        constexpr size_t vector = std::is_same_v<From, float> && std::is_same_v<To, uint16_t> ? HOST_VECTOR / 2 : HOST_VECTOR;
+        [[maybe_unused]] const size_t vectors_end = count / vector * vector;
         for (size_t i = 0; i < count; ++i) {
             if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
                 target[i] = static_cast<To>(source[i]);
-            } else if constexpr (std::is_integral_v<To>) {
+            } else if constexpr (std::is_integral_v<To> && Conversion == Rule::Host) {
                 const auto value = static_cast<float>(source[i]);
-                target[i] = Conversion == Rule::Host ? host_integer<To>(value) : saturate<To>(value);
+                target[i] = i < vectors_end ? host_integer<To>(value) : host_integer_tail<To>(value);
+            } else if constexpr (std::is_integral_v<To>) {
+                target[i] = saturate<To>(static_cast<float>(source[i]));
             } else {
                 target[i] = To(static_cast<float>(source[i]));
             }
@@ -199,17 +211,48 @@ __attribute__((flatten)) SHIM_CLONES void round_rows_3(const float* s, bfloat16*
 
 }  // namespace
 
+namespace {
+
+/// One row of blocks at a time: whole ones by vectors, those with extreme exponents and a last part by `round_rows_*`.
+template <typename Fast, typename Slow>
+void round_by_blocks(size_t rows, size_t width, Fast fast, Slow slow) {
+    const bool joined = width % BLOCK == 0;  // then rows follow each other without a gap
+    const size_t length = joined ? rows * width : width;
+    for (size_t row = 0; row < (joined ? 1 : rows); ++row) {
+        const size_t first = row * width, whole = length / BLOCK;
+        for (size_t block = 0; block < whole;) {
+            block += fast(first + block * BLOCK, whole - block);
+            if (block < whole) slow(first + block++ * BLOCK, BLOCK);
+        }
+        if (length % BLOCK != 0) slow(first + whole * BLOCK, length % BLOCK);
+    }
+}
+
+}  // namespace
+
 void round_blocks_f32(DataType dtype, const float* source, bfloat16* target, size_t rows, size_t width) {
     SHIM_ASSERT(is_block_float(dtype));
-    (dtype == DataType::BFLOAT8_B ? round_rows_7 : round_rows_3)(source, target, rows, width);
+    const bool eight = dtype == DataType::BFLOAT8_B;
+    round_by_blocks(
+        rows, width,
+        [&](size_t at, size_t blocks) {
+            return round_whole_blocks(
+                reinterpret_cast<const uint32_t*>(source + at), reinterpret_cast<uint16_t*>(target + at), blocks, eight ? 7 : 3);
+        },
+        [&](size_t at, size_t count) { (eight ? round_rows_7 : round_rows_3)(source + at, target + at, 1, count); });
 }
 
 void round_blocks(DataType dtype, bfloat16* values, size_t rows, size_t width) {
-    std::vector<float> row(width);
-    for (size_t i = 0; i < rows; ++i) {
-        bf16_to_f32(values + i * width, row.data(), width);
-        round_blocks_f32(dtype, row.data(), values + i * width, 1, width);
-    }
+    SHIM_ASSERT(is_block_float(dtype));
+    const bool eight = dtype == DataType::BFLOAT8_B;
+    round_by_blocks(
+        rows, width,
+        [&](size_t at, size_t blocks) { return round_whole_blocks(reinterpret_cast<uint16_t*>(values + at), blocks, eight ? 7 : 3); },
+        [&](size_t at, size_t count) {
+            std::array<float, BLOCK> wide;
+            bf16_to_f32(values + at, wide.data(), count);
+            (eight ? round_rows_7 : round_rows_3)(wide.data(), values + at, 1, count);
+        });
 }
 
 uint8_t encode_block(const float* values, size_t count, int mantissa_bits, uint8_t* mantissas) {
