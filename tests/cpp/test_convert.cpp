@@ -1,11 +1,13 @@
 // Number formats.
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 
 #include "harness.hpp"
 #include "tensor/access.hpp"
+#include "tensor/block_round.hpp"
 
 using namespace ttnn_shim;
 
@@ -122,4 +124,49 @@ TEST(integer_conversions) {
     uint16_t narrow = 0;
     convert(DataType::INT32, &wide, DataType::UINT16, &narrow, 1);
     CHECK_EQ(narrow, 70000 - 65536);
+}
+
+TEST(block_rounding_by_vectors) {
+    // Every instruction set gives the packer's integers back, from float32 and from bfloat16, for any bits that are no infinity or NaN.
+    std::mt19937 random(11);
+    constexpr size_t BLOCKS = 20000;
+    std::vector<uint32_t> source(BLOCKS * VALUES_PER_BLOCK);
+    for (size_t i = 0; i < source.size(); ++i) {
+        const uint32_t bits = static_cast<uint32_t>(random()), block = static_cast<uint32_t>(i / VALUES_PER_BLOCK);
+        const uint32_t spread = block % 3 == 0 ? 255 : 30, base = block * 7 % 225;  // blocks of far and of near exponents
+        source[i] = (bits & 0x807fffffU) | std::min<uint32_t>(base + static_cast<uint32_t>(random()) % spread, 254) << 23;
+        if (random() % 9 == 0) source[i] &= 0x80000000U;
+    }
+    for (const bool narrow : {false, true}) {  // what lies in bfloat16 already
+        if (narrow)
+            for (uint32_t& bits : source) bits &= 0xffff0000U;
+        for (const uint32_t mantissa_bits : {7U, 3U}) {
+            for (const bool widest : {false, true}) {
+                std::vector<uint16_t> out(source.size());
+                if (narrow)
+                    for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<uint16_t>(source[i] >> 16);
+                size_t differing = 0, done = 0;
+                for (size_t block = 0; block < BLOCKS; ++block) {
+                    const uint32_t* from = source.data() + block * VALUES_PER_BLOCK;
+                    uint16_t* to = out.data() + block * VALUES_PER_BLOCK;
+                    const size_t did =
+                        narrow ? round_whole_blocks(to, 1, mantissa_bits, widest) : round_whole_blocks(from, to, 1, mantissa_bits, widest);
+                    if (did == 0) continue;
+                    ++done;
+                    uint8_t mantissas[VALUES_PER_BLOCK];
+                    float values[VALUES_PER_BLOCK];
+                    std::memcpy(values, from, sizeof values);
+                    const uint8_t shared = encode_block(values, VALUES_PER_BLOCK, static_cast<int>(mantissa_bits), mantissas);
+                    for (size_t i = 0; i < VALUES_PER_BLOCK; ++i) {
+                        const float value = decode_block_value(shared, mantissas[i], static_cast<int>(mantissa_bits));
+                        differing += to[i] == std::bit_cast<uint32_t>(value) >> 16 ? 0 : 1;
+                    }
+                }
+                CHECK_EQ(differing, 0U);
+#ifdef __AVX2__
+                CHECK(done > BLOCKS / 2);
+#endif
+            }
+        }
+    }
 }

@@ -11,6 +11,7 @@
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/bcast/bcast.hpp"
 #include "ttnn/operations/data_movement/concat/concat.hpp"
+#include "ttnn/operations/data_movement/expand/expand.hpp"
 #include "ttnn/operations/data_movement/fill_pad/fill_pad.hpp"
 #include "ttnn/operations/data_movement/fill_rm/fill_rm.hpp"
 #include "ttnn/operations/data_movement/fold/fold.hpp"
@@ -40,6 +41,7 @@
 #include "ttnn/operations/experimental/transformer/nlp_heads.hpp"
 #include "ttnn/operations/experimental/transformer/nlp_kv_cache_load_slice/nlp_kv_cache_load_slice.hpp"
 #include "ttnn/operations/experimental/transformer/rotary_embedding.hpp"
+#include "ttnn/operations/matmul/matmul.hpp"
 #include "ttnn/operations/normalization/layernorm_distributed/layernorm_post_all_gather.hpp"
 #include "ttnn/operations/normalization/layernorm_distributed/layernorm_pre_all_gather.hpp"
 #include "ttnn/operations/normalization/rmsnorm_distributed/rmsnorm_post_all_gather.hpp"
@@ -248,6 +250,24 @@ TEST(surface_language_models) {
     const auto both = ttnn::transformer::joint_scaled_dot_product_attention(
         q, q, v, q, q, v, "rear", {.compute_with_storage_grid_size = {8, 8}, .q_chunk_size = 32, .k_chunk_size = 32});
     CHECK(close(values_of(std::get<0>(both)), values_of(v), 0.01F) && close(values_of(std::get<1>(both)), values_of(v), 0.01F));
+}
+
+TEST(arguments_with_one_value_are_refused_otherwise) {
+    const Chip chip;
+    const auto a = chip.ramped({32, 32});
+    CHECK_THROWS(
+        NotSupported, "output_tile",
+        ttnn::matmul(
+            a, a, false, false, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt,
+            tt::tt_metal::Tile({16, 32})));
+    CHECK_THROWS(
+        NotSupported, "sub_device_id",
+        ttnn::linear(
+            a, a, std::nullopt, false, false, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt,
+            std::nullopt, std::nullopt, std::nullopt, ttnn::SubDeviceId{2}));
+    const auto row = chip.ramped({1, 32}), into = chip.of(Floats(1024, 0.0F), {32, 32});
+    ttnn::experimental::broadcast_to(row, Shape({32, 32}), std::nullopt, into);
+    CHECK_EQ(values_of(into)[1000], values_of(row)[8]);
 }
 
 TEST(sub_core_grids_limit_the_cores) {

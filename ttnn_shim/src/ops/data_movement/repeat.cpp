@@ -227,9 +227,11 @@ Tensor expand(const Tensor& input, ttsl::Span<const int32_t> output_shape, const
     return repeat(input, times, memory_config);
 }
 Tensor experimental::broadcast_to(
-    const Tensor& input, const Shape& output_shape, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>&) {
+    const Tensor& input, const Shape& output_shape, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output) {
+    check_device_tensor(input, "input", Layout::TILE);
     const std::vector<int32_t> extents(output_shape.begin(), output_shape.end());
-    return expand(input, std::span<const int32_t>(extents), memory_config);
+    const Tensor result = expand(input, std::span<const int32_t>(extents), memory_config);
+    return output ? copy(result, *output) : result;
 }
 
 }  // namespace ttnn

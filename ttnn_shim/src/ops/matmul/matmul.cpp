@@ -325,6 +325,13 @@ std::optional<T> plain(const std::optional<const T>& value) {
     return value ? std::optional<T>(*value) : std::nullopt;
 }
 
+/// Arguments that the simulated chip has one value for.
+void check_one_chip(const std::optional<const ttnn::Tile>& tile, bool prefetched, const std::optional<ttnn::SubDeviceId>& sub_device_id) {
+    SHIM_SUPPORTED(!tile || *tile == ttnn::Tile(), "output_tile: only 32 x 32 tiles are supported");
+    SHIM_SUPPORTED(!prefetched, "global_cb and prefetcher_pipes are not supported; leave them out");
+    SHIM_SUPPORTED(!sub_device_id || **sub_device_id == 0, "sub_device_id: the simulated device has sub-device 0 only");
+}
+
 }  // namespace
 
 namespace ttnn::operations::matmul {
@@ -334,10 +341,11 @@ Tensor matmul(
     std::optional<const DataType> dtype, const std::optional<const MatmulProgramConfig>& program_config,
     const std::optional<const std::variant<std::string, unary::UnaryWithParam>>& activation,
     std::optional<const ComputeKernelConfig> compute_kernel_config, std::optional<const CoreGrid> core_grid,
-    const std::optional<const Tile>&, std::optional<Tensor> optional_output_tensor,
-    const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>&, const std::optional<SubDeviceId>&,
-    const PrefetcherPipes&) {
+    const std::optional<const Tile>& output_tile, std::optional<Tensor> optional_output_tensor,
+    const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>& global_cb, const std::optional<SubDeviceId>& sub_device_id,
+    const PrefetcherPipes& pipes) {
     OpScope scope("ttnn.matmul");
+    check_one_chip(output_tile, global_cb.has_value() || !pipes.empty(), sub_device_id);
     return multiply_tensors(
         "ttnn.matmul", a, b, std::nullopt,
         {transpose_a, transpose_b, plain(memory_config), plain(dtype), plain(program_config), step_of(activation),
@@ -350,10 +358,11 @@ Tensor linear(
     const std::optional<const MatmulProgramConfig>& program_config,
     const std::optional<const std::variant<std::string, unary::UnaryWithParam>>& activation,
     std::optional<const ComputeKernelConfig> compute_kernel_config, std::optional<const CoreGrid> core_grid,
-    const std::optional<const Tile>&, std::optional<Tensor> optional_output_tensor,
-    const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>&, const std::optional<SubDeviceId>&, const PrefetcherPipes&,
-    std::optional<uint32_t> in0_column_offset) {
+    const std::optional<const Tile>& output_tile, std::optional<Tensor> optional_output_tensor,
+    const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>& global_cb, const std::optional<SubDeviceId>& sub_device_id,
+    const PrefetcherPipes& pipes, std::optional<uint32_t> in0_column_offset) {
     OpScope scope("ttnn.linear");
+    check_one_chip(output_tile, global_cb.has_value() || !pipes.empty(), sub_device_id);
     SHIM_SUPPORTED(!in0_column_offset, "in0_column_offset is not supported; slice input_tensor_a instead");
     return multiply_tensors(
         "ttnn.linear", a, b, plain(bias),
@@ -365,8 +374,9 @@ Tensor addmm(
     const Tensor& input, const Tensor& mat1, const Tensor& mat2, float alpha, float beta,
     const std::optional<const MemoryConfig>& memory_config, std::optional<const DataType> dtype,
     const std::optional<const MatmulProgramConfig>& program_config, std::optional<const ComputeKernelConfig> compute_kernel_config,
-    std::optional<const CoreGrid> core_grid, const std::optional<const Tile>&, std::optional<Tensor> optional_output_tensor) {
+    std::optional<const CoreGrid> core_grid, const std::optional<const Tile>& output_tile, std::optional<Tensor> optional_output_tensor) {
     OpScope scope("ttnn.addmm");
+    check_one_chip(output_tile, false, std::nullopt);
     for (const Tensor* tensor : {&input, &mat1, &mat2}) {
         SHIM_CHECK(tensor->logical_shape().rank() >= 2, "expected matrices, got shape {}", tensor->logical_shape());
         SHIM_CHECK(
