@@ -210,6 +210,34 @@ def _samples() -> dict[str, list[Row]]:
     return {"grid_sample": rows, "multi_scale_deformable_attn": deform}
 
 
+def _older_caches() -> dict[str, list[Row]]:
+    cache, tokens, where = [(4, 2, 64, 64)], _tall((1, 4, 2, 64), (32, 64), 4), [(4,), "int32", _RM]
+    pages, table = [(16, 2, 32, 64)], [(4, 4), "int32", _RM]
+    update = f"{_X}paged_update_cache(a[0], a[1], "
+    rows: list[Row] = [([cache, tokens], update + f"update_idxs={tail})") for tail in ("[1, 2, 3, 4]", "[1, 2, 3, -1]", "[1, 2, 3]", "[]", "[1, 2, 3, 4], share_cache=True", "[1, 2, 3, 4], batch_offset=1", "[1, 2, 3, 4], block_size=32", "[1, 2, 3, 4], cache_position_modulo=32")]
+    rows += [([one, tokens], update + "update_idxs=[1, 2, 3, 4])") for one in ([(4, 2, 64, 64), "float32"], [(4, 2, 64, 64), "bfloat4_b"], [(4, 2, 64, 64), "int32"], [(8, 2, 64, 64)], [(4, 2, 64, 96)])]
+    rows += [([cache, one], update + "update_idxs=[1, 2, 3, 4])") for one in ([(1, 4, 2, 64)], _tall((1, 4, 2, 64), (32, 64), 4, dtype="bfloat8_b"), _tall((1, 4, 2, 64), (2, 64), 4, layout=_RM), _tall((1, 4, 40, 64), (64, 64), 4), _tall((1, 4, 1, 64), (32, 64), 4))]
+    rows += [([cache, tokens, one], update + "update_idxs_tensor=a[2])") for one in (where, [(4,), "uint32", _RM], [(5,), "int32", _RM], [(4,), "int32"], [(4,), "int32", _RM, _L1])]
+    rows += [([pages, tokens, where, one], update + "update_idxs_tensor=a[2], page_table=a[3])") for one in (table, [(4, 4), "uint32", _RM], [(3, 4), "int32", _RM], [(4, 20), "int32", _RM], [(4, 4), "int32"])]
+    rows += [([pages, tokens, where, table], update + f"update_idxs_tensor=a[2], page_table=a[3], {tail})") for tail in ("block_size=32", "block_size=64", "block_size=16", "num_kv_heads=2", "cache_position_modulo=64", "cache_position_modulo=40", "block_size=64, num_kv_heads=1")]
+    fill = f"{_X}paged_fill_cache(a[0], a[1], a[2]"
+    rows += [([pages, one, table], fill + ", batch_idx=0)") for one in ([(1, 2, 64, 64)], [(1, 2, 40, 64)], [(1, 2, 160, 64)], [(2, 2, 64, 64)], [(1, 3, 64, 64)], [(1, 2, 64, 96)], [(1, 2, 64, 64), "float32"])]
+    rows += [([pages, [(1, 2, 64, 64)], table], fill + f", batch_idx={tail})") for tail in ("3", "4", "0, block_size=32", "0, block_size=64", "0, cache_position_modulo=64")]
+    rows += [([pages, [(1, 2, 64, 64)], one], fill + ", batch_idx=0)") for one in ([(4, 4), "uint32", _RM], [(16,), "int32", _RM], [(4, 4), "int32", _RM, _L1])]
+    rows += [([pages, [(1, 2, 64, 64)], table, one], fill + ", batch_idx_tensor=a[3])") for one in ([(1,), "uint32", _RM], [(1,), "int32", _RM], [(2,), "uint32", _RM])]
+    rows += [([[(2, 4, 64, 64)], one], "ttnn.fill_cache(a[0], a[1], 0)") for one in ([(1, 4, 64, 64)], [(1, 4, 96, 64)], [(1, 4, 20, 64)], [(2, 4, 32, 64)], [(1, 3, 32, 64)], [(1, 4, 32, 64), "bfloat8_b"], [(1, 4, 32, 64), _BF16, _RM])]
+    rows += [([[(2, 4, 64, 64)], [(1, 4, 32, 64)]], f"ttnn.fill_cache(a[0], a[1], {tail})") for tail in ("1", "2", "0, update_idx=32", "0, update_idx=16", "0, update_idx=64")]
+    rows += [([[(4, 4, 64, 64)], one], "ttnn.update_cache(a[0], a[1], 3)") for one in ([(1, 4, 4, 64)], [(1, 4, 40, 64)], [(1, 4, 2, 64)], [(2, 4, 4, 64)], [(1, 3, 4, 64)], [(1, 4, 4, 64), "float32"], [(1, 4, 4, 64), "bfloat4_b"])]
+    rows += [([[(4, 4, 64, 64)], [(1, 4, 32, 64)]], f"ttnn.update_cache(a[0], a[1], 3, batch_offset={n})") for n in (1, 28, 29)]
+    q, call = [(1, 4, 8, 64)], "ttnn.transformer.paged_scaled_dot_product_attention_decode(a[0], a[1], a[2], a[3]"
+    rows += [([q, pages, pages, table, where], call + f"{tail})") for tail in ("", ", cur_pos_tensor=a[4]", ", is_causal=False", ", cur_pos_tensor=a[4], sliding_window_size=8")]
+    rows += [([q, pages, two, t, at], call + ", cur_pos_tensor=a[4])") for two, t, at in ((pages, table, [(4,), "uint32", _RM]), (pages, table, [(5,), "int32", _RM]), (pages, [(4, 4), "uint32", _RM], where), (pages, [(3, 4), "int32", _RM], where), ([(16, 2, 32, 96)], table, where))]
+    chunk = "ttnn.transformer.chunked_scaled_dot_product_attention(a[0], a[1], a[2], a[3], "
+    config = "program_config=ttnn.SDPAProgramConfig(compute_with_storage_grid_size=(8, 8), q_chunk_size=32, k_chunk_size=32)"
+    rows += [([[(1, 4, 64, 64)], pages, pages, [(1, 16), d, _RM]], chunk + f"{tail})") for d in ("int32", "uint32") for tail in ("0", "64", f"0, {config}", f"48, {config}")]
+    return {"caches": rows}
+
+
 def _latent() -> dict[str, list[Row]]:
     call, paged = (f"ttnn.transformer.{p}flash_multi_latent_attention_decode(a[0], a[1], " for p in ("", "paged_"))
     positions = "cur_pos=[1, 2, 3, 4, 5, 6, 7, 8]"
@@ -222,4 +250,4 @@ def _latent() -> dict[str, list[Row]]:
     return {"multi_latent_attention": rows}
 
 
-ROWS: dict[str, list[Row]] = {**_heads(), **_rotary(), **_caches(), **_moves(), **_computed(), **_samples(), **_latent()}
+ROWS: dict[str, list[Row]] = {**_heads(), **_rotary(), **_caches(), **_older_caches(), **_moves(), **_computed(), **_samples(), **_latent()}

@@ -334,8 +334,9 @@ def test_cache_then_decode(paged: bool, device: Any) -> None:
         for cache, old in zip(caches, (old_k, old_v), strict=True):
             for user in range(users):
                 ttnn.fill_cache(cache, put(old[user : user + 1], device), user)
-    for cache, new in zip(caches, (new_k, new_v), strict=True):
-        ttnn.experimental.paged_update_cache(cache, put(new, device), update_idxs_tensor=positions, **extra)
+    on_cores = ttnn.create_sharded_memory_config((32, depth), ttnn.CoreGrid(y=1, x=users), ttnn.ShardStrategy.HEIGHT, use_height_and_width_as_shard_shape=True)
+    for cache, new in zip(caches, (new_k, new_v), strict=True):  # the real op takes one user per core, and no interleaved tokens
+        ttnn.experimental.paged_update_cache(cache, ttnn.to_memory_config(put(new, device), on_cores), update_idxs_tensor=positions, **extra)
     if paged:
         result = ttnn.transformer.paged_scaled_dot_product_attention_decode(put(q, device), *caches, table, cur_pos_tensor=positions)
     else:

@@ -278,6 +278,39 @@ def test_indexed_fused_update_cache(device: Any) -> None:
         assert torch.equal(got(result), cache)
 
 
+@pytest.mark.parametrize(("block", "heads"), [(None, None), (64, 1), (32, 2)])
+@pytest.mark.parametrize("modulo", [None, 64])
+def test_paged_update_cache_of_another_view(device: Any, block: int | None, heads: int | None, modulo: int | None) -> None:
+    """Blocks of the cache are read as [heads, rows] of other numbers; positions run around a ring."""
+    cache, tokens = values(16, 2, 32, 64), values(1, 4, 2, 64, seed=1)
+    positions, table = [0, 40, 95, 127], torch.from_numpy(np.random.default_rng(4).permutation(16).reshape(4, 4)).int()
+    target = put(device, cache)
+    places, pages = (ttnn.from_torch(x, dtype=ttnn.int32, layout=RM, device=device) for x in (torch.tensor(positions).int(), table))
+    given = {"block_size": block, "num_kv_heads": heads, "cache_position_modulo": modulo}
+    ttnn.experimental.paged_update_cache(target, put(device, tokens, shards("HEIGHT", (32, 64), 4)), update_idxs_tensor=places, page_table=pages, **given)
+    view = cache.reshape(16, heads or 2, block or 32, 64)
+    for user, position in enumerate(positions):
+        at = position % modulo if modulo else position
+        view[table[user, at // view.shape[2]], :, at % view.shape[2]] = tokens[0, user, : view.shape[1]]
+    assert torch.equal(got(target), cache)
+
+
+@pytest.mark.parametrize(("rows", "modulo", "valid"), [(128, None, None), (40, None, None), (128, 64, None), (128, 64, 96), (64, 64, 32)])
+def test_paged_fill_cache_as_a_ring(device: Any, rows: int, modulo: int | None, valid: int | None) -> None:
+    """Only the last rows of a prompt that is longer than the ring stay."""
+    cache, prompt = values(16, 2, 32, 64), values(2, 2, rows, 64, seed=1)
+    table = torch.from_numpy(np.random.default_rng(4).permutation(16).reshape(4, 4)).int()
+    target = put(device, cache)
+    pages, users = (ttnn.from_torch(x, dtype=ttnn.int32, layout=RM, device=device) for x in (table, torch.tensor([3, 1]).int()))
+    length = ttnn.from_torch(torch.tensor([valid]).int(), dtype=ttnn.int32, layout=RM, device=device) if valid else None
+    ttnn.experimental.paged_fill_cache(target, put(device, prompt), pages, batch_idx_tensor=users, cache_position_modulo=modulo, valid_seq_len_tensor=length)
+    for entry, user in enumerate([3, 1]):
+        for row in range(valid or rows):
+            at = row % modulo if modulo else row
+            cache[table[user, at // 32], :, at % 32] = prompt[entry, :, row]
+    assert torch.equal(got(target), cache)
+
+
 # --- moves ---------------------------------------------------------------------------------------------------------
 
 

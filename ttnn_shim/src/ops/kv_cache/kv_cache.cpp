@@ -2,6 +2,7 @@
 #include "ttnn/operations/kv_cache/kv_cache.hpp"
 
 #include <array>
+#include <cstring>
 
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
@@ -38,6 +39,11 @@ struct RowWriter {
         store_f32(cache.dtype(), values.data(), target + to * width * stored_bytes(cache.dtype()), values.size());
         if (is_block_float(cache.dtype())) round_blocks(cache.dtype(), reinterpret_cast<bfloat16*>(target) + to * width, rows, width);
     }
+    /// A row of the input's padding.
+    void clear(size_t to) const {
+        const size_t bytes = width * stored_bytes(cache.dtype());
+        std::memset(target + to * bytes, 0, bytes);
+    }
 };
 
 /// One program that writes into `cache`; `write` gets the cache as output.
@@ -64,7 +70,10 @@ struct Tokens {
     std::vector<int64_t> positions;
     bool share = false;  ///< all users write into the one slot of the cache
     std::vector<int64_t> pages = {};
-    int64_t per_user = 0;  ///< blocks of a user in the page table; 0: no table
+    int64_t per_user = 0;                          ///< blocks of a user in the page table; 0: no table
+    std::optional<uint32_t> block = std::nullopt;  ///< rows and heads of a block of another view of the cache
+    std::optional<uint32_t> heads = std::nullopt;
+    std::optional<uint32_t> modulo = std::nullopt;  ///< the cache is a ring of that many tokens
 
     void read_pages(const std::optional<Tensor>& table) {
         if (!table) return;
@@ -76,24 +85,90 @@ struct Tokens {
         const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
         const uint32_t users = si[1];
         SHIM_CHECK(positions.size() >= users, "update_idxs_tensor: expected {} positions, got {}", users, positions.size());
-        const int64_t block = sc[2];
+        const int64_t rows = block.value_or(sc[2]);
         const RowWriter writer(input, cache);
         for (size_t user = 0; user < users; ++user) {
             if (positions[user] < 0 || positions[user] == 0xffffffff) continue;  // a user without a token
             int64_t slot = share ? 0 : static_cast<int64_t>(user), row = positions[user];
+            if (modulo) row %= *modulo;
             if (per_user > 0) {
-                SHIM_CHECK(row / block < per_user, "update_idxs: position {} is beyond the page table's {} blocks", row, per_user);
-                slot = pages[user * static_cast<size_t>(per_user) + static_cast<size_t>(row / block)];
+                SHIM_CHECK(row / rows < per_user, "update_idxs: position {} is beyond the page table's {} blocks", row, per_user);
+                slot = pages[user * static_cast<size_t>(per_user) + static_cast<size_t>(row / rows)];
                 if (slot < 0) continue;
-                row %= block;
+                row %= rows;
             }
             SHIM_CHECK(
-                slot < sc[0] && row < block, "update_idxs: position {} of user {} is outside the cache {}", positions[user], user, sc);
-            for (size_t h = 0; h < sc[1]; ++h)
-                writer.copy(user * si[2] + h, (static_cast<size_t>(slot) * sc[1] + h) * sc[2] + static_cast<size_t>(row));
+                slot < sc[0] && row < rows, "update_idxs: position {} of user {} is outside the cache {}", positions[user], user, sc);
+            const size_t start = static_cast<size_t>(slot) * sc[1] * sc[2] + static_cast<size_t>(row);
+            for (size_t h = 0; h < heads.value_or(sc[1]); ++h) {
+                const size_t to = start + h * static_cast<size_t>(rows);
+                h < si[2] ? writer.copy(user * si[2] + h, to) : writer.clear(to);
+            }
         }
     }
 };
+
+/// Positions and page tables of a paged update; gives the number of positions back.
+size_t check_places(
+    const std::vector<uint32_t>& listed, const std::optional<Tensor>& positions, const std::optional<Tensor>& table, bool share) {
+    SHIM_CHECK(positions.has_value() == listed.empty(), "update_idxs: expected either a list or update_idxs_tensor");
+    size_t indices = listed.size();
+    if (positions) {
+        check_device_tensor(*positions, "update_idxs_tensor", Layout::ROW_MAJOR);
+        SHIM_CHECK(positions->dtype() == DataType::INT32, "update_idxs_tensor: expected INT32, got {}", positions->dtype());
+        SHIM_SUPPORTED(!positions->is_sharded(), "update_idxs_tensor: sharded positions are not supported");
+        SHIM_CHECK(positions->memory_config().is_dram(), "update_idxs_tensor: expected DRAM, got {}", positions->memory_config());
+        indices = positions->logical_shape().rank() > 0 ? positions->logical_shape()[0] : 0;
+    }
+    if (table) {
+        SHIM_CHECK(positions && !share, "page_table: expected with update_idxs_tensor and without share_cache");
+        check_device_tensor(*table, "page_table", Layout::ROW_MAJOR);
+        SHIM_SUPPORTED(!table->is_sharded(), "page_table: a sharded table is not supported");
+        SHIM_CHECK(table->dtype() == DataType::INT32, "page_table: expected INT32, got {}", table->dtype());
+        SHIM_CHECK(
+            table->logical_shape().rank() == 2 && table->logical_shape()[0] == indices, "page_table: expected shape [{}, blocks], got {}",
+            indices, table->logical_shape());
+    }
+    return indices;
+}
+
+/// A cache and the tokens for it, one user after the other on cores.
+void check_tokens(const Tensor& cache, const Tensor& input, bool paged, bool share, size_t indices, uint32_t heads) {
+    check_device_tensor(cache, "cache_tensor", Layout::TILE);
+    check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(is_floating_point(cache.dtype()), "cache_tensor: expected a floating point dtype, got {}", cache.dtype());
+    SHIM_CHECK(
+        input.dtype() == DataType::FLOAT32 || input.dtype() == DataType::BFLOAT16, "input_tensor: expected FLOAT32 or BFLOAT16, got {}",
+        input.dtype());
+    const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
+    SHIM_CHECK(
+        sc.rank() == 4 && si.rank() == 4 && si[0] == 1 && si[3] == sc[3] && input.padded_shape()[2] >= heads,
+        "input_tensor: expected shape [1, users, at least {} heads, {}], got {}", heads, sc[3], si);
+    SHIM_CHECK(!cache.memory_config().is_sharded(), "cache_tensor: expected interleaved memory, got {}", cache.memory_config());
+    SHIM_CHECK(paged || (share ? sc[0] == 1 : sc[0] == si[1]), "cache_tensor: expected {} slots, got shape {}", share ? 1 : si[1], sc);
+    SHIM_CHECK(indices == si[1], "update_idxs: expected one position for each of {} users, got {}", si[1], indices);
+    const MemoryConfig& memory = input.memory_config();
+    SHIM_CHECK(
+        memory.is_sharded() && memory.shard_spec() && memory.memory_layout() != TensorMemoryLayout::WIDTH_SHARDED &&
+            memory.shard_spec()->shape[1] == input.padded_shape()[-1] &&
+            memory.shard_spec()->orientation == tt::tt_metal::ShardOrientation::ROW_MAJOR,
+        "input_tensor: expected height sharded memory of whole rows, got {}", memory);
+    SHIM_CHECK(
+        input.padded_shape().volume() / input.padded_shape()[-1] % memory.shard_spec()->shape[0] == 0,
+        "input_tensor: {} rows do not divide into shards of {}", input.padded_shape().volume() / input.padded_shape()[-1],
+        memory.shard_spec()->shape[0]);
+}
+
+/// Another view of a paged cache: blocks of other rows and heads, as many values each.
+void check_view(const Tensor& cache, uint32_t heads, uint32_t block, std::optional<uint32_t> modulo) {
+    const Shape& sc = cache.logical_shape();
+    SHIM_CHECK(
+        uint64_t{heads} * block == uint64_t{sc[1]} * sc[2], "block_size and num_kv_heads: {} x {} rows are not the {} x {} of a block",
+        heads, block, sc[1], sc[2]);
+    SHIM_CHECK(block > 0 && block % 32 == 0, "block_size: expected a multiple of 32, got {}", block);
+    SHIM_CHECK(
+        !modulo || (*modulo > 0 && *modulo % block == 0), "cache_position_modulo: expected a multiple of {}, got {}", block, *modulo);
+}
 
 }  // namespace
 
@@ -105,6 +180,10 @@ Tensor fill_cache(const Tensor& cache, const Tensor& input, uint32_t batch_idx, 
     const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
     SHIM_CHECK(batch_idx < sc[0], "batch_idx: expected less than {}, got {}", sc[0], batch_idx);
     SHIM_CHECK(si[0] == 1 && si[1] == sc[1], "input: expected shape [1, {}, s, {}], got {}", sc[1], sc[3], si);
+    SHIM_CHECK(
+        input.dtype() == cache.dtype() && input.dtype() != DataType::BFLOAT4_B,
+        "input: expected the cache's dtype, FLOAT32, BFLOAT16 or BFLOAT8_B, got {} for {}", input.dtype(), cache.dtype());
+    SHIM_CHECK(update_idx % 32 == 0, "update_idx: expected a multiple of 32, got {}", update_idx);
     SHIM_CHECK(uint64_t{update_idx} + si[2] <= sc[2], "input: {} rows from {} do not fit a cache of {}", si[2], update_idx, sc[2]);
     return write_cache("FILL", cache, {cache, input}, [&] {
         const RowWriter writer(input, cache);
@@ -123,14 +202,22 @@ Tensor update_cache(
     const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
     SHIM_CHECK(si[0] == 1 && si[1] == sc[1], "input: expected shape [1, {}, users, {}], got {}", sc[1], sc[3], si);
     SHIM_CHECK(update_idx < sc[2], "update_idx: expected less than {}, got {}", sc[2], update_idx);
+    SHIM_CHECK(input.dtype() != DataType::BFLOAT4_B, "input: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
+    const uint32_t users = input.padded_shape()[2];
     SHIM_CHECK(
-        uint64_t{batch_offset} + sc[0] <= si[2], "input: {} users from offset {} do not cover the cache's {}", si[2], batch_offset, sc[0]);
+        users == (sc[0] + 31) / 32 * 32, "input: expected as many users as the cache, {} filled up to whole tiles, got shape {}", sc[0],
+        si);
+    SHIM_CHECK(
+        uint64_t{batch_offset} + sc[0] <= users, "input: {} users from offset {} do not cover the cache's {}", users, batch_offset, sc[0]);
     return write_cache(
         "UPDATE", cache, {cache, input},
         [&] {
             const RowWriter writer(input, cache);
             for (size_t b = 0; b < sc[0]; ++b) {
-                for (size_t h = 0; h < sc[1]; ++h) writer.copy(h * si[2] + b + batch_offset, (b * sc[1] + h) * sc[2] + update_idx);
+                for (size_t h = 0; h < sc[1]; ++h) {
+                    const size_t to = (b * sc[1] + h) * sc[2] + update_idx;
+                    b + batch_offset < si[2] ? writer.copy(h * si[2] + b + batch_offset, to) : writer.clear(to);
+                }
             }
         },
         compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt);
@@ -144,30 +231,48 @@ Tensor update_cache_for_token_(
 namespace experimental {
 
 Tensor paged_update_cache(
-    const Tensor& cache, const Tensor& input, const std::vector<uint32_t>& listed, const std::optional<const Tensor>& positions,
-    std::optional<bool> share_cache, const std::optional<const Tensor>& page_table, uint32_t, std::optional<const ComputeKernelConfig>,
-    const std::optional<const std::set<MeshCoordinate>>& mesh_coords, std::optional<uint32_t> block_size,
-    std::optional<uint32_t> num_kv_heads, std::optional<uint32_t> cache_position_modulo) {
+    const Tensor& cache, const Tensor& input, const std::vector<uint32_t>& listed, const std::optional<const Tensor>& given,
+    std::optional<bool> share_cache, const std::optional<const Tensor>& given_table, uint32_t batch_offset,
+    std::optional<const ComputeKernelConfig> compute, const std::optional<const std::set<MeshCoordinate>>& mesh_coords,
+    std::optional<uint32_t> block_size, std::optional<uint32_t> num_kv_heads, std::optional<uint32_t> cache_position_modulo) {
     OpScope scope("ttnn.experimental.paged_update_cache");
-    check_cache(cache, input);
-    SHIM_SUPPORTED(
-        !block_size && !num_kv_heads && !cache_position_modulo && !mesh_coords,
-        "block_size, num_kv_heads, cache_position_modulo and mesh_coords are not supported");
+    SHIM_SUPPORTED(!mesh_coords, "mesh_coords is not supported");
+    SHIM_CHECK(batch_offset == 0, "batch_offset: only 0 is allowed, got {}", batch_offset);
+    const auto plain = [](const std::optional<const Tensor>& tensor) { return tensor ? std::optional<Tensor>(*tensor) : std::nullopt; };
+    const auto positions = plain(given), table = plain(given_table);
     const bool share = share_cache.value_or(false);
-    const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
-    const uint32_t users = si[1];
-    SHIM_CHECK(si[0] == 1 && si[2] >= sc[1], "input_tensor: expected shape [1, users, at least {} heads, {}], got {}", sc[1], sc[3], si);
-    SHIM_CHECK(page_table || share || sc[0] >= users, "cache_tensor: {} users do not fit shape {}", users, sc);
+    check_cache(cache, input);
+    const size_t indices = check_places(listed, positions, table, share);
+    const Shape& sc = cache.logical_shape();
+    check_tokens(cache, input, table.has_value(), share, indices, num_kv_heads.value_or(sc[1]));
+    SHIM_CHECK(
+        input.memory_config().shard_spec()->grid.num_cores() == input.logical_shape()[1],
+        "input_tensor: expected one user per core, got {} users on {} cores", input.logical_shape()[1],
+        input.memory_config().shard_spec()->grid.num_cores());
+    SHIM_CHECK(
+        table || (!block_size && !num_kv_heads && !cache_position_modulo),
+        "block_size, num_kv_heads and cache_position_modulo: expected with a page_table only");
+    if (table) {
+        const uint32_t block = block_size.value_or(sc[2]);
+        check_view(cache, num_kv_heads.value_or(sc[1]), block, cache_position_modulo);
+        const uint32_t blocks = cache_position_modulo ? *cache_position_modulo / block : table->logical_shape()[1];
+        SHIM_CHECK(blocks <= sc[0], "page_table: {} blocks per user are more than the cache's {}", blocks, sc[0]);
+    }
     std::vector<Tensor> inputs = {cache, input};
     if (positions) inputs.push_back(*positions);
-    if (page_table) inputs.push_back(*page_table);
-    SHIM_CHECK(positions || listed.size() == users, "update_idxs: expected {} positions, got {}", users, listed.size());
-    return write_cache("UPDATE", cache, inputs, [&] {
-        Tokens tokens{.positions = {listed.begin(), listed.end()}, .share = share};
-        if (positions) tokens.positions = integers_of(*positions);
-        tokens.read_pages(page_table ? std::optional<Tensor>(*page_table) : std::nullopt);
-        tokens.write(cache, input);
-    });
+    if (table) inputs.push_back(*table);
+    return write_cache(
+        "UPDATE", cache, inputs,
+        [&] {
+            Tokens tokens{.positions = {listed.begin(), listed.end()}, .share = share};
+            if (positions) tokens.positions = integers_of(*positions);
+            tokens.read_pages(table);
+            tokens.block = block_size;
+            tokens.heads = num_kv_heads;
+            tokens.modulo = cache_position_modulo;
+            tokens.write(cache, input);
+        },
+        compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt);
 }
 
 Tensor paged_fill_cache(
@@ -178,28 +283,65 @@ Tensor paged_fill_cache(
     OpScope scope("ttnn.experimental.paged_fill_cache");
     check_cache(cache, input);
     check_device_tensor(page_table, "page_table");
-    SHIM_SUPPORTED(
-        !block_size && !cache_position_modulo && !mesh_coords && !valid_seq_len_tensor,
-        "block_size, cache_position_modulo, mesh_coords and valid_seq_len_tensor are not supported");
-    const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
-    SHIM_CHECK(si[1] == sc[1], "input_tensor: expected {} heads, got shape {}", sc[1], si);
-    return write_cache("FILL", cache, {cache, input, page_table}, [&] {
-        const auto pages = integers_of(page_table);
-        SHIM_CHECK(!batch_tensor || batch_tensor->logical_volume() == 1, "batch_idx_tensor: expected one value");
-        const int64_t batch = batch_tensor ? integers_of(*batch_tensor)[0] : int64_t{batch_idx};
-        const int64_t per_user = page_table.logical_shape()[-1], block = sc[2];
-        SHIM_CHECK(block > 0, "cache: its blocks are empty (shape {})", sc);
+    SHIM_SUPPORTED(!mesh_coords, "mesh_coords is not supported");
+    const Shape &sc = cache.logical_shape(), &si = input.logical_shape(), &st = page_table.logical_shape();
+    SHIM_CHECK(input.dtype() == cache.dtype(), "input_tensor: expected the cache's dtype {}, got {}", cache.dtype(), input.dtype());
+    SHIM_CHECK(!input.is_sharded() && !page_table.is_sharded(), "input_tensor and page_table: expected interleaved memory");
+    SHIM_CHECK(
+        page_table.dtype() == DataType::INT32 && st.rank() == 2, "page_table: expected INT32 of shape [users, blocks], got {}",
+        page_table.tensor_spec());
+    constexpr uint32_t PAGE_BYTES = 32, L1_ALIGNMENT_BYTES = 16;
+    SHIM_CHECK(
+        !page_table.memory_config().is_l1() ||
+            (st[1] * 4 + L1_ALIGNMENT_BYTES - 1) / L1_ALIGNMENT_BYTES * L1_ALIGNMENT_BYTES % PAGE_BYTES == 0,
+        "page_table: rows in L1 must be a multiple of {} bytes, got {} blocks", PAGE_BYTES, st[1]);
+    const uint32_t block = block_size.value_or(sc[2]);
+    check_view(cache, si[1], block, cache_position_modulo);
+    SHIM_CHECK(batch_idx < st[0], "batch_idx: expected less than {}, got {}", st[0], batch_idx);
+    SHIM_CHECK(
+        (cache_position_modulo ? *cache_position_modulo : input.padded_shape()[2]) <= uint64_t{block} * st[1],
+        "input_tensor: {} rows do not fit the page table's {} blocks of {}", cache_position_modulo.value_or(si[2]), st[1], block);
+    std::vector<Tensor> inputs = {cache, input, page_table};
+    if (batch_tensor) {
+        check_device_tensor(*batch_tensor, "batch_idx_tensor", Layout::ROW_MAJOR);
         SHIM_CHECK(
-            batch >= 0 && (batch + 1) * per_user <= static_cast<int64_t>(pages.size()), "batch_idx: {} is outside the page table", batch);
+            batch_tensor->logical_volume() == si[0] && is_integer(batch_tensor->dtype()) && !batch_tensor->is_sharded() &&
+                batch_tensor->memory_config().is_dram(),
+            "batch_idx_tensor: expected {} integers in DRAM, got {}", si[0], batch_tensor->tensor_spec());
+        inputs.push_back(*batch_tensor);
+    } else {
+        SHIM_CHECK(si[0] == 1, "batch_idx_tensor: required to fill {} batch entries", si[0]);
+    }
+    if (valid_seq_len_tensor) {
+        check_device_tensor(*valid_seq_len_tensor, "valid_seq_len_tensor");
+        SHIM_CHECK(
+            cache_position_modulo && valid_seq_len_tensor->logical_volume() == 1 && is_integer(valid_seq_len_tensor->dtype()),
+            "valid_seq_len_tensor: expected one integer, with cache_position_modulo only");
+        inputs.push_back(*valid_seq_len_tensor);
+    }
+    return write_cache("FILL", cache, inputs, [&] {
+        const auto pages = integers_of(page_table);
+        const auto users = batch_tensor ? integers_of(*batch_tensor) : std::vector<int64_t>{batch_idx};
+        const int64_t end = valid_seq_len_tensor ? std::clamp<int64_t>(integers_of(*valid_seq_len_tensor)[0], 0, si[2]) : si[2];
+        // of a ring the last rows stay
+        const int64_t first = cache_position_modulo ? std::max<int64_t>(0, (end - *cache_position_modulo + 31) / 32 * 32) : 0;
         const RowWriter writer(input, cache);
-        for (int64_t row = 0; row < si[2]; row += block) {
-            SHIM_CHECK(row / block < per_user, "input_tensor: {} rows do not fit the page table's {} blocks of {}", si[2], per_user, block);
-            const int64_t slot = pages[static_cast<size_t>(batch * per_user + row / block)];
-            if (slot < 0) continue;
-            SHIM_CHECK(slot < sc[0], "page_table: block {} is outside the cache of {}", slot, sc[0]);
-            const auto rows = static_cast<size_t>(std::min<int64_t>(block, si[2] - row));
-            for (size_t h = 0; h < sc[1]; ++h)
-                writer.copy(h * si[2] + static_cast<size_t>(row), (static_cast<size_t>(slot) * sc[1] + h) * sc[2], rows);
+        for (size_t entry = 0; entry < si[0]; ++entry) {
+            SHIM_CHECK(users[entry] >= 0 && users[entry] < st[0], "batch_idx: {} is outside the page table", users[entry]);
+            for (int64_t row = first; row < end;) {
+                const int64_t at = cache_position_modulo ? row % *cache_position_modulo : row, within = at % block;
+                const int64_t slot = pages[static_cast<size_t>(users[entry] * st[1] + at / block)],
+                              count = std::min(block - within, end - row);
+                if (slot >= 0) {
+                    SHIM_CHECK(slot < sc[0], "page_table: block {} is outside the cache of {}", slot, sc[0]);
+                    for (size_t h = 0; h < si[1]; ++h)
+                        writer.copy(
+                            (entry * si[1] + h) * si[2] + static_cast<size_t>(row),
+                            static_cast<size_t>(slot) * sc[1] * sc[2] + h * block + static_cast<size_t>(within),
+                            static_cast<size_t>(count));
+                }
+                row += count;
+            }
         }
     });
 }
@@ -209,10 +351,11 @@ Tensor paged_fill_cache(
 
 namespace {
 
-/// Positions as the real function takes them: -1 (no token) becomes 0xffffffff.
-std::vector<uint32_t> positions_of(const Call& c) {
-    const auto listed = c.has("update_idxs") ? c.i32s("update_idxs") : std::vector<int32_t>{};
-    return {listed.begin(), listed.end()};
+std::vector<uint32_t> positions_of(const Call& c) { return c.has("update_idxs") ? c.u32s("update_idxs") : std::vector<uint32_t>{}; }
+
+std::optional<const ttnn::ComputeKernelConfig> compute_of(const Call& c) {
+    const auto given = c.compute_config("compute_kernel_config");
+    return given ? std::optional<const ttnn::ComputeKernelConfig>(*given) : std::nullopt;
 }
 
 }  // namespace
@@ -236,8 +379,8 @@ SHIM_OP("ttnn.experimental.paged_update_cache", [](const Call& c) {
     SHIM_SUPPORTED(!c.has("mesh_coords"), "ttnn.experimental.paged_update_cache: mesh_coords is not supported");
     return ttnn::experimental::paged_update_cache(
         c.tensor("cache_tensor"), c.tensor("input_tensor"), positions_of(c), c.optional_tensor("update_idxs_tensor"),
-        c.optional_boolean("share_cache"), c.optional_tensor("page_table"), 0, std::nullopt, std::nullopt, c.optional_u32("block_size"),
-        c.optional_u32("num_kv_heads"), c.optional_u32("cache_position_modulo"));
+        c.optional_boolean("share_cache"), c.optional_tensor("page_table"), c.u32("batch_offset", 0), compute_of(c), std::nullopt,
+        c.optional_u32("block_size"), c.optional_u32("num_kv_heads"), c.optional_u32("cache_position_modulo"));
 });
 SHIM_OP("ttnn.experimental.paged_fill_cache", [](const Call& c) {
     SHIM_SUPPORTED(!c.has("mesh_coords"), "ttnn.experimental.paged_fill_cache: mesh_coords is not supported");
@@ -269,61 +412,17 @@ std::vector<Tensor> write_pair(
         {pair.caches[0], pair.caches[1]});
 }
 
-/// One cache of the fused update and the tokens for it.
-void check_tokens(const Tensor& cache, const Tensor& input, bool paged, bool share, size_t indices) {
-    check_device_tensor(cache, "cache_tensor", Layout::TILE);
-    check_device_tensor(input, "input_tensor");
-    SHIM_CHECK(is_floating_point(cache.dtype()), "cache_tensor: expected a floating point dtype, got {}", cache.dtype());
-    SHIM_CHECK(
-        input.dtype() == DataType::FLOAT32 || input.dtype() == DataType::BFLOAT16, "input_tensor: expected FLOAT32 or BFLOAT16, got {}",
-        input.dtype());
-    const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
-    SHIM_CHECK(
-        sc.rank() == 4 && si.rank() == 4 && si[0] == 1 && si[3] == sc[3] && si[2] >= sc[1],
-        "input_tensor: expected shape [1, users, at least {} heads, {}], got {}", sc[1], sc[3], si);
-    SHIM_CHECK(!cache.memory_config().is_sharded(), "cache_tensor: expected interleaved memory, got {}", cache.memory_config());
-    SHIM_CHECK(paged || (share ? sc[0] == 1 : sc[0] == si[1]), "cache_tensor: expected {} slots, got shape {}", share ? 1 : si[1], sc);
-    SHIM_CHECK(indices == si[1], "update_idxs: expected one position for each of {} users, got {}", si[1], indices);
-    const MemoryConfig& memory = input.memory_config();
-    SHIM_CHECK(
-        memory.is_sharded() && memory.shard_spec() && memory.memory_layout() != TensorMemoryLayout::WIDTH_SHARDED &&
-            memory.shard_spec()->shape[1] == input.padded_shape()[-1] &&
-            memory.shard_spec()->orientation == tt::tt_metal::ShardOrientation::ROW_MAJOR,
-        "input_tensor: expected height sharded memory of whole rows, got {}", memory);
-    SHIM_CHECK(
-        input.padded_shape().volume() / input.padded_shape()[-1] % memory.shard_spec()->shape[0] == 0,
-        "input_tensor: {} rows do not divide into shards of {}", input.padded_shape().volume() / input.padded_shape()[-1],
-        memory.shard_spec()->shape[0]);
-}
-
 std::vector<Tensor> fused_update(const Call& c) {
     const OpScope scope("ttnn.experimental.paged_fused_update_cache");
     SHIM_SUPPORTED(!c.has("mesh_coords"), "mesh_coords is not supported");
     SHIM_CHECK(c.u32("batch_offset", 0) == 0, "batch_offset: only 0 is allowed, got {}", c.u32("batch_offset", 0));
     const Pair pair(c);
     const auto given = c.optional_tensor("update_idxs_tensor"), table = c.optional_tensor("page_table");
-    const auto listed = c.has("update_idxs") ? c.u32s("update_idxs") : std::vector<uint32_t>{};
+    const auto listed = positions_of(c);
     const bool share = c.boolean("share_cache", false);
-    SHIM_CHECK(given.has_value() == listed.empty(), "update_idxs: expected either a list or update_idxs_tensor");
-    size_t indices = listed.size();
-    if (given) {
-        check_device_tensor(*given, "update_idxs_tensor", Layout::ROW_MAJOR);
-        SHIM_CHECK(given->dtype() == DataType::INT32, "update_idxs_tensor: expected INT32, got {}", given->dtype());
-        SHIM_SUPPORTED(!given->is_sharded(), "update_idxs_tensor: sharded positions are not supported");
-        SHIM_CHECK(given->memory_config().is_dram(), "update_idxs_tensor: expected DRAM, got {}", given->memory_config());
-        indices = given->logical_shape()[0];
-    }
-    if (table) {
-        SHIM_CHECK(given && !share, "page_table: expected with update_idxs_tensor and without share_cache");
-        check_device_tensor(*table, "page_table", Layout::ROW_MAJOR);
-        SHIM_SUPPORTED(!table->is_sharded(), "page_table: a sharded table is not supported");
-        SHIM_CHECK(table->dtype() == DataType::INT32, "page_table: expected INT32, got {}", table->dtype());
-        SHIM_CHECK(
-            table->logical_shape().rank() == 2 && table->logical_shape()[0] == indices, "page_table: expected shape [{}, blocks], got {}",
-            indices, table->logical_shape());
-    }
+    const size_t indices = check_places(listed, given, table, share);
     for (size_t i = 0; i < 2; ++i) {
-        check_tokens(pair.caches[i], pair.inputs[i], table.has_value(), share, indices);
+        check_tokens(pair.caches[i], pair.inputs[i], table.has_value(), share, indices, pair.caches[i].logical_shape()[1]);
         SHIM_CHECK(
             !table || table->logical_shape()[1] <= pair.caches[i].logical_shape()[0],
             "page_table: {} blocks per user are more than the cache's {}", table->logical_shape()[1], pair.caches[i].logical_shape()[0]);

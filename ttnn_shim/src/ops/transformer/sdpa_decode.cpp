@@ -73,8 +73,15 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
     const Shape &sq = q.logical_shape(), &sk = k.logical_shape();
     const Shape sv = v ? v->logical_shape() : Shape({sk[0], sk[1], sk[2], d.v_width.value_or(sk[3])});
     const uint32_t users = sq[1], heads = sq[2];
+    SHIM_CHECK(
+        !d.positions || d.positions->dtype() == DataType::INT32, "cur_pos_tensor: expected INT32, got {}",
+        d.positions ? d.positions->dtype() : DataType::INT32);
+    SHIM_CHECK(d.v_width || sv[3] == sq[3], "input_tensor_v: expected {} columns, got shape {}", sq[3], sv);
     if (d.page_table) {
         check_device_tensor(*d.page_table, "page_table_tensor", Layout::ROW_MAJOR);
+        SHIM_CHECK(
+            !d.positions || d.positions->is_sharded() || d.positions->logical_shape()[-1] == users,
+            "cur_pos_tensor: expected {} positions, got shape {}", users, d.positions ? d.positions->logical_shape() : Shape());
         SHIM_CHECK(
             d.page_table->dtype() == (d.page_table->is_sharded() ? DataType::UINT16 : DataType::INT32),
             "page_table_tensor: expected INT32 (UINT16 when sharded), got {}", d.page_table->dtype());
@@ -184,6 +191,11 @@ Tensor chunked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
     check_attention_operand(k, "input_tensor_k");
     check_attention_operand(v, "input_tensor_v");
     check_device_tensor(table, "page_table_tensor");
+    SHIM_CHECK(table.dtype() == DataType::INT32, "page_table_tensor: expected INT32, got {}", table.dtype());
+    SHIM_CHECK(
+        !chunk.program_config || chunk.program_config->q_chunk_size == 0 ||
+            chunk.start % static_cast<int64_t>(chunk.program_config->q_chunk_size) == 0,
+        "chunk_start_idx: expected a multiple of q_chunk_size, got {}", chunk.start);
     SHIM_SUPPORTED(!chunk.other_geometry, "paged_cache_geometry is not supported");
     const Shape &sq = q.logical_shape(), &sk = k.logical_shape(), &sv = v.logical_shape();
     SHIM_CHECK(sk[3] == sq[3] && sk[1] > 0 && sq[1] % sk[1] == 0, "input_tensor_k: shape {} does not fit q's {}", sk, sq);
