@@ -57,6 +57,8 @@ ELTWISE: list[Case] = [
     ("floor divide", lambda x: jnp.floor_divide(x, 0.3), (X,)),
     ("mod", lambda x: jnp.mod(x, 0.7), (X,)),
     ("relu6", lambda x: jax.nn.relu6(x * 10), (X,)),
+    ("bits", lambda x: lax.bitcast_convert_type(x, jnp.int32), (X,)),
+    ("magnitude by bits", lambda x: lax.bitcast_convert_type(lax.bitcast_convert_type(x, jnp.int32) & 0x7FFFFFFF, jnp.float32), (X,)),
     ("stop gradient", lambda x: lax.stop_gradient(x) + 1, (X,)),
     ("jit inside", lambda x: jax.jit(lambda v: v * 2)(x) + jax.jit(lambda v: v * 2)(x + 1), (X,)),
 ]

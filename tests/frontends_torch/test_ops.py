@@ -564,6 +564,7 @@ case(
     r(4, 5),
     r(4, 5),
 )
+case("bits", lambda t: (t.view(torch.int32), (t.view(torch.int32) & 0x7FFFFFFF).view(torch.float32)), r(4, 6))
 case("order statistics", lambda t: (*t.kthvalue(3, -1), *t.median(1), t.median(), t.logcumsumexp(1), torch.round(t, decimals=1)), x)
 
 # complex numbers: pairs of real ones

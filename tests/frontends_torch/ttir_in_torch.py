@@ -109,6 +109,7 @@ REFERENCE |= {
     "clamp_scalar": lambda c: c["input"].clamp(number(c.a["min"]), number(c.a["max"])),
     "where": lambda c: torch.where(c["first"], c["second"], c["third"]),
     "typecast": lambda c: c["input"].to(c.dtypes[0]),
+    "bitcast_convert": lambda c: c["input"].view(c.dtypes[0]),
     "reshape": lambda c: c["input"].reshape(list(c.a["shape"])),
     "permute": lambda c: c["input"].permute(*c.a["permutation"]),
     "broadcast": lambda c: c["input"].repeat(*c.a["broadcast_dimensions"]),

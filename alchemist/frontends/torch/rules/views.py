@@ -23,6 +23,19 @@ def reshape(c: Emitter, x: Tensor, *_args: Any, **_kwargs: Any) -> Tensor:
     return c.reshape(x, c.out_shape)
 
 
+_SAME_WIDTH = ({torch.float32, torch.int32, torch.uint32}, {torch.bfloat16, torch.uint16})
+
+
+@rule("aten.view.dtype")
+def reinterpret(c: Emitter, x: Tensor, dtype: torch.dtype) -> Tensor:
+    """The bits of a dtype as another of the same width."""
+    if x.dtype is dtype:
+        return x
+    if not any({x.dtype, dtype} <= group for group in _SAME_WIDTH):
+        raise Unsupported(f"bits of {x.dtype} as {dtype}")
+    return c.emit("bitcast_convert", [x])
+
+
 @rule("aten.permute.default", "aten.permute_copy.default")
 def permute(c: Emitter, x: Tensor, dims: Sequence[int]) -> Tensor:
     return c.permute(x, dims)
