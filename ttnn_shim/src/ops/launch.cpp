@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "ops/block_rounding.hpp"
+
 namespace ttnn_shim {
 
 namespace {
@@ -505,11 +507,14 @@ std::vector<Tensor> launch_on(
         outputs.push_back(output_tensor(device, output_specs[i], i < preallocated.size() ? preallocated[i] : OptionalTensor()));
     }
 
-    if (core_limit.empty()) {
+    // Norms choose their blocks by what tensors in L1 leave of it.
+    const bool crowded = program.op == std::string_view("layernorm") && machine.allocator().allocated(BufferType::L1) > 0;
+    if (core_limit.empty() && !crowded) {
         account(machine, program, inputs, output_specs, outputs);
     } else {
         Program limited = program;
-        limited.attrs[std::string(SUB_CORES)] = core_limit;
+        if (!core_limit.empty()) limited.attrs[std::string(SUB_CORES)] = core_limit;
+        if (crowded) limited.attrs["l1_free_bytes"] = static_cast<int64_t>(machine.allocator().circular_buffer_space());
         account(machine, limited, inputs, output_specs, outputs);
     }
 
@@ -517,12 +522,14 @@ std::vector<Tensor> launch_on(
         for (const Tensor& input : inputs) {
             SHIM_CHECK(has_values(input), "input {} has no values: it was made in estimate mode", input.tensor_spec());
         }
+        take_blocks_rounded();
         if (kernel) {
             kernel(outputs);
         }
+        const bool rounded = take_blocks_rounded();
         for (const Tensor& output : outputs) {
             ensure_values(output);
-            if (is_block_float(output.dtype())) {
+            if (is_block_float(output.dtype()) && !rounded) {
                 block_round(output);
             }
         }

@@ -283,7 +283,7 @@ Tensor isclose(const Tensor& a, const Tensor& b, float rtol, float atol, bool eq
             const Tensor& out = outputs[0];
             std::byte* target = mutable_raw_data(out);
             const BlockReader<float> read_a(x, shape), read_b(y, shape);
-            parallel_for(out.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
+            parallel_blocks(out.logical_volume(), [&](size_t begin, size_t end) {
                 float sa[BLOCK], sb[BLOCK];
                 for (size_t at = begin; at < end; at += BLOCK) {
                     const size_t n = std::min(BLOCK, end - at);

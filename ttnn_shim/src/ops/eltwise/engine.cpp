@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "ops/block_rounding.hpp"
 #include "ops/eltwise/int_blocks.hpp"
 
 namespace ttnn_shim {
@@ -290,7 +291,8 @@ void run_unary(const Tensor& input, const Tensor& output, UnarySteps steps) {
     const size_t from_bytes = stored_bytes(from), to_bytes = stored_bytes(to);
     if (is_integer(from)) {
         const auto chain = int_steps(steps);
-        parallel_for(input.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
+        const BlockRounder round(output);
+        parallel_blocks(input.logical_volume(), [&](size_t begin, size_t end) {
             int64_t scratch[BLOCK];
             for (size_t at = begin; at < end; at += BLOCK) {
                 const size_t n = std::min(BLOCK, end - at);
@@ -298,12 +300,14 @@ void run_unary(const Tensor& input, const Tensor& output, UnarySteps steps) {
                 const int64_t* values = scratch;
                 apply(chain, values, scratch, n);
                 store_i64(to, values, target + at * to_bytes, n);
+                round(at, n);
             }
         });
         return;
     }
     const auto chain = float_steps(steps, to != DataType::FLOAT32);
-    parallel_for(input.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
+    const BlockRounder round(output);
+    parallel_blocks(input.logical_volume(), [&](size_t begin, size_t end) {
         float scratch[BLOCK];
         for (size_t at = begin; at < end; at += BLOCK) {
             const size_t n = std::min(BLOCK, end - at);
@@ -317,6 +321,7 @@ void run_unary(const Tensor& input, const Tensor& output, UnarySteps steps) {
             apply(chain, values, out, n);
             if (values != reinterpret_cast<const float*>(target) + at || to != DataType::FLOAT32)
                 store_f32(to, values, target + at * to_bytes, n);
+            round(at, n);
         }
     });
 }
@@ -339,7 +344,8 @@ void run_binary_as(
     const auto read_a = reader_of<T>(a, output.logical_shape());
     const auto read_b = reader_of<T>(b, output.logical_shape());
     const bool direct = std::is_same_v<T, float> && to == DataType::FLOAT32;
-    parallel_for(output.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
+    const BlockRounder round(output);
+    parallel_blocks(output.logical_volume(), [&](size_t begin, size_t end) {
         T scratch_a[BLOCK], scratch_b[BLOCK];
         for (size_t at = begin; at < end; at += BLOCK) {
             const size_t n = std::min(BLOCK, end - at);
@@ -356,6 +362,7 @@ void run_binary_as(
             } else {
                 store_i64(to, result, target + at * to_bytes, n);
             }
+            round(at, n);
         }
     });
 }

@@ -73,6 +73,13 @@ void store_i64(DataType dtype, const int64_t* source, void* target, size_t count
 
 constexpr size_t BLOCK = 2048;  ///< values per block: float scratch of three blocks stays in L1
 
+/// Calls function(begin, end) in parallel on ranges of [0, count) that begin at multiples of BLOCK.
+template <typename Function>
+void parallel_blocks(size_t count, Function&& function) {
+    parallel_for(
+        (count + BLOCK - 1) / BLOCK, 4, [&](size_t first, size_t last) { function(first * BLOCK, std::min(last * BLOCK, count)); });
+}
+
 /// Public face of the device ops, used by every public function of the families.
 struct UnaryOptions {
     std::optional<MemoryConfig> memory_config = std::nullopt;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/block_rounding.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/eltwise/placement.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
@@ -33,8 +34,9 @@ void run_ternary(const Operand& a, const Operand& b, const Operand& c, const Ten
     std::byte* target = mutable_raw_data(output);
     const Shape& shape = output.logical_shape();
     const DataType to = output.dtype();
+    const BlockRounder round(output);
     const auto ra = reader<T>(a, shape), rb = reader<T>(b, shape), rc = reader<T>(c, shape);
-    parallel_for(output.logical_volume(), 4 * BLOCK, [&](size_t begin, size_t end) {
+    parallel_blocks(output.logical_volume(), [&](size_t begin, size_t end) {
         T sa[BLOCK], sb[BLOCK], sc[BLOCK], out[BLOCK];
         for (size_t at = begin; at < end; at += BLOCK) {
             const size_t n = std::min(BLOCK, end - at);
@@ -45,6 +47,7 @@ void run_ternary(const Operand& a, const Operand& b, const Operand& c, const Ten
             } else {
                 store_i64(to, out, target + at * stored_bytes(to), n);
             }
+            round(at, n);
         }
     });
 }

@@ -1,0 +1,30 @@
+// launch() rounds block-float outputs in a pass of its own, unless the kernel did so while its values were in the cache.
+#pragma once
+
+#include "tensor/access.hpp"
+
+namespace ttnn_shim {
+
+/// Says that the running kernel has rounded all its block-float outputs: launch() leaves them as they are.
+void mark_blocks_rounded();
+/// Whether a kernel said so since the last call.
+bool take_blocks_rounded();
+
+/// Rounds the values [begin, begin + count) of a block-float tensor, whole blocks of rows that are multiples of 16 values.
+class BlockRounder {
+public:
+    /// Active for block floats of such rows; then it marks the output as rounded.
+    explicit BlockRounder(const Tensor& output);
+    bool active() const { return active_; }
+    void operator()(size_t begin, size_t count) const {
+        if (active_) round(begin, count);
+    }
+
+private:
+    void round(size_t begin, size_t count) const;
+    DataType dtype_;
+    std::byte* values_ = nullptr;
+    bool active_ = false;
+};
+
+}  // namespace ttnn_shim
