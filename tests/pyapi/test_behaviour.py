@@ -54,6 +54,21 @@ REPRS = {
     "ttnn.Tensor([ 1.5000e+00, -2.0000e+10,  1.0000e-08], shape=Shape([3]), dtype=DataType::FLOAT32, layout=Layout::ROW_MAJOR)",
     "ttnn.Tensor(np.arange(10, dtype=np.float32))":
     "ttnn.Tensor([ 0.0000,  1.0000,  ...,  8.0000,  9.0000], shape=Shape([10]), dtype=DataType::FLOAT32, layout=Layout::ROW_MAJOR)",
+    "ttnn.Tensor(np.array([[-1.2853, 13.6646, 0.5]], np.float32))":
+    "ttnn.Tensor([[-1.2853, 13.6646,  0.5000]], shape=Shape([1, 3]), dtype=DataType::FLOAT32, layout=Layout::ROW_MAJOR)",
+    "ttnn.Tensor(np.arange(10, dtype=np.int32).reshape(5, 2))":
+    "ttnn.Tensor([[    0,     1],\n             [    2,     3],\n             ...,\n             [    6,     7],\n             [    8,     9]], "
+    "shape=Shape([5, 2]), dtype=DataType::INT32, layout=Layout::ROW_MAJOR)",
+    "ttnn.Tensor(np.zeros((2, 0, 3), np.float32))":
+    "ttnn.Tensor([[],\n\n             []], shape=Shape([2, 0, 3]), dtype=DataType::FLOAT32, layout=Layout::ROW_MAJOR)",
+    "ttnn.MatmulMultiCoreReuseMultiCastProgramConfig(compute_with_storage_grid_size=(8, 8), in0_block_w=2, out_subblock_h=1, out_subblock_w=2, "
+    "per_core_M=2, per_core_N=4, transpose_mcast=True, fused_activation=ttnn.UnaryWithParam(ttnn.UnaryOpType.GELU, True))":
+    "MatmulMultiCoreReuseMultiCastProgramConfig(compute_with_storage_grid_size=8-8,in0_block_w=2,out_subblock_h=1,out_subblock_w=2,out_block_h=2,"
+    "out_block_w=4,per_core_M=2,per_core_N=4,transpose_mcast=1,fused_activation=UnaryWithParam(op_type=UnaryOpType::GELU, params=[1]),fuse_batch=1,"
+    "allowed_worker_cores=std::nullopt)",
+    "ttnn.create_sharded_memory_config((128, 32), ttnn.CoreGrid(y=2, x=2), ttnn.ShardStrategy.HEIGHT, ttnn.ShardOrientation.COL_MAJOR, True)"
+    ".shard_spec.shape": "[32, 128]",
+    "ttnn.CoreCoord(3, 4) == (3, 4), list(ttnn.Tensor(np.zeros((2, 1), np.float32)))[1].shape": "(True, Shape([1]))",
     "ttnn.Tensor(np.zeros((0, 3), np.float32))": "ttnn.Tensor([], shape=Shape([0, 3]), dtype=DataType::FLOAT32, layout=Layout::ROW_MAJOR)",
     "ttnn.Tensor(np.full((1, 2), np.nan, np.float32))":
     "ttnn.Tensor([[    nan,     nan]], shape=Shape([1, 2]), dtype=DataType::FLOAT32, layout=Layout::ROW_MAJOR)",

@@ -15,10 +15,12 @@ from ttnn._facts import REQUIRED, facts, overload_set
 # Type names that the core reads, where they are not the class name.
 _RECORD = {"WormholeComputeKernelConfig": "ComputeKernelConfig"}
 # Classes without a printed form of their own.
-_OBJECT_REPR = {"WormholeComputeKernelConfig", "SoftmaxDefaultProgramConfig", "SoftmaxShardedMultiCoreProgramConfig"}
-_WIDE_REPR = {"SDPAProgramConfig"}
+_OBJECT_REPR = {"WormholeComputeKernelConfig", "SoftmaxDefaultProgramConfig"}
+_WIDE_REPR = {"SDPAProgramConfig", "SoftmaxShardedMultiCoreProgramConfig"}
 # Fields that the real package leaves out when it prints.
-_UNPRINTED = {"legacy_rsqrt", "fused_activation", "fuse_batch", "output_layout_"}
+_UNPRINTED = {"legacy_rsqrt", "output_layout_"}
+# Fields that take another's value where none is given.
+_LIKE = {"out_block_h": "per_core_M", "out_block_w": "per_core_N"}
 _SLICE_TYPES = {"L1Full": "L1_FULL", "DRAMSliceHeight": "DRAM_HEIGHT", "DRAMSliceWidth": "DRAM_WIDTH"}
 
 
@@ -32,6 +34,9 @@ class Config:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _, given = self._overloads.bind(args, kwargs)
         self._values = {name: given.get(name, self._defaults.get(name)) for name in self._fields}
+        for name, like in _LIKE.items():
+            if name in self._values and self._values[name] is None:
+                self._values[name] = self._values[like]
         self._blob: bytes | None = None
 
     def __repr__(self) -> str:
@@ -61,7 +66,7 @@ def _text(value: Any, wide: bool) -> str:
         kind = type(value).__name__
         return f"SliceType::{_SLICE_TYPES[value.name]}" if kind == "SliceTypeEnum" else f"{kind}::{value.name}"
     if isinstance(value, tuple):
-        return str(list(value))
+        return "{" + ", ".join(map(str, value)) + "}"
     return str(value)
 
 

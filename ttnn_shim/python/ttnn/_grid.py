@@ -102,6 +102,12 @@ class CoreCoord(Keyed):
     def _key(self) -> Any:
         return (self.x, self.y)
 
+    def __eq__(self, arg: object) -> bool:
+        """Pairs of integers count as coordinates."""
+        return super().__eq__(_coord_from(arg) if isinstance(arg, tuple | list) else arg)
+
+    __hash__ = Keyed.__hash__
+
     def __repr__(self) -> str:
         return f"{self.x}-{self.y}"
 

@@ -243,7 +243,7 @@ def create_sharded_memory_config(
     *leading, height, width = (int(dim) for dim in shape)
     layout = TensorMemoryLayout[f"{strategy.name}_SHARDED"]
     if use_height_and_width_as_shard_shape:
-        shard = [height, width]
+        shard = [width, height] if orientation is ShardOrientation.COL_MAJOR else [height, width]
     else:
         for dim in leading:
             height *= dim
@@ -283,6 +283,8 @@ def create_sharded_memory_config_(
         cores = grid.num_cores()
         parts = {"BLOCK_SHARDED": (down, across), "HEIGHT_SHARDED": (cores, 1), "WIDTH_SHARDED": (1, cores)}[layout.name]
         height, width = divup(height, parts[0]), divup(width, parts[1])
+    elif orientation is ShardOrientation.COL_MAJOR:
+        height, width = width, height
     if tile_layout:
         height, width = roundup(height, 32), roundup(width, 32)
     return MemoryConfig(layout, BufferType.L1, ShardSpec(grid, [height, width], orientation))
@@ -485,14 +487,24 @@ def global_avg_pool2d(input_tensor: Tensor, *, memory_config: MemoryConfig | Non
         raise ValueError(f"global_avg_pool2d expects rank 2, 3, or 4 input, got rank {len(shape)}")
     if len(shape) < 4:
         input_tensor = ttnn.reshape(input_tensor, [1, *shape, 1] if len(shape) == 2 else [1, *shape])
-    if input_tensor.layout is not Layout.TILE:  # the real function pools tiles
-        input_tensor = ttnn.to_layout(input_tensor, Layout.TILE)
-    if input_tensor.dtype in (ttnn.int32, ttnn.uint32):
-        pixels = max(1, input_tensor.shape[1] * input_tensor.shape[2])
-        pooled = ttnn.sum(input_tensor, dim=[1, 2], keepdim=True, memory_config=memory_config, scalar=1.0 / pixels)
-    else:
-        pooled = ttnn.mean(input_tensor, dim=[1, 2], keepdim=True, memory_config=memory_config)
-    return pooled if dtype is None else ttnn.typecast(pooled, dtype)  # type: ignore[no-any-return]
+    if input_tensor.is_sharded():
+        interleaved = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.INTERLEAVED, input_tensor.memory_config().buffer_type)
+        input_tensor = ttnn.to_memory_config(input_tensor, interleaved)
+    batch, height, width, channels = input_tensor.shape
+    pooled = ttnn.avg_pool2d(
+        input_tensor=input_tensor,
+        batch_size=batch,
+        input_h=height,
+        input_w=width,
+        channels=channels,
+        kernel_size=[height, width],
+        stride=[1, 1],
+        padding=[0, 0],
+        memory_config=memory_config,
+        dtype=ttnn.bfloat16 if dtype is None else dtype,
+        output_layout=Layout.TILE,
+    )
+    return ttnn.reshape(pooled, [batch, 1, 1, channels])  # type: ignore[no-any-return]
 
 
 # --- group norm parameters ---

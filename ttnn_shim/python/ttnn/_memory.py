@@ -52,7 +52,8 @@ class ShardSpec(Keyed):
         return (self.grid, tuple(self.shape), self.orientation)
 
     def __repr__(self) -> str:
-        return f"ShardSpec{{grid={self.grid._spec().removesuffix('}')}], shape={self.shape}, orientation=ShardOrientation::{self.orientation.name}}}"
+        grid = self.grid._spec().removesuffix("}").replace("}}, ", "}, ")  # as the real package prints it
+        return f"ShardSpec{{grid={grid}], shape={self.shape}, orientation=ShardOrientation::{self.orientation.name}}}"
 
     def _json(self) -> dict[str, Any]:
         return {"grid": json.loads(self.grid.to_json()), "orientation": self.orientation.value, "shape": self.shape}

@@ -24,12 +24,11 @@ class Options:
 options = Options()
 
 
-def set_printoptions(*, profile: str | None = None, sci_mode: bool | str | None = None, precision: int | None = None) -> None:
+def set_printoptions(*, profile: str, sci_mode: bool | str | None = None, precision: int | None = None) -> None:
     """Changes how tensors print. profile: "empty", "short", "full"; sci_mode: True, False, None or "default"; precision: digits."""
-    if profile is not None:
-        if profile.lower() not in ("empty", "short", "full"):
-            raise InvalidArgument(f"expected profile empty, short or full, got {profile!r}", op="ttnn.set_printoptions")
-        options.profile = profile.lower()
+    if profile.lower() not in ("empty", "short", "full"):
+        raise InvalidArgument(f"expected profile empty, short or full, got {profile!r}", op="ttnn.set_printoptions")
+    options.profile = profile.lower()
     if not (sci_mode is None or isinstance(sci_mode, bool) or sci_mode == "default"):
         raise InvalidArgument(f"expected sci_mode True, False, None or 'default', got {sci_mode!r}", op="ttnn.set_printoptions")
     options.sci_mode = sci_mode if isinstance(sci_mode, bool) else None
@@ -43,8 +42,6 @@ def values_text(array: np.ndarray[Any, Any]) -> str:
     """The bracketed values of an array, float32 or integer."""
     if options.profile == "empty":
         return "..."
-    if array.size == 0:
-        return "[]"
     scientific = options.sci_mode if options.sci_mode is not None else _needs_scientific(array)
 
     def number(value: Any) -> str:
@@ -52,7 +49,7 @@ def values_text(array: np.ndarray[Any, Any]) -> str:
             return f"{int(value):>5}"
         if not np.isfinite(value):
             return f"{float(value):>{options.precision + 3}}"
-        return f"{float(value): .{options.precision}{'e' if scientific else 'f'}}"
+        return f"{float(value):>{options.precision + (7 if scientific else 3)}.{options.precision}{'e' if scientific else 'f'}}"
 
     return _block(array, number, 1)
 
@@ -72,7 +69,8 @@ def _block(array: np.ndarray[Any, Any], number: Any, depth: int) -> str:
         return str(number(array[()]))
     full = options.profile == "full" or array.shape[0] <= 2 * _EDGE
     rows = list(array) if full else [*array[:_EDGE], None, *array[-_EDGE:]]
-    parts = [" ..." if row is None else _block(row, number, depth + 1) for row in rows]
+    gap = " ..." if array.ndim == 1 else "..."
+    parts = [gap if row is None else _block(row, number, depth + 1) for row in rows]
     if array.ndim == 1:
         return f"[{', '.join(parts)}]"
     between = "," + "\n" * min(array.ndim - 1, 2) + _INDENT + " " * depth

@@ -362,6 +362,8 @@ class Tensor:
         """Integers, slices, `...`; a slice op, then a reshape where integers drop dimensions."""
         starts, ends, steps, kept = _indices(index, tuple(self.shape))
         if not self._info().on_device:
+            if any(step != 1 for step in steps):
+                raise _core.error(InvalidArgument, "host tensors are indexed with step 1; move the tensor to a device", "ttnn.Tensor.__getitem__")
             cut = self._read()[tuple(slice(*bounds) for bounds in zip(starts, ends, steps, strict=True))]
             part = Tensor(cut.reshape([cut.shape[i] for i in kept]), self.dtype)
             return part if part.layout == self.layout else _op("to_layout")(part, self.layout)
@@ -369,7 +371,8 @@ class Tensor:
         return part if len(kept) == len(starts) else _op("reshape")(part, [part.shape[i] for i in kept])
 
     def __iter__(self) -> Any:
-        raise TypeError("'ttnn.Tensor' object is not iterable")
+        """The parts along the first dimension."""
+        return (self[i] for i in range(self.shape[0] if len(self.shape) else 0))
 
     def __bool__(self) -> bool:
         return True
@@ -387,7 +390,7 @@ class Tensor:
 
 def _indices(index: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int], list[int], list[int]]:
     """(starts, ends, steps, dimensions kept) of an indexing expression."""
-    items = list(index) if isinstance(index, tuple) else [index]
+    items = list(index) if isinstance(index, tuple | list) else [index]
     if items.count(Ellipsis) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if Ellipsis in items:
@@ -401,9 +404,9 @@ def _indices(index: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int], 
         if isinstance(item, slice):
             start, stop, step = item.indices(size)
             if step < 1:
-                raise ValueError("slice step must be positive")
+                raise InvalidArgument("slice step must be positive", op="ttnn.Tensor.__getitem__")
             kept.append(dim)
-        elif isinstance(item, int) and not isinstance(item, bool):
+        elif isinstance(item, int):
             if not -size <= item < size:
                 raise IndexError(f"index {item} is out of bounds for dimension {dim} with size {size}")
             start, step = item % size, 1
