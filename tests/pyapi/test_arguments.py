@@ -74,13 +74,7 @@ NO_EFFECT_HERE = {
 }
 PREALLOCATED = ("output_tensor", "optional_output_tensor", "optional_tensor", "output")
 # (op, parameter) -> what the kernel does wrong. Strict: an entry that shows an effect fails.
-DEFECTS: dict[tuple[str, str], str] = {
-    ("ttnn.upsample", "compute_kernel_config"): "not part of the program's description",
-    ("ttnn.prepare_conv_transpose2d_weights", "mirror_kernel"): "weights are mirrored anyway",
-    **{(f"ttnn.{op}", name): "slices are not simulated: one program, as without"
-       for op, name in (("conv1d", "slice_config"), ("conv2d", "slice_config"), ("conv_transpose2d", "dram_slice_config"),
-                        ("avg_pool2d", "dram_slice_config"), ("max_pool2d", "dram_slice_config"))},
-}
+DEFECTS: dict[tuple[str, str], str] = {}
 
 
 class Samples:
@@ -280,6 +274,7 @@ OVERLOAD = {
 }
 # Optional arguments that the unvaried call needs as well.
 BASE: dict[str, dict[str, Any]] = {
+    "ttnn.upsample": {"mode": "bilinear"},  # nearest computes nothing
     "ttnn.clamp": {"min": -0.5, "max": 0.5},
     "ttnn.clip": {"min": -0.5, "max": 0.5},
     "ttnn.slice": {"slice_step": [1, 1, 1, 1]},

@@ -10,12 +10,14 @@ namespace {
 
 Settings settings_of(
     const std::optional<const DataType>& dtype, const std::optional<const Conv2dConfig>& config,
-    const std::optional<const ttnn::ComputeKernelConfig>& compute, const std::optional<const MemoryConfig>& memory_config) {
+    const std::optional<const ttnn::ComputeKernelConfig>& compute, const std::optional<const MemoryConfig>& memory_config,
+    const std::optional<const SliceConfig>& slices = std::nullopt) {
     Settings settings;
     if (dtype) settings.dtype = *dtype;
     if (config) settings.config = *config;
     if (compute) settings.compute = *compute;
     if (memory_config) settings.memory_config = *memory_config;
+    if (slices) settings.slices = *slices;
     return settings;
 }
 
@@ -47,14 +49,15 @@ Conv2dResultWithOptions conv2d(
     std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, uint32_t groups,
     const std::optional<const DataType>& dtype, const std::optional<const Tensor>& bias_tensor,
     const std::optional<const Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>& compute_config,
-    const std::optional<const MemoryConfig>& memory_config, const std::optional<const Conv2dSliceConfig>&, bool return_output_dim,
+    const std::optional<const MemoryConfig>& memory_config, const std::optional<const Conv2dSliceConfig>& slices, bool return_output_dim,
     bool return_weights_and_bias) {
     const OpScope scope("ttnn.conv2d");
     const auto conv =
         geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups);
     return with_options(
         convolve(
-            input_tensor, weight_tensor, device, conv, plain(bias_tensor), settings_of(dtype, conv_config, compute_config, memory_config)),
+            input_tensor, weight_tensor, device, conv, plain(bias_tensor),
+            settings_of(dtype, conv_config, compute_config, memory_config, slices)),
         return_output_dim, return_weights_and_bias);
 }
 
@@ -64,7 +67,7 @@ Conv1dResult conv1d(
     std::variant<std::array<uint32_t, 2>, uint32_t> padding, uint32_t dilation, uint32_t groups, const std::optional<const DataType>& dtype,
     const std::optional<const Tensor>& bias_tensor, const std::optional<const Conv2dConfig>& conv_config,
     const std::optional<const ComputeKernelConfig>& compute_config, const std::optional<const MemoryConfig>& memory_config,
-    const std::optional<const Conv2dSliceConfig>&, bool return_output_dim, bool return_weights_and_bias) {
+    const std::optional<const Conv2dSliceConfig>& slices, bool return_output_dim, bool return_weights_and_bias) {
     const OpScope scope("ttnn.conv1d");
     const std::array<uint32_t, 2> sides = std::holds_alternative<uint32_t>(padding)
                                               ? std::array<uint32_t, 2>{std::get<uint32_t>(padding), std::get<uint32_t>(padding)}
@@ -72,7 +75,7 @@ Conv1dResult conv1d(
     const auto conv = length_of(in_channels, out_channels, batch_size, input_length, kernel_size, stride, sides, dilation, groups);
     const Outcome outcome = convolve(
         input_tensor, as_2d_weight(weight_tensor), device, conv, plain(bias_tensor),
-        settings_of(dtype, conv_config, compute_config, memory_config));
+        settings_of(dtype, conv_config, compute_config, memory_config, slices ? length_slices(*slices) : std::optional<SliceConfig>{}));
     const std::tuple<Tensor, std::optional<Tensor>> prepared{outcome.weight, outcome.bias};
     if (return_output_dim && return_weights_and_bias) return std::tuple{outcome.output, outcome.height, prepared};
     if (return_output_dim) return std::tuple{outcome.output, outcome.height};
@@ -87,15 +90,16 @@ ConvTranspose2dResultWithOptions conv_transpose2d(
     std::array<uint32_t, 2> dilation, uint32_t groups, const std::optional<const DataType>& dtype,
     const std::optional<const Tensor>& bias_tensor, const std::optional<const Conv2dConfig>& conv_config,
     const std::optional<const ComputeKernelConfig>& compute_config, const std::optional<const MemoryConfig>& memory_config,
-    const std::optional<const Conv2dSliceConfig>&, bool mirror_kernel, bool return_output_dim, bool return_weights_and_bias) {
+    const std::optional<const Conv2dSliceConfig>& slices, bool mirror_kernel, bool return_output_dim, bool return_weights_and_bias) {
     const OpScope scope("ttnn.conv_transpose2d");
-    SHIM_SUPPORTED(mirror_kernel, "mirror_kernel=false is not implemented here; mirror the weights on the host");
     auto conv =
         geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true);
     conv.output_padding = output_padding;
+    conv.weights.flipped = !mirror_kernel;
     return with_options(
         convolve(
-            input_tensor, weight_tensor, device, conv, plain(bias_tensor), settings_of(dtype, conv_config, compute_config, memory_config)),
+            input_tensor, weight_tensor, device, conv, plain(bias_tensor),
+            settings_of(dtype, conv_config, compute_config, memory_config, slices)),
         return_output_dim, return_weights_and_bias);
 }
 
@@ -143,11 +147,12 @@ Tensor prepare_conv_transpose2d_weights(
     const std::optional<const ComputeKernelConfig>& compute_config, const std::optional<const op_slicing::Op2DSliceConfig>&,
     bool mirror_kernel) {
     const OpScope scope("ttnn.prepare_conv_transpose2d_weights");
-    SHIM_SUPPORTED(mirror_kernel, "mirror_kernel=false is not implemented here; mirror the weights on the host");
+    auto conv =
+        geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true);
+    conv.weights.flipped = !mirror_kernel;
     return ready_weights(
-        weight_tensor,
-        geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true),
-        weights_format, {input_dtype, input_layout, input_memory}, settings_of(output_dtype, conv_config, compute_config, {}), device);
+        weight_tensor, conv, weights_format, {input_dtype, input_layout, input_memory},
+        settings_of(output_dtype, conv_config, compute_config, {}), device);
 }
 
 Tensor prepare_conv_transpose2d_bias(

@@ -24,6 +24,13 @@ uint32_t div_up(uint64_t value, uint64_t by) { return static_cast<uint32_t>((val
 
 MemoryConfig dram() { return MemoryConfig(TensorMemoryLayout::INTERLEAVED, BufferType::DRAM); }
 
+/// Where the result lies: on the input's cores, but on no more columns of them than it has tiles of channels.
+Placement result_placement(Placement placement, uint32_t out_channels) {
+    if (placement.scheme == TensorMemoryLayout::BLOCK_SHARDED && !placement.own)
+        placement.cores_c = std::min(placement.cores_c, div_up(out_channels, TILE_EDGE));
+    return placement;
+}
+
 /// The device program of the convolution itself, on an input whose halo has been gathered. rows: tiles of output pixels.
 Program conv_program(
     const Tensor& input, const Tensor& weight, const Convolution& conv, const Placement& placement, uint32_t rows, Layout layout,
@@ -32,7 +39,8 @@ Program conv_program(
     const auto integer = [](uint64_t value) { return static_cast<int64_t>(value); };
     const bool split_channels = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
     const uint32_t per_core_m = div_up(rows, placement.cores_nhw);
-    const uint32_t per_core_n = div_up(div_up(conv.weights.out_channels, TILE_EDGE), split_channels ? placement.cores_c : 1);
+    const uint32_t cores_c_out = result_placement(placement, conv.weights.out_channels).cores_c;
+    const uint32_t per_core_n = div_up(div_up(conv.weights.out_channels, TILE_EDGE), split_channels ? cores_c_out : 1);
     // TT-NN's default block is all rows of a core by one kernel row of the channels that the core's sticks hold.
     const uint32_t block_h = settings.config.act_block_h_override > 0
                                  ? std::min(per_core_m, std::max(1U, settings.config.act_block_h_override / TILE_EDGE))
@@ -57,7 +65,7 @@ Program conv_program(
              {"stride", std::vector<int64_t>{integer(w.stride_h), integer(w.stride_w)}},
              {"num_cores_nhw", integer(placement.cores_nhw)},
              {"num_cores_c_in", integer(placement.cores_c)},
-             {"num_cores_c_out", integer(placement.cores_c)},
+             {"num_cores_c_out", integer(cores_c_out)},
              {"core_count", integer(placement.cores())},
              {"act_double_buffer", settings.config.enable_act_double_buffer},
              {"weights_double_buffer", settings.config.enable_weights_double_buffer},
@@ -152,29 +160,11 @@ Tensor run_conv(
 struct Cut {
     Placement placement;
     uint32_t slices = 1;
+    bool rows = true;          ///< slices of output rows, not columns
     uint32_t block_w_div = 1;  ///< parts of the inner dimension that are in L1 one after the other
 };
 
 uint64_t rounded(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
-/// The part of `window` that output rows (or, for one row, columns) [first, end) read.
-Window part_of(const Window& window, bool rows, uint32_t first, uint32_t end) {
-    Window part = window;
-    const auto cut = [&](uint32_t& extent, uint32_t& before, uint32_t& after, uint32_t stride, uint32_t dilation, uint32_t kernel) {
-        const int64_t from = int64_t{first} * stride - before;
-        const int64_t last = int64_t{end - 1} * stride - before + int64_t{dilation} * (kernel - 1);
-        const int64_t low = std::clamp<int64_t>(from, 0, int64_t{extent} - 1), high = std::clamp<int64_t>(last, low, int64_t{extent} - 1);
-        before = static_cast<uint32_t>(std::max<int64_t>(0, low - from));
-        after = static_cast<uint32_t>(std::max<int64_t>(0, last - high));
-        extent = static_cast<uint32_t>(high - low + 1);
-    };
-    if (rows) {
-        cut(part.in_h, part.top, part.bottom, window.stride_h, window.dilation_h, window.kernel_h);
-    } else {
-        cut(part.in_w, part.left, part.right, window.stride_w, window.dilation_w, window.kernel_w);
-    }
-    return part;
-}
 
 /// Bytes of L1 per core at the worst moment of one slice.
 uint64_t core_bytes(
@@ -212,7 +202,8 @@ Cut fitting_cut(
     MeshDevice* device, bool may_slice, uint32_t channel_unit = TILE_EDGE) {
     const CoreCoord grid = device->shim().grid();
     const Window& w = as_run.window;
-    const bool rows = w.out_h() > 1;
+    const uint32_t asked = settings.slices && may_slice ? settings.slices->num_slices : 0;
+    const bool rows = asked > 0 ? settings.slices->slice_type == SliceConfig::SliceType::DRAM_HEIGHT : w.out_h() > 1;
     const uint32_t extent = rows ? w.out_h() : w.out_w();
     const uint64_t space = device->shim().allocator().circular_buffer_space() / 100 * 97;
     std::vector<std::optional<TensorMemoryLayout>> schemes{settings.config.shard_layout};
@@ -221,7 +212,7 @@ Cut fitting_cut(
     }
     std::optional<Cut> best;
     uint64_t least = 0;
-    for (uint32_t slices = 1; slices <= (may_slice ? extent : 1); slices *= 2) {
+    for (uint32_t slices = std::max(1U, asked); slices <= (may_slice && asked == 0 ? extent : std::max(1U, asked)); slices *= 2) {
         const Window part = part_of(w, rows, 0, div_up(extent, slices));
         for (uint32_t division = 1; division <= 32; division *= 2) {
             Settings tried = settings;
@@ -233,7 +224,7 @@ Cut fitting_cut(
                 const Placement placement =
                     place_window(grid, part.out_pixels(), w.channels, conv.weights.out_channels, TILE_EDGE, scheme, channel_unit);
                 const uint64_t bytes = core_bytes(part, input, weight, conv, placement, dtype, tried);
-                const Cut cut{placement, slices, tried.config.act_block_w_div};
+                const Cut cut{placement, slices, rows, tried.config.act_block_w_div};
                 if (bytes <= space && (!smallest || bytes < smallest_bytes)) {
                     smallest = cut;
                     smallest_bytes = bytes;
@@ -255,27 +246,26 @@ Tensor run_sliced(
     const Tensor& source, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv, const Convolution& as_run,
     const Cut& cut, const TensorSpec& output_spec, const Settings& settings, const Kernel& kernel) {
     const Window& w = as_run.window;
-    const bool rows = w.out_h() > 1;
-    const uint32_t extent = rows ? w.out_h() : w.out_w(), size = div_up(extent, cut.slices);
     const Layout layout = settings.config.output_layout;
+    const uint32_t extent = cut.rows ? w.out_h() : w.out_w();
+    const bool whole_tiles = !cut.rows && layout == Layout::TILE && w.out_h() > 1;
     const Kernel nothing = [](std::span<const Tensor> outputs) {
         outputs[0].shim().buffer->set_values(zero_values(outputs[0].logical_volume() * stored_bytes(outputs[0].dtype())));
     };
     Tensor output;
-    for (uint32_t first = 0; first < extent; first += size) {
-        const uint32_t end = std::min(extent, first + size);
-        const Window part = part_of(w, rows, first, end);
-        const DataType read = is_block_float(source.dtype()) ? DataType::BFLOAT16 : source.dtype();
-        const Shape in_shape({1, 1, static_cast<uint32_t>(part.in_pixels()), w.channels});
-        Tensor shards = launch(
-            {.op = "padded_slice", .name = "PaddedSliceDeviceOperation"}, {source},
-            {make_spec(in_shape, read, Layout::ROW_MAJOR, cut.placement.memory_config(part.in_pixels(), w.channels, 1, 8))}, nothing)[0];
+    uint32_t end = 0;
+    for (const uint32_t size : slice_extents(extent, cut.slices, whole_tiles)) {
+        const Window part = part_of(w, cut.rows, end, end + size);
+        end += size;
+        Tensor shards = padded_slice(source, part, cut.placement);
         Tensor halo = gather_halo(
             shards, part, cut.placement, TILE_EDGE, settings.config.reallocate_halo_output, settings.config.config_tensors_in_dram);
         shards = Tensor();
         const Shape made({1, 1, static_cast<uint32_t>(part.out_pixels()), conv.weights.out_channels});
-        const MemoryConfig sharded = cut.placement.memory_config(
-            part.out_pixels(), conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
+        const MemoryConfig sharded = result_placement(cut.placement, conv.weights.out_channels)
+                                         .memory_config(
+                                             part.out_pixels(), conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1,
+                                             layout == Layout::TILE ? TILE_EDGE : 8);
         const Tensor piece = run_conv(
             source, halo, weight, bias, conv, cut.placement, make_spec(made, output_spec.data_type(), layout, sharded), settings, nothing);
         halo = Tensor();
@@ -284,6 +274,14 @@ Tensor run_sliced(
         output = launch({.op = "slice_write", .name = "SliceWriteDeviceOperation"}, {piece}, {target}, last ? kernel : nothing)[0];
     }
     return output;
+}
+
+/// The cores of an input that is sharded already. Those of pixels stay; channels of the result may need others.
+Placement kept_placement(const Tensor& input, const Convolution& conv, uint64_t pixels, MeshDevice* device) {
+    const CoreCoord grid = device->shim().grid();
+    if (input.memory_config().memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && input.memory_config().shard_spec())
+        return placement_of(input.memory_config(), grid);
+    return place_window(grid, pixels, conv.window.channels, conv.weights.out_channels, TILE_EDGE, input.memory_config().memory_layout());
 }
 
 /// The convolution that the device runs for a transposed one: the input with zeros between its pixels.
@@ -406,7 +404,9 @@ Outcome convolve(
     SHIM_CHECK(pixels > 0 && pixels < (uint64_t{1} << 32), "the output has {} pixels", pixels);
     const Shape flat_in({1, 1, static_cast<uint32_t>(w.in_pixels()), w.channels});
     const Shape flat_out({1, 1, static_cast<uint32_t>(pixels), conv.weights.out_channels});
-    const bool to_dram = !input.is_sharded() && !input.memory_config().is_l1();
+    const bool whole = settings.slices && settings.slices->slice_type == SliceConfig::SliceType::L1_FULL;
+    const bool to_dram = !whole && !input.is_sharded() && !input.memory_config().is_l1();
+    (void)slices_asked(settings.slices, input);
 
     Tensor output;
     const bool folding = is_floating_point(input_dtype) && folds(conv, input.memory_config(), settings.config.enable_kernel_stride_folding);
@@ -428,7 +428,8 @@ Outcome convolve(
     } else {
         Tensor source = input;
         Tensor image;  // TT-NN holds it until the end
-        if (input.layout() == Layout::TILE && !input.is_sharded() && w.in_pixels() != w.in_h && w.in_w % TILE_EDGE != 0) {
+        if (input.layout() == Layout::TILE && !input.is_sharded() && !input.memory_config().is_l1() && w.in_pixels() != w.in_h &&
+            w.in_w % TILE_EDGE != 0) {
             // TT-NN goes through [N, H, W, C], whose rows are padded to the tile, and back.
             image = ttnn::reshape(input, Shape({w.batch, w.in_h, w.in_w, w.channels}));
             source = ttnn::reshape(image, flat_in);
@@ -440,20 +441,25 @@ Outcome convolve(
         const Kernel kernel = [&](std::span<const Tensor> outputs) {
             compute_conv(input, weight, bias, conv, steps, settings, outputs[0]);
         };
-        const Cut cut = input.is_sharded() ? Cut{place_window(
-                                                 device->shim().grid(), pixels, w.channels, conv.weights.out_channels, TILE_EDGE,
-                                                 input.memory_config().memory_layout())}
-                                           : fitting_cut(source, weight, conv, as_run, dtype, settings, device, to_dram);
+        const uint32_t unit = input.layout() == Layout::TILE ? TILE_EDGE : 8;
+        const Cut cut = input.is_sharded() ? Cut{kept_placement(input, conv, pixels, device)}
+                                           : fitting_cut(source, weight, conv, as_run, dtype, settings, device, to_dram, unit);
         Settings chosen = settings;
         chosen.config.act_block_w_div = std::max(chosen.config.act_block_w_div, cut.block_w_div);
         if (cut.slices > 1) {
-            output = run_sliced(source, weight, bias, conv, as_run, cut, make_spec(flat_out, dtype, layout, dram()), chosen, kernel);
+            // Slices are written into the rows of an image; where those are no whole tiles, they are brought together at last.
+            const Shape image_out({w.batch, conv.out_h(), conv.out_w(), conv.weights.out_channels});
+            const TensorSpec written = make_spec(layout == Layout::TILE && conv.out_w() > 1 ? image_out : flat_out, dtype, layout, dram());
+            output = run_sliced(source, weight, bias, conv, as_run, cut, written, chosen, kernel);
+            if (output.logical_shape() != flat_out) output = ttnn::reshape(output, flat_out);
         } else {
             const Tensor halo = gather_halo(
                 source, as_run.window, cut.placement, TILE_EDGE, settings.config.reallocate_halo_output,
                 settings.config.config_tensors_in_dram);
-            const MemoryConfig sharded = cut.placement.memory_config(
-                pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
+            const MemoryConfig sharded =
+                result_placement(cut.placement, conv.weights.out_channels)
+                    .memory_config(
+                        pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
             output = run_conv(source, halo, weight, bias, conv, cut.placement, make_spec(flat_out, dtype, layout, sharded), chosen, kernel);
             if (image.is_allocated()) source = Tensor();  // its place is the result's
             if (to_dram) {
@@ -496,6 +502,14 @@ Convolution length_of(
     return geometry(
         in_channels, out_channels, batch, length, 1, {kernel, 1}, {stride, 1}, std::array<uint32_t, 4>{padding[0], padding[1], 0, 0},
         {dilation, 1}, groups);
+}
+
+std::optional<SliceConfig> length_slices(std::optional<SliceConfig> config) {
+    using Type = SliceConfig::SliceType;
+    if (!config || config->slice_type == Type::L1_FULL) return config;
+    SHIM_CHECK(config->slice_type == Type::DRAM_WIDTH, "slice_config: a one-dimensional convolution is cut along its width");
+    config->slice_type = Type::DRAM_HEIGHT;
+    return config;
 }
 
 Tensor as_2d_weight(const Tensor& weight) {

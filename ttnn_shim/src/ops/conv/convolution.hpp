@@ -69,6 +69,7 @@ struct Settings {
     Conv2dConfig config;
     std::optional<ttnn::ComputeKernelConfig> compute;
     std::optional<MemoryConfig> memory_config;
+    std::optional<SliceConfig> slices = std::nullopt;
 };
 
 /// `width` 1 and kernel width 1 make it one-dimensional.
@@ -78,6 +79,8 @@ Convolution geometry(
 Convolution length_of(
     uint32_t in_channels, uint32_t out_channels, uint32_t batch, uint32_t length, uint32_t kernel, uint32_t stride,
     std::array<uint32_t, 2> padding, uint32_t dilation, uint32_t groups);
+/// The slices of a 1-D convolution: its length is the width of TT-NN's image, the height of ours.
+std::optional<SliceConfig> length_slices(std::optional<SliceConfig> config);
 /// Weights [O, I / groups, K] of a 1-D convolution as [O, I / groups, K, 1].
 Tensor as_2d_weight(const Tensor& weight);
 

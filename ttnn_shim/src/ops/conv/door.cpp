@@ -43,7 +43,10 @@ Convolution geometry_of(const Call& c, bool transposed) {
         c.u32("in_channels", 0), c.u32("out_channels", 0), c.u32("batch_size", 0), c.u32("input_height", 0), c.u32("input_width", 0),
         c.u32_array<2>("kernel_size", {0, 0}), c.u32_array<2>("stride", {1, 1}), pads_of(c), c.u32_array<2>("dilation", {1, 1}),
         c.u32("groups", 1), transposed);
-    if (transposed) conv.output_padding = c.u32_array<2>("output_padding", {0, 0});
+    if (transposed) {
+        conv.output_padding = c.u32_array<2>("output_padding", {0, 0});
+        conv.weights.flipped = !c.boolean("mirror_kernel", true);
+    }
     return conv;
 }
 
@@ -63,10 +66,9 @@ Result packed(const Call& c, const Outcome& outcome, bool one_dim = false) {
 
 Result call_conv2d(const Call& c, bool transposed) {
     const OpScope scope(transposed ? "ttnn.conv_transpose2d" : "ttnn.conv2d");
-    SHIM_SUPPORTED(
-        !transposed || c.boolean("mirror_kernel", true), "mirror_kernel=False is not implemented here; mirror the weights on the host");
     Settings settings{
-        c.dtype("dtype"), conv_config(c).value_or(Conv2dConfig{}), c.compute_config("compute_config"), c.memory_config("memory_config")};
+        c.dtype("dtype"), conv_config(c).value_or(Conv2dConfig{}), c.compute_config("compute_config"), c.memory_config("memory_config"),
+        slice_config_of(c, transposed ? "dram_slice_config" : "slice_config")};
     return packed(
         c, convolve(
                c.tensor("input_tensor"), c.tensor("weight_tensor"), c.device(), geometry_of(c, transposed),
@@ -106,7 +108,8 @@ SHIM_OP("ttnn.conv1d", [](const Call& c) {
         c.u32("in_channels", 0), c.u32("out_channels", 0), c.u32("batch_size", 0), c.u32("input_length", 0), c.u32("kernel_size", 0),
         c.u32("stride", 1), {sides.front(), sides.back()}, c.u32("dilation", 1), c.u32("groups", 1));
     Settings settings{
-        c.dtype("dtype"), conv_config(c).value_or(Conv2dConfig{}), c.compute_config("compute_config"), c.memory_config("memory_config")};
+        c.dtype("dtype"), conv_config(c).value_or(Conv2dConfig{}), c.compute_config("compute_config"), c.memory_config("memory_config"),
+        length_slices(slice_config_of(c, "slice_config"))};
     return packed(
         c,
         convolve(

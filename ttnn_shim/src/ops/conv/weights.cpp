@@ -74,7 +74,11 @@ Tensor prepare_weights(const Tensor& weight, const WeightShape& shape, DataType 
     }
     const F32Values values(weight);
     std::vector<float> prepared(spec.logical_shape().volume(), 0.0F);
-    for_each_weight(shape, [&](size_t at, size_t target) { prepared[target] = values[at]; });
+    const size_t area = size_t{shape.kernel_h} * shape.kernel_w;
+    for_each_weight(shape, [&](size_t at, size_t target) {
+        const size_t tap = at % area;
+        prepared[target] = values[shape.flipped ? at - tap + (area - 1 - tap) : at];
+    });
     return from_host_values(prepared.data(), DataType::FLOAT32, spec, device);
 }
 

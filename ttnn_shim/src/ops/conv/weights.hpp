@@ -11,6 +11,7 @@ namespace ttnn_shim {
 struct WeightShape {
     uint32_t in_channels = 1, out_channels = 1, kernel_h = 1, kernel_w = 1, groups = 1;
     bool transposed = false;
+    bool flipped = false;  ///< given with kernel rows and columns in reverse order (transposed convolutions); prepared in the usual one
 
     uint32_t first() const { return transposed ? in_channels : out_channels; }
     uint32_t second() const { return (transposed ? out_channels : in_channels) / groups; }

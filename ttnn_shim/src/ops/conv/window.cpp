@@ -200,6 +200,79 @@ uint64_t halo_sticks(const Window& window, const Placement& placement, uint32_t 
     return most;
 }
 
+std::optional<SliceConfig> slice_config_of(const Call& call, std::string_view name) {
+    const auto record = call.record(name);
+    if (!record) return std::nullopt;
+    using Type = SliceConfig::SliceType;
+    const std::string type = record->text("slice_type", "DRAMSliceWidth");
+    SliceConfig config{.slice_type = Type::DRAM_WIDTH, .num_slices = static_cast<uint32_t>(record->integer("num_slices", 0))};
+    if (type == "L1Full") config.slice_type = Type::L1_FULL;
+    if (type == "DRAMSliceHeight") config.slice_type = Type::DRAM_HEIGHT;
+    return config;
+}
+
+uint32_t slices_asked(const std::optional<SliceConfig>& config, const Tensor& input) {
+    if (!config || config->slice_type == SliceConfig::SliceType::L1_FULL) return 0;
+    SHIM_CHECK(
+        !input.is_sharded() && !input.memory_config().is_l1(), "input_tensor: slices are read from interleaved DRAM, got {}",
+        input.memory_config());
+    return config->num_slices;
+}
+
+std::vector<uint32_t> slice_extents(uint32_t extent, uint32_t slices, bool whole_tiles) {
+    const uint32_t unit = whole_tiles ? TILE_EDGE : 1, units = div_up(extent, unit);
+    SHIM_CHECK(slices <= units, "num_slices: expected at most {}, got {}", units, slices);
+    std::vector<uint32_t> sizes;
+    for (uint32_t i = 0, left = extent; i < slices; ++i) {
+        sizes.push_back(std::min(left, (units / slices + (i < units % slices ? 1 : 0)) * unit));
+        left -= sizes.back();
+    }
+    return sizes;
+}
+
+Window part_of(const Window& window, bool rows, uint32_t first, uint32_t end) {
+    Window part = window;
+    const auto cut = [&](uint32_t& extent, uint32_t& before, uint32_t& after, uint32_t stride, uint32_t dilation, uint32_t kernel) {
+        const int64_t from = int64_t{first} * stride - before;
+        const int64_t last = int64_t{end - 1} * stride - before + int64_t{dilation} * (kernel - 1);
+        const int64_t low = std::clamp<int64_t>(from, 0, int64_t{extent} - 1), high = std::clamp<int64_t>(last, low, int64_t{extent} - 1);
+        before = static_cast<uint32_t>(std::max<int64_t>(0, low - from));
+        after = static_cast<uint32_t>(std::max<int64_t>(0, last - high));
+        extent = static_cast<uint32_t>(high - low + 1);
+    };
+    if (rows) {
+        cut(part.in_h, part.top, part.bottom, window.stride_h, window.dilation_h, window.kernel_h);
+    } else {
+        cut(part.in_w, part.left, part.right, window.stride_w, window.dilation_w, window.kernel_w);
+    }
+    return part;
+}
+
+Tensor padded_slice(const Tensor& source, const Window& part, const Placement& placement) {
+    const DataType dtype = is_block_float(source.dtype()) ? DataType::BFLOAT16 : source.dtype();
+    const Shape shape({1, 1, static_cast<uint32_t>(part.in_pixels()), part.channels});
+    return launch(
+        {.op = "padded_slice", .name = "PaddedSliceDeviceOperation"}, {source},
+        {make_spec(shape, dtype, Layout::ROW_MAJOR, placement.memory_config(part.in_pixels(), part.channels, 1, 8))},
+        [](std::span<const Tensor> outputs) {
+            outputs[0].shim().buffer->set_values(zero_values(outputs[0].logical_volume() * stored_bytes(outputs[0].dtype())));
+        })[0];
+}
+
+namespace {
+/// The tables of a halo lie in L1_SMALL while it runs; their sizes follow from its runs of rows and are not modelled, only that they need
+/// room. Throws Error(OutOfMemory) on a device without it.
+void check_tables(const Tensor& sharded) {
+    const auto& shard = sharded.memory_config().shard_spec();
+    if (!shard) return;
+    constexpr uint32_t TABLES = 4, ENTRIES = 16;
+    const auto cores = static_cast<uint32_t>(shard->grid.num_cores());
+    const MemoryConfig memory(
+        TensorMemoryLayout::HEIGHT_SHARDED, BufferType::L1_SMALL, tt::tt_metal::ShardSpec(shard->grid, {1, TABLES * ENTRIES}));
+    make_device_tensor(device_of(sharded), make_spec(Shape({cores, TABLES * ENTRIES}), DataType::UINT16, Layout::ROW_MAJOR, memory));
+}
+}  // namespace
+
 Tensor gather_halo(
     const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram, bool pool) {
     Tensor sharded = input;
@@ -232,6 +305,7 @@ Tensor gather_halo(
     const Kernel nothing = [](std::span<const Tensor> outputs) {
         outputs[0].shim().buffer->set_values(zero_values(outputs[0].logical_volume() * stored_bytes(outputs[0].dtype())));
     };
+    if (!config_in_dram) check_tables(sharded);
     Tensor halo = launch(
         {.op = "halo",
          .attrs =

@@ -8,6 +8,7 @@
 
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
+#include "ttnn/operations/sliding_window/op_slicing/op_slicing.hpp"
 
 namespace ttnn_shim {
 
@@ -67,6 +68,19 @@ Placement place_window(
 
 /// The placement of an input that is sharded already.
 Placement placement_of(const MemoryConfig& sharded, CoreCoord grid);
+
+using SliceConfig = ttnn::operations::op_slicing::Op2DSliceConfig;
+/// The call's record `name`.
+std::optional<SliceConfig> slice_config_of(const Call& call, std::string_view name);
+/// Slices that a config asks for, 0 for as few as fit. Refuses what TT-NN refuses: slices of an input that is not in DRAM.
+uint32_t slices_asked(const std::optional<SliceConfig>& config, const Tensor& input);
+/// Output rows (or columns) of each of `slices` slices, the larger ones first. Columns of a tiled result are cut at whole tiles.
+std::vector<uint32_t> slice_extents(uint32_t extent, uint32_t slices, bool whole_tiles);
+
+/// The part of `window` that output rows (or columns) [first, end) read.
+Window part_of(const Window& window, bool rows, uint32_t first, uint32_t end);
+/// The part of an image in DRAM as shards on the cores of one slice. Values are not arranged.
+Tensor padded_slice(const Tensor& source, const Window& part, const Placement& placement);
 
 /// Rows of the padded image (sticks) that the outputs of one core touch: the most of any core.
 uint64_t halo_sticks(const Window& window, const Placement& placement, uint32_t unit);

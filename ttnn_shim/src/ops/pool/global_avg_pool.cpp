@@ -1,9 +1,9 @@
 // ttnn::global_avg_pool2d: the mean over the pixels of each image.
 #include "ops/registry.hpp"
 #include "ops/data_movement/common.hpp"
-#include "ops/launch.hpp"
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
-#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/pool/generic/generic_pools.hpp"
 #include "ttnn/operations/pool/global_avg_pool/global_avg_pool.hpp"
 
 using namespace ttnn_shim;
@@ -22,34 +22,15 @@ Tensor global_avg_pool2d(
         if (rank == 2) extents = {1, input.logical_shape()[0], input.logical_shape()[1], 1};
         return ttnn::global_avg_pool2d(ttnn::reshape(input, shape_of(extents)), memory_config, output_dtype);
     }
-    const Shape& shape = input.logical_shape();
-    SHIM_CHECK(
-        is_floating_point(input.dtype()) || input.dtype() == DataType::INT32 || input.dtype() == DataType::UINT32,
-        "input: expected a floating point or 32-bit integer dtype, got {}", input.dtype());
-    const uint32_t batch = shape[0], pixels = shape[1] * shape[2], channels = shape[3];
-    SHIM_CHECK(pixels > 0, "input: expected at least one pixel, got shape {}", shape);
-    const Tensor rows =
-        ttnn::reshape(input.layout() == Layout::TILE ? input : ttnn::to_layout(input, Layout::TILE), Shape({batch, 1, pixels, channels}));
-    const TensorSpec spec = make_spec(
-        Shape({batch, 1, 1, channels}), output_dtype.value_or(input.dtype()), Layout::TILE,
-        memory_config.value_or(MemoryConfig(TensorMemoryLayout::INTERLEAVED, input.memory_config().buffer_type())));
-    return launch(
-        {.op = "reduce", .attrs = {{"op", std::string("MEAN")}, {"dim", std::string("H")}}, .name = "ReduceDeviceOperation"}, {rows},
-        {spec}, [&](std::span<const Tensor> outputs) {
-            const F32Values values(rows);
-            std::vector<float> sums(size_t{batch} * channels, 0.0F);
-            parallel_for(batch, 1, [&](size_t begin, size_t end) {
-                for (size_t image = begin; image < end; ++image) {
-                    float* target = sums.data() + image * channels;
-                    for (size_t pixel = 0; pixel < pixels; ++pixel) {
-                        const float* source = values.data() + (image * pixels + pixel) * channels;
-                        for (size_t c = 0; c < channels; ++c) target[c] += source[c];
-                    }
-                    for (size_t c = 0; c < channels; ++c) target[c] /= static_cast<float>(pixels);
-                }
-            });
-            write_f32(outputs[0], sums);
-        })[0];
+    Tensor image = input;
+    if (image.is_sharded())
+        image = ttnn::to_memory_config(image, MemoryConfig(TensorMemoryLayout::INTERLEAVED, input.memory_config().buffer_type()));
+    const Shape shape = image.logical_shape();
+    const Tensor mean = ttnn::avg_pool2d(
+        image, shape[0], shape[1], shape[2], shape[3], {shape[1], shape[2]}, {1, 1}, std::array<uint32_t, 2>{0, 0}, false, true,
+        std::nullopt, memory_config, std::nullopt, std::nullopt, std::nullopt, false, true, output_dtype.value_or(DataType::BFLOAT16),
+        Layout::TILE);
+    return ttnn::reshape(mean, Shape({shape[0], 1, 1, shape[3]}));
 }
 
 }  // namespace ttnn

@@ -4,10 +4,14 @@
 #include <limits>
 
 #include "ops/conv/window.hpp"
+#include "ops/reduction/values.hpp"
 #include "ops/registry.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
+#include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/pool/generic/generic_pools.hpp"
+#include "ttnn/operations/reduction/generic/generic_reductions.hpp"
 
 namespace ttnn_shim {
 namespace {
@@ -25,6 +29,7 @@ struct PoolSettings {
     DataType dtype = DataType::BFLOAT16;
     Layout layout = Layout::ROW_MAJOR;
     std::optional<ttnn::ComputeKernelConfig> compute = std::nullopt;
+    std::optional<SliceConfig> slices = std::nullopt;
 };
 
 /// Calls visit(output pixel, first row, first column) with the window's corner in input coordinates (may be negative).
@@ -137,7 +142,7 @@ uint64_t pool_l1_bytes(const PoolRequest& r, const Placement& placement) {
     uint64_t bytes = BUFFERS * TILE_BYTES * (scalars_vary ? 2 : 1) + TILE_BYTES + BUFFERS * READERS * 2 * up(values, TILE_VALUES);
     if (r.settings.indices) bytes += 6 * TILE_BYTES;
     const uint64_t rows = placement.scheme == TensorMemoryLayout::WIDTH_SHARDED
-                              ? w.out_pixels()
+                              ? up(w.out_pixels(), r.tiled_out ? 32 : 1)
                               : up(w.out_pixels(), uint64_t{placement.cores_nhw} * 32) / placement.cores_nhw;
     const uint64_t width = up(w.channels, uint64_t{placement.cores_c} * 32) / placement.cores_c;
     uint64_t output =
@@ -158,12 +163,118 @@ Placement place_pool(const PoolRequest& r, CoreCoord grid) {
     return tall > square ? block : height;
 }
 
+// --- means of whole images -----------------------------------------------------------------------------------------------
+
+/// Rows of pixels in tiles with padding between them.
+bool padded_rows(const Tensor& input) {
+    const Shape& shape = input.logical_shape();
+    return input.layout() == Layout::TILE && shape.rank() == 4 && shape[2] % 32 != 0;
+}
+
+/// Whether TT-NN takes the mean of each image with a reduction instead of sliding a window.
+bool averages_images(const Tensor& input, const Window& w, const PoolSettings& settings) {
+    return settings.average && !settings.scheme && !input.is_sharded() && w.kernel_h == w.in_h && w.kernel_w == w.in_w && w.top == 0 &&
+           w.bottom == 0 && w.left == 0 && w.right == 0 && w.dilation_h == 1 && w.dilation_w == 1 &&
+           !(padded_rows(input) && is_block_float(input.dtype()));
+}
+
+/// [1, 1, batch, channels] in the input's dtype.
+Tensor average_images(const Tensor& input, const Window& w, const PoolSettings& settings) {
+    const MemoryConfig memory = settings.memory_config.value_or(input.memory_config());
+    const Shape shape({1, 1, w.batch, w.channels});
+    if (input.logical_volume() == 0)
+        return ttnn::to_layout(
+            reduction::filled(input, shape, std::numeric_limits<float>::quiet_NaN(), input.layout(), memory), settings.layout);
+    Tensor value = input.memory_config() == memory ? input : ttnn::to_memory_config(input, memory);
+    if (padded_rows(value)) value = ttnn::to_layout(value, Layout::ROW_MAJOR);
+    value = ttnn::reshape(value, Shape({w.batch, 1, w.in_h * w.in_w, w.channels}));
+    const float scale = 1.0F / static_cast<float>(settings.divisor.value_or(static_cast<int32_t>(w.in_h * w.in_w)));
+    value = ttnn::sum(
+        value, 2, true, memory, settings.compute, scale, true, std::nullopt, false,
+        w.batch == 1 ? std::optional(settings.layout) : std::nullopt);
+    if (w.batch > 1) value = ttnn::reshape(value, shape);
+    if (settings.layout == Layout::ROW_MAJOR && value.layout() == Layout::TILE && is_block_float(value.dtype()))
+        value = ttnn::typecast(value, DataType::BFLOAT16);
+    return ttnn::to_layout(value, settings.layout);
+}
+
+/// Values of the whole pool.
+void pool_kernel(const Tensor& input, const Window& window, const PoolSettings& settings, std::span<const Tensor> made) {
+    const F32Values values(input);
+    std::vector<float> result(made[0].logical_volume());
+    if (settings.average) {
+        average_kernel(window, settings, values.data(), result.data());
+    } else {
+        max_kernel(window, values.data(), result.data(), settings.indices ? mutable_data<uint16_t>(made[1]).data() : nullptr);
+    }
+    write_f32(made[0], result);
+}
+
+/// The pool's own program, on an input with its halo.
+std::vector<Tensor> run_pool(
+    const Tensor& halo, const Window& window, const PoolSettings& settings, const Placement& placement, const Kernel& kernel) {
+    const Shape shape({1, 1, static_cast<uint32_t>(window.out_pixels()), window.channels});
+    const uint32_t unit = settings.layout == Layout::TILE ? 32 : 1;
+    const MemoryConfig sharded = placement.memory_config(window.out_pixels(), window.channels, unit, unit == 1 ? 16 : 32);
+    std::vector<TensorSpec> specs{make_spec(shape, settings.dtype, settings.layout, sharded)};
+    if (settings.indices) specs.push_back(make_spec(shape, DataType::UINT16, Layout::ROW_MAJOR, sharded));
+    return launch(
+        {.op = "pool2d",
+         .attrs =
+             {{"window_hw", std::vector<int64_t>{window.kernel_h, window.kernel_w}},
+              {"max", !settings.average},
+              {"core_count", int64_t{placement.cores()}}},
+         .compute = settings.compute,
+         .name = "Pool2D"},
+        {halo}, specs, kernel);
+}
+
+/// The image in slices, one after the other, from and to DRAM. The last program computes all values.
+Tensor pool_slices(const Tensor& input, const Window& window, const PoolSettings& settings, uint32_t slices) {
+    const bool rows = settings.slices->slice_type == SliceConfig::SliceType::DRAM_HEIGHT, tiled = settings.layout == Layout::TILE;
+    const uint32_t unit = tiled ? 32 : 1, extent = rows ? window.out_h() : window.out_w();
+    const MemoryConfig dram(TensorMemoryLayout::INTERLEAVED, BufferType::DRAM);
+    const Shape image({window.batch, window.out_h(), window.out_w(), window.channels});
+    const Shape flat({1, 1, static_cast<uint32_t>(window.out_pixels()), window.channels});
+    Tensor source = input, output;
+    if (input.layout() == Layout::TILE) source = ttnn::reshape(input, Shape({window.batch, window.in_h, window.in_w, window.channels}));
+    const Kernel nothing = [](std::span<const Tensor> outputs) {
+        outputs[0].shim().buffer->set_values(zero_values(outputs[0].logical_volume() * stored_bytes(outputs[0].dtype())));
+    };
+    uint32_t end = 0;
+    for (const uint32_t size : slice_extents(extent, slices, tiled && !rows)) {
+        const Window part = part_of(window, rows, end, end + size);
+        end += size;
+        const Placement placement = place_pool({part, settings, input.layout() == Layout::TILE, tiled}, machine_of(input).grid());
+        Tensor halo = gather_halo(padded_slice(source, part, placement), part, placement, unit, false, settings.config_in_dram, true);
+        Tensor piece = run_pool(halo, part, settings, placement, nothing)[0];
+        halo = Tensor();
+        if (placement.scheme == TensorMemoryLayout::WIDTH_SHARDED)
+            piece = launch(
+                {.op = "sharded_to_interleaved", .name = "ShardedToInterleavedDeviceOperation"}, {piece},
+                {make_spec(piece.logical_shape(), settings.dtype, settings.layout, dram)}, nothing)[0];
+        const bool last = end == extent;
+        const Shape made = last ? (tiled ? image : flat) : piece.logical_shape();
+        const Kernel whole = [&](std::span<const Tensor> outputs) { pool_kernel(input, window, settings, outputs); };
+        output = launch(
+            {.op = "slice_write", .name = "SliceWriteDeviceOperation"}, {piece}, {make_spec(made, settings.dtype, settings.layout, dram)},
+            last ? whole : nothing)[0];
+    }
+    return output.logical_shape() == flat ? output : ttnn::reshape(output, flat);
+}
+
 std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings& settings) {
-    window.check();
     check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(!settings.divisor || *settings.divisor != 0, "divisor_override: expected a number other than 0");
+    if (averages_images(input, window, settings) && input.logical_volume() == window.in_pixels() * window.channels) {
+        std::vector<Tensor> result{average_images(input, window, settings)};
+        if (settings.deallocate_input) Tensor(input).deallocate(true);
+        return result;
+    }
+    window.check();
     // TT-NN moves 32-bit integers through its halo as they are and pools them as bfloat16.
     SHIM_CHECK(
-        input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::BFLOAT8_B || input.dtype() == DataType::INT32 ||
+        input.dtype() == DataType::BFLOAT16 || is_block_float(input.dtype()) || input.dtype() == DataType::INT32 ||
             input.dtype() == DataType::UINT32,
         "input_tensor: expected dtype BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
     SHIM_CHECK(
@@ -172,7 +283,6 @@ std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings&
     SHIM_CHECK(
         window.top + window.bottom <= window.kernel_h && window.left + window.right <= window.kernel_w,
         "padding: expected at most half of the kernel {} x {}, got {} and {}", window.kernel_h, window.kernel_w, window.top, window.left);
-    SHIM_CHECK(!settings.divisor || *settings.divisor != 0, "divisor_override: expected a number other than 0");
     SHIM_CHECK(
         !settings.indices || uint64_t{window.in_h} * window.in_w <= MAX_INDEXED_PIXELS,
         "return_indices: expected at most {} pixels per image, got {}", MAX_INDEXED_PIXELS, uint64_t{window.in_h} * window.in_w);
@@ -183,32 +293,18 @@ std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings&
     const uint32_t unit = settings.layout == Layout::TILE ? 32 : 1;
     const bool legacy = input.is_sharded() && input.memory_config().shard_spec().has_value();
     SHIM_CHECK(!input.is_sharded() || !settings.scheme, "applied_shard_scheme: a sharded input_tensor brings its own");
+    const uint32_t slices = settings.indices ? 1 : slices_asked(settings.slices, input);  // indices are those of the whole image
+    if (slices > 1) {
+        std::vector<Tensor> result{pool_slices(input, window, settings, slices)};
+        if (settings.deallocate_input) Tensor(input).deallocate(true);
+        return result;
+    }
     const Placement placement =
         legacy ? placement_of(input.memory_config(), machine_of(input).grid())
                : place_pool({window, settings, input.layout() == Layout::TILE, settings.layout == Layout::TILE}, machine_of(input).grid());
     const Tensor halo = gather_halo(input, window, placement, unit, settings.reallocate_halo, settings.config_in_dram, true);
-    const Shape shape({1, 1, static_cast<uint32_t>(window.out_pixels()), window.channels});
-    const MemoryConfig sharded = placement.memory_config(window.out_pixels(), window.channels, unit, unit == 1 ? 16 : 32);
-    std::vector<TensorSpec> specs{make_spec(shape, settings.dtype, settings.layout, sharded)};
-    if (settings.indices) specs.push_back(make_spec(shape, DataType::UINT16, Layout::ROW_MAJOR, sharded));
-    auto outputs = launch(
-        {.op = "pool2d",
-         .attrs =
-             {{"window_hw", std::vector<int64_t>{window.kernel_h, window.kernel_w}},
-              {"max", !settings.average},
-              {"core_count", int64_t{placement.cores()}}},
-         .compute = settings.compute,
-         .name = "Pool2D"},
-        {halo}, specs, [&](std::span<const Tensor> made) {
-            const F32Values values(input);
-            std::vector<float> result(shape.volume());
-            if (settings.average) {
-                average_kernel(window, settings, values.data(), result.data());
-            } else {
-                max_kernel(window, values.data(), result.data(), settings.indices ? mutable_data<uint16_t>(made[1]).data() : nullptr);
-            }
-            write_f32(made[0], result);
-        });
+    auto outputs =
+        run_pool(halo, window, settings, placement, [&](std::span<const Tensor> made) { pool_kernel(input, window, settings, made); });
     if (settings.memory_config) {
         for (Tensor& output : outputs) {
             if (*settings.memory_config != output.memory_config()) output = ttnn::to_memory_config(output, *settings.memory_config);
@@ -235,7 +331,8 @@ std::vector<Tensor> call_pool(const Call& c, bool average) {
         .config_in_dram = c.boolean("config_tensor_in_dram", false),
         .dtype = c.dtype("dtype").value_or(DataType::BFLOAT16),
         .layout = c.layout("output_layout").value_or(Layout::ROW_MAJOR),
-        .compute = c.compute_config("compute_kernel_config")};
+        .compute = c.compute_config("compute_kernel_config"),
+        .slices = slice_config_of(c, "dram_slice_config")};
     const auto window = window_of(
         c.u32("batch_size", 0), c.u32("input_h", 0), c.u32("input_w", 0), c.u32("channels", 0), c.u32_array<2>("kernel_size", {0, 0}),
         c.u32_array<2>("stride", {0, 0}), pads_of(c), c.u32_array<2>("dilation", {1, 1}), c.boolean("ceil_mode", false));
@@ -289,10 +386,7 @@ Tensor call_adaptive(const Call& c, bool average) {
     const Window window =
         window_of(batch, h, w, channels, {rows.kernel, columns.kernel}, {rows.stride, columns.stride}, padding, {1, 1}, false);
     const Tensor& input = c.tensor("input_tensor");
-    Tensor result = pool(input, window, settings)[0];
-    if (average && size.front() == 1 && size.back() == 1 && !settings.memory_config)  // TT-NN takes a mean, which ends in DRAM
-        result = ttnn::to_memory_config(result, MemoryConfig{});
-    return result;
+    return pool(input, window, settings)[0];
 }
 
 /// What both C++ functions take.
@@ -321,13 +415,14 @@ std::vector<Tensor> max_pool2d(
     const Tensor& input_tensor, uint32_t batch_size, uint32_t input_h, uint32_t input_w, uint32_t channels,
     std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
     std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, bool ceil_mode,
-    const std::optional<const MemoryConfig>& memory_config, const std::optional<op_slicing::Op2DSliceConfig>&,
+    const std::optional<const MemoryConfig>& memory_config, const std::optional<op_slicing::Op2DSliceConfig>& slices,
     std::optional<const TensorMemoryLayout> applied_shard_scheme, bool deallocate_input, bool reallocate_halo_output, bool return_indices,
     DataType dtype, Layout output_layout, bool config_tensor_in_dram) {
     const OpScope scope("ttnn.max_pool2d");
     PoolSettings settings = pool_settings(
         memory_config, applied_shard_scheme, deallocate_input, reallocate_halo_output, dtype, output_layout, config_tensor_in_dram);
     settings.indices = return_indices;
+    settings.slices = slices;
     return ttnn_shim::pool(
         input_tensor, window_of(batch_size, input_h, input_w, channels, kernel_size, stride, padding, dilation, ceil_mode), settings);
 }
@@ -337,7 +432,7 @@ Tensor avg_pool2d(
     std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
     std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, bool ceil_mode, bool count_include_pad,
     std::optional<int32_t> divisor_override, const std::optional<const MemoryConfig>& memory_config,
-    const std::optional<op_slicing::Op2DSliceConfig>&, std::optional<const TensorMemoryLayout> applied_shard_scheme,
+    const std::optional<op_slicing::Op2DSliceConfig>& slices, std::optional<const TensorMemoryLayout> applied_shard_scheme,
     const std::optional<ComputeKernelConfig>& compute_kernel_config, bool deallocate_input, bool reallocate_halo_output, DataType dtype,
     Layout output_layout, bool config_tensor_in_dram) {
     const OpScope scope("ttnn.avg_pool2d");
@@ -346,6 +441,7 @@ Tensor avg_pool2d(
     settings.average = true;
     settings.count_include_pad = count_include_pad;
     settings.divisor = divisor_override;
+    settings.slices = slices;
     settings.compute = compute_kernel_config;
     return ttnn_shim::pool(
         input_tensor, window_of(batch_size, input_h, input_w, channels, kernel_size, stride, padding, {1, 1}, ceil_mode), settings)[0];

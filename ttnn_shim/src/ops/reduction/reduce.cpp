@@ -63,7 +63,8 @@ void check_dtype(DataType dtype) {
 
 /// One program over a tensor of rank 4: "W", "H" or "HW" becomes 1.
 Tensor reduce_program(
-    const Tensor& input, const std::string& dim, const Reduction& r, float factor, DataType dtype, const MemoryConfig& memory) {
+    const Tensor& input, const std::string& dim, const Reduction& r, float factor, DataType dtype, const MemoryConfig& memory,
+    std::optional<Layout> layout = std::nullopt) {
     check_dtype(input.dtype());
     auto extents = extents_of(input.logical_shape());
     if (dim != "W") extents[2] = 1;
@@ -73,10 +74,39 @@ Tensor reduce_program(
          .attrs = {{"op", std::string(KIND_NAMES[static_cast<int>(r.kind)])}, {"dim", dim}},
          .compute = r.compute,
          .name = "ReduceDeviceOperation"},
-        {input}, {reduced_spec(input, shape_of(extents), dtype, input.layout(), memory)}, [&](std::span<const Tensor> outputs) {
+        {input}, {reduced_spec(input, shape_of(extents), dtype, layout.value_or(input.layout()), memory)},
+        [&](std::span<const Tensor> outputs) {
             const Middle m = middle_of(input.logical_shape(), dim == "W" ? 3 : 2, dim == "HW" ? 2 : 1);
             reduce_values(input, outputs[0], m, r.kind, factor);
         })[0];
+}
+
+/// Every `rows` rows of a matrix as one: sums, or extremes.
+void reduce_slices(const Tensor& input, const Tensor& output, size_t rows, Kind kind) {
+    const Shape& shape = input.logical_shape();
+    const size_t width = shape[3], slice = rows * width, matrix = size_t{shape[2]} * width, slices = output.logical_shape()[2];
+    const F32Values values(input);
+    std::vector<float> result(output.logical_volume());
+    parallel_for(result.size() / width, 1, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) {
+            const size_t first = i / slices * matrix + i % slices * slice;
+            const size_t last = std::min(first + slice, (i / slices + 1) * matrix);
+            float* row = result.data() + i * width;
+            std::copy_n(values.data() + first, width, row);
+            for (size_t at = first + width; at < last; at += width) {
+                const float* next = values.data() + at;
+                for (size_t w = 0; w < width; ++w) {
+                    if (kind == Kind::Max || kind == Kind::Min) {  // not a number stays
+                        const bool better = kind == Kind::Max ? next[w] > row[w] : next[w] < row[w];
+                        row[w] = better || std::isnan(next[w]) ? next[w] : row[w];
+                    } else {
+                        row[w] += next[w];
+                    }
+                }
+            }
+        }
+    });
+    write_f32(output, result);
 }
 
 /// The last one or two dimensions of any tensor, in one or two programs. `layout` was asked for by the caller.
@@ -91,41 +121,32 @@ Tensor reduce_matrix(
                         !memory.is_sharded() && !(dim == "W" && layout == Layout::TILE);
     const bool exact = input.dtype() == DataType::FLOAT32 && r.wide();
     const Tensor value = sticks ? input : tilized(input, input.memory_config());
-    if (sticks && dim == "H") {
-        // Where columns leave cores idle, tall ones are cut into as many slices as fill the grid, and their sums are summed.
-        constexpr uint64_t LEAST_TILES = 16;
+    const bool cuttable = dim == "H" && !input.is_sharded() && !memory.is_sharded() && !is_integer(input.dtype());
+    if (cuttable) {
+        // Where columns leave cores idle, tall ones are cut into as many slices as fill the grid, and their results are reduced again.
+        const uint64_t least_tiles = sticks ? 16 : 20;
         const Shape& shape = value.logical_shape();
         const uint64_t groups = uint64_t{shape[0]} * shape[1] * ((shape[3] + 31) / 32), tall = (shape[2] + 31) / 32;
         const CoreCoord grid = machine_of(input).grid();
-        const uint64_t slices = groups > 0 && tall >= LEAST_TILES ? std::min<uint64_t>(grid.x * grid.y / groups, tall) : 1;
+        const uint64_t slices = groups > 0 && tall >= least_tiles ? std::min<uint64_t>(grid.x * grid.y / groups, tall) : 1;
         if (slices >= 2) {
+            check_dtype(value.dtype());
             const uint64_t rows = (tall + slices - 1) / slices * 32;
             auto extents = extents_of(shape);
             extents[2] = static_cast<uint32_t>((shape[2] + rows - 1) / rows);
+            const DataType half = is_block_float(value.dtype()) ? DataType::BFLOAT16 : value.dtype();
+            const DataType partial = r.accumulates() ? DataType::FLOAT32 : half;
             const Tensor parts = launch(
                 {.op = "reduce",
-                 .attrs = {{"op", std::string("SUM")}, {"dim", std::string("H")}},
+                 .attrs = {{"op", std::string(KIND_NAMES[static_cast<int>(r.kind)])}, {"dim", std::string("H")}},
                  .compute = r.compute,
                  .name = "ReduceDeviceOperation"},
-                {value}, {make_spec(shape_of(extents), DataType::FLOAT32, Layout::ROW_MAJOR, memory)},
-                [&](std::span<const Tensor> outputs) {
-                    const size_t width = shape[3], slice = rows * width, matrix = size_t{shape[2]} * width;
-                    const F32Values values(value);
-                    std::vector<float> sums(outputs[0].logical_volume(), 0.0F);
-                    parallel_for(sums.size() / width, 1, [&](size_t begin, size_t end) {
-                        for (size_t i = begin; i < end; ++i) {
-                            const size_t first = i / extents[2] * matrix + i % extents[2] * slice;
-                            const size_t last = std::min(first + slice, (i / extents[2] + 1) * matrix);
-                            for (size_t at = first; at < last; at += width)
-                                for (size_t w = 0; w < width; ++w) sums[i * width + w] += values[at + w];
-                        }
-                    });
-                    write_f32(outputs[0], sums);
-                })[0];
-            return reduce_program(parts, dim, r, factor, result, memory);
+                {value}, {make_spec(shape_of(extents), partial, Layout::ROW_MAJOR, memory)},
+                [&](std::span<const Tensor> outputs) { reduce_slices(value, outputs[0], rows, r.kind); })[0];
+            return reduce_program(parts, dim, r, factor, result, memory, sticks ? layout : Layout::TILE);
         }
     }
-    if (dim != "HW") return reduce_program(value, dim, r, factor, result, memory);
+    if (dim != "HW") return reduce_program(value, dim, r, factor, result, memory, sticks && dim == "H" ? layout : std::nullopt);
     const bool many = input.padded_shape().volume() > tt::constants::TILE_HW, integer = input.dtype() == DataType::INT32;
     if (!many && !integer && !exact && factor >= 0) return reduce_program(value, dim, r, factor, result, memory);
     const bool keeps_wide = r.kind == Kind::Sum && ((dtype == DataType::BFLOAT16 && value.dtype() == DataType::FLOAT32) ||
@@ -264,8 +285,9 @@ Tensor spread(const Tensor& input, const std::vector<uint32_t>& axes, const Redu
     }
     if (shape.volume() == 0) return reduced_nothing(input, r, axes, memory);
     SHIM_CHECK(
-        input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32 || input.dtype() == DataType::BFLOAT8_B,
-        "input_tensor: expected BFLOAT16, FLOAT32 or BFLOAT8_B, got {}", input.dtype());
+        input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32 || input.dtype() == DataType::BFLOAT8_B ||
+            input.dtype() == DataType::FP8_E4M3,  // tilized to float32
+        "input_tensor: expected BFLOAT16, FLOAT32, BFLOAT8_B or FP8_E4M3, got {}", input.dtype());
     // One dimension is brought to the rows' place and back, several to the end.
     Tensor value = rank == 1 ? ttnn::reshape(input, Shape({1, shape[0]})) : input;
     ttsl::SmallVector<int64_t> order;

@@ -1,0 +1,125 @@
+"""Ops that run as chains of the real package's programs (slices, cut columns, reductions of images): values against torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+import ttnn
+
+from tests.ops_numeric.test_small_ops import RM, TILE, close, got, put, values
+
+HEIGHT, WIDTH = ttnn.Conv2dDRAMSliceHeight, ttnn.Conv2dDRAMSliceWidth
+
+
+def programs(device: Any, call: Any) -> tuple[Any, list[str]]:
+    """A call's result and the names of its device programs."""
+    device.events_enable(True)
+    device.clock_reset()
+    result = call()
+    return result, [event["op"] for event in device.events()]
+
+
+def flat(image: torch.Tensor) -> torch.Tensor:
+    """[N, C, H, W] as [1, 1, N * H * W, C]."""
+    return image.permute(0, 2, 3, 1).reshape(1, 1, -1, image.shape[1])
+
+
+@pytest.mark.parametrize(("kind", "slices"), [(HEIGHT, 1), (HEIGHT, 3), (WIDTH, 2)])
+def test_sliced_convolution(device: Any, kind: Any, slices: int) -> None:
+    x, w = values(1, 16, 12, 64), values(32, 16, 3, 3, seed=1)
+    config = ttnn.Conv2dSliceConfig(slice_type=kind, num_slices=slices)
+    arguments = dict(
+        device=device, in_channels=16, out_channels=32, batch_size=1, input_height=12, input_width=64, kernel_size=[3, 3],
+        stride=[1, 1], padding=[1, 1], slice_config=config,
+    )  # fmt: skip
+    weight = ttnn.from_torch(w, dtype=ttnn.bfloat16)
+    result, names = programs(device, lambda: ttnn.conv2d(input_tensor=put(device, flat(x), RM), weight_tensor=weight, **arguments))
+    close(result, flat(F.conv2d(x, w, padding=1)))
+    assert names.count("conv2d") == slices
+    assert names.count("slice_write") == (slices if slices > 1 else 0)
+
+
+@pytest.mark.parametrize("mirror", [True, False])
+@pytest.mark.parametrize("slices", [0, 4])
+def test_transposed_convolution(device: Any, mirror: bool, slices: int) -> None:
+    x, w = values(1, 32, 9, 7), values(32, 32, 3, 3, seed=1)
+    given = ttnn.from_torch(w if mirror else w.flip(2, 3), dtype=ttnn.bfloat16)
+    more = {"dram_slice_config": ttnn.Conv2dSliceConfig(slice_type=HEIGHT, num_slices=slices)} if slices else {}
+    result = ttnn.conv_transpose2d(
+        input_tensor=put(device, flat(x), RM), weight_tensor=given, device=device, in_channels=32, out_channels=32, batch_size=1,
+        input_height=9, input_width=7, kernel_size=[3, 3], stride=[2, 2], padding=[1, 1], mirror_kernel=mirror, **more,
+    )  # fmt: skip
+    close(result, flat(F.conv_transpose2d(x, w, stride=2, padding=1)))
+
+
+@pytest.mark.parametrize("layout", [RM, TILE])
+@pytest.mark.parametrize("slices", [1, 3])
+def test_sliced_pools(device: Any, layout: Any, slices: int) -> None:
+    x = values(2, 32, 12, 32)
+    config = ttnn.Conv2dSliceConfig(slice_type=HEIGHT, num_slices=slices)
+    window = [2, 12, 32, 32, [3, 3], [2, 2], [1, 1]]
+    more = {"dram_slice_config": config, "output_layout": layout}
+    pooled, names = programs(device, lambda: ttnn.max_pool2d(put(device, flat(x), layout), *window, [1, 1], **more))
+    close(pooled, flat(F.max_pool2d(x, 3, 2, 1)))
+    assert names.count("pool2d") == slices
+    close(ttnn.avg_pool2d(put(device, flat(x), layout), *window, **more), flat(F.avg_pool2d(x, 3, 2, 1)))
+
+
+@pytest.mark.parametrize("layout", [RM, TILE])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_mean_of_images(device: Any, batch: int, layout: Any) -> None:
+    x = values(batch, 7, 5, 48)
+    mean = x.mean((1, 2), keepdim=True)
+    result = ttnn.global_avg_pool2d(put(device, x, layout))
+    assert list(result.shape) == [batch, 1, 1, 48] and result.layout == TILE
+    close(result, mean)
+    pooled = ttnn.avg_pool2d(put(device, x.reshape(1, 1, -1, 48), RM), batch, 7, 5, 48, [7, 5], [1, 1], [0, 0], divisor_override=7)
+    close(pooled, mean.reshape(1, 1, batch, 48) * 5)
+
+
+@pytest.mark.parametrize("layout", [RM, TILE])
+@pytest.mark.parametrize("rows", [511, 640, 1025])
+def test_tall_columns_are_cut(device: Any, rows: int, layout: Any) -> None:
+    x = values(1, 2, rows, 33)
+    close(ttnn.sum(put(device, x, layout, ttnn.float32), dim=2, keepdim=True), x.sum(2, keepdim=True), 2)
+    assert torch.equal(got(ttnn.max(put(device, x, layout), dim=2, keepdim=True)), x.amax(2, keepdim=True))
+    assert torch.equal(got(ttnn.min(put(device, x, layout), dim=2, keepdim=True)), x.amin(2, keepdim=True))
+
+
+def test_normalize_global(device: Any) -> None:
+    x = values(2, 3, 32, 64)
+    close(ttnn.normalize_global(put(device, x)), (x - x.mean()) / x.std(correction=0))
+
+
+def test_masked_rows_of_a_row_major_softmax(device: Any) -> None:
+    x, mask = values(2, 1, 32, 64), values(2, 1, 32, 64, seed=1)
+    close(ttnn.scale_mask_softmax(put(device, x), 0.5, put(device, mask[:, :, :1].expand(2, 1, 32, 64).contiguous())),
+          torch.softmax(x * 0.5 + mask[:, :, :1], -1))  # fmt: skip
+
+
+def test_narrow_rows_are_sorted(device: Any) -> None:
+    x = values(2, 3, 20)
+    ordered, places = ttnn.sort(put(device, x), dim=-1, descending=True)
+    assert torch.equal(got(ordered), x.sort(-1, descending=True).values)
+    assert torch.equal(x.gather(-1, got(places).long()), got(ordered))
+
+
+def test_upsample_of_tiles_and_shards(device: Any) -> None:
+    x = values(1, 32, 32, 64)
+    wanted = F.interpolate(x.permute(0, 3, 1, 2), scale_factor=2).permute(0, 2, 3, 1)
+    for layout, dtype in ((TILE, ttnn.bfloat16), (RM, ttnn.float32)):
+        result = ttnn.upsample(put(device, x, layout, dtype), 2)
+        assert result.layout == RM
+        assert torch.equal(got(result), wanted)
+    close(ttnn.upsample(put(device, x, TILE, ttnn.bfloat8_b), 2), wanted, 8)
+    smooth = ttnn.upsample(put(device, x, RM), 2, mode="bilinear")
+    assert smooth.memory_config().memory_layout == ttnn.TensorMemoryLayout.HEIGHT_SHARDED
+    close(smooth, F.interpolate(x.permute(0, 3, 1, 2), scale_factor=2, mode="bilinear").permute(0, 2, 3, 1))
+
+
+def test_prod_of_several_dimensions(device: Any) -> None:
+    x = 1 + values(2, 3, 4, 5) / 8
+    close(ttnn.prod(put(device, x), dim=1), x.prod(1, keepdim=True), 4)
