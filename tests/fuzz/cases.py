@@ -1,7 +1,8 @@
 """Makes and runs fuzzed calls of the simulator's ttnn. Run as a child process: `python cases.py COUNT SEED JOURNAL`.
 
 Kinds of cases: creation with wild shapes; calls of CALLS, whose arguments mostly fit; calls of every op that the core has, by the types of the
-real signatures; the C door with damaged attribute blobs and buffers of the wrong size; damaged tensor files.
+real signatures; the conformance suite's probes with some numbers, shapes, dtypes, layouts and memory configs changed, which get past the first
+checks of every op; the C door with damaged attribute blobs and buffers of the wrong size; damaged tensor files.
 
 Each case is written to JOURNAL before it runs, so that the last line names the case in which a process died or hung.
 """
@@ -95,6 +96,56 @@ def signatures() -> list[tuple[str, tuple[tuple[str, str, bool], ...]]]:
 
 
 SIGNATURES = signatures()
+
+
+def probes_by_op() -> list[list[dict[str, Any]]]:
+    """The calls that the conformance suite compares with the real package, without those that it draws at random."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "conformance"))
+    import probes
+
+    found: dict[str, list[dict[str, Any]]] = {}
+    for probe in probes.all_probes():
+        if "/z" not in probe.id:
+            found.setdefault(probe.op, []).append({"inputs": [list(row) for row in probe.inputs], "call": probe.call})
+    return [found[op] for op in sorted(found)]
+
+
+PROBES = probes_by_op()
+INTEGER_TEXT = re.compile(r"(?<!a\[)(?<!e-)(?<![\w.])-?\d+(?![\w.])")  # not of a[0] or 1e-5
+PROBE_NUMBER = st.sampled_from([0, 1, 2, -1, -2, 3, 7, 8, 31, 32, 33, 64, 127, 1024, 4095, 65536, 2**31 - 1, -(2**31), 2**32 - 1, 2**32, 2**40])
+CHANGE = st.one_of(
+    st.tuples(st.just("number"), st.integers(0, 60), PROBE_NUMBER),
+    st.tuples(st.just("number"), st.integers(0, 60), st.integers(0, 9)),
+    st.tuples(st.just("extent"), st.integers(0, 30), SMALL),
+    st.tuples(st.just("rank"), st.integers(0, 9), st.integers(0, 6)),
+    st.tuples(st.just("dtype"), st.integers(0, 9), DTYPE),
+    st.tuples(st.just("layout"), st.integers(0, 9), st.sampled_from(["tile", "row_major"])),
+    st.tuples(st.just("memory"), st.integers(0, 9), st.sampled_from(["host", "ttnn.DRAM_MEMORY_CONFIG", "ttnn.L1_MEMORY_CONFIG"])),
+)
+
+
+def changed(probe: dict[str, Any], changes: Any) -> dict[str, Any]:
+    """A probe with the given changes; one that does not apply changes nothing."""
+    inputs, call = [[list(row[0]), *row[1:]] for row in probe["inputs"]], str(probe["call"])
+    for kind, at, value in changes:
+        if kind == "number":
+            places = list(INTEGER_TEXT.finditer(call))
+            if places:
+                place = places[at % len(places)]
+                call = f"{call[: place.start()]}{value}{call[place.end() :]}"
+            continue
+        if not inputs:
+            continue
+        row = inputs[at % len(inputs)]
+        if kind == "extent" and row[0]:
+            row[0][at // len(inputs) % len(row[0])] = value
+        elif kind == "rank":
+            row[0] = row[0][:value] if value < len(row[0]) else [1] * (value - len(row[0])) + row[0]
+        elif kind in ("dtype", "layout", "memory"):
+            row[("dtype", "layout", "memory").index(kind) + 1] = value
+    return {"inputs": inputs, "call": call}
+
+
 PARTS: dict[str, st.SearchStrategy[Any]] = {
     "n": NUMBER, "i": INTEGER, "l": INTEGERS, "d": DTYPE, "y": LAYOUT, "m": MEMORY, "b": st.booleans(), "p": st.lists(st.tuples(SMALL, SMALL), max_size=6),
     "v": st.none(), "f": st.lists(REAL, max_size=5), "s": st.sampled_from(["relu", "gelu", "nearest", "bilinear", "sum", "", "none", "\u00e9\x00\U0001f600", "x" * 5000]),
@@ -123,7 +174,11 @@ def ordinary(draw: Any) -> dict[str, Any]:
 
 @st.composite
 def cases(draw: Any) -> dict[str, Any]:
-    kind = draw(st.integers(0, 19))
+    kind = draw(st.integers(0, 29))
+    if kind >= 20:
+        op = draw(st.integers(0, len(PROBES) - 1))
+        probe = PROBES[op][draw(st.integers(0, len(PROBES[op]) - 1))]
+        return {"probe": changed(probe, draw(st.lists(CHANGE, min_size=0, max_size=3))), "seed": draw(st.integers(0, 7))}
     if kind == 0:
         return {
             "file": draw(st.integers(0, len(FILES) - 1)),
@@ -240,6 +295,16 @@ def load_damaged(case: dict[str, Any], device: Any) -> None:
         touch(ttnn.load_tensor(file.name))
 
 
+def call_probe(probe: dict[str, Any], rng: int, device: Any) -> None:
+    """A probe on tensors with values."""
+    made = []
+    for index, (shape, dtype, layout, memory) in enumerate(probe["inputs"]):
+        facts = {"shape": shape, "dtype": dtype, "layout": "TILE_LAYOUT" if layout == "tile" else "ROW_MAJOR_LAYOUT", "memory": None, "place": "host"}
+        one = tensor(facts | {"seed": rng + index}, device)
+        made.append(one if memory == "host" else ttnn.to_device(one, device, memory_config=eval(memory, {"ttnn": ttnn})))
+    touch(eval(probe["call"], {"ttnn": ttnn, "device": device, "a": made}))
+
+
 ABI_OPS = sorted(_core.op_names())
 
 
@@ -292,6 +357,9 @@ def run_case(case: dict[str, Any], device: Any) -> str:
         if "abi" in case:
             call_abi(case, device)
             return "accepted"
+        if "probe" in case:
+            call_probe(case["probe"], case["seed"], device)
+            return "accepted"
         if "make" in case:
             name, dtype, layout = case["make"], getattr(ttnn, case["dtype"]), getattr(ttnn, case["layout"])
             if name in ("ones", "full", "rand") and 2**26 < math.prod(abs(extent) for extent in case["shape"]) < 2**36:
@@ -311,6 +379,10 @@ def run_case(case: dict[str, Any], device: Any) -> str:
             keywords |= dict(zip(case["names"], positional, strict=True))
             positional = []
         touch(function(*positional, **keywords))
+    except AttributeError as error:
+        if "probe" not in case or not str(error).startswith("module 'ttnn"):  # some probes name what neither package has
+            raise
+        return type(error).__name__
     except (RuntimeError, TypeError, ValueError, IndexError, OverflowError, MemoryError) as error:
         if "internal error" in str(error):
             raise

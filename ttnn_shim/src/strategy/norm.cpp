@@ -146,7 +146,7 @@ DeviceProgram plan_layernorm(const Arch& arch, const OpConfig& c) {
     const std::int64_t block = c.compute.fp32_dest_acc ? 4 : 8;
     const auto buffers = [&](std::int64_t w, bool large) {
         std::vector<CircularBuffer> b = {
-            {"in", (residual ? 2 * block : w) * t}, {"out", 2 * block * o}, {"scalers", 2 * 2048}, {"statistics", (rms ? 2 : 4) * im},
+            {"in", (residual ? 2 * block : w) * t}, {"out", 2 * block * o}, {"scalers", 2 * 2048}, {"statistics", (rms ? 4 : 5) * im},
             {"centred", (rms ? 1 : 2) * w * im},    {"squares", 8 * im}};
         if (weights > 0) b.push_back({"scaled", 2 * block * im + w * weight_bytes});
         if (residual) b.push_back({"residual", w * im + 2 * block * t});
@@ -154,9 +154,13 @@ DeviceProgram plan_layernorm(const Arch& arch, const OpConfig& c) {
         return b;
     };
     p.circular_buffers = buffers(round_up(ceil_div(in.width(), 32), block), false);
-    // Rows that do not fit are read again for every pass, in chunks.
-    if (sum_of(p.circular_buffers) > arch.l1_core_bytes / 100 * 85)
-        p.circular_buffers = buffers((weights > 0 ? 56 : 112) * 2048 / im, true);
+    // Rows that do not fit are read again for every pass, in chunks: at most those of the table, fewer where tensors in L1 leave less.
+    const std::int64_t room = c.integer("l1_free_bytes", arch.l1_bytes) / 100 * 95;
+    std::int64_t chunk = (weights > 0 ? 56 : 112) * 2048 / im;
+    if (sum_of(p.circular_buffers) > room) {
+        while (chunk > block && sum_of(buffers(chunk, true)) > room) chunk -= block;
+        p.circular_buffers = buffers(chunk, true);
+    }
     return p;
 }
 

@@ -44,13 +44,14 @@ Tensor rand(
     SHIM_CHECK(low <= high, "low and high: expected low <= high, got {} and {}", low, high);
     SHIM_CHECK(dtype != DataType::UINT8, "dtype: {} is not supported", dtype);
     const uint64_t stream = sequence(seed);
+    const DataType drawn = dtype == DataType::BFLOAT16 ? dtype : DataType::FLOAT32;  // what the program knows
     Tensor made = launch_on(
-        &device, {.op = "fill", .name = "RandDeviceOperation"}, {}, {make_spec(shape, DataType::FLOAT32, Layout::TILE, memory_config)},
+        &device, {.op = "fill", .name = "RandDeviceOperation"}, {}, {make_spec(shape, drawn, Layout::TILE, memory_config)},
         [&](std::span<const Tensor> outputs) {
             generate(outputs[0], [&](size_t i) { return low + (high - low) * uniform_at(stream, i); });
         })[0];
-    if (dtype != DataType::FLOAT32) made = ttnn::typecast(made, dtype);
-    return ttnn::to_layout(made, layout);  // TT-NN makes float32 tiles
+    if (dtype != drawn) made = ttnn::typecast(made, dtype);
+    return ttnn::to_layout(made, layout);  // TT-NN makes tiles
 }
 
 Tensor randn(
