@@ -13,4 +13,9 @@ void copy_values(const Tensor& input, const Tensor& output);
 /// Tiles as rows of the tensor's own shape, by one program.
 Tensor without_padding(const Tensor& tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
 
+/// The dtype of a tensor's tiles: FP8_E4M3 has none and becomes FLOAT32.
+inline DataType tilized_dtype(const Tensor& input, const std::optional<DataType>& asked = std::nullopt) {
+    return asked.value_or(input.dtype() == DataType::FP8_E4M3 ? DataType::FLOAT32 : input.dtype());
+}
+
 }  // namespace ttnn_shim

@@ -93,9 +93,11 @@ bool is_aligned(const Tensor& tensor) {
     return shape.rank() >= 2 && shape[-1] % tt::constants::TILE_WIDTH == 0 && shape[-2] % tt::constants::TILE_HEIGHT == 0;
 }
 
-/// FP8_E4M3 has no tiles: it becomes FLOAT32.
-DataType tilized_dtype(const Tensor& input, const std::optional<DataType>& asked) {
-    return asked.value_or(input.dtype() == DataType::FP8_E4M3 ? DataType::FLOAT32 : input.dtype());
+/// TT-NN's programs make tiles of FP8_E4M3 where they need more than one per row.
+void check_tiles(const Tensor& input, uint32_t padded_width) {
+    SHIM_CHECK(
+        input.dtype() != DataType::FP8_E4M3 || padded_width > tt::constants::TILE_WIDTH,
+        "FP8_E4M3 needs more than one tile per row, got rows of {} values", padded_width);
 }
 
 /// One core without `use_multicore`.
@@ -120,6 +122,7 @@ Tensor tilize(
     SHIM_CHECK(
         is_aligned(input_tensor), "tilize needs the last two dims to be multiples of 32, got {}; use tilize_with_val_padding",
         input_tensor.logical_shape());
+    check_tiles(input_tensor, input_tensor.logical_shape()[-1]);
     const DataType dtype = tilized_dtype(input_tensor, output_dtype);
     return run(
         input_tensor, {"tilize", "TilizeDeviceOperation", Layout::TILE, input_tensor.logical_shape(), std::nullopt, dtype,
@@ -148,6 +151,7 @@ Tensor tilize_with_val_padding(
         output_padded_shape.rank() >= 2 && output_padded_shape[-1] % tt::constants::TILE_WIDTH == 0 &&
             output_padded_shape[-2] % tt::constants::TILE_HEIGHT == 0,
         "output_tensor_shape {} must be tile aligned", output_padded_shape);
+    check_tiles(input_tensor, output_padded_shape[-1]);
     const Shape input_shape = input_tensor.logical_shape().to_rank(output_padded_shape.rank());
     for (size_t dim = 0; dim < input_shape.rank(); ++dim) {
         SHIM_CHECK(
@@ -258,7 +262,10 @@ Tensor to_layout(
     if (is_aligned(tensor) && tensor.logical_volume() > 0) {
         return tilize(tensor, memory_config, dtype, true, false, tt::tt_metal::Tile(), sub_core_grids);
     }
-    const Shape padded = make_spec(tensor.logical_shape(), tensor.dtype(), Layout::TILE).padded_shape();
+    const Shape padded =
+        make_spec(
+            tensor.logical_shape(), tensor.logical_volume() == 0 ? dtype.value_or(tensor.dtype()) : tilized_dtype(tensor), Layout::TILE)
+            .padded_shape();
     return tilize_with_val_padding(tensor, padded, pad_value, memory_config, dtype, true, sub_core_grids);
 }
 

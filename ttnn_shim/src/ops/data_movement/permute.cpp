@@ -51,6 +51,9 @@ MemoryConfig permuted_memory(
 
 /// One program: TT-NN runs a permutation of tiles that swaps two of the last dimensions as a transpose.
 Tensor permuted(const Tensor& given, const std::vector<uint32_t>& order, const std::optional<MemoryConfig>& memory_config) {
+    SHIM_CHECK(
+        given.dtype() != DataType::FP8_E4M3 || order.back() + 1 == order.size() || given.logical_volume() <= 1,
+        "input_tensor: TT-NN's program that moves the last dimension does not take FP8_E4M3");
     const Tensor input = is_ragged(given) ? ttnn::to_memory_config(given, MemoryConfig(BufferType::L1)) : given;
     const Shape& shape = input.logical_shape();
     const size_t rank = shape.rank();

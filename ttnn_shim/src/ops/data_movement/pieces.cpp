@@ -336,7 +336,8 @@ Tensor pad(
     check_device_tensor(input, "input_tensor");
     const bool inside = tiled && make_spec(result, input.dtype(), Layout::TILE).padded_shape() == input.padded_shape();
     SHIM_CHECK(
-        input.dtype() != DataType::UINT8 && input.dtype() != DataType::INT8 && (inside || input.dtype() != DataType::BFLOAT4_B),
+        input.dtype() != DataType::UINT8 && input.dtype() != DataType::INT8 && input.dtype() != DataType::FP8_E4M3 &&
+            (inside || input.dtype() != DataType::BFLOAT4_B),
         "input_tensor: {} cannot be padded", input.dtype());
     SHIM_CHECK(inside || !tiled || shape.rank() != 1, "padding: one dimension of tiles cannot grow beyond them, got shape {}", shape);
     const MemoryConfig memory = inside ? input.memory_config() : padded_memory(input, memory_config, result);

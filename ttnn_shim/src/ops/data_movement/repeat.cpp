@@ -100,9 +100,12 @@ Tensor repeat(
     }
     const Shape result = shape_of(extents);
     const MemoryConfig& held = input.memory_config();
-    if (!output && std::find(times.begin(), times.end(), 0U) != times.end())
+    const bool eight_bit_float = input.dtype() == DataType::FP8_E4M3;
+    if (!output && std::find(times.begin(), times.end(), 0U) != times.end()) {
+        SHIM_CHECK(!eight_bit_float, "repeat_dims: FP8_E4M3 tensors cannot be made by filling, not even empty ones, got a 0");
         return empty_tensor(
             device_of(input), make_spec(result, input.dtype(), input.layout(), memory_config.value_or(MemoryConfig(held.buffer_type()))));
+    }
     const size_t rank = own.size();
     SHIM_CHECK(rank > 0, "input_tensor: expected at least one dimension, got shape {}", input.logical_shape());
     const Shape raised = shape_of(own);
@@ -120,6 +123,8 @@ Tensor repeat(
         (input.dtype() != DataType::UINT8 && input.dtype() != DataType::INT8) || (tiled && !by_rows) ||
             (rank <= 4 && !across && own[rank - 1] > 0),
         "input_tensor: rows of {} cannot be repeated", input.dtype());
+    SHIM_CHECK(
+        !eight_bit_float || (!held.is_sharded() && result.volume() > 0), "input_tensor: shards of FP8_E4M3 cannot be repeated, nor none");
     const MemoryConfig memory = memory_config || !in_place ? spread_memory(working, memory_config, result)
                                                            : MemoryConfig(held.memory_layout(), held.buffer_type(), in_place);
     if (output) return repeated(working, own, times, memory, output);

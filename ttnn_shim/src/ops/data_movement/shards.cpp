@@ -45,7 +45,8 @@ MemoryConfig spread_memory(const Tensor& input, const std::optional<MemoryConfig
     struct Split {
         uint32_t shard, parts;
     };
-    const uint64_t unit = tiled ? 32 : 1, rows = rows_of(padded), width = padded[-1], all = grid.x * grid.y;
+    const uint64_t rows = rows_of(padded), width = padded[-1], all = grid.x * grid.y;
+    uint64_t unit = tiled ? 32 : 1;
     const auto split = [&](uint64_t extent, uint64_t cores) {
         const uint64_t units = (extent + unit - 1) / unit, each = (units + cores - 1) / cores;
         return Split{static_cast<uint32_t>(each * unit), static_cast<uint32_t>((units + each - 1) / each)};
@@ -62,7 +63,9 @@ MemoryConfig spread_memory(const Tensor& input, const std::optional<MemoryConfig
             tt::tt_metal::ShardSpec(cores, {static_cast<uint32_t>(height), static_cast<uint32_t>(columns)}, orientation));
     };
     if (own.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED) {
-        const Split down = split(rows, by_row ? grid.y : grid.x), across = split(width, by_row ? grid.x : grid.y);
+        const uint64_t lines = by_row ? grid.y : grid.x, columns = by_row ? grid.x : grid.y;
+        if (!fits(split(width, columns).shard)) unit = 32;  // rows of shards that are not aligned are dealt as tiles are
+        const Split down = split(rows, lines), across = split(width, columns);
         if (!fits(across.shard)) return MemoryConfig(own.buffer_type());
         const CoreCoord last = by_row ? CoreCoord(across.parts - 1, down.parts - 1) : CoreCoord(down.parts - 1, across.parts - 1);
         return config(CoreRangeSet(CoreRange({0, 0}, last)), down.shard, across.shard);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
@@ -241,7 +242,7 @@ SHIM_OP("ttnn.fill_implicit_tile_padding", [](const Call& c) {
     const Tensor& input = c.tensor("input_tensor");
     check_device_tensor(input, "input_tensor");
     const auto memory = c.memory_config("memory_config");
-    const Shape padded = make_spec(input.logical_shape(), input.dtype(), Layout::TILE).padded_shape();
+    const Shape padded = make_spec(input.logical_shape(), tilized_dtype(input), Layout::TILE).padded_shape();
     if (input.logical_shape() == padded) return memory && *memory != input.memory_config() ? ttnn::to_memory_config(input, *memory) : input;
     check_device_tensor(input, "input_tensor", Layout::TILE);
     SHIM_CHECK(
