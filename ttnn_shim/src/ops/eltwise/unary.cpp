@@ -156,7 +156,8 @@ Tensor triangle(const char* name, const Tensor& given, int diagonal, bool lower,
         return ttnn::reshape(triangle(name, ttnn::reshape(given, Shape({1, width})), diagonal, lower, memory_config), shape);
     }
     SHIM_CHECK(
-        given.dtype() != DataType::UINT16 && given.dtype() != DataType::UINT8 && given.dtype() != DataType::INT8,
+        given.dtype() != DataType::UINT16 && given.dtype() != DataType::UINT8 && given.dtype() != DataType::INT8 &&
+            given.dtype() != DataType::FP8_E4M3,
         "dtype {} cannot be masked by a product", given.dtype());
     SHIM_CHECK(
         given.layout() == Layout::TILE || (shape[-1] % 32 == 0 && shape[-2] % 32 == 0),
