@@ -24,7 +24,9 @@ inline Floats ramp(size_t count) {
 
 struct Chip {
     std::shared_ptr<ttnn::MeshDevice> device;
-    explicit Chip(const char* card = "n150") : device(open_device({.card = card})) { event_log(device->shim()).set_enabled(true); }
+    explicit Chip(const char* card = "n150") : device(open_device({.card = card, .l1_small_bytes = 32768})) {
+        event_log(device->shim()).set_enabled(true);
+    }
     Tensor of(const Floats& values, const Shape& shape, DataType dtype = BF16, Layout layout = TILES) const {
         return Tensor::from_vector(values, TensorSpec(shape, dtype, layout), device.get());
     }

@@ -25,7 +25,7 @@ TensorSpec spec_of(const Shape& shape, const Where& where) {
     uint64_t volume = 1;
     for (const uint32_t extent : shape.view()) {
         volume *= extent;
-        SHIM_CHECK(volume <= MOST_VALUES, "shape: {} is too large", shape);
+        if (volume > MOST_VALUES) fail(ErrorCode::OutOfMemory, text("Out of Memory: shape {} is larger than any memory", shape));
     }
     const DataType dtype = where.dtype.value_or(DataType::BFLOAT16);
     const Layout layout = where.layout.value_or(is_block_float(dtype) ? Layout::TILE : Layout::ROW_MAJOR);

@@ -205,6 +205,12 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
     SHIM_CHECK(
         !options.output || (ta != nullptr && ta->layout() == Layout::TILE) || (tb != nullptr && tb->layout() == Layout::TILE),
         "an output tensor with a row-major input is not supported for elementwise operations");
+    // A product or quotient of integers and real numbers converts the integers first, in their layout.
+    if (tb == nullptr && is_integer(ta->dtype()) && !integer && !fits_integer(std::get<Scalar>(b))) *ta = ttnn::typecast(*ta, result_dtype);
+    if (ta != nullptr && tb != nullptr && is_integer(ta->dtype()) != is_integer(tb->dtype())) {
+        Tensor& whole = is_integer(ta->dtype()) ? *ta : *tb;
+        whole = ttnn::typecast(whole, result_dtype == ta->dtype() || result_dtype == tb->dtype() ? result_dtype : DataType::BFLOAT16);
+    }
     const auto is_rows = [](const Tensor* tensor) { return tensor == nullptr || tensor->layout() == Layout::ROW_MAJOR; };
     const bool rows = is_rows(ta) && is_rows(tb);
     const bool sharded = (ta != nullptr && ta->is_sharded()) || (tb != nullptr && tb->is_sharded());

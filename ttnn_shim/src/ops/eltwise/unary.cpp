@@ -165,7 +165,9 @@ Tensor triangle(const char* name, const Tensor& given, int diagonal, bool lower,
     stretched_memory(given, shape);  // the product with the mask refuses shards of no values
     // TT-NN multiplies by a mask that the host makes; here it only takes its place.
     const Tensor mask = make_device_tensor(
-        device_of(given), make_spec(shape, DataType::BFLOAT16, Layout::TILE, memory_config.value_or(given.memory_config())));
+        device_of(given), make_spec(
+                              shape, is_integer(given.dtype()) ? given.dtype() : DataType::BFLOAT16, Layout::TILE,
+                              memory_config.value_or(given.memory_config())));
     const Tensor input = to_layout(given, Layout::TILE);
     return launch(
         {.op = "binary", .attrs = {{"op", std::string("MUL")}, {"broadcast", std::string("NONE")}}, .name = "BinaryNgDeviceOperation"},

@@ -77,7 +77,7 @@ std::vector<OptionalTensor> given_outputs(const Call& c) {
 struct Heads {
     uint32_t q = 0, kv = 0, depth = 0;
     bool transpose_key = true;
-    std::vector<uint32_t> q_columns, k_columns, v_columns;
+    std::vector<uint32_t> q_columns = {}, k_columns = {}, v_columns = {};
 };
 std::vector<Tensor> make_heads(
     const Program& program, const Tensor& input, const std::optional<Tensor>& pairs, const Heads& heads,
