@@ -119,7 +119,7 @@ Tensor requantize(
     SHIM_CHECK(input.dtype() == DataType::INT32, "input_tensor: expected INT32, got {}", input.dtype());
     return run(
         {"ttnn.requantize", "REQUANT", axis, plain(dtype).value_or(DataType::INT32), memory_config, std::move(output)}, input, in_scale,
-        in_zero, out_scale, out_zero, [](float x, float s, float z, float s2, float z2) { return saturate((x - z) * s / s2 + z2); });
+        in_zero, out_scale, out_zero, [](float x, float s, float z, float s2, float z2) { return saturate((x - z) * (s / s2) + z2); });
 }
 Tensor dequantize(
     const Tensor& input, const Scale& scale, const ZeroPoint& zero, std::optional<int32_t> axis, const std::optional<const DataType>& dtype,
