@@ -123,6 +123,9 @@ Tensor group_norm(
     SHIM_CHECK(shape.rank() == 4 && shape[1] == 1, "input_tensor: expected shape [N, 1, H*W, C], got {}", shape);
     SHIM_CHECK(
         input.memory_config().memory_layout() != TensorMemoryLayout::WIDTH_SHARDED, "input_tensor: width sharded memory is not supported");
+    SHIM_CHECK(
+        input.layout() == Layout::TILE || input.is_sharded() || device_of(input)->arch() != tt::ARCH::BLACKHOLE,
+        "input_tensor: on Blackhole an interleaved input needs TILE layout");
     if (const auto& shard = input.memory_config().shard_spec(); shard && core_grid) {
         const CoreCoord box = shard->grid.bounding_box().grid_size();
         SHIM_CHECK(

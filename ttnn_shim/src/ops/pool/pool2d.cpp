@@ -142,7 +142,7 @@ uint64_t pool_l1_bytes(const PoolRequest& r, const Placement& placement) {
     uint64_t bytes = BUFFERS * TILE_BYTES * (scalars_vary ? 2 : 1) + TILE_BYTES + BUFFERS * READERS * 2 * up(values, TILE_VALUES);
     if (r.settings.indices) bytes += 6 * TILE_BYTES;
     const uint64_t rows = placement.scheme == TensorMemoryLayout::WIDTH_SHARDED
-                              ? up(w.out_pixels(), r.tiled_out ? 32 : 1)
+                              ? up(w.out_pixels(), r.tiled_out && w.channels <= 16 ? 32 : 1)  // one face wide: a whole tile
                               : up(w.out_pixels(), uint64_t{placement.cores_nhw} * 32) / placement.cores_nhw;
     const uint64_t width = up(w.channels, uint64_t{placement.cores_c} * 32) / placement.cores_c;
     uint64_t output =

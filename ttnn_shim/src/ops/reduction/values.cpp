@@ -246,7 +246,9 @@ Tensor to_rank_4(const Tensor& input) {
 
 Tensor tilized(const Tensor& input, const MemoryConfig& memory) {
     if (input.layout() == Layout::TILE) return input;
-    SHIM_CHECK(stored_bytes(input.dtype()) > 1 || input.logical_volume() == 0, "input_tensor: {} cannot be tilized here", input.dtype());
+    SHIM_CHECK(
+        stored_bytes(input.dtype()) > 1 || input.dtype() == DataType::FP8_E4M3 || input.logical_volume() == 0,
+        "input_tensor: {} cannot be tilized here", input.dtype());
     auto padded = extents_of(input.padded_shape());
     for (size_t i = 0; i < std::min<size_t>(2, padded.size()); ++i) {
         uint32_t& extent = padded[padded.size() - 1 - i];
