@@ -7,6 +7,9 @@
 #include "ops/registry.hpp"
 #include "tensor/gemm.hpp"
 #include "ttnn/operations/core/core.hpp"
+#include "ttnn/operations/data_movement/pad/pad.hpp"
+#include "ttnn/operations/data_movement/permute/permute.hpp"
+#include "ttnn/operations/data_movement/view/view.hpp"
 
 using namespace ttnn_shim;
 
@@ -18,8 +21,23 @@ struct Preparation {
     uint32_t groups = 1, block = 0, alignment = 32;  ///< block 0: all (aligned) input channels in one
 };
 
-/// Host weights [O, I / groups, D, H, W] -> [blocks, D, H, W, channels of a block, O] as rows. Input channels are filled up with zeros:
-/// those of other groups, and to the alignment.
+/// Host weights [O, I / groups, D, H, W] -> [O, I, D, H, W] in rows: zeros where the channel is of another group.
+Tensor spread_over_groups(const Tensor& weight, uint32_t groups) {
+    const Shape& s = weight.logical_shape();
+    if (groups == 1) return weight;
+    const TensorSpec spec = make_spec(Shape({s[0], s[1] * groups, s[2], s[3], s[4]}), weight.dtype(), Layout::ROW_MAJOR);
+    const size_t bytes = size_t{s[1]} * s[2] * s[3] * s[4] * stored_bytes(weight.dtype());  // of one output channel
+    auto values = new_values(spec);
+    if (has_values(weight)) {
+        std::memset(values->data(), 0, bytes * groups * s[0]);
+        for (size_t o = 0; o < s[0]; ++o)
+            std::memcpy(values->data() + (o * groups + o / (s[0] / groups)) * bytes, raw_data(weight) + o * bytes, bytes);
+    }
+    return make_host_tensor(spec, values);
+}
+
+/// Host weights [O, I / groups, D, H, W] -> [blocks, D, H, W, channels of a block, O] as rows. Input channels are filled up with zeros
+/// to the alignment. With a device the steps are programs of the chip, as the real package runs them.
 Tensor prepare(const Tensor& weight, const Preparation& how, ttnn::MeshDevice* device) {
     SHIM_CHECK(!is_on_device(weight), "weight_tensor: expected a host tensor");
     const Shape& s = weight.logical_shape();
@@ -31,18 +49,28 @@ Tensor prepare(const Tensor& weight, const Preparation& how, ttnn::MeshDevice* d
     SHIM_CHECK(filled * area <= std::numeric_limits<uint32_t>::max(), "weight_tensor: {} rows are too many", filled * area);
     const auto aligned = static_cast<uint32_t>(filled), block = how.block == 0 ? aligned : how.block;
     SHIM_CHECK(aligned % block == 0, "C_in_block: {} does not divide {} input channels", block, aligned);
-    const TensorSpec spec = make_spec(Shape({static_cast<uint32_t>(area * aligned), s[0]}), weight.dtype(), Layout::ROW_MAJOR);
+    const Shape rows({static_cast<uint32_t>(area * aligned), s[0]});
+    const Tensor full = spread_over_groups(weight, how.groups);
+    if (device != nullptr && full.layout() == Layout::ROW_MAJOR && s.volume() > 0) {
+        const auto windows = static_cast<uint32_t>(area);
+        Tensor steps = ttnn::to_device(full, device, MemoryConfig{});
+        steps = ttnn::permute(steps, {2, 3, 4, 1, 0});
+        steps = ttnn::view(steps, Shape({windows, static_cast<uint32_t>(channels), s[0]}));
+        if (aligned != channels) steps = ttnn::pad(steps, Shape({windows, aligned, s[0]}), Shape({0, 0, 0}), 0.0F);
+        steps = ttnn::permute(ttnn::view(steps, Shape({windows, aligned / block, block, s[0]})), {1, 0, 2, 3});
+        return ttnn::view(steps, rows);
+    }
+    const TensorSpec spec = make_spec(rows, weight.dtype(), Layout::ROW_MAJOR);
     const size_t bytes = stored_bytes(weight.dtype());
     auto values = new_values(spec);
     if (has_values(weight)) {
         std::memset(values->data(), 0, bytes * spec.logical_shape().volume());
-        const std::byte* source = raw_data(weight);
+        const std::byte* source = raw_data(full);
         for (size_t o = 0; o < s[0]; ++o) {
-            const size_t first = o / (s[0] / how.groups) * s[1];  // input channel at which the group starts
-            for (size_t i = 0; i < s[1]; ++i) {
+            for (size_t i = 0; i < channels; ++i) {
                 for (size_t k = 0; k < area; ++k) {
-                    const size_t row = ((first + i) / block * area + k) * block + (first + i) % block;
-                    std::memcpy(values->data() + (row * s[0] + o) * bytes, source + ((o * s[1] + i) * area + k) * bytes, bytes);
+                    const size_t row = (i / block * area + k) * block + i % block;
+                    std::memcpy(values->data() + (row * s[0] + o) * bytes, source + ((o * channels + i) * area + k) * bytes, bytes);
                 }
             }
         }
@@ -89,7 +117,7 @@ Tensor conv3d(const Call& c) {
     }
     Tensor weight = c.tensor("weight_tensor");
     if (!is_on_device(weight)) weight = prepare(weight, {groups, setting("C_in_block", 0), setting("alignment", 32)}, device_of(input));
-    const Shape& w = weight.logical_shape();
+    const Shape w = weight.logical_shape();
     const uint32_t area = kernel[0] * kernel[1] * kernel[2];
     SHIM_CHECK(outs > 0 && w.rank() == 2 && w[1] == outs, "weight_tensor: expected {} columns (output_channels), got shape {}", outs, w);
     SHIM_CHECK(
@@ -97,12 +125,14 @@ Tensor conv3d(const Call& c) {
     const uint32_t aligned = w[0] / area, block = setting("C_in_block", 0) == 0 ? aligned : setting("C_in_block", 0);
     SHIM_CHECK(aligned % block == 0, "config.C_in_block: {} does not divide {} input channels", block, aligned);
     const auto bias = c.optional_tensor("bias_tensor");
+    if (bias) check_device_tensor(*bias, "bias_tensor");
     if (bias) SHIM_CHECK(bias->logical_volume() == outs, "bias_tensor: expected {} values, got shape {}", outs, bias->logical_shape());
     Triple out{};
     for (size_t i = 0; i < 3; ++i) out[i] = extent(s[static_cast<int32_t>(i) + 1], kernel[i], stride[i], padding[i], dilation[i]);
     const Shape result({s[0], out[0], out[1], out[2], outs});
     const DataType dtype = c.dtype("dtype").value_or(DataType::BFLOAT16);
     SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
+    if (is_on_device(weight) && weight.layout() == Layout::ROW_MAJOR) weight = ttnn::to_layout(weight, Layout::TILE);
     std::vector<Tensor> inputs{input, weight};
     if (bias) inputs.push_back(*bias);
     TensorSpec spec = make_spec(result, dtype, layout, c.memory_config("memory_config").value_or(MemoryConfig{}));
