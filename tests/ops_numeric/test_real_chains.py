@@ -123,3 +123,14 @@ def test_upsample_of_tiles_and_shards(device: Any) -> None:
 def test_prod_of_several_dimensions(device: Any) -> None:
     x = 1 + values(2, 3, 4, 5) / 8
     close(ttnn.prod(put(device, x), dim=1), x.prod(1, keepdim=True), 4)
+
+
+def test_convolution_of_whole_numbers(device: Any) -> None:
+    x, w = values(1, 32, 8, 8).abs().mul(4).round(), values(32, 32, 3, 3, seed=1).abs().mul(2).round()
+    weight = ttnn.from_torch(w.int(), dtype=ttnn.uint32)
+    result = ttnn.conv2d(
+        input_tensor=put(device, flat(x).int(), RM, ttnn.uint32), weight_tensor=weight, device=device, in_channels=32,
+        out_channels=32, batch_size=1, input_height=8, input_width=8, kernel_size=[3, 3], stride=[1, 1], padding=[1, 1],
+    )  # fmt: skip
+    assert result.dtype == ttnn.uint32
+    assert torch.equal(got(result), flat(F.conv2d(x, w, padding=1)))

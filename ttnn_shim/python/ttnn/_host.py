@@ -485,11 +485,11 @@ def global_avg_pool2d(input_tensor: Tensor, *, memory_config: MemoryConfig | Non
     shape = list(input_tensor.shape)
     if not 2 <= len(shape) <= 4:
         raise ValueError(f"global_avg_pool2d expects rank 2, 3, or 4 input, got rank {len(shape)}")
-    if len(shape) < 4:
-        input_tensor = ttnn.reshape(input_tensor, [1, *shape, 1] if len(shape) == 2 else [1, *shape])
     if input_tensor.is_sharded():
         interleaved = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.INTERLEAVED, input_tensor.memory_config().buffer_type)
         input_tensor = ttnn.to_memory_config(input_tensor, interleaved)
+    if len(shape) < 4:
+        input_tensor = ttnn.reshape(input_tensor, [1, *shape, 1] if len(shape) == 2 else [1, *shape])
     batch, height, width, channels = input_tensor.shape
     pooled = ttnn.avg_pool2d(
         input_tensor=input_tensor,

@@ -112,6 +112,17 @@ void compute_conv(
     }
     const auto dense = dense_weights(weight, conv.weights);
     call.weight = {dense->data(), weight.dtype(), dense};
+    std::optional<F32Values> numbers;  // whole numbers are multiplied in float32
+    std::vector<float> factors;
+    if (input.dtype() == DataType::UINT32) {
+        numbers.emplace(input);
+        call.input = {reinterpret_cast<const std::byte*>(numbers->data()), DataType::FLOAT32, nullptr};
+    }
+    if (weight.dtype() == DataType::UINT32) {
+        factors.resize(size_t{conv.weights.first()} * conv.weights.second() * w.kernel_h * w.kernel_w);
+        load_f32(DataType::UINT32, dense->data(), factors.data(), factors.size());
+        call.weight = {reinterpret_cast<const std::byte*>(factors.data()), DataType::FLOAT32, nullptr};
+    }
     std::optional<F32Values> bias_values;
     if (bias) {
         bias_values.emplace(*bias);
@@ -121,13 +132,17 @@ void compute_conv(
     if (fused) {
         call.activation = *fused;
     }
-    const bool direct = steps.empty() || fused;
+    const bool direct = (steps.empty() || fused) && output.dtype() != DataType::UINT32;
     const TensorSpec f32_spec = make_spec(output.logical_shape(), DataType::FLOAT32, Layout::ROW_MAJOR);
+    const auto finish = [&](const Tensor& sums) {
+        if (steps.empty() || fused) return write_f32(output, mutable_data<float>(sums));
+        run_unary(sums, output, steps);
+    };
     if (numerics() == Numerics::Tensix) {
         const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
         const std::span<float> values = mutable_data<float>(sums);
         tensix_convolution(call, tensix_math(matmul_compute_config(input, weight, settings.compute)), values.data());
-        if (!direct) return run_unary(sums, output, steps);
+        if (!direct) return finish(sums);
         return tensix_pack(output.dtype(), values.data(), mutable_raw_data(output), values.size(), conv.weights.out_channels);
     }
     const DataType stored = output.dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
@@ -142,7 +157,7 @@ void compute_conv(
     call.output = mutable_raw_data(sums);
     call.output_dtype = DataType::FLOAT32;
     convolution(call);
-    run_unary(sums, output, steps);
+    finish(sums);
 }
 
 Tensor run_conv(
@@ -369,7 +384,9 @@ Outcome convolve(
     SHIM_CHECK(
         input.logical_volume() == w.in_pixels() * w.channels, "input_tensor: expected {} x {} x {} x {} values, got shape {}", w.batch,
         w.in_h, w.in_w, w.channels, input.logical_shape());
-    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    SHIM_CHECK(
+        is_floating_point(input.dtype()) || input.dtype() == DataType::UINT32,
+        "input_tensor: expected a floating point dtype or UINT32, got {}", input.dtype());
     SHIM_SUPPORTED(
         settings.config.padding_mode == ttnn::prim::PaddingMode::Zeros,
         "padding_mode Replicate is not implemented here; implemented: Zeros");
@@ -380,7 +397,7 @@ Outcome convolve(
     }
     const DataType input_dtype = input.dtype();
     const DataType dtype = settings.dtype.value_or(input_dtype);
-    SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
+    SHIM_CHECK(is_floating_point(dtype) || dtype == DataType::UINT32, "dtype: expected a floating point dtype or UINT32, got {}", dtype);
     const DataType weights_dtype = settings.config.weights_dtype.value_or(weight_tensor.dtype());
 
     const bool prepared = is_prepared(weight_tensor, conv.weights) && is_on_device(weight_tensor);

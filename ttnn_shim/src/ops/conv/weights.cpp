@@ -52,7 +52,8 @@ std::shared_ptr<Values> gather(const Values& prepared, const WeightShape& shape)
 
 void check_dtype(DataType dtype) {
     SHIM_CHECK(
-        dtype == DataType::FLOAT32 || stores<bfloat16>(dtype), "weights must be BFLOAT16, FLOAT32, BFLOAT8_B or BFLOAT4_B, got {}", dtype);
+        dtype == DataType::FLOAT32 || dtype == DataType::UINT32 || stores<bfloat16>(dtype),
+        "weights must be BFLOAT16, FLOAT32, BFLOAT8_B or BFLOAT4_B, got {}", dtype);
 }
 
 }  // namespace
@@ -94,7 +95,7 @@ std::shared_ptr<Values> dense_weights(const Tensor& weight, const WeightShape& s
         return found->second.dense;
     }
     std::erase_if(cache, [](const auto& entry) { return entry.second.source.expired(); });
-    auto dense = weight.dtype() == DataType::FLOAT32 ? gather<float>(*values, shape) : gather<bfloat16>(*values, shape);
+    auto dense = stored_bytes(weight.dtype()) == 4 ? gather<float>(*values, shape) : gather<bfloat16>(*values, shape);
     cache[values.get()] = {values, values->version(), shape, dense};
     return dense;
 }

@@ -16,18 +16,19 @@ Tensor global_avg_pool2d(
     check_device_tensor(input, "input");
     const size_t rank = input.logical_shape().rank();
     SHIM_CHECK(rank >= 2 && rank <= 4, "input: expected rank 2, 3 or 4, got shape {}", input.logical_shape());
+    if (input.is_sharded()) {
+        const MemoryConfig interleaved(TensorMemoryLayout::INTERLEAVED, input.memory_config().buffer_type());
+        return ttnn::global_avg_pool2d(ttnn::to_memory_config(input, interleaved), memory_config, output_dtype);
+    }
     if (rank < 4) {  // a matrix has one channel, a stack of rows one image
         auto extents = extents_of(input.logical_shape());
         extents.insert(extents.begin(), 4 - rank, 1);
         if (rank == 2) extents = {1, input.logical_shape()[0], input.logical_shape()[1], 1};
         return ttnn::global_avg_pool2d(ttnn::reshape(input, shape_of(extents)), memory_config, output_dtype);
     }
-    Tensor image = input;
-    if (image.is_sharded())
-        image = ttnn::to_memory_config(image, MemoryConfig(TensorMemoryLayout::INTERLEAVED, input.memory_config().buffer_type()));
-    const Shape shape = image.logical_shape();
+    const Shape shape = input.logical_shape();
     const Tensor mean = ttnn::avg_pool2d(
-        image, shape[0], shape[1], shape[2], shape[3], {shape[1], shape[2]}, {1, 1}, std::array<uint32_t, 2>{0, 0}, false, true,
+        input, shape[0], shape[1], shape[2], shape[3], {shape[1], shape[2]}, {1, 1}, std::array<uint32_t, 2>{0, 0}, false, true,
         std::nullopt, memory_config, std::nullopt, std::nullopt, std::nullopt, false, true, output_dtype.value_or(DataType::BFLOAT16),
         Layout::TILE);
     return ttnn::reshape(mean, Shape({shape[0], 1, 1, shape[3]}));
