@@ -150,6 +150,14 @@ Tensor concat(
             tensor.logical_shape()[at(axis)] % groups == 0, "groups: {} does not divide dimension {} of shape {}", groups, dim,
             tensor.logical_shape());
     }
+    const TensorMemoryLayout scheme = own.memory_layout();
+    const bool below = axis + 2 == shape.rank();
+    const bool joins_shards = (last && scheme != TensorMemoryLayout::WIDTH_SHARDED) || (below && scheme != TensorMemoryLayout::HEIGHT_SHARDED);
+    if (own.is_sharded() && !memory.is_sharded() && !joins_shards && groups == 1 && total > 0 && shape.volume() > 0) {  // laid out first
+        std::vector<Tensor> spread;
+        for (const Tensor& tensor : tensors) spread.push_back(ttnn::to_memory_config(tensor, MemoryConfig(memory.buffer_type())));
+        return concat(spread, dim, memory_config);
+    }
     auto extents = extents_of(shape);
     extents[axis] = static_cast<uint32_t>(total);
     const Shape result = shape_of(extents);
