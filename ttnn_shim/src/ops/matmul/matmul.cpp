@@ -534,6 +534,17 @@ SHIM_OP("ttnn.outer", [](const Call& c) {
 });
 
 namespace {
+/// minimal_matmul sizes its buffers by its blocks, however small the matrices: 8 x 8 x 8 tiles unless a config says otherwise.
+void check_minimal_blocks(const Call& c, const Tensor& a, const Tensor& b, DataType output) {
+    const auto record = c.record("config");
+    auto block = [&](const char* name) { return static_cast<uint64_t>(record ? record->integer(name, 8) : 8); };
+    const uint64_t m = block("M_block_size"), k = block("K_block_size"), n = block("N_block_size");
+    uint64_t bytes = 2 * m * k * tile_bytes(a.dtype()) + 2 * k * n * tile_bytes(b.dtype()) + m * n * tile_bytes(DataType::FLOAT32) +
+                     2 * m * n * tile_bytes(output);
+    if (const auto bias = c.optional_tensor("bias_tensor")) bytes += n * tile_bytes(bias->dtype());
+    device_of(a)->shim().allocator().check_circular_buffers(bytes);
+}
+
 /// Matmul, bias and activation in one program, outputs interleaved.
 Tensor minimal(const Call& c, const char* name) {
     const OpScope scope(name);
@@ -544,7 +555,11 @@ Tensor minimal(const Call& c, const char* name) {
     options.dtype = c.dtype("dtype");
     options.compute = c.compute_config("compute_kernel_config");
     if (const Attr* activation = c.find("fused_activation")) options.activation = parse_unary_step(*activation);
-    return multiply_tensors(name, c.tensor("input_tensor"), c.tensor("weight_tensor"), c.optional_tensor("bias_tensor"), options);
+    const Tensor a = c.tensor("input_tensor"), b = c.tensor("weight_tensor");
+    check_device_tensor(a, "input_tensor", Layout::TILE);
+    check_device_tensor(b, "weight_tensor", Layout::TILE);
+    check_minimal_blocks(c, a, b, options.dtype.value_or(a.dtype()));
+    return multiply_tensors(name, a, b, c.optional_tensor("bias_tensor"), options);
 }
 }  // namespace
 
