@@ -71,7 +71,9 @@ def run(module: ModuleOp, arguments: Sequence[Array]) -> list[Array]:
         UnsupportedOpError: an op without a reference. InternalError: a reference gives another shape than the op's type.
     """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-    return _run(functions, functions["forward"], arguments)
+    # sums of bfloat16 arrays would be taken in bfloat16
+    held = [value if np.asarray(value).dtype.kind in "iub" else np.asarray(value, np.float32) for value in arguments]
+    return _run(functions, functions["forward"], held)
 
 
 def _run(functions: Mapping[str, FuncOp], func: FuncOp, arguments: Sequence[Array]) -> list[Array]:

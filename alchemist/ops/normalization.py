@@ -193,13 +193,47 @@ op(
     doc="[N, 1, H*W, C], row-major or sharded; lowered from TTIR by composition",
 )
 ttir("group_norm", group_norm)
-for _name, _args, _cpp, _folder in (
+_TILE = 32
+
+
+def part_sums(inputs: Sequence[Array], _attributes: Mapping[str, Any], shapes: Sequence[tuple[int, ...]]) -> Sequence[Array]:
+    """Sums of squares in the first column and, when there is a second tile, sums in its first."""
+    x, out = inputs[0], np.zeros(shapes[0], np.float32)
+    out[..., 0] = np.sum(np.square(x), -1)
+    if out.shape[-1] > _TILE:
+        out[..., _TILE] = np.sum(x, -1)
+    return [out]
+
+
+def part_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    """Layer norm of a part of rows, with the statistics of all parts side by side."""
+    x, stats = inputs[0], inputs[1]
+    parts = stats.reshape(*stats.shape[:-1], -1, 2 * _TILE)
+    count = parts.shape[-2] * x.shape[-1]
+    mean = np.sum(parts[..., _TILE], -1, keepdims=True) / count
+    variance = np.sum(parts[..., 0], -1, keepdims=True) / count - np.square(mean)
+    return [_affine((x - mean) / np.sqrt(variance + attributes.get("epsilon", 1e-12)), _optional(inputs, 2), _optional(inputs, 3))]
+
+
+_PART_DTYPE = Arg("dtype", "dtype", Kind.DTYPE, default="bf16")
+
+
+def _parts(*inputs: int, out: int, **attributes: float) -> tuple[Sample, ...]:
+    """Samples of rows of 64 values; `inputs` and `out` are widths."""
+    return tuple(
+        Sample(tuple(((1, 1, rows, width), "bfloat16") for width in inputs), attributes, ((1, 1, rows, out),)) for rows in (32, 33)
+    )
+
+
+for _name, _args, _cpp, _folder, _samples, _meaning in (
     (
         "layer_norm_pre_all_gather",
-        [tensor("input_tensor", "input"), optional_tensor("residual_input_tensor", "residual_input"), COMPUTE, MEMORY],
+        [tensor("input_tensor", "input"), _PART_DTYPE, optional_tensor("residual_input_tensor", "residual_input"), COMPUTE, MEMORY],
         "input_tensor dtype=ttnn::DataType::BFLOAT16 residual_input_tensor? compute_kernel_config? program_config? "
         "memory_config? recip_tensor? fast_and_approximate_mode=false",
         "layernorm_distributed/layernorm_pre_all_gather.hpp",
+        _parts(64, out=64),
+        part_sums,
     ),
     (
         "layer_norm_post_all_gather",
@@ -214,13 +248,17 @@ for _name, _args, _cpp, _folder in (
         ],
         "input_tensor stats epsilon=1e-12 weight? bias? memory_config? compute_kernel_config? program_config? dtype?",
         "layernorm_distributed/layernorm_post_all_gather.hpp",
+        _parts(64, 128, out=64, epsilon=1.0),  # statistics drawn at random: their variance may be below 0
+        part_norm,
     ),
     (
         "rms_norm_pre_all_gather",
-        [tensor("input_tensor", "input"), optional_tensor("residual_input_tensor", "residual"), COMPUTE, MEMORY],
+        [tensor("input_tensor", "input"), _PART_DTYPE, optional_tensor("residual_input_tensor", "residual"), COMPUTE, MEMORY],
         "input_tensor dtype=ttnn::DataType::BFLOAT16 residual_input_tensor? compute_kernel_config? program_config? "
         "memory_config? use_2d_core_grid? fast_and_approximate_mode=false",
         "rmsnorm_distributed/rmsnorm_pre_all_gather.hpp",
+        _parts(64, out=32),
+        part_sums,
     ),
 ):
-    op(_name, _args, _cpp, f"normalization/{_folder}", doc="from TTNN text only")
+    op(_name, _args, _cpp, f"normalization/{_folder}", samples=_samples, reference=_meaning, tolerance=8.0, doc="from TTNN text only")

@@ -353,8 +353,8 @@ def _summary(what: str, found: Sequence[Symbol], real: frozenset[str]) -> list[s
 def _implicit(one: Symbol) -> bool:
     """Constructors and destructors that the compiler makes: inline here, and in the real headers."""
     head = one.demangled.partition("(")[0]
-    last = head.rpartition("::")[2]
-    return last.startswith("~") or last == head.rpartition("::")[0].rpartition("::")[2]
+    owner, _, last = head.rpartition("::")
+    return last.startswith("~") or last in ("operator=", owner.partition("<")[0].rpartition("::")[2])
 
 
 def _short(one: Symbol) -> str:
