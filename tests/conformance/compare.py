@@ -180,8 +180,8 @@ def document(results: Mapping[str, Comparison], wheel: str, target: float) -> st
         causes = Counter(found.cause for found in result.memory_differences)
         lines += [
             "",
-            f"Memory of agreeing probes that differs on {arch}: {causes.total()}. Programs that the real run time keeps (tables of reshape, conv and",
-            "transposes) stay in DRAM, so its addresses depend on the probes that ran before in the same process.",
+            f"Memory of agreeing probes that differs on {arch}: {causes.total()}. Both packages run without a program cache, as the referee does (a cached",
+            "program keeps its tables in DRAM); what is left are intermediate tensors of composite ops that are made in another order or number.",
             "",
         ]
         lines += [f"- {count} x {cause}" for cause, count in causes.most_common()]

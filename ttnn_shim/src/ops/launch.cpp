@@ -357,7 +357,7 @@ Tensor output_tensor(MeshDevice* device, const TensorSpec& spec, const OptionalT
         "the preallocated output must be allocated on the inputs' device");
     SHIM_CHECK(
         given->dtype() == spec.data_type() && given->logical_shape() == spec.logical_shape(),
-        "preallocated output has {}, expected shape {} and dtype {}", given->tensor_spec(), spec.logical_shape(), spec.data_type());
+        "output_tensor: expected shape {} and dtype {}, got {}", spec.logical_shape(), spec.data_type(), given->tensor_spec());
     return *given;
 }
 

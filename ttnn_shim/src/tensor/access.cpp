@@ -80,7 +80,7 @@ Shape broadcast_shapes(const Shape& a, const Shape& b) {
 
 uint32_t normalize_dim(int64_t dim, size_t rank) {
     const auto count = static_cast<int64_t>(rank);
-    SHIM_CHECK(dim >= -count && dim < count, "dim {} out of range for rank {}", dim, rank);
+    SHIM_CHECK(dim >= -count && dim < count, "dim: expected {} to {} for rank {}, got {}", -count, count - 1, rank, dim);
     return static_cast<uint32_t>(dim < 0 ? dim + count : dim);
 }
 

@@ -79,7 +79,7 @@ void map_f32(const Tensor& input, const Tensor& output, Function&& function) {
 std::vector<uint64_t> strides_of(const Shape& shape);
 /// Numpy broadcasting of two shapes; throws Error(InvalidArgument) naming both when they do not fit.
 Shape broadcast_shapes(const Shape& a, const Shape& b);
-/// dim normalised to 0..rank-1; throws Error(InvalidArgument) "dim 4 out of range for rank 4".
+/// dim normalised to 0..rank-1; throws Error(InvalidArgument) "dim: expected -4 to 3 for rank 4, got 4".
 uint32_t normalize_dim(int64_t dim, size_t rank);
 
 }  // namespace ttnn_shim

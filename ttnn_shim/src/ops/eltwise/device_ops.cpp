@@ -204,7 +204,7 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
     }
     SHIM_CHECK(
         !options.output || (ta != nullptr && ta->layout() == Layout::TILE) || (tb != nullptr && tb->layout() == Layout::TILE),
-        "an output tensor with a row-major input is not supported for elementwise operations");
+        "output_tensor: expected inputs in TILE layout beside an output, got ROW_MAJOR");
     // A product or quotient of integers and real numbers converts the integers first, in their layout.
     if (tb == nullptr && is_integer(ta->dtype()) && !integer && !fits_integer(std::get<Scalar>(b))) *ta = ttnn::typecast(*ta, result_dtype);
     if (ta != nullptr && tb != nullptr && is_integer(ta->dtype()) != is_integer(tb->dtype())) {

@@ -279,9 +279,15 @@ void check_unary_steps(UnarySteps steps, DataType dtype) {
         }
         return;
     }
-    int_steps(steps);
+    for (const UnaryStep& step : steps) {
+        const bool none = step.op_type == UnaryOpType::IDENTITY || step.op_type == UnaryOpType::TYPECAST;
+        SHIM_CHECK(
+            none || int_unary_block(step.op_type) != nullptr, "input_tensor: expected a floating point dtype for unary op {}, got {}",
+            unary_name(step.op_type), dtype);
+    }
     for (const UnaryStep& step : steps)
-        SHIM_CHECK(takes_integer(step.op_type, dtype), "unary op {} does not support integer dtype {}", unary_name(step.op_type), dtype);
+        SHIM_CHECK(
+            takes_integer(step.op_type, dtype), "input_tensor: dtype {} is not supported by unary op {}", dtype, unary_name(step.op_type));
 }
 
 void run_unary(const Tensor& input, const Tensor& output, UnarySteps steps) {

@@ -136,7 +136,7 @@ void check_unary_shards(const Tensor& input, const MemoryConfig& memory) {
 TensorSpec output_spec(const Tensor& output, const Shape& shape) {
     const Shape& given = output.logical_shape();
     const size_t rank = std::max(given.rank(), shape.rank());
-    SHIM_CHECK(given.to_rank(rank) == shape.to_rank(rank), "preallocated output has {}, expected shape {}", output.tensor_spec(), shape);
+    SHIM_CHECK(given.to_rank(rank) == shape.to_rank(rank), "output_tensor: expected shape {}, got {}", shape, output.tensor_spec());
     return output.tensor_spec();
 }
 
