@@ -1,6 +1,7 @@
 // permute and transpose.
 #include "ops/data_movement/common.hpp"
 #include "ops/data_movement/shards.hpp"
+#include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/data_movement/permute/permute.hpp"
 #include "ttnn/operations/data_movement/transpose/transpose.hpp"
@@ -49,6 +50,11 @@ MemoryConfig permuted_memory(
     return spread_memory(input, requested, result);
 }
 
+/// Interleaved BFLOAT8_B becomes bfloat16 and is packed again, but where TT-NN's own transposes take it.
+bool by_bfloat16(const Tensor& input) {
+    return input.dtype() == DataType::BFLOAT8_B && !input.memory_config().is_sharded() && input.logical_shape().rank() <= 4;
+}
+
 /// One program: TT-NN runs a permutation of tiles that swaps two of the last dimensions as a transpose.
 Tensor permuted(const Tensor& given, const std::vector<uint32_t>& order, const std::optional<MemoryConfig>& memory_config) {
     SHIM_CHECK(
@@ -67,13 +73,17 @@ Tensor permuted(const Tensor& given, const std::vector<uint32_t>& order, const s
         if (order[i] != i) changed.push_back(rank - 1 - i);  // counted from the last dimension
     }
     const Shape result = shape_of(extents);
+    bool native = false;
     Program program{.op = "permute", .attrs = {{"dims", std::vector<int64_t>(order.begin(), order.end())}}};
     if (changed.size() == 2 && rank <= 4 && input.layout() == Layout::TILE) {
         const std::string kind = changed[1] == 0 && changed[0] == 1
                                      ? "WH"
                                      : (changed[1] == 1 && changed[0] == 2 ? "HC" : (changed[1] == 2 && changed[0] == 3 ? "CN" : ""));
         if (!kind.empty()) program = {.op = "transpose", .attrs = {{"dim", kind}}};
+        native = kind == "WH" || kind == "CN";
     }
+    if (!native && by_bfloat16(input) && !(memory_config && memory_config->is_sharded()))
+        return ttnn::typecast(permuted(ttnn::typecast(input, DataType::BFLOAT16), order, memory_config), input.dtype());
     return moved(program, input, result, permuted_memory(input, order, memory_config, result), dense_target(result, strides));
 }
 
@@ -93,7 +103,8 @@ Tensor permute(const Tensor& input, const ttsl::SmallVector<int64_t>& dims, cons
         const uint32_t dim = normalize_dim(dims[i], rank);
         SHIM_CHECK(!seen[dim], "dims: dimension {} is given twice", dims[i]);
         seen[dim] = true;
-        identity = identity && dim == i;
+        identity = identity && (dim == i || (input.padded_shape().rank() == rank && input.padded_shape()[static_cast<int32_t>(dim)] == 1 &&
+                                             input.padded_shape()[static_cast<int32_t>(i)] == 1));
         order.push_back(dim);
     }
     if (identity) return memory_config && *memory_config != input.memory_config() ? permuted(input, order, memory_config) : input;
@@ -110,8 +121,9 @@ Tensor transpose(const Tensor& input, int64_t dim1, int64_t dim2, const std::opt
     SHIM_CHECK(rank != 1 || input.layout() != Layout::TILE, "input_tensor: expected rank 2 or more, got shape {}", input.logical_shape());
     const uint32_t a = normalize_dim(dim1, rank), b = normalize_dim(dim2, rank);
     const Shape& padded = input.padded_shape();
-    const bool trivial = rank <= 4 && padded.rank() == rank && padded[static_cast<int32_t>(a)] == 1 && padded[static_cast<int32_t>(b)] == 1;
-    if (a == b || (trivial && !memory_config)) return input;
+    const bool trivial = padded.rank() == rank && padded[static_cast<int32_t>(a)] == 1 && padded[static_cast<int32_t>(b)] == 1;
+    if (trivial && !memory_config && a != b) return input;
+    if (a == b) return by_bfloat16(input) ? ttnn::typecast(ttnn::typecast(input, DataType::BFLOAT16), input.dtype()) : input;
     std::vector<uint32_t> order(rank);
     for (size_t i = 0; i < rank; ++i) order[i] = static_cast<uint32_t>(i);
     std::swap(order[a], order[b]);

@@ -341,6 +341,14 @@ Tensor pad(
         "input_tensor: {} cannot be padded", input.dtype());
     SHIM_CHECK(inside || !tiled || shape.rank() != 1, "padding: one dimension of tiles cannot grow beyond them, got shape {}", shape);
     const MemoryConfig memory = inside ? input.memory_config() : padded_memory(input, memory_config, result);
+    const bool wider = shape.volume() > 0 && result[-1] != shape[-1];
+    if (input.memory_config().memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && !memory_config && !inside && wider &&
+        result.volume() / result[-1] != shape.volume() / shape[-1]) {  // height shards become wider first
+        auto first = padding, rest = padding;
+        for (size_t i = 0; i + 1 < first.size(); ++i) first[i] = {};
+        rest.back() = {};
+        return pad(pad(input, first, value, true, std::nullopt, grids), rest, value, true, memory, grids);
+    }
     const auto write = [&](std::span<const Tensor> outputs) { fill(mutable_raw_data(outputs[0])); };
     const auto padding_program = [&](const Tensor& from, DataType dtype) {
         return launch({.op = "pad", .attrs = {{"padding", flat}}}, {from}, {make_spec(result, dtype, input.layout(), memory)}, write)[0];

@@ -38,16 +38,21 @@ Tensor repeated(
     return moved({.op = "repeat"}, input, shape_of(extents), memory_config, dense_target(shape_of(paired), paired_strides), 0, output);
 }
 
-/// A program per repeated dimension, the last one first.
+/// A program per repeated dimension, the last one first; in four dimensions, a single slice is repeated along with the dimension below it.
 Tensor repeated_in_steps(
     const Tensor& input, std::vector<uint32_t> own, const std::vector<uint32_t>& times, const MemoryConfig& memory_config) {
     Tensor result = input;
     for (size_t i = own.size(); i-- > 0;) {
         if (times[i] == 1) continue;
         std::vector<uint32_t> now(own.size(), 1);
+        const size_t lowest = i;
         now[i] = times[i];
+        while (i > 0 && own.size() <= 4 && lowest + (input.layout() == Layout::TILE ? 2 : 1) < own.size() && own[i - 1] == 1) {
+            --i;
+            now[i] = times[i];
+        }
         result = repeated(result, own, now, memory_config);
-        own[i] *= times[i];
+        for (size_t k = i; k <= lowest; ++k) own[k] *= times[k];
     }
     return result;
 }

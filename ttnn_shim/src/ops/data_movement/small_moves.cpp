@@ -61,8 +61,6 @@ std::vector<Tensor> nonzero(const Call& c) {
     SHIM_CHECK(
         input.layout() == Layout::TILE || input.padded_shape() == shape, "input_tensor: padded rows are not supported, got {}",
         input.padded_shape());
-    if (input.dtype() == DataType::BFLOAT4_B) input = ttnn::typecast(input, DataType::BFLOAT16);  // has no rows of its own
-    if (input.layout() == Layout::TILE) input = ttnn::to_layout(input, Layout::ROW_MAJOR);
     const MemoryConfig memory = c.memory_config("memory_config").value_or(MemoryConfig{});
     constexpr uint32_t COUNT_ROW = 8, DIMENSIONS = 4;
     const auto volume = static_cast<uint32_t>(input.logical_volume());
@@ -253,8 +251,12 @@ SHIM_OP("ttnn.fill_implicit_tile_padding", [](const Call& c) {
         const bool planes = own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && s.volume() != uint64_t{s[-1]} * s[-2];
         SHIM_CHECK(s.volume() > 0 && !planes, "input_tensor: shards of {} cannot be filled in their padding", s);
     }
-    const Tensor filled = launch(  // in place; padding holds no values in the simulator: the program costs time only
-        {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {input}, {input.tensor_spec()}, [](std::span<const Tensor>) {}, {input})[0];
+    const bool packed = is_block_float(input.dtype());  // goes through bfloat16
+    const Tensor source = packed ? ttnn::typecast(input, DataType::BFLOAT16) : input;
+    Tensor filled = launch(  // in place; padding holds no values in the simulator: the program costs time only
+        {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {source}, {source.tensor_spec()}, [](std::span<const Tensor>) {},
+        {source})[0];
+    if (packed) filled = ttnn::typecast(filled, input.dtype());
     return memory && *memory != own ? ttnn::to_memory_config(filled, *memory) : filled;
 });
 SHIM_OP("ttnn.experimental.transpose_rm", [](const Call& c) {
