@@ -187,8 +187,16 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
         device_of(input)->arch(), o.compute, ttnn::MathFidelity::HiFi4, true, input.dtype() == DataType::FLOAT32);
     std::vector<OptionalTensor> preallocated(1);
     if (o.in_place) preallocated[0] = input;
+    const TensorSpec spec = spec_like(input, std::nullopt, o.memory_config);
+    // The program sees whole tiles; rows of shards are cut back to their length only where a shard holds them whole.
+    if (const auto& shard = spec.memory_config().shard_spec(); shard && plain && !o.in_place) {
+        const Shape& padded = spec.padded_shape();
+        SHIM_CHECK(
+            shape[-1] == padded[-1] || shard->shape[1] == padded[-1],
+            "memory_config: rows of {} values, {} with padding, do not end in shards of width {}", shape[-1], padded[-1], shard->shape[1]);
+    }
     return launch(
-        program, inputs, {spec_like(input, std::nullopt, o.memory_config)},
+        program, inputs, {spec},
         [&](std::span<const Tensor> outputs) {
             const auto& kernel = kernels::kernel_set();
             const size_t size = shape[static_cast<int32_t>(dim)];

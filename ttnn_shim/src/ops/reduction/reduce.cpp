@@ -114,13 +114,13 @@ Tensor reduce_matrix(
     const Tensor& given, const std::string& dim, const Reduction& r, float factor, std::optional<DataType> dtype,
     const MemoryConfig& memory, std::optional<Layout> layout) {
     const Tensor input = to_rank_4(given);
-    const DataType result = dtype.value_or(input.dtype());
     // Sums and means read rows of interleaved floats as they are.
     const bool floats = input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32;
     const bool sticks = input.layout() == Layout::ROW_MAJOR && floats && r.accumulates() && dim != "HW" && !input.is_sharded() &&
                         !memory.is_sharded() && !(dim == "W" && layout == Layout::TILE);
     const bool exact = input.dtype() == DataType::FLOAT32 && r.wide();
     const Tensor value = sticks ? input : tilized(input, input.memory_config());
+    const DataType result = dtype.value_or(input.dtype());
     const bool cuttable = dim == "H" && !input.is_sharded() && !memory.is_sharded() && !is_integer(input.dtype());
     if (cuttable) {
         // Where columns leave cores idle, tall ones are cut into as many slices as fill the grid, and their results are reduced again.
