@@ -1,6 +1,7 @@
 // matmul, linear, addmm, outer.
 #include "ttnn/operations/creation/creation.hpp"
 #include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
+#include "ttnn/operations/data_movement/sharded/sharded_to_interleaved/sharded_to_interleaved.hpp"
 #include "ttnn/operations/data_movement/split/split.hpp"
 #include "ttnn/operations/matmul/matmul.hpp"
 
@@ -411,16 +412,28 @@ Tensor outer(const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>
             tensor->dtype() != DataType::BFLOAT4_B && tensor->dtype() != DataType::UINT16 && tensor->dtype() != DataType::UINT8,
             "unsupported dtype {}", tensor->dtype());
     SHIM_CHECK(a.dtype() == b.dtype(), "inputs must have the same dtype, got {} and {}", a.dtype(), b.dtype());
-    // The last dimensions multiply: [.., n, 1] x [.., 1, m]. Two vectors become tiles first, other row-major tensors stay.
+    // The last dimensions multiply, [.., n, 1] x [.., 1, m], out of interleaved memory: two vectors as matrices, others element by element.
     const auto is_vector = [](const Tensor& tensor) {
         const Shape& shape = tensor.logical_shape();
         return std::all_of(shape.begin(), shape.end() - 1, [](uint32_t extent) { return extent == 1; });
     };
-    const auto prepared = [&](const Tensor& tensor, int dim) {
-        const Tensor wide = unsqueeze(tensor, dim);
-        return is_vector(a) && is_vector(b) ? to_layout(wide, Layout::TILE) : wide;
+    const auto gathered = [](const Tensor& tensor) {
+        const MemoryConfig& own = tensor.memory_config();
+        return own.is_sharded() ? ttnn::sharded_to_interleaved(tensor, MemoryConfig(own.buffer_type())) : tensor;
     };
-    return binary_op("ttnn.outer", prepared(a, -1), prepared(b, -2), BinaryOpType::MUL, {.memory_config = memory_config});
+    if (a.logical_shape()[-1] == 1 && b.logical_shape()[-1] == 1)  // nothing to spread
+        return binary_op("ttnn.outer", unsqueeze(a, -1), unsqueeze(b, -2), BinaryOpType::MUL, {.memory_config = memory_config});
+    if (!is_vector(a) || !is_vector(b))
+        return binary_op(
+            "ttnn.outer", unsqueeze(gathered(a), -1), unsqueeze(gathered(b), -2), BinaryOpType::MUL, {.memory_config = memory_config});
+    const auto& shards = b.memory_config().shard_spec();
+    SHIM_CHECK(
+        b.memory_config().memory_layout() != TensorMemoryLayout::HEIGHT_SHARDED || !shards || shards->grid.num_cores() == 1,
+        "input_tensor_b: a vector must not be height sharded, got {}", b.memory_config());
+    const Tensor column = to_layout(unsqueeze(gathered(a), -1), Layout::TILE), row = to_layout(unsqueeze(gathered(b), -2), Layout::TILE);
+    if (!is_integer(a.dtype()) && a.logical_volume() > 0 && b.logical_volume() > 0)
+        return multiply_tensors("ttnn.outer", column, row, std::nullopt, {.memory_config = memory_config});
+    return binary_op("ttnn.outer", column, row, BinaryOpType::MUL, {.memory_config = memory_config.value_or(MemoryConfig{})});
 }
 
 }  // namespace ttnn
