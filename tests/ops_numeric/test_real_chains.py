@@ -134,3 +134,22 @@ def test_convolution_of_whole_numbers(device: Any) -> None:
     )  # fmt: skip
     assert result.dtype == ttnn.uint32
     assert torch.equal(got(result), flat(F.conv2d(x, w, padding=1)))
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 32, 64), (1, 1, 64, 96), (2, 1, 33, 128)], ids=str)
+@pytest.mark.parametrize("parts", [1, 2])
+def test_norms_in_two_steps(device: Any, shape: tuple[int, ...], parts: int) -> None:
+    """Statistics of each part of the rows, put side by side as gathered from as many chips, give the norm of the whole rows."""
+    x, gain, bias = values(*shape), values(1, 1, 1, shape[-1], seed=1), values(1, 1, 1, shape[-1], seed=2)
+    pieces = x.chunk(parts, -1)
+    rms = torch.cat([got(ttnn.rms_norm_pre_all_gather(put(device, piece), dtype=ttnn.bfloat16)) for piece in pieces], -1)
+    assert torch.allclose(rms[..., 0], pieces[0].square().sum(-1), rtol=2e-2)
+    both = torch.cat([got(ttnn.layer_norm_pre_all_gather(put(device, piece), dtype=ttnn.bfloat16)) for piece in pieces], -1)
+    assert torch.allclose(both[..., 32], pieces[0].sum(-1), rtol=2e-2, atol=0.1)
+    for part in range(parts):
+        cut = slice(part * shape[-1] // parts, (part + 1) * shape[-1] // parts)
+        options = {"epsilon": 1e-5, "weight": put(device, gain[..., cut])}
+        made = ttnn.rms_norm_post_all_gather(put(device, pieces[part]), put(device, rms), **options)
+        close(made, (F.rms_norm(x, shape[-1:], eps=1e-5) * gain)[..., cut], 4)
+        made = ttnn.layer_norm_post_all_gather(put(device, pieces[part]), put(device, both), bias=put(device, bias[..., cut]), **options)
+        close(made, (F.layer_norm(x, shape[-1:], eps=1e-5) * gain + bias)[..., cut], 6)

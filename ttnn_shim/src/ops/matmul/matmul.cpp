@@ -170,7 +170,7 @@ struct Options {
 
 void check_operand(const Tensor& tensor, const char* name) {
     check_device_tensor(tensor, name, Layout::TILE);
-    SHIM_CHECK(!is_integer(tensor.dtype()), "{}: expected a floating point dtype, got {}", name, tensor.dtype());
+    SHIM_CHECK(is_floating_point(tensor.dtype()), "{}: expected a floating point dtype, got {}", name, tensor.dtype());
 }
 
 uint64_t batch_of(const Shape& shape) {
@@ -249,7 +249,7 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     const bool one_program = options.core_grid || options.program_config;
     const bool row_bias = bias && bias->logical_volume() == static_cast<uint64_t>(g.n);
     const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : a.dtype());
-    SHIM_CHECK(!is_integer(dtype), "dtype: expected a floating point dtype, got {}", dtype);
+    SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
     const auto compute = matmul_compute_config(a, b, options.compute);
     Fused fused;
     Program program{
@@ -381,7 +381,7 @@ Tensor addmm(
     for (const Tensor* tensor : {&input, &mat1, &mat2}) {
         SHIM_CHECK(tensor->logical_shape().rank() >= 2, "expected matrices, got shape {}", tensor->logical_shape());
         SHIM_CHECK(
-            !is_integer(tensor->dtype()) && tensor->dtype() != DataType::BFLOAT4_B,
+            is_floating_point(tensor->dtype()) && tensor->dtype() != DataType::BFLOAT4_B,
             "expected BFLOAT16, FLOAT32 or BFLOAT8_B tensors, got {}", tensor->dtype());
     }
     SHIM_CHECK(
