@@ -38,6 +38,13 @@ Program program_of(const char* name, bool rms, const Tensor& input, const std::o
     return program;
 }
 
+/// FLOAT32 tensors need sums in float32, which is not the default.
+void check_accumulation(const Program& program, const Tensor& tensor, const char* name) {
+    SHIM_CHECK(
+        tensor.dtype() != DataType::FLOAT32 || program.compute->fp32_dest_acc_en,
+        "{}: FLOAT32 needs a compute_kernel_config with fp32_dest_acc_en, got one without", name);
+}
+
 Tensor statistics(
     const char* op, bool rms, const Tensor& input, DataType dtype, const OptionalConst& residual,
     const std::optional<const ttnn::ComputeKernelConfig>& compute, const ProgramConfig& config,
@@ -49,22 +56,25 @@ Tensor statistics(
         !config || std::holds_alternative<ttnn::prim::LayerNormDefaultProgramConfig>(*config),
         "program_config: a sharded program needs a sharded input_tensor");
     SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
+    SHIM_CHECK(input.logical_shape().rank() == 4, "input_tensor: expected rank 4, got shape {}", input.logical_shape());
+    const MemoryConfig memory = memory_config.value_or(input.memory_config());
+    SHIM_CHECK(!memory.is_sharded(), "memory_config: expected interleaved memory, got {}", memory);
+    Program program = program_of("LayerNormPreAllGatherDeviceOperation", rms, input, compute);
+    check_accumulation(program, input, "input_tensor");
     const size_t width = input.logical_shape()[-1], out = rms ? TILE : 2 * TILE;
     const Shape shape = with_width(input.logical_shape(), static_cast<uint32_t>(out));
-    return launch(
-        program_of("LayerNormPreAllGatherDeviceOperation", rms, input, compute), {input},
-        {make_spec(shape, dtype, Layout::TILE, memory_config.value_or(input.memory_config()))}, [&](std::span<const Tensor> outputs) {
-            const F32Values values(input);
-            std::vector<float> sums(shape.volume(), 0.0F);
-            const auto& kernel = kernels::kernel_set();
-            parallel_for(values.size() / width, std::max<size_t>(1, 4096 / width), [&](size_t begin, size_t end) {
-                for (size_t r = begin; r < end; ++r) {
-                    sums[r * out] = kernel.sum_squares_row(values.data() + r * width, width, 0.0F);
-                    if (!rms) sums[r * out + TILE] = kernel.sum_row(values.data() + r * width, width, 0.0F);
-                }
-            });
-            write_f32(outputs[0], sums);
-        })[0];
+    return launch(std::move(program), {input}, {make_spec(shape, dtype, Layout::TILE, memory)}, [&](std::span<const Tensor> outputs) {
+        const F32Values values(input);
+        std::vector<float> sums(shape.volume(), 0.0F);
+        const auto& kernel = kernels::kernel_set();
+        parallel_for(values.size() / width, std::max<size_t>(1, 4096 / width), [&](size_t begin, size_t end) {
+            for (size_t r = begin; r < end; ++r) {
+                sums[r * out] = kernel.sum_squares_row(values.data() + r * width, width, 0.0F);
+                if (!rms) sums[r * out + TILE] = kernel.sum_row(values.data() + r * width, width, 0.0F);
+            }
+        });
+        write_f32(outputs[0], sums);
+    })[0];
 }
 
 Tensor normalised(
@@ -92,29 +102,30 @@ Tensor normalised(
             (*vector)->logical_shape());
         inputs.push_back(**vector);
     }
+    Program program = program_of("LayerNormPostAllGatherDeviceOperation", rms, input, compute);
+    check_accumulation(program, input, "input_tensor");
+    check_accumulation(program, stats, "stats");
     TensorSpec spec = spec_like(input, dtype ? std::optional<DataType>(*dtype) : std::nullopt, memory_config);
-    return launch(
-        program_of("LayerNormPostAllGatherDeviceOperation", rms, input, compute), inputs, {std::move(spec)},
-        [&](std::span<const Tensor> outputs) {
-            const F32Values sums(stats);
-            std::optional<F32Values> gamma, beta;
-            if (weight) gamma.emplace(*weight);
-            if (bias) beta.emplace(*bias);
-            const float count = static_cast<float>(width) * static_cast<float>(parts);
-            const auto& kernel = kernels::kernel_set();
-            for_each_row(input, outputs[0], width, [&](size_t index, float* row) {
-                const float* own = sums.data() + index * rows[-1];
-                float squares = 0, sum = 0;
-                for (uint32_t part = 0; part < parts; ++part) {
-                    squares += own[part * stride];
-                    if (!rms) sum += own[part * stride + TILE];
-                }
-                const float mean = sum / count, variance = squares / count - mean * mean;
-                kernel.normalize_row(
-                    row, row, width, mean, 1.0F / std::sqrt(variance + epsilon), gamma ? gamma->data() : nullptr,
-                    beta ? beta->data() : nullptr);
-            });
-        })[0];
+    return launch(std::move(program), inputs, {std::move(spec)}, [&](std::span<const Tensor> outputs) {
+        const F32Values sums(stats);
+        std::optional<F32Values> gamma, beta;
+        if (weight) gamma.emplace(*weight);
+        if (bias) beta.emplace(*bias);
+        const float count = static_cast<float>(width) * static_cast<float>(parts);
+        const auto& kernel = kernels::kernel_set();
+        for_each_row(input, outputs[0], width, [&](size_t index, float* row) {
+            const float* own = sums.data() + index * rows[-1];
+            float squares = 0, sum = 0;
+            for (uint32_t part = 0; part < parts; ++part) {
+                squares += own[part * stride];
+                if (!rms) sum += own[part * stride + TILE];
+            }
+            const float mean = sum / count, variance = squares / count - mean * mean;
+            kernel.normalize_row(
+                row, row, width, mean, 1.0F / std::sqrt(variance + epsilon), gamma ? gamma->data() : nullptr,
+                beta ? beta->data() : nullptr);
+        });
+    })[0];
 }
 
 OptionalConst tensor_of(const Call& c, const char* name) {
