@@ -206,16 +206,20 @@ TEST(surface_images_and_products) {
 
 TEST(surface_norms_in_two_steps) {
     const Chip chip;
+    const ttnn::ComputeKernelConfig wide{.fp32_dest_acc_en = true};
     const auto left = chip.ramped({1, 1, 32, 64}, F32);
     auto shifted = ramp(32 * 64);
     for (float& value : shifted) value = 0.5F * value + 3.0F;
     const auto right = chip.of(shifted, {1, 1, 32, 64}, F32);
     const auto weight = chip.of(Floats(64, 2.0F), {1, 1, 1, 64}, F32), bias = chip.of(Floats(64, 0.5F), {1, 1, 1, 64}, F32);
-    const auto stats = ttnn::concat({ttnn::layer_norm_pre_all_gather(left, F32), ttnn::layer_norm_pre_all_gather(right, F32)}, 3);
-    const auto squares = ttnn::concat({ttnn::rms_norm_pre_all_gather(left, F32), ttnn::rms_norm_pre_all_gather(right, F32)}, 3);
+    const auto stats = ttnn::concat(
+        {ttnn::layer_norm_pre_all_gather(left, F32, std::nullopt, wide), ttnn::layer_norm_pre_all_gather(right, F32, std::nullopt, wide)},
+        3);
+    const auto squares = ttnn::concat(
+        {ttnn::rms_norm_pre_all_gather(left, F32, std::nullopt, wide), ttnn::rms_norm_pre_all_gather(right, F32, std::nullopt, wide)}, 3);
     CHECK(stats.logical_shape() == Shape({1, 1, 32, 128}) && squares.logical_shape() == Shape({1, 1, 32, 64}));
-    const auto layer = values_of(ttnn::layer_norm_post_all_gather(left, stats, 1e-5F, weight, bias));
-    const auto rms = values_of(ttnn::rms_norm_post_all_gather(left, squares, 1e-5F, weight));
+    const auto layer = values_of(ttnn::layer_norm_post_all_gather(left, stats, 1e-5F, weight, bias, std::nullopt, wide));
+    const auto rms = values_of(ttnn::rms_norm_post_all_gather(left, squares, 1e-5F, weight, std::nullopt, std::nullopt, wide));
     const auto l = values_of(left), r = values_of(right);
     for (const size_t row : {size_t{0}, size_t{17}}) {
         double sum = 0, square = 0;
@@ -229,7 +233,10 @@ TEST(surface_norms_in_two_steps) {
         CHECK(std::abs(layer[row * 64 + 5] - ((l[row * 64 + 5] - mean) / std::sqrt(variance + 1e-5) * 2 + 0.5)) < 1e-3);
         CHECK(std::abs(rms[row * 64 + 5] - l[row * 64 + 5] / std::sqrt(square / 128 + 1e-5) * 2) < 1e-3);
     }
-    CHECK_THROWS(InvalidArgument, "stats", ttnn::layer_norm_post_all_gather(left, left.reshape(Shape({1, 1, 64, 32}))));
+    CHECK_THROWS(InvalidArgument, "fp32_dest_acc_en", ttnn::layer_norm_pre_all_gather(left));
+    CHECK_THROWS(
+        InvalidArgument, "stats",
+        ttnn::layer_norm_post_all_gather(left, left.reshape(Shape({1, 1, 64, 32})), 1e-5F, std::nullopt, std::nullopt, std::nullopt, wide));
 }
 
 TEST(surface_language_models) {

@@ -22,8 +22,9 @@ void store_f32(DataType dtype, const float* source, void* target, size_t count);
 void convert(DataType from, const void* source, DataType to, void* target, size_t count);
 /// Values that the real package's host conversions take at once; the last, fewer ones are converted by other rules.
 constexpr size_t HOST_VECTOR = 8;
-/// The same with the rules of host tensors: float to int32 out of range or NaN is INT32_MIN, uint16, uint8 and int8 go through that int32 and
-/// are clamped (wrap after the last whole vector), negative floats to uint32 wrap. Pieces of a tensor start at multiples of HOST_VECTOR.
+/// The same with the rules of host tensors: float to int32 out of range or NaN is INT32_MIN, uint16, uint8 and int8 go through that int32
+/// and are clamped (wrap after the last whole vector), negative floats to uint32 wrap. Pieces of a tensor start at multiples of
+/// HOST_VECTOR.
 void convert_on_host(DataType from, const void* source, DataType to, void* target, size_t count);
 
 /// How block floats are made: the host (and SFPU typecast) rounds to nearest even from float32.

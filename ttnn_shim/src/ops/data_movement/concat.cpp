@@ -152,7 +152,8 @@ Tensor concat(
     }
     const TensorMemoryLayout scheme = own.memory_layout();
     const bool below = axis + 2 == shape.rank();
-    const bool joins_shards = (last && scheme != TensorMemoryLayout::WIDTH_SHARDED) || (below && scheme != TensorMemoryLayout::HEIGHT_SHARDED);
+    const bool joins_shards =
+        (last && scheme != TensorMemoryLayout::WIDTH_SHARDED) || (below && scheme != TensorMemoryLayout::HEIGHT_SHARDED);
     if (own.is_sharded() && !memory.is_sharded() && !joins_shards && groups == 1 && total > 0 && shape.volume() > 0) {  // laid out first
         std::vector<Tensor> spread;
         for (const Tensor& tensor : tensors) spread.push_back(ttnn::to_memory_config(tensor, MemoryConfig(memory.buffer_type())));

@@ -367,8 +367,8 @@ std::vector<Tensor> sort(
         input.layout() == Layout::TILE || std::bit_ceil(along) >= NARROWEST_ROW, "input_tensor: rows of {} values need TILE layout to sort",
         along);
     SHIM_CHECK(
-        input.dtype() == DataType::UINT16 || is_floating_point(input.dtype()),
-        "input_tensor: expected BFLOAT16, FLOAT32 or UINT16, got {}", input.dtype());
+        input.dtype() == DataType::UINT16 || is_floating_point(input.dtype()), "input_tensor: expected BFLOAT16, FLOAT32 or UINT16, got {}",
+        input.dtype());
     SHIM_CHECK(!is_block_float(input.dtype()), "input_tensor: expected BFLOAT16, FLOAT32 or UINT16, got {}", input.dtype());
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
