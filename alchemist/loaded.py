@@ -71,7 +71,10 @@ class LoadedProgram:
             from ttnn_shim import session
 
             _found_open = session.has_device()
-        self.device = ttnn.open_device(device_id=0, l1_small_size=self.manifest["device"]["l1_small_size"])
+        from alchemist.passes.lower.convolution import L1_SMALL_BYTES
+
+        # Programs share the device: the first one leaves room for the sliding windows of those after it.
+        self.device = ttnn.open_device(device_id=0, l1_small_size=max(self.manifest["device"]["l1_small_size"], L1_SMALL_BYTES))
         _open_programs += 1
         consteval = modules.get("consteval")
         prepare = getattr(consteval or self.main, "prepare", None)
