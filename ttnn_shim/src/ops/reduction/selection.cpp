@@ -144,7 +144,7 @@ void accumulate(const Tensor& input, const Tensor& output, uint32_t axis, bool p
                 } else {
                     load_i64(input.dtype(), source + place * from, row, n);
                 }
-                for (size_t j = 0; j < n; ++j) total[j] = product ? total[j] * row[j] : total[j] + row[j];
+                for (size_t j = 0; j < n; ++j) total[j] = product ? reduction::product(total[j], row[j]) : total[j] + row[j];
                 if constexpr (std::is_same_v<T, float>) {
                     store_f32(output.dtype(), total, target + place * to, n);
                 } else {

@@ -32,7 +32,7 @@ void fold(Kind kind, const T* values, T* into, size_t count) {
             for (size_t i = 0; i < count; ++i) into[i] = values[i] < into[i] || values[i] != values[i] ? values[i] : into[i];
             break;
         case Kind::Prod:
-            for (size_t i = 0; i < count; ++i) into[i] *= values[i];
+            for (size_t i = 0; i < count; ++i) into[i] = product(into[i], values[i]);
             break;
         default:
             for (size_t i = 0; i < count; ++i) into[i] += values[i];

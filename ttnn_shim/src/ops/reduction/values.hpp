@@ -6,6 +6,16 @@
 
 namespace ttnn_shim::reduction {
 
+/// Integers wrap.
+template <typename T>
+T product(T a, T b) {
+    if constexpr (std::is_same_v<T, int64_t>) {
+        return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    } else {
+        return a * b;
+    }
+}
+
 enum class Kind { Sum, Mean, Max, Min, Prod, Var, Std };
 inline constexpr const char* KIND_NAMES[] = {"SUM", "MEAN", "MAX", "MIN", "PROD", "VAR", "STD"};
 
