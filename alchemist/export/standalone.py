@@ -1,7 +1,7 @@
 """`--standalone`: the simulator inside the export directory, so that it runs where alchemist is not installed.
 
 `shim/ttnn_shim/` holds, for Python, the launcher, the `ttnn` package and the compiled extension (numpy and cffi are all that a
-machine must have); for C++ the headers, the library and its CMake package (a compiler and cmake).
+machine must have); for C++ the headers, the library and its CMake package (a compiler and cmake). `licenses/` goes with both.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from alchemist.errors import ToolchainError
 from alchemist.pipeline import Language
 
 FOLDER = "shim"
-_SKIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyi", "emit_extension.py", "README.md", "include", "lib", "_native", "_python")
+_SKIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyi", "emit_extension.py", "README.md", "include", "lib", "licenses", "_native", "_python")
 
 
 def bundle(directory: Path, language: Language) -> None:
@@ -34,6 +34,7 @@ def bundle(directory: Path, language: Language) -> None:
     else:
         shutil.copytree(installed / "include", target / "include")
         shutil.copytree(installed / "lib" / "cmake", target / "lib" / "cmake")
+    shutil.copytree(installed / "licenses", target / "licenses")
     (target / "lib").mkdir(parents=True, exist_ok=True)
     for library in sorted((installed / "lib").glob("*.so*")):
         shutil.copy2(library, target / "lib" / library.name)

@@ -14,6 +14,8 @@ from pathlib import Path
 from alchemist.errors import ToolchainError
 
 TTNN_WHEEL = "ttnn==0.81.1"
+# The wheel and all it needs, exact versions with hashes (`make lock`): what is downloaded here is run.
+LOCK = Path(__file__).with_name("ttnn.lock")
 PYTHON_VERSIONS = ("3.12", "3.10")  # those that the wheel is built for
 _KERNEL_ADDRESS = 0x5000  # any address in a core's L1 that the loader accepts as kernel text
 _RISCV_RETURN = 0x00008067
@@ -145,7 +147,7 @@ def _python_with_wheel(state: Path) -> Path:
         )
     print(f"installing {TTNN_WHEEL} into {venv} (once)", file=sys.stderr)
     state.mkdir(parents=True, exist_ok=True)
-    for command in ([base, "-m", "venv", "--clear", venv], [python, "-m", "pip", "install", "-q", TTNN_WHEEL]):
+    for command in ([base, "-m", "venv", "--clear", venv], [python, "-m", "pip", "install", "-q", "--require-hashes", "-r", LOCK]):
         if subprocess.call([str(word) for word in command]) != 0:
             raise ToolchainError(f"{TTNN_WHEEL} could not be installed", hint="check the network and pip's configuration")
     ready.touch()

@@ -5,6 +5,12 @@ if(SHIM_DNNL_LIBRARY)
   get_filename_component(_dnnl_file ${SHIM_DNNL_LIBRARY} REALPATH)
   install(FILES ${_dnnl_file} DESTINATION ${SHIM_ROOT}lib RENAME libdnnl.so.3)
 endif()
+# Licence texts travel with what they are about: wheels and standalone exports hold oneDNN's library.
+set(_project ${CMAKE_CURRENT_SOURCE_DIR}/..)
+install(FILES ${_project}/LICENSE ${_project}/THIRD-PARTY-NOTICES.md DESTINATION ${SHIM_ROOT}licenses)
+if(SHIM_DNNL_LIBRARY)
+  install(DIRECTORY ${_project}/licenses/onednn DESTINATION ${SHIM_ROOT}licenses)
+endif()
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/ DESTINATION ${SHIM_ROOT}include FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(EXPORT TT-NN NAMESPACE TTNN:: FILE TT-NN-targets.cmake DESTINATION ${SHIM_ROOT}lib/cmake/TT-NN)
 configure_package_config_file(

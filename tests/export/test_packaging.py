@@ -1,0 +1,88 @@
+"""What is shipped and installed: licence texts, bounds of dependencies, locks with hashes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from alchemist.export.standalone import bundle
+from alchemist.verify import environment
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+# Lock -> the requirement files that it answers.
+LOCKS = {
+    ROOT / "requirements/dev.lock": [ROOT / "requirements/build.txt", ROOT / "requirements/dev.txt"],
+    ROOT / "requirements/models.lock": [ROOT / "requirements/models.txt"],
+    environment.LOCK: [environment.LOCK.with_suffix(".txt")],
+}
+
+
+def locked(path: Path) -> list[tuple[Requirement, list[str]]]:
+    """(pinned requirement, its hashes) of a lock."""
+    text = path.read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [(Requirement(line.split(" --hash")[0]), re.findall(r"--hash=sha256:([0-9a-f]{64})\b", line)) for line in lines]
+
+
+def wanted(path: Path) -> list[Requirement]:
+    lines = [line.split("#")[0].strip() for line in path.read_text().splitlines()]
+    return [Requirement(line) for line in lines if line]
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.name)
+def test_lock_answers_its_requirements(path: Path) -> None:
+    rows = locked(path)
+    for pin, hashes in rows:
+        assert hashes, f"{pin.name} has no hash"
+        assert [item.operator for item in pin.specifier] == ["=="]
+    for need in [need for source in LOCKS[path] for need in wanted(source)]:
+        pins = [pin for pin, _ in rows if canonicalize_name(pin.name) == canonicalize_name(need.name)]
+        assert pins, f"{need} is not in {path.name}: make lock"
+        for pin in pins:
+            assert need.specifier.contains(next(iter(pin.specifier)).version), f"{pin} is not {need}: make lock"
+
+
+def test_users_dependencies_are_bounded_and_locked() -> None:
+    """Also that what the tests run with is what pyproject allows users."""
+    groups = PROJECT["project"]["optional-dependencies"].values()
+    needs = [Requirement(text) for text in [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"], *(row for group in groups for row in group)]]
+    pins = {canonicalize_name(pin.name): pin for pin, _ in locked(ROOT / "requirements/dev.lock")}
+    pins |= {need.name: need for need in wanted(ROOT / "requirements/torch.txt")}
+    for need in needs:
+        assert {item.operator for item in need.specifier} & {"==", "<"}, f"{need} has no upper bound"
+        assert need.specifier.contains(next(iter(pins[canonicalize_name(need.name)].specifier)).version)
+
+
+def test_the_licence_is_the_declared_one() -> None:
+    assert PROJECT["project"]["license"] == "Apache-2.0"
+    assert "Apache License" in (ROOT / "LICENSE").read_text()
+    for pattern in PROJECT["project"]["license-files"]:
+        assert list(ROOT.glob(pattern)), pattern
+
+
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_standalone_exports_hold_licence_texts(language: str, tmp_path: Path) -> None:
+    bundle(tmp_path, language)  # type: ignore[arg-type]
+    shipped = tmp_path / "shim/ttnn_shim"
+    names = ["LICENSE", "THIRD-PARTY-NOTICES.md"]
+    if list(shipped.glob("lib/libdnnl*")):
+        names += ["onednn/LICENSE", "onednn/THIRD-PARTY-PROGRAMS"]
+    for name in names:
+        source = ROOT / name if "/" not in name else ROOT / "licenses" / name
+        assert (shipped / "licenses" / name).read_bytes() == source.read_bytes()
+
+
+def test_verify_installs_by_hash(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(environment, "available_python", lambda: Path("python3"))
+    monkeypatch.setattr(environment.subprocess, "call", lambda command: commands.append(command) or 0)
+    (tmp_path / "venv").mkdir()
+    environment._python_with_wheel(tmp_path)
+    assert commands[-1][3:] == ["install", "-q", "--require-hashes", "-r", str(environment.LOCK)]
+    assert str(environment.TTNN_WHEEL) in [str(pin) for pin, _ in locked(environment.LOCK)]
