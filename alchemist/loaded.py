@@ -18,7 +18,7 @@ from alchemist.export.directory import MANIFEST
 from alchemist.export.stored import to_stored
 from alchemist.pipeline import detect_framework
 
-_MODULES = ("utils", "consteval", "main")
+_MODULES = ("check", "utils", "consteval", "main")
 _open_programs = 0  # they share one simulated card: the last one closes it,
 _found_open = False  # unless it was open before the first
 

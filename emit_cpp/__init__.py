@@ -1,5 +1,5 @@
 """C++ text of a program: `emit(program)` -> main.cpp, consteval.hpp, consteval.cpp, utils.hpp,
-utils.cpp, files.hpp, files.cpp, CMakeLists.txt."""
+utils.cpp, check.hpp, check.cpp, files.hpp, files.cpp, CMakeLists.txt."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
             given_weights=weights.replace("utils::stored_weights(device, /*keep=*/true)", "stored").replace("utils::stored_weights(device)", "stored"),
             report=report,
         ),
-        **{name: template_text(f"cpp/{name}") for name in ("utils.hpp", "utils.cpp", "files.hpp", "files.cpp")},
+        **{name: template_text(f"cpp/{name}") for name in ("utils.hpp", "utils.cpp", "check.hpp", "check.cpp", "files.hpp", "files.cpp")},
         "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate, module=module_arguments is not None),
         ".clang-format": template_text("cpp/clang-format"),
     }

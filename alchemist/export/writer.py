@@ -75,7 +75,8 @@ def write_export(
     for name, text in compiled.sources.items():
         _write_text(directory / name, text)
     if language == "python":
-        _write_text(directory / "utils.py", template_text("py/utils.py"))
+        for name in ("utils.py", "check.py"):
+            _write_text(directory / name, template_text(f"py/{name}"))
     for number, (stage, text) in enumerate(compiled.irs.items()):
         _write_text(directory / "irs" / f"{number:02}_{stage}.mlir", text)
     _write_text(directory / "README.md", _readme(compiled, language, options, arguments, outputs))

@@ -1,10 +1,13 @@
 #include "files.hpp"
 
+#include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iomanip>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 
@@ -136,11 +139,102 @@ std::string read_file(const fs::path& path) {
     return out.str();
 }
 
+// The item at `bytes`, the order of its bytes reversed if `swapped`.
 template <typename T>
-std::vector<double> cast_bytes(const char* bytes, std::size_t count) {
-    std::vector<T> values(count);
-    std::memcpy(values.data(), bytes, count * sizeof(T));
-    return std::vector<double>(values.begin(), values.end());
+double item_at(const char* bytes, bool swapped) {
+    unsigned char raw[sizeof(T)];
+    std::memcpy(raw, bytes, sizeof(T));
+    if (swapped) {
+        std::reverse(raw, raw + sizeof(T));
+    }
+    T value;
+    std::memcpy(&value, raw, sizeof(T));
+    return static_cast<double>(value);
+}
+
+double half_at(const char* bytes, bool swapped) {
+    const auto bits = static_cast<uint32_t>(item_at<uint16_t>(bytes, swapped));
+    const int exponent = static_cast<int>(bits >> 10 & 0x1F);
+    const double fraction = static_cast<double>(bits & 0x3FF) / 1024.0;
+    double value = exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1.0 + fraction, exponent - 15);
+    if (exponent == 0x1F) {
+        value = fraction != 0.0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+    }
+    return (bits & 0x8000) != 0 ? -value : value;
+}
+
+using ItemReader = double (*)(const char*, bool);
+
+// NumPy's kind and width, without byte order.
+ItemReader item_reader(const std::string& kind) {
+    static const std::map<std::string, ItemReader> readers = {
+        {"f2", half_at},           {"f4", item_at<float>},    {"f8", item_at<double>},   {"i1", item_at<int8_t>},
+        {"i2", item_at<int16_t>},  {"i4", item_at<int32_t>},  {"i8", item_at<int64_t>},  {"u1", item_at<uint8_t>},
+        {"u2", item_at<uint16_t>}, {"u4", item_at<uint32_t>}, {"u8", item_at<uint64_t>}, {"b1", item_at<uint8_t>},
+    };
+    const auto found = readers.find(kind);
+    return found == readers.end() ? nullptr : found->second;
+}
+
+// The text behind `key` in the header of a .npy file.
+std::string header_value(const std::string& header, const std::string& key, const fs::path& path) {
+    const std::size_t at = header.find("'" + key + "':");
+    if (at == std::string::npos) {
+        throw std::runtime_error(path.string() + ": the .npy header has no '" + key + "'");
+    }
+    const std::size_t begin = header.find_first_not_of(' ', at + key.size() + 3);
+    return begin == std::string::npos ? "" : header.substr(begin);
+}
+
+std::size_t multiplied(std::size_t a, std::size_t b, const fs::path& path) {
+    if (b != 0 && a > std::numeric_limits<std::size_t>::max() / b) {
+        throw std::runtime_error(path.string() + ": the shape has more values than fit into memory");
+    }
+    return a * b;
+}
+
+std::vector<std::size_t> header_shape(const std::string& header, const fs::path& path) {
+    const std::string text = header_value(header, "shape", path);
+    const std::size_t end = text.find(')');
+    if (text.empty() || text[0] != '(' || end == std::string::npos) {
+        throw std::runtime_error(path.string() + ": the .npy header has no shape");
+    }
+    std::vector<std::size_t> shape;
+    for (std::size_t at = 1; at < end;) {
+        if (std::isdigit(static_cast<unsigned char>(text[at])) == 0) {
+            if (text[at] != ',' && text[at] != ' ') {
+                throw std::runtime_error(path.string() + ": bad shape in the .npy header");
+            }
+            ++at;
+            continue;
+        }
+        std::size_t extent = 0;
+        while (at < end && std::isdigit(static_cast<unsigned char>(text[at])) != 0) {
+            extent = multiplied(extent, 10, path) + static_cast<std::size_t>(text[at++] - '0');
+        }
+        shape.push_back(extent);
+    }
+    return shape;
+}
+
+// Where the items of an array lie whose first extent runs fastest: the place in the file of each in the usual order.
+std::vector<std::size_t> fortran_places(const std::vector<std::size_t>& shape, std::size_t count) {
+    std::vector<std::size_t> places(count), index(shape.size(), 0);
+    for (std::size_t& place : places) {
+        std::size_t stride = 1;
+        place = 0;
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+            place += index[axis] * stride;
+            stride *= shape[axis];
+        }
+        for (std::size_t axis = shape.size(); axis-- > 0;) {
+            if (++index[axis] < shape[axis]) {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+    return places;
 }
 
 }  // namespace
@@ -188,43 +282,37 @@ Array read_npy(const fs::path& path) {
         header_bytes |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[11])) << 24;
     }
     const std::size_t start = first_version ? 10 : 12;
+    if (start > bytes.size() || header_bytes > bytes.size() - start) {
+        throw std::runtime_error(path.string() + " is truncated");
+    }
     const std::string header = bytes.substr(start, header_bytes);
-    if (header.find("'fortran_order': True") != std::string::npos) {
-        throw std::runtime_error(path.string() + " is in Fortran order; save it with np.ascontiguousarray");
+    const std::string quoted = header_value(header, "descr", path);
+    const std::string type = quoted.substr(0, 1) == "'" ? quoted.substr(1, quoted.find('\'', 1) - 1) : quoted.substr(0, 20);
+    const ItemReader read = type.size() < 3 || std::string("<>|=").find(type[0]) == std::string::npos
+                                ? nullptr
+                                : item_reader(type.substr(1));
+    if (read == nullptr) {
+        throw std::runtime_error(path.string() + ": unsupported data type " + type + "; save it with .astype(np.float32)");
     }
-    const std::size_t quote = header.find('\'', header.find("'descr':") + 8) + 1;
-    const std::string type = header.substr(quote, header.find('\'', quote) - quote);
     Array out;
-    std::size_t at = header.find('(') + 1, count = 1;
-    const std::size_t end = header.find(')');
-    while (at < end) {
-        if (std::isdigit(static_cast<unsigned char>(header[at])) != 0) {
-            std::size_t used = 0;
-            out.shape.push_back(std::stoul(header.substr(at), &used));
-            count *= out.shape.back();
-            at += used;
-        } else {
-            ++at;
-        }
+    out.shape = header_shape(header, path);
+    std::size_t count = 1;
+    for (const std::size_t extent : out.shape) {
+        count = multiplied(count, extent, path);
     }
-    const char* data = bytes.data() + start + header_bytes;
-    const std::size_t item_bytes = std::stoul(type.substr(2));
-    if (bytes.size() < start + header_bytes + count * item_bytes) {
+    const auto item_bytes = static_cast<std::size_t>(type[2] - '0');
+    if (multiplied(count, item_bytes, path) > bytes.size() - start - header_bytes) {
         throw std::runtime_error(path.string() + " is truncated");
     }
     out.integer = type[1] != 'f';
-    const std::string kind = type.substr(1);
-    if (kind == "f4") out.values = cast_bytes<float>(data, count);
-    else if (kind == "f8") out.values = cast_bytes<double>(data, count);
-    else if (kind == "i8") out.values = cast_bytes<int64_t>(data, count);
-    else if (kind == "u8") out.values = cast_bytes<uint64_t>(data, count);
-    else if (kind == "i4") out.values = cast_bytes<int32_t>(data, count);
-    else if (kind == "u4") out.values = cast_bytes<uint32_t>(data, count);
-    else if (kind == "i2") out.values = cast_bytes<int16_t>(data, count);
-    else if (kind == "u2") out.values = cast_bytes<uint16_t>(data, count);
-    else if (kind == "i1") out.values = cast_bytes<int8_t>(data, count);
-    else if (kind == "u1" || kind == "b1") out.values = cast_bytes<uint8_t>(data, count);
-    else throw std::runtime_error(path.string() + ": unsupported data type " + type);
+    const char* data = bytes.data() + start + header_bytes;
+    const bool big_endian = type[0] == '>';
+    const bool fortran = header_value(header, "fortran_order", path).compare(0, 4, "True") == 0;
+    const std::vector<std::size_t> places = fortran ? fortran_places(out.shape, count) : std::vector<std::size_t>();
+    out.values.resize(count);
+    for (std::size_t index = 0; index < count; ++index) {
+        out.values[index] = read(data + (fortran ? places[index] : index) * item_bytes, big_endian);
+    }
     return out;
 }
 

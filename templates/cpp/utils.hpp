@@ -23,7 +23,9 @@ namespace utils {
 struct Args {
     bool check = false;
     bool estimate = false;
+    bool partial_inputs = false;
     int loops = 1;
+    double tolerance = 4.0;  // errors of the unedited program that --check allows
     std::filesystem::path inputs, outputs, json;
 };
 

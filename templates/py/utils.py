@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -11,14 +12,19 @@ from pathlib import Path
 import numpy as np
 import ttnn
 
+import check
+
 HERE = Path(__file__).resolve().parent
 MANIFEST = json.loads((HERE / "manifest.json").read_text())
 
 # The simulator's clock and op recorder; absent on a Tenstorrent card.
 SIMULATOR = sys.modules.get("ttnn_shim.session")
 
+# Whether the numbers are to be those of the export: on the simulator, in its default numerics.
+SAME_NUMBERS = SIMULATOR is not None and os.environ.get("TTNN_SHIM_NUMERICS", "fast") in ("", "fast")
+
 # Options of this run and what the last forward call took.
-options = argparse.Namespace(inputs=None, estimate=False, loops=1)
+options = argparse.Namespace(inputs=None, partial_inputs=False, estimate=False, loops=1)
 measured: dict[str, float | int | str | None] = {"device_ns": None, "cycles": None, "ops": None, "host_s": None}
 
 
@@ -110,28 +116,43 @@ def load(name: str, device: ttnn.MeshDevice | None) -> ttnn.Tensor:
 
 
 def own_input(name: str, entry: dict) -> ttnn.Tensor | None:
-    """`name`.tensorbin or `name`.npy of the directory given with --inputs, on the host."""
+    """`name`.tensorbin or `name`.npy of the directory given with --inputs, on the host; None if it has neither."""
     if options.inputs is None:
         return None
-    stem = Path(entry.get("file", f"{name}.tensorbin")).stem
+    stem = file_stem(name, entry)
     stored = options.inputs / f"{stem}.tensorbin"
     if stored.exists():
         tensor = ttnn.load_tensor(str(stored))
     elif (options.inputs / f"{stem}.npy").exists():
-        array = np.load(options.inputs / f"{stem}.npy")
-        if entry["dtype"] in ("bfloat16", "float32"):
-            array = array.astype(np.float32)
-        else:
-            limits = np.iinfo(entry["dtype"])
-            if array.size and not (limits.min <= array.min() and array.max() <= limits.max):
-                sys.exit(f"run: input {name}: values do not fit {entry['dtype']}")
-            array = array.astype(entry["dtype"])
-        tensor = ttnn.Tensor(np.ascontiguousarray(array), getattr(ttnn, entry["dtype"]))
+        tensor = ttnn.Tensor(read_npy(options.inputs / f"{stem}.npy", name, entry["dtype"]), getattr(ttnn, entry["dtype"]))
     else:
         return None
     if list(tensor.shape) != entry["shape"]:
         sys.exit(f"run: input {name}: expected shape {entry['shape']}, got {list(tensor.shape)}")
     return ttnn.to_layout(tensor, getattr(ttnn, entry["layout"]))
+
+
+def file_stem(name: str, entry: dict) -> str:
+    """The file name of input `name` without its suffix."""
+    return Path(entry.get("file", f"{name}.tensorbin")).stem
+
+
+def read_npy(file: Path, name: str, dtype: str) -> np.ndarray:
+    """The array in the host form of `dtype`, whatever its byte order, memory order and width."""
+    try:
+        array = np.load(file, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        sys.exit(f"run: input {name}: cannot read {file}: {error}")
+    if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
+        sys.exit(f"run: input {name}: {file} holds {array.dtype}, expected numbers for {dtype}")
+    if dtype not in ("uint8", "uint16", "uint32", "int32"):
+        return np.ascontiguousarray(array.astype(np.float32))
+    limits = np.iinfo(dtype)
+    if array.size and not (limits.min <= array.min() and array.max() <= limits.max):
+        sys.exit(f"run: input {name}: values do not fit {dtype}")
+    if array.dtype.kind == "f" and not (array == np.trunc(array)).all():
+        sys.exit(f"run: input {name}: values are no whole numbers, expected {dtype}")
+    return np.ascontiguousarray(array.astype(dtype))
 
 
 @contextlib.contextmanager
@@ -148,7 +169,9 @@ def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./run", description=f"Run {MANIFEST['model']}.")
     parser.add_argument("--check", action="store_true", help="exit 1 unless every output agrees with golden/")
     parser.add_argument("--check-ops", action="store_true", help="compare every op with golden/ops/, name the first bad one")
+    parser.add_argument("--tolerance", type=float, metavar="X", help="error allowed by --check, in errors of the unedited program (4)")
     parser.add_argument("--inputs", type=Path, metavar="DIR", help="own inputs by name, .tensorbin or .npy")
+    parser.add_argument("--partial-inputs", action="store_true", help="--inputs need not have all of them")
     parser.add_argument("--outputs", type=Path, metavar="DIR", help="write the outputs as .npy")
     parser.add_argument("--loops", type=int, default=1, metavar="N", help="run the forward function N times")
     parser.add_argument("--estimate", action="store_true", help="clock only: no tensor is loaded, no value computed")
@@ -157,8 +180,16 @@ def parse_args() -> argparse.Namespace:
     parser.parse_known_args(namespace=options)
     if options.loops < 1:
         sys.exit("run: --loops takes a whole number from 1")
-    if options.inputs is not None and not options.inputs.is_dir():
-        sys.exit(f"run: --inputs: no directory {options.inputs}")
+    if options.tolerance is None:
+        options.tolerance = check.TOLERANCE
+    if not 1.0 <= options.tolerance < float("inf"):
+        sys.exit("run: --tolerance takes a number from 1")
+    if options.inputs is not None:
+        if not options.inputs.is_dir():
+            sys.exit(f"run: --inputs: no directory {options.inputs}")
+        stems = [file_stem(name, entry) for name, entry in MANIFEST["tensors"].items() if entry["kind"] == "input"]
+        if wrong := check.missing_inputs(options.inputs, stems, options.partial_inputs):
+            sys.exit(f"run: {wrong}")
     return options
 
 
@@ -184,45 +215,13 @@ def to_numpy(tensor: ttnn.Tensor) -> np.ndarray:
     return np.asarray(host.to_numpy()).reshape(tuple(tensor.shape))
 
 
-def compare(actual: np.ndarray, expected: np.ndarray, limits: dict) -> dict:
-    """PCC and relative L2 error for floats (allclose where constant or of size 1), equality for integers."""
-    row = {"pcc": None, "rel_l2": None, "max_abs_err": None, "passed": False}
-    if actual.shape != expected.shape:
-        return row
-    if expected.dtype.kind in "iub":
-        difference = np.abs(actual.astype(np.int64) - expected.astype(np.int64))
-        row["max_abs_err"] = int(difference.max(initial=0))
-        row["passed"] = row["max_abs_err"] == 0
-        return row
-    a, e = actual.astype(np.float64).ravel(), expected.astype(np.float64).ravel()
-    finite = np.isfinite(e)
-    same_specials = np.array_equal(np.where(finite, 0.0, a), np.where(finite, 0.0, e), equal_nan=True)
-    a, e = a[finite], e[finite]
-    if not e.size:
-        row["passed"] = bool(same_specials)
-        return row
-    if not np.isfinite(a).all():
-        return row
-    row["max_abs_err"] = float(np.abs(a - e).max())
-    norm = float(np.linalg.norm(e))
-    row["rel_l2"] = float(np.linalg.norm(a - e)) / norm if norm else float(np.linalg.norm(a))
-    if e.size == 1 or e.std() <= 1e-12 * max(1.0, float(np.abs(e).max())):
-        row["passed"] = bool(same_specials and np.allclose(a, e, rtol=limits["rel_l2"], atol=limits["rel_l2"]))
-        return row
-    with np.errstate(invalid="ignore", divide="ignore"):
-        row["pcc"] = 1.0 if np.array_equal(a, e) else float(np.nan_to_num(np.corrcoef(a, e)[0, 1]))
-    row["passed"] = bool(same_specials and row["pcc"] >= limits["pcc"] and row["rel_l2"] <= limits["rel_l2"])
-    return row
-
-
 def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
     """Prints one line per output, next to the framework's own in golden/. Returns the exit code."""
     rows = []
     custom = args.inputs is not None  # golden/ belongs to the exported inputs
     for name, tensor in outputs.items():
         entry = MANIFEST["outputs"][name]
-        row = {"name": name, "shape": list(tensor.shape), "pcc": None, "rel_l2": None, "max_abs_err": None}
-        row["passed"] = None
+        row = {"name": name, "shape": list(tensor.shape), "pcc": None, "rel_l2": None, "max_abs_err": None, "passed": None, "why": ""}
         if not args.estimate:
             actual = to_numpy(tensor)
             if args.outputs is not None:
@@ -230,16 +229,12 @@ def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
                 np.save(args.outputs / f"{entry['stem']}.npy", actual)
             if "golden" in entry and not custom:
                 row.update(compare(actual, read_golden(entry["golden"]), entry))
+        row["unedited_rel_l2"] = entry.get("unedited_rel_l2")
         rows.append(row)
         print(describe(row))
 
     simulator = f"simulated {SIMULATOR.card()}" if SIMULATOR else "device"
     print(f"{MANIFEST['model']} on {ttnn.get_arch_name()} ({simulator}): {timing()}")
-    if args.json is not None:
-        result = {"outputs": rows, **measured, "arch": ttnn.get_arch_name()}
-        result["card"] = SIMULATOR.card() if SIMULATOR else None
-        args.json.write_text(json.dumps(result, indent=2) + "\n")
-
     failed = [row["name"] for row in rows if row["passed"] is False]
     unchecked = [row["name"] for row in rows if row["passed"] is None]
     code = 0
@@ -248,16 +243,38 @@ def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
         code = 1
     elif args.check:
         print(f"check: passed, {len(rows)} output{'s' if len(rows) != 1 else ''}")
+    if args.check:
+        explain(custom)
     if args.check_ops:
         if SIMULATOR is None:
             sys.exit("run: --check-ops needs the simulator")
         agree = not failed and not unchecked
         code = max(code, SIMULATOR.check_ops(HERE, read_golden, compare, agree))
+    if args.json is not None:
+        result = {"outputs": rows, **measured, "arch": ttnn.get_arch_name()}
+        result["card"] = SIMULATOR.card() if SIMULATOR else None
+        args.json.write_text(json.dumps(result, indent=2) + "\n")
     return code
 
 
+def compare(actual: np.ndarray, expected: np.ndarray, entry: dict) -> dict:
+    """The verdict of check.py with what the export measured about the unedited program."""
+    unedited = read_golden(entry["unedited"]) if "unedited" in entry and SAME_NUMBERS else None
+    tolerance = getattr(options, "tolerance", check.TOLERANCE)
+    return check.compare(actual, expected, entry, unedited, tolerance, on_card=not SAME_NUMBERS)
+
+
+def explain(custom: bool) -> None:
+    """What else a user has to know about the verdict: the functions that were edited, bounds that are missing."""
+    changed = check.changed_functions(HERE)
+    if changed:
+        print(f"changed since export: {', '.join(changed[:12])}{' ...' if len(changed) > 12 else ''}")
+    if "unknown" in MANIFEST.get("unedited", {}) and not custom:
+        print(f"check: the unedited program's own error is unknown ({MANIFEST['unedited']['unknown']}): wide bounds alone")
+
+
 def read_golden(file: str) -> np.ndarray:
-    return np.asarray(ttnn.load_tensor(str(HERE / file)).to_numpy())
+    return to_numpy(ttnn.load_tensor(str(HERE / file)))
 
 
 def describe(row: dict) -> str:
@@ -269,7 +286,7 @@ def describe(row: dict) -> str:
     if row["max_abs_err"] is not None:
         text += f"  max error {row['max_abs_err']:.3g}"
     if row["passed"] is not None:
-        text += "  ok" if row["passed"] else "  FAILED"
+        text += "  ok" if row["passed"] else f"  FAILED: {row['why']}"
     return text
 
 

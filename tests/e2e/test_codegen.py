@@ -101,6 +101,43 @@ def test_run_options(mlp: Path, tmp_path: Path) -> None:
     assert with_own.returncode == 0, with_own.stderr
     (value,) = [np.load(path) for path in (tmp_path / "values").glob("*.npy")]
     assert np.allclose(value[0], value[1])
+    # The same numbers in another byte and memory order; misspelt, missing and unreadable files are refused.
+    array = np.random.default_rng(0).standard_normal((3, 40)).astype(np.float32)
+    values = []
+    for form in (array, array.astype(">f8"), np.asfortranarray(array)):
+        np.save(own / "input.npy", form)
+        assert run(mlp, "--inputs", str(own), "--outputs", str(tmp_path / "values")).returncode == 0
+        values += [np.load(path) for path in (tmp_path / "values").glob("*.npy")]
+    assert np.array_equal(values[0], values[1]) and np.array_equal(values[0], values[2])
+    (own / "input.npy").write_bytes(b"no array")
+    assert "run: input input: cannot read" in run(mlp, "--inputs", str(own)).stderr
+    (own / "input.npy").rename(own / "inputs.npy")
+    refused = run(mlp, "--inputs", str(own))
+    assert refused.returncode != 0
+    assert "did you mean input.npy?" in refused.stderr and "missing: input" in refused.stderr
+    assert run(mlp, "--inputs", str(own), "--partial-inputs").returncode != 0  # still no input of this program
+    (own / "inputs.npy").unlink()
+    assert run(mlp, "--inputs", str(own), "--partial-inputs").returncode == 0
+
+
+@pytest.mark.parametrize("language", ["py", "cpp"])
+def test_zeros_are_no_scalar_loss(language: str, tmp_path: Path) -> None:
+    """The result is small, not near zero: returning zeros fails in both languages."""
+    import torch
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        return (x * x).mean() * 0.02
+
+    torch.manual_seed(0)
+    codegen = codegen_py if language == "py" else codegen_cpp
+    out = codegen(loss, torch.randn(8, 32), export_path=tmp_path / "out").path
+    main = out / f"main.{language}"
+    before = main.read_text()
+    main.write_text(before.replace(", 0.02", ", 0.0").replace("0.02f", "0.0f"))
+    assert main.read_text() != before
+    done = run(out, "--check")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAILED: relative error" in done.stdout
 
 
 def test_wrong_weight_fails_the_check(mlp: Path, tmp_path: Path) -> None:

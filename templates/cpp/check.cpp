@@ -1,0 +1,365 @@
+#include "check.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+namespace utils {
+namespace {
+
+namespace fs = std::filesystem;
+
+// PCC says something when the output varies by so many times its error; below, the mean decides it.
+constexpr double SPREAD = 32.0;
+// What bfloat16 rounds by.
+constexpr double ROUNDING = 1.0 / 256.0;
+// Single values are rounded coarser than the output as a whole.
+constexpr double PEAK = 4.0;
+// A card rounds otherwise than the simulator: its bounds are so much wider, and never below this error.
+constexpr double CARD = 2.0, CARD_NOISE = 2e-2;
+
+std::string number(const char* format, double value) {
+    char text[64];
+    std::snprintf(text, sizeof text, format, value);
+    return text;
+}
+
+std::string was(std::optional<double> before, double now) {
+    if (!before) {
+        return number("%.1e", now);
+    }
+    const std::string both = "was " + number("%.1e", *before) + ", now " + number("%.1e", now);
+    return *before > 0.0 ? both + " (" + number("%.3g", now / *before) + "x)" : both;
+}
+
+double norm(const std::vector<double>& values) {
+    return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+}
+
+double largest_of(const std::vector<double>& values) {
+    double largest = 0.0;
+    for (const double value : values) {
+        largest = std::max(largest, std::abs(value));
+    }
+    return largest;
+}
+
+std::vector<double> minus(const std::vector<double>& a, const std::vector<double>& b) {
+    std::vector<double> out(a.size());
+    std::transform(a.begin(), a.end(), b.begin(), out.begin(), [](double x, double y) { return x - y; });
+    return out;
+}
+
+std::vector<double> centered(std::vector<double> values) {
+    const double mean =
+        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    for (double& value : values) {
+        value -= mean;
+    }
+    return values;
+}
+
+// Pearson's; 1 for equal values, 0 where one does not vary.
+double correlation(const std::vector<double>& actual, const std::vector<double>& expected) {
+    const std::vector<double> a = centered(actual), e = centered(expected);
+    const double both = norm(a) * norm(e);
+    if (both == 0.0) {
+        return 0.0;
+    }
+    return std::clamp(std::inner_product(a.begin(), a.end(), e.begin(), 0.0) / both, -1.0, 1.0);
+}
+
+std::string judge_whole_numbers(Verdict& row, const Array& actual, const Array& expected) {
+    double largest = 0.0;
+    std::size_t wrong = 0;
+    bool finite = true;
+    for (std::size_t index = 0; index < actual.values.size(); ++index) {
+        const double difference = std::abs(actual.values[index] - expected.values[index]);
+        wrong += difference == 0.0 ? 0 : 1;  // a NaN is wrong too
+        finite = finite && std::isfinite(difference);
+        largest = std::max(largest, difference);
+    }
+    if (finite) {
+        row.max_abs_err = largest;
+    }
+    return wrong == 0 ? ""
+                      : std::to_string(wrong) + " of " + std::to_string(actual.values.size()) + " whole numbers differ";
+}
+
+std::optional<double> known(const Json& limits, const std::string& key) {
+    if (!limits.has(key) || limits.at(key).kind != Json::Kind::Number) {
+        return std::nullopt;
+    }
+    return limits.at(key).number;
+}
+
+std::string judge_floats(
+    Verdict& row,
+    const Array& actual,
+    const Array& expected,
+    const Json& limits,
+    const Array* unedited,
+    double tolerance,
+    bool on_card) {
+    std::vector<double> a, e, u;
+    std::size_t wrong = 0;
+    const bool has_unedited = unedited != nullptr && unedited->values.size() == actual.values.size() && !on_card;
+    for (std::size_t index = 0; index < actual.values.size(); ++index) {
+        const double got = actual.values[index], wanted = expected.values[index];
+        if (!std::isfinite(wanted)) {
+            wrong += got == wanted || (std::isnan(got) && std::isnan(wanted)) ? 0 : 1;
+            continue;
+        }
+        wrong += std::isfinite(got) ? 0 : 1;
+        a.push_back(got);
+        e.push_back(wanted);
+        if (has_unedited) {
+            u.push_back(unedited->values[index]);
+        }
+    }
+    if (wrong != 0) {
+        return std::to_string(wrong) + " of " + std::to_string(actual.values.size()) +
+               " values are NaN or infinite in one and not in the other";
+    }
+    if (e.empty()) {
+        return "";
+    }
+    const std::vector<double> difference = minus(a, e);
+    const double size = norm(e), largest = largest_of(e), error = norm(difference);
+    row.max_abs_err = largest_of(difference);
+    if (size > 0.0 || error == 0.0) {
+        row.rel_l2 = size > 0.0 ? error / size : 0.0;
+    }
+    const std::optional<double> before = known(limits, "unedited_rel_l2"),
+                                before_peak = known(limits, "unedited_max_abs_err");
+    const double noise = known(limits, "noise").value_or(0.0);
+    const double outer_pcc = limits.at("pcc").number, outer = limits.at("rel_l2").number;
+
+    const double spread = norm(centered(e));
+    if (spread > 1e-12 * size) {
+        row.pcc = correlation(a, e);
+        if (spread > SPREAD * std::max(noise, std::min(before.value_or(0.0), ROUNDING)) * size &&
+            *row.pcc < outer_pcc) {
+            return "pcc " + number("%.6f", *row.pcc) + " is below " + number("%g", outer_pcc);
+        }
+    }
+    if (size > 0.0 && *row.rel_l2 > outer) {
+        return "relative error " + was(before, *row.rel_l2) + ", above " + number("%g", outer);
+    }
+    const double room = tolerance * (on_card ? CARD : 1.0);
+    if (size == 0.0) {  // no scale but the unedited program's own error
+        if (*row.max_abs_err <= room * before_peak.value_or(0.0)) {
+            return "";
+        }
+        return "max error " + was(before_peak, *row.max_abs_err) + ", all expected values are 0";
+    }
+    if (!before) {
+        return "";
+    }
+    if (*row.rel_l2 > std::max(room * *before, on_card ? CARD_NOISE : noise)) {
+        return "relative error " + was(before, *row.rel_l2);
+    }
+    if (u.empty()) {
+        return "";
+    }
+    const std::vector<double> moved = minus(a, u);
+    const double drift = norm(moved) / size, peak = largest_of(moved), peak_before = before_peak.value_or(0.0);
+    if (!(drift <= std::max(tolerance / 2.0 * *before, noise))) {
+        return "moved by " + number("%.1e", drift) + " from the unedited program, whose error was " +
+               number("%.1e", *before);
+    }
+    if (!(peak <= std::max(tolerance * peak_before, PEAK * noise * largest))) {
+        return "a value moved by " + number("%.3g", peak) +
+               " from the unedited program, whose largest error was " + number("%.3g", peak_before);
+    }
+    return "";
+}
+
+// --- what was edited -----------------------------------------------------------------------------------------
+
+std::string text_of(const fs::path& path) {
+    std::ostringstream out;
+    out << std::ifstream(path, std::ios::binary).rdbuf();
+    return out.str();
+}
+
+// The name before the first parenthesis of a line that may begin a function, "" if there is none.
+std::string defined_in(const std::string& line) {
+    if (line.empty() || std::isalpha(static_cast<unsigned char>(line[0])) == 0 || line.back() == ';') {
+        return "";
+    }
+    const std::size_t end = line.find('(');
+    std::size_t begin = end;
+    while (end != std::string::npos && begin > 0 &&
+           (std::isalnum(static_cast<unsigned char>(line[begin - 1])) != 0 || line[begin - 1] == '_')) {
+        --begin;
+    }
+    return end == std::string::npos || begin == end ? "" : line.substr(begin, end - begin);
+}
+
+// Text of each function by name, without comments and white space; of all else as "top level". A function begins with a line
+// at the left margin that names it and ends with a `}` there, as the formatter writes it.
+std::map<std::string, std::string> functions(const std::string& text) {
+    std::map<std::string, std::string> found;
+    std::string name = "top level";
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t comment = line.find("//");
+        if (comment != std::string::npos && (comment == 0 || std::isspace(static_cast<unsigned char>(line[comment - 1])) != 0)) {
+            line.resize(comment);
+        }
+        while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0) {
+            line.pop_back();
+        }
+        if (name == "top level" && !defined_in(line).empty()) {
+            name = defined_in(line);
+        }
+        const bool ends = !line.empty() && line[0] == '}';
+        std::erase_if(line, [](unsigned char letter) { return std::isspace(letter) != 0; });
+        found[name] += line;
+        if (ends) {
+            name = "top level";
+        }
+    }
+    return found;
+}
+
+// --- own inputs ----------------------------------------------------------------------------------------------
+
+// Levenshtein distance, without regard to case.
+std::size_t edits(const std::string& one, const std::string& two) {
+    std::vector<std::size_t> row(two.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= one.size(); ++i) {
+        std::size_t before = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= two.size(); ++j) {
+            const bool same = std::tolower(static_cast<unsigned char>(one[i - 1])) ==
+                              std::tolower(static_cast<unsigned char>(two[j - 1]));
+            const std::size_t replaced = before + (same ? 0 : 1);
+            before = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+        }
+    }
+    return row[two.size()];
+}
+
+// The one with the fewest edits to `name`, "" if more than half of it would change.
+std::string nearest(const std::string& name, const std::vector<std::string>& names) {
+    const auto best = std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+        return edits(name, a) < edits(name, b);
+    });
+    return best != names.end() && edits(name, *best) * 2 <= std::max(name.size(), best->size()) ? *best : "";
+}
+
+}  // namespace
+
+std::string spelled(const std::vector<std::size_t>& shape) {
+    std::ostringstream out;
+    out << '[';
+    for (std::size_t index = 0; index < shape.size(); ++index) {
+        out << (index != 0 ? ", " : "") << shape[index];
+    }
+    out << ']';
+    return out.str();
+}
+
+std::string joined(const std::vector<std::string>& parts, const std::string& between) {
+    std::string out;
+    for (const std::string& part : parts) {
+        out += (out.empty() ? "" : between) + part;
+    }
+    return out;
+}
+
+Verdict compare(
+    const Array& actual, const Array& expected, const Json& limits, const Array* unedited, double tolerance, bool on_card) {
+    Verdict row;
+    if (actual.shape != expected.shape) {
+        row.why = "shape " + spelled(actual.shape) + " instead of " + spelled(expected.shape);
+    } else if (expected.integer) {
+        row.why = judge_whole_numbers(row, actual, expected);
+    } else {
+        row.why = judge_floats(row, actual, expected, limits, unedited, tolerance, on_card);
+    }
+    row.passed = row.why.empty();
+    return row;
+}
+
+std::vector<std::string> changed_functions() {
+    std::vector<std::string> found;
+    const fs::path sources = program_file("golden/unedited");
+    std::set<std::string> names;
+    if (fs::is_directory(sources)) {
+        for (const auto& entry : fs::directory_iterator(sources)) {
+            if (entry.path().extension() == ".cpp") {
+                names.insert(entry.path().filename().string());
+            }
+        }
+    }
+    for (const std::string& file : names) {
+        const auto before = functions(text_of(sources / file)), now = functions(text_of(program_file(file)));
+        for (const auto& [name, text] : now) {
+            const auto old = before.find(name);
+            if (old == before.end() || old->second != text) {
+                found.push_back(name + " in " + file + (old == before.end() ? " (new)" : ""));
+            }
+        }
+        for (const auto& [name, text] : before) {
+            if (now.count(name) == 0) {
+                found.push_back(name + " in " + file + " (removed)");
+            }
+        }
+    }
+    return found;
+}
+
+std::string missing_inputs(const fs::path& directory, const std::vector<std::string>& stems, bool partial) {
+    std::set<std::string> there;
+    for (const auto& entry : fs::directory_iterator(directory)) {
+        const std::string suffix = entry.path().extension().string();
+        if ((suffix == ".npy" || suffix == ".tensorbin") && entry.is_regular_file()) {
+            there.insert(entry.path().filename().string());
+        }
+    }
+    std::vector<std::string> lines, missing;
+    for (const std::string& name : there) {
+        const std::string stem = fs::path(name).stem().string();
+        if (std::find(stems.begin(), stems.end(), stem) == stems.end()) {
+            const std::string near = nearest(stem, stems);
+            lines.push_back(name + " is no input of this program" +
+                            (near.empty() ? "" : "; did you mean " + near + fs::path(name).extension().string() + "?"));
+        }
+    }
+    for (const std::string& stem : stems) {
+        if (there.count(stem + ".npy") == 0 && there.count(stem + ".tensorbin") == 0) {
+            missing.push_back(stem);
+        }
+    }
+    if (!missing.empty() && !partial) {
+        lines.push_back("missing: " + joined(missing) + " (--partial-inputs takes the example input for what is missing)");
+    }
+    for (const std::string& stem : stems) {
+        if (there.count(stem + ".npy") != 0 && there.count(stem + ".tensorbin") != 0) {
+            lines.push_back("both " + stem + ".npy and " + stem + ".tensorbin are there");
+        }
+    }
+    if (lines.empty()) {
+        return "";
+    }
+    std::string text = "--inputs " + directory.string() + ":";
+    for (const std::string& line : lines) {
+        text += "\n  " + line;
+    }
+    const std::string expected = stems.empty() ? "none" : joined(stems);
+    const std::string found = there.empty() ? "none" : joined({there.begin(), there.end()});
+    return text + "\n  expected " + expected + " (.npy or .tensorbin); found " + found;
+}
+
+}  // namespace utils

@@ -1,0 +1,38 @@
+// How outputs are judged: the same file in every emitted program. The rules are those of check.py in Python programs.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+
+namespace utils {
+
+constexpr double TOLERANCE = 4.0;
+
+// One output against the framework's own. why: what is wrong, empty when it passes.
+struct Verdict {
+    std::optional<double> pcc, rel_l2, max_abs_err;
+    bool passed = false;
+    std::string why;
+};
+
+// An error is relative to the size of the framework's output, so that a verdict does not depend on its scale.
+// limits: the output's entry in manifest.json: "pcc", "rel_l2", "noise"; "unedited_rel_l2" and "unedited_max_abs_err" where
+// known. unedited: that program's output, or null. tolerance: errors of the unedited program that are allowed.
+Verdict compare(
+    const Array& actual, const Array& expected, const Json& limits, const Array* unedited, double tolerance, bool on_card);
+
+// Functions that differ from the sources at export (golden/unedited), as "name in file"; comments and layout do not count.
+std::vector<std::string> changed_functions();
+
+// What is wrong with the files of --inputs, "" if nothing. stems: file names of the inputs, without suffix.
+std::string missing_inputs(
+    const std::filesystem::path& directory, const std::vector<std::string>& stems, bool partial);
+
+std::string spelled(const std::vector<std::size_t>& shape);
+std::string joined(const std::vector<std::string>& parts, const std::string& between = ", ");
+
+}  // namespace utils

@@ -1,0 +1,198 @@
+"""How outputs are judged: the same file in every emitted program. The rules are those of `check.cpp` in C++ programs.
+
+An error is relative to the size of the framework's output, so that a verdict does not depend on its scale. Three bounds:
+
+- outer: PCC and relative L2 error of the manifest ("pcc", "rel_l2"), whatever the program did at export;
+- error: `tolerance` times that of the unedited program, as the export measured it on the simulator, or the data type's own
+  rounding ("noise") where that is more;
+- drift, on the simulator alone: distance to the unedited program's output, half as far as the error may go, and for each
+  single value `tolerance` times the largest error.
+"""
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TOLERANCE = 4.0
+# PCC says something when the output varies by so many times its error; below, the mean decides it.
+_SPREAD = 32.0
+# What bfloat16 rounds by.
+_ROUNDING = 2.0**-8
+# Single values are rounded coarser than the output as a whole.
+_PEAK = 4.0
+# A card rounds otherwise than the simulator: its bounds are so much wider, and never below this error.
+_CARD, _CARD_NOISE = 2.0, 2e-2
+
+
+def compare(
+    actual: np.ndarray,
+    expected: np.ndarray,
+    limits: Mapping[str, Any],
+    unedited: np.ndarray | None = None,
+    tolerance: float = TOLERANCE,
+    on_card: bool = False,
+) -> dict[str, Any]:
+    """One output against the framework's own `expected`; `why` is empty when it passes.
+
+    limits: "pcc", "rel_l2", "noise"; "unedited_rel_l2" and "unedited_max_abs_err" where known. unedited: that program's output.
+    """
+    row: dict[str, Any] = {"pcc": None, "rel_l2": None, "max_abs_err": None, "passed": False, "why": ""}
+    if actual.shape != expected.shape:
+        row["why"] = f"shape {list(actual.shape)} instead of {list(expected.shape)}"
+        return row
+    if expected.dtype.kind in "iub":
+        row["why"] = _whole_numbers(row, actual, expected)
+    else:
+        row["why"] = _floats(row, actual, expected, limits, unedited, tolerance, on_card)
+    row["passed"] = not row["why"]
+    return row
+
+
+def _whole_numbers(row: dict[str, Any], actual: np.ndarray, expected: np.ndarray) -> str:
+    difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64)).ravel()
+    wrong = int(np.count_nonzero(~(difference == 0)))  # a NaN is wrong too
+    if np.isfinite(difference).all():
+        largest = float(difference.max(initial=0.0))
+        row["max_abs_err"] = int(largest) if largest.is_integer() else largest
+    return f"{wrong} of {difference.size} whole numbers differ" if wrong else ""
+
+
+def _floats(
+    row: dict[str, Any],
+    actual: np.ndarray,
+    expected: np.ndarray,
+    limits: Mapping[str, Any],
+    unedited: np.ndarray | None,
+    tolerance: float,
+    on_card: bool,
+) -> str:
+    a, e = actual.astype(np.float64).ravel(), expected.astype(np.float64).ravel()
+    finite = np.isfinite(e)
+    wrong = int(np.count_nonzero(~finite & ~((a == e) | (np.isnan(a) & np.isnan(e))))) + int(np.count_nonzero(finite & ~np.isfinite(a)))
+    if wrong:
+        return f"{wrong} of {e.size} values are NaN or infinite in one and not in the other"
+    if not finite.any():
+        return ""
+    a, e = a[finite], e[finite]
+    size, largest = float(np.linalg.norm(e)), float(np.abs(e).max())
+    error = float(np.linalg.norm(a - e))
+    row["max_abs_err"] = float(np.abs(a - e).max())
+    if size or not error:
+        row["rel_l2"] = error / size if size else 0.0
+    before, before_peak = limits.get("unedited_rel_l2"), limits.get("unedited_max_abs_err")
+    noise = float(limits.get("noise", 0.0))
+
+    spread = float(np.linalg.norm(e - e.mean()))
+    if spread > 1e-12 * size:
+        row["pcc"] = _correlation(a, e)
+        if spread > _SPREAD * max(noise, min(before or 0.0, _ROUNDING)) * size and row["pcc"] < limits["pcc"]:
+            return f"pcc {row['pcc']:.6f} is below {limits['pcc']}"
+    if size and row["rel_l2"] > limits["rel_l2"]:
+        return f"relative error {_was(before, row['rel_l2'])}, above {limits['rel_l2']}"
+
+    room = tolerance * (_CARD if on_card else 1.0)
+    if not size:  # no scale but the unedited program's own error
+        bound = room * (before_peak or 0.0)
+        return f"max error {_was(before_peak, row['max_abs_err'])}, all expected values are 0" if row["max_abs_err"] > bound else ""
+    if before is None:
+        return ""
+    if row["rel_l2"] > max(room * before, _CARD_NOISE if on_card else noise):
+        return f"relative error {_was(before, row['rel_l2'])}"
+    if unedited is None or on_card or unedited.size != actual.size:
+        return ""
+    moved = a - unedited.astype(np.float64).ravel()[finite]
+    drift, peak = float(np.linalg.norm(moved)) / size, float(np.abs(moved).max())
+    if drift > max(tolerance / 2 * before, noise):
+        return f"moved by {drift:.1e} from the unedited program, whose error was {before:.1e}"
+    if peak > max(tolerance * (before_peak or 0.0), _PEAK * noise * largest):
+        return f"a value moved by {peak:.3g} from the unedited program, whose largest error was {before_peak or 0.0:.3g}"
+    return ""
+
+
+def _correlation(a: np.ndarray, e: np.ndarray) -> float:
+    """Pearson's; 1 for equal values, 0 where one does not vary."""
+    a, e = a - a.mean(), e - e.mean()
+    both = float(np.linalg.norm(a)) * float(np.linalg.norm(e))
+    return min(1.0, max(-1.0, float(a @ e) / both)) if both else 0.0
+
+
+def _was(before: float | None, now: float) -> str:
+    if before is None:
+        return f"{now:.1e}"
+    return f"was {before:.1e}, now {now:.1e}" + (f" ({now / before:.3g}x)" if before else "")
+
+
+# ----------------------------------------------------------------------------------------------------- what was edited
+
+
+def changed_functions(here: Path) -> list[str]:
+    """Functions that differ from the sources at export (golden/unedited), as "name in file"; comments and layout do not count."""
+    found = []
+    for before in sorted((here / "golden" / "unedited").glob("*.py")):
+        file = here / before.name
+        if not file.is_file():
+            found.append(f"{before.name} (missing)")
+            continue
+        old, new = _functions(before.read_text()), _functions(file.read_text())
+        for name in dict.fromkeys([*new, *old]):
+            if name not in new:
+                found.append(f"{name} in {before.name} (removed)")
+            elif old.get(name) != new[name]:
+                found.append(f"{name} in {before.name}" + ("" if name in old else " (new)"))
+    return found
+
+
+def _functions(text: str) -> dict[str, str]:
+    """Syntax of each top-level function and class by name; of all else as "top level"."""
+    found: dict[str, str] = {"top level": ""}
+    for node in ast.parse(text).body:
+        name = getattr(node, "name", "top level")
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            found[name] = found.get(name, "") + ast.dump(node)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------- own inputs
+
+
+def missing_inputs(directory: Path, stems: list[str], partial: bool) -> str:
+    """What is wrong with the files of --inputs, "" if nothing. stems: file names of the inputs, without suffix."""
+    there = sorted(path.name for path in directory.iterdir() if path.suffix in (".npy", ".tensorbin") and path.is_file())
+    found = {Path(name).stem for name in there}
+    strangers = [name for name in there if Path(name).stem not in stems]
+    missing = [stem for stem in stems if stem not in found]
+    lines = []
+    for name in strangers:
+        near = nearest(Path(name).stem, stems)
+        lines.append(f"{name} is no input of this program" + (f"; did you mean {near}{Path(name).suffix}?" if near else ""))
+    if missing and not partial:
+        lines.append(f"missing: {', '.join(missing)} (--partial-inputs takes the example input for what is missing)")
+    twice = [stem for stem in stems if f"{stem}.npy" in there and f"{stem}.tensorbin" in there]
+    lines += [f"both {stem}.npy and {stem}.tensorbin are there" for stem in twice]
+    if not lines:
+        return ""
+    expected = ", ".join(stems) or "none"
+    return "\n".join([f"--inputs {directory}:", *(f"  {line}" for line in lines), f"  expected {expected} (.npy or .tensorbin); found {', '.join(there) or 'none'}"])
+
+
+def nearest(name: str, names: list[str]) -> str:
+    """The one with the fewest edits to `name`, "" if more than half of it would change."""
+    best = min(names, key=lambda other: _edits(name.lower(), other.lower()), default="")
+    return best if best and _edits(name.lower(), best.lower()) * 2 <= max(len(name), len(best)) else ""
+
+
+def _edits(one: str, two: str) -> int:
+    """Levenshtein distance."""
+    row = list(range(len(two) + 1))
+    for i, letter in enumerate(one, 1):
+        before, row[0] = row[0], i
+        for j, other in enumerate(two, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (letter != other))
+    return row[-1]
+
+

@@ -1,0 +1,82 @@
+// The emitted check.cpp and files.cpp on the command line, one JSON line for each answer:
+//   judge                         the cases of manifest.json
+//   judge npy FILE ...            what an array holds, or why it cannot be read
+//   judge inputs DIR STEM ...     what is wrong with the files of --inputs
+//   judge changed                 functions that differ from golden/unedited
+#include <cmath>
+#include <iostream>
+#include <limits>
+
+#include "check.hpp"
+
+namespace {
+
+double number_of(const utils::Json& item) {
+    if (item.kind != utils::Json::Kind::String) return item.number;
+    if (item.text == "nan") return std::numeric_limits<double>::quiet_NaN();
+    return item.text == "inf" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+}
+
+utils::Array array_of(const utils::Json& values, bool integer) {
+    utils::Array out;
+    out.shape = {values.items.size()};
+    out.integer = integer;
+    for (const auto& item : values.items) out.values.push_back(number_of(item));
+    return out;
+}
+
+void field(const char* name, const std::optional<double>& value) {
+    std::cout << ", \"" << name << "\": ";
+    value ? std::cout << *value : std::cout << "null";
+}
+
+}  // namespace
+
+void judge_cases() {
+    for (const auto& one : utils::manifest().at("cases").items) {
+        const bool integer = one.at("dtype").text != "float";
+        const utils::Array expected = array_of(one.at("expected"), integer), actual = array_of(one.at("actual"), integer);
+        const utils::Array unedited = one.has("unedited") ? array_of(one.at("unedited"), integer) : utils::Array();
+        const auto row = utils::compare(
+            actual,
+            expected,
+            one.at("limits"),
+            one.has("unedited") ? &unedited : nullptr,
+            one.has("tolerance") ? one.at("tolerance").number : utils::TOLERANCE,
+            one.has("on_card") && one.at("on_card").boolean);
+        std::cout << "{\"passed\": " << (row.passed ? "true" : "false") << ", \"why\": " << utils::escaped(row.why);
+        field("pcc", row.pcc);
+        field("rel_l2", row.rel_l2);
+        field("max_abs_err", row.max_abs_err);
+        std::cout << "}\n";
+    }
+}
+
+void print_array(const char* path) {
+    try {
+        const utils::Array array = utils::read_npy(path);
+        std::cout << "{\"shape\": " << utils::spelled(array.shape) << ", \"values\": [";
+        for (std::size_t index = 0; index < array.values.size(); ++index) {
+            std::cout << (index != 0 ? ", " : "");
+            std::isinf(array.values[index]) ? std::cout << "Infinity" : std::cout << array.values[index];
+        }
+        std::cout << "]}\n";
+    } catch (const std::runtime_error& error) {
+        std::cout << "{\"error\": " << utils::escaped(error.what()) << "}\n";
+    }
+}
+
+int main(int argc, char** argv) {
+    std::cout.precision(17);
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    const std::string what = words.empty() ? "" : words[0];
+    if (what == "npy") {
+        for (int index = 2; index < argc; ++index) print_array(argv[index]);
+    } else if (what == "inputs") {
+        std::cout << utils::escaped(utils::missing_inputs(words[1], {words.begin() + 2, words.end()}, false)) << '\n';
+    } else if (what == "changed") {
+        std::cout << utils::escaped(utils::joined(utils::changed_functions())) << '\n';
+    } else {
+        judge_cases();
+    }
+}

@@ -1,0 +1,217 @@
+"""The rules of `--check` (docs/check.md): one table of cases, judged by the emitted check.py and by the emitted check.cpp."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from alchemist.resources import template_text
+
+HERE = Path(__file__).parent
+CASES: list[dict[str, Any]] = json.loads((HERE / "cases.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def check(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    file = tmp_path_factory.mktemp("check") / "check.py"
+    file.write_text(template_text("py/check.py"))
+    spec = importlib.util.spec_from_file_location("emitted_check", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def judged(check: ModuleType, case: dict[str, Any], scale: float = 1.0) -> dict[str, Any]:
+    """The verdict on a case, all its values times `scale`."""
+    dtype = {"float": np.float64, "int": np.int64, "bool": np.bool_}[case["dtype"]]
+    actual = np.array([float(value) for value in case["actual"]]) * scale
+    expected = np.array([float(value) for value in case["expected"]]) * scale
+    unedited = np.array(case["unedited"], np.float64) * scale if "unedited" in case else None
+    limits = dict(case["limits"])
+    if "unedited_max_abs_err" in limits:
+        limits["unedited_max_abs_err"] *= scale
+    return check.compare(
+        actual, expected.astype(dtype), limits, unedited, case.get("tolerance", check.TOLERANCE), case.get("on_card", False)
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_case(check: ModuleType, case: dict[str, Any]) -> None:
+    row = judged(check, case)
+    assert row["passed"] is case["passed"], row
+    assert case["why"] in row["why"]
+    assert bool(row["why"]) is not row["passed"]
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e20])
+def test_a_verdict_does_not_depend_on_the_scale(check: ModuleType, scale: float) -> None:
+    for case in CASES:
+        if case["dtype"] == "float":
+            assert judged(check, case, scale)["passed"] is case["passed"], case["name"]
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """judge.cpp with the emitted sources; its program directory is its own."""
+    path = tmp_path_factory.mktemp("judge")
+    for name in ("check.hpp", "check.cpp", "files.hpp", "files.cpp"):
+        (path / name).write_text(template_text(f"cpp/{name}"))
+    (path / "manifest.json").write_text(json.dumps({"cases": CASES}))
+    sources = [HERE / "judge.cpp", path / "check.cpp", path / "files.cpp"]
+    command = ["c++", "-std=c++20", "-O0", f'-DPROGRAM_DIR="{path}"', f"-I{path}", *map(str, sources), "-o", str(path / "judge")]
+    subprocess.run(command, check=True)
+    return path / "judge"
+
+
+def answers(judge: Path, *arguments: str) -> list[Any]:
+    done = subprocess.run([str(judge), *arguments], check=True, capture_output=True, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_cpp_judges_as_python_does(check: ModuleType, judge: Path) -> None:
+    rows = answers(judge)
+    assert len(rows) == len(CASES)
+    for case, row in zip(CASES, rows, strict=True):
+        expected = judged(check, case)
+        assert (row["passed"], row["why"]) == (case["passed"], expected["why"]), case["name"]
+        for key in ("pcc", "rel_l2", "max_abs_err"):
+            assert row[key] == (None if expected[key] is None else pytest.approx(expected[key], rel=1e-9, abs=1e-15)), (case["name"], key)
+
+
+# ---------------------------------------------------------------------------------------------------------- own inputs
+
+ARRAYS = {
+    **{f"big_endian_{code[1:]}": np.array([[1, 2, 300], [-4, 5, 6]]).astype(code) for code in (">f2", ">f4", ">f8", ">i2", ">i4", ">i8")},
+    **{f"little_endian_{code[1:]}": np.array([1, 2, 60000]).astype(code) for code in ("<u2", "<u4", "<u8", "<f4")},
+    "fortran": np.asfortranarray(np.arange(24, dtype=np.float32).reshape(2, 3, 4)),
+    "fortran_big_endian": np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3)),
+    "halves": np.array([0.5, -2.0, 6e-8, np.inf, 65504.0], np.float16),
+    "bool": np.array([True, False]),
+    "scalar": np.float32(2.5),
+    "empty": np.zeros((0, 3), np.float32),
+}
+DAMAGED = {
+    "text": ("unsupported data type", np.array(["a"])),
+    "complex": ("unsupported data type", np.array([1j])),
+    "long_double": ("unsupported data type", np.array([1.0], np.longdouble)),
+    "structured": ("unsupported data type", np.zeros(2, [("a", "<f4")])),
+}
+
+
+def test_cpp_reads_the_arrays_that_numpy_writes(judge: Path, tmp_path: Path) -> None:
+    for name, array in ARRAYS.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    rows = answers(judge, "npy", *(str(tmp_path / f"{name}.npy") for name in ARRAYS))
+    for (name, array), row in zip(ARRAYS.items(), [json.loads(json.dumps(row)) for row in rows], strict=True):
+        assert "error" not in row, (name, row)
+        assert row["shape"] == list(array.shape), name
+        np.testing.assert_array_equal(np.array(row["values"], np.float64), array.astype(np.float64).ravel(), err_msg=name)
+
+
+def test_cpp_refuses_arrays_that_it_cannot_read(judge: Path, tmp_path: Path) -> None:
+    for name, (_, array) in DAMAGED.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    np.save(tmp_path / "whole.npy", np.arange(100, dtype=np.float32))
+    whole = (tmp_path / "whole.npy").read_bytes()
+    texts = {
+        "truncated": (whole[:-1], "is truncated"),
+        "header_only": (whole[:9], "is not a .npy file"),
+        "long_header": (whole[:8] + b"\xff\xff" + whole[10:], "is truncated"),
+        "huge": (whole.replace(b"(100,)", b"(99999999999999999999,)"), "more values than fit"),
+        "large": (whole.replace(b"(100,)", b"(1000,)"), "is truncated"),
+        "no_descr": (whole.replace(b"'descr'", b"'dascr'"), "has no 'descr'"),
+        "bad_shape": (whole.replace(b"(100,)", b"(-10,)"), "bad shape"),
+    }
+    for name, (data, _) in texts.items():
+        (tmp_path / f"{name}.npy").write_bytes(data)
+    wanted = {name: text for name, (text, _) in DAMAGED.items()} | {name: text for name, (_, text) in texts.items()}
+    rows = answers(judge, "npy", *(str(tmp_path / f"{name}.npy") for name in wanted))
+    for (name, text), row in zip(wanted.items(), rows, strict=True):
+        assert text in row.get("error", ""), (name, row)
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        (["input_ids.npy", "mask.tensorbin", "notes.txt"], ()),
+        (["input_id.npy", "mask.npy"], ("input_id.npy is no input", "did you mean input_ids.npy?", "missing: input_ids ", "expected input_ids, mask")),
+        (["Input_IDs.npy", "mask.npy"], ("did you mean input_ids.npy?",)),
+        (["mask.npy"], ("missing: input_ids (--partial-inputs", "found mask.npy")),
+        ([], ("missing: input_ids, mask", "found none")),
+        (["input_ids.npy", "mask.npy", "zzzzzz.npy"], ("zzzzzz.npy is no input of this program\n",)),
+        (["input_ids.npy", "mask.npy", "mask.tensorbin"], ("both mask.npy and mask.tensorbin",)),
+    ],
+)
+def test_own_inputs_are_complete(check: ModuleType, judge: Path, tmp_path: Path, files: list[str], wanted: tuple[str, ...]) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    text = check.missing_inputs(tmp_path, ["input_ids", "mask"], False)
+    assert answers(judge, "inputs", str(tmp_path), "input_ids", "mask") == [text]
+    assert bool(text) == bool(wanted)
+    for part in wanted:
+        assert part in text
+    assert "missing" not in check.missing_inputs(tmp_path, ["input_ids", "mask"], True)
+
+
+# ------------------------------------------------------------------------------------------------------- what was edited
+
+PYTHON = """
+SCALE = 2.0
+
+
+def layer(x: int) -> int:
+    \"\"\"A layer.\"\"\"
+    # comment
+    return x * SCALE
+
+
+def model(x: int) -> int:
+    return layer(x)
+"""
+CPP = """
+constexpr float SCALE = 2.0f;
+
+// A layer.
+Tensor layer(const Tensor& x) {
+    // comment
+    return ttnn::multiply(x, SCALE);
+}
+
+std::tuple<Tensor, Tensor> model(
+    const Tensor& x, const Weights& weights) {
+    return layer(x);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("x", "x", ""),
+        ("# comment", "# another comment", ""),
+        ("// comment", "// another comment", ""),
+        ("A layer.", "Another layer.", ""),
+        ("return x * SCALE", "return x*SCALE", ""),
+        ("return x * SCALE", "return x / SCALE", "layer in "),
+        ("ttnn::multiply(x, SCALE)", "ttnn::divide(x, SCALE)", "layer in "),
+        ("2.0", "3.0", "top level in "),
+        ("return layer(x)", "return x", "model in "),
+    ],
+)
+def test_edited_functions_are_named(check: ModuleType, judge: Path, before: str, after: str, expected: str) -> None:
+    root = judge.parent
+    (root / "golden" / "unedited").mkdir(parents=True, exist_ok=True)
+    for name, text in (("main.py", PYTHON), ("main.cpp", CPP)):
+        (root / "golden" / "unedited" / name).write_text(text)
+        (root / name).write_text(text.replace(before, after))
+    in_python, in_cpp = check.changed_functions(root), answers(judge, "changed")
+    assert in_python == ([f"{expected}main.py"] if expected and before in PYTHON else [])
+    assert in_cpp == [f"{expected}main.cpp" if expected and before in CPP else ""]
