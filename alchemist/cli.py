@@ -8,11 +8,12 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import alchemist
-from alchemist.driver.options import pipeline_options
 from alchemist.errors import AlchemistError, InternalError, ParseError, ToolchainError, VerifyError
+from alchemist.options import CompilerOptions, described, pairs, table, values_of
 
 EPILOG = """\
 examples:
@@ -79,19 +80,42 @@ def parser() -> argparse.ArgumentParser:
     ops.add_argument("--markdown", action="store_true", help="as in docs/ops.md")
     ops.set_defaults(run=_ops)
 
+    options = commands.add_parser("options", help="every compiler option with its values")
+    options.add_argument("--markdown", action="store_true", help="as in README.md")
+    options.set_defaults(run=_options)
+
     doctor = commands.add_parser("doctor", help="versions, compiler, devices, and what is missing for which feature")
     doctor.set_defaults(run=_doctor)
     return top
 
 
 def _add_mlir_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--pipeline-options", default="", metavar='"k=v k=v"', help="compiler options, see the README")
     command.add_argument(
         "--init", choices=("ones", "zeros", "randn", "arange"), default="randn", help="values of inputs and weights"
     )
     command.add_argument("--entry", default="", metavar="NAME", help="only this function; default: a program of every public one")
     command.add_argument("--seed", type=int, default=0)
     command.add_argument("--inputs", type=Path, metavar="DIR", help="values by argument name, .npy or .tensorbin")
+    compiler = command.add_argument_group("compiler options", "values: default first; the same names go into `compiler_options` of codegen_py")
+    for entry in fields(CompilerOptions):
+        values = values_of(entry)
+        compiler.add_argument(
+            f"--{entry.name.replace('_', '-')}",
+            dest=f"option_{entry.name}",
+            metavar="{" + ",".join(values) + "}" if len(values) > 1 else values[0],
+            help=described(entry).replace("%", "%%"),
+        )
+    compiler.add_argument("--pipeline-options", default="", metavar='"k=v k=v"', help="the same as text; also the real driver's names")
+
+
+def _compiler_options(args: argparse.Namespace) -> CompilerOptions:
+    """The flags of `_add_mlir_options` and `--pipeline-options` together. Raises: OptionError, also where they contradict each other."""
+    words: dict[str, str] = dict(pairs(args.pipeline_options))
+    for entry in fields(CompilerOptions):
+        value = getattr(args, f"option_{entry.name}")
+        if value is not None:
+            words[f"--{entry.name.replace('_', '-')}"] = value
+    return CompilerOptions.parse(words, warn=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -153,7 +177,7 @@ def _generate(args: argparse.Namespace) -> int:
         inputs=args.inputs,
         entry=args.entry,
         standalone=args.standalone,
-        compiler_options=pipeline_options(args.pipeline_options).changed(),
+        compiler_options=_compiler_options(args),
     )
     print(f"{result.path}: {', '.join(file for file in result.files if '/' not in file)}")
     return 0
@@ -169,7 +193,7 @@ def _model_to(args: argparse.Namespace) -> int:
         seed=args.seed,
         inputs=args.inputs,
         entry=args.entry,
-        compiler_options=pipeline_options(args.pipeline_options).changed(),
+        compiler_options=_compiler_options(args),
     )
     mark = "#" if args.language == "python" else "//"
     for name, text in sources.items():
@@ -207,6 +231,11 @@ def _ops(args: argparse.Namespace) -> int:
     from alchemist.ops.table import support_table
 
     print(support_table(markdown=args.markdown))
+    return 0
+
+
+def _options(args: argparse.Namespace) -> int:
+    print(table(markdown=args.markdown))
     return 0
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from alchemist.export.shared import remember
 from alchemist.export.tensorbin import read_tensor
 from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
 from alchemist.frontends.base import FrontendResult
-from alchemist.options import CompilerOptions
-from alchemist.pipeline import Language, capture, compile_captured, detect_framework
+from alchemist.options import CompilerOptions, Language, boolean, choice
+from alchemist.pipeline import capture, check_options, compile_captured, detect_framework
 from alchemist.progress import Progress
 
 Init = Literal["ones", "zeros", "randn", "arange"]
@@ -40,7 +40,7 @@ def codegen_py(
     export_tensors: bool = True,
     export_golden: Golden = "outputs",
     overwrite: bool = False,
-    compiler_options: Mapping[str, Any] | None = None,
+    compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
     **kwargs: Any,
 ) -> CodegenResult:
     """Writes `model_or_fn` as a standalone Python program on TT-NN.
@@ -51,7 +51,7 @@ def codegen_py(
         export_path: directory to create. An existing export is replaced if none of its files was edited. Exports of one process
             in the same parent directory share the files of equal tensors (hard links).
         export_tensors: False leaves weights and inputs out; the program then runs on ones, and has no golden outputs.
-        export_golden: "outputs" stores the framework's outputs for `./run --check`; "ops" also every intermediate value.
+        export_golden: "outputs" stores the framework's outputs for `./run --check`; "ops" also every intermediate value (needs the tensors).
         overwrite: replace the directory whatever it holds.
         compiler_options: see `CompilerOptions`; values may be strings.
 
@@ -68,7 +68,7 @@ def codegen_cpp(
     export_tensors: bool = True,
     export_golden: Golden = "outputs",
     overwrite: bool = False,
-    compiler_options: Mapping[str, Any] | None = None,
+    compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
     **kwargs: Any,
 ) -> CodegenResult:
     """Writes `model_or_fn` as a standalone C++ program (CMake project) on TT-NN. Arguments as in `codegen_py`."""
@@ -84,9 +84,14 @@ def _codegen(
     export_tensors: bool,
     export_golden: Golden,
     overwrite: bool,
-    compiler_options: Mapping[str, Any] | None,
+    compiler_options: Mapping[str, Any] | CompilerOptions | None,
 ) -> CodegenResult:
     options = CompilerOptions.parse(compiler_options)
+    check_options(options, language)
+    export_tensors, overwrite = boolean("export_tensors", export_tensors), boolean("overwrite", overwrite)
+    export_golden = choice("export_golden", export_golden, GOLDEN_CHOICES)
+    if export_golden == "ops":
+        _check_values_are_known(export_tensors, options)
     progress = Progress()
 
     def run_front_end() -> FrontendResult:
@@ -95,6 +100,22 @@ def _codegen(
             return capture(model, args, kwargs, framework, golden_ops=export_golden == "ops")
 
     return _export(run_front_end, language, Path(export_path), options, export_tensors, export_golden, overwrite, progress)
+
+
+def _check_values_are_known(export_tensors: bool, options: CompilerOptions) -> None:
+    """Values of every operation are compared with the framework's, so the program must compute with the framework's tensors."""
+    reasons = {
+        "export_tensors=False": not export_tensors,
+        "load_input_tensors_from_disk=false": options.load_input_tensors_from_disk is False,
+        "tensor_load_directory": bool(options.tensor_load_directory),
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise OptionError(
+                f'export_golden="ops" contradicts {reason}',
+                expected="the model's own tensors in the export",
+                hint='leave one of the two out; without tensors there is no golden value, and export_golden="none" says so',
+            )
 
 
 def codegen_mlir(
@@ -108,7 +129,7 @@ def codegen_mlir(
     inputs: str | Path | None = None,
     standalone: bool = False,
     entry: str = "",
-    compiler_options: Mapping[str, Any] | None = None,
+    compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
 ) -> CodegenResult:
     """Writes an MLIR file (TTIR, TTNN or StableHLO) as a program.
 
@@ -126,6 +147,10 @@ def codegen_mlir(
         UserError: as `codegen_py`; ParseError and VerifyError name file, line and column.
     """
     options = CompilerOptions.parse(compiler_options)
+    language = choice("language", language, ("python", "cpp"))
+    check_options(options, language)
+    overwrite, standalone = boolean("overwrite", overwrite), boolean("standalone", standalone)
+    init = choice("init", init, get_args(Init))
     progress = Progress()
 
     if not Path(source).is_file():
@@ -146,10 +171,11 @@ def mlir_sources(
     seed: int = 0,
     inputs: str | Path | None = None,
     entry: str = "",
-    compiler_options: Mapping[str, Any] | None = None,
+    compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
 ) -> dict[str, str]:
     """File name -> source text of an MLIR file; nothing is written. Arguments and errors as in `codegen_mlir`."""
-    options = CompilerOptions.parse(dict(compiler_options or {}) | {"dump_irs": False})
+    options = replace(CompilerOptions.parse(compiler_options), dump_irs=False)
+    check_options(options, language)
     programs = _load_mlir(source, init, seed, inputs, entry)
     return merge({name: compile_captured(one, language, options, Progress(verbose=False)).sources for name, one in programs.items()})
 
@@ -194,8 +220,6 @@ def _export(
     progress: Progress,
     standalone: bool = False,
 ) -> CodegenResult:
-    if export_golden not in GOLDEN_CHOICES:
-        raise OptionError("bad export_golden", expected="one of " + ", ".join(GOLDEN_CHOICES), got=repr(export_golden))
     # The directory first: a path that cannot be written is refused before minutes of work.
     with exporting(path, overwrite=overwrite) as staging:
         found = front_end()

@@ -1,37 +1,25 @@
-"""Compiler options: names, values, defaults, and the reading of a user's dictionary or `key=value` text."""
+"""Compiler options. An option is a field of `CompilerOptions`, and everything else is made from it: reading of the caller's dictionary and
+of `key=value` text, command line flags and `--help`, the real driver's spelling, the README's table (`alchemist options`).
+
+To add an option: a field with `option(default, doc, ...)`, and the code that reads it. Its annotation says how values are read: `bool`, `int`,
+`float`, `str`, `tuple[str, ...]` (names), or `bool | None` and `str | None`, where None means that the library decides.
+"""
 
 from __future__ import annotations
 
 import difflib
+import math
+import os
+import shlex
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal
 
-from alchemist.errors import OptionError
+from alchemist.errors import InternalError, OptionError
 
-# Keys that upstream's compile options know and that change nothing about the code emitted here.
-UPSTREAM_KEYS_WITHOUT_EFFECT = frozenset(
-    {
-        "backend",
-        "dry_run",
-        "export_model_name",
-        "codegen_split_files",
-        "enable_const_eval_on_cpu",
-        "enable_const_eval_inputs_to_system_memory",
-        "enable_create_d2m_subgraphs",
-        "experimental_enable_fusing_conv2d_with_multiply_pattern",
-        "experimental_enable_permute_matmul_fusion",
-        "ttnn_perf_metrics_enabled",
-        "ttnn_perf_metrics_output_file",
-    }
-)
-# Upstream's names of options that exist here under another one.
-_ALIASES = {"codegen_try_recover_structure": "recover_structure", "try_recover_structure": "recover_structure"}
+Language = Literal["python", "cpp"]
 
-_TRUE, _FALSE = {"true", "on", "yes", "1"}, {"false", "off", "no", "0"}
-FIDELITIES = ("lofi", "hifi2", "hifi3", "hifi4")
-WEIGHT_DTYPES = ("none", "bfp_bf8", "bfp_bf4")
 CARDS: dict[str, tuple[str, str]] = {  # name -> (architecture, card)
     "wormhole_b0": ("wormhole_b0", "n150"),
     "wormhole": ("wormhole_b0", "n150"),
@@ -44,35 +32,82 @@ CARDS: dict[str, tuple[str, str]] = {  # name -> (architecture, card)
 
 
 @dataclass(frozen=True, slots=True)
-class CompilerOptions:
-    """Options of `codegen_py` and `codegen_cpp`; field defaults are the options' defaults.
+class Option:
+    """What a field says about its option beside name, type and default.
 
-    math_fidelity, fp32_dest_acc_en, math_approx_mode, packer_l1_acc: None = the library's own choice; otherwise written into
-    every compute config. enable_dealloc: intermediate tensors are freed after their last use. target_module (Python): also
-    `forward(inputs, device)`. target_dylib (C++): also a shared library with `setDevice` and `forward`. load_input_tensors_from_disk:
-    False = the program makes ones; tensor_load_directory, tensor_load_file_prefix: tensors come from `DIRECTORY/PREFIX<n>.tensorbin`.
-    arch: an architecture or card, see `CARDS`. disable: names of fusing passes to switch off.
+    doc: a line for people. choices: the values there are, () = any of the type. upstream: the real driver's and upstream Python's names for it.
+    implemented: the values that work so far, () = all; hint: what to do without the others. language: "" = both.
+    smallest, largest: of a number, both allowed. bad: text -> what was expected instead, "" when the text is good.
     """
 
-    optimization_level: Literal[0, 1, 2] = 0
-    enable_const_eval: bool = True
-    enable_trace: bool = False
-    experimental_weight_dtype: Literal["none", "bfp_bf8", "bfp_bf4"] = "none"
-    math_fidelity: str | None = None
-    fp32_dest_acc_en: bool | None = None
-    math_approx_mode: bool | None = None
-    packer_l1_acc: bool | None = None
-    recover_structure: bool = True
-    split_consteval: bool = True
-    arch: str = "wormhole_b0"
-    dump_irs: bool = True
-    disable: tuple[str, ...] = ()
-    enable_dealloc: bool = True
-    target_module: bool = False
-    target_dylib: bool = False
-    load_input_tensors_from_disk: bool | None = None
-    tensor_load_directory: str = ""
-    tensor_load_file_prefix: str = ""
+    doc: str
+    choices: tuple[Any, ...] = ()
+    upstream: tuple[str, ...] = ()
+    implemented: tuple[Any, ...] = ()
+    hint: str = ""
+    language: Language | Literal[""] = ""
+    smallest: float = -math.inf
+    largest: float = math.inf
+    bad: Callable[[str], str] | None = None
+
+
+def option(default: Any, doc: str, **details: Any) -> Any:
+    """A field of `CompilerOptions`; details: see `Option`."""
+    return field(default=default, metadata={"option": Option(doc, **details)})
+
+
+def _bad_path(text: str) -> str:
+    return "" if text.isprintable() and len(text) <= 1000 else "a path"
+
+
+def _bad_stem(text: str) -> str:
+    return "the beginning of file names" if _bad_path(text) or not set(text).isdisjoint("/\\") else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CompilerOptions:
+    """Options of `codegen_py` and `codegen_cpp`; field defaults are the options' defaults, values are those that `parse` returns."""
+
+    optimization_level: int = option(
+        0,
+        "0: every tensor in interleaved DRAM",
+        choices=(0, 1, 2),
+        implemented=(0,),
+        hint="leave the option out; placement and sharding can be edited by hand in the emitted code",
+        upstream=("optimization-level",),
+    )
+    arch: str = option("wormhole_b0", "an architecture (its smallest card), or a card", choices=tuple(CARDS), upstream=("mock-system-desc-arch",))
+    recover_structure: bool = option(
+        True,
+        "functions, loops and names as in the model; false: one flat function",
+        upstream=("try-recover-structure", "codegen-try-recover-structure"),
+    )
+    enable_const_eval: bool = option(True, "compute what depends on weights alone once, before the first run", upstream=("enable-const-eval",))
+    split_consteval: bool = option(True, "that computation in a file of its own", upstream=("split-files",))
+    enable_dealloc: bool = option(True, "free intermediate tensors after their last use", upstream=("enable-dealloc",))
+    enable_trace: bool = option(
+        False, "replay the device's commands", implemented=(False,), hint="leave the option out to emit untraced code", upstream=("enable-trace",)
+    )
+    experimental_weight_dtype: str = option(
+        "none", "dtype of matmul weights", choices=("none", "bfp_bf8", "bfp_bf4"), upstream=("experimental-weight-dtype",)
+    )
+    math_fidelity: str | None = option(
+        None,
+        "in every compute config; unset: the library decides",
+        choices=("lofi", "hifi2", "hifi3", "hifi4"),
+        upstream=("compute-cfg-math-fidelity",),
+    )
+    fp32_dest_acc_en: bool | None = option(None, "in every compute config", upstream=("compute-cfg-fp32-dest-acc-en",))
+    math_approx_mode: bool | None = option(None, "in every compute config", upstream=("compute-cfg-math-approx-mode",))
+    packer_l1_acc: bool | None = option(None, "in every compute config", upstream=("compute-cfg-packer-l1-acc",))
+    enable_fusing: bool = option(True, "fusing passes", upstream=("enable-fusing-pass",))
+    disable: tuple[str, ...] = option((), "fusing passes to leave out, by name (`alchemist opt --list`)")
+    target_module: bool = option(False, "also `forward(inputs, device)` for a host program", language="python", upstream=("target-module",))
+    target_dylib: bool = option(False, "also a shared library with `setDevice` and `forward`", language="cpp", upstream=("target-dylib",))
+    load_input_tensors_from_disk: bool | None = option(None, "false: the program makes ones", upstream=("load-input-tensors-from-disk",))
+    tensor_load_directory: str = option("", "the program reads `DIRECTORY/PREFIX<n>.tensorbin`", bad=_bad_path, upstream=("tensor-load-directory",))
+    tensor_load_file_prefix: str = option("", "beginning of tensor file names", bad=_bad_stem, upstream=("tensor-load-file-prefix",))
+    dump_irs: bool = option(True, "the module behind every stage, in `irs/`")
 
     @property
     def architecture(self) -> str:
@@ -84,101 +119,328 @@ class CompilerOptions:
         return CARDS[self.arch][1]
 
     @staticmethod
-    def parse(given: Mapping[str, Any] | None) -> CompilerOptions:
+    def parse(given: Mapping[str, Any] | CompilerOptions | None, *, warn: bool = True) -> CompilerOptions:
         """Checks and converts a user's options.
 
+        Args:
+            given: values by name, ours or upstream's, with underscores or dashes.
+            warn: say which of upstream's options have no effect here.
+
         Raises:
-            OptionError: unknown key (lists the known ones), bad value, or an option that is not implemented yet.
+            OptionError: no dictionary, an unknown key (near ones are listed), a bad value, one that is not implemented yet, or options that
+                contradict each other.
         """
-        known = {field.name for field in fields(CompilerOptions)}
+        if isinstance(given, CompilerOptions):
+            given = given.changed()
+        if given is not None and not isinstance(given, Mapping):
+            raise OptionError(
+                "compiler_options is not a dictionary",
+                expected="a dictionary of option names and values",
+                got=_short(given),
+                hint='compiler_options={"math_fidelity": "hifi4"}',
+            )
         values: dict[str, Any] = {}
-        for given_key, value in (given or {}).items():
-            key = _ALIASES.get(str(given_key), str(given_key))
-            if key in UPSTREAM_KEYS_WITHOUT_EFFECT:
-                warnings.warn(f"compiler option {key!r} has no effect here and is ignored", stacklevel=3)
+        spelled: dict[str, Any] = {}
+        for key, value in (given or {}).items():
+            plain = str(key).lstrip("-").replace("-", "_")
+            if plain in WITHOUT_EFFECT:
+                _check_without_effect(plain, value)
+                if warn:
+                    warnings.warn(f"compiler option {str(key)!r} has no effect here and is ignored", stacklevel=4)
                 continue
-            if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
-                raise OptionError(
-                    f"unknown compiler option {key!r}",
-                    expected="one of " + ", ".join(sorted(known)),
-                    hint=f"did you mean {near[0]!r}?" if near else "",
-                )
-            values[key] = _convert(key, value)
+            described = SPELLINGS.get(plain)
+            if described is None:
+                raise _unknown(str(key))
+            read = _read(described, str(key), value)
+            name = described.name
+            if name in values and values[name] != read:
+                raise OptionError(f"compiler option {name!r} is given twice", expected="one value", got=f"{spelled[name]} and {key}={_short(value)}")
+            values[name] = read
+            spelled[name] = f"{key}={_short(value)}"
         options = CompilerOptions(**values)
-        if options.optimization_level != 0:
-            raise OptionError(
-                f"optimization_level {options.optimization_level} is not implemented yet",
-                expected="0 (every tensor in interleaved DRAM)",
-                hint="leave the option out; placement and sharding can be edited by hand in the emitted code",
-            )
-        if options.enable_trace:
-            raise OptionError(
-                "enable_trace is not implemented yet", expected="false", hint="leave the option out to emit untraced code"
-            )
+        options._check_conflicts()
         return options
+
+    @staticmethod
+    def from_text(text: str) -> CompilerOptions:
+        """Options of `"k=v k=v"`, see `pairs`; upstream's options without effect are taken silently. Raises: as `parse`."""
+        return CompilerOptions.parse(pairs(text), warn=False)
 
     def changed(self) -> dict[str, Any]:
         """Options that differ from their defaults, for headers and the manifest."""
-        default = CompilerOptions()
-        return {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if getattr(self, field.name) != getattr(default, field.name)
-        }
+        return {entry.name: getattr(self, entry.name) for entry in fields(self) if getattr(self, entry.name) != entry.default}
+
+    def check_language(self, language: Language) -> None:
+        """Raises: OptionError for an option of the other language."""
+        for entry in fields(self):
+            wanted = about(entry).language
+            if wanted and wanted != language and getattr(self, entry.name) != entry.default:
+                spoken = {"python": "Python", "cpp": "C++"}
+                raise OptionError(f"{entry.name} is for {spoken[wanted]}", expected=f"a {spoken[wanted]} program", got=spoken[language])
+
+    def _check_conflicts(self) -> None:
+        if self.load_input_tensors_from_disk is False:
+            for name in ("tensor_load_directory", "tensor_load_file_prefix"):
+                if getattr(self, name):
+                    raise OptionError(
+                        f"{name} contradicts load_input_tensors_from_disk=false",
+                        expected="one of the two",
+                        hint="without tensors on disk the program makes ones",
+                    )
 
 
-def parse_option_text(text: str) -> dict[str, str]:
-    """`"k=v k=v"` as on upstream's command line; dashes in keys become underscores."""
-    pairs: dict[str, str] = {}
-    for word in text.split():
-        key, equals, value = word.partition("=")
-        if not equals:
-            raise OptionError(f"malformed option {word!r}", expected="key=value")
-        pairs[key.replace("-", "_")] = value
-    return pairs
+# Options of the real driver and of upstream's Python API that change nothing here: accepted at the value given, or whatever it is when that is None.
+WITHOUT_EFFECT: dict[str, str | None] = {
+    "argument_types": "",
+    "backend": None,
+    "check_unique_locs": None,
+    "codegen_split_files": None,
+    "composite_resolution": None,
+    "compute_cfg_dst_full_sync_en": "unset",
+    "decision_trace_dir": None,
+    "disable_workarounds": None,
+    "dry_run": None,
+    "enable_activation_dtype_lowering": "false",
+    "enable_commute_downwards": None,
+    "enable_commute_upwards": None,
+    "enable_compile_time_stats": None,
+    "enable_const_eval_inputs_to_system_memory": None,
+    "enable_const_eval_on_cpu": None,
+    "enable_cpu_hoisted_const_eval": None,
+    "enable_create_d2m_subgraphs": "false",
+    "enable_d2m_elementwise_fusion": "false",
+    "enable_decision_trace": "false",
+    "enable_decomposition_workaround_pass": None,
+    "enable_dram_space_saving_optimization_pass": None,
+    "enable_erase_inverse_ops_pass": "true",
+    "enable_fusing_conv2d_with_multiply_pattern": None,
+    "enable_implicit_broadcast_folding_pass": "true",
+    "enable_layout_workaround_pass": None,
+    "enable_optimizer": "false",
+    "enable_permute_matmul_fusion": None,
+    "enable_permute_slice_after_matmul_fusion": None,
+    "enable_quant_dequant_conversion_pass": None,
+    "enable_remove_dead_values": None,
+    "enable_ttnn_decomposition_pass": None,
+    "experimental_enable_fusing_conv2d_with_multiply_pattern": None,
+    "experimental_enable_permute_matmul_fusion": None,
+    "experimental_kv_cache_dtype": "none",
+    "export_model_name": None,
+    "force": None,
+    "insert_memreconfig": "",
+    "max_fallback_attempts": None,
+    "max_legal_layouts": None,
+    "memory_layout_analysis_enabled": "false",
+    "mesh_shape": "1,1",
+    "mesh_topology": "disabled",
+    "override_conv2d_config": "",
+    "override_conv3d_config": "",
+    "override_output_layout": "",
+    "row_major_enabled": "false",
+    "system_desc_path": None,
+    "target_bit_width": "32",
+    "tensor_l1_usage_cap": None,
+    "ttnn_perf_metrics_enabled": "false",
+    "ttnn_perf_metrics_output_file": None,
+    "ttnn_perf_metrics_verbose_output_enabled": None,
+    "tuplify_input_if_empty": None,
+    "use_mock_allocator_state": None,
+}
 
 
-def _plain_name(key: str, value: str) -> str:
-    if not value.isprintable() or len(value) > 1000 or (key.endswith("prefix") and not set(value).isdisjoint("/\\")):
-        raise OptionError(f"bad {key}", expected="a path" if key.endswith("directory") else "the beginning of file names", got=repr(value)[:80])
-    return value
+def about(entry: Field[Any]) -> Option:
+    """What the field of an option says."""
+    found: Option = entry.metadata["option"]
+    return found
 
 
-def _convert(key: str, value: Any) -> Any:
-    if key in (
-        "enable_const_eval", "enable_trace", "recover_structure", "split_consteval", "dump_irs", "enable_dealloc", "target_module",
-        "target_dylib",
-    ):  # fmt: skip
-        return _boolean(key, value)
-    if key in ("tensor_load_directory", "tensor_load_file_prefix"):
-        return _plain_name(key, str(value))
-    if key in ("fp32_dest_acc_en", "math_approx_mode", "packer_l1_acc", "load_input_tensors_from_disk"):
-        return None if value is None else _boolean(key, value)
-    if key == "optimization_level":
-        return int(_choice(key, str(value), ("0", "1", "2")))
-    if key == "experimental_weight_dtype":
-        return _choice(key, "none" if value is None else str(value).lower(), WEIGHT_DTYPES)
-    if key == "math_fidelity":
-        if value is None or str(value).lower() == "undefined":
-            return None
-        return _choice(key, str(value).lower(), FIDELITIES)
-    if key == "arch":
-        return _choice(key, str(value).lower(), tuple(CARDS))
-    names = value.replace(",", " ").split() if isinstance(value, str) else value
-    return tuple(str(name) for name in names)
+def _spellings() -> dict[str, Field[Any]]:
+    """Every name of an option with underscores. Raises: InternalError when two options share a name."""
+    found: dict[str, Field[Any]] = {}
+    for entry in fields(CompilerOptions):
+        for name in {entry.name, *(name.replace("-", "_") for name in about(entry).upstream)}:
+            if name in found or name in WITHOUT_EFFECT:
+                raise InternalError(f"two compiler options are called {name!r}")
+            found[name] = entry
+        if entry.type not in _READERS:
+            raise InternalError(f"compiler option {entry.name!r} has an annotation that no reader knows", expected=", ".join(_READERS), got=str(entry.type))
+    return found
 
 
-def _boolean(key: str, value: Any) -> bool:
+# --- reading of values --------------------------------------------------------------------------------------------------------------------------------
+
+_TRUE, _FALSE = {"true", "on", "yes", "1"}, {"false", "off", "no", "0"}
+_UNSET = {"unset", "undefined", "none", ""}
+
+
+def boolean(name: str, value: Any) -> bool:
+    """True or false of a bool or of its names in text: "false" is no truth because it is not empty.
+
+    Raises:
+        OptionError: anything else.
+    """
     text = str(value).strip().lower()
     if text in _TRUE:
         return True
     if text in _FALSE:
         return False
-    raise OptionError(f"bad value for compiler option {key!r}", expected="true or false", got=repr(value))
+    raise OptionError(f"bad value for {name}", expected="true or false", got=_short(value))
 
 
-def _choice(key: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value in allowed:
-        return value
-    raise OptionError(f"bad value for compiler option {key!r}", expected="one of " + ", ".join(allowed), got=repr(value))
+def choice(name: str, value: Any, allowed: Iterable[Any]) -> Any:
+    """The one of `allowed` that `value` spells, in any case. Raises: OptionError."""
+    choices = tuple(allowed)
+    text = str(value).strip().lower()
+    for candidate in choices:
+        if text == str(candidate).lower():
+            return candidate
+    raise OptionError(f"bad value for {name}", expected="one of " + ", ".join(map(str, choices)), got=_short(value))
+
+
+def _number(name: str, value: Any, entry: Field[Any], read: Callable[[Any], float], what: str) -> Any:
+    said = about(entry)
+    limits = "" if said.smallest == -math.inf and said.largest == math.inf else f" from {said.smallest:g} to {said.largest:g}"
+    try:
+        number = math.nan if isinstance(value, bool) else read(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not said.smallest <= number <= said.largest:  # false for NaN
+        raise OptionError(f"bad value for {name}", expected=what + limits, got=_short(value))
+    return number
+
+
+def _text(name: str, value: Any, entry: Field[Any]) -> str:
+    bad = about(entry).bad
+    if not isinstance(value, str | os.PathLike):
+        raise OptionError(f"bad value for {name}", expected="text", got=_short(value))
+    text = os.fspath(value)
+    if not isinstance(text, str) or (bad is not None and bad(text)):
+        raise OptionError(f"bad value for {name}", expected=bad(str(text)) if bad else "text", got=_short(value))
+    return text
+
+
+def _names(name: str, value: Any, entry: Field[Any]) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(value.replace(",", " ").split())
+    if isinstance(value, Iterable) and not isinstance(value, Mapping):
+        items = tuple(value)
+        if all(isinstance(item, str) for item in items):
+            return items
+    raise OptionError(f"bad value for {name}", expected="names", got=_short(value))
+
+
+# Annotation of a field -> reader of its values.
+_READERS: dict[str, Callable[[str, Any, Field[Any]], Any]] = {
+    "bool": lambda name, value, entry: boolean(name, value),
+    "bool | None": lambda name, value, entry: boolean(name, value),
+    "int": lambda name, value, entry: _number(name, value, entry, lambda given: int(str(given)), "a whole number"),
+    "float": lambda name, value, entry: _number(name, value, entry, float, "a number"),
+    "str": _text,
+    "str | None": _text,
+    "tuple[str, ...]": _names,
+}
+
+
+def _read(entry: Field[Any], spelled: str, value: Any) -> Any:
+    said, name = about(entry), f"compiler option {spelled!r}"
+    if entry.default in (None, "none") and (value is None or str(value).strip().lower() in _UNSET):
+        return entry.default
+    read = choice(name, value, said.choices) if said.choices else _READERS[str(entry.type)](name, value, entry)
+    if said.implemented and read not in said.implemented:
+        works = ", ".join(shown(item) for item in said.implemented)
+        raise OptionError(f"{entry.name}={shown(read)} is not implemented yet", expected=works, hint=said.hint)
+    return read
+
+
+def _check_without_effect(plain: str, value: Any) -> None:
+    wanted = WITHOUT_EFFECT[plain]
+    if wanted is not None and shown(value).strip().lower() != wanted:
+        raise OptionError(f"{plain}={_short(value)} is not supported", expected=f"{plain}={wanted}" if wanted else f"no {plain}")
+
+
+def _unknown(key: str) -> OptionError:
+    plain = key.lstrip("-").replace("-", "_")
+    near = difflib.get_close_matches(plain, [*SPELLINGS, *WITHOUT_EFFECT], n=3, cutoff=0.5)
+    ours = list(dict.fromkeys(SPELLINGS[name].name if name in SPELLINGS else name for name in near))
+    return OptionError(
+        f"unknown compiler option {key[:80]!r}",
+        expected="one of " + ", ".join(sorted(entry.name for entry in fields(CompilerOptions))),
+        hint=f"did you mean {' or '.join(map(repr, ours))}?" if ours else "`alchemist options` explains them",
+    )
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def pairs(text: str) -> dict[str, str]:
+    """`k=v` words of an option text; quotes group words, braces and quotes around the whole are dropped, a key alone is `true`.
+
+    Raises:
+        OptionError: a malformed word, or a key with two values.
+    """
+    body = text.strip()
+    if len(body) > 1 and body[0] + body[-1] in ("{}", '""', "''"):
+        body = body[1:-1]
+    try:
+        words = shlex.split(body)
+    except ValueError as error:
+        raise OptionError(f"malformed options: {error}", got=_short(text)) from None
+    found: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not key:
+            raise OptionError(f"malformed option {word[:80]!r}", expected="key=value")
+        value = value if equals else "true"
+        if found.setdefault(key, value) != value:
+            raise OptionError(f"option {key[:80]!r} is given twice", expected="one value", got=f"{_short(found[key])} and {_short(value)}")
+    return found
+
+
+SPELLINGS = _spellings()
+"""Every name of every option, with underscores -> its field."""
+
+
+# --- what people read ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def shown(value: Any) -> str:
+    """A value as in option text: true, hifi4, unset."""
+    if value is None:
+        return "unset"
+    return str(value).lower() if isinstance(value, bool) else ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+
+
+def values_of(entry: Field[Any]) -> list[str]:
+    """The values of an option, default first."""
+    said = about(entry)
+    kinds = {"int": "N", "float": "X", "str": "TEXT", "str | None": "TEXT", "tuple[str, ...]": "NAME,NAME"}
+    every = [entry.default, *(said.choices or ((True, False) if str(entry.type).startswith("bool") else ()))]
+    named = list(dict.fromkeys(shown(value) for value in every if value not in ("", ())))
+    return named if said.choices or "bool" in str(entry.type) else [*named, kinds[str(entry.type)]]
+
+
+def described(entry: Field[Any]) -> str:
+    """Doc and status of an option in a line."""
+    said = about(entry)
+    notes = [said.doc]
+    missing = [shown(value) for value in said.choices or (True, False) if value not in said.implemented] if said.implemented else []
+    if missing:
+        notes.append(f"{', '.join(missing)}: not implemented yet")
+    if said.language:
+        notes.append({"python": "Python only", "cpp": "C++ only"}[said.language])
+    return "; ".join(notes)
+
+
+def table(*, markdown: bool = False) -> str:
+    """Every option with its values, meaning and upstream's names: the README's table, or text for a terminal."""
+    if markdown:
+        rows = ["| compiler option | values (default first) | meaning |", "|---|---|---|"]
+        rows += [f"| `{entry.name}` | {', '.join(f'`{value}`' for value in values_of(entry))} | {described(entry)} |" for entry in fields(CompilerOptions)]
+        return "\n".join(rows)
+    rows = []
+    for entry in fields(CompilerOptions):
+        others = [name for name in about(entry).upstream if name.replace("-", "_") != entry.name]
+        rows += [f"{entry.name} = {' | '.join(values_of(entry))}", f"    {described(entry)}" + (f" (upstream: {', '.join(others)})" if others else "")]
+    return "\n".join(rows)

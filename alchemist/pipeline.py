@@ -12,14 +12,13 @@ from typing import Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp
 
-from alchemist.errors import FrontendError, OptionError
+from alchemist.errors import FrontendError
 from alchemist.frontends.base import FrontendResult
-from alchemist.options import CompilerOptions
+from alchemist.options import CompilerOptions, Language, choice
 from alchemist.program.model import Step
 from alchemist.progress import Progress
 
 Framework = Literal["torch", "jax"]
-Language = Literal["python", "cpp"]
 
 
 @dataclass(slots=True)
@@ -87,6 +86,21 @@ def _leaves(tree: Any, depth: int = 0) -> list[Any]:
     return [tree]
 
 
+def check_options(options: CompilerOptions, language: Language) -> None:
+    """What is wrong with options only in view of the language or of the passes that there are; called before any work.
+
+    Raises:
+        OptionError: an option of the other language; a name in `disable` that is no fusing pass.
+    """
+    from alchemist.passes import PASSES
+    from alchemist.program.rolls import NAME as FUSE_ROLL
+
+    options.check_language(language)
+    known = {name for name, entry in PASSES.items() if entry.fusing} | {FUSE_ROLL}
+    for name in options.disable:
+        choice("compiler option 'disable'", name, sorted(known))
+
+
 def capture(
     model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], framework: Framework, *, golden_ops: bool = False
 ) -> FrontendResult:
@@ -127,8 +141,6 @@ def compile_captured(
         program = build_program(lowered.module, captured, options, language)
         if not options.enable_dealloc:
             program = without_frees(program)
-    if (options.target_module and language != "python") or (options.target_dylib and language != "cpp"):
-        raise OptionError("target_module is for Python, target_dylib for C++", got=language)
     names = [argument.name for argument in captured.arguments]
     with progress.stage("emit"):
         if language == "python":

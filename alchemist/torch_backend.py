@@ -22,6 +22,7 @@ from torch.fx import traceback as fx_traceback
 from alchemist.codegen import codegen_py
 from alchemist.errors import InputError, OptionError
 from alchemist.loaded import LoadedProgram, torch_array, torch_tensor
+from alchemist.options import CompilerOptions
 
 _OPTIONS = ("export_path", "export_golden", "overwrite", "compiler_options")
 _STEP = re.compile(r"\['([^']+)'\]|\.(\w+)|\[(\d+)\]")
@@ -75,6 +76,7 @@ def backend(
     unknown = sorted(set(given) - set(_OPTIONS))
     if unknown:
         raise OptionError("unknown options", expected=", ".join(_OPTIONS), got=", ".join(unknown))
+    given["compiler_options"] = CompilerOptions.parse(given.get("compiler_options"))  # refused before a folder is made
     if any(isinstance(one, torch.SymInt) or _symbolic(one) for one in example_inputs):
         raise InputError("dynamic shapes", hint="shapes are fixed at export: torch.compile(..., dynamic=False)")
     root = Path(given.pop("export_path", "codegen_result"))

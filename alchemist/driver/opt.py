@@ -12,11 +12,11 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver import source
-from alchemist.driver.options import MAPPED, NEUTRAL, pairs, pipeline_options
 from alchemist.driver.passes import names, steps
 from alchemist.errors import AlchemistError, OptionError
 from alchemist.ir.text import print_module
 from alchemist.ir.verify import verify_module
+from alchemist.options import WITHOUT_EFFECT, CompilerOptions, table
 
 USAGE = """\
 usage: alchemist opt [INPUT.mlir | -] [-o FILE] [--PASS[="key=value ..."] ...]
@@ -91,7 +91,7 @@ def _option(made: Invocation, name: str, value: str) -> None:
 
 def _add(made: Invocation, name: str, options: str) -> None:
     list(steps(name))  # an unknown name is refused here
-    pipeline_options(options)
+    CompilerOptions.from_text(options)
     made.passes.append((name, options))
 
 
@@ -172,7 +172,7 @@ def _run(chunk: source.Chunk, invocation: Invocation) -> tuple[str, list[Alchemi
 
 
 def _run_pass(module: ModuleOp, name: str, options: str, flags: set[str]) -> ModuleOp:
-    parsed = pipeline_options(options)
+    parsed = CompilerOptions.from_text(options)
     for step, run in steps(name):
         if "mlir-print-ir-before-all" in flags:
             print(f"// -----// IR Dump Before {step} ({name}) //----- //\n{print_module(module)}\n", file=sys.stderr)
@@ -187,7 +187,6 @@ def _run_pass(module: ModuleOp, name: str, options: str, flags: set[str]) -> Mod
 def run_pipeline(module: ModuleOp, passes: str) -> ModuleOp:
     """Runs `"name{k=v},name"` on a module; for tests and other commands."""
     for name, options in _pass_pipeline(passes):
-        pairs(options)
         module = _run_pass(module, name, options, set())
     return module
 
@@ -197,9 +196,10 @@ def listing() -> str:
     known = names()
     width = max(map(len, known))
     rows = ["passes and pipelines:", *(f"  --{name:<{width}}  {doc}" for name, doc in known.items())]
-    rows += ["", "pipeline options with an effect:", *(f"  {key}  ({ours})" for key, (ours, _) in sorted(MAPPED.items()))]
-    rows += ["  enable-fusing-pass  (disable)", "", "pipeline options accepted:"]
-    rows += [f"  {key}" + ("" if value is None else f"={value}" if value else " (empty)") for key, value in sorted(NEUTRAL.items())]
+    rows += ["", "options, key=value with underscores or dashes:", *(f"  {line}" for line in table().splitlines())]
+    rows += ["", "options of the real driver without effect here:"]
+    for key, value in sorted(WITHOUT_EFFECT.items()):
+        rows.append(f"  {key.replace('_', '-')}" + ("" if value is None else f"={value}" if value else " (empty)"))
     return "\n".join(rows)
 
 

@@ -31,8 +31,7 @@ class Named:
 
 def _pass(name: str) -> tuple[str, Step]:
     def run(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
-        if not (PASSES[name].fusing and name in options.disable):
-            PASSES[name].run(module, options)
+        PASSES[name].apply(module, options)
         return module
 
     return name, run

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from alchemist.driver import source
-from alchemist.driver.options import pipeline_options
 from alchemist.errors import AlchemistError, OptionError
 from alchemist.export.writer import merge
 from alchemist.frontends.mlir.load import load_each
-from alchemist.pipeline import Language, compile_captured
+from alchemist.options import CompilerOptions, Language
+from alchemist.pipeline import check_options, compile_captured
 from alchemist.progress import Progress
 
 
@@ -40,7 +41,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def translate(chunk: source.Chunk, language: Language, options: str = "", file_id: str = "", entry: str = "") -> str:
     """Source of the module's files one behind the other, each under a `File: "name"` comment when there are several."""
-    parsed = pipeline_options(f"{options} dump-irs=false")
+    parsed = replace(CompilerOptions.from_text(options), dump_irs=False)
+    check_options(parsed, language)
     captured = dict(load_each(chunk.text, chunk.filename, init="ones", entry=entry))
     sources = merge({name: compile_captured(one, language, parsed, Progress(verbose=False)).sources for name, one in captured.items()})
     if file_id:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from alchemist.errors import ToolchainError
-from alchemist.pipeline import Language
+from alchemist.options import Language
 
 FOLDER = "shim"
 _SKIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyi", "emit_extension.py", "README.md", "include", "lib", "licenses", "_native", "_python")

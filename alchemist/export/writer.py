@@ -25,8 +25,8 @@ from alchemist.export.stored import LIMITS, to_stored
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
 from alchemist.frontends.base import Argument, Output
 from alchemist.ir.access import forward_arguments
-from alchemist.options import CompilerOptions
-from alchemist.pipeline import Compiled, Language
+from alchemist.options import CompilerOptions, Language
+from alchemist.pipeline import Compiled
 from alchemist.progress import Progress
 from alchemist.resources import render, template_text
 

@@ -107,9 +107,7 @@ def _l1_small(module: ModuleOp) -> int:
 
 
 def _run(module: ModuleOp, name: str, options: CompilerOptions) -> None:
-    entry = PASSES[name]
-    if not (entry.fusing and name in options.disable):
-        entry.run(module, options)
+    PASSES[name].apply(module, options)
 
 
 def run_named(module: ModuleOp, name: str, value: str = "") -> ModuleOp:

@@ -23,6 +23,11 @@ class Pass:
     run: Callable[[ModuleOp, CompilerOptions], None]
     fusing: bool = False
 
+    def apply(self, module: ModuleOp, options: CompilerOptions) -> None:
+        """Runs the pass unless the options leave it out."""
+        if not self.fusing or (options.enable_fusing and self.name not in options.disable):
+            self.run(module, options)
+
 
 PASSES: dict[str, Pass] = {}
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import json
 import re
+from dataclasses import Field, fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from alchemist.cli import main
-from alchemist.driver.options import MAPPED, NEUTRAL, pipeline_options
 from alchemist.driver.passes import names
 from alchemist.ir.text import parse, print_module
+from alchemist.options import WITHOUT_EFFECT, CompilerOptions, about, shown
 
 DATA = Path(__file__).parents[1] / "mlir" / "data"
 GOOD = """module {
@@ -109,18 +111,23 @@ def test_unknown_names_and_options(argument: str, expected: str, file: Path, cap
     assert expected in err
 
 
-@pytest.mark.parametrize("key", sorted(MAPPED))
-def test_mapped_options_reach_the_compiler(key: str) -> None:
-    ours, _ = MAPPED[key]
-    value = {"optimization-level": "0", "experimental-weight-dtype": "bfp_bf8", "compute-cfg-math-fidelity": "hifi2",
-             "mock-system-desc-arch": "blackhole", "enable-trace": "false"}.get(key, "false")  # fmt: skip
-    assert str(getattr(pipeline_options(f"{{{key}={value}}}"), ours)).lower() == value
+MAPPED = [(name, entry) for entry in fields(CompilerOptions) for name in (*about(entry).upstream, entry.name)]
 
 
-@pytest.mark.parametrize("key", sorted(NEUTRAL))
-def test_neutral_options_are_accepted(key: str) -> None:
-    value = NEUTRAL[key]
-    assert pipeline_options(f"{key}={'anything' if value is None else value}") == pipeline_options("")
+@pytest.mark.parametrize(("key", "entry"), MAPPED, ids=[name for name, _ in MAPPED])
+def test_every_spelling_reaches_the_compiler(key: str, entry: Field[Any]) -> None:
+    """The last value that the option has, so not its default where there is another."""
+    values = about(entry).implemented or about(entry).choices or ((True, False) if "bool" in str(entry.type) else ("abc",))
+    given = shown(values[-1]) if entry.default != values[-1] else shown(values[0])
+    read = CompilerOptions.from_text(f"{{{key}={given}}}")
+    assert shown(getattr(read, entry.name)) == given
+    assert set(read.changed()) <= {entry.name}
+
+
+@pytest.mark.parametrize("key", sorted(WITHOUT_EFFECT))
+def test_upstreams_options_without_effect_are_accepted(key: str) -> None:
+    value = WITHOUT_EFFECT[key]
+    assert CompilerOptions.from_text(f"{key.replace('_', '-')}={'anything' if value is None else value}") == CompilerOptions()
 
 
 def test_pass_pipeline_and_dumps(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

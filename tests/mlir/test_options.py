@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from alchemist.cli import main
-from alchemist.driver.options import pipeline_options
 from alchemist.errors import OptionError
 from alchemist.export.standalone import _sources
 from alchemist.export.tensorbin import read_tensor
+from alchemist.options import CompilerOptions
 
 DATA = Path(__file__).parent / "data"
 HOST = """
@@ -164,7 +164,7 @@ def test_const_eval_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["tensor-load-file-prefix=../x", "tensor-load-file-prefix=a/b", 'tensor-load-directory="a\nb"', "enable-dealloc=maybe"])
 def test_bad_values(text: str) -> None:
     with pytest.raises(OptionError):
-        pipeline_options(text)
+        CompilerOptions.from_text(text)
 
 
 def test_inputs_directory(tmp_path: Path) -> None:
