@@ -144,7 +144,7 @@ class CompilerOptions:
         for key, value in (given or {}).items():
             plain = str(key).lstrip("-").replace("-", "_")
             if plain in WITHOUT_EFFECT:
-                _check_without_effect(plain, value)
+                _check_without_effect(str(key), plain, value)
                 if warn:
                     warnings.warn(f"compiler option {str(key)!r} has no effect here and is ignored", stacklevel=4)
                 continue
@@ -352,16 +352,18 @@ def _read(entry: Field[Any], spelled: str, value: Any) -> Any:
     return read
 
 
-def _check_without_effect(plain: str, value: Any) -> None:
+def _check_without_effect(key: str, plain: str, value: Any) -> None:
     wanted = WITHOUT_EFFECT[plain]
     if wanted is not None and shown(value).strip().lower() != wanted:
-        raise OptionError(f"{plain}={_short(value)} is not supported", expected=f"{plain}={wanted}" if wanted else f"no {plain}")
+        raise OptionError(f"{key}={shown(value)[:80]} is not supported", expected=f"{key}={wanted}" if wanted else f"no {key}")
 
 
 def _unknown(key: str) -> OptionError:
     plain = key.lstrip("-").replace("-", "_")
     near = difflib.get_close_matches(plain, [*SPELLINGS, *WITHOUT_EFFECT], n=3, cutoff=0.5)
     ours = list(dict.fromkeys(SPELLINGS[name].name if name in SPELLINGS else name for name in near))
+    if "-" in key:  # as the caller spells
+        ours = [name.replace("_", "-") for name in ours]
     return OptionError(
         f"unknown compiler option {key[:80]!r}",
         expected="one of " + ", ".join(sorted(entry.name for entry in fields(CompilerOptions))),

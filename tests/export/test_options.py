@@ -48,7 +48,7 @@ def test_false(value: object) -> None:
         ({3: True}, "unknown compiler option '3'"),
         ({"x" * 5000: True}, "unknown compiler option"),
         ({"arch": "x" * 5000}, "one of wormhole_b0"),
-        ({"mesh-shape": "2,4"}, "expected mesh_shape=1,1"),
+        ({"mesh-shape": "2,4"}, "expected mesh-shape=1,1"),
         ({"recover_structure": True, "codegen_try_recover_structure": "no"}, "given twice"),
         ({"load_input_tensors_from_disk": False, "tensor_load_directory": "/tmp"}, "contradicts load_input_tensors_from_disk=false"),
         (3, "is not a dictionary"),
