@@ -151,7 +151,7 @@ class CompilerOptions:
             described = SPELLINGS.get(plain)
             if described is None:
                 raise _unknown(str(key))
-            read = _read(described, str(key), value)
+            read = read_value(described, str(key), value)
             name = described.name
             if name in values and values[name] != read:
                 raise OptionError(f"compiler option {name!r} is given twice", expected="one value", got=f"{spelled[name]} and {key}={_short(value)}")
@@ -254,10 +254,10 @@ def about(entry: Field[Any]) -> Option:
     return found
 
 
-def _spellings() -> dict[str, Field[Any]]:
-    """Every name of an option with underscores. Raises: InternalError when two options share a name."""
+def spellings(options: type[CompilerOptions]) -> dict[str, Field[Any]]:
+    """Every name of every option, with underscores. Raises: InternalError when two share a name, or values cannot be read."""
     found: dict[str, Field[Any]] = {}
-    for entry in fields(CompilerOptions):
+    for entry in fields(options):
         for name in {entry.name, *(name.replace("-", "_") for name in about(entry).upstream)}:
             if name in found or name in WITHOUT_EFFECT:
                 raise InternalError(f"two compiler options are called {name!r}")
@@ -341,7 +341,8 @@ _READERS: dict[str, Callable[[str, Any, Field[Any]], Any]] = {
 }
 
 
-def _read(entry: Field[Any], spelled: str, value: Any) -> Any:
+def read_value(entry: Field[Any], spelled: str, value: Any) -> Any:
+    """The value of an option's field, of `CompilerOptions` or of a pass. Raises: OptionError for a bad one, or one that is not implemented yet."""
     said, name = about(entry), f"compiler option {spelled!r}"
     if entry.default in (None, "none") and (value is None or str(value).strip().lower() in _UNSET):
         return entry.default
@@ -400,7 +401,7 @@ def pairs(text: str) -> dict[str, str]:
     return found
 
 
-SPELLINGS = _spellings()
+SPELLINGS = spellings(CompilerOptions)
 """Every name of every option, with underscores -> its field."""
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver import source
-from alchemist.driver.passes import names, steps
+from alchemist.driver.passes import Step, names, own_options, steps
 from alchemist.errors import AlchemistError, OptionError
 from alchemist.ir.text import print_module
 from alchemist.ir.verify import verify_module
-from alchemist.options import WITHOUT_EFFECT, CompilerOptions, table
+from alchemist.options import WITHOUT_EFFECT, table
 
 USAGE = """\
 usage: alchemist opt [INPUT.mlir | -] [-o FILE] [--PASS[="key=value ..."] ...]
@@ -43,11 +43,11 @@ _EXPECTED = re.compile(
 
 @dataclass(slots=True)
 class Invocation:
-    """A parsed command line. passes: (name, option text) in order."""
+    """A parsed command line. passes: names and what they run, in order."""
 
     input: str = ""
     output: str = ""
-    passes: list[tuple[str, str]] = field(default_factory=list)
+    passes: list[tuple[str, list[Step]]] = field(default_factory=list)
     flags: set[str] = field(default_factory=set)
 
 
@@ -90,9 +90,7 @@ def _option(made: Invocation, name: str, value: str) -> None:
 
 
 def _add(made: Invocation, name: str, options: str) -> None:
-    list(steps(name))  # an unknown name is refused here
-    CompilerOptions.from_text(options)
-    made.passes.append((name, options))
+    made.passes.append((name, steps(name, options)))
 
 
 def _pass_pipeline(text: str) -> list[tuple[str, str]]:
@@ -164,30 +162,30 @@ def _run(chunk: source.Chunk, invocation: Invocation) -> tuple[str, list[Alchemi
     except AlchemistError as error:
         return "", source.all_errors(chunk, error)
     try:
-        for name, options in invocation.passes:
-            module = _run_pass(module, name, options, invocation.flags)
+        for name, wanted in invocation.passes:
+            module = _run_steps(module, name, wanted, invocation.flags)
     except AlchemistError as error:
         return "", [error]
     return print_module(module), []
 
 
-def _run_pass(module: ModuleOp, name: str, options: str, flags: set[str]) -> ModuleOp:
-    parsed = CompilerOptions.from_text(options)
-    for step, run in steps(name):
+def _run_steps(module: ModuleOp, name: str, wanted: Sequence[Step], flags: Collection[str] = ()) -> ModuleOp:
+    for step in wanted:
         if "mlir-print-ir-before-all" in flags:
-            print(f"// -----// IR Dump Before {step} ({name}) //----- //\n{print_module(module)}\n", file=sys.stderr)
-        module = run(module, parsed)
+            print(f"// -----// IR Dump Before {step.label} ({name}) //----- //\n{print_module(module)}\n", file=sys.stderr)
+        module = step.run(module)
         if "no-verify-each" not in flags:
             verify_module(module)
         if "mlir-print-ir-after-all" in flags:
-            print(f"// -----// IR Dump After {step} ({name}) //----- //\n{print_module(module)}\n", file=sys.stderr)
+            print(f"// -----// IR Dump After {step.label} ({name}) //----- //\n{print_module(module)}\n", file=sys.stderr)
     return module
 
 
 def run_pipeline(module: ModuleOp, passes: str) -> ModuleOp:
-    """Runs `"name{k=v},name"` on a module; for tests and other commands."""
-    for name, options in _pass_pipeline(passes):
-        module = _run_pass(module, name, options, set())
+    """Runs `"name{k=v},name"` on a module; for tests and other commands. Raises: OptionError before anything has run."""
+    wanted = [(name, steps(name, options)) for name, options in _pass_pipeline(passes)]
+    for name, found in wanted:
+        module = _run_steps(module, name, found)
     return module
 
 
@@ -196,6 +194,8 @@ def listing() -> str:
     known = names()
     width = max(map(len, known))
     rows = ["passes and pipelines:", *(f"  --{name:<{width}}  {doc}" for name, doc in known.items())]
+    if own := own_options():
+        rows += ["", "options of single passes:", *(f"  --{name}: {line}" for name, lines in own.items() for line in lines)]
     rows += ["", "options, key=value with underscores or dashes:", *(f"  {line}" for line in table().splitlines())]
     rows += ["", "options of the real driver without effect here:"]
     for key, value in sorted(WITHOUT_EFFECT.items()):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -12,29 +13,30 @@ from xdsl.ir import Block, Region
 
 from alchemist.errors import OptionError
 from alchemist.ir.dialects import op_classes
-from alchemist.options import CompilerOptions
-from alchemist.passes import PASSES, PIPELINES, lower_to_ttnn
+from alchemist.options import CompilerOptions, described, pairs, values_of
+from alchemist.passes import PASSES, PIPELINES, Pass, configure, lower_to_ttnn
 
 TARGET = "alchemist.target"
 """Module attribute set by the emit pipelines: the language that `alchemist translate` is to write."""
 
-Step = Callable[[ModuleOp, CompilerOptions], ModuleOp]
+Transform = Callable[[ModuleOp, CompilerOptions], ModuleOp]
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a name on the command line runs: one or more steps, each with the name that `--mlir-print-ir-after-all` shows."""
+    """What a name of the real driver runs: our passes in order, or one step that is no pass."""
 
     doc: str
-    steps: tuple[tuple[str, Step], ...]
+    passes: tuple[str, ...] = ()
+    transform: Transform | None = None
 
 
-def _pass(name: str) -> tuple[str, Step]:
-    def run(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
-        PASSES[name].apply(module, options)
-        return module
+@dataclass(frozen=True, slots=True)
+class Step:
+    """label: what `--mlir-print-ir-after-all` shows."""
 
-    return name, run
+    label: str
+    run: Callable[[ModuleOp], ModuleOp]
 
 
 def _stablehlo_to_ttir(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
@@ -58,7 +60,7 @@ def _lower(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     return lower_to_ttnn(module, options).module
 
 
-def _emit(language: str) -> Step:
+def _emit(language: str) -> Transform:
     def run(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
         if any(op.name.startswith("ttir.") for op in module.walk()):
             module = _lower(module, options)
@@ -102,68 +104,86 @@ def _mark_forward(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     return module
 
 
-def _group(doc: str, *names: str) -> Named:
-    return Named(doc, tuple(_pass(name) for name in names))
-
-
 _FUSING = ("fuse-patterns", "fuse-linear", "fold-batch-norm", "fuse-split-heads", "fuse-concat-heads", "fuse-activation")
-_BACKEND = Named("TTIR -> TTNN with layouts, const-eval and deallocation", (("ttir-to-ttnn-backend-pipeline", _lower),))
-_STABLEHLO = Named("StableHLO and CHLO -> TTIR", (("stablehlo-to-ttir-pipeline", _stablehlo_to_ttir),))
+_BACKEND = Named("TTIR -> TTNN with layouts, const-eval and deallocation", transform=_lower)
+_STABLEHLO = Named("StableHLO and CHLO -> TTIR", transform=_stablehlo_to_ttir)
+# The names of the real driver; passes and pipelines of ours go by their own names.
 NAMES: dict[str, Named] = {
     "stablehlo-to-ttir-pipeline": _STABLEHLO,
     "convert-stablehlo-to-ttir": _STABLEHLO,
     "ttir-to-ttnn-backend-pipeline": _BACKEND,
     "ttir-to-ttnn-runtime-pipeline": _BACKEND,
     "ttir-to-ttnn-common-pipeline": _BACKEND,
-    "ttir-to-emitpy-pipeline": Named("TTIR -> TTNN for `translate --mlir-to-python`", (("ttir-to-emitpy-pipeline", _emit("python")),)),
-    "ttir-to-emitc-pipeline": Named("TTIR -> TTNN for `translate --mlir-to-cpp`", (("ttir-to-emitc-pipeline", _emit("cpp")),)),
-    "ttnn-common-to-emitpy-pipeline": Named("TTNN for `translate --mlir-to-python`", (("ttnn-common-to-emitpy-pipeline", _emit("python")),)),
-    "ttnn-common-to-emitc-pipeline": Named("TTNN for `translate --mlir-to-cpp`", (("ttnn-common-to-emitc-pipeline", _emit("cpp")),)),
-    "ttcore-wrap-device-module": Named("puts the module into ttcore.device_module", (("ttcore-wrap-device-module", _wrap),)),
-    "ttcore-unwrap-device-module": Named("takes the module out of ttcore.device_module", (("ttcore-unwrap-device-module", _unwrap),)),
-    "ttcore-register-device": Named("nothing: programs open their own device", (("ttcore-register-device", _same),)),
-    "ttnn-decompose-layouts": Named("ttnn.to_tensor_spec in single steps, layouts where there are none", (("ttnn-decompose-layouts", _decompose_layouts),)),
-    "ttcore-mark-functions-as-forward": Named("public functions get tt.function_type", (("ttcore-mark-functions-as-forward", _mark_forward),)),
-    "canonicalize": _group("identities, constants, views (fold)", "fold"),
-    "cse": _group("merges equal ops (fold)", "fold"),
-    "inline": _group("inlines private functions (inline-calls)", "inline-calls"),
-    "remove-dead-values": _group("pure ops without uses (sweep)", "sweep"),
-    "symbol-dce": _group("private functions without uses (inline-calls)", "inline-calls"),
-    "ttir-fusing": _group("all fusing passes on TTIR", "fuse-patterns", "canonicalize-dots", *_FUSING[1:]),
-    "ttir-to-ttir-decomposition": _group("ops of training, quantisation, routing by simpler ones (expand-ops)", "expand-ops"),
-    "ttir-erase-inverse-ops": _group("views that cancel each other (fold)", "fold"),
-    "ttnn-common-to-runtime-pipeline": _group("deallocate", "deallocate"),
-    "ttir-implicit-broadcast-fold": _group("implicit-broadcast", "implicit-broadcast"),
-    "convert-ttir-to-ttnn": _group("ttir-to-ttnn", "ttir-to-ttnn"),
-    "ttnn-fusing": _group("fuse-residual-norm", "fuse-residual-norm"),
-    "const-eval-hoist-transform": _group("const-eval", "const-eval"),
-    "ttnn-deallocate": _group("deallocate", "deallocate"),
+    "ttir-to-emitpy-pipeline": Named("TTIR -> TTNN for `translate --mlir-to-python`", transform=_emit("python")),
+    "ttir-to-emitc-pipeline": Named("TTIR -> TTNN for `translate --mlir-to-cpp`", transform=_emit("cpp")),
+    "ttnn-common-to-emitpy-pipeline": Named("TTNN for `translate --mlir-to-python`", transform=_emit("python")),
+    "ttnn-common-to-emitc-pipeline": Named("TTNN for `translate --mlir-to-cpp`", transform=_emit("cpp")),
+    "ttcore-wrap-device-module": Named("puts the module into ttcore.device_module", transform=_wrap),
+    "ttcore-unwrap-device-module": Named("takes the module out of ttcore.device_module", transform=_unwrap),
+    "ttcore-register-device": Named("nothing: programs open their own device", transform=_same),
+    "ttnn-decompose-layouts": Named("ttnn.to_tensor_spec in single steps, layouts where there are none", transform=_decompose_layouts),
+    "ttcore-mark-functions-as-forward": Named("public functions get tt.function_type", transform=_mark_forward),
+    "canonicalize": Named("identities, constants, views (fold)", ("fold",)),
+    "cse": Named("merges equal ops (fold)", ("fold",)),
+    "inline": Named("inlines private functions (inline-calls)", ("inline-calls",)),
+    "remove-dead-values": Named("pure ops without uses (sweep)", ("sweep",)),
+    "symbol-dce": Named("private functions without uses (inline-calls)", ("inline-calls",)),
+    "ttir-fusing": Named("all fusing passes on TTIR", ("fuse-patterns", "canonicalize-dots", *_FUSING[1:])),
+    "ttir-to-ttir-decomposition": Named("ops of training, quantisation, routing by simpler ones (expand-ops)", ("expand-ops",)),
+    "ttir-erase-inverse-ops": Named("views that cancel each other (fold)", ("fold",)),
+    "ttnn-common-to-runtime-pipeline": Named("deallocate", ("deallocate",)),
+    "ttir-implicit-broadcast-fold": Named("implicit-broadcast", ("implicit-broadcast",)),
+    "convert-ttir-to-ttnn": Named("ttir-to-ttnn", ("ttir-to-ttnn",)),
+    "ttnn-fusing": Named("fuse-residual-norm", ("fuse-residual-norm",)),
+    "const-eval-hoist-transform": Named("const-eval", ("const-eval",)),
+    "ttnn-deallocate": Named("deallocate", ("deallocate",)),
 }
 
 
 def names() -> dict[str, str]:
     """Every name that `alchemist opt` runs and what it does."""
-    found = {name: entry.doc for name, entry in PASSES.items()}
+    found = {name: entry.doc() for name, entry in PASSES.items()}
     found |= {name: " ".join(steps) for name, steps in PIPELINES.items()}
     return dict(sorted((found | {name: entry.doc for name, entry in NAMES.items()}).items()))
 
 
-def steps(name: str) -> Iterator[tuple[str, Step]]:
-    """The steps of a pass or pipeline.
+def own_options() -> dict[str, list[str]]:
+    """Pass -> its own options with values and meaning."""
+    rows = {name: [f"{key} = {' | '.join(values_of(entry))}: {described(entry)}" for key, entry in cls.own_options().items()] for name, cls in PASSES.items()}
+    return {name: row for name, row in rows.items() if row}
+
+
+def steps(name: str, text: str = "") -> list[Step]:
+    """What a pass or pipeline runs.
+
+    Args:
+        text: compiler options and the passes' own, `"k=v k=v"`.
 
     Raises:
-        OptionError: no such name; near ones are listed.
+        OptionError: no such name (near ones are listed), or a bad option.
     """
-    if name in NAMES:
-        yield from NAMES[name].steps
-    elif name in PIPELINES:
-        yield from (_pass(step) for step in PIPELINES[name])
-    elif name in PASSES:
-        yield _pass(name)
-    else:
+    entry = NAMES.get(name)
+    if entry is None and name not in PIPELINES and name not in PASSES:
         near = difflib.get_close_matches(name, names(), n=4, cutoff=0.45)
         raise OptionError(
-            f"no pass, pipeline or option {name!r}",
+            f"no pass, pipeline or option {name[:80]!r}",
             expected=", ".join(near) or "one of `alchemist opt --list`",
             hint=f"did you mean --{near[0]}?" if near else "`alchemist opt --list` shows all",
         )
+    wanted = entry.passes if entry is not None else PIPELINES.get(name, (name,))
+    own = {field for step in wanted for field in PASSES[step].own_options()}
+    given = {key.replace("-", "_"): (key, value) for key, value in pairs(text).items()}
+    options = CompilerOptions.parse({key: value for field, (key, value) in given.items() if field not in own}, warn=False)
+    if entry is not None and entry.transform is not None:
+        return [Step(name, partial(_whole, entry.transform, options))]
+    made = configure(wanted, options, {field: value for field, (_, value) in given.items() if field in own})
+    return [Step(step.name, partial(_in_place, step)) for step in made]
+
+
+def _whole(transform: Transform, options: CompilerOptions, module: ModuleOp) -> ModuleOp:
+    return transform(module, options)
+
+
+def _in_place(step: Pass, module: ModuleOp) -> ModuleOp:
+    step.run(module)
+    return module

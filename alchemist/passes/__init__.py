@@ -1,53 +1,12 @@
-"""Passes over TTIR and TTNN. `lower_to_ttnn` is the whole way; `PASSES` lists what runs alone."""
+"""Passes over TTIR and TTNN. `lower_to_ttnn` is the whole way; `PASSES` lists what runs alone: every class that a file of this folder registers."""
 
-from alchemist.passes import (
-    broadcast,
-    channels_last,
-    const_eval,
-    deallocate,
-    decompose_conv,
-    expand_ops,
-    fold,
-    fold_batch_norm,
-    fold_padding,
-    fold_typecasts,
-    fuse_attention,
-    fuse_heads,
-    fuse_linear,
-    fuse_patterns,
-    fuse_residual_norm,
-    inline_calls,
-    keep_rank,
-    lift_constants,
-    place_conversions,
-)
-from alchemist.passes.pipeline import PIPELINES, Lowered, lower_to_ttnn, run_named
-from alchemist.passes.registry import PASSES, Pass
+import importlib
+import pkgutil
 
-__all__ = [
-    "PASSES",
-    "PIPELINES",
-    "Lowered",
-    "Pass",
-    "broadcast",
-    "channels_last",
-    "const_eval",
-    "deallocate",
-    "decompose_conv",
-    "expand_ops",
-    "fold",
-    "fold_batch_norm",
-    "fold_padding",
-    "fold_typecasts",
-    "fuse_attention",
-    "fuse_heads",
-    "fuse_linear",
-    "fuse_patterns",
-    "fuse_residual_norm",
-    "inline_calls",
-    "keep_rank",
-    "lift_constants",
-    "lower_to_ttnn",
-    "place_conversions",
-    "run_named",
-]
+from alchemist.passes.pipeline import PIPELINES, Lowered, lower_to_ttnn
+from alchemist.passes.registry import PASSES, Pass, configure
+
+for _found in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_found.name}")
+
+__all__ = ["PASSES", "PIPELINES", "Lowered", "Pass", "configure", "lower_to_ttnn"]

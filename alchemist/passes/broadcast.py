@@ -7,8 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.ir.access import shape
 from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import defining, erase_dead, functions, register
+from alchemist.passes.registry import Pass, defining, erase_dead, functions, register
 
 BROADCASTING = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY) | {
     "ttir.pow",
@@ -18,19 +17,20 @@ BROADCASTING = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BI
 
 
 @register("implicit-broadcast")
-def implicit_broadcast(module: ModuleOp, options: CompilerOptions) -> None:
+class ImplicitBroadcast(Pass):
     """Elementwise ops take the operands of `ttir.broadcast` where the result's shape stays the same."""
-    del options
-    for func in functions(module):
-        for op in list(func.body.block.ops):
-            if op.name not in BROADCASTING:
-                continue
-            dims = shape(op.results[0])
-            for index in range(len(op.operands)):
-                inner = defining(op.operands[index], "ttir.broadcast")
-                if inner is None:
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in list(func.body.block.ops):
+                if op.name not in BROADCASTING:
                     continue
-                others = [shape(value) for i, value in enumerate(op.operands) if i != index]
-                if np.broadcast_shapes(shape(inner.operands[0]), *others) == dims:
-                    op.operands[index] = inner.operands[0]
-        erase_dead(func)
+                dims = shape(op.results[0])
+                for index in range(len(op.operands)):
+                    inner = defining(op.operands[index], "ttir.broadcast")
+                    if inner is None:
+                        continue
+                    others = [shape(value) for i, value in enumerate(op.operands) if i != index]
+                    if np.broadcast_shapes(shape(inner.operands[0]), *others) == dims:
+                        op.operands[index] = inner.operands[0]
+            erase_dead(func)

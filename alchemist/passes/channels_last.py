@@ -12,8 +12,7 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.ops.eltwise_unary import UNARY
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import functions, register, single_use
+from alchemist.passes.registry import Pass, functions, register, single_use
 
 ELEMENTWISE = frozenset(f"ttir.{name}" for name in (*(name for name, _, _ in UNARY), "gelu", "silu", "sigmoid", "leaky_relu", "clamp_scalar", "typecast"))
 _ORDER = (0, 2, 1)
@@ -21,14 +20,15 @@ _ORDER = (0, 2, 1)
 
 
 @register("conv1d-channels-last", fusing=True)
-def conv1d_channels_last(module: ModuleOp, options: CompilerOptions) -> None:
+class Conv1dChannelsLast(Pass):
     """f(conv1d(x)) on [N, C, L] becomes permute(f(conv1d(permute(x)))) on [N, L, C], for elementwise f; `fold` joins permutes."""
-    del options
-    for func in functions(module):
-        made: set[SSAValue] = set()
-        for op in list(func.body.block.ops):
-            if _is_conv(op) and (op.operands[0] in made or all(_turns(use.operation) for use in _behind(op)[-1].results[0].uses)):
-                made.add(_turn(op))
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            made: set[SSAValue] = set()
+            for op in list(func.body.block.ops):
+                if _is_conv(op) and (op.operands[0] in made or all(_turns(use.operation) for use in _behind(op)[-1].results[0].uses)):
+                    made.add(_turn(op))
 
 
 def _is_conv(op: Operation) -> bool:

@@ -11,8 +11,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.location import sources_of
 from alchemist.ops.spec import INLINE
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import erase_dead, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, erase_dead, functions, is_const_eval, register
 
 _NEVER = ("ttnn.rand", "ttnn.empty", "ttnn.get_device")
 
@@ -111,20 +110,24 @@ def _used_at_run_time(value: SSAValue, constant: set[SSAValue]) -> bool:
 
 
 @register("const-eval")
-def const_eval(module: ModuleOp, options: CompilerOptions) -> None:
+class ConstEval(Pass):
     """Hoists constant subgraphs into @const_eval_<n>, one function per value that the forward function reads."""
-    if not options.enable_const_eval:
-        return
-    for func in list(functions(module)):
-        if is_const_eval(func):
-            continue
-        constant = constant_values(func)
-        number = 0
-        for op in list(func.body.block.ops):
-            if _is_inline(op):
+
+    enable_const_eval: bool = True
+
+    def run(self, module: ModuleOp) -> None:
+        if not self.enable_const_eval:
+            return
+        for func in list(functions(module)):
+            if is_const_eval(func):
                 continue
-            for result in op.results:
-                if result in constant and _used_at_run_time(result, constant):
-                    _hoist(module, func, result, number, constant)
-                    number += 1
-        erase_dead(func)
+            constant = constant_values(func)
+            number = 0
+            for op in list(func.body.block.ops):
+                if _is_inline(op):
+                    continue
+                for result in op.results:
+                    if result in constant and _used_at_run_time(result, constant):
+                        _hoist(module, func, result, number, constant)
+                        number += 1
+            erase_dead(func)

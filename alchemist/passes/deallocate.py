@@ -9,8 +9,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import layout_of
 from alchemist.ops.spec import INLINE
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import functions, is_const_eval, register
+from alchemist.passes.registry import Pass, functions, is_const_eval, register
 
 VIEWS = frozenset(("ttnn.reshape", "ttnn.to_layout", "ttnn.to_memory_config", "ttnn.typecast", "ttnn.permute", "ttnn.repeat"))
 """Ops whose result may share its operand's buffer."""
@@ -44,14 +43,15 @@ def last_uses(block_ops: list[Operation]) -> dict[Operation, list[SSAValue]]:
 
 
 @register("deallocate")
-def deallocate(module: ModuleOp, options: CompilerOptions) -> None:
+class Deallocate(Pass):
     """Frees every intermediate value behind its last use; weights, arguments and results stay."""
-    del options
-    for func in functions(module):
-        if is_const_eval(func):
-            continue
-        ops = list(func.body.block.ops)
-        for op, values in last_uses(ops).items():
-            b = Builder.after(op)
-            for value in values:
-                b.make("ttnn.deallocate", [value], {"force": False}, [])
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            if is_const_eval(func):
+                continue
+            ops = list(func.body.block.ops)
+            for op, values in last_uses(ops).items():
+                b = Builder.after(op)
+                for value in values:
+                    b.make("ttnn.deallocate", [value], {"force": False}, [])

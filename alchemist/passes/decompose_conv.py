@@ -17,8 +17,7 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.ops.windows import expand, padding_pairs
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import erase_dead, functions, register, replace
+from alchemist.passes.registry import Pass, erase_dead, functions, register, replace
 
 MOST_SLICES = 1024
 """More windows than this would make a program that nobody wants to read or run."""
@@ -185,18 +184,19 @@ def _of_parameters(func: FuncOp, value: SSAValue, known: dict[SSAValue, bool]) -
 
 
 @register("decompose-conv")
-def decompose_conv(module: ModuleOp, options: CompilerOptions) -> None:
+class DecomposeConv(Pass):
     """conv3d becomes conv2d over joined depth windows; a convolution with computed weights becomes a matmul."""
-    del options
-    for func in functions(module):
-        known: dict[SSAValue, bool] = {}
-        for op in list(func.body.block.ops):
-            if op.name == "ttir.conv3d":
-                replace(op, [_conv3d(op)])
-        for op in list(func.body.block.ops):
-            if op.name not in ("ttir.conv1d", "ttir.conv2d") or "flattened_compat_info" in op.properties:
-                continue
-            weight = operand(op, "weight")
-            if weight is not None and not _of_parameters(func, weight, known):
-                replace(op, [_as_matmul(op)])
-        erase_dead(func)
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            known: dict[SSAValue, bool] = {}
+            for op in list(func.body.block.ops):
+                if op.name == "ttir.conv3d":
+                    replace(op, [_conv3d(op)])
+            for op in list(func.body.block.ops):
+                if op.name not in ("ttir.conv1d", "ttir.conv2d") or "flattened_compat_info" in op.properties:
+                    continue
+                weight = operand(op, "weight")
+                if weight is not None and not _of_parameters(func, weight, known):
+                    replace(op, [_as_matmul(op)])
+            erase_dead(func)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.ops.expand import expand
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import register
+from alchemist.passes.registry import Pass, register
 
 
 @register("expand-ops")
-def expand_ops(module: ModuleOp, options: CompilerOptions) -> None:
+class ExpandOps(Pass):
     """Gradients, optimizer steps, batch statistics, quantised types, flattened images become simpler TTIR ops."""
-    del options
-    expand(module)
+
+    def run(self, module: ModuleOp) -> None:
+        expand(module)

@@ -16,8 +16,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.evaluate import can_evaluate, evaluate
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import defining, erase_dead, functions, register, replace
+from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
 
 Array = np.ndarray[Any, Any]
 
@@ -276,11 +275,12 @@ def _share(first: Operation, same: Operation) -> None:
 
 
 @register("fold")
-def fold(module: ModuleOp, options: CompilerOptions) -> None:
+class Fold(Pass):
     """Removes identities, folds constants in numpy, merges equal ops, canonicalises views."""
-    del options
-    for func in functions(module):
-        _fold_function(func)
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            _fold_function(func)
 
 
-__all__ = ["constant_of", "fold", "operand", "uniform"]
+__all__ = ["constant_of", "operand", "uniform"]

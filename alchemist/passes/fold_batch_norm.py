@@ -13,8 +13,7 @@ from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import SEGMENTS
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 
 _CONVOLUTIONS = ("ttir.conv1d", "ttir.conv2d", "ttir.conv3d")
 
@@ -60,17 +59,18 @@ def _fold(conv: Operation, norm: Operation) -> None:
 
 
 @register("fold-batch-norm", fusing=True)
-def fold_batch_norm(module: ModuleOp, options: CompilerOptions) -> None:
+class FoldBatchNorm(Pass):
     """batch_norm_inference(conv(x)) becomes a convolution with scaled weights."""
-    del options
-    for func in functions(module):
-        for op in list(func.body.block.ops):
-            if op.name != "ttir.batch_norm_inference":
-                continue
-            conv = defining(op.operands[0], *_CONVOLUTIONS)
-            if conv is None or not single_use(op.operands[0]) or access.attr(conv, "alchemist.activation"):
-                continue
-            if access.attr(op, "dimension") != access.attr(conv, "channel_dim"):
-                continue
-            _fold(conv, op)
-        erase_dead(func)
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in list(func.body.block.ops):
+                if op.name != "ttir.batch_norm_inference":
+                    continue
+                conv = defining(op.operands[0], *_CONVOLUTIONS)
+                if conv is None or not single_use(op.operands[0]) or access.attr(conv, "alchemist.activation"):
+                    continue
+                if access.attr(op, "dimension") != access.attr(conv, "channel_dim"):
+                    continue
+                _fold(conv, op)
+            erase_dead(func)

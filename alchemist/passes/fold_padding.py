@@ -8,8 +8,7 @@ from xdsl.ir import Operation
 from alchemist.ir import access
 from alchemist.ir.access import set_attr
 from alchemist.ops.windows import padding_pairs
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import add_sources, defining, erase_dead, functions, register
+from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register
 
 
 def _merged(conv: Operation, pad: Operation) -> list[int] | None:
@@ -27,15 +26,16 @@ def _merged(conv: Operation, pad: Operation) -> list[int] | None:
 
 
 @register("fold-padding", fusing=True)
-def fold_padding(module: ModuleOp, options: CompilerOptions) -> None:
+class FoldPadding(Pass):
     """conv2d(pad(x)) with zeros becomes a convolution with more padding."""
-    del options
-    for func in functions(module):
-        for op in func.body.block.ops:
-            pad = defining(op.operands[0], "ttir.pad") if op.name == "ttir.conv2d" else None
-            merged = _merged(op, pad) if pad is not None else None
-            if pad is not None and merged is not None:
-                set_attr(op, "padding", merged)
-                add_sources(op, pad)
-                op.operands[0] = pad.operands[0]
-        erase_dead(func)
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in func.body.block.ops:
+                pad = defining(op.operands[0], "ttir.pad") if op.name == "ttir.conv2d" else None
+                merged = _merged(op, pad) if pad is not None else None
+                if pad is not None and merged is not None:
+                    set_attr(op, "padding", merged)
+                    add_sources(op, pad)
+                    op.operands[0] = pad.operands[0]
+            erase_dead(func)

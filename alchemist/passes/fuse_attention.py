@@ -12,9 +12,8 @@ from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
-from alchemist.options import CompilerOptions
 from alchemist.passes.fuse_patterns import binary, number, scaled
-from alchemist.passes.registry import add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 
 TILE = 32
 _MASKED = -1e4
@@ -37,17 +36,18 @@ class _Scores:
 
 
 @register("fuse-attention", fusing=True)
-def fuse_attention(module: ModuleOp, options: CompilerOptions) -> None:
+class FuseAttention(Pass):
     """matmul(softmax(scale * query key^T + mask), value) becomes scaled_dot_product_attention."""
-    del options
-    for func in functions(module):
-        position = {op: index for index, op in enumerate(func.body.block.ops)}
-        found = False
-        for op in list(func.body.block.ops):
-            if op.name == "ttir.matmul" and len(shape(op.results[0])) == 4:
-                found = _fuse(op, position) or found
-        if found:
-            erase_dead(func)
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            position = {op: index for index, op in enumerate(func.body.block.ops)}
+            found = False
+            for op in list(func.body.block.ops):
+                if op.name == "ttir.matmul" and len(shape(op.results[0])) == 4:
+                    found = _fuse(op, position) or found
+            if found:
+                erase_dead(func)
 
 
 def _plain(value: SSAValue, ops: list[Operation]) -> SSAValue:

@@ -13,30 +13,30 @@ from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 
 TILE = 32
 
 
 @register("fuse-concat-heads", fusing=True)
-def fuse_concat_heads(module: ModuleOp, options: CompilerOptions) -> None:
+class FuseConcatHeads(Pass):
     """[B, H, S, D] permuted to [B, S, H, D] and reshaped to [B, S, H*D] becomes concatenate_heads."""
-    del options
-    for func in functions(module):
-        for op in list(func.body.block.ops):
-            if op.name != "ttir.reshape":
-                continue
-            turned = defining(op.operands[0], "ttir.permute")
-            if turned is None or tuple(access.attr(turned, "permutation")) != (0, 2, 1, 3) or not single_use(op.operands[0]):
-                continue
-            b, h, s, d = shape(turned.operands[0])
-            if d % TILE or shape(op.results[0]) != (b, s, h * d):
-                continue
-            made = Builder.before(op).make("ttir.concatenate_heads", [turned.operands[0]], {}, [op.results[0].type])
-            add_sources(made, turned, op)
-            replace(op, list(made.results))
-        erase_dead(func)
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in list(func.body.block.ops):
+                if op.name != "ttir.reshape":
+                    continue
+                turned = defining(op.operands[0], "ttir.permute")
+                if turned is None or tuple(access.attr(turned, "permutation")) != (0, 2, 1, 3) or not single_use(op.operands[0]):
+                    continue
+                b, h, s, d = shape(turned.operands[0])
+                if d % TILE or shape(op.results[0]) != (b, s, h * d):
+                    continue
+                made = Builder.before(op).make("ttir.concatenate_heads", [turned.operands[0]], {}, [op.results[0].type])
+                add_sources(made, turned, op)
+                replace(op, list(made.results))
+            erase_dead(func)
 
 
 @dataclass(slots=True)
@@ -160,15 +160,16 @@ def _split(func: FuncOp, op: Operation, heads: list[Head]) -> None:
 
 
 @register("fuse-split-heads", fusing=True)
-def fuse_split_heads(module: ModuleOp, options: CompilerOptions) -> None:
+class FuseSplitHeads(Pass):
     """Query, key and value of one projection are split into heads by one op; three projections are joined first."""
-    del options
-    for func in functions(module):
-        _ORDER.clear()
-        _ORDER.update((op, index) for index, op in enumerate(func.body.block.ops))
-        for op in list(func.body.block.ops):
-            heads = _attention_operands(op)
-            if heads is not None and len({id(head.result) for head in heads}) == 3:
-                _split(func, op, heads)
-        _ORDER.clear()
-        erase_dead(func)
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            _ORDER.clear()
+            _ORDER.update((op, index) for index, op in enumerate(func.body.block.ops))
+            for op in list(func.body.block.ops):
+                heads = _attention_operands(op)
+                if heads is not None and len({id(head.result) for head in heads}) == 3:
+                    _split(func, op, heads)
+            _ORDER.clear()
+            erase_dead(func)

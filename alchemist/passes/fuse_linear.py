@@ -9,8 +9,7 @@ from alchemist.ir import access
 from alchemist.ir.access import set_attr, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 
 ACTIVATION = "alchemist.activation"
 
@@ -35,16 +34,17 @@ def _as_matmul(op: Operation) -> dict[str, bool] | None:
 
 
 @register("canonicalize-dots")
-def canonicalize_dots(module: ModuleOp, options: CompilerOptions) -> None:
+class CanonicalizeDots(Pass):
     """dot_general with leading batch dims and one contracted dim becomes matmul."""
-    del options
-    for func in functions(module):
-        for op in list(func.body.block.ops):
-            flags = _as_matmul(op) if op.name == "ttir.dot_general" else None
-            if flags is not None:
-                b = Builder.before(op)
-                b.source = sources_of(op) or None
-                replace(op, [b.op("ttir.matmul", list(op.operands), flags, [op.results[0].type])])
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in list(func.body.block.ops):
+                flags = _as_matmul(op) if op.name == "ttir.dot_general" else None
+                if flags is not None:
+                    b = Builder.before(op)
+                    b.source = sources_of(op) or None
+                    replace(op, [b.op("ttir.matmul", list(op.operands), flags, [op.results[0].type])])
 
 
 def _bias_vector(value: SSAValue, width: int) -> SSAValue | None:
@@ -61,29 +61,30 @@ def _bias_vector(value: SSAValue, width: int) -> SSAValue | None:
 
 
 @register("fuse-linear", fusing=True)
-def fuse_linear(module: ModuleOp, options: CompilerOptions) -> None:
+class FuseLinear(Pass):
     """add(matmul(a, b), bias) becomes linear(a, b, bias)."""
-    del options
-    for func in functions(module):
-        for op in list(func.body.block.ops):
-            if op.name != "ttir.add":
-                continue
-            for product, other in (op.operands, reversed(op.operands)):
-                dot = defining(product, "ttir.matmul", "ttir.linear")
-                if dot is None or not single_use(product) or shape(product) != shape(op.results[0]):
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in list(func.body.block.ops):
+                if op.name != "ttir.add":
                     continue
-                if len(dot.operands) > 2 or ACTIVATION in dot.attributes or len(shape(product)) < 2:
-                    continue
-                bias = _bias_vector(other, shape(product)[-1])
-                if bias is None:
-                    continue
-                b = Builder.before(op)
-                flags = {key: access.attr(dot, key) for key in ("transpose_a", "transpose_b")}
-                made = b.make("ttir.linear", [*dot.operands[:2], bias], flags, [op.results[0].type])
-                add_sources(made, dot, op)
-                replace(op, [made.results[0]])
-                break
-        erase_dead(func)
+                for product, other in (op.operands, reversed(op.operands)):
+                    dot = defining(product, "ttir.matmul", "ttir.linear")
+                    if dot is None or not single_use(product) or shape(product) != shape(op.results[0]):
+                        continue
+                    if len(dot.operands) > 2 or ACTIVATION in dot.attributes or len(shape(product)) < 2:
+                        continue
+                    bias = _bias_vector(other, shape(product)[-1])
+                    if bias is None:
+                        continue
+                    b = Builder.before(op)
+                    flags = {key: access.attr(dot, key) for key in ("transpose_a", "transpose_b")}
+                    made = b.make("ttir.linear", [*dot.operands[:2], bias], flags, [op.results[0].type])
+                    add_sources(made, dot, op)
+                    replace(op, [made.results[0]])
+                    break
+            erase_dead(func)
 
 
 FUSED = {
@@ -96,25 +97,26 @@ FUSED = {
 
 
 @register("fuse-activation", fusing=True)
-def fuse_activation(module: ModuleOp, options: CompilerOptions) -> None:
+class FuseActivation(Pass):
     """An activation whose operand has no other use becomes an argument of the op before it."""
-    del options
-    for func in functions(module):
-        for op in list(func.body.block.ops):
-            name = op.name.removeprefix("ttir.")
-            if access.attr(op, "alchemist.variant") == "Tanh":
-                name = "gelu_tanh"
-            source = op.operands[0] if len(op.operands) == 1 else None
-            producer = defining(source, *FUSED)
-            if producer is None or source is None or name not in FUSED[producer.name] or not single_use(source):
-                continue
-            if ACTIVATION in producer.attributes or operand_is_constant(producer):
-                continue
-            if access.element_type(source) not in ("f32", "bf16", "f16"):
-                continue
-            set_attr(producer, ACTIVATION, name)
-            add_sources(producer, op, before=False)
-            replace(op, [source])
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in list(func.body.block.ops):
+                name = op.name.removeprefix("ttir.")
+                if access.attr(op, "alchemist.variant") == "Tanh":
+                    name = "gelu_tanh"
+                source = op.operands[0] if len(op.operands) == 1 else None
+                producer = defining(source, *FUSED)
+                if producer is None or source is None or name not in FUSED[producer.name] or not single_use(source):
+                    continue
+                if ACTIVATION in producer.attributes or operand_is_constant(producer):
+                    continue
+                if access.element_type(source) not in ("f32", "bf16", "f16"):
+                    continue
+                set_attr(producer, ACTIVATION, name)
+                add_sources(producer, op, before=False)
+                replace(op, [source])
 
 
 def operand_is_constant(op: Operation) -> bool:

@@ -12,9 +12,8 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
-from alchemist.options import CompilerOptions
 from alchemist.passes.fold import constant_of, uniform
-from alchemist.passes.registry import add_sources, defining, erase_dead, functions, register, replace
+from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace
 
 Match = tuple[str, list[SSAValue | None], dict[str, Any], list[Operation]]
 """TTIR op, operands, attributes, the ops that it stands for (the last one excluded)."""
@@ -384,20 +383,21 @@ RULES: dict[str, tuple[Callable[[Operation], Match | None], ...]] = {
 
 
 @register("fuse-patterns", fusing=True)
-def fuse_patterns(module: ModuleOp, options: CompilerOptions) -> None:
+class FusePatterns(Pass):
     """Written-out sigmoid, silu, gelu, softmax, rms_norm and layer_norm become one op each."""
-    del options
-    for func in functions(module):
-        position = {op: index for index, op in enumerate(func.body.block.ops)}
-        for op in list(func.body.block.ops):
-            for pattern in RULES.get(op.name, ()):
-                match = pattern(op)
-                if match is None or match[1][0] is None or shape(match[1][0]) != shape(op.results[0]):
-                    continue
-                name, operands, attributes, others = match
-                made = Builder.before(op).make(name, operands, attributes, [op.results[0].type])
-                position[made] = position[op]
-                add_sources(made, *sorted(dict.fromkeys(others), key=position.__getitem__), op)
-                replace(op, list(made.results))
-                break
-        erase_dead(func)
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            position = {op: index for index, op in enumerate(func.body.block.ops)}
+            for op in list(func.body.block.ops):
+                for pattern in RULES.get(op.name, ()):
+                    match = pattern(op)
+                    if match is None or match[1][0] is None or shape(match[1][0]) != shape(op.results[0]):
+                        continue
+                    name, operands, attributes, others = match
+                    made = Builder.before(op).make(name, operands, attributes, [op.results[0].type])
+                    position[made] = position[op]
+                    add_sources(made, *sorted(dict.fromkeys(others), key=position.__getitem__), op)
+                    replace(op, list(made.results))
+                    break
+            erase_dead(func)

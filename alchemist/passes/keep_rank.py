@@ -10,8 +10,7 @@ from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 
 
 def _only_user(op: Operation) -> Operation | None:
@@ -19,27 +18,28 @@ def _only_user(op: Operation) -> Operation | None:
 
 
 @register("keep-rank", fusing=True)
-def keep_rank(module: ModuleOp, options: CompilerOptions) -> None:
+class KeepRank(Pass):
     """reshape(linear(reshape(x, [B*S, K])), [B, S, N]) becomes linear(reshape(x, [B, S, K]))."""
-    del options
-    for func in functions(module):
-        for op in list(func.body.block.ops):
-            if op.name not in ("ttir.linear", "ttir.matmul") or access.attr(op, "transpose_a"):
-                continue
-            view = defining(op.operands[0], "ttir.reshape")
-            after = _only_user(op)
-            if view is None or after is None or after.name != "ttir.reshape" or len(shape(op.operands[1])) != 2:
-                continue
-            rows, out = shape(op.operands[0]), shape(after.results[0])
-            if len(rows) != 2 or len(out) < 3 or out[-1] != shape(op.results[0])[-1]:
-                continue
-            b = Builder.before(op)
-            dims = (*out[:-1], rows[-1])
-            b.source = sources_of(view) or None
-            source = view.operands[0]
-            if shape(source) != dims:
-                source = b.op("ttir.reshape", [source], {"shape": dims}, [tensor(dims, element_type(source))])
-            made = b.make(op.name, [source, *op.operands[1:]], {"transpose_b": access.attr(op, "transpose_b")}, [after.results[0].type])
-            add_sources(made, view, op, after)
-            replace(after, list(made.results))
-        erase_dead(func)
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in list(func.body.block.ops):
+                if op.name not in ("ttir.linear", "ttir.matmul") or access.attr(op, "transpose_a"):
+                    continue
+                view = defining(op.operands[0], "ttir.reshape")
+                after = _only_user(op)
+                if view is None or after is None or after.name != "ttir.reshape" or len(shape(op.operands[1])) != 2:
+                    continue
+                rows, out = shape(op.operands[0]), shape(after.results[0])
+                if len(rows) != 2 or len(out) < 3 or out[-1] != shape(op.results[0])[-1]:
+                    continue
+                b = Builder.before(op)
+                dims = (*out[:-1], rows[-1])
+                b.source = sources_of(view) or None
+                source = view.operands[0]
+                if shape(source) != dims:
+                    source = b.op("ttir.reshape", [source], {"shape": dims}, [tensor(dims, element_type(source))])
+                made = b.make(op.name, [source, *op.operands[1:]], {"transpose_b": access.attr(op, "transpose_b")}, [after.results[0].type])
+                add_sources(made, view, op, after)
+                replace(after, list(made.results))
+            erase_dead(func)

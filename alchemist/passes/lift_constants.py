@@ -12,8 +12,7 @@ from xdsl.ir import Operation
 from alchemist.ir import access
 from alchemist.ir.attributes import DenseElements, enum
 from alchemist.ir.layout import layout_of
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import erase, erase_dead, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, erase, erase_dead, functions, is_const_eval, register
 
 INLINE_LIMIT = 16
 """Most elements that a constant may have in source text."""
@@ -22,23 +21,25 @@ VALUE = "alchemist.value"
 
 
 @register("sweep")
-def sweep(module: ModuleOp, options: CompilerOptions) -> None:
+class Sweep(Pass):
     """Erases pure ops that nothing uses."""
-    del options
-    for func in functions(module):
-        erase_dead(func)
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            erase_dead(func)
 
 
 @register("lift-constants")
-def lift_constants(module: ModuleOp, options: CompilerOptions) -> None:
+class LiftConstants(Pass):
     """ttnn.constant with more than 16 elements becomes an argument that is exported as a tensor."""
-    del options
-    for func in functions(module):
-        if is_const_eval(func):
-            continue
-        for op in list(func.body.block.ops):
-            if op.name == "ttnn.constant" and int(np.prod(access.shape(op.results[0]), dtype=np.int64)) > INLINE_LIMIT:
-                _lift(func, op)
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            if is_const_eval(func):
+                continue
+            for op in list(func.body.block.ops):
+                if op.name == "ttnn.constant" and int(np.prod(access.shape(op.results[0]), dtype=np.int64)) > INLINE_LIMIT:
+                    _lift(func, op)
 
 
 def _lift(func: FuncOp, op: Operation) -> None:

@@ -1,21 +1,19 @@
-"""The default pipeline from TTIR to TTNN, and running passes by name."""
+"""The order of passes, and the whole way from TTIR to TTNN."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 
-from alchemist.errors import OptionError
-from alchemist.ir import access
 from alchemist.ir.location import place_of, set_place
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower
-from alchemist.passes.registry import PASSES, functions, register
+from alchemist.passes.lift_constants import lifted
+from alchemist.passes.registry import configure, functions
 
 TTIR_PIPELINE = (
     "inline-calls",
@@ -54,12 +52,6 @@ class Lowered:
     l1_small_bytes: int = 0
 
 
-@register("ttir-to-ttnn")
-def ttir_to_ttnn(module: ModuleOp, options: CompilerOptions) -> None:
-    """Lowers every TTIR function to TTNN with layouts."""
-    lower.lower_module(module, options)
-
-
 def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> Lowered:
     """TTIR (or TTNN text, which only passes through) -> TTNN. The given module is left as it is.
 
@@ -72,15 +64,13 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
     if not any(op.name.startswith("ttir.") for func in functions(module) for op in func.body.block.ops):
         if not _needs_lowering(module):
             return Lowered(module, {}, _l1_small(module))
-    for name in TTIR_PIPELINE:
-        _run(module, name, options)
+    for step in configure(TTIR_PIPELINE, options):
+        step.run(module)
     small = lower.lower_module(module, options)
     constants: dict[str, np.ndarray[Any, Any]] = {}
-    for name in TTNN_PIPELINE:
-        _run(module, name, options)
-        if name == "lift-constants":
-            from alchemist.passes.lift_constants import lifted
-
+    for step in configure(TTNN_PIPELINE, options):
+        step.run(module)
+        if step.name == "lift-constants":
             constants = lifted(module)
     return Lowered(module, constants, small)
 
@@ -104,34 +94,3 @@ def _l1_small(module: ModuleOp) -> int:
     names = ("ttnn.conv", "ttnn.max_pool2d", "ttnn.avg_pool2d", "ttnn.upsample")
     found = any(op.name.startswith(names) for func in functions(module) for op in func.body.block.ops)
     return L1_SMALL_BYTES if found else 0
-
-
-def _run(module: ModuleOp, name: str, options: CompilerOptions) -> None:
-    PASSES[name].apply(module, options)
-
-
-def run_named(module: ModuleOp, name: str, value: str = "") -> ModuleOp:
-    """Runs a pass or pipeline in place; `value` holds options as `key=value` words ("{math_fidelity=hifi4}").
-
-    Raises:
-        OptionError: no such pass or option.
-    """
-    if name in ("list", ""):
-        rows = [*PASSES, *PIPELINES]
-        raise OptionError("passes and pipelines", expected=", ".join(sorted(rows)))
-    given: dict[str, str] = {}
-    for word in value.strip("{}\"' ").replace(",", " ").split():
-        key, _, text = word.partition("=")
-        given[key.replace("-", "_")] = text
-    options = CompilerOptions.parse(given) if given else CompilerOptions()
-    if name in PIPELINES:
-        for step in PIPELINES[name]:
-            _run(module, step, options)
-        return module
-    if name not in PASSES:
-        raise OptionError(f"no pass {name!r}", expected=", ".join(sorted([*PASSES, *PIPELINES])))
-    PASSES[name].run(module, options)
-    return module
-
-
-__all__ = ["FuncOp", "Lowered", "access", "lower_to_ttnn", "replace", "run_named"]

@@ -6,8 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from alchemist.ir.location import SourceInfo, set_source, sources_of
-from alchemist.options import CompilerOptions
-from alchemist.passes.registry import functions, is_const_eval, register
+from alchemist.passes.registry import Pass, functions, is_const_eval, register
 
 CONVERSIONS = ("ttnn.typecast", "ttnn.to_layout", "ttnn.repeat")
 
@@ -27,29 +26,30 @@ def common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 @register("place-conversions")
-def place_conversions(module: ModuleOp, options: CompilerOptions) -> None:
+class PlaceConversions(Pass):
     """Moves shared typecasts and layout changes behind the op that made their operand."""
-    del options
-    for func in functions(module):
-        if is_const_eval(func):
-            continue
-        for op in list(func.body.block.ops):
-            if op.name not in CONVERSIONS:
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            if is_const_eval(func):
                 continue
-            users = list(dict.fromkeys(use.operation for use in op.results[0].uses if sources_of(use.operation)))
-            if len(users) < 2 or not sources_of(op):
-                continue
-            paths = [scope_path(user) for user in users]
-            shared = common(paths)
-            depth = min(len(path) for path in paths)
-            maker = op.operands[0].owner
-            if len(shared) < depth - 1 and isinstance(maker, Operation) and sources_of(maker):
-                op.detach()  # type: ignore[no-untyped-call]
-                assert maker.parent is not None
-                maker.parent.insert_op_after(op, maker)
-                set_source(op, *sources_of(maker))
-            elif len(shared) < len(scope_path(op)):
-                set_source(op, *(_cut(info, len(shared)) for info in sources_of(op)))
+            for op in list(func.body.block.ops):
+                if op.name not in CONVERSIONS:
+                    continue
+                users = list(dict.fromkeys(use.operation for use in op.results[0].uses if sources_of(use.operation)))
+                if len(users) < 2 or not sources_of(op):
+                    continue
+                paths = [scope_path(user) for user in users]
+                shared = common(paths)
+                depth = min(len(path) for path in paths)
+                maker = op.operands[0].owner
+                if len(shared) < depth - 1 and isinstance(maker, Operation) and sources_of(maker):
+                    op.detach()  # type: ignore[no-untyped-call]
+                    assert maker.parent is not None
+                    maker.parent.insert_op_after(op, maker)
+                    set_source(op, *sources_of(maker))
+                elif len(shared) < len(scope_path(op)):
+                    set_source(op, *(_cut(info, len(shared)) for info in sources_of(op)))
 
 
 def _cut(info: SourceInfo, depth: int) -> SourceInfo:

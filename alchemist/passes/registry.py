@@ -1,46 +1,93 @@
-"""The pass registry: `PASSES[name]` runs alone (`alchemist opt INPUT.mlir --<name>`)."""
+"""The pass registry, filled by the files of this folder, and what passes share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, fields
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from alchemist.errors import InternalError
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.location import set_source, sources_of
-from alchemist.options import CompilerOptions
+from alchemist.options import SPELLINGS, CompilerOptions, read_value
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
-    """A module transformation, in place. name: as on the command line. doc: one line. fusing: may be switched off."""
+@dataclass(frozen=True)
+class Pass(ABC):
+    """A module transformation, in place; made by `@register`, which turns the class into a frozen dataclass.
 
-    name: str
-    doc: str
-    run: Callable[[ModuleOp, CompilerOptions], None]
-    fusing: bool = False
+    The first line of its docstring is what `alchemist opt --list` shows. A field is an option of the pass: the compiler option of that name fills it,
+    a field `options` gets all compiler options, and one that is no compiler option (made by `alchemist.options.option`) is set on the
+    command line (`--NAME="field=value"`) or keeps its default.
 
-    def apply(self, module: ModuleOp, options: CompilerOptions) -> None:
-        """Runs the pass unless the options leave it out."""
-        if not self.fusing or (options.enable_fusing and self.name not in options.disable):
-            self.run(module, options)
+    name: as on the command line. fusing: may be left out by `disable` and `enable_fusing`.
+    """
+
+    name: ClassVar[str]
+    fusing: ClassVar[bool] = False
+
+    @abstractmethod
+    def run(self, module: ModuleOp) -> None:
+        """Changes the module. Raises: UserError for what the pass cannot handle."""
+
+    @classmethod
+    def doc(cls) -> str:
+        """One line."""
+        return (cls.__doc__ or "").strip().splitlines()[0]
+
+    @classmethod
+    def own_options(cls) -> dict[str, Field[Any]]:
+        """Fields that no compiler option fills."""
+        return {entry.name: entry for entry in fields(cls) if entry.name not in SPELLINGS and entry.name != "options"}
 
 
-PASSES: dict[str, Pass] = {}
+PASSES: dict[str, type[Pass]] = {}
 
 
-def register(name: str, *, fusing: bool = False) -> Callable[[Callable[[ModuleOp, CompilerOptions], None]], Pass]:
-    """Decorator; the first line of the docstring is the pass's description."""
+def register(name: str, *, fusing: bool = False) -> Callable[[type[Pass]], type[Pass]]:
+    """Class decorator. Raises: InternalError for a second pass of the name, a pass without description."""
 
-    def add(function: Callable[[ModuleOp, CompilerOptions], None]) -> Pass:
-        doc = (function.__doc__ or "").strip().splitlines()[0]
-        PASSES[name] = Pass(name, doc, function, fusing)
+    def add(cls: type[Pass]) -> type[Pass]:
+        if name in PASSES:
+            raise InternalError(f"two passes are called {name!r}", got=f"{PASSES[name].__module__} and {cls.__module__}")
+        if not (cls.__doc__ or "").strip():
+            raise InternalError(f"pass {name!r} has no docstring: it is what `alchemist opt --list` shows")
+        cls.name, cls.fusing = name, fusing
+        PASSES[name] = dataclass(frozen=True)(cls)
         return PASSES[name]
 
     return add
+
+
+def configure(names: Sequence[str], options: CompilerOptions, given: Mapping[str, Any] | None = None) -> list[Pass]:
+    """The passes `names` in order with their fields filled, without those that the options leave out.
+
+    Args:
+        given: values of the passes' own options by name.
+
+    Raises:
+        OptionError: a bad value.
+    """
+    made: list[Pass] = []
+    for name in names:
+        cls = PASSES[name]
+        if cls.fusing and (not options.enable_fusing or name in options.disable):
+            continue
+        values: dict[str, Any] = {}
+        for entry in fields(cls):
+            if entry.name == "options":
+                values[entry.name] = options
+            elif entry.name in SPELLINGS:
+                values[entry.name] = getattr(options, entry.name)
+            elif entry.name in (given or {}):
+                values[entry.name] = read_value(entry, entry.name, (given or {})[entry.name])
+        made.append(cls(**values))
+    return made
 
 
 def functions(module: ModuleOp) -> Iterator[FuncOp]:

@@ -12,6 +12,7 @@ from ttnn_numpy import run as run_ttnn
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from alchemist.driver.opt import run_pipeline as run_pass
 from alchemist.errors import OptionError, UnsupportedOpError
 from alchemist.ir import access
 from alchemist.ir.attributes import tensor
@@ -20,7 +21,7 @@ from alchemist.ir.location import Scope, SourceInfo, sources_of
 from alchemist.ir.text import print_module
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
-from alchemist.passes import PASSES, lower_to_ttnn, run_named
+from alchemist.passes import PASSES, lower_to_ttnn
 
 Net = Callable[["Graph"], Any]
 
@@ -487,14 +488,14 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
 def test_changes(case: str) -> None:
     name, before, expected = CHANGES[case]
     module = before.clone()
-    run_named(module, name)
+    run_pass(module, name)
     assert names(module) == expected
     module.verify()
     inputs = arrays(before)
     for want, have in zip(run_ttir(before, inputs), run_ttir_with_activations(module, inputs), strict=True):
         np.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-5)
     again = print_module(module)
-    run_named(module, name)
+    run_pass(module, name)
     assert print_module(module) == again, "a second run changes the module"
 
 
@@ -511,7 +512,7 @@ def run_ttir_with_activations(module: ModuleOp, inputs: list[Any]) -> list[Any]:
 def test_leaves_alone(case: str) -> None:
     name, before = UNCHANGED[case]
     module = before.clone()
-    run_named(module, name)
+    run_pass(module, name)
     assert print_module(module) == print_module(before)
 
 
@@ -519,7 +520,7 @@ def test_leaves_alone(case: str) -> None:
 def test_a_module_without_its_ops_stays(name: str) -> None:
     module = build(lambda g, x: g("exp", x), X)
     before = print_module(module)
-    run_named(module, name)
+    run_pass(module, name)
     assert print_module(module) == before
 
 
@@ -529,7 +530,7 @@ def test_fused_ops_keep_all_sources_in_order(case: str) -> None:
     func = next(op for op in before.ops if isinstance(op, FuncOp))
     wanted = {info for op in func.body.block.ops for info in sources_of(op) if op.name not in ("ttir.full", "ttir.broadcast")}
     module = before.clone()
-    run_named(module, name)
+    run_pass(module, name)
     ops = [op for op in next(o for o in module.ops if isinstance(o, FuncOp)).body.block.ops if op.name != "func.return"]
     kept = [info for op in ops for info in sources_of(op)]
     assert wanted <= set(kept)
@@ -615,7 +616,7 @@ def test_private_functions_are_inlined() -> None:
     end.operands[0] = Builder.before(end).call("thrice", [end.operands[0]], [tensor((2, 4, 64), F)])[0]
     inputs = arrays(net)
     want = run_ttir(net, inputs)[0]
-    run_named(net, "inline-calls")
+    run_pass(net, "inline-calls")
     assert names(net) == ["exp", "add", "abs"]
     assert [op.sym_name.data for op in net.ops if isinstance(op, FuncOp)] == ["forward"]
     np.testing.assert_allclose(run_ttir(net, inputs)[0], want)
@@ -636,7 +637,7 @@ def test_unsupported_ops_are_listed_at_once() -> None:
 
 def test_unknown_pass() -> None:
     with pytest.raises(OptionError, match="no pass"):
-        run_named(build(lambda g, x: g("exp", x), X), "no-such-pass")
+        run_pass(build(lambda g, x: g("exp", x), X), "no-such-pass")
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from alchemist.ops.spec import TTIR_OPS
 from alchemist.options import CompilerOptions
 from alchemist.passes.lower.context import RULES, Lowering, layout, location_text
 from alchemist.passes.lower.eltwise import one_to_one
+from alchemist.passes.registry import Pass, register
 
 
 def lower_module(module: ModuleOp, options: CompilerOptions) -> int:
@@ -28,6 +29,16 @@ def lower_module(module: ModuleOp, options: CompilerOptions) -> int:
         if any(op.name.startswith("ttir.") for op in func.body.block.ops) or not _is_lowered(func):
             small = max(small, _lower_function(func, options))
     return small
+
+
+@register("ttir-to-ttnn")
+class TtirToTtnn(Pass):
+    """Lowers every TTIR function to TTNN with layouts."""
+
+    options: CompilerOptions = CompilerOptions()
+
+    def run(self, module: ModuleOp) -> None:
+        lower_module(module, self.options)
 
 
 def _is_lowered(func: FuncOp) -> bool:
