@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     for language, name in (("python", "Python"), ("cpp", "C++")):
         generate = commands.add_parser(f"generate-{language}", help=f"MLIR file -> directory with {name} source and ./run")
         generate.add_argument("input", type=Path, metavar="INPUT.mlir")
-        generate.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
+        generate.add_argument("-o", "--output", required=True, metavar="DIR", help="directory to create; an unedited export is replaced")
         generate.add_argument("--overwrite", action="store_true", help="replace DIR whatever it holds")
         place = generate.add_mutually_exclusive_group()
         place.add_argument("--local", action="store_true", help="run on the installed simulator (default)")

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from alchemist.errors import InputError, OptionError
-from alchemist.export.directory import exporting
+from alchemist.export.directory import export_target, exporting
 from alchemist.export.shared import remember
 from alchemist.export.tensorbin import read_tensor
 from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
@@ -48,11 +48,11 @@ def codegen_py(
     Args:
         model_or_fn: a torch.nn.Module, a function on torch tensors, or a JAX function.
         args, kwargs: what the model is called with; shapes and dtypes are fixed by them.
-        export_path: directory to create. An existing export is replaced if none of its files was edited. Exports of one process
-            in the same parent directory share the files of equal tensors (hard links).
+        export_path: directory to create. An existing export is replaced in one step if none of its files was edited; reports and
+            outputs that `./run` wrote into it stay. A link to a directory stays a link, a mount point and "." keep their directory.
         export_tensors: False leaves weights and inputs out; the program then runs on ones, and has no golden outputs.
         export_golden: "outputs" stores the framework's outputs for `./run --check`; "ops" also every intermediate value (needs the tensors).
-        overwrite: replace the directory whatever it holds.
+        overwrite: replace the directory whatever it holds (but never the current or the home directory with other things in it).
         compiler_options: see `CompilerOptions`; values may be strings.
 
     Raises:
@@ -99,7 +99,7 @@ def _codegen(
         with progress.stage("capture", f"{framework} model {type(model).__name__}"):
             return capture(model, args, kwargs, framework, golden_ops=export_golden == "ops")
 
-    return _export(run_front_end, language, Path(export_path), options, export_tensors, export_golden, overwrite, progress)
+    return _export(run_front_end, language, export_target(export_path), options, export_tensors, export_golden, overwrite, progress)
 
 
 def _check_values_are_known(export_tensors: bool, options: CompilerOptions) -> None:
@@ -160,7 +160,7 @@ def codegen_mlir(
         with progress.stage("read", str(source)):
             return _load_mlir(source, init, seed, inputs, entry)
 
-    return _export(run_front_end, language, Path(export_path), options, True, "outputs", overwrite, progress, standalone)
+    return _export(run_front_end, language, export_target(export_path), options, True, "outputs", overwrite, progress, standalone)
 
 
 def mlir_sources(

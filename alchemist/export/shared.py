@@ -1,4 +1,8 @@
-"""Tensors that several exports of one process have in common: exports side by side hold one file of each (hard links)."""
+"""Tensors that several exports of one process have in common: stored once where the file system can share blocks (Btrfs, XFS).
+
+Each export has files of its own (a write to one changes no other); they are clones, so equal tensors take their space once. On other
+file systems each export is written in full.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +11,59 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from alchemist.export.directory import read_manifest
+from alchemist.export.filesystem import clone
 
 SMALLEST_BYTES = 4096
-"""Smaller files are written again: a link saves nothing."""
+"""Smaller files are written again: a clone saves nothing."""
+MOST_FILES = 4096
+"""How many files a process remembers; the oldest are forgotten first."""
 
-Twins = Mapping[tuple[int, str], tuple[Path, int]]
-_known: dict[Path, dict[tuple[int, str], tuple[Path, int]]] = {}
+Stamp = tuple[int, int, int]
+"""Inode, time of the last change of contents and of status, in ns: a file with the same ones holds what it held."""
+Twins = Mapping[tuple[int, str], tuple[Path, Stamp]]
+_known: dict[tuple[int, str], tuple[Path, Stamp]] = {}
+_without_clones: set[int] = set()
+"""Devices whose file systems turned out not to share blocks: nothing is looked for there."""
 
 
-def twins(parent: Path) -> Twins:
-    """(size in bytes, SHA-256) -> (file, time of its last change in ns) of the tensors that exports in `parent` have."""
-    return _known.get(parent.resolve(), {})
+def twins(directory: Path) -> Twins:
+    """(size in bytes, SHA-256) -> file of an export that this process made, for tensors in `directory`."""
+    return {} if directory.stat().st_dev in _without_clones else _known
 
 
 def remember(export: Path) -> None:
-    """The tensors of a finished export may be those of the next one beside it."""
+    """The tensors of a finished export may be those of a later one."""
     manifest = read_manifest(export)
-    if manifest is None:
+    if manifest is None or export.stat().st_dev in _without_clones:
         return
-    found = _known.setdefault(export.resolve().parent, {})
     for name, entry in manifest["files"].items():
         if name.startswith("tensors/") and entry["size_bytes"] >= SMALLEST_BYTES:
             file = export.resolve() / name
-            found[entry["size_bytes"], entry["sha256"]] = file, file.stat().st_mtime_ns
+            key = entry["size_bytes"], entry["sha256"]
+            _known.pop(key, None)
+            _known[key] = file, _stamp(file)
+    while len(_known) > MOST_FILES:
+        del _known[next(iter(_known))]
 
 
-def link(given: tuple[Path, int], path: Path) -> bool:
-    """Makes `path` the same file as the one given. False where that one has changed or the file system has no links."""
-    file, changed_ns = given
+def clone_twin(twin: tuple[Path, Stamp], path: Path) -> bool:
+    """Makes `path` a clone of a remembered file. False where that one has changed or the file system shares no blocks."""
+    file, stamp = twin
     try:
-        if file.stat().st_mtime_ns != changed_ns:
-            return False
-        os.link(file, path)
+        status, device = file.stat(), path.parent.stat().st_dev
     except OSError:
         return False
-    return True
+    if _stamp_of(status) != stamp or status.st_dev != device:
+        return False
+    if clone(file, path):
+        return True
+    _without_clones.add(device)
+    return False
+
+
+def _stamp(file: Path) -> Stamp:
+    return _stamp_of(file.stat())
+
+
+def _stamp_of(status: os.stat_result) -> Stamp:
+    return status.st_ino, status.st_mtime_ns, status.st_ctime_ns

@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from alchemist.errors import TensorFileError
-from alchemist.export.shared import Twins, link
+from alchemist.export.shared import Twins, clone_twin
 
 TILE_EDGE = 32
 FACE_EDGE = 16
@@ -52,7 +52,7 @@ class WrittenTensor:
 def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = False, known: Twins | None = None) -> WrittenTensor:
     """Writes `values` (any shape; bfloat16, float32, uint32, int32, uint16 or uint8) as a host tensor.
 
-    known: files that `path` may be a link to, where one holds the same.
+    known: files that `path` may be a clone of, where one holds the same.
 
     Raises:
         TensorFileError: the dtype has no TTNN form.
@@ -70,7 +70,7 @@ def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = Fals
     if known and any(size == size_bytes for size, _ in known):
         digest.update(payload)
         twin = known.get((size_bytes, digest.hexdigest()))
-        if twin is not None and link(twin, path):
+        if twin is not None and clone_twin(twin, path):
             return WrittenTensor(size_bytes, digest.hexdigest())
         digest = hashlib.sha256(header)
     hashing = threading.Thread(target=digest.update, args=(payload,))  # beside the writing: both leave Python for large data

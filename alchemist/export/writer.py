@@ -173,7 +173,7 @@ def _write_arguments(
     (directory / "tensors").mkdir()
     # A weight that no op reads any more (batch counters, folded masks) is not exported; an unused input still is.
     declared = [argument for argument in forward_arguments(compiled.ttnn) if argument.used or argument.kind == "input"]
-    known = twins(directory.parent)
+    known = twins(directory)
     for count, argument in enumerate(declared):
         entry: dict[str, Any] = {
             "kind": argument.kind,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from alchemist.errors import ExportDirectoryError
-from alchemist.export.directory import MANIFEST, edited_files, exporting, file_sha256, read_manifest
+from alchemist.errors import ExportDirectoryError, OptionError
+from alchemist.export import workspace
+from alchemist.export.directory import MANIFEST, edited_files, export_target, exporting, file_sha256, read_manifest
 
 
 def make_export(path: Path, text: str = "x = 1\n", *, overwrite: bool = False) -> None:
@@ -38,8 +44,19 @@ def test_unedited_export_is_replaced_whole(tmp_path: Path) -> None:
         (lambda d: (d / "tensors/w.tensorbin").write_bytes(b"weighty"), "tensors/w.tensorbin"),
         (lambda d: (d / "main.py").unlink(), "main.py"),
         (lambda d: (d / "notes.txt").write_text("mine"), "notes.txt"),
+        (lambda d: (d / "build/simulator").mkdir(parents=True) or (d / "build/notes.txt").write_text("mine"), "build/notes.txt"),
+        (
+            lambda d: (d / "build/simulator").mkdir(parents=True) or (d / "build/simulator/my.cpp").write_text("mine"),
+            "build/simulator/my.cpp",
+        ),
+        (lambda d: os.mkfifo(d / "pipe"), "pipe"),
+        (lambda d: os.mkfifo(d / "main.pyc"), "main.pyc"),
+        (lambda d: (d / "plans" / "empty").mkdir(parents=True), "plans/empty/"),
+        (lambda d: (d / "mine").symlink_to("main.py"), "mine"),
+        (lambda d: (d / "sub").mkdir() or (d / "sub" / MANIFEST).write_text("mine"), f"sub/{MANIFEST}"),
+        (lambda d: (d / ".results").write_text("../*\n/etc/*\nnotes.txt/\n") and (d / "notes.txt").write_text("mine"), "notes.txt"),
     ],
-    ids=["edited", "same-size", "deleted", "added"],
+    ids=["edited", "same-size", "deleted", "added", "in-build", "in-simulator", "pipe", "pipe-2", "empty", "link", "manifest", "outside"],
 )
 def test_edited_export_is_kept(tmp_path: Path, edit, named: str) -> None:
     target = tmp_path / "out"
@@ -57,9 +74,16 @@ def test_edited_export_is_kept(tmp_path: Path, edit, named: str) -> None:
 def test_pycache_and_build_are_not_edits(tmp_path: Path) -> None:
     target = tmp_path / "out"
     make_export(target)
-    for folder in ("__pycache__", "build"):
-        (target / folder).mkdir()
-        (target / folder / "x").write_text("")
+    for name in (
+        "__pycache__/x",
+        "build/simulator/CMakeCache.txt",
+        "build/simulator/CMakeFiles/deep/x.o",
+        "build/device/main",
+        "build/Makefile",
+    ):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).write_text("")
+    (target / "build" / "simulator" / "CMakeFiles" / "empty").mkdir()
     make_export(target)
 
 
@@ -92,3 +116,219 @@ def test_bad_paths(tmp_path: Path, shape: str) -> None:
     assert caught.value.hint
     assert (tmp_path / "file").read_text() == "precious"
     assert (tmp_path / "foreign" / "precious").read_text() == "precious"
+
+
+# ------------------------------------------------------------------------------------------------- places of many kinds
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(os.listdir(directory))
+
+
+def test_an_empty_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from alchemist.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OptionError, match="empty"):
+        export_target("")
+    (tmp_path / "add.mlir").write_text("func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }")
+    assert main(["generate-python", "add.mlir", "-o", ""]) != 0
+    assert names(tmp_path) == ["add.mlir"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_the_current_directory_keeps_its_inode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    inode = here.stat().st_ino
+    for text in ("x = 1\n", "x = 2\n"):
+        make_export(Path("."), text, overwrite=overwrite)
+        assert (here / "main.py").read_text() == text
+        assert names(here) == ["main.py", MANIFEST, "tensors"]
+    assert here.stat().st_ino == inode
+    assert names(tmp_path) == ["here"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_the_current_directory_with_other_things_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "precious").write_text("")
+    monkeypatch.chdir(inner)
+    for path in ("..", str(tmp_path)):
+        with pytest.raises(ExportDirectoryError):
+            make_export(Path(path), overwrite=overwrite)
+    assert names(tmp_path) == ["inner", "precious"]
+
+
+def test_a_link_stays_and_its_directory_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "link").symlink_to("data")
+    for text in ("x = 1\n", "x = 2\n"):
+        make_export(tmp_path / "link", text)
+        assert (tmp_path / "data" / "main.py").read_text() == text
+    assert os.readlink(tmp_path / "link") == "data"
+    assert names(tmp_path) == ["data", "link"]
+    (tmp_path / "nowhere").symlink_to("missing")
+    with pytest.raises(ExportDirectoryError, match="link to nothing"):
+        make_export(tmp_path / "nowhere")
+
+
+def test_a_mount_point_gets_new_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stands in for a mount (tests/faults mounts a real one): such a directory cannot be renamed."""
+    target = tmp_path / "mounted"
+    (target / "lost+found").mkdir(parents=True)
+    for module in ("directory", "workspace"):
+        monkeypatch.setattr(f"alchemist.export.{module}.is_mount_point", lambda path: path == target)
+    for text in ("x = 1\n", "x = 2\n"):
+        make_export(target, text)
+        assert (target / "main.py").read_text() == text
+    assert names(target) == ["lost+found", "main.py", MANIFEST, "tensors"]
+
+
+def test_created_parents_go_with_a_failure(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), exporting(tmp_path / "a" / "b" / "out", overwrite=False):
+        raise KeyError("model")
+    assert names(tmp_path) == []
+
+
+def make_foreign(path: Path) -> None:
+    path.mkdir()
+    (path / "precious").write_text("")
+
+
+def test_what_appears_meanwhile_is_not_lost(tmp_path: Path) -> None:
+    make_export(tmp_path / "out")
+    with pytest.raises(ExportDirectoryError, match=r"edited files: main\.py"), exporting(tmp_path / "out", overwrite=False):
+        (tmp_path / "out" / "main.py").write_text("precious")
+    with pytest.raises(ExportDirectoryError, match="not an export"), exporting(tmp_path / "new", overwrite=False):
+        make_foreign(tmp_path / "new")
+    assert (tmp_path / "out" / "main.py").read_text() == "precious"
+    assert names(tmp_path) == ["new", "out"]
+
+
+def test_results_and_the_environment_are_kept(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    make_export(target)
+    for name in ("report/report.html", "values/y.npy", "result.json", ".venv/pyvenv.cfg", ".venv/bin/python"):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).write_text(name)
+    (target / ".results").write_text("report/report.html\nvalues/*.npy\nresult.json\nmain.py\n")
+    make_export(target, "x = 2\n")
+    assert (target / "main.py").read_text() == "x = 2\n"
+    assert (target / "report" / "report.html").read_text() == "report/report.html"
+    assert (target / ".venv" / "bin" / "python").stat().st_nlink == 1
+    make_export(target)
+    assert {"report", "values", "result.json", ".venv", ".results"} <= set(names(target))
+    (target / "report" / "notes.txt").write_text("mine")
+    with pytest.raises(ExportDirectoryError, match=r"report/notes\.txt"):
+        make_export(target)
+
+
+# ------------------------------------------------------------------------------------------------------ interrupted steps
+
+
+@pytest.fixture
+def without_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workspace, "exchange", lambda first, second: False)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(errno.EIO, "broken")])
+@pytest.mark.parametrize("step", range(1, 9))
+def test_an_error_between_two_renames_restores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_exchange: None, step: int, error: BaseException, in_place: bool
+) -> None:
+    target = tmp_path / "out"
+    make_export(target)
+    monkeypatch.chdir(target if in_place else tmp_path)
+    rename, done = os.rename, []
+
+    def failing(*names: Path) -> None:
+        rename(*names)
+        done.append(names)
+        if len(done) == step:
+            raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "rename", failing)
+        try:
+            make_export(target, "x = 2\n")
+        except (KeyboardInterrupt, ExportDirectoryError):
+            moved_whole = not in_place and step == 2  # behind the last rename: the new one is complete
+            assert (target / "main.py").read_text() == ("x = 2\n" if moved_whole else "x = 1\n")
+        else:
+            assert len(done) < step
+    assert names(target) == ["main.py", MANIFEST, "tensors"]
+    assert names(tmp_path) == ["out"]
+
+
+_KILLED = """
+import os, sys
+from pathlib import Path
+from alchemist.export import workspace
+sys.path.insert(0, {tests!r})
+from test_directory import make_export
+workspace.exchange = lambda first, second: False
+rename, count = os.rename, 0
+def killing(*names):
+    global count
+    count += 1
+    if count == {step}:
+        os.kill(os.getpid(), 9)
+    rename(*names)
+os.rename = killing
+make_export(Path({target!r}), "x = 2\\n")
+"""
+
+
+@pytest.mark.parametrize(("in_place", "step"), [(False, 1), (False, 2), (True, 2), (True, 4), (True, 6)])
+def test_a_kill_between_two_renames_is_undone_by_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool, step: int
+) -> None:
+    target = tmp_path / "out"
+    make_export(target)
+    script = _KILLED.format(tests=str(Path(__file__).parent), step=step, target=str(target))
+    done = subprocess.run([sys.executable, "-c", script], cwd=target if in_place else tmp_path, check=False)
+    assert done.returncode == -signal.SIGKILL
+    monkeypatch.chdir(target if in_place and target.exists() else tmp_path)
+    with pytest.raises(KeyError), exporting(target, overwrite=False):  # a start that comes to nothing is enough
+        raise KeyError("model")
+    assert (target / "main.py").read_text() == "x = 1\n"
+    assert names(target) == ["main.py", MANIFEST, "tensors"]
+    assert names(tmp_path) == ["out"]
+
+
+def test_workspaces_of_living_exports_and_strangers_stay(tmp_path: Path) -> None:
+    (tmp_path / ".alchemist-work-notes").mkdir()
+    (tmp_path / ".alchemist-work-aaaaaaaa").mkdir()
+    (tmp_path / ".alchemist-work-aaaaaaaa" / "mine").write_text("")
+    (tmp_path / ".alchemist-work-bbbbbbbb").mkdir()
+    with exporting(tmp_path / "first", overwrite=False) as staging:
+        make_export(tmp_path / "second")
+        assert staging.is_dir()
+        (staging / MANIFEST).write_text("{}")
+    assert names(tmp_path) == [".alchemist-work-aaaaaaaa", ".alchemist-work-notes", "first", "second"]
+
+
+def test_two_writers_of_one_path(tmp_path: Path) -> None:
+    with exporting(tmp_path / "out", overwrite=False) as staging:
+        make_export(tmp_path / "out")
+        make_export(tmp_path / "out", "x = 2\n")
+        (staging / MANIFEST).write_text(json.dumps({"files": {}}))
+    assert names(tmp_path / "out") == [MANIFEST]
+    assert names(tmp_path) == ["out"]
+
+
+def test_ctrl_c_waits_for_the_step_to_end() -> None:
+    reached = []
+
+    def work() -> None:
+        with workspace.uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            reached.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert reached
