@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Two workers with one kernel thread each: GNU OpenMP threads that spin on a busy core are slower than none.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help setup lock demo test test-all referee check check-python check-cpp sanitize fuzz fuzz-sanitize bench conformance calibrate docs wheel clean
+.PHONY: help setup lock demo test test-all referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate docs wheel clean
 
 help:
 	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
@@ -16,6 +16,7 @@ help:
 	@echo "make check        lint and types alone"
 	@echo "make bench        speed, as ratios against peers measured in the same run"
 	@echo "make fuzz         10,000 calls with made-up arguments; make fuzz-sanitize: the same under ASan and UBSan"
+	@echo "make mutation     small faults put into the source at random: do the tests notice?"
 	@echo "make calibrate    fit the clock's constants to the measured tables again"
 	@echo "make lock         newest allowed versions of every dependency, with hashes, into requirements/*.lock"
 	@echo "make conformance  compare with the real ttnn wheel (needs Python 3.12)"
@@ -93,6 +94,10 @@ fuzz: setup
 fuzz-sanitize: sanitize
 	TTNN_SHIM_LIBRARY=build/asan/libttnn_shim.so LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 $(BIN)/python tests/fuzz/run.py --cases 10000
+
+# A hundred small faults in Python and C++, each against the tests of its file: which go unnoticed? About a minute each.
+mutation: setup
+	$(BIN)/python -m tests.mutation --count 100 --seed 0
 
 # --- generated files --------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,179 @@
+"""Small faults in source text: `edits(path, text)` lists every place where one can be put."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+_COMPARE: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Lt: ("<", "<="),
+    ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.In: ("in", "not in"),
+    ast.NotIn: ("not in", "in"),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+}
+_ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "+"),
+    ast.FloorDiv: ("//", "*"),
+    ast.Div: ("/", "*"),
+    ast.Mod: ("%", "//"),
+    ast.BitOr: ("|", "&"),
+    ast.BitAnd: ("&", "|"),
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edit:
+    """Characters `start` to `end` of a text become `text`. line: counted from 1. what: the change for people."""
+
+    start: int
+    end: int
+    text: str
+    line: int
+    what: str
+
+    def apply(self, source: str) -> str:
+        return source[: self.start] + self.text + source[self.end :]
+
+
+@cache
+def edits(path: str, source: str) -> list[Edit]:
+    """Every edit of a `.py` or `.cpp` text, in order."""
+    return sorted(set(_python(source) if path.endswith(".py") else _cpp(source)))
+
+
+# --- Python -------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _python(source: str) -> Iterator[Edit]:
+    lines = source.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+
+    def at(line: int, column_bytes: int) -> int:
+        return starts[line - 1] + len(lines[line - 1].encode()[:column_bytes].decode())
+
+    def span(node: ast.expr | ast.stmt) -> tuple[int, int]:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return at(node.lineno, node.col_offset), at(node.end_lineno, node.end_col_offset)
+
+    def whole(node: ast.expr | ast.stmt, text: str, what: str) -> Edit:
+        return Edit(*span(node), text, node.lineno, what)
+
+    def between(left: ast.expr, right: ast.expr, old: str, new: str) -> Iterator[Edit]:
+        begin, end = span(left)[1], span(right)[0]
+        gap = source[begin:end]
+        found = [m for m in re.finditer(re.escape(old) if not old[0].isalpha() else rf"\b{old}\b", gap) if "#" not in gap[: m.start()]]
+        if found:
+            yield Edit(begin + found[0].start(), begin + found[0].end(), new, left.lineno, f"{old} -> {new}")
+
+    for node in _evaluated(ast.parse(source)):
+        if isinstance(node, ast.Compare):
+            for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
+                yield from between(left, right, *_COMPARE[type(op)])
+        elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC and not isinstance(node.left, ast.Constant | ast.JoinedStr | ast.List | ast.Tuple):
+            yield from between(node.left, node.right, *_ARITHMETIC[type(node.op)])
+        elif isinstance(node, ast.BoolOp):
+            old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+            for left, right in zip(node.values, node.values[1:], strict=False):
+                yield from between(left, right, old, new)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield Edit(span(node)[0], span(node.operand)[0], "", node.lineno, "not removed")
+        elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            yield whole(node, str(not node.value), f"{node.value} -> {not node.value}")
+        elif isinstance(node, ast.Constant) and type(node.value) is int and node.value < 2**31:
+            yield whole(node, str(node.value + 1), f"{node.value} -> {node.value + 1}")
+        elif isinstance(node, ast.If | ast.IfExp | ast.While):
+            begin, end = span(node.test)
+            yield Edit(begin, end, f"not ({source[begin:end]})", node.test.lineno, "condition negated")
+        elif isinstance(node, ast.Return) and node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
+            yield whole(node.value, "None", "returns None")
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            yield whole(node, "pass", "call removed")
+        elif isinstance(node, ast.Continue):
+            yield whole(node, "break", "continue -> break")
+        elif isinstance(node, ast.Raise):
+            yield whole(node, "pass", "raise removed")
+
+
+def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
+    """Nodes that decide what a program does: without annotations, error texts, and what only type checkers run."""
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list", "type_params") or (isinstance(node, ast.Raise) and name in ("exc", "cause")):
+            continue
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Slice) and name == "step"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _evaluated(child)
+
+
+# --- C++ ----------------------------------------------------------------------------------------------------------------------------------------------
+
+# What decides nothing is blanked before tokens are looked for: comments, texts, preprocessor lines, attributes, checks of our own errors' words.
+_BLANK = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#[^\n]*(?:\\\n[^\n]*)*', re.DOTALL | re.MULTILINE)
+# clang-format sets blanks around binary operators and none around template brackets, references and pointers.
+_CPP = [
+    (r"(?<= )<(?= )", "<="),
+    (r"(?<= )<=(?= )", "<"),
+    (r"(?<= )>(?= )", ">="),
+    (r"(?<= )>=(?= )", ">"),
+    (r"(?<= )==(?= )", "!="),
+    (r"(?<= )!=(?= )", "=="),
+    (r"(?<= )&&(?= )", "||"),
+    (r"(?<= )\|\|(?= )", "&&"),
+    (r"(?<=[\w)\]] )\+(?= )", "-"),
+    (r"(?<=[\w)\]] )-(?= )", "+"),
+    (r"(?<=[\w)\]] )\*(?= )", "+"),
+    (r"(?<=[\w)\]] )/(?= )", "*"),
+    (r"(?<=[\w)\]] )%(?= )", "/"),
+    (r"(?<= )\+=(?= )", "-="),
+    (r"(?<= )-=(?= )", "+="),
+    (r"(?<= )\*=(?= )", "+="),
+    (r"\btrue\b", "false"),
+    (r"\bfalse\b", "true"),
+    (r"\bstd::min(?=[(<])", "std::max"),
+    (r"\bstd::max(?=[(<])", "std::min"),
+    (r"\bstd::ceil(?=\()", "std::floor"),
+    (r"\bcontinue(?=;)", "break"),
+    (r"!(?=[\w(])(?<![\w)]!)", ""),
+]
+_CPP_NUMBER = re.compile(r"(?<![\w.<])(\d+)(?![\w.>'])")
+_CPP_CALL = re.compile(r"^[ \t]+((?:[\w:]+(?:\.|->))*[\w:]+\([^;{}]*\);)[ \t]*$", re.MULTILINE)
+_CPP_KEYWORDS = re.compile(r"(?:return|throw|delete|co_return|if|while|for|switch|static_assert|using)\b")
+_CPP_IF = re.compile(r"\bif \(([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*)\)")
+
+
+def _cpp(source: str) -> Iterator[Edit]:
+    text = _BLANK.sub(lambda match: re.sub(r"[^\n]", "\0", match[0]), source)
+
+    def edit(start: int, end: int, new: str, what: str) -> Edit:
+        return Edit(start, end, new, source.count("\n", 0, start) + 1, what)
+
+    for pattern, new in _CPP:
+        for match in re.finditer(pattern, text):
+            yield edit(match.start(), match.end(), new, f"{match[0]} -> {new}" if new else f"{match[0]} removed")
+    for match in _CPP_NUMBER.finditer(text):
+        if int(match[1]) < 2**31:
+            yield edit(match.start(), match.end(), str(int(match[1]) + 1), f"{match[1]} -> {int(match[1]) + 1}")
+    for match in _CPP_CALL.finditer(text):
+        if not _CPP_KEYWORDS.match(match[1]):
+            yield edit(match.start(1), match.end(1), ";", "call removed")
+    for match in _CPP_IF.finditer(text):
+        if "=" not in match[1].replace("==", "").replace("!=", "").replace("<=", "").replace(">=", ""):
+            yield edit(match.start(1), match.end(1), f"!({source[match.start(1) : match.end(1)]})", "condition negated")

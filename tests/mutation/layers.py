@@ -1,0 +1,63 @@
+"""Which tests belong to which files of the product."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """sources: folders and files. tests: folders and files, quick ones first."""
+
+    name: str
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+# The first row with a source that a path starts with is the path's layer.
+LAYERS = (
+    Layer("torch", ("alchemist/frontends/torch", "alchemist/torch_backend.py"), ("tests/frontends_torch", "tests/e2e")),
+    Layer("jax", ("alchemist/frontends/jax", "alchemist/frontends/stablehlo"), ("tests/frontends_jax", "tests/e2e")),
+    Layer("text", ("alchemist/frontends", "alchemist/ir"), ("tests/ir", "tests/mlir", "tests/passes")),
+    Layer("ops", ("alchemist/ops",), ("tests/ops", "tests/passes", "tests/mlir")),
+    Layer("passes", ("alchemist/passes",), ("tests/passes", "tests/mlir", "tests/e2e")),
+    Layer("program", ("alchemist/program", "emit_py", "emit_cpp"), ("tests/program", "tests/emit", "tests/e2e")),
+    Layer("export", ("alchemist/export", "alchemist/loaded.py", "templates"), ("tests/export", "tests/e2e")),
+    Layer("verify", ("alchemist/verify",), ("tests/cli/test_verify.py", "tests/export/test_packaging.py")),
+    Layer("driver", ("alchemist",), ("tests/export/test_options.py", "tests/cli", "tests/mlir", "tests/e2e")),
+    Layer("calibration", ("ttnn_shim/python/ttnn_shim/calibrate.py", "ttnn_shim/python/ttnn_shim/accuracy.py"), ("tests/sim",)),
+    Layer("reports", ("ttnn_shim/python/ttnn_shim",), ("tests/reports", "tests/shim_core", "tests/sim", "tests/pyapi", "tests/e2e")),
+    Layer("door", ("ttnn_shim/python",), ("tests/pyapi", "tests/ops_numeric", "tests/ops")),
+    Layer("clock", ("ttnn_shim/src/sim", "ttnn_shim/src/strategy", "ttnn_shim/arch"), ("tests/sim", "tests/shim_core")),
+    Layer("memory", ("ttnn_shim/src/tensor", "ttnn_shim/src/abi"), ("tests/shim_core", "tests/pyapi", "tests/ops_numeric")),
+    Layer("kernels", ("ttnn_shim/src",), ("tests/ops_numeric", "tests/pyapi", "tests/shim_core", "tests/sim/test_conformance.py")),
+)
+# Tools that no user runs, and files made by a tool.
+SKIPPED = ("make_signatures.py", "emit_extension.py", "generate.py", "arch_tables.cpp")
+
+
+def layer_of(path: str) -> Layer | None:
+    """None for what has no mutants: tests, headers, data, generated files."""
+    if not path.endswith((".py", ".cpp")) or path.endswith(SKIPPED):
+        return None
+    for layer in LAYERS:
+        if any(path == source or path.startswith(f"{source}/") for source in layer.sources):
+            return layer
+    return None
+
+
+def relevant_tests(path: str, root: Path = ROOT) -> list[str]:
+    """The test files of a path's layer, those that name its module before the others."""
+    layer = layer_of(path)
+    assert layer is not None
+    files: list[str] = []
+    for place in layer.tests:
+        found = [root / place] if place.endswith(".py") else sorted((root / place).rglob("test_*.py"))
+        files += [file.relative_to(root).as_posix() for file in found]
+    word = re.compile(rf"\b{re.escape(Path(path).stem)}\b")
+    names = {file: bool(word.search((root / file).read_text()) or word.search(file.replace("test_", ""))) for file in files}
+    return sorted(files, key=lambda file: (not names[file], files.index(file)))

@@ -1,0 +1,76 @@
+"""The mutants themselves: in the right places, valid Python, and every product file has tests."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+
+import pytest
+
+from tests.mutation.__main__ import draw, main, sources
+from tests.mutation.edits import edits
+from tests.mutation.layers import LAYERS, ROOT, layer_of, relevant_tests
+
+PYTHON = '''"""Doc 1 < 2."""
+LIMIT: Literal[3] = 4
+def f(a: int = 5, *, b=True):
+    """Text and 6."""
+    if a < LIMIT and not b:  # 7 < 8
+        raise ValueError(f"{a + 9}")
+    g(a)
+    return a + 1
+'''
+PYTHON_CHANGES = {
+    "LIMIT: Literal[3] = 5", "a: int = 6", "b=False", "a <= LIMIT", "LIMIT or not b", "if not (a < LIMIT and not b):", "LIMIT and b:", "        pass\n", "    pass\n    return",
+    "return a - 1", "return a + 2", "return None",
+}  # fmt: skip
+CPP = """#include <x> // 1 < 2
+// a < b
+template <int N>
+int f(const std::vector<int>& v, int* p) {
+    if (v.size() < 3 && !p) {
+        throw_error("1 + 2");
+        return 0;
+    }
+    push(v);
+    return v[0] * 2 + std::min(a, b);
+}
+"""
+CPP_CHANGES = {
+    "v.size() <= 3", "3 || !p", "< 4 &&", "&& p)", "if (!(v.size() < 3 && !p))", "        ;\n        return", "return 1;", "    ;\n    return", "v[1]", "v[0] + 2", "* 3 +",
+    "2 - std", "std::max(a",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "text", "changes"), [("x.py", PYTHON, PYTHON_CHANGES), ("x.cpp", CPP, CPP_CHANGES)], ids=["python", "cpp"])
+def test_places(path: str, text: str, changes: set[str]) -> None:
+    mutants = [edit.apply(text) for edit in edits(path, text)]
+    assert len(set(mutants)) == len(mutants) == len(changes)
+    for change in changes:
+        assert [change in mutant for mutant in mutants].count(True) == 1, change
+
+
+def test_python_mutants_of_the_project_parse() -> None:
+    for mutant in draw(sources(None, [], []), 24, 1):
+        if mutant.path.endswith(".py"):
+            text = (ROOT / mutant.path).read_text()
+            assert ast.dump(ast.parse(mutant.edit.apply(text))) != ast.dump(ast.parse(text)), str(mutant)
+
+
+def test_a_seed_draws_the_same_from_every_layer(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = []
+    for _ in range(2):
+        assert main(["--list", "--count", "60", "--seed", "7"]) == 0
+        listed.append(capsys.readouterr().out)
+    assert listed[0] == listed[1]
+    for layer in LAYERS:
+        assert f" {layer.name} " in listed[0]
+
+
+def test_every_product_file_has_tests() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    paths = {layer_of(path): path for path in listed.stdout.splitlines()}
+    for layer in LAYERS:
+        assert relevant_tests(paths[layer])[0].endswith(".py")
+        for place in (*layer.sources, *layer.tests):
+            assert (ROOT / place).exists(), f"{layer.name}: {place} is gone"
