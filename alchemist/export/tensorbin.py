@@ -150,37 +150,28 @@ def _u32_vector(builder: Any, values: tuple[int, ...]) -> int:
     return int(builder.CreateNumpyVector(np.asarray(values, dtype=np.uint32)))
 
 
+def _u32_list(b: Any, values: tuple[int, ...]) -> int:
+    """A table that holds one vector of u32 in field 0: MeshShape, MeshCoordinate."""
+    held = _u32_vector(b, values)
+    b.StartObject(1)
+    b.PrependUOffsetTRelativeSlot(0, held, 0)
+    return int(b.EndObject())
+
+
+def _only(b: Any, table: int) -> int:
+    """A vector of one table."""
+    b.StartVector(4, 1, 4)
+    b.PrependUOffsetTRelative(table)
+    return int(b.EndVector())
+
+
 def _header(shape: tuple[int, ...], code: int, tiled: bool, nbytes: int) -> bytes:
-    """The u64 size and the padded flatbuffer. Slot numbers are the schema's field ids."""
+    """The u64 size and the padded flatbuffer. Slot numbers are the schema's field ids; tables and slots come in the order in which
+    the real package writes them, so that a header is the same bytes as its own (a test compares)."""
     b = flatbuffers.Builder(512)
 
-    mesh_dimensions = _u32_vector(b, (1, 1))
-    b.StartObject(1)
-    b.PrependUOffsetTRelativeSlot(0, mesh_dimensions, 0)
-    mesh_shape = b.EndObject()
-
-    coordinate_values = _u32_vector(b, (0, 0))
-    b.StartObject(1)
-    b.PrependUOffsetTRelativeSlot(0, coordinate_values, 0)
-    coordinate = b.EndObject()
-
-    b.Prep(8, 16)  # InlineFileStorage is a bare struct {u64 offset, u64 size}, pointed at by the union
-    b.PrependUint64(nbytes)
-    b.PrependUint64(0)
-    storage = b.Offset()
-
-    b.StartObject(3)
-    b.PrependUOffsetTRelativeSlot(2, coordinate, 0)
-    b.PrependUOffsetTRelativeSlot(1, storage, 0)
-    b.PrependUint8Slot(0, _BUFFER_INLINE_FILE_STORAGE, 0)
-    shard = b.EndObject()
-    b.StartVector(4, 1, 4)
-    b.PrependUOffsetTRelative(shard)
-    shards = b.EndVector()
-
+    dimensions = _u32_vector(b, shape)
     alignment = _u32_vector(b, (TILE_EDGE, TILE_EDGE) if tiled else (1,))
-    b.StartObject(4)  # MemoryConfig: interleaved, DRAM (both the schema's defaults)
-    memory_config = b.EndObject()
     if tiled:
         b.StartObject(3)
         b.PrependUint32Slot(1, TILE_EDGE, 0)
@@ -191,6 +182,8 @@ def _header(shape: tuple[int, ...], code: int, tiled: bool, nbytes: int) -> byte
     else:
         b.StartObject(0)
     page_config = b.EndObject()
+    b.StartObject(4)  # MemoryConfig: interleaved, DRAM (both the schema's defaults)
+    memory_config = b.EndObject()
     b.StartObject(5)
     b.PrependUOffsetTRelativeSlot(4, alignment, 0)
     b.PrependUOffsetTRelativeSlot(3, memory_config, 0)
@@ -198,13 +191,36 @@ def _header(shape: tuple[int, ...], code: int, tiled: bool, nbytes: int) -> byte
     b.PrependUint8Slot(1, _PAGE_TILE if tiled else _PAGE_ROW_MAJOR, 0)
     b.PrependUint8Slot(0, code, 0)
     layout = b.EndObject()
-    dimensions = _u32_vector(b, shape)
     b.StartObject(2)
     b.PrependUOffsetTRelativeSlot(1, layout, 0)
     b.PrependUOffsetTRelativeSlot(0, dimensions, 0)
     spec = b.EndObject()
 
+    coordinate = _u32_list(b, (0, 0))
+    b.Prep(8, 16)  # InlineFileStorage is a bare struct {u64 offset, u64 size}, pointed at by the union
+    b.PrependUint64(nbytes)
+    b.PrependUint64(0)
+    storage = b.Offset()
+    b.StartObject(3)
+    b.PrependUOffsetTRelativeSlot(2, coordinate, 0)
+    b.PrependUOffsetTRelativeSlot(1, storage, 0)
+    b.PrependUint8Slot(0, _BUFFER_INLINE_FILE_STORAGE, 0)
+    shards = _only(b, b.EndObject())
+    mesh_shape = _u32_list(b, (1, 1))
+
+    distribution = _u32_list(b, (1,))  # TensorTopology: one replica
+    b.StartObject(2)
+    b.PrependInt32Slot(1, -1, 0)
+    placements = _only(b, b.EndObject())
+    mesh_coordinates = _only(b, _u32_list(b, (0, 0)))
+    b.StartObject(3)
+    b.PrependUOffsetTRelativeSlot(2, mesh_coordinates, 0)
+    b.PrependUOffsetTRelativeSlot(1, placements, 0)
+    b.PrependUOffsetTRelativeSlot(0, distribution, 0)
+    topology = b.EndObject()
+
     b.StartObject(4)
+    b.PrependUOffsetTRelativeSlot(3, topology, 0)
     b.PrependUOffsetTRelativeSlot(2, shards, 0)
     b.PrependUOffsetTRelativeSlot(1, mesh_shape, 0)
     b.PrependUOffsetTRelativeSlot(0, spec, 0)
