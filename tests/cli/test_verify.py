@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from alchemist.cli import main
 from alchemist.verify.environment import is_ready
 
-pytestmark = pytest.mark.skipif(not is_ready(), reason="the real ttnn wheel is not installed: run `make referee`")
+ROOT = Path(__file__).parents[2]
+needs_wheel = pytest.mark.skipif(not is_ready(), reason="the real ttnn wheel is not installed: run `make referee`")
 
 OPEN = "import os, ttnn\ndevice = ttnn.open_device(device_id=0)\n"
 X = "x = ttnn.ones([64, 32], dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)\n"
@@ -22,6 +24,7 @@ PROGRAMS = {  # name -> (text, accepted, what the command says)
 }
 
 
+@needs_wheel
 @pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
 def test_every_program_is_judged_on_its_own(arch: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, (text, _, _) in PROGRAMS.items():
@@ -39,6 +42,25 @@ def test_every_program_is_judged_on_its_own(arch: str, tmp_path: Path, capsys: p
     assert main(["verify", folders[0], "--arch", arch]) == 0
 
 
+@needs_wheel
 def test_a_folder_without_a_program_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(tmp_path)]) == 1
     assert "no main.py" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("python_is_there", "installs", "status"), [(True, False, 2), (True, True, 0), (False, False, 0)])
+def test_a_failing_referee_fails_test_all(python_is_there: bool, installs: bool, status: int, tmp_path: Path) -> None:
+    """Only a machine without a Python for the wheel goes on without it. `make` runs a stand-in for the environment's Python."""
+    python = tmp_path / "python"
+    python.write_text(
+        f"""#!/bin/sh
+case "$*" in
+  *alchemist.verify.environment*) exit {int(not python_is_there)} ;;
+  *"alchemist verify"*) exit {int(not installs)} ;;
+esac
+"""
+    )
+    python.chmod(0o755)
+    words = ["make", "-C", str(ROOT), "-o", "setup", "-o", "test", "-o", "sanitize", "test-all", f"VENV={tmp_path}", f"BIN={tmp_path}"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == status, done.stdout + done.stderr
