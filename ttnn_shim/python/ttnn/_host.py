@@ -268,7 +268,11 @@ def create_sharded_memory_config_(
     use_height_and_width_as_shard_shape: bool = False,
     tile_layout: bool = False,
 ) -> MemoryConfig:
-    """Like create_sharded_memory_config, rounding shards up (to tiles with `tile_layout`) instead of refusing remainders."""
+    """Like create_sharded_memory_config, rounding shards up instead of refusing remainders.
+
+    tile_layout: as in the real package, heights are rounded up to what the cores hold in whole tiles (block) or evenly (height), and a shard
+    needs one side of whole tiles. Raises: InvalidArgument where neither is.
+    """
     layout = TensorMemoryLayout[f"{strategy.name}_SHARDED"] if isinstance(strategy, ShardStrategy) else strategy
     if isinstance(core_grid, CoreGrid):
         grid = CoreRangeSet([CoreRange(CoreCoord(0, 0), CoreCoord(core_grid.x - 1, core_grid.y - 1))])
@@ -282,11 +286,14 @@ def create_sharded_memory_config_(
         across, down = (size.x, size.y) if orientation is ShardOrientation.ROW_MAJOR else (size.y, size.x)
         cores = grid.num_cores()
         parts = {"BLOCK_SHARDED": (down, across), "HEIGHT_SHARDED": (cores, 1), "WIDTH_SHARDED": (1, cores)}[layout.name]
+        if tile_layout and layout is not TensorMemoryLayout.WIDTH_SHARDED:
+            height = roundup(height, parts[0] * (32 if layout is TensorMemoryLayout.BLOCK_SHARDED else 1))
         height, width = divup(height, parts[0]), divup(width, parts[1])
     elif orientation is ShardOrientation.COL_MAJOR:
         height, width = width, height
-    if tile_layout:
-        height, width = roundup(height, 32), roundup(width, 32)
+    if tile_layout and height % 32 and width % 32:
+        message = f"Incorrect tensor shape: tile layout needs shards with a side of whole tiles, not {height}x{width}"
+        raise _core.error(InvalidArgument, message, "ttnn.create_sharded_memory_config_")
     return MemoryConfig(layout, BufferType.L1, ShardSpec(grid, [height, width], orientation))
 
 
@@ -460,21 +467,23 @@ def layernorm_default_compute_config(arch: Any) -> Any:
     return _compute_config(math_fidelity=enum_class("ttnn.MathFidelity").HiFi4, math_approx_mode=False, fp32_dest_acc_en=True, packer_l1_acc=False)
 
 
-rmsnorm_default_compute_config = layernorm_default_compute_config
+def rmsnorm_default_compute_config(arch: Any) -> Any:
+    from ttnn._enums import enum_class
+
+    return _compute_config(math_fidelity=enum_class("ttnn.MathFidelity").HiFi4, math_approx_mode=True, fp32_dest_acc_en=False, packer_l1_acc=False)
 
 
 @api_function("ttnn.create_layernorm_program_config")
 def create_layernorm_program_config(shard_spec: ShardSpec | None = None, tile_height: int = 32, tile_width: int = 32) -> Any:
-    """The default config, or the sharded one that fits a shard spec."""
+    """The default config, or the sharded one that fits a shard spec; subblocks are one tile wide, as in the real package (asked: ttnn 0.81.1)."""
     from ttnn._configs import config_class
 
     if shard_spec is None:
         return config_class("ttnn.LayerNormDefaultProgramConfig")()
     size = shard_spec.grid.bounding_box().grid_size()
     block_h, block_w = shard_spec.shape[0] // tile_height, shard_spec.shape[1] // tile_width
-    subblock_w = next(width for width in (4, 3, 2, 1) if block_w % width == 0)
     return config_class("ttnn.LayerNormShardedMultiCoreProgramConfig")(
-        compute_with_storage_grid_size=size, subblock_w=subblock_w, block_h=block_h, block_w=block_w, inplace=False
+        compute_with_storage_grid_size=size, subblock_w=1, block_h=block_h, block_w=block_w, inplace=False
     )
 
 
@@ -511,10 +520,9 @@ def global_avg_pool2d(input_tensor: Tensor, *, memory_config: MemoryConfig | Non
 
 
 def get_group_norm_cores_across_channel(memory_layout: Any, core_grid: Any, shard_orientation: Any = None) -> int:
-    """Cores that share the channels of a sharded tensor."""
-    orientation = shard_orientation or ShardOrientation.ROW_MAJOR
+    """Cores that share the channels of a sharded tensor. Without an orientation blocks go by columns, as in the real package."""
     if memory_layout is TensorMemoryLayout.BLOCK_SHARDED:
-        return int(core_grid.x if orientation is ShardOrientation.ROW_MAJOR else core_grid.y)
+        return int(core_grid.x if shard_orientation is ShardOrientation.ROW_MAJOR else core_grid.y)
     if memory_layout is TensorMemoryLayout.HEIGHT_SHARDED:
         return 1
     return int(core_grid.x * core_grid.y)
