@@ -20,21 +20,21 @@ class Layer:
 
 # The first row with a source that a path starts with is the path's layer.
 LAYERS = (
-    Layer("torch", ("alchemist/frontends/torch", "alchemist/torch_backend.py"), ("tests/frontends_torch", "tests/e2e")),
-    Layer("jax", ("alchemist/frontends/jax", "alchemist/frontends/stablehlo"), ("tests/frontends_jax", "tests/e2e")),
-    Layer("text", ("alchemist/frontends", "alchemist/ir"), ("tests/ir", "tests/mlir", "tests/passes")),
-    Layer("ops", ("alchemist/ops",), ("tests/ops", "tests/passes", "tests/mlir")),
-    Layer("passes", ("alchemist/passes",), ("tests/passes", "tests/mlir", "tests/e2e")),
-    Layer("program", ("alchemist/program", "emit_py", "emit_cpp"), ("tests/program", "tests/emit", "tests/e2e")),
-    Layer("export", ("alchemist/export", "alchemist/loaded.py", "templates"), ("tests/export", "tests/e2e")),
+    Layer("torch", ("alchemist/frontends/torch", "alchemist/torch_backend.py"), ("tests/frontends_torch",)),
+    Layer("jax", ("alchemist/frontends/jax", "alchemist/frontends/stablehlo"), ("tests/frontends_jax",)),
+    Layer("text", ("alchemist/frontends", "alchemist/ir"), ("tests/ir", "tests/mlir/test_syntax.py", "tests/mlir/test_op_rules.py", "tests/mlir/test_programs.py")),
+    Layer("ops", ("alchemist/ops",), ("tests/ops", "tests/passes")),
+    Layer("passes", ("alchemist/passes",), ("tests/passes", "tests/mlir/test_passes.py")),
+    Layer("program", ("alchemist/program", "emit_py", "emit_cpp"), ("tests/program", "tests/emit", "tests/e2e/test_codegen.py")),
+    Layer("export", ("alchemist/export", "alchemist/loaded.py", "templates"), ("tests/export", "tests/e2e/test_codegen.py")),
     Layer("verify", ("alchemist/verify",), ("tests/cli/test_verify.py", "tests/export/test_packaging.py")),
-    Layer("driver", ("alchemist",), ("tests/export/test_options.py", "tests/cli", "tests/mlir", "tests/e2e")),
+    Layer("driver", ("alchemist",), ("tests/export/test_options.py", "tests/cli", "tests/mlir/test_options.py", "tests/e2e/test_codegen.py")),
     Layer("calibration", ("ttnn_shim/python/ttnn_shim/calibrate.py", "ttnn_shim/python/ttnn_shim/accuracy.py"), ("tests/sim",)),
-    Layer("reports", ("ttnn_shim/python/ttnn_shim",), ("tests/reports", "tests/shim_core", "tests/sim", "tests/pyapi", "tests/e2e")),
-    Layer("door", ("ttnn_shim/python",), ("tests/pyapi", "tests/ops_numeric", "tests/ops")),
+    Layer("reports", ("ttnn_shim/python/ttnn_shim",), ("tests/reports", "tests/shim_core", "tests/sim/test_estimate.py", "tests/pyapi/test_behaviour.py", "tests/e2e/test_codegen.py")),
+    Layer("door", ("ttnn_shim/python",), ("tests/pyapi", "tests/ops_numeric/test_numeric.py")),
     Layer("clock", ("ttnn_shim/src/sim", "ttnn_shim/src/strategy", "ttnn_shim/arch"), ("tests/sim", "tests/shim_core")),
-    Layer("memory", ("ttnn_shim/src/tensor", "ttnn_shim/src/abi"), ("tests/shim_core", "tests/pyapi", "tests/ops_numeric")),
-    Layer("kernels", ("ttnn_shim/src",), ("tests/ops_numeric", "tests/pyapi", "tests/shim_core", "tests/sim/test_conformance.py")),
+    Layer("memory", ("ttnn_shim/src/tensor", "ttnn_shim/src/abi"), ("tests/shim_core", "tests/pyapi", "tests/ops_numeric/test_numeric.py")),
+    Layer("kernels", ("ttnn_shim/src",), ("tests/ops_numeric", "tests/shim_core", "tests/pyapi/test_verdicts.py", "tests/sim/test_conformance.py")),
 )
 # Tools that no user runs, and files made by a tool.
 SKIPPED = ("make_signatures.py", "emit_extension.py", "generate.py", "arch_tables.cpp")
