@@ -140,3 +140,7 @@ class InternalError(AlchemistError):
     """A bug in alchemist: please report it with the text of this error."""
 
     code = "ALC-0900"
+
+
+class AccuracyWarning(UserWarning):
+    """The emitted program, as it is, does not compute what the framework does."""

@@ -6,7 +6,7 @@ Nothing here touches the disk; `alchemist.export` writes what this returns.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.errors import FrontendError
 from alchemist.frontends.base import FrontendResult
 from alchemist.options import CompilerOptions, Language, choice
-from alchemist.program.model import Step
+from alchemist.program.model import Program, Step
 from alchemist.progress import Progress
 
 Framework = Literal["torch", "jax"]
@@ -29,6 +29,7 @@ class Compiled:
     ttnn: the lowered module; its `@forward` arguments say which tensors the program loads and in which layout.
     constants: values of the `@forward` arguments that lowering added, by name.
     entry: {"function", "inputs": names in order, "weights": whether it takes them}. steps: TT-NN calls of a forward pass in order.
+    python_sources: the program in Python whatever its language, to be run and not to be read.
     """
 
     captured: FrontendResult
@@ -40,6 +41,7 @@ class Compiled:
     l1_small_bytes: int
     entry: Mapping[str, Any]
     steps: Sequence[Step]
+    python_sources: Callable[[], dict[str, str]]
 
 
 def detect_framework(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Framework:
@@ -166,4 +168,11 @@ def compile_captured(
             "weights": program.has_weights,
         },
         steps=program.steps,
+        python_sources=lambda: _python_text(program, sources, language),
     )
+
+
+def _python_text(program: Program, sources: dict[str, str], language: Language) -> dict[str, str]:
+    import emit_py
+
+    return sources if language == "python" else emit_py.emit(program, formatted=False)

@@ -25,10 +25,11 @@ _MAX_BLACK_LINES = 4000
 _MODE = black.Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 
 
-def emit(program: model.Program, module_arguments: Sequence[str] | None = None) -> dict[str, str]:
+def emit(program: model.Program, module_arguments: Sequence[str] | None = None, *, formatted: bool = True) -> dict[str, str]:
     """Formatted, valid source. `consteval.py` only when something is computed from weights.
 
     module_arguments: names of all arguments in order; the program then also has `forward(inputs, device)`.
+    formatted: False leaves the line breaks as they come, for programs that nobody reads.
 
     Raises:
         EmitError: a value without Python form. InternalError: the text does not parse (our bug).
@@ -64,7 +65,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
             constants=[_constant(one) for one in program.prepare_constants],
             functions=[function_text(function) for function in program.prepare],
         )
-    return {name: _formatted(name, text) for name, text in files.items()}
+    return {name: _formatted(name, text) if formatted else text for name, text in files.items()}
 
 
 def _module(program: model.Program, arguments: Sequence[str] | None) -> dict[str, object] | None:

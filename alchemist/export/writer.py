@@ -23,6 +23,7 @@ from alchemist.export.shared import twins
 from alchemist.export.standalone import bundle
 from alchemist.export.stored import LIMITS, to_stored
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
+from alchemist.export.unedited import measure_unedited
 from alchemist.frontends.base import Argument, Output
 from alchemist.ir.access import forward_arguments
 from alchemist.options import CompilerOptions, Language
@@ -107,6 +108,9 @@ def write_export(
         "entry": dict(compiled.entry),
         "functions": compiled.functions,
     }
+    if any("golden" in entry for entry in outputs.values()):
+        with progress.stage("unedited program", f"one run on the simulated {options.card}"):
+            measure_unedited(directory, compiled.sources, compiled.python_sources(), manifest, options, written)
     manifest["files"] = {
         file: {"size_bytes": size_bytes, "sha256": sha256} for file, size_bytes, sha256 in _hashes(directory, written)
     }

@@ -196,7 +196,7 @@ def parse_args() -> argparse.Namespace:
 def loops(args: argparse.Namespace) -> Iterator[int]:
     """Counts the forward calls and measures the last one."""
     for loop in range(args.loops):
-        if SIMULATOR and args.check_ops:
+        if SIMULATOR and checks_ops(args):
             SIMULATOR.watch_ops(HERE, to_numpy)
         if SIMULATOR:
             SIMULATOR.begin_forward()
@@ -205,6 +205,12 @@ def loops(args: argparse.Namespace) -> Iterator[int]:
         measured["host_s"] = round(time.perf_counter() - start, 6)
         if SIMULATOR:
             measured.update(SIMULATOR.end_forward())
+
+
+def checks_ops(args: argparse.Namespace) -> bool:
+    """Whether every op is compared: with --check too where golden/ops is there."""
+    own = args.inputs is not None or args.estimate
+    return args.check_ops or (args.check and not own and SIMULATOR is not None and (HERE / "golden" / "ops.json").exists())
 
 
 def to_numpy(tensor: ttnn.Tensor) -> np.ndarray:
@@ -245,7 +251,7 @@ def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
         print(f"check: passed, {len(rows)} output{'s' if len(rows) != 1 else ''}")
     if args.check:
         explain(custom)
-    if args.check_ops:
+    if checks_ops(args):
         if SIMULATOR is None:
             sys.exit("run: --check-ops needs the simulator")
         agree = not failed and not unchecked
@@ -253,6 +259,8 @@ def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
     if args.json is not None:
         result = {"outputs": rows, **measured, "arch": ttnn.get_arch_name()}
         result["card"] = SIMULATOR.card() if SIMULATOR else None
+        if args.check_ops:
+            result["op_errors"] = SIMULATOR.op_errors(HERE, read_golden, compare)
         args.json.write_text(json.dumps(result, indent=2) + "\n")
     return code
 

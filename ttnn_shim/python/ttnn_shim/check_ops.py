@@ -6,6 +6,7 @@ shape in order, so that edits shift nothing: what was inserted or replaced has n
 
 from __future__ import annotations
 
+import ast
 import difflib
 import itertools
 import json
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -36,17 +38,23 @@ _ORDERS: Mapping[int, tuple[tuple[int, ...], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class WatchedCall:
-    """One call of the program. value: its result on the host, None if it is not one tensor."""
+    """One call of the program. value: its result on the host, None if it is not one tensor. loops: "i = 2", from the outside."""
 
     op: str
     file: str
     line: int
     function: str
     value: Array | None
+    loops: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
         return f"{self.file}:{self.line}"
+
+    @property
+    def where(self) -> str:
+        """The place with its function, and the turn of the loops around it."""
+        return f"{self.place} in {self.function}" + (f" ({', '.join(self.loops)})" if self.loops else "")
 
 
 @dataclass(slots=True)
@@ -57,6 +65,7 @@ class OpWatch:
     to_numpy: ToNumpy
     calls: list[WatchedCall] = field(default_factory=list)
     active: bool = False
+    _loops: dict[str, list[tuple[int, int, str]]] = field(default_factory=dict)
 
     def begin(self) -> None:
         self.calls.clear()
@@ -76,7 +85,91 @@ class OpWatch:
             finally:
                 self.active = True
         file = Path(frame.f_code.co_filename).relative_to(self.root).as_posix()
-        self.calls.append(WatchedCall(op, file, frame.f_lineno, frame.f_code.co_name, value))
+        self.calls.append(WatchedCall(op, file, frame.f_lineno, frame.f_code.co_name, value, self._turns(frame)))
+
+    def _turns(self, frame: FrameType) -> tuple[str, ...]:
+        """Loop variables around the call, in its function and in those that called it."""
+        found: list[str] = []
+        at: FrameType | None = frame
+        while at is not None:
+            file = at.f_code.co_filename
+            if Path(file).is_relative_to(self.root):
+                if file not in self._loops:
+                    self._loops[file] = _for_loops("".join(linecache.getlines(file)))
+                around = [name for first, last, name in self._loops[file] if first <= at.f_lineno <= last and name in at.f_locals]
+                found += [f"{name} = {at.f_locals[name]!r:.40}" for name in reversed(around)]
+            at = at.f_back
+        return tuple(reversed(found))
+
+
+def _for_loops(text: str) -> list[tuple[int, int, str]]:
+    """First line, last line and variable of each `for` statement of a source text, from the outside."""
+    return [
+        (node.body[0].lineno, node.end_lineno or node.lineno, node.target.id)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id != "_"
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A call, its entry of the index and their comparison; None where the framework has no value of it."""
+
+    call: WatchedCall
+    place: int | None
+    entry: Mapping[str, Any] | None
+    row: Mapping[str, Any] | None
+
+
+def judged(calls: Sequence[WatchedCall], expected: Sequence[Mapping[str, Any]], read_golden: ReadGolden, compare: Compare) -> list[Judged]:
+    """Every call of the program next to the framework's value.
+
+    A value that the call with its place does not have may be that of a call inserted beside it: an activation taken out of the op
+    that it was fused with.
+    """
+    pairs = list(match(calls, expected))
+    found = []
+    for number, (call, place) in enumerate(pairs):
+        entry = None if place is None else expected[place]
+        row = None
+        # A call that differed from the framework before any edit says nothing.
+        if entry is not None and "golden" in entry and call.value is not None and entry.get("unedited_passed") is not False:
+            golden = read_golden(entry["golden"])
+            row = best_of(call.value, golden, entry, compare)
+            if row is not None and not row["passed"]:
+                beside = (best_of(value, golden, entry, compare) for value in _inserted_beside(pairs, number))
+                row = next((other for other in beside if other is not None and other["passed"]), row)
+        found.append(Judged(call, place, entry, row))
+    return found
+
+
+def _inserted_beside(pairs: Sequence[tuple[WatchedCall, int | None]], number: int) -> Iterator[Array]:
+    for step in (1, -1):
+        at = number + step
+        while 0 <= at < len(pairs) and pairs[at][1] is None:
+            value = pairs[at][0].value
+            if value is not None:
+                yield value
+            at += step
+
+
+def read_index(root: Path) -> list[dict[str, Any]]:
+    """The calls of the unedited program; none without golden/ops.json."""
+    index = root / "golden" / "ops.json"
+    rows: list[dict[str, Any]] = json.loads(index.read_text()) if index.exists() else []
+    return rows
+
+
+def op_errors(
+    root: Path, calls: Sequence[WatchedCall], read_golden: ReadGolden, compare: Compare
+) -> dict[int, dict[str, Any]]:
+    """{"rel_l2", "max_abs_err", "passed"} of each call that has a value of the framework, by its place in the index."""
+    rows = judged(calls, read_index(root), read_golden, compare)
+    return {
+        one.place: {key: one.row[key] for key in ("rel_l2", "max_abs_err", "passed")}
+        for one in rows
+        if one.place is not None and one.row is not None
+    }
 
 
 def check_program(
@@ -84,42 +177,39 @@ def check_program(
 ) -> int:
     """Prints the verdict; 0 when every op that has a value of the framework agrees with it, 1 otherwise, 2 without values.
 
-    outputs_agree: every output of the program is right. Then an op that differs is only told: programs may take another way
-    to the same end (tokens sorted by expert are in any order within one).
+    An op agrees when its error is not markedly above that of the unedited program (entry "unedited_rel_l2"). outputs_agree: every
+    output of the program is right. Then an op whose unedited error is not known is only told: programs may take another way to the
+    same end (tokens sorted by expert are in any order within one).
     """
-    index = root / "golden" / "ops.json"
-    if not index.exists():
+    expected = read_index(root)
+    if not expected:
         print('check-ops: no golden/ops.json; export with export_golden="ops"', file=sys.stderr)
         return 2
-    expected: list[dict[str, Any]] = json.loads(index.read_text())
     compared, good, changed = 0, None, []
-    bad: list[tuple[WatchedCall, Mapping[str, Any], Mapping[str, Any]]] = []
-    doubtful: list[tuple[WatchedCall, Mapping[str, Any], Mapping[str, Any]]] = []
+    bad: list[Judged] = []
+    doubtful: list[Judged] = []
     suspects: list[WatchedCall] = []
-    for call, entry in match(calls, expected):
-        if entry is None:
-            changed.append(call)
-        if entry is None or "golden" not in entry or call.value is None:
+    for one in judged(calls, expected, read_golden, compare):
+        if one.place is None:
+            changed.append(one.call)
+        if one.entry is None or one.row is None:
             continue
-        row = best_of(call.value, read_golden(entry["golden"]), entry, compare)
-        if row is None:
-            continue
-        if entry["form"] and not row["passed"]:
+        if one.entry["form"] and not one.row["passed"]:
             # The order of a reshaped value is the compiler's choice, wrong only if what is computed from it is.
-            doubtful.append((call, entry, row))
+            doubtful.append(one)
             continue
         compared += 1
-        if not row["passed"]:
+        if not one.row["passed"]:
             if not bad:
                 suspects = list(changed)
-            bad += [*doubtful, (call, entry, row)]
+            bad += [*doubtful, one]
             compared += len(doubtful)
             doubtful = []
-        elif not entry["form"]:
+        elif not one.entry["form"]:
             doubtful = []
             if not bad:
-                good, changed = call, []
-    if doubtful and calls and doubtful[-1][0] is calls[-1]:
+                good, changed = one.call, []
+    if doubtful and calls and doubtful[-1].call is calls[-1]:
         bad += doubtful  # the program's last word
         compared += len(doubtful)
     print(f"check-ops: {len(calls)} calls, {compared} have a value of the framework, {compared - len(bad)} agree")
@@ -128,39 +218,38 @@ def check_program(
         return 1
     if not bad:
         return 0
-    call, entry, row = bad[0]
-    print(f"check-ops: {'the outputs agree, but' if outputs_agree else 'FAILED:'} first at {call.place} in {call.function}: {_source(root, call)}")
-    print(f"  {call.op} computes {entry['value']} of the framework: {_figures(row)}, needs pcc {entry['pcc']}")
+    first = bad[0]
+    told = outputs_agree and not any("unedited_rel_l2" in (one.entry or {}) for one in bad)
+    print(f"check-ops: {'the outputs agree, but' if told else 'FAILED:'} first at {first.call.where}: {_source(root, first.call)}")
+    print(f"  {first.call.op} computes {(first.entry or {}).get('value')} of the framework: {(first.row or {}).get('why') or 'values differ'}")
     if good is not None:
-        print(f"  last good: {good.place} in {good.function}: {_source(root, good)}")
+        print(f"  last good: {good.where}: {_source(root, good)}")
     for suspect in unique(suspects):
-        print(f"  not in the export: {suspect.place} in {suspect.function}: {_source(root, suspect)}")
-    others = [place for place in dict.fromkeys(one.place for one, _, _ in bad) if place != call.place]
+        print(f"  not in the export: {suspect.where}: {_source(root, suspect)}")
+    others = [place for place in dict.fromkeys(one.call.place for one in bad) if place != first.call.place]
     if others:
         print(f"  behind it: {', '.join(others[:8])}{' ...' if len(others) > 8 else ''}")
-    return 0 if outputs_agree else 1
+    return 0 if told else 1
 
 
 def unique(calls: Iterable[WatchedCall]) -> list[WatchedCall]:
     return list({call.place: call for call in calls}.values())
 
 
-def match(
-    calls: Sequence[WatchedCall], expected: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[WatchedCall, Mapping[str, Any] | None]]:
-    """Each call with its entry of the export, None for what the edit brought."""
+def match(calls: Sequence[WatchedCall], expected: Sequence[Mapping[str, Any]]) -> Iterator[tuple[WatchedCall, int | None]]:
+    """Each call with the place of its entry in `expected`, None for what the edit brought."""
     ours = [(call.op, None if call.value is None else call.value.shape) for call in calls]
     theirs = [(entry["op"], None if entry["shape"] is None else tuple(entry["shape"])) for entry in expected]
     for tag, a, b, c, d in difflib.SequenceMatcher(None, theirs, ours, autojunk=False).get_opcodes():
         if tag == "equal":
-            yield from zip(calls[c:d], expected[a:b], strict=True)
+            yield from zip(calls[c:d], range(a, b), strict=True)
         elif tag == "replace" and b - a == d - c:
             # One for one: another op, or the same one with another shape, in the place of each.
-            for call, entry in zip(calls[c:d], expected[a:b], strict=True):
-                yield call, entry if _same_size(call, entry) else None
+            for call, place in zip(calls[c:d], range(a, b), strict=True):
+                yield call, place if _same_size(call, expected[place]) else None
         elif tag == "replace":
             yield from zip(calls[c : d - 1], itertools.repeat(None))
-            yield calls[d - 1], expected[b - 1] if _same_size(calls[d - 1], expected[b - 1]) else None
+            yield calls[d - 1], b - 1 if _same_size(calls[d - 1], expected[b - 1]) else None
         elif tag == "insert":
             yield from zip(calls[c:d], itertools.repeat(None))
 
@@ -191,8 +280,3 @@ def best_of(actual: Array, golden: Array, limits: Mapping[str, Any], compare: Co
 
 def _source(root: Path, call: WatchedCall) -> str:
     return linecache.getline(str(root / call.file), call.line).strip() or call.op
-
-
-def _figures(row: Mapping[str, Any]) -> str:
-    parts = [f"{label} {row[key]:.4g}" for label, key in (("pcc", "pcc"), ("relative error", "rel_l2")) if row[key] is not None]
-    return ", ".join(parts) or "values differ"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ttnn_shim.check_ops import Compare, OpWatch, ReadGolden, ToNumpy, check_program
+from ttnn_shim.check_ops import op_errors as errors_of_ops
 from ttnn_shim.records import Block, CallRecord, Frame, Profile
 
 
@@ -78,6 +79,13 @@ def device_closed(device: ClockedDevice) -> None:
             hook(profile)
 
 
+def reset() -> None:
+    """Forgets the open devices and what was watched: the program of this session has ended."""
+    global _watch
+    _devices.clear()
+    _watch = None
+
+
 def on_profile(hook: Callable[[Profile], None]) -> None:
     """Calls `hook(profile)` once the device closes."""
     _on_profile.append(hook)
@@ -110,6 +118,11 @@ def check_ops(root: Path, read_golden: ReadGolden, compare: Compare, outputs_agr
     """Compares the watched forward call with golden/ops and prints the first op that drifted. Returns the exit code."""
     calls = _watch.calls if _watch is not None else []
     return check_program(root, calls, read_golden, compare, outputs_agree)
+
+
+def op_errors(root: Path, read_golden: ReadGolden, compare: Compare) -> dict[int, dict[str, Any]]:
+    """Error of each call of the watched forward pass that has a value of the framework, by its place in golden/ops.json."""
+    return errors_of_ops(root, _watch.calls if _watch is not None else [], read_golden, compare)
 
 
 def record_call(call_id: int, op: str, arguments: tuple[tuple[str, str], ...], host_s: float) -> None:

@@ -1,0 +1,199 @@
+"""What the unedited program computes: run once at export on the simulator, so that `./run --check` knows how good it was.
+
+The emitted Python program runs in a process of its own (`python -m ttnn_shim worker`), which is kept for the next export unless it
+grew large: a device that this process has open, its settings and its modules are not touched. A C++ export is measured by the
+Python form of the same program, which gives the same bits (one core), so nothing is compiled.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from alchemist.errors import AccuracyWarning, InternalError
+from alchemist.export.directory import MANIFEST
+from alchemist.export.stored import to_stored
+from alchemist.export.tensorbin import WrittenTensor, write_tensor
+from alchemist.options import CompilerOptions
+from alchemist.resources import template_text
+
+FOLDER = "golden/unedited"
+_KEPT_BYTES = 500_000_000  # a worker that needed more gives it back by ending
+
+
+def measure_unedited(
+    directory: Path,
+    sources: Mapping[str, str],
+    python_sources: Mapping[str, str],
+    manifest: dict[str, Any],
+    options: CompilerOptions,
+    written: dict[str, WrittenTensor],
+) -> None:
+    """Adds the unedited program's errors to the manifest's outputs and to golden/ops.json, and writes golden/unedited.
+
+    sources: of the export, kept to name edited functions. python_sources: the same program in Python.
+    A program that cannot be measured is no error: manifest["unedited"]["unknown"] says why.
+
+    Warns:
+        AccuracyWarning: the program does not agree with the framework, or does not run.
+    """
+    (directory / FOLDER).mkdir(parents=True)
+    for name, text in sources.items():
+        if Path(name).suffix in (".py", ".cpp") and Path(name).stem in ("main", "consteval"):
+            (directory / FOLDER / name).write_text(text, encoding="utf-8")
+    unknown = _obstacle(directory)
+    if not unknown:
+        with tempfile.TemporaryDirectory(prefix="alchemist-unedited-") as scratch:
+            unknown = _measure(Path(scratch), directory, python_sources, manifest, options, written)
+    manifest["unedited"] = {"unknown": unknown} if unknown else {"measured_on": f"simulated {options.card}"}
+
+
+def _obstacle(directory: Path) -> str:
+    """Why the program cannot run here, "" if it can."""
+    if importlib.util.find_spec("ttnn_shim") is None:
+        return "the simulator was not installed at export"
+    if not sys.executable:
+        return "the export was made without a Python interpreter of its own"
+    needed = sum(file.stat().st_size for file in (directory / "tensors").iterdir()) * 3 // 2
+    with contextlib.suppress(OSError, StopIteration, ValueError):
+        with open("/proc/meminfo") as file:
+            available = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
+        if needed > available:
+            return f"too little memory at export, about {needed // 10**6} MB were needed"
+    return ""
+
+
+def _measure(
+    scratch: Path,
+    directory: Path,
+    sources: Mapping[str, str],
+    manifest: dict[str, Any],
+    options: CompilerOptions,
+    written: dict[str, WrittenTensor],
+) -> str:
+    """Runs the program in `scratch`; returns why it has no result, "" if it has."""
+    program = {**sources, "utils.py": template_text("py/utils.py"), "check.py": template_text("py/check.py"), MANIFEST: json.dumps(manifest)}
+    for name, text in program.items():
+        (scratch / name).write_text(text, encoding="utf-8")
+    for folder in ("tensors", "golden"):
+        (scratch / folder).symlink_to(directory.resolve() / folder)
+    result, values = scratch / "result.json", scratch / "values"
+    arguments = ["--json", str(result), "--outputs", str(values)]
+    if (directory / "golden" / "ops.json").exists():
+        arguments.append("--check-ops")
+    failure = _WORKERS.run(scratch / "main.py", arguments, options.card)
+    if not result.exists():
+        warnings.warn(
+            f"the emitted program of {manifest['model']} does not run on the simulator: {failure}",
+            AccuracyWarning,
+            stacklevel=2,
+        )
+        return f"the program did not run on the simulator at export: {failure.splitlines()[0] if failure else 'no reason was given'}"
+    found: dict[str, Any] = json.loads(result.read_text())
+    for row in found["outputs"]:
+        entry = manifest["outputs"][row["name"]]
+        if "golden" not in entry:
+            continue
+        entry["unedited_rel_l2"], entry["unedited_max_abs_err"] = row["rel_l2"], row["max_abs_err"]
+        value = np.load(values / f"{entry['stem']}.npy")
+        if value.dtype.kind == "f" and value.size:
+            entry["unedited"] = f"{FOLDER}/{entry['stem']}.tensorbin"
+            stored = to_stored(value, "bfloat16", row["name"])
+            if not np.array_equal(stored.astype(np.float32), value, equal_nan=True):
+                stored = value.astype(np.float32)
+            written[entry["unedited"]] = write_tensor(directory / entry["unedited"], stored)
+    wrong = [f"{row['name']}: {row['why']}" for row in found["outputs"] if row["passed"] is False]
+    if wrong:
+        warnings.warn(
+            f"the emitted program of {manifest['model']} does not agree with the framework: {'; '.join(wrong)}. `./run --check` will fail; "
+            'export_golden="ops" and `./run --check-ops` show the first op that differs',
+            AccuracyWarning,
+            stacklevel=2,
+        )
+    if found.get("op_errors"):
+        _note_op_errors(directory / "golden" / "ops.json", found["op_errors"])
+    return ""
+
+
+def _note_op_errors(index: Path, errors: Mapping[str, Mapping[str, Any]]) -> None:
+    """errors: by place in the index, what `--check-ops` found for that call."""
+    rows = json.loads(index.read_text())
+    for place, error in errors.items():
+        rows[int(place)] |= {f"unedited_{key}": error[key] for key in ("rel_l2", "max_abs_err", "passed")}
+    index.write_text(json.dumps(rows, indent=0) + "\n")
+
+
+class _Workers:
+    """At most one process that runs programs; threads take turns."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._owner = 0
+
+    def run(self, program: Path, arguments: list[str], card: str) -> str:
+        """Runs the program to its end; returns what went wrong, "" if it ended by itself."""
+        with self._lock:
+            process = self._started()
+            if process.stdin is None or process.stdout is None:
+                raise InternalError("a process without its pipes")
+            answer: dict[str, Any] = {}
+            try:
+                process.stdin.write(json.dumps({"program": str(program), "arguments": arguments, "card": card}) + "\n")
+                process.stdin.flush()
+                answer = json.loads(process.stdout.readline() or "{}")
+            except (OSError, ValueError):
+                pass  # it ended: no answer
+            finally:
+                if answer.get("code") != 0 or answer["rss_bytes"] > _KEPT_BYTES:
+                    self._stop()
+            return str(answer.get("error", "")) if answer else f"the simulator's process ended with {process.returncode}"
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._process is not None and self._owner == os.getpid() and self._process.poll() is None:
+            return self._process
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("TTNN_SHIM_") or name == "TTNN_SHIM_LIBRARY"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "ttnn_shim", "worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment | {"PYTHONPATH": os.pathsep.join(os.path.abspath(place) for place in sys.path)},
+            cwd=tempfile.gettempdir(),
+        )
+        self._owner = os.getpid()
+        return self._process
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None or self._owner != os.getpid():
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def close(self) -> None:
+        with self._lock:
+            self._stop()
+
+
+_WORKERS = _Workers()
+atexit.register(_WORKERS.close)
+shutdown_worker = _WORKERS.close

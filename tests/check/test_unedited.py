@@ -1,0 +1,204 @@
+"""What the export knows of its unedited program, and what `--check` makes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alchemist import codegen_cpp, codegen_py
+from alchemist.errors import AccuracyWarning
+from alchemist.export import unedited, writer
+from tests.e2e.models import SMALL
+from tests.e2e.test_codegen import copy_of, run
+
+
+def manifest_of(path: Path) -> dict[str, Any]:
+    return json.loads((path / "manifest.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three layers in bfloat16, without values of single ops."""
+    model, args, kwargs = SMALL["torch_attention"]()
+    return codegen_py(model, *args, export_path=tmp_path_factory.mktemp("attention") / "out", **kwargs).path
+
+
+@pytest.fixture(scope="module")
+def attention_ops(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model, args, kwargs = SMALL["torch_attention"]()
+    return codegen_py(model, *args, export_path=tmp_path_factory.mktemp("ops") / "out", export_golden="ops", **kwargs).path
+
+
+def replaced(directory: Path, before: str, after: str) -> None:
+    text = (directory / "main.py").read_text()
+    assert re.search(before, text), text
+    (directory / "main.py").write_text(re.sub(before, after, text, count=1))
+
+
+def test_the_manifest_has_what_check_measures(attention: Path, tmp_path: Path) -> None:
+    """The error at export is that of an unedited run, to the last bit, and C++ exports have the same."""
+    entry = manifest_of(attention)["outputs"]["output"]
+    done = run(attention, "--check", "--json", str(tmp_path / "result.json"))
+    assert done.returncode == 0, done.stdout
+    assert "changed since export" not in done.stdout
+    row = json.loads((tmp_path / "result.json").read_text())["outputs"][0]
+    assert entry["unedited_rel_l2"] == row["unedited_rel_l2"] == row["rel_l2"] > 0
+    assert entry["unedited_max_abs_err"] == row["max_abs_err"]
+    assert manifest_of(attention)["unedited"] == {"measured_on": "simulated n150"}
+    model, args, kwargs = SMALL["torch_attention"]()
+    cpp = codegen_cpp(model, *args, export_path=tmp_path / "cpp", **kwargs).path
+    assert manifest_of(cpp)["outputs"]["output"] == entry
+    assert sorted(path.name for path in (cpp / "golden" / "unedited").iterdir()) == ["consteval.cpp", "main.cpp", "output.tensorbin"]
+    assert (cpp / entry["unedited"]).read_bytes() == (attention / entry["unedited"]).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (r"range\(NUM_BLOCKS\)", "range(NUM_BLOCKS - 1)"),  # a layer dropped
+        ('activation="gelu"', 'activation="relu"'),
+        ('activation="gelu"', 'activation="silu"'),
+        ("hidden_states, attention, memory_config", "hidden_states, hidden_states, memory_config"),
+    ],
+)
+def test_small_edits_are_caught(attention: Path, tmp_path: Path, before: str, after: str) -> None:
+    out = copy_of(attention, tmp_path / "out")
+    replaced(out, before, after)
+    done = run(out, "--check")
+    assert done.returncode == 1, done.stdout
+    assert re.search(r"was \d.\de-\d\d, now \d.\de[-+]\d\d \(\d+(\.\d+)?x\)", done.stdout), done.stdout
+    assert re.search(r"changed since export: \w+ in main.py", done.stdout)
+
+
+def test_tolerance(attention: Path, tmp_path: Path) -> None:
+    out = copy_of(attention, tmp_path / "out")
+    replaced(out, 'activation="gelu"', 'activation="silu"')
+    assert run(out, "--check").returncode == 1
+    assert run(out, "--check", "--tolerance", "1000").returncode == 0
+    for bad in ("0.5", "nan", "inf"):
+        assert "--tolerance takes a number from 1" in run(out, "--check", "--tolerance", bad).stderr
+    assert "--tolerance" in run(out, "--help").stdout
+
+
+def test_check_compares_every_op_where_it_can(attention_ops: Path, tmp_path: Path) -> None:
+    """One layer of three computes something else, too little for the outer bounds: the op and the turn of the loop are named."""
+    rows = json.loads((attention_ops / "golden" / "ops.json").read_text())
+    assert all(0 <= row["unedited_rel_l2"] < 0.05 and row["unedited_passed"] for row in rows if "golden" in row)
+    done = run(attention_ops, "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "agree" in done.stdout
+    out = copy_of(attention_ops, tmp_path / "out")
+    text = (out / "main.py").read_text()
+    call = re.search(r"\n( +)for i in range\(NUM_BLOCKS\):\n +(\w+) = ", text)
+    assert call is not None, text
+    indent, name = call.groups()
+    body = text[call.start() : text.index("\n\n", call.end())]
+    edited = body + f"\n{indent}    if i == 1:\n{indent}        {name} = ttnn.multiply({name}, 1.2)"
+    (out / "main.py").write_text(text.replace(body, edited))
+    done = run(out, "--check")
+    assert done.returncode == 1, done.stdout
+    first = re.search(r"check-ops: FAILED: first at (main\.py:\d+ in \w+ \(i = (\d)\))", done.stdout)
+    assert first is not None, done.stdout
+    assert first[2] in "12", done.stdout
+
+
+def test_an_open_device_is_not_disturbed(tmp_path: Path) -> None:
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+import ttnn_shim
+ttnn_shim.activate(explicit=True)
+import ttnn
+from ttnn_shim import session
+session.settings.card = "p150"
+device = ttnn.open_device(device_id=0)
+kept = ttnn.ones([64, 64], dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+from alchemist import codegen_py
+from tests.e2e.models import torch_mlp
+model, args, kwargs = torch_mlp()
+modules = set(sys.modules)
+codegen_py(model, *args, export_path={str(tmp_path / "out")!r})
+assert not {{"main", "utils", "check", "consteval"}} & (set(sys.modules) - modules)
+assert session.settings.card == "p150" and session.has_device()
+assert float(ttnn.to_torch(ttnn.sum(kept)).flatten()[0]) == 4096
+ttnn.close_device(device)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert manifest_of(tmp_path / "out")["unedited"] == {"measured_on": "simulated n150"}
+
+
+def test_the_process_is_kept_and_replaced(tmp_path: Path) -> None:
+    """One process measures many programs; when it dies, the next export starts another."""
+    model, args, kwargs = SMALL["torch_mlp"]()
+    processes = []
+    for number in range(3):
+        path = codegen_py(model, *args, export_path=tmp_path / f"out_{number}", **kwargs).path
+        assert "unknown" not in manifest_of(path)["unedited"]
+        process = unedited._WORKERS._process
+        assert process is not None
+        processes.append(process)
+        if number == 1:
+            process.kill()
+            process.wait()
+    assert processes[0].pid == processes[1].pid != processes[2].pid
+    unedited.shutdown_worker()
+    assert processes[2].poll() is not None
+
+
+def test_without_the_simulator_the_error_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unedited.importlib.util, "find_spec", lambda name: None)
+    model, args, kwargs = SMALL["torch_attention"]()
+    out = codegen_py(model, *args, export_path=tmp_path / "out", **kwargs).path
+    monkeypatch.undo()
+    assert "not installed" in manifest_of(out)["unedited"]["unknown"]
+    done = run(out, "--check")
+    assert done.returncode == 0
+    assert "the unedited program's own error is unknown" in done.stdout
+    replaced(out, r"range\(NUM_BLOCKS\)", "range(NUM_BLOCKS - 3)")  # wide bounds are bounds
+    assert run(out, "--check").returncode == 1
+
+
+@pytest.mark.parametrize("options", [{"export_tensors": False}, {"export_golden": "none"}])
+def test_exports_without_golden_outputs_are_not_measured(tmp_path: Path, options: dict[str, Any]) -> None:
+    model, args, kwargs = SMALL["torch_mlp"]()
+    out = codegen_py(model, *args, export_path=tmp_path / "out", **options, **kwargs).path
+    assert "unedited" not in manifest_of(out)
+    assert not (out / "golden").exists()
+
+
+def test_a_program_that_disagrees_is_told_at_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that computes something else at each call: what was captured is not what the golden outputs show."""
+    import torch
+
+    class Restless(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * float(os.environ.get("RESTLESS", "1"))
+
+    x = torch.randn(4, 32)
+    write_golden = writer._write_golden
+
+    def later(*args: Any) -> Any:
+        monkeypatch.setenv("RESTLESS", "3")
+        return write_golden(*args)
+
+    monkeypatch.setattr(writer, "_write_golden", later)
+    with pytest.warns(AccuracyWarning, match="does not agree with the framework: output"):
+        out = codegen_py(Restless(), x, export_path=tmp_path / "out").path
+    assert run(out, "--check").returncode == 1
+
+
+def test_unedited_models_raise_no_warning(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AccuracyWarning)
+        for name in ("torch_cnn", "jax_mlp"):
+            model, args, kwargs = SMALL[name]()
+            assert "unknown" not in manifest_of(codegen_py(model, *args, export_path=tmp_path / name, **kwargs).path)["unedited"]

@@ -1,0 +1,73 @@
+"""`python -m ttnn_shim worker`: runs programs one after another in one process; exports measure their programs with it.
+
+A line of JSON on stdin is a run: {"program": path of main.py, "arguments": [...], "card": "n150"}. The answer is a line on stdout:
+{"code": exit code, "error": text, "rss_bytes": memory of the process now}. What programs print is dropped. The process
+ends with its stdin.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import runpy
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def main() -> int:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the export that started this process ends it
+    answers = os.fdopen(os.dup(1), "w")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    sys.dont_write_bytecode = True
+
+    import ttnn_shim
+
+    ttnn_shim.activate(explicit=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer = _run(Path(request["program"]).resolve(), request["arguments"], request["card"])
+        answer["rss_bytes"] = _resident_bytes()
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+    return 0
+
+
+def _resident_bytes() -> int:
+    """0 where the system does not say. Not ru_maxrss: a process begins with that of the one which started it."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _run(program: Path, arguments: list[str], card: str) -> dict[str, Any]:
+    """One program as `__main__`. Its modules and devices are gone afterwards."""
+    from ttnn_shim import session
+    from ttnn_shim.errors import ShimError
+
+    session.settings.card, session.settings.estimate = card, False
+    sys.argv = [str(program), *arguments]
+    sys.path.insert(0, str(program.parent))
+    code, error = 0, ""
+    try:
+        runpy.run_path(str(program), run_name="__main__")
+    except SystemExit as exit_:
+        code = exit_.code if isinstance(exit_.code, int) else 1 if exit_.code else 0
+        error = exit_.code if isinstance(exit_.code, str) else ""
+    except ShimError as refused:
+        code, error = 1, refused.report()
+    except Exception as raised:  # noqa: BLE001  a program may raise anything; the export reports it
+        code, error = 1, f"{type(raised).__name__}: {raised}"
+    finally:
+        sys.path.remove(str(program.parent))
+        for name, module in list(sys.modules.items()):
+            if str(getattr(module, "__file__", None) or "").startswith(f"{program.parent}{os.sep}"):
+                del sys.modules[name]
+        session.reset()
+        gc.collect()
+    return {"code": code, "error": error[:2000]}
