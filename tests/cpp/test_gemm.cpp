@@ -5,6 +5,7 @@
 #include "harness.hpp"
 #include "tensor/access.hpp"
 #include "tensor/gemm.hpp"
+#include "tensor/packed.hpp"
 
 using namespace ttnn_shim;
 
@@ -131,6 +132,52 @@ TEST(packed_weights_follow_writes) {
         matmul(call);
         CHECK_EQ(c[77], 64.0F * static_cast<float>(value));
     }
+}
+
+TEST(packed_weights_go_with_their_values) {
+    if (std::string(gemm_library()) == "plain loops") {
+        return;
+    }
+    clear_gemm_cache();
+    const Stored left(std::vector<float>(64 * 64, 1.0F), DataType::BFLOAT16);
+    std::vector<float> c(64 * 64);
+    MatmulCall call;
+    call.m = call.k = call.n = 64;
+    call.a = left.matrix(false);
+    call.c = c.data();
+    call.constant_b = true;
+    const auto weights = [&] { return std::make_unique<Stored>(std::vector<float>(64 * 64, 2.0F), DataType::BFLOAT16); };
+    const auto multiply = [&](const Stored& right) {
+        call.b = right.matrix(true);
+        matmul(call);
+        call.b.values = nullptr;
+        CHECK_EQ(c[77], 128.0F);
+    };
+    auto first = weights();
+    multiply(*first);
+    const size_t one = packed_weight_bytes();
+    CHECK(one > 0);
+    for (int count = 0; count < 10; ++count) {
+        auto next = weights();
+        multiply(*next);
+        CHECK_EQ(packed_weight_bytes(), 2 * one);
+    }
+    CHECK_EQ(packed_weight_bytes(), one);
+    limit_packed_weights(2 * one);
+    auto second = weights(), third = weights();
+    for (const auto* right : {&second, &third, &third, &first}) {
+        multiply(**right);
+        CHECK_EQ(packed_weight_bytes(), 2 * one);
+    }
+    for (int count = 0; count < 5000; ++count) {  // what is not used any more makes room
+        multiply(*third);
+    }
+    second.reset();
+    CHECK_EQ(packed_weight_bytes(), 2 * one);
+    limit_packed_weights(0);
+    first.reset();
+    third.reset();
+    CHECK_EQ(packed_weight_bytes(), size_t{0});
 }
 
 TEST(convolution_variants) {

@@ -103,7 +103,10 @@ int shim_device_open(const char* card, uint64_t l1_small_bytes, uint64_t trace_r
 }
 
 int shim_device_close(shim_device* device) {
-    return guard([&] { device_behind(device).close(); });
+    return guard([&] {
+        device_behind(device);
+        device->device->close();
+    });
 }
 
 void shim_device_free(shim_device* device) { delete device; }

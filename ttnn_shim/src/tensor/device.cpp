@@ -1,5 +1,7 @@
 #include "tensor/device.hpp"
 
+#include "tensor/packed.hpp"
+
 namespace ttnn_shim {
 
 Device::Device(const DeviceOptions& options)
@@ -17,8 +19,8 @@ std::shared_ptr<tt::tt_metal::distributed::MeshDevice> open_device(const DeviceO
 
 namespace tt::tt_metal::distributed {
 
-MeshDevice::MeshDevice(std::unique_ptr<ttnn_shim::Device> device) : device_(std::move(device)) {}
-MeshDevice::~MeshDevice() = default;
+MeshDevice::MeshDevice(std::unique_ptr<ttnn_shim::Device> device) : device_(std::move(device)) { ttnn_shim::device_opened(); }
+MeshDevice::~MeshDevice() { close(); }
 
 tt::ARCH MeshDevice::arch() const { return device_->arch(); }
 CoreCoord MeshDevice::compute_with_storage_grid_size() const { return device_->grid(); }
@@ -26,7 +28,10 @@ CoreCoord MeshDevice::dram_grid_size() const { return {device_->machine().dram_b
 uint32_t MeshDevice::num_dram_channels() const { return device_->machine().dram_banks; }
 uint32_t MeshDevice::l1_size_per_core() const { return static_cast<uint32_t>(device_->machine().l1_end); }
 bool MeshDevice::close() {
-    device_->close();
+    if (device_->is_open()) {
+        device_->close();
+        ttnn_shim::device_closed();
+    }
     return true;
 }
 

@@ -3,6 +3,9 @@
 
 #ifdef TTNN_SHIM_HAS_ONEDNN
 
+#include <unistd.h>
+
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -11,6 +14,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "tensor/access.hpp"
+#include "tensor/packed.hpp"
 
 namespace ttnn_shim {
 
@@ -44,25 +48,119 @@ struct Primitive {
     memory::desc scratchpad;  ///< only of primitives that bring their own
 };
 
-struct Packed {
-    std::weak_ptr<Values> block;
-    uint64_t version = 0;
-    int uses = 0;
-    memory packed;  ///< empty until worth it
-};
-
-// Bounded: a program has some hundreds of shapes and weights. Cleared as a whole when full.
+// Bounded: a program has some hundreds of shapes. Cleared as a whole when full.
 constexpr size_t MOST_PRIMITIVES = 4096;
-constexpr size_t MOST_PACKED = 4096;
 
 std::unordered_map<std::string, Primitive>& primitives() {
     static auto* map = new std::unordered_map<std::string, Primitive>;
     return *map;
 }
 
-std::unordered_map<std::string, Packed>& packed_weights() {
-    static auto* map = new std::unordered_map<std::string, Packed>;
-    return *map;
+/// Packed forms of weights. They go with the values they were made of; together they hold at most a quarter of the machine's memory.
+/// It has a lock of its own, because values may end anywhere, also inside a multiplication.
+class PackedWeights {
+public:
+    /// The packed form that was kept for these values, or an empty one; `uses`: how often it was asked for, this time included.
+    memory find(const Values& values, const std::string& key, int& uses) {
+        const std::lock_guard guard(lock_);
+        used_.store(true, std::memory_order_relaxed);
+        auto& entries = table_[&values];
+        for (auto at = entries.begin(); at != entries.end();) {
+            if (at->second.version != values.version()) {
+                bytes_ -= at->second.bytes;
+                at = entries.erase(at);
+            } else {
+                ++at;
+            }
+        }
+        Entry& entry = entries[key];
+        entry.version = values.version();
+        entry.last_use = ++clock_;
+        uses = ++entry.uses;
+        return entry.packed;
+    }
+
+    /// Keeps what `find` did not have, unless the cache is full of weights in use.
+    void keep(const Values& values, const std::string& key, const memory& packed) {
+        const std::lock_guard guard(lock_);
+        const size_t bytes = packed.get_desc().get_size();
+        if (bytes_ + bytes > limit_) {
+            drop_unused();
+        }
+        const auto found = table_.find(&values);
+        if (bytes_ + bytes > limit_ || found == table_.end()) {
+            return;
+        }
+        Entry& entry = found->second[key];
+        bytes_ += bytes - entry.bytes;
+        entry.packed = packed;
+        entry.bytes = bytes;
+    }
+
+    void forget(const Values* values) {
+        if (!used_.load(std::memory_order_relaxed)) {
+            return;
+        }
+        const std::lock_guard guard(lock_);
+        const auto found = table_.find(values);
+        if (found != table_.end()) {
+            for (const auto& [key, entry] : found->second) {
+                bytes_ -= entry.bytes;
+            }
+            table_.erase(found);
+        }
+    }
+
+    void clear() {
+        const std::lock_guard guard(lock_);
+        table_.clear();
+        bytes_ = 0;
+    }
+
+    size_t bytes() {
+        const std::lock_guard guard(lock_);
+        return bytes_;
+    }
+
+    void set_limit(size_t bytes) {
+        const std::lock_guard guard(lock_);
+        limit_ = bytes == 0 ? default_limit() : bytes;
+    }
+
+private:
+    struct Entry {
+        uint64_t version = 0;
+        uint64_t last_use = 0;
+        int uses = 0;
+        size_t bytes = 0;
+        memory packed;  ///< empty until worth it
+    };
+    /// Look-ups after which a form counts as out of use. Models come back to each weight sooner, so that none is packed in vain.
+    static constexpr uint64_t OUT_OF_USE = 4096;
+
+    static size_t default_limit() { return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / 4; }
+
+    void drop_unused() {
+        for (auto& [values, entries] : table_) {
+            std::erase_if(entries, [&](const auto& item) {
+                const bool unused = item.second.last_use + OUT_OF_USE < clock_;
+                bytes_ -= unused ? item.second.bytes : 0;
+                return unused;
+            });
+        }
+    }
+
+    std::atomic<bool> used_{false};  ///< no lock for programs without products
+    std::mutex lock_;
+    std::unordered_map<const Values*, std::unordered_map<std::string, Entry>> table_;
+    uint64_t clock_ = 0;
+    size_t bytes_ = 0;
+    size_t limit_ = default_limit();
+};
+
+PackedWeights& packed_weights() {
+    static auto* instance = new PackedWeights;
+    return *instance;
 }
 
 template <typename T>
@@ -160,33 +258,21 @@ memory weights_memory(
     if (!matrix.values) {
         return same_layout ? plain() : pack();
     }
-    std::string name = key;
-    put(name, matrix.values.get());
-    put(name, matrix.data);
-    auto& table = packed_weights();
-    if (table.size() >= MOST_PACKED) {
-        std::erase_if(table, [](const auto& entry) { return entry.second.block.expired(); });
-        if (table.size() >= MOST_PACKED) {
-            table.clear();
-        }
-    }
-    Packed& entry = table[name];
-    if (entry.block.lock() != matrix.values || entry.version != matrix.values->version()) {
-        entry = {matrix.values, matrix.values->version(), 0, memory()};
-    }
-    ++entry.uses;
-    if (entry.packed) {
-        return entry.packed;
-    }
     const bool nothing_to_keep = same_layout && (matrix.dtype == DataType::FLOAT32 || gemm_has_bf16());
     if (nothing_to_keep) {
         return plain();
     }
-    if (eager || entry.uses > 1) {
-        entry.packed = pack();
-        return entry.packed;
+    std::string name = key;
+    put(name, matrix.data);
+    int uses = 0;
+    memory packed = packed_weights().find(*matrix.values, name, uses);
+    if (!packed) {
+        packed = pack();
+        if (eager || uses > 1) {
+            packed_weights().keep(*matrix.values, name, packed);
+        }
     }
-    return pack();
+    return packed;
 }
 
 memory::dims matrix_strides(const std::vector<int64_t>& batch, int64_t rows, int64_t columns, bool transposed) {
@@ -494,6 +580,10 @@ void clear_gemm_cache() {
     primitives().clear();
     packed_weights().clear();
 }
+
+size_t packed_weight_bytes() { return packed_weights().bytes(); }
+void limit_packed_weights(size_t bytes) { packed_weights().set_limit(bytes); }
+void forget_packed_weights(const Values* values) { packed_weights().forget(values); }
 
 }  // namespace ttnn_shim
 

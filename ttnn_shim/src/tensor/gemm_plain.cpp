@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tensor/access.hpp"
+#include "tensor/packed.hpp"
 
 namespace ttnn_shim {
 
@@ -129,6 +130,9 @@ void matmul_in_thread(const MatmulCall& call) { matmul(call); }
 const char* gemm_library() { return "plain loops"; }
 bool gemm_has_bf16() { return false; }
 void clear_gemm_cache() {}
+size_t packed_weight_bytes() { return 0; }
+void limit_packed_weights(size_t /*bytes*/) {}
+void forget_packed_weights(const Values* /*values*/) {}
 
 }  // namespace ttnn_shim
 

@@ -10,6 +10,8 @@
 
 #include <sys/mman.h>
 
+#include "tensor/packed.hpp"
+
 namespace ttnn_shim {
 
 namespace {
@@ -53,7 +55,7 @@ public:
     void give(std::byte* block, size_t bytes) {
         if (bytes >= POOLED_BYTES) {
             const std::lock_guard lock(mutex_);
-            if (kept_bytes_ + bytes <= POOL_LIMIT_BYTES) {
+            if (devices_ > 0 && kept_bytes_ + bytes <= POOL_LIMIT_BYTES) {
                 free_[bytes].push_back(block);
                 kept_bytes_ += bytes;
                 return;
@@ -62,16 +64,27 @@ public:
         std::free(block);
     }
 
-    ~Pool() {
-        for (auto& [bytes, list] : free_) {
-            for (std::byte* block : list) {
-                std::free(block);
+    void device_opened() {
+        const std::lock_guard lock(mutex_);
+        ++devices_;
+    }
+
+    void device_closed() {
+        const std::lock_guard lock(mutex_);
+        if (--devices_ == 0) {
+            for (auto& [bytes, list] : free_) {
+                for (std::byte* block : list) {
+                    std::free(block);
+                }
             }
+            free_.clear();
+            kept_bytes_ = 0;
         }
     }
 
 private:
     std::mutex mutex_;
+    int devices_ = 0;
     std::unordered_map<size_t, std::vector<std::byte*>> free_;
     size_t kept_bytes_ = 0;
 };
@@ -96,7 +109,11 @@ std::shared_ptr<Values> Values::borrow(void* data, size_t bytes, std::shared_ptr
     return std::shared_ptr<Values>(new Values(static_cast<std::byte*>(data), bytes, std::move(owner)));
 }
 
+void device_opened() { pool().device_opened(); }
+void device_closed() { pool().device_closed(); }
+
 Values::~Values() {
+    forget_packed_weights(this);
     if (!owner_) {
         pool().give(data_, rounded(bytes_));
     }
