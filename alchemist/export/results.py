@@ -16,7 +16,7 @@ VENV = ".venv"
 
 
 def result_files(export: Path) -> set[str]:
-    """The noted files of an export that are there, relative; of the programs in its folders too. The notes are among them."""
+    """The noted files of an export that are there, relative, and their folders; of the programs inside it too, with the notes."""
     found: set[str] = set()
     for notes in (export / RESULTS, *sorted(export.glob(f"*/{RESULTS}"))):
         if notes.is_symlink() or not notes.is_file():
@@ -28,10 +28,12 @@ def result_files(export: Path) -> set[str]:
             if not pattern or parent.startswith("/") or ".." in parent.split("/"):
                 continue
             with contextlib.suppress(OSError):
-                for name in fnmatch.filter(os.listdir(folder / parent), pattern):
+                for name in os.listdir(folder / parent):
                     file = folder / parent / name
-                    if file.is_file() and not file.is_symlink():
+                    if (name == pattern or fnmatch.fnmatchcase(name, pattern)) and file.is_file() and not file.is_symlink():
                         found.add(file.relative_to(export).as_posix())
+                at = folder / parent
+                found |= {place.relative_to(export).as_posix() for place in (at, *at.parents) if export in place.parents}
     return found
 
 
@@ -43,7 +45,7 @@ def keep_results(before: Path, new: Path) -> None:
     if not before.is_dir():
         return
     for name in sorted(result_files(before)):
-        if not os.path.lexists(new / name):
+        if (before / name).is_file() and not os.path.lexists(new / name):
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             _link_or_copy(before / name, new / name)
     for venv in (before / VENV, *sorted(before.glob(f"*/{VENV}"))):

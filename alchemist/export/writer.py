@@ -273,7 +273,7 @@ def _hashes(directory: Path, written: dict[str, WrittenTensor]) -> Iterable[tupl
 
 def _run_script(language: Language, options: CompilerOptions, standalone: bool) -> str:
     template = "project/run_py.j2" if language == "python" else "project/run_cpp.j2"
-    return render(template, arch=options.arch, interpreter=shlex.quote(sys.executable), bundled=standalone)
+    return render(template, arch=options.arch, interpreter=shlex.quote(sys.executable), bundled=standalone, cpp=language == "cpp")
 
 
 def _readme(

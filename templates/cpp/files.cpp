@@ -1,5 +1,7 @@
 #include "files.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -237,6 +239,22 @@ std::vector<std::size_t> fortran_places(const std::vector<std::size_t>& shape, s
     return places;
 }
 
+// Where manifest.json and tensors/ are: as seen from this binary when it was built inside, else the path of the build.
+fs::path program_directory() {
+#ifdef PROGRAM_DIR_FROM_BINARY
+    const char* binary = "/proc/self/exe";
+#ifdef PROGRAM_IN_LIBRARY
+    Dl_info library{};
+    if (dladdr(reinterpret_cast<const void*>(&program_directory), &library) != 0) {
+        binary = library.dli_fname;
+    }
+#endif
+    return (fs::canonical(binary).parent_path() / PROGRAM_DIR_FROM_BINARY).lexically_normal();
+#else
+    return PROGRAM_DIR;
+#endif
+}
+
 }  // namespace
 
 const Json& Json::at(const std::string& key) const {
@@ -247,7 +265,10 @@ const Json& Json::at(const std::string& key) const {
     return found->second;
 }
 
-fs::path program_file(const std::string& relative) { return fs::path(PROGRAM_DIR) / relative; }
+fs::path program_file(const std::string& relative) {
+    static const fs::path directory = program_directory();
+    return directory / relative;
+}
 
 const Json& manifest() {
     static const Json value = JsonReader(read_file(program_file("manifest.json"))).read();

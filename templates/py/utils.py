@@ -17,7 +17,7 @@ import check
 HERE = Path(__file__).resolve().parent
 MANIFEST = json.loads((HERE / "manifest.json").read_text())
 
-# The simulator's clock and op recorder; absent on a Tenstorrent card.
+# The simulator's clock and op recorder; absent on a Tenstorrent card. The simulator's ttnn has loaded it.
 SIMULATOR = sys.modules.get("ttnn_shim.session")
 
 # Whether the numbers are to be those of the export: on the simulator, in its default numerics.

@@ -18,6 +18,9 @@ configure_package_config_file(
   INSTALL_DESTINATION ${SHIM_ROOT}lib/cmake/TT-NN)
 write_basic_package_version_file(
   ${CMAKE_CURRENT_BINARY_DIR}/tt-nn-config-version.cmake VERSION ${PROJECT_VERSION} COMPATIBILITY AnyNewerVersion)
+# `./run --device` wants a card: find_package passes over this one and goes on to the next place.
+file(APPEND ${CMAKE_CURRENT_BINARY_DIR}/tt-nn-config-version.cmake
+  "\nif(TTNN_REQUIRE_CARD)\n  set(PACKAGE_VERSION_UNSUITABLE TRUE)\nendif()\n")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tt-nn-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/tt-nn-config-version.cmake
   DESTINATION ${SHIM_ROOT}lib/cmake/TT-NN)
 if(SHIM_HAS_EXTENSION)

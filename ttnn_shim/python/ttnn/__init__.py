@@ -12,6 +12,7 @@ import types
 from typing import Any
 
 from ttnn._facts import absent, facts, offered, resolve_alias
+from ttnn_shim import session as _session  # noqa: F401  programs tell the simulator from a card by this module
 
 __version__ = facts()["version"]
 
