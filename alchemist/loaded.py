@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +15,12 @@ import numpy as np
 from alchemist.errors import InputError, ToolchainError, UserError
 from alchemist.export.directory import MANIFEST
 from alchemist.export.stored import to_stored
+from alchemist.frontends.base import CallLeaf
 from alchemist.pipeline import detect_framework
+
+Array = np.ndarray[Any, Any]
+Values = Mapping[str, Callable[[], Array]]
+"""Tensors by name; called for those that the program reads."""
 
 _MODULES = ("check", "utils", "consteval", "main")
 _open_programs = 0  # they share one simulated card: the last one closes it,
@@ -26,37 +30,106 @@ _found_open = False  # unless it was open before the first
 def load_codegen_py(model_or_fn: Any, *args: Any, load_path: str | Path = "codegen_result", **kwargs: Any) -> Any:
     """Runs the Python program at `load_path` in the place of `model_or_fn(*args, **kwargs)`.
 
-    The weights are those of the export; of the arguments only the inputs are read. Buffers that the model writes (a key-value
-    cache) get their new values. Returns what the model returns: the same structure, with torch tensors or JAX arrays; one
-    tensor or a tuple where the model needs values to know its structure.
+    The arguments are compared with those of the export: names, shapes, dtypes, and the values of Python numbers and strings,
+    which are part of the program. Weights are those that the model, or the arguments of a JAX function, hold now; a tensor that
+    neither holds (a constant, a model on the meta device), and every tensor of an export with `tensor_load_directory`, comes
+    from the export's files. What the model writes (caches, counters, flax variables) gets its new value. Returns what the model
+    returns: the same structure, with torch tensors or JAX arrays; one tensor or a tuple where the model needs values to know
+    its structure.
 
     Raises:
-        UserError: no Python export at `load_path`. InputError: arguments that are not those of the export.
+        UserError: no Python export at `load_path`. InputError: arguments or weights that are not like those of the export.
     """
-    framework = detect_framework(model_or_fn, args, kwargs)
-    run = _run_torch if framework == "torch" else _run_jax
-    with LoadedProgram(load_path) as program:
-        return run(program, model_or_fn, args, kwargs)
+    if detect_framework(model_or_fn, args, kwargs) == "torch":
+        from alchemist.loaded_torch import run_torch
+
+        return run_torch(model_or_fn, args, kwargs, load_path)
+    from alchemist.loaded_jax import run_jax
+
+    return run_jax(model_or_fn, args, kwargs, load_path)
+
+
+def read_manifest(path: str | Path) -> dict[str, Any]:
+    """The manifest of a Python export.
+
+    Raises:
+        UserError: there is none.
+    """
+    try:
+        manifest: dict[str, Any] = json.loads((Path(path) / MANIFEST).read_text())
+        language = manifest.get("language")
+    except (OSError, ValueError, AttributeError) as error:
+        raise UserError(f"{path} is not an export", location=str(path), hint="give the directory of codegen_py") from error
+    if language != "python":
+        raise UserError(f"{path} holds no Python program", location=str(path), hint="load an export of codegen_py")
+    return manifest
+
+
+def compare_call(manifest: Mapping[str, Any], leaves: Sequence[CallLeaf]) -> None:
+    """Compares the arguments of a call with those of the export.
+
+    Raises:
+        InputError: an argument too many or too few, of another shape or dtype, or a Python value that is not the export's.
+    """
+    recorded = {entry["name"]: entry for entry in manifest.get("call", [])}
+    if not recorded:  # made of an MLIR file, or of a model without arguments
+        return
+    names = [leaf.name for leaf in leaves]
+    if set(names) != set(recorded):
+        missing, extra = [name for name in recorded if name not in names], [name for name in names if name not in recorded]
+        words = [f"without {', '.join(missing[:8])}"] * bool(missing) + [f"with {', '.join(extra[:8])}"] * bool(extra)
+        expected = ", ".join([*recorded][:8]) + (" ..." if len(recorded) > 8 else "")
+        raise InputError("arguments that are not those of the export", expected=expected, got="; ".join(words))
+    for leaf in leaves:
+        expected, got = _described(recorded[leaf.name]), _described({"shape": leaf.shape, "dtype": leaf.dtype, "value": leaf.value})
+        if expected != got:
+            hint = "export again: the program is made for this value" if leaf.value else "export again for these arguments"
+            raise InputError(f"argument {leaf.name} is not like at export", expected=expected, got=got, hint=hint)
+
+
+def _described(entry: Mapping[str, Any]) -> str:
+    return f"{entry['dtype']} {list(entry['shape'])}" if entry.get("dtype") else str(entry.get("value"))
+
+
+def weights_wanted(manifest: Mapping[str, Any]) -> set[str]:
+    """Names of the tensors beside the inputs that a caller may give anew."""
+    if "tensor_load_directory" in manifest["options"]:  # the user's own tensors, which are not the model's
+        return set()
+    return {name for name, entry in manifest["tensors"].items() if entry["kind"] != "input"}
+
+
+class _Tensors(Mapping[str, Any]):
+    """What `consteval.prepare` reads: tensors on the device by name, made when they are asked for."""
+
+    def __init__(self, program: LoadedProgram) -> None:
+        self._program = program
+        self.device = program.device
+
+    def __getitem__(self, name: str) -> Any:
+        return self._program.tensor(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._program.manifest["tensors"])
+
+    def __len__(self) -> int:
+        return len(self._program.manifest["tensors"])
 
 
 class LoadedProgram:
     """`program(*inputs)` -> outputs as numpy arrays, in the order of `outputs`.
 
     The device is opened and the weights are prepared once; `close()` (or leaving a `with` block) frees them.
+    weights: values that stand in for those of the export's files.
 
     Raises (constructor):
         UserError: the directory is not a Python export. ToolchainError: neither simulator nor ttnn is installed.
+        InputError: a weight of another shape.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, weights: Values | None = None) -> None:
         global _open_programs, _found_open
         self.path = Path(path).resolve()
-        try:
-            self.manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_text())
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path} is not an export", location=str(path), hint="give the directory of codegen_py") from error
-        if self.manifest.get("language") != "python":
-            raise UserError(f"{path} holds C++", location=str(path), hint="load an export of codegen_py")
+        self.manifest = read_manifest(path)
         try:
             import ttnn_shim
         except ImportError as error:
@@ -67,6 +140,15 @@ class LoadedProgram:
         self.ttnn: Any = ttnn
         modules = self._load_modules()
         self.utils, self.main = modules["utils"], modules["main"]
+        entry = self.manifest["entry"]
+        self.function: Callable[..., Any] = getattr(self.main, entry["function"])
+        self.inputs: list[str] = entry["inputs"]
+        self.outputs: list[str] = entry["outputs"]
+        self.takes_weights: bool = entry["weights"]
+        self._prepare: Callable[[Any], Any] | None = getattr(modules.get("consteval") or self.main, "prepare", None)
+        self._state = {output["mutates"] for output in self.manifest["outputs"].values() if "mutates" in output}
+        self._anew: dict[str, Callable[[], Array]] = {}
+        self.weights: Any = None
         if not _open_programs:
             from ttnn_shim import session
 
@@ -76,17 +158,41 @@ class LoadedProgram:
         # Programs share the device: the first one leaves room for the sliding windows of those after it.
         self.device = ttnn.open_device(device_id=0, l1_small_size=max(self.manifest["device"]["l1_small_size"], L1_SMALL_BYTES))
         _open_programs += 1
-        consteval = modules.get("consteval")
-        prepare = getattr(consteval or self.main, "prepare", None)
-        stored = self.utils.stored_weights(self.device, keep=prepare is None)
-        if prepare is None:
-            held = {name: stored[name] for name, entry in self.manifest["tensors"].items() if entry["kind"] != "input"}
-        self.weights = prepare(stored) if prepare is not None else self.utils.Weights(held)
-        entry = self.manifest["entry"]
-        self.function: Callable[..., Any] = getattr(self.main, entry["function"])
-        self.inputs: list[str] = entry["inputs"]
-        self.outputs: list[str] = entry["outputs"]
-        self.takes_weights: bool = entry["weights"]
+        self._open = True
+        try:
+            self._load_weights(weights or {})
+        except BaseException:
+            self.close()
+            raise
+
+    def _load_weights(self, given: Values) -> None:
+        """Every weight from the model or its file, through the export's const-eval."""
+        wanted = weights_wanted(self.manifest)
+        self._anew |= {name: value for name, value in given.items() if name in wanted}
+        if self._prepare is not None:
+            self.weights = self._prepare(self.utils.Weights(_Tensors(self)))
+        else:
+            held = [name for name, entry in self.manifest["tensors"].items() if entry["kind"] != "input"]
+            self.weights = self.utils.Weights({name: self.tensor(name) for name in held})
+
+    def tensor(self, name: str) -> Any:
+        """A weight as it is stored, on the device: the value given for it, else the export's file."""
+        value = self._anew.get(name)
+        return self.to_device(name, value()) if value is not None else self.utils.load(name, self.device)
+
+    def update(self, changed: Values) -> None:
+        """New values of weights; names that the program does not read are ignored.
+
+        Const-eval runs again unless all of them are tensors that the program itself writes (caches, counters).
+        """
+        wanted = weights_wanted(self.manifest)
+        changed = {name: value for name, value in changed.items() if name in wanted}
+        if self._prepare is not None and not changed.keys() <= self._state:
+            self._load_weights(changed)
+            return
+        self._anew |= changed
+        for name in changed:
+            self.weights[name] = self.ttnn.to_layout(self.tensor(name), self.weights[name].layout)
 
     def _load_modules(self) -> dict[str, ModuleType]:
         """Imports the program's modules under their own names, then gives those names back to whoever had them."""
@@ -111,15 +217,16 @@ class LoadedProgram:
                     sys.modules[name] = module_before
         return loaded
 
-    def to_device(self, name: str, value: np.ndarray[Any, Any]) -> Any:
-        """Input `name` on the device.
+    def to_device(self, name: str, value: Array) -> Any:
+        """Tensor `name` on the device.
 
         Raises:
             InputError: another shape than at export.
         """
         entry: Mapping[str, Any] = self.manifest["tensors"][name]
         if list(value.shape) != entry["shape"]:
-            raise InputError(f"input {name}", expected=f"shape {entry['shape']}", got=f"shape {list(value.shape)}")
+            what = "input" if entry["kind"] == "input" else "weight"
+            raise InputError(f"{what} {name}", expected=f"shape {entry['shape']}", got=f"shape {list(value.shape)}")
         host = self.ttnn.Tensor(to_stored(value, entry["dtype"], name), getattr(self.ttnn, entry["dtype"]))
         return self.ttnn.to_device(self.ttnn.to_layout(host, getattr(self.ttnn, entry["layout"])), self.device)
 
@@ -133,9 +240,12 @@ class LoadedProgram:
         if len(values) != len(self.inputs):
             raise InputError("wrong number of inputs", expected=", ".join(self.inputs), got=f"{len(values)} values")
         on_device = [self.to_device(name, value) for name, value in zip(self.inputs, values, strict=True)]
-        return [self.utils.to_numpy(output) for output in self.run(on_device)]
+        arrays = [self.utils.to_numpy(output) for output in self.run(on_device)]
+        # The device has no scalars: what has no dimensions in the framework has one there.
+        scalars = [self.manifest["outputs"][name]["shape"] == [] for name in self.outputs]
+        return [array.reshape(()) if scalar and array.size == 1 else array for array, scalar in zip(arrays, scalars, strict=True)]
 
-    def call(self, values: Mapping[str, Callable[[], np.ndarray[Any, Any]]]) -> list[np.ndarray[Any, Any]]:
+    def call(self, values: Values) -> list[Array]:
         """The outputs for inputs by name; names that the program does not read are ignored.
 
         Raises:
@@ -143,24 +253,17 @@ class LoadedProgram:
         """
         missing = [name for name in self.inputs if name not in values]
         if missing:
-            raise InputError(
-                "arguments that are not those of the export", expected=", ".join(self.inputs), got=", ".join(values) or "none"
-            )
-        for entry in self.manifest["outputs"].values():
-            name = entry.get("mutates", "")
-            if name in values and name not in self.inputs and name in self.manifest["tensors"]:
-                self._set_weight(name, values[name]())
+            raise InputError("arguments that are not those of the export", expected=", ".join(self.inputs), got=", ".join(values) or "none")
         return self(*(values[name]() for name in self.inputs))
-
-    def _set_weight(self, name: str, value: np.ndarray[Any, Any]) -> None:
-        """A buffer that the model writes, as it is now and not as it was at export."""
-        tensor = self.to_device(name, value.reshape(self.manifest["tensors"][name]["shape"]))
-        self.weights[name] = self.ttnn.to_layout(tensor, self.weights[name].layout)
 
     def close(self) -> None:
         """Frees the weights; the last program closes the card, if the first one opened it."""
         global _open_programs
         self.weights = None
+        self._anew.clear()
+        if not self._open:
+            return
+        self._open = False
         _open_programs -= 1
         if not _open_programs and not _found_open:
             self.ttnn.close_device(self.device)
@@ -170,97 +273,3 @@ class LoadedProgram:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-# ------------------------------------------------------------------------------------------------------------- frameworks
-
-
-def torch_array(value: Any) -> np.ndarray[Any, Any]:
-    """A torch tensor on the host in a dtype that numpy has."""
-    import torch
-
-    value = value.detach().cpu()
-    return np.ascontiguousarray((value.float() if value.dtype == torch.bfloat16 else value).numpy())
-
-
-def torch_tensor(value: np.ndarray[Any, Any], dtype: str) -> Any:
-    import torch
-
-    return torch.from_numpy(np.ascontiguousarray(value)).to(getattr(torch, dtype))
-
-
-def _run_torch(program: LoadedProgram, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    import torch
-    from torch.utils import _pytree as pytree
-
-    from alchemist.frontends.torch.export import argument_names
-
-    is_module = isinstance(model, torch.nn.Module)
-    leaves, spec = pytree.tree_flatten((args, kwargs))
-    names = argument_names(spec, model.forward if is_module else model)
-    tensors = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
-    buffers = dict((model if is_module else getattr(model, "__self__", torch.nn.Module())).named_buffers())
-    given = {**buffers, **tensors}
-    arrays = program.call({name: partial(torch_array, value) for name, value in given.items()})
-    results: list[Any] = []
-    for name, array in zip(program.outputs, arrays, strict=True):
-        entry = program.manifest["outputs"][name]
-        value = torch_tensor(array, entry["dtype"])
-        if "mutates" in entry:
-            if entry["mutates"] in given:
-                target = given[entry["mutates"]].detach()
-                target.copy_(value.reshape(target.shape))  # the device has no scalars
-        else:
-            results.append(value)
-    try:
-        shape = _torch_result(model, args, kwargs)
-    except RuntimeError:  # the model reads values, which is all that it cannot do here: its outputs are given in order
-        shape = None
-    flat, out_spec = pytree.tree_flatten(shape)
-    if sum(isinstance(leaf, torch.Tensor) for leaf in flat) != len(results):
-        return results[0] if len(results) == 1 else tuple(results)
-    values = iter(results)
-    return pytree.tree_unflatten([next(values) if isinstance(leaf, torch.Tensor) else leaf for leaf in flat], out_spec)
-
-
-def _torch_result(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the model returns, with tensors that have no values: only its structure is wanted."""
-    import torch
-    from torch._subclasses.fake_tensor import FakeTensorMode
-    from torch.utils import _pytree as pytree
-
-    mode = FakeTensorMode(allow_non_fake_inputs=True)
-
-    def fake(leaf: Any) -> Any:
-        return mode.from_tensor(leaf, static_shapes=True) if isinstance(leaf, torch.Tensor) else leaf
-
-    fake_args, fake_kwargs = pytree.tree_map(fake, (args, kwargs))
-    with torch.no_grad(), mode:
-        if isinstance(model, torch.nn.Module):
-            state = {name: fake(value) for name, value in (*model.named_parameters(), *model.named_buffers())}
-            return torch.func.functional_call(model, state, fake_args, fake_kwargs)
-        return model(*fake_args, **fake_kwargs)
-
-
-def _run_jax(program: LoadedProgram, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    import jax
-    import jax.numpy as jnp
-
-    from alchemist.frontends.jax.arguments import flatten
-    from alchemist.frontends.jax.capture import _as_function
-
-    function, args = _as_function(function, args)
-    flat = flatten(function, args, kwargs)
-    values = {leaf.name: leaf.value for leaf in flat.leaves}
-    arrays = program.call({name: partial(np.asarray, value) for name, value in values.items()})
-    dtypes = [program.manifest["outputs"][name]["dtype"] for name in program.outputs]
-    results = [jnp.asarray(array).astype(dtype) for array, dtype in zip(arrays, dtypes, strict=True)]
-
-    def shapes(leaves: list[Any]) -> Any:
-        called_args, called_kwargs = flat.rebuild(leaves)
-        return function(*called_args, **called_kwargs)
-
-    tree = jax.tree_util.tree_structure(jax.eval_shape(shapes, [leaf.value for leaf in flat.leaves]))
-    if tree.num_leaves != len(results):
-        return results[0] if len(results) == 1 else tuple(results)
-    return jax.tree_util.tree_unflatten(tree, results)

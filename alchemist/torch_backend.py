@@ -4,12 +4,14 @@
 
 A model without graph breaks becomes `out/graph_0`; every further graph (behind a break, or for other shapes) gets the next
 number. options: `export_path` (default "codegen_result"), `export_golden`, `overwrite`, `compiler_options` as in `codegen_py`.
-Inference only: results carry no gradient.
+Inference only: results carry no gradient. Weights that have changed since the last call are read again; buffers and inputs that
+the model writes get their new values.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,26 +22,32 @@ from torch import fx
 from torch.fx import traceback as fx_traceback
 
 from alchemist.codegen import codegen_py
-from alchemist.errors import InputError, OptionError
-from alchemist.loaded import LoadedProgram, torch_array, torch_tensor
+from alchemist.errors import OptionError
+from alchemist.loaded import LoadedProgram
+from alchemist.loaded_torch import torch_array, write_back
 from alchemist.options import CompilerOptions
 
 _OPTIONS = ("export_path", "export_golden", "overwrite", "compiler_options")
 _STEP = re.compile(r"\['([^']+)'\]|\.(\w+)|\[(\d+)\]")
 _CONTAINERS = ("_modules", "_parameters", "_buffers")
+_SAMPLE = 4096
+"""Elements of a weight whose hash is compared at each call."""
 _graphs: dict[Path, int] = {}
+_lock = threading.Lock()
 
 
 class Graph(torch.nn.Module):  # type: ignore[misc]
     """One graph of torch.compile with the model's parameters and buffers under their own names.
 
-    places: per argument of the graph, the name of its tensor, or None for an input.
+    places: per argument of the graph, the name of its tensor, or None for an input. others: outputs that are no tensors by
+    position, known once the module has run.
     """
 
     def __init__(self, graph: fx.GraphModule, tensors: Mapping[str, torch.Tensor], places: Sequence[str | None]) -> None:
         super().__init__()
         self.graph = graph
         self.places = tuple(places)
+        self.others: dict[int, Any] = {}
         for name, tensor in tensors.items():
             owner: torch.nn.Module = self
             *path, last = name.split(".")
@@ -61,7 +69,9 @@ class Graph(torch.nn.Module):  # type: ignore[misc]
         given = iter(inputs)
         # Node by node, so that the exported ops keep the lines and modules of the user's code that dynamo has recorded.
         with fx_traceback.preserve_node_meta():
-            return fx.Interpreter(self.graph).run(*(next(given) if name is None else self.tensor(name) for name in self.places))
+            outputs = fx.Interpreter(self.graph).run(*(next(given) if name is None else self.tensor(name) for name in self.places))
+        self.others.update((place, value) for place, value in enumerate(outputs) if not isinstance(value, torch.Tensor))
+        return outputs
 
 
 def backend(
@@ -69,33 +79,29 @@ def backend(
 ) -> Callable[..., Any]:
     """What torch.compile calls per graph: exports it, gives back a function that runs the export.
 
+    A graph whose shapes torch has left open is exported for the shapes of each call that brings new ones.
+
     Raises:
-        OptionError: an unknown option. InputError: dynamic shapes. UserError: what `codegen_py` raises.
+        OptionError: an unknown option. UserError: what `codegen_py` raises.
     """
     given = dict(options or {})
     unknown = sorted(set(given) - set(_OPTIONS))
     if unknown:
         raise OptionError("unknown options", expected=", ".join(_OPTIONS), got=", ".join(unknown))
     given["compiler_options"] = CompilerOptions.parse(given.get("compiler_options"))  # refused before a folder is made
-    if any(isinstance(one, torch.SymInt) or _symbolic(one) for one in example_inputs):
-        raise InputError("dynamic shapes", hint="shapes are fixed at export: torch.compile(..., dynamic=False)")
     root = Path(given.pop("export_path", "codegen_result"))
-    number = _graphs.get(root.resolve(), 0)
-    _graphs[root.resolve()] = number + 1
-    root.mkdir(parents=True, exist_ok=True)
+    names = [_parameter_name(node) for node in graph.graph.nodes if node.op == "placeholder"]
+    if not any(isinstance(value, torch.SymInt) or _symbolic(value) for value in example_inputs):
+        return _exported(graph, names, example_inputs, root, given)
+    runners: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
-    placeholders = [node for node in graph.graph.nodes if node.op == "placeholder"]
-    tensors: dict[str, torch.Tensor] = {}
-    places: list[str | None] = []
-    for node, value in zip(placeholders, example_inputs, strict=True):
-        name = _parameter_name(node)
-        places.append(name)
-        if name is not None:
-            tensors[name] = value
-    module = Graph(graph, tensors, places)
-    inputs = [value for value, name in zip(example_inputs, places, strict=True) if name is None]
-    result = codegen_py(module, *inputs, export_path=root / f"graph_{number}", **given)
-    return _runner(LoadedProgram(result.path), places)
+    def run(*args: Any) -> Any:
+        shapes = tuple((arg.shape, arg.dtype) if isinstance(arg, torch.Tensor) else arg for arg in args)
+        if shapes not in runners:
+            runners[shapes] = _exported(graph, names, args, root, given)
+        return runners[shapes](*args)
+
+    return run
 
 
 def _symbolic(value: Any) -> bool:
@@ -115,24 +121,55 @@ def _parameter_name(node: fx.Node) -> str | None:
     return ".".join(names) or None
 
 
-def _runner(program: LoadedProgram, places: Sequence[str | None]) -> Callable[..., Any]:
-    wanted = [int(name.rpartition("_")[2]) for name in program.inputs if name.startswith("inputs_")]
-    outputs = program.manifest["outputs"]
+def _exported(
+    graph: fx.GraphModule, names: Sequence[str | None], values: Sequence[Any], root: Path, options: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """Exports the graph for these arguments under the next free number; a function that runs the export on such arguments."""
+    with _lock:
+        number = _graphs.get(root.resolve(), 0)
+        _graphs[root.resolve()] = number + 1
+    root.mkdir(parents=True, exist_ok=True)
+    # What is no tensor (a size) has no name, whatever object it comes from.
+    places = [name if isinstance(value, torch.Tensor) else None for name, value in zip(names, values, strict=True)]
+    tensors = {name: value for name, value in zip(places, values, strict=True) if name is not None}
+    module = Graph(graph, tensors, places)
+    inputs = [value for value, name in zip(values, places, strict=True) if name is None]
+    result = codegen_py(module, *inputs, export_path=root / f"graph_{number}", **options)
+    return _Runner(LoadedProgram(result.path), places, module.others, values)
 
-    def run(*args: Any) -> Any:
-        tensors = [arg for arg, name in zip(args, places, strict=True) if name is None]
-        by_name = {f"inputs_{index}": tensors[index] for index in wanted}
-        by_name |= {name: arg for arg, name in zip(args, places, strict=True) if name is not None and name in program.inputs}
-        arrays = program.call({name: partial(torch_array, value) for name, value in by_name.items()})
-        results = []
-        for name, array in zip(program.outputs, arrays, strict=True):
-            value = torch_tensor(array, outputs[name]["dtype"])
-            mutated = outputs[name].get("mutates", "")
-            if not mutated:
-                results.append(value)
-            elif mutated in by_name:
-                with torch.no_grad():
-                    by_name[mutated].copy_(value.reshape(by_name[mutated].shape))
-        return tuple(results)
 
-    return run
+class _Runner:
+    """Runs one export with a graph's arguments. others: outputs that are no tensors by position."""
+
+    def __init__(
+        self, program: LoadedProgram, places: Sequence[str | None], others: Mapping[int, Any], values: Sequence[Any]
+    ) -> None:
+        self._program = program
+        self._places = places
+        self._others = others
+        self._known = {name: _state_of(value) for name, value in zip(places, values, strict=True) if name is not None}
+
+    def __call__(self, *args: Any) -> Any:
+        inputs = [arg for arg, name in zip(args, self._places, strict=True) if name is None]
+        by_name = {f"inputs_{index}": value for index, value in enumerate(inputs) if isinstance(value, torch.Tensor)}
+        weights = {name: arg for arg, name in zip(args, self._places, strict=True) if name is not None}
+        states = {name: _state_of(value) for name, value in weights.items()}
+        changed = {name: partial(torch_array, weights[name]) for name, state in states.items() if state != self._known[name]}
+        if changed:
+            self._program.update(changed)
+            self._known = states
+        arrays = self._program.call({name: partial(torch_array, value) for name, value in by_name.items()})
+        results = iter(write_back(self._program, arrays, {**weights, **by_name}))
+        count = len(self._others) + sum("mutates" not in entry for entry in self._program.manifest["outputs"].values())
+        return tuple(self._others[place] if place in self._others else next(results) for place in range(count))
+
+
+def _state_of(value: torch.Tensor) -> tuple[int, int, int]:
+    """Differs when the tensor has been written since: where it lies, torch's count of writes, and a hash of some elements.
+
+    Writes through `.data` are not counted by torch; the hash sees those that change the tensor as a whole.
+    """
+    flat = value.detach().reshape(-1) if value.is_contiguous() else value.detach().flatten()
+    sample = flat[:: max(1, flat.numel() // _SAMPLE)].contiguous()
+    digest = hash(sample.view(torch.uint8).numpy().tobytes()) if sample.numel() else 0
+    return value.data_ptr(), value._version, digest

@@ -103,6 +103,10 @@ def write_export(
             "l1_small_size": compiled.l1_small_bytes,
         },
         "inputs": [argument.name for argument in arguments if argument.kind == "input"],
+        "call": [
+            {"name": leaf.name, "shape": list(leaf.shape), "dtype": leaf.dtype} if leaf.dtype else {"name": leaf.name, "value": leaf.value}
+            for leaf in captured.call
+        ],
         "tensors": entries,
         "outputs": outputs,
         "entry": dict(compiled.entry),
@@ -185,6 +189,8 @@ def _write_arguments(
             "dtype": argument.dtype,
             "layout": "TILE_LAYOUT" if argument.tiled else "ROW_MAJOR_LAYOUT",
         }
+        if argument.name in given:
+            entry["model_dtype"] = given[argument.name].dtype
         place = next((i for i, one in enumerate(compiled.captured.arguments) if one.name == argument.name), None)
         if options.tensor_load_directory and place is not None:
             entry["file"] = str(Path(options.tensor_load_directory) / f"{options.tensor_load_file_prefix or 'arg'}{place}.tensorbin")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,6 +13,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 ArgumentKind = Literal["input", "parameter", "constant"]
+
+FRAMEWORK_LOCK = threading.RLock()
+"""Held while a framework traces, and while torch runs a model for us: torch.export patches torch.nn.Module for the whole process,
+and flax's classes are wrapped during a trace."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_TEXT_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +45,38 @@ class Argument:
 class Output:
     """One result of `@forward`: name from the output pytree ("last_hidden_state"), `output` or `output_0` without one.
 
-    mutates: name of the buffer argument that this output is the new value of (static KV cache), or "".
+    mutates: name of the argument (buffer, variable, input) that this output is the new value of (static KV cache), or "".
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     mutates: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallLeaf:
+    """One leaf of the arguments that the model was captured with.
+
+    name: as in `Argument`. dtype, shape: of a tensor, as the framework has it. value: of anything else (a number, a string, None),
+    `python_value` of it; the program holds what the model made of that value, so a later call must give the same.
+    """
+
+    name: str
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    value: str = ""
+
+
+def python_value(value: Any) -> str:
+    """Type and text of a value that is no tensor ("float 2.0"): equal for equal numbers, strings, enumerations, dataclasses.
+
+    Of objects that print their address only the type remains; long texts are shortened to a hash.
+    """
+    text = _ADDRESS.sub("", repr(value))
+    if len(text) > _TEXT_LIMIT:
+        text = f"{text[:60]}... sha256 {hashlib.sha256(text.encode(errors='replace')).hexdigest()[:16]}"
+    return f"{type(value).__name__} {text}"
 
 
 @dataclass(slots=True)
@@ -56,6 +91,7 @@ class FrontendResult:
     class_sources: class qualified name -> (file, first line) of its `forward`/`__call__` definition.
     model_name: class name of the model or function name. made_from: e.g. {"torch": "2.13.0", "transformers": "5.23.0"}.
     golden: runs the framework itself on the given inputs; one array per output (float32 or integer).
+    call: every leaf of the arguments, in order; empty where nobody calls the program in the model's place (MLIR files).
     golden_ops: the same with every op's value by SourceInfo.name, for export_golden="ops"; None where not offered.
     """
 
@@ -70,3 +106,4 @@ class FrontendResult:
     class_sources: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     made_from: Mapping[str, str] = field(default_factory=dict)
     golden_ops: Callable[[], dict[str, np.ndarray[Any, Any]]] | None = None
+    call: Sequence[CallLeaf] = ()

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -333,6 +333,26 @@ def argument_attrs(func: Operation) -> list[dict[str, Value]]:
     if isinstance(declared, ArrayAttr):
         return [dict(to_python(part)) for part in declared.data]
     return [{} for _ in func.regions[0].blocks[0].args] if func.regions and func.regions[0].blocks else []
+
+
+WRITTEN = "ttir.written"
+"""Argument attribute: a later call has another value there (a cache, a counter), whatever kind of argument it is."""
+
+
+def is_fixed(facts: Mapping[str, Value]) -> bool:
+    """Whether an argument with these attributes has the same value at every call, so that const-eval may use it."""
+    return facts.get("ttcore.argument_type", "input") in ("parameter", "constant") and WRITTEN not in facts
+
+
+def mark_written(func: Operation, names: Collection[str]) -> None:
+    """Marks the arguments with these names as written by the program."""
+    declared = func.properties.get("arg_attrs")
+    if not names or not isinstance(declared, ArrayAttr):
+        return
+    described = zip(declared.data, argument_attrs(func), strict=True)
+    func.properties["arg_attrs"] = ArrayAttr(
+        [DictionaryAttr(part.data | {WRITTEN: UnitAttr()}) if facts.get("ttir.name") in names else part for part, facts in described]
+    )
 
 
 def result_attrs(func: Operation) -> list[dict[str, Value]]:

@@ -21,11 +21,9 @@ def _is_inline(op: Operation) -> bool:
 
 
 def constant_values(func: FuncOp) -> set[SSAValue]:
-    """Values that depend on parameters and constants alone. Caches that an op updates in place are not among them."""
-    kinds = [facts.get("ttcore.argument_type", "input") for facts in access.argument_attrs(func)]
-    constant: set[SSAValue] = {
-        arg for arg, kind in zip(func.args, kinds, strict=False) if kind in ("parameter", "constant")
-    }
+    """Values that depend on parameters and constants alone. What the program writes (caches, counters) is not among them."""
+    described = access.argument_attrs(func)
+    constant: set[SSAValue] = {arg for arg, facts in zip(func.args, described, strict=False) if access.is_fixed(facts)}
     for op in func.body.block.ops:
         if not has_trait(op, "pure") and not isinstance(op, ReturnOp) and op.operands and op.name != "ttnn.get_device":
             constant -= {value for value in op.operands[:1]}

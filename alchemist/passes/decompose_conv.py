@@ -171,7 +171,7 @@ def _of_parameters(func: FuncOp, value: SSAValue, known: dict[SSAValue, bool]) -
         if current in known:
             stack.pop()
         elif isinstance(current, BlockArgument):
-            known[current] = kinds[current.index].get("ttcore.argument_type", "input") in ("parameter", "constant")
+            known[current] = access.is_fixed(kinds[current.index])
         else:
             op = current.owner
             parts = list(op.operands) if isinstance(op, Operation) else []

@@ -220,6 +220,38 @@ def test_torch_compile_with_a_graph_break(tmp_path: Path) -> None:
     assert run(tmp_path / "graphs" / "graph_1", "--check").returncode == 0
 
 
+def test_torch_compile_reads_state_and_weights_of_now(tmp_path: Path) -> None:
+    """A written buffer and a counter, a weight changed as optimizers do, one changed through `.data`; then another input shape."""
+    import copy
+
+    import torch
+
+    class Running(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(32, 32)
+            self.register_buffer("total", torch.zeros(32))
+            self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, int, torch.Tensor]:
+            self.total += x.sum(0)
+            self.calls += 1
+            return self.linear(self.total) * self.calls, x.shape[0], x.sum()
+
+    model = Running().eval()
+    expected = copy.deepcopy(model)
+    compiled = torch.compile(model, backend="alchemist", options={"export_path": str(tmp_path / "graphs")})
+    with torch.no_grad():
+        for change in (None, lambda one: one.linear.weight.mul_(2), lambda one: one.linear.bias.data.fill_(4), None):
+            if change is not None:
+                change(model), change(expected)
+            torch.testing.assert_close(compiled(torch.ones(4, 32)), expected(torch.ones(4, 32)), rtol=1e-2, atol=1e-2)
+        for length in (8, 4, 8, 3):
+            torch.testing.assert_close(compiled(torch.ones(length, 32)), expected(torch.ones(length, 32)), rtol=1e-2, atol=1e-2)
+    assert int(model.calls) == 8
+    assert len(list((tmp_path / "graphs").iterdir())) in (3, 4)  # torch may leave the first graph's shape open for later ones
+
+
 def test_torch_compile_refuses_unknown_options(tmp_path: Path) -> None:
     import torch
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,6 +12,7 @@ import jax
 import numpy as np
 
 from alchemist.errors import InputError
+from alchemist.frontends.base import CallLeaf, python_value
 
 Kind = Literal["input", "parameter"]
 _PARAMETER_NAMES = frozenset({"params", "variables", "weights", "state", "parameters", "theta", "model"})
@@ -29,15 +31,48 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """Arguments as a list of leaves and the way back. rebuild(arrays) -> (args, kwargs) with the static values in place."""
+    """Arguments as a list of leaves and the way back. rebuild(arrays) -> (args, kwargs) with the static values in place.
+
+    call: every leaf, static ones included, as the export records it and a load compares it. paths: of every leaf.
+    places: where each of `leaves` is among all.
+    """
 
     leaves: tuple[Leaf, ...]
+    call: tuple[CallLeaf, ...]
+    paths: tuple[str, ...]
     rebuild: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+    places: tuple[int, ...]
+
+    def written(self, arrays: Sequence[Any], tree: Any) -> dict[str, Any]:
+        """Name -> new value of every attribute that a call on `rebuild(arrays)` has set in its arguments: nnx variables.
+
+        Entries of dicts and lists are not among them: what jit does with those, it does with copies.
+        """
+        after = {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0] if _is_attribute(path)}
+        pairs = list(zip(self.leaves, self.places, arrays, strict=True))
+        changed = {leaf.name: after[self.paths[place]] for leaf, place, before in pairs if after.get(self.paths[place], before) is not before}
+        added = sorted(path for path, leaf in after.items() if path not in self.paths and is_array(leaf))
+        if added:
+            warnings.warn(
+                f"the function adds variables to its arguments, which the program does not keep: {', '.join(added[:4])}; call the model once before the export",
+                stacklevel=2,
+            )
+        return changed
 
 
 def is_array(leaf: Any) -> bool:
     """Arrays are traced; Python numbers, strings and other leaves are static."""
     return isinstance(leaf, jax.Array | np.ndarray | np.generic | jax.ShapeDtypeStruct)
+
+
+def is_key(array: Any) -> bool:
+    """Whether these are keys of `jax.random.key`."""
+    return isinstance(array, jax.Array) and jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key)
+
+
+def dtype_name(array: Any) -> str:
+    """The dtype in which jit takes the array ("float32" of a float64 without x64); keys have their implementation's name."""
+    return str(array.dtype) if is_key(array) else str(jax.dtypes.canonicalize_dtype(array.dtype))
 
 
 def key_text(key: Any) -> str:
@@ -46,6 +81,10 @@ def key_text(key: Any) -> str:
         if hasattr(key, attribute):
             return str(getattr(key, attribute))
     return str(key)
+
+
+def _is_attribute(path: Sequence[Any]) -> bool:
+    return isinstance(path[-1], jax.tree_util.GetAttrKey)
 
 
 def path_names(path: Sequence[Any]) -> list[str]:
@@ -66,20 +105,23 @@ def flatten(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
     flat: list[Any] = [leaf for _, leaf in found]
     order = {key: len(args) + i for i, key in enumerate(kwargs)}
     leaves: list[Leaf] = []
+    call: list[CallLeaf] = []
     places: list[int] = []
     kinds = [_kind(label, value, index, len(values)) for index, (label, value) in enumerate(zip(labels, values, strict=True))]
     taken: set[str] = set()
     for place, (path, leaf) in enumerate(found):
+        index = path[1].idx if path[0].idx == 0 else order[key_text(path[1])]
         if not is_array(leaf):
+            call.append(CallLeaf(".".join([labels[index], *path_names(path[2:])]), value=python_value(leaf)))
             continue
         if isinstance(leaf, jax.ShapeDtypeStruct):
             raise InputError("arguments need values", got="jax.ShapeDtypeStruct", hint="pass arrays")
-        index = path[1].idx if path[0].idx == 0 else order[key_text(path[1])]
         name = _leaf_name(labels[index], kinds[index], path_names(path[2:]))
         if name in taken:
             name = ".".join([labels[index], *path_names(path[2:])])
         taken.add(name)
         leaves.append(Leaf(name, kinds[index], leaf))
+        call.append(CallLeaf(name, tuple(leaf.shape), dtype_name(leaf)))
         places.append(place)
 
     def rebuild(arrays: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -89,7 +131,7 @@ def flatten(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
         given: tuple[tuple[Any, ...], dict[str, Any]] = jax.tree_util.tree_unflatten(tree, filled)
         return given
 
-    return Flat(tuple(leaves), rebuild)
+    return Flat(tuple(leaves), tuple(call), tuple(jax.tree_util.keystr(path) for path, _ in found), rebuild, tuple(places))
 
 
 def _parameter_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:

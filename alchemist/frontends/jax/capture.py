@@ -20,12 +20,12 @@ import jax.extend
 import numpy as np
 
 from alchemist.errors import AlchemistError, FrontendError, UnsupportedOpError
-from alchemist.frontends.base import Argument, FrontendResult, Output
-from alchemist.frontends.jax.arguments import Flat, flatten, key_text
+from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, Output
+from alchemist.frontends.jax.arguments import Flat, flatten, is_key, key_text
 from alchemist.frontends.jax.golden import Labelled
 from alchemist.frontends.jax.scopes import function_scopes, module_scopes, plain_name
 from alchemist.frontends.stablehlo import Input, Sources, convert, scope_mark
-from alchemist.ir.access import argument_attrs, entry_function
+from alchemist.ir.access import argument_attrs, entry_function, mark_written
 from alchemist.ir.text import parse
 
 Array = np.ndarray[Any, Any]
@@ -48,21 +48,23 @@ def capture(
     """
     kwargs = dict(kwargs or {})
     name = _model_name(model, args)
-    function, args = _as_function(model, args)
+    function, args = as_function(model, args)
     flat = flatten(function, args, kwargs)
     classes: dict[str, type] = {}
     codes: dict[str, CodeType] = {}
     entry = _entry(function)
-    lowered, shapes, labelled = _lower(function, flat, classes, codes, entry, golden_ops)
+    with FRAMEWORK_LOCK:
+        lowered, shapes, written, labelled = _lower(function, flat, classes, codes, entry, golden_ops)
     ir = lowered.compiler_ir("stablehlo").operation
     text = ir.get_asm(print_generic_op_form=True, enable_debug_info=True)
     _refuse_complex(ir, text)
     module = parse(text, "<stablehlo>", verify=False)
     # a module that is called by the entry function is the root itself
     sources = Sources(_library_roots(), _package_name, entry[0] if entry and classes else "", labelled.labels if labelled else None)
-    names, outputs = _outputs(shapes)
+    names, outputs = _outputs(shapes, written)
     inputs = [Input(leaf.name, leaf.kind) for leaf in flat.leaves]
     converted = convert(module, inputs, names, sources=sources, may_add_arguments=True)
+    mark_written(entry_function(converted.module), set(written))
     arrays = {leaf.name: leaf.value for leaf in flat.leaves} | converted.starts
     arguments = _arguments(converted.module, arrays)
 
@@ -82,10 +84,11 @@ def capture(
         class_sources=_class_sources(classes) | _function_sources(codes),
         made_from=_versions(),
         golden_ops=functools.partial(labelled.values, [leaf.value for leaf in flat.leaves]) if labelled else None,
+        call=flat.call,
     )
 
 
-def _as_function(model: Any, args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def as_function(model: Any, args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """An nnx module becomes a function of its state."""
     if "flax.nnx" in sys.modules:
         from flax import nnx
@@ -174,9 +177,13 @@ def _lower(
     codes: dict[str, CodeType],
     entry: tuple[str, CodeType] | None,
     golden_ops: bool,
-) -> tuple[Any, Any, Labelled | None]:
-    """(lowered, pytree of result shapes, the program with labels). classes, codes: filled with the modules and functions that were called."""
+) -> tuple[Any, Any, dict[str, Any], Labelled | None]:
+    """(lowered, pytree of result shapes, leaf name -> type of what the function wrote, the program with labels).
+
+    classes, codes: filled with the modules and functions that were called.
+    """
     shapes: list[Any] = []
+    changes: list[dict[str, Any]] = []
     if entry is not None:
         codes[entry[0]] = entry[1]
 
@@ -188,18 +195,20 @@ def _lower(
                 stack.enter_context(jax.named_scope(scope_mark(entry[0], "")))
             stack.enter_context(function_scopes(codes, names, entry[1] if entry else None, _is_library))
             result = function(*args, **kwargs)
+        written = flat.written(arrays, (args, kwargs))
         shapes.append(jax.tree_util.tree_map(lambda leaf: jax.typeof(leaf), result))
-        return result
+        changes.append({name: jax.typeof(value) for name, value in written.items()})
+        return (result, list(written.values())) if written else result
 
     try:
         with _full_tracebacks(), module_scopes(classes), jax.named_scope(""):
             values = [leaf.value for leaf in flat.leaves]
             traced = jax.jit(alchemist_traced_entry, keep_unused=True).trace(values)
             if not golden_ops:
-                return traced.lower(), shapes[-1], None
+                return traced.lower(), shapes[-1], changes[-1], None
             labelled = Labelled(traced.jaxpr)
             again = jax.extend.core.jaxpr_as_fun(labelled.program)
-            return jax.jit(lambda arrays: again(*arrays), keep_unused=True).lower(values), shapes[-1], labelled
+            return jax.jit(lambda arrays: again(*arrays), keep_unused=True).lower(values), shapes[-1], changes[-1], labelled
     except AlchemistError:
         raise
     except jax.errors.ConcretizationTypeError as error:
@@ -270,7 +279,8 @@ def _package_name(file: str) -> str:
 # --- results ------------------------------------------------------------------------------------------------------------
 
 
-def _outputs(shapes: Any) -> tuple[list[str], list[Output]]:
+def _outputs(shapes: Any, written: Mapping[str, Any]) -> tuple[list[str], list[Output]]:
+    """Names of the results in order, those of `written` arguments last."""
     found, _ = jax.tree_util.tree_flatten_with_path(shapes)
     names: list[str] = []
     outputs: list[Output] = []
@@ -278,8 +288,18 @@ def _outputs(shapes: Any) -> tuple[list[str], list[Output]]:
         steps = [key_text(key) for key in path]
         name = ".".join(steps) if steps and not all(step.isdigit() for step in steps) else "_".join(["output", *steps])
         names.append(name)
-        outputs.append(Output(name, tuple(leaf.shape), str(leaf.dtype)))
+        outputs.append(_output(name, leaf))
+    for name, leaf in written.items():
+        label = name if name not in names else f"{name}_after"
+        names.append(label)
+        outputs.append(_output(label, leaf, name))
     return names, outputs
+
+
+def _output(name: str, leaf: Any, mutates: str = "") -> Output:
+    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        leaf = jax.eval_shape(jax.random.key_data, leaf)
+    return Output(name, tuple(leaf.shape), str(leaf.dtype), mutates)
 
 
 def _arguments(module: Any, arrays: Mapping[str, Any]) -> list[Argument]:
@@ -288,8 +308,8 @@ def _arguments(module: Any, arrays: Mapping[str, Any]) -> list[Argument]:
     for described in argument_attrs(entry_function(module)):
         name, kind = described["ttir.name"], _KINDS[described["ttcore.argument_type"]]
         array = arrays[name]
-        dtype = str(jax.dtypes.canonicalize_dtype(array.dtype)) if not _is_key(array) else "uint32"
-        found.append(Argument(name, kind, tuple(array.shape), dtype, functools.partial(_value, array, dtype)))
+        dtype = str(jax.dtypes.canonicalize_dtype(array.dtype)) if not is_key(array) else "uint32"
+        found.append(Argument(name, kind, tuple(array.shape), dtype, functools.partial(array_of, array, dtype)))
     return found
 
 
@@ -298,17 +318,14 @@ _KINDS: dict[str, Literal["input", "parameter", "constant"]] = {
 }  # fmt: skip
 
 
-def _is_key(array: Any) -> bool:
-    return isinstance(array, jax.Array) and jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key)
-
-
-def _value(array: Any, dtype: str) -> Array:
-    given = np.asarray(jax.random.key_data(array) if _is_key(array) else array)
+def array_of(array: Any, dtype: str) -> Array:
+    """An argument's value on the host; of random keys their data."""
+    given = np.asarray(jax.random.key_data(array) if is_key(array) else array)
     return np.ascontiguousarray(given if str(given.dtype) == dtype else given.astype(dtype)).reshape(given.shape)
 
 
 def _plain(leaf: Any) -> Array:
-    array = np.asarray(leaf)
+    array = np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf)
     return array.astype(np.float32) if array.dtype.kind not in "iub" and array.dtype != np.float64 else array
 
 

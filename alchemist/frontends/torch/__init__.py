@@ -17,23 +17,28 @@ from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from torch.utils import _pytree as pytree
 
 from alchemist.errors import FrontendError, UnsupportedOpError
-from alchemist.frontends.base import Argument, FrontendResult, Output
+from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, Output
 from alchemist.frontends.torch import rules as _rules
 from alchemist.frontends.torch.aliasing import written_placeholders
+from alchemist.frontends.torch.complex_numbers import Pair
 from alchemist.frontends.torch.dtypes import numpy_name, to_numpy
 from alchemist.frontends.torch.emitter import INLINE_LIMIT, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.export import (
     FunctionModule,
+    as_root,
+    call_leaves,
     export,
     input_names,
     output_names,
+    refuse_options_of_torch,
+    separate,
     unique,
     warn_of_training,
-    without_views,
 )
 from alchemist.frontends.torch.lowering import Lowering, flatten
 from alchemist.frontends.torch.source import Sources
+from alchemist.ir.access import entry_function, mark_written
 
 __all__ = ["capture"]
 _ = _rules
@@ -62,18 +67,24 @@ def capture(
     """
     if not callable(model):
         raise FrontendError("neither a torch.nn.Module nor a function", got=type(model).__name__)
-    wrapped = not isinstance(model, torch.nn.Module)
-    root: Any = FunctionModule(model) if wrapped else model
-    function: Callable[..., Any] = model if wrapped else root.forward
+    with FRAMEWORK_LOCK:
+        return _capture(model, tuple(args), dict(kwargs or {}))
+
+
+def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FrontendResult:
+    root, function = as_root(model)
+    refuse_options_of_torch(function, kwargs)
+    wrapped = isinstance(root, FunctionModule)
     name = getattr(model, "__name__", type(model).__name__) if wrapped else type(model).__name__
     warn_of_training(root)
-    (plain_args, plain_kwargs), originals = without_views((tuple(args), dict(kwargs or {})))
+    (plain_args, plain_kwargs), originals = separate((args, kwargs), [*root.parameters(), *root.buffers()])
     program = export(root, plain_args, plain_kwargs)
     sources = Sources(root, str(getattr(model, "__qualname__", name)), wrapped)
     places = _placeholders(program, root, function, originals)
     lowering, env, declared = _prepare(program, places, sources)
     values, mutations = _lower(program, lowering, env, places)
     names = output_names(program)
+    _refuse_complex(names, values)
     users = [(label, value) for label, value in zip(names, values, strict=True) if isinstance(value, Tensor)]
     labels = unique([*(label for label, _ in users), *(place.name for place, _ in mutations)])
     tensors = [value for _, value in users] + [value for _, value in mutations]
@@ -90,7 +101,8 @@ def capture(
         Output(label, value.shape, numpy_name(value.dtype), mutates)
         for label, value, mutates in zip(labels, tensors, mutated, strict=True)
     ]
-    runner = _Golden(root, tuple(args), dict(kwargs or {}), program, [place for place, _ in mutations], places)
+    mark_written(entry_function(module), written)
+    runner = _Golden(root, args, kwargs, program, [place for place, _ in mutations], places)
     class_sources = sources.class_sources()
     return FrontendResult(
         module=module,
@@ -104,7 +116,17 @@ def capture(
         class_sources=class_sources,
         made_from=_made_from(root),
         golden_ops=runner.ops,
+        call=call_leaves(pytree.tree_flatten((args, kwargs)), function),
     )
+
+
+def _refuse_complex(names: Sequence[str], values: Sequence[Any]) -> None:
+    """Raises FrontendError for outputs that no device tensor can hold."""
+    found = [name for name, value in zip(names, values, strict=True) if isinstance(value, Pair)]
+    found += [name for name, value in zip(names, values, strict=True) if isinstance(value, Tensor) and value.dtype.is_complex]
+    if found:
+        hint = "return torch.view_as_real(...) of it, or its real and imaginary parts as two outputs"
+        raise FrontendError("a complex output", expected="real outputs: the device has no complex numbers", got=", ".join(found), hint=hint)
 
 
 def _made_from(root: torch.nn.Module) -> dict[str, str]:
@@ -319,6 +341,10 @@ class _Golden:
     places: list[_Place]
 
     def outputs(self) -> list[np.ndarray[Any, Any]]:
+        with FRAMEWORK_LOCK:
+            return self._outputs()
+
+    def _outputs(self) -> list[np.ndarray[Any, Any]]:
         saved = [(place.value, place.value.detach().clone()) for place in self.mutated]
         try:
             with torch.no_grad(), _as_exported():
@@ -351,7 +377,7 @@ class _Golden:
         values = [
             place.value.detach().clone() if isinstance(place.value, torch.Tensor) else place.value for place in self.places
         ]
-        with torch.no_grad():
+        with torch.no_grad(), FRAMEWORK_LOCK:
             Recorder(self.program.graph_module).run(*values)
         return seen
 

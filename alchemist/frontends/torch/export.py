@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import logging
+import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,10 +17,12 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from alchemist.errors import FrontendError, InputError
+from alchemist.frontends.base import CallLeaf, python_value
 from alchemist.frontends.torch import caches
 from alchemist.frontends.torch.aliasing import needs_functionalisation
 from alchemist.frontends.torch.source import relative_file
 
+_UNKNOWN_OUTPUT = re.compile(r"Found <class '(.+?)'> in output, which is not a known type")
 _FILE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _STATIC = "every shape and branch must be known at export: use torch.where, fixed loop counts and Python numbers"
 _DATA_DEPENDENT = ("GuardOnDataDependentSymNode", "DataDependentOutputException", "DynamicOutputShapeException")
@@ -78,16 +83,37 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     """torch.export of the model as it is; FrontendError with the model's line where it cannot be captured."""
     caches.register()
     try:
-        with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given():
+        with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given(), _quiet():
             warnings.simplefilter("ignore")
             program = torch.export.export(model, args, kwargs, strict=False)
         if needs_functionalisation(program.graph_module.graph) or _has_vmap(program.graph_module.graph):
-            with warnings.catch_warnings(), _frames_of(model):  # not under no_grad: torch then takes a path that does not export
+            with warnings.catch_warnings(), _frames_of(model), _quiet():  # not under no_grad: torch then takes a path that does not export
                 warnings.simplefilter("ignore")
                 program = program.run_decompositions({})
     except Exception as error:  # torch.export raises whatever the model's own code raises
         raise _translated(error) from error
     return program
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """torch prints the graph so far above an error, which then says the same with the model's own line."""
+    logger = logging.getLogger("torch")
+    known = [logger, *(one for name, one in list(logging.root.manager.loggerDict.items()) if name.startswith("torch.") and isinstance(one, logging.Logger))]
+    before = [one.disabled for one in known]
+    if os.environ.get("TORCH_LOGS"):  # asked for
+        yield
+        return
+    names = vars(importlib.import_module("torch.export._trace"))  # it prints with the built-in function, which a name of the module hides
+    names["print"] = lambda *_, **__: None
+    for one in known:
+        one.disabled = True
+    try:
+        yield
+    finally:
+        names.pop("print", None)
+        for one, was in zip(known, before, strict=True):
+            one.disabled = was
 
 
 def _has_vmap(graph: torch.fx.Graph) -> bool:
@@ -130,18 +156,50 @@ def _masks_as_given() -> Iterator[None]:
         module._detect_is_causal_mask = before
 
 
-def without_views(tree: Any) -> tuple[Any, dict[int, torch.Tensor]]:
-    """The arguments with copies in place of views (torch.export gives a view's base symbolic sizes), and copy id -> original."""
+def separate(tree: Any, held: Collection[torch.Tensor]) -> tuple[Any, dict[int, torch.Tensor]]:
+    """The arguments as tensors of their own, and copy id -> original.
+
+    Copied are views (torch.export gives a view's base symbolic sizes), and a tensor that is there before, as another argument or
+    as a parameter of the model (`held`): torch.export would make one input of both.
+    """
     originals: dict[int, torch.Tensor] = {}
+    seen = {id(tensor) for tensor in held}
 
     def leaf(value: Any) -> Any:
-        if not isinstance(value, torch.Tensor) or value._base is None:
+        if not isinstance(value, torch.Tensor) or (value._base is None and id(value) not in seen):
+            seen.add(id(value))
             return value
         copy = value.detach().clone()
         originals[id(copy)] = value
         return copy
 
     return pytree.tree_map(leaf, tree), originals
+
+
+def as_root(model: Any) -> tuple[torch.nn.Module, Callable[..., Any]]:
+    """The module to export (a function becomes one) and the function with the signature that callers see."""
+    if isinstance(model, ExportedProgram):
+        model = model.module()
+    if isinstance(model, torch.nn.Module):
+        return model, model.forward
+    return FunctionModule(model), model
+
+
+def refuse_options_of_torch(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> None:
+    """`dynamic_shapes=` is an argument of torch.export.export; here every keyword goes to the model.
+
+    Raises:
+        InputError: it is given, and the model has no parameter of that name.
+    """
+    if "dynamic_shapes" not in kwargs:
+        return
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return
+    if not any(one.name == "dynamic_shapes" or one.kind is one.VAR_KEYWORD for one in parameters):
+        hint = "leave dynamic_shapes out: the shapes are those of the arguments; export again for others"
+        raise InputError("shapes are fixed at export", got="dynamic_shapes=...", hint=hint)
 
 
 def _translated(error: Exception) -> FrontendError | InputError:
@@ -151,6 +209,11 @@ def _translated(error: Exception) -> FrontendError | InputError:
     first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
     if kinds & set(_DATA_DEPENDENT) or "data-dependent" in text:
         return FrontendError("the model branches on tensor values", location=location, got=first, hint=_STATIC)
+    unknown = _UNKNOWN_OUTPUT.search(text)
+    if unknown:
+        name = unknown[1].rpartition(".")[2]
+        hint = f"return a tensor, tuple, dict or NamedTuple; for a dataclass call torch.export.register_dataclass({name}) before"
+        return FrontendError("the model returns an object that holds tensors unseen", expected="tensors in tuples, lists, dicts", got=name, hint=hint)
     if isinstance(error, TypeError) and ("argument" in text or "parameter" in text) and not location:
         return InputError("the arguments do not fit the model", got=first)
     hint = "run the model on these arguments without alchemist first: the same line fails there, or torch.export cannot trace it"
@@ -228,6 +291,17 @@ def argument_names(spec: pytree.TreeSpec, function: Callable[..., Any]) -> list[
     for key, child in zip(_child_keys(keyword), keyword.children(), strict=True):
         names += spec_paths(child, key)
     return unique(names)
+
+
+def call_leaves(flattened: tuple[list[Any], pytree.TreeSpec], function: Callable[..., Any]) -> list[CallLeaf]:
+    """What `pytree.tree_flatten((args, kwargs))` gave, as the export records it and a load compares it."""
+    leaves, spec = flattened
+    return [
+        CallLeaf(name, tuple(leaf.shape), str(leaf.dtype).removeprefix("torch."))
+        if isinstance(leaf, torch.Tensor)
+        else CallLeaf(name, value=python_value(leaf))
+        for name, leaf in zip(argument_names(spec, function), leaves, strict=True)
+    ]
 
 
 def output_names(program: ExportedProgram) -> list[str]:

@@ -128,7 +128,7 @@ class Lowering:
                 stack.pop()
             elif isinstance(current, BlockArgument):
                 kinds = access.argument_attrs(self.func)
-                self._constant[current] = kinds[current.index].get("ttcore.argument_type", "input") in ("parameter", "constant")
+                self._constant[current] = access.is_fixed(kinds[current.index])
             else:
                 op = current.owner
                 assert isinstance(op, Operation)

@@ -1,0 +1,365 @@
+"""`load_codegen_py` in the model's place: arguments are compared, state is written back, weights may be other ones."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from alchemist import codegen_py, load_codegen_py
+from alchemist.errors import FrontendError, InputError
+from alchemist.loaded import LoadedProgram
+from tests.e2e.test_codegen import run
+
+X = torch.ones(4, 32)
+CLOSE = {"rtol": 5e-3, "atol": 5e-3}
+
+
+def loaded(tmp_path: Path, model: Any, exported: tuple[Any, ...], *calls: tuple[Any, ...]) -> list[Any]:
+    codegen_py(model, *exported, export_path=tmp_path / "out")
+    return [load_codegen_py(model, *args, load_path=tmp_path / "out") for args in calls]
+
+
+# ---------------------------------------------------------------------------------------------------------- arguments
+
+
+def test_one_tensor_given_twice_stays_two_inputs(tmp_path: Path) -> None:
+    both = torch.ones(4, 32)
+    (result,) = loaded(tmp_path, lambda a, b: a + 2 * b, (both, both), (X, X * 3))
+    torch.testing.assert_close(result, X * 7)
+
+
+def test_a_weight_given_as_an_argument_is_an_input(tmp_path: Path) -> None:
+    model = torch.nn.Linear(32, 32).eval()
+
+    def double(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        return model(x) + x @ weight
+
+    other = torch.randn(32, 32)
+    with torch.no_grad():
+        (result,) = loaded(tmp_path, double, (X, model.weight), (X, other))
+        torch.testing.assert_close(result, double(X, other), rtol=2e-2, atol=2e-2)
+
+
+def scaled(x: Any, by: Any = 2.0, mode: Any = "plain", shift: Any = None) -> Any:
+    return x * by + (0 if shift is None else shift)
+
+
+REFUSED: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], str]] = {
+    "number": ((X, 2.0), (X, 3.0), "argument by is not like.*float 2.0.*float 3.0"),
+    "kind of number": ((X, 2), (X, True), "argument by.*int 2.*bool True"),
+    "string": ((X, 2.0, "plain"), (X, 2.0, "other"), "argument mode.*'plain'.*'other'"),
+    "None": ((X, 2.0, "plain", None), (X, 2.0, "plain", 1.0), "argument shift.*None.*1.0"),
+    "shape": ((X,), (torch.ones(5, 32),), r"argument x.*float32 \[4, 32\].*float32 \[5, 32\]"),
+    "dtype": ((X,), (X.to(torch.bfloat16),), r"argument x.*float32 \[4, 32\].*bfloat16 \[4, 32\]"),
+    "one more": ((X,), (X, 2.0), "arguments that are not those.*with by"),
+    "one less": ((X, 2.0), (X,), "arguments that are not those.*without by"),
+}
+
+
+@pytest.mark.parametrize("framework", ["torch", "jax"])
+@pytest.mark.parametrize("case", REFUSED)
+def test_arguments_that_are_not_those_of_the_export(case: str, framework: str, tmp_path: Path) -> None:
+    exported, given, message = REFUSED[case]
+    if framework == "jax":
+        import jax.numpy as jnp
+
+        def array(value: Any) -> Any:
+            return jnp.asarray(value.float().numpy(), str(value.dtype)[6:]) if isinstance(value, torch.Tensor) else value
+
+        exported, given = tuple(map(array, exported)), tuple(map(array, given))
+        if case == "None":  # no leaf of a JAX tree
+            message = "arguments that are not those.*with shift"
+    codegen_py(scaled, *exported, export_path=tmp_path / "out", export_golden="none")
+    with pytest.raises(InputError, match=f"(?s){message}"):
+        load_codegen_py(scaled, *given, load_path=tmp_path / "out")
+
+
+def test_scalars_keep_their_rank(tmp_path: Path) -> None:
+    def model(x: torch.Tensor, by: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return (x * by).sum(), by + 1
+
+    ((total, by),) = loaded(tmp_path, model, (X, torch.tensor(2.0)), (X, torch.tensor(3.0)))
+    assert (total.shape, by.shape) == ((), ())
+    torch.testing.assert_close((total, by), (torch.tensor(384.0), torch.tensor(4.0)))
+
+
+# -------------------------------------------------------------------------------------------------------------- state
+
+
+class Running(torch.nn.Module):
+    """Writes a sum, a counter that const-eval could take for a constant, and a buffer that it never reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(32, 32)
+        self.register_buffer("total", torch.zeros(4, 32))
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("last", torch.zeros(4, 32))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.total += x
+        self.calls += 1
+        self.last.copy_(x)
+        return self.linear(self.total) * self.calls
+
+
+def running() -> tuple[Running, Running]:
+    models = Running().eval(), Running().eval()
+    models[1].load_state_dict(models[0].state_dict())
+    return models
+
+
+def test_written_buffers_over_several_calls(tmp_path: Path) -> None:
+    model, expected = running()
+    codegen_py(model, X, export_path=tmp_path / "out")
+    assert run(tmp_path / "out", "--check", "--loops", "3").returncode == 0
+    with torch.no_grad():
+        for step in range(3):
+            result = load_codegen_py(model, X * (step + 1), load_path=tmp_path / "out")
+            torch.testing.assert_close(result, expected(X * (step + 1)), **CLOSE)
+    assert int(model.calls) == 3
+    torch.testing.assert_close(model.total, expected.total, **CLOSE)
+    torch.testing.assert_close(model.last, expected.last)
+
+
+def test_a_written_tensor_that_nothing_holds_is_refused(tmp_path: Path) -> None:
+    hidden = torch.zeros(4, 32)
+
+    def model(x: torch.Tensor) -> torch.Tensor:
+        return hidden.add_(x) * 2
+
+    codegen_py(model, X, export_path=tmp_path / "out")
+    with pytest.raises(InputError, match="writes a tensor that the model does not hold"):
+        load_codegen_py(model, X, load_path=tmp_path / "out")
+
+
+@pytest.mark.parametrize("consteval", [True, False])
+def test_weights_of_now(consteval: bool, tmp_path: Path) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8)).eval()
+    codegen_py(model, X, export_path=tmp_path / "out", compiler_options={"enable_const_eval": consteval})
+    with torch.no_grad():
+        model[0].weight.mul_(-2)
+        model[2].bias.fill_(3)
+    torch.testing.assert_close(load_codegen_py(model, X, load_path=tmp_path / "out"), model(X).detach(), rtol=2e-2, atol=2e-2)
+    with pytest.raises(InputError, match=r"weight 0.bias(?s:.*)float32 (?s:.*)bfloat16"):
+        load_codegen_py(model.to(torch.bfloat16), X, load_path=tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_static_cache_decode(tmp_path: Path) -> None:
+    """Prefill by the model, then one token at a time through the program, which writes the caller's cache."""
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        hidden_size=64, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, intermediate_size=64, vocab_size=64
+    )
+    model = transformers.LlamaForCausalLM(config).eval()
+    ids = torch.randint(0, 64, (1, 6))
+    caches = [transformers.StaticCache(config=config, max_cache_len=32) for _ in range(3)]
+
+    def step(position: int, cache: Any) -> dict[str, Any]:
+        return {"input_ids": ids[:, position : position + 1], "position_ids": torch.tensor([[position]]), "past_key_values": cache}
+
+    with torch.no_grad():
+        for cache in caches:
+            model(ids[:, :3], past_key_values=cache, use_cache=True)
+        codegen_py(model, export_path=tmp_path / "out", **step(3, caches[0]))
+        for position in range(3, 6):
+            expected = model(**step(position, caches[1]))
+            found = load_codegen_py(model, load_path=tmp_path / "out", **step(position, caches[2]))
+            torch.testing.assert_close(found.logits, expected.logits, rtol=2e-2, atol=2e-2)
+            for written, wanted in zip(caches[2].layers, caches[1].layers, strict=True):
+                torch.testing.assert_close(written.keys, wanted.keys, rtol=2e-2, atol=2e-2)
+
+
+# ---------------------------------------------------------------------------------------------------------------- JAX
+
+
+def test_a_training_loop_learns(tmp_path: Path) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    def step(params: Any, x: Any, y: Any) -> tuple[Any, Any]:
+        def loss(params: Any) -> Any:
+            return jnp.mean((x @ params["w"] + params["b"] - y) ** 2)
+
+        value, gradients = jax.value_and_grad(loss)(params)
+        return jax.tree.map(lambda one, gradient: one - 0.1 * gradient, params, gradients), value
+
+    keys = jax.random.split(jax.random.key(0))
+    x = jax.random.normal(keys[0], (32, 32))
+    params = {"w": jnp.zeros((32, 4)), "b": jnp.zeros(4)}
+    y = x @ jax.random.normal(keys[1], (32, 4))
+    codegen_py(step, params, x, y, export_path=tmp_path / "out")
+    expected, losses = params, []
+    for _ in range(3):
+        params, value = load_codegen_py(step, params, x, y, load_path=tmp_path / "out")
+        expected, wanted = step(expected, x, y)
+        np.testing.assert_allclose(value, wanted, rtol=2e-2)
+        losses.append(float(value))
+    assert losses[2] < 0.8 * losses[0]
+
+
+@pytest.mark.parametrize("called", ["module", "step", "state"])
+def test_flax_state_is_written(called: str, tmp_path: Path) -> None:
+    """The module itself, a training step that takes it, and the functional form with a state."""
+    from flax import nnx
+    from jax import numpy as jnp
+
+    class Counting(nnx.Module):
+        def __init__(self) -> None:
+            self.linear = nnx.Linear(32, 4, rngs=nnx.Rngs(0))
+            self.count = nnx.Variable(jnp.zeros((1,)))
+
+        def __call__(self, x: Any) -> Any:
+            self.count[...] = self.count[...] + 1
+            return self.linear(x) * self.count[...]
+
+    def step(model: Counting, x: Any) -> Any:
+        def loss(model: Counting) -> Any:
+            return (model(x) ** 2).mean()
+
+        value, gradients = nnx.value_and_grad(loss)(model)
+        state = nnx.state(model, nnx.Param)
+        nnx.update(model, nnx.State({"linear": {name: state["linear"][name][...] - 0.1 * gradients["linear"][name][...] for name in ("kernel", "bias")}}))
+        return value
+
+    def functional(graphdef: Any, state: Any, x: Any) -> Any:
+        return nnx.merge(graphdef, state)(x)
+
+    x = jnp.ones((4, 32))
+    model, expected = Counting(), Counting()
+
+    def call(call_it: Callable[..., Any], model: Counting) -> Any:
+        if called == "module":
+            return call_it(model, x)
+        return call_it(step, model, x) if called == "step" else call_it(functional, *state_of[id(model)], x)
+
+    state_of = {id(one): nnx.split(one) for one in (model, expected)}
+    call(lambda *args: codegen_py(*args, export_path=tmp_path / "out"), model)
+    assert float((state_of[id(model)][1]["count"] if called == "state" else model.count)[...][0]) == 0
+    for _ in range(3):
+        result = call(lambda *args: load_codegen_py(*args, load_path=tmp_path / "out"), model)
+        np.testing.assert_allclose(result, call(lambda function, *args: function(*args), expected), rtol=2e-2, atol=2e-2)
+    counted = state_of[id(model)][1]["count"] if called == "state" else model.count
+    assert float(counted[...][0]) == 3
+
+
+def test_random_keys_as_arguments_and_results(tmp_path: Path) -> None:
+    import jax
+
+    def model(key: Any, x: Any) -> tuple[Any, Any]:
+        following, now = jax.random.split(key)
+        return following, x + jax.random.uniform(now, x.shape)
+
+    x = jax.numpy.ones((4, 32))
+    codegen_py(model, jax.random.key(1), x, export_path=tmp_path / "out")
+    following, result = load_codegen_py(model, jax.random.key(2), x, load_path=tmp_path / "out")
+    wanted = model(jax.random.key(2), x)
+    assert following.dtype == wanted[0].dtype
+    assert (jax.random.key_data(following) == jax.random.key_data(wanted[0])).all()
+    np.testing.assert_allclose(result, wanted[1], rtol=1e-5)
+
+
+# -------------------------------------------------------------------------------------------------------------- bytes
+
+
+def bytes_model(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    masked = ((x & 0xF).float() - 8) * 0.5, x & y, x | 3, x ^ y, ~x, x << 1, (x >> 4).float()
+    return *masked, x + y, x + 200, x * y, x - y, -x, x // (y | 1), torch.minimum(x, y), x.amax(1), torch.cat([x, y])
+
+
+def test_uint8_is_computed_as_in_torch(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    x, y = torch.randint(0, 256, (2, 4, 32)).to(torch.uint8)
+    (results,) = loaded(tmp_path, bytes_model, (x, y), (x, y))
+    for position, (result, expected) in enumerate(zip(results, bytes_model(x, y), strict=True)):
+        assert torch.equal(result, expected), position
+
+
+# ------------------------------------------------------------------------------------------------------------ process
+
+
+def test_the_device_is_closed_after_a_failed_load(tmp_path: Path) -> None:
+    from ttnn_shim import session
+
+    codegen_py(torch.nn.Linear(32, 32).eval(), X, export_path=tmp_path / "out")
+    (tmp_path / "out" / "tensors" / "weight.tensorbin").unlink()
+    before = session.has_device()
+    with pytest.raises(Exception, match="weight"):
+        LoadedProgram(tmp_path / "out")
+    assert session.has_device() == before
+    program = LoadedProgram(tmp_path / "out", {"weight": lambda: np.ones((32, 32), np.float32)})
+    assert session.has_device()
+    program.close()
+    program.close()
+    assert session.has_device() == before
+
+
+def test_two_threads_at_once(tmp_path: Path) -> None:
+    """torch.export patches torch.nn.Module for the whole process."""
+    failures: list[Exception] = []
+
+    def work(name: str) -> None:
+        try:
+            model = torch.nn.Sequential(*(layer for _ in range(4) for layer in (torch.nn.Linear(32, 32), torch.nn.ReLU()))).eval()
+            for number in range(3):
+                codegen_py(model, X, export_path=tmp_path / f"{name}{number}")
+            torch.testing.assert_close(load_codegen_py(model, X, load_path=tmp_path / f"{name}0"), model(X).detach(), **CLOSE)
+        except Exception as error:  # noqa: BLE001 (reported by the main thread)
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+    work("c")
+    assert not failures, failures
+
+
+# ------------------------------------------------------------------------------------------------------------- errors
+
+
+class Record:
+    def __init__(self, value: torch.Tensor) -> None:
+        self.value = value
+
+
+def branching(x: torch.Tensor) -> torch.Tensor:
+    return x if x.sum() > 0 else -x
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (lambda x: torch.fft.fft(x), {}, "a complex output(?s:.*)view_as_real"),
+        (lambda x: {"a": x, "b": torch.complex(x, x)}, {}, "a complex output(?s:.*)got b"),
+        (lambda x: Record(x * 2), {}, "holds tensors unseen(?s:.*)got Record(?s:.*)register_dataclass"),
+        (torch.nn.Linear(32, 32), {"dynamic_shapes": {"x": {0: "batch"}}}, "shapes are fixed at export"),
+        (branching, {}, "branches on tensor values(?s:.*)test_loaded.py"),
+    ],
+    ids=["complex", "complex in a dict", "own class", "dynamic_shapes", "branch"],
+)
+def test_refused_in_our_words(
+    model: Any, options: dict[str, Any], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises((FrontendError, InputError), match=message) as error:
+        codegen_py(model, X, export_path=tmp_path / "out", **options)
+    assert not re.search(r"github|functorch|_subclasses", str(error.value))
+    assert "def forward" not in "".join(capfd.readouterr())
+
+
+def test_an_exported_program_as_the_model(tmp_path: Path) -> None:
+    model = torch.nn.Linear(32, 8).eval()
+    exported = torch.export.export(model, (X,))
+    codegen_py(exported, X, export_path=tmp_path / "out")
+    torch.testing.assert_close(load_codegen_py(exported, X, load_path=tmp_path / "out"), model(X).detach(), rtol=2e-2, atol=2e-2)
