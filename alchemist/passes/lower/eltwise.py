@@ -67,9 +67,11 @@ def apply_unary(
     value = c.flat(operand, order, TILE) if order is not None else c.get(operand)
     if layout(value).dtype in INTEGERS and name not in ("abs", "neg", "relu", "bitwise_not", "sign", "clamp_scalar", "logical_not"):
         value = c.convert(value, TILE, "f32")
-    if name == "clamp_scalar" and layout(value).dtype in ("u32", "u16", "u8"):
+    byte = layout(value).dtype == "u8"
+    if byte or (name == "clamp_scalar" and layout(value).dtype in ("u32", "u16")):
         value = c.convert(value, TILE, "si32")  # not for unsigned integers
-    return c.like(name, value, attributes), order
+    value = c.like(name, value, attributes)
+    return (_low_byte(c, value) if byte and name in ("neg", "bitwise_not") else value), order
 
 
 for _name in _UNARY_NAMES:
@@ -124,6 +126,15 @@ def operand_for(c: Lowering, value: SSAValue, dims: tuple[int, ...], order: tupl
     return c.reshape(c.get(value, TILE, dtype), (1, 1, 1, size))
 
 
+_BEYOND_A_BYTE = ("add", "subtract", "multiply", "logical_left_shift")
+
+
+def _low_byte(c: Lowering, value: SSAValue) -> SSAValue:
+    """int32 values as uint8 has them: modulo 256."""
+    kept = c.emit("bitwise_and", [value, c.scalar(255, "si32")], None, shape(value), "si32")
+    return c.convert(kept, TILE, "u8")
+
+
 def _is_float(dtype: str) -> bool:
     return dtype not in INTEGERS
 
@@ -140,6 +151,8 @@ def binary(c: Lowering, op: Operation) -> None:
     else:
         dtype = c.dtype(result)
     work = "f32" if name in _FLOAT_ONLY_INTEGER and dtype in INTEGERS else dtype
+    if work == "u8" and name not in COMPARISONS:
+        work = "si32"  # no arithmetic on bytes in the library
     swap = constant_of(lhs) is not None and constant_of(rhs) is None and name in _SWAPPED and name in ACCEPTS_SCALAR
     if swap:
         lhs, rhs, name = rhs, lhs, _SWAPPED[name]
@@ -154,7 +167,9 @@ def binary(c: Lowering, op: Operation) -> None:
     fused = access.attr(op, ACTIVATION)
     attributes = {"alchemist.activations": (fused,)} if fused else None
     value = c.emit(name, [a, b], attributes, out, work)
-    if work != dtype:
+    if work == "si32" and dtype == "u8" and name in _BEYOND_A_BYTE:
+        value = _low_byte(c, value)
+    elif work != dtype:
         value = c.convert(c.like("floor", value) if name == "divide" else value, TILE, dtype)
     c.set(result, value, order)
 

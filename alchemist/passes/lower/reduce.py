@@ -25,7 +25,9 @@ def reduction(c: Lowering, op: Operation) -> None:
     if image is not None and set(axes) == {image[1], image[2]}:
         _image_reduction(c, op, name, image)
         return
-    c.set(result, reduce_to(c, name, c.get(source, TILE, dtype), axes, shape(result), bool(access.attr(op, "keep_dim"))))
+    work = "si32" if dtype == "u8" else dtype  # the library cannot fill the padding of bytes
+    made = reduce_to(c, name, c.get(source, TILE, work), axes, shape(result), bool(access.attr(op, "keep_dim")))
+    c.set(result, c.convert(made, TILE, dtype))
 
 
 def reduce_to(c: Lowering, name: str, value: SSAValue, axes: tuple[int, ...], out: tuple[int, ...], keep: bool) -> SSAValue:
