@@ -8,16 +8,27 @@ from typing import Any
 from tests.e2e.models import Built, jax_transformer_block
 
 
+def lively(model: Any) -> Any:
+    """Biases and scales that are not 0 and 1, as in a trained model: without them it does not matter."""
+    import torch
+
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim == 1:
+                parameter += 0.1 * torch.randn_like(parameter)
+    return model.eval()
+
+
 def bert_bf16() -> Built:
     """Two layers; a quarter of the tokens is masked."""
     import torch
     from transformers import BertConfig, BertModel
 
     torch.manual_seed(0)
-    config = BertConfig(num_hidden_layers=2, hidden_size=128, num_attention_heads=4, intermediate_size=256, vocab_size=500)
+    config = BertConfig(num_hidden_layers=2, hidden_size=128, num_attention_heads=4, intermediate_size=256, vocab_size=500, initializer_range=0.06)
     ids, mask = torch.randint(0, 500, (1, 64)), torch.ones(1, 64, dtype=torch.int64)
     mask[:, 48:] = 0
-    return BertModel(config).eval().to(torch.bfloat16), (), {"input_ids": ids, "attention_mask": mask}
+    return lively(BertModel(config)).to(torch.bfloat16), (), {"input_ids": ids, "attention_mask": mask}
 
 
 def gpt2_f32() -> Built:
@@ -25,8 +36,8 @@ def gpt2_f32() -> Built:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     torch.manual_seed(0)
-    config = GPT2Config(n_layer=2, n_embd=128, n_head=4, vocab_size=500, n_positions=64, use_cache=False)
-    return GPT2LMHeadModel(config).eval(), (torch.randint(0, 500, (1, 32)),), {}
+    config = GPT2Config(n_layer=2, n_embd=128, n_head=4, vocab_size=500, n_positions=64, use_cache=False, initializer_range=0.06)
+    return lively(GPT2LMHeadModel(config)), (torch.randint(0, 500, (1, 32)),), {}
 
 
 def resnet_bf16() -> Built:
@@ -57,7 +68,7 @@ def resnet_bf16() -> Built:
             return self.classifier(x.mean(dim=(2, 3)))
 
     torch.manual_seed(0)
-    return SmallResNet().eval().to(torch.bfloat16), (torch.randn(2, 3, 16, 16).to(torch.bfloat16),), {}
+    return lively(SmallResNet()).to(torch.bfloat16), (torch.randn(2, 3, 16, 16).to(torch.bfloat16),), {}
 
 
 def gru_f32() -> Built:
@@ -73,7 +84,7 @@ def gru_f32() -> Built:
             return torch.softmax(self.head(self.gru(x)[0]), dim=-1)
 
     torch.manual_seed(0)
-    return Tagger().eval(), (torch.randn(2, 6, 32),), {}
+    return lively(Tagger()), (torch.randn(2, 6, 32),), {}
 
 
 def mlp_loss_f32() -> Built:
@@ -93,7 +104,7 @@ def mlp_loss_f32() -> Built:
             return (difference * difference).mean() * 0.02
 
     torch.manual_seed(0)
-    return Loss().eval(), (torch.randn(32, 40), torch.rand(32, 10)), {}
+    return lively(Loss()), (torch.randn(32, 40), torch.rand(32, 10)), {}
 
 
 MODELS: dict[str, tuple[str, Callable[[], Built]]] = {

@@ -162,6 +162,11 @@ def proposals(text: str, dtype: str) -> Iterator[Edit]:
                 yield Edit("operand left out", number, keyword, True)
         if "memory_config=DRAM" in words:
             yield Edit("result in L1", number, "", False)
+            if site.name in ("linear", "matmul") and "activation" not in words:
+                yield Edit("core grid", number, "", False)
+                yield Edit("compute config", number, "", False)
+        if _swapped(text, found, number) is not None:
+            yield Edit("statements swapped", number, "", False)
     for number, match in enumerate(re.finditer(r"for (\w+) in range\((\w+)\)", text)):
         yield Edit("layer left out", number, match[2], True)
         yield Edit("weights of the first layer", number, match[1], True)
@@ -174,6 +179,29 @@ def proposals(text: str, dtype: str) -> Iterator[Edit]:
 def _is_whole_number(text: str, site: Site) -> bool:
     """Whether the line says that the result is one of whole numbers or booleans."""
     return site.name in ("ne", "eq", "gt", "lt", "ge", "le", "typecast", "argmax", "embedding", "to_layout", "logical_and")
+
+
+def _statement(text: str, site: Site) -> tuple[int, int, set[str]] | None:
+    """[begin, end) of the assignment of a call, whole lines, and the names that it assigns; None for anything else."""
+    begin, end = text.rfind("\n", 0, site.begin) + 1, text.find("\n", site.end) + 1
+    head = re.fullmatch(r" +(?:const )?(?:auto )?\[?([\w, ]+)\]? = ", text[begin : site.begin])
+    rest = re.fullmatch(r";?(?:  (?:#|//)[^\n]*)?\n", text[site.end : end])
+    return (begin, end, set(re.findall(r"\w+", head[1]))) if head and rest else None
+
+
+def _swapped(text: str, found: list[Site], number: int) -> str | None:
+    """The text with this statement behind the next, None where they depend on each other or something stands between them."""
+    if number + 1 >= len(found):
+        return None
+    one, two = _statement(text, found[number]), _statement(text, found[number + 1])
+    if one is None or two is None or re.sub(r"\s+|(?:#|//)[^\n]*", "", text[one[1] : two[0]]):
+        return None
+    first, second = text[one[0] : one[1]], text[two[0] : two[1]]
+    if len(first) - len(first.lstrip()) != len(second) - len(second.lstrip()):
+        return None
+    if one[2] & set(re.findall(r"\w+", second)) or two[2] & set(re.findall(r"\w+", first)):
+        return None
+    return text[: one[0]] + second + text[one[1] : two[0]] + first + text[two[1] :]
 
 
 class NotApplicable(Exception):
@@ -216,6 +244,19 @@ def apply(text: str, edit: Edit) -> str:
         after = edit.detail
     elif edit.kind == "operand left out":
         after = _without(call, edit.detail, cpp)
+    elif edit.kind == "statements swapped":
+        swapped = _swapped(text, sites(text), edit.site)
+        if swapped is None:
+            raise NotApplicable(str(edit))
+        return swapped
+    elif edit.kind == "core grid":
+        tail = "memory_config=DRAM", "memory_config=DRAM, core_grid=ttnn.CoreGrid(y=4, x=4)"
+        if cpp:  # by position: data type, program config, activation, compute config, core grid
+            tail = "DRAM)", "DRAM, nullopt, nullopt, nullopt, nullopt, ttnn::CoreGrid(4, 4))"
+        after = call.replace(*tail) if not cpp or call.endswith("DRAM)") else call
+    elif edit.kind == "compute config" and not cpp:
+        config = "ttnn.WormholeComputeKernelConfig(math_fidelity=ttnn.MathFidelity.HiFi4, fp32_dest_acc_en=True)"
+        after = call if "compute_kernel_config" in call else call.replace("memory_config=DRAM", f"memory_config=DRAM, compute_kernel_config={config}")
     elif edit.kind == "result in L1":
         after = re.sub(r"memory_config=DRAM", "memory_config=ttnn.L1_MEMORY_CONFIG", call) if not cpp else re.sub(r"\bDRAM\b", "ttnn::L1_MEMORY_CONFIG", call)
     else:

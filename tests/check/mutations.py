@@ -1,10 +1,10 @@
 """The mutation table: does `./run --check` catch edits that change what a program computes, and only those?
 
-    python -m tests.check.mutations [--models bert,gru] [--languages py,cpp] [--wrong 40] [--harmless 20] [--write]
+    python -m tests.check.mutations [--models bert,gru] [--languages py,cpp] [--wrong 40] [--harmless 20] [--rows FILE] [--write]
 
 Each edit is made on a fresh copy of the emitted source and checked on the simulator. Whether it changes the mathematics is judged apart from the
 check: by the distance of its outputs to those of the unedited program, both as `--outputs` writes them, against the unedited program's error.
-`--write` puts the table into docs/check.md.
+`--write` puts the table into docs/check.md. `--rows FILE` keeps what was measured: a run that was broken off goes on there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +62,14 @@ def run_model(name: str, languages: Sequence[str], wrong: int, harmless: int, ro
     from alchemist import codegen_cpp, codegen_py
 
     model, args, kwargs = build(name)
-    python = codegen_py(model, *args, export_path=root / name / "py", **kwargs).path
+    python = codegen_py(model, *args, export_path=root / name / "py", overwrite=True, **kwargs).path
     text = (python / "main.py").read_text()
-    chosen = edits.chosen(text, MODELS[name][0], wrong * 2, harmless * 2)
+    chosen = edits.chosen(text, MODELS[name][0], wrong * 5 // 4, harmless * 5 // 4)
     for language in languages:
         if language == "py":
             runs = in_python(name, python, text, chosen, root / name)
         else:
-            cpp = codegen_cpp(model, *args, export_path=root / name / "cpp", **kwargs).path
+            cpp = codegen_cpp(model, *args, export_path=root / name / "cpp", overwrite=True, **kwargs).path
             runs = in_cpp(name, cpp, chosen, root / name)
         # Some edits do not apply or do not run: of those that do, the first `wrong` and `harmless` count.
         left = {True: wrong, False: harmless}
@@ -248,6 +248,11 @@ def table(outcomes: Sequence[Outcome]) -> str:
     return "".join(out)
 
 
+def read_rows(file: Path) -> list[Outcome]:
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    return [Outcome(**(row | {"edit": edits.Edit(**row["edit"])})) for row in rows]
+
+
 def counts(rows: Sequence[Outcome]) -> list[int]:
     """Wrong edits, those that change the output by more than the unedited error, those of them caught; harmless edits, false alarms."""
     wrong, harmless = [one for one in rows if one.edit.wrong], [one for one in rows if not one.edit.wrong]
@@ -271,19 +276,27 @@ def main() -> int:
     parser.add_argument("--languages", default="py,cpp")
     parser.add_argument("--wrong", type=int, default=40, metavar="N", help="wrong edits a model and language (40)")
     parser.add_argument("--harmless", type=int, default=20, metavar="N", help="harmless edits a model and language (20)")
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="keep the outcomes here; what is there is not run again")
     parser.add_argument("--write", action="store_true", help="write the table into docs/check.md")
     parser.add_argument("--verbose", action="store_true", help="a line for each edit")
     options = parser.parse_args()
-    outcomes = []
+    models, languages = options.models.split(","), options.languages.split(",")
+    outcomes = read_rows(options.rows) if options.rows and options.rows.exists() else []
+    done = {(one.model, one.language) for one in outcomes}
     with tempfile.TemporaryDirectory(prefix="mutations-") as root:
-        for name in options.models.split(","):
-            (Path(root) / name).mkdir()
-            for one in run_model(name, options.languages.split(","), options.wrong, options.harmless, Path(root)):
+        for language, name in ((language, name) for language in languages for name in models):
+            if (name, language) in done:
+                continue
+            (Path(root) / name).mkdir(exist_ok=True)
+            for one in run_model(name, [language], options.wrong, options.harmless, Path(root)):
                 outcomes.append(one)
                 if options.verbose or one.missed or one.false_alarm:
                     state = "missed" if one.missed else "false alarm" if one.false_alarm else "flagged" if one.flagged else "passed"
                     print(f"{one.model} {one.language} {state}: {one.edit}, moves the output by {one.effect:.2g} errors", flush=True)
-            print(f"{name}: done", file=sys.stderr, flush=True)
+            if options.rows:
+                options.rows.write_text("".join(json.dumps(asdict(one)) + "\n" for one in outcomes))
+            print(f"{name} in {language}: done", file=sys.stderr, flush=True)
+    outcomes.sort(key=lambda one: (list(MODELS).index(one.model), one.language != "py"))
     text = table(outcomes)
     print(text)
     if options.write:
