@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from alchemist.version import VERSION as __version__
+
 __all__ = ["CodegenResult", "__version__", "codegen_cpp", "codegen_py", "load_codegen_py"]
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-import alchemist
 from alchemist.errors import InternalError
 from alchemist.export.directory import MANIFEST, file_sha256
 from alchemist.export.golden_ops import write_golden_ops
@@ -30,6 +29,7 @@ from alchemist.options import CompilerOptions, Language
 from alchemist.pipeline import Compiled
 from alchemist.progress import Progress
 from alchemist.resources import render, template_text
+from alchemist.version import VERSION
 
 Golden = Literal["none", "outputs", "ops"]
 
@@ -93,7 +93,7 @@ def write_export(
         "format": 1,
         "model": captured.model_name,
         "language": language,
-        "alchemist": alchemist.__version__,
+        "alchemist": VERSION,
         "source": {"framework": captured.framework, "versions": dict(captured.made_from)},
         "options": options.changed(),
         "device": {
@@ -144,7 +144,7 @@ def write_index(directory: Path, programs: Sequence[str]) -> None:
         for file, size_bytes, sha256 in _hashes(directory, {})
         if file.rpartition("/")[2] != MANIFEST
     }
-    manifest = {"format": 1, "alchemist": alchemist.__version__, "programs": list(programs), "files": files}
+    manifest = {"format": 1, "alchemist": VERSION, "programs": list(programs), "files": files}
     _write_text(directory / MANIFEST, json.dumps(manifest, indent=2) + "\n")
 
 
@@ -295,7 +295,7 @@ def _readme(
         model=captured.model_name,
         language=language,
         versions=", ".join(f"{name} {version}" for name, version in captured.made_from.items()),
-        version=alchemist.__version__,
+        version=VERSION,
         options=options.changed(),
         arch=options.arch,
         inputs=[argument for argument in arguments if argument.kind == "input"],

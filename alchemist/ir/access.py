@@ -35,6 +35,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from alchemist.errors import InputError, InternalError
+from alchemist.ir.attribute_classes import attribute_classes
 from alchemist.ir.attributes import (
     CoreCoordAttr,
     CoreRangeSetAttr,
@@ -46,7 +47,6 @@ from alchemist.ir.attributes import (
     ShapeAttr,
     ShardSpecAttr,
     StructAttr,
-    attribute_classes,
     element_name,
     element_name_of,
     numpy_dtype,
@@ -54,8 +54,8 @@ from alchemist.ir.attributes import (
     tensor,
     to_python,
 )
-from alchemist.ir.dialects import AttributeInfo, OpInfo, TTOp
 from alchemist.ir.layout import layout_of
+from alchemist.ir.op_class import AttributeInfo, OpInfo, TTOp
 
 Value = Any
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, ClassVar
@@ -391,56 +391,6 @@ class DenseElements(Data[Any], BuiltinAttribute):
 
     def print_builtin(self, printer: Printer) -> None:
         printer.print_string(f"{dense_text(self)} : {self.type}")
-
-
-# --- generated classes --------------------------------------------------------------------------------------------------
-
-
-def _camel(mnemonic: str) -> str:
-    return "".join(part.title() for part in mnemonic.replace(".", "_").split("_"))
-
-
-@cache
-def attribute_classes() -> Mapping[str, type[TTAttr]]:
-    """Full mnemonic ("ttnn.shape") -> class, for all structured attributes and types."""
-    from alchemist.ir.layout import TTNNLayout
-
-    known: dict[str, type[TTAttr]] = {
-        cls.name: cls
-        for cls in (
-            ShapeAttr,
-            CoreCoordAttr,
-            CoreRangeAttr,
-            CoreRangeSetAttr,
-            ShardSpecAttr,
-            MemoryConfigAttr,
-            TTNNLayout,
-        )
-    }
-    data = table("attributes")
-    for record in data["attrs"].values():
-        name = record["name"]
-        if name in known:
-            continue
-        if "enum" in record:
-            namespace: dict[str, Any] = {"name": name, "cases": tuple(data["enums"][record["enum"]])}
-            known[name] = type(_camel(name) + "Attr", (EnumAttr,), namespace)
-        elif "fields" in record:
-            namespace = {"name": name, "fields": tuple((field[0], field[1]) for field in record["fields"])}
-            known[name] = type(_camel(name) + "Attr", (StructAttr,), namespace)
-    fields = (("op_type", "UnaryOpType"), ("params", "ArrayRef<FloatAttr>"))
-    known["ttnn.unary_with_param"] = type(
-        "TtnnUnaryWithParamAttr", (StructAttr,), {"name": "ttnn.unary_with_param", "fields": fields}
-    )
-    return known
-
-
-def enum(name: str, case: str) -> EnumAttr:
-    """`enum("ttcore.reduce_type", "sum")`."""
-    cls = attribute_classes()[name]
-    if not issubclass(cls, EnumAttr) or case not in cls.cases:
-        raise InternalError(f"#{name} has no case {case!r}")
-    return cls(case)
 
 
 # --- text and plain values ----------------------------------------------------------------------------------------------

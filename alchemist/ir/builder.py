@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from alchemist.errors import InternalError
 from alchemist.ir.access import from_python
-from alchemist.ir.attributes import enum
+from alchemist.ir.attribute_classes import enum
 from alchemist.ir.dialects import SEGMENTS, op_classes
 from alchemist.ir.location import SourceInfo, to_location
 

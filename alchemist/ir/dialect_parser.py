@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute
 
+from alchemist.ir.attribute_classes import attribute_classes
 from alchemist.ir.attribute_parser import BuiltinParser
 from alchemist.ir.attributes import (
     DTYPE_ELEMENTS,
@@ -25,7 +26,6 @@ from alchemist.ir.attributes import (
     ShardSpecAttr,
     StructAttr,
     TileType,
-    attribute_classes,
     element_name,
     table,
 )

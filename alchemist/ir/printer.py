@@ -157,7 +157,7 @@ class Renderer:
 
 @lru_cache(maxsize=16)
 def _buffer_type(buffer: str) -> EnumAttr:
-    from alchemist.ir.attributes import enum
+    from alchemist.ir.attribute_classes import enum
 
     return enum("ttnn.buffer_type", buffer)
 

@@ -10,7 +10,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
 from alchemist.ir import access
-from alchemist.ir.attributes import DenseElements, enum
+from alchemist.ir.attribute_classes import enum
+from alchemist.ir.attributes import DenseElements
 from alchemist.ir.layout import layout_of
 from alchemist.passes.registry import Pass, erase, erase_dead, functions, is_const_eval, register
 

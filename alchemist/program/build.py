@@ -30,6 +30,7 @@ from alchemist.program.source import Sources
 from alchemist.program.statements import Body, describe
 from alchemist.program.tails import share_tails, with_tails
 from alchemist.program.weights import SHAPING, name_prepared_weights
+from alchemist.version import VERSION
 
 
 def build_program(module: ModuleOp, result: FrontendResult, options: CompilerOptions | None = None, language: str = "python") -> model.Program:
@@ -319,11 +320,6 @@ def _facts(root: Definition, graph: Graph, result: FrontendResult, options: Comp
     changed = {key: value for key, value in options.changed().items() if key != "dump_irs"}
     if changed:
         rows.append(("Options", "  ".join(f"{key}={value}" for key, value in changed.items())))
-    rows.append(("Made by", f"alchemist {_version()}" + (f" from {made_from}" if made_from else "")))
+    rows.append(("Made by", f"alchemist {VERSION}" + (f" from {made_from}" if made_from else "")))
     return tuple(rows)
 
-
-def _version() -> str:
-    import alchemist
-
-    return str(getattr(alchemist, "__version__", "0"))

@@ -21,7 +21,8 @@ from alchemist.frontends.mlir.ttnn_text import complete, take_devices
 from alchemist.frontends.mlir.values import Array, Init, LoadOptions, ValueOptions, Values, is_prepared
 from alchemist.frontends.stablehlo import Input, convert
 from alchemist.ir.access import argument_attrs, element_type, entry_function, result_attrs, shape
-from alchemist.ir.attributes import enum, numpy_dtype
+from alchemist.ir.attribute_classes import enum
+from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.location import from_location, place_of, set_place
 from alchemist.ops.expand import expand

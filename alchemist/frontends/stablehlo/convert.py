@@ -16,7 +16,8 @@ from alchemist.errors import FrontendError, InternalError, UnsupportedOpError
 from alchemist.frontends.stablehlo.sources import Sources, nested
 from alchemist.frontends.stablehlo.values import Array, Emitter, Unsupported, Val
 from alchemist.ir import access
-from alchemist.ir.attributes import enum, tensor, to_python
+from alchemist.ir.attribute_classes import enum
+from alchemist.ir.attributes import tensor, to_python
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.location import Frame, Scope, SourceInfo, place_of

@@ -17,7 +17,8 @@ from alchemist.frontends.torch.dtypes import element_of, to_numpy
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.source import Sources
 from alchemist.ir.access import shape as shape_of
-from alchemist.ir.attributes import enum, tensor
+from alchemist.ir.attribute_classes import enum
+from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import SourceInfo, sources_of, to_location
 
