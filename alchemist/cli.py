@@ -156,11 +156,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _all_errors(words: Sequence[str], first: AlchemistError) -> Sequence[AlchemistError]:
     """The errors of the file that `first` is about: all of them when it is among the arguments."""
-    from alchemist.driver import source
+    from alchemist.driver import mlir_files
 
     for word in words:
         if first.location.startswith(f"{word}:"):
-            return source.all_errors(source.Chunk(source.read_text(word), word), first)
+            return mlir_files.all_errors(mlir_files.Chunk(mlir_files.read_text(word), word), first)
     return [first]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from alchemist.driver import show, source
+from alchemist.driver import mlir_files, show
 from alchemist.errors import InputError
 from alchemist.ir.access import argument_attrs, attrs, result_attrs
 from alchemist.ir.dialects import TTOp
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUT.json")
     parser.add_argument("--profile", type=Path, metavar="DIR", help="what `./run --profile DIR` wrote: OUT.node_data.json gets kernel times")
     args = parser.parse_args(arguments)
-    made = graphs(source.Chunk(source.read_text(args.input), args.input))
+    made = graphs(mlir_files.Chunk(mlir_files.read_text(args.input), args.input))
     args.output.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     print(f"{args.output}: {sum(len(graph['nodes']) for graph in made['graphs'])} nodes; open it with `model-explorer {args.output}`")
     if args.profile is not None:
@@ -39,13 +39,13 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def graphs(chunk: source.Chunk) -> dict[str, Any]:
+def graphs(chunk: mlir_files.Chunk) -> dict[str, Any]:
     """`{"label": ..., "graphs": [...]}`, one graph per function with a body.
 
     Raises:
-        ParseError, VerifyError: see `source.read`.
+        ParseError, VerifyError: see `mlir_files.read`.
     """
-    module = source.read(chunk)
+    module = mlir_files.read(chunk)
     functions = [op for op in module.walk() if isinstance(op, FuncOp) and op.body.blocks]
     # The viewer opens the first graph: the public function.
     functions.sort(key=lambda func: func.sym_visibility is not None and func.sym_visibility.data == "private")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from alchemist.driver import source
+from alchemist.driver import mlir_files
 from alchemist.driver.passes import Step, names, own_options, steps
 from alchemist.errors import AlchemistError, OptionError
 from alchemist.ir.text import print_module
@@ -128,11 +128,11 @@ def main(arguments: Sequence[str]) -> int:
     if "list" in invocation.flags:
         print(listing())
         return 0
-    text = source.read_text(invocation.input or "-")
+    text = mlir_files.read_text(invocation.input or "-")
     filename = "<stdin>" if invocation.input in ("", "-") else invocation.input
     outputs: list[str] = []
     failed = False
-    for chunk in source.chunks(text, filename, split="split-input-file" in invocation.flags):
+    for chunk in mlir_files.chunks(text, filename, split="split-input-file" in invocation.flags):
         printed, errors = _run(chunk, invocation)
         if "verify-diagnostics" in invocation.flags:
             complaints = check_diagnostics(chunk, errors)
@@ -156,11 +156,11 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if failed else 0
 
 
-def _run(chunk: source.Chunk, invocation: Invocation) -> tuple[str, list[AlchemistError]]:
+def _run(chunk: mlir_files.Chunk, invocation: Invocation) -> tuple[str, list[AlchemistError]]:
     try:
-        module = source.read(chunk)
+        module = mlir_files.read(chunk)
     except AlchemistError as error:
-        return "", source.all_errors(chunk, error)
+        return "", mlir_files.all_errors(chunk, error)
     try:
         for name, wanted in invocation.passes:
             module = _run_steps(module, name, wanted, invocation.flags)
@@ -203,7 +203,7 @@ def listing() -> str:
     return "\n".join(rows)
 
 
-def check_diagnostics(chunk: source.Chunk, errors: Sequence[AlchemistError]) -> list[str]:
+def check_diagnostics(chunk: mlir_files.Chunk, errors: Sequence[AlchemistError]) -> list[str]:
     """Differences between errors and the `expected-error` comments of a text; empty when all match."""
     expected: list[tuple[int, str, str, re.Pattern[str]]] = []
     for match in _EXPECTED.finditer(chunk.text):
@@ -215,7 +215,7 @@ def check_diagnostics(chunk: source.Chunk, errors: Sequence[AlchemistError]) -> 
             expected += [(line, match[1], match[5], re.compile(pattern))] * int(match[4] or 1)
     complaints: list[str] = []
     for error in errors:
-        line = source.place(error)[0]
+        line = mlir_files.place(error)[0]
         words = " ".join(filter(None, (error.op, error.message, error.expected, error.got)))
         hit = next((item for item in expected if item[0] in (line, 0) and item[3].search(words)), None)
         if hit is None:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 
-from alchemist.driver import source
+from alchemist.driver import mlir_files
 from alchemist.ir.access import argument_attrs, element_type, shape
 from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.layout import layout_of
@@ -24,18 +24,18 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="alchemist show", description="Ops, shapes and memory per function.")
     parser.add_argument("input", metavar="INPUT.mlir")
     args = parser.parse_args(arguments)
-    for text in tables(source.Chunk(source.read_text(args.input), args.input)):
+    for text in tables(mlir_files.Chunk(mlir_files.read_text(args.input), args.input)):
         print(text)
     return 0
 
 
-def tables(chunk: source.Chunk) -> Iterator[str]:
+def tables(chunk: mlir_files.Chunk) -> Iterator[str]:
     """One table per function with a body.
 
     Raises:
-        ParseError, VerifyError: see `source.read`.
+        ParseError, VerifyError: see `mlir_files.read`.
     """
-    module = source.read(chunk)
+    module = mlir_files.read(chunk)
     for op in module.walk():
         if isinstance(op, FuncOp) and op.body.blocks:
             yield _table(op)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from alchemist.driver import source
+from alchemist.driver import mlir_files
 from alchemist.errors import AlchemistError, OptionError
 from alchemist.export.writer import merge
 from alchemist.frontends.mlir.load import load_each
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--entry", default="", metavar="NAME", help="only this function; default: every public one")
     parser.add_argument("--options", default="", metavar='"k=v k=v"', help="pipeline options")
     args = parser.parse_args(arguments)
-    chunk = source.Chunk(source.read_text(args.input), "<stdin>" if args.input == "-" else args.input)
+    chunk = mlir_files.Chunk(mlir_files.read_text(args.input), "<stdin>" if args.input == "-" else args.input)
     try:
         text = translate(chunk, args.language, args.options, args.file_id, args.entry)
     except RecursionError:
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def translate(chunk: source.Chunk, language: Language, options: str = "", file_id: str = "", entry: str = "") -> str:
+def translate(chunk: mlir_files.Chunk, language: Language, options: str = "", file_id: str = "", entry: str = "") -> str:
     """Source of the module's files one behind the other, each under a `File: "name"` comment when there are several."""
     parsed = replace(CompilerOptions.from_text(options), dump_irs=False)
     check_options(parsed, language)

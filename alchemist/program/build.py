@@ -19,6 +19,7 @@ from alchemist.program.gather import gather_early
 from alchemist.program.graph import Graph, TensorType
 from alchemist.program.loops import find_loops
 from alchemist.program.merge import merge_functions
+from alchemist.program.model_source import Sources
 from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, unique
 from alchemist.program.naming import Context
 from alchemist.program.outline import class_label, compress, outline
@@ -26,7 +27,6 @@ from alchemist.program.prepare import prepare_functions
 from alchemist.program.rolls import NAME as FUSE_ROLL
 from alchemist.program.rolls import fuse_rolls
 from alchemist.program.scopes import Group, assign_chains, group, note_homes, weight_path
-from alchemist.program.source import Sources
 from alchemist.program.statements import Body, describe
 from alchemist.program.tails import share_tails, with_tails
 from alchemist.program.weights import SHAPING, name_prepared_weights

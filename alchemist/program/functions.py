@@ -10,8 +10,8 @@ from alchemist.ir.location import Frame, Scope, SourceInfo
 from alchemist.program import weights as weight_names
 from alchemist.program.graph import Graph, Node, Value, skeleton
 from alchemist.program.model import Key
+from alchemist.program.model_source import Sources, Statement
 from alchemist.program.scopes import Chain, Group, chain_of_source, weight_path
-from alchemist.program.source import Sources, Statement
 
 INITIAL = re.compile(r"initial_\d+")
 """Keys of the first values of loops: they are handed on like computed ones, so that all iterations are alike."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Definition, LoopItem, functions_of, reads
 from alchemist.program.graph import Graph, Node, Value, map_raw
+from alchemist.program.model_source import Sources
 from alchemist.program.names import RESERVED, identifier, result_name, unique
-from alchemist.program.source import Sources
 from alchemist.program.weights import MOVING, in_order, needed, recipe
 
 STORED = model.Parameter("stored", "stored")

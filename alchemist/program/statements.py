@@ -8,10 +8,10 @@ from alchemist.ir.location import Frame, SourceInfo
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, reads, writes
 from alchemist.program.graph import Node, Raw, TensorType, Value, map_raw, values_of
+from alchemist.program.model_source import Sources
 from alchemist.program.names import unique
 from alchemist.program.naming import FOREVER, Context, Finals, Hint, Naming, flat_items
 from alchemist.program.scopes import chain_of_source
-from alchemist.program.source import Sources
 from alchemist.program.weights import SHAPING
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from alchemist.ir.location import Frame
 from alchemist.program.graph import ConstEval, Graph, Node, Value, skeleton, values_of
+from alchemist.program.model_source import Sources
 from alchemist.program.scopes import chain_of_source, common_path
-from alchemist.program.source import Sources
 
 MOVING = frozenset(f"ttnn.{name}" for name in ("to_layout", "to_device", "from_device", "to_memory_config", "to_dtype", "reshape", "squeeze", "unsqueeze"))
 """Ops that leave a weight's values and order alone."""

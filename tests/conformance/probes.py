@@ -1,7 +1,7 @@
 """Probes: small independent TTNN calls made from the samples of every op record, and variations of each.
 
 A sample is varied in dtype, layout and memory config (L1, height/width/block sharded inputs, an L1 result, a host tensor);
-ops that keep the shape also get edge shapes. `extra.py` adds calls of ops whose record has no sample.
+ops that keep the shape also get edge shapes. `written_rows.py` adds calls of ops whose record has no sample.
 """
 
 from __future__ import annotations
@@ -170,12 +170,12 @@ def probes_of(spec: OpSpec) -> Iterator[Probe]:
 
 
 def all_probes() -> list[Probe]:
-    import extra
-    import more
-    import wide
+    import random_rows
+    import rule_rows
+    import written_rows
 
     made = [probe for spec in TTNN_OPS.values() for probe in probes_of(spec)]
-    for letter, table in (("x", extra.ROWS), ("y", more.grouped(more.rows())), ("z", more.grouped(wide.rows()))):
+    for letter, table in (("x", written_rows.ROWS), ("y", rule_rows.grouped(rule_rows.rows())), ("z", rule_rows.grouped(random_rows.rows()))):
         for name, rows in table.items():
             for number, (inputs, call) in enumerate(rows):
                 shaped = tuple((tuple(row[0]), *(tuple(row[1:]) + ("bfloat16", "tile", DRAM)[len(row) - 1 :])) for row in inputs)

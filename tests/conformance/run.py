@@ -26,7 +26,7 @@ sys.path[:0] = [str(HERE), str(REPOSITORY)]
 
 import compare  # noqa: E402
 import probes  # noqa: E402
-import wide  # noqa: E402
+import random_rows  # noqa: E402
 
 from alchemist.errors import ToolchainError  # noqa: E402
 from alchemist.verify.environment import TTNN_WHEEL, MockRuntime  # noqa: E402
@@ -119,14 +119,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--arch", choices=sorted(CARDS))
     parser.add_argument("--op", help="only records whose name contains this")
-    parser.add_argument("--only", metavar="LETTER", help="only probes of one source: x (extra.py), y (more.py), z (wide.py)")
+    parser.add_argument("--only", metavar="LETTER", help="only probes of one source: x (written_rows.py), y (rule_rows.py), z (random_rows.py)")
     parser.add_argument("--seed", type=int, default=0, help="other random probes than the committed ones; implies --no-doc")
     parser.add_argument("--known", action="store_true", help="only probes that the real wheel has answered already")
     parser.add_argument("--fresh", action="store_true", help="ask the real wheel again")
     parser.add_argument("--list", action="store_true", help="print every disagreement")
     parser.add_argument("--no-doc", action="store_true", help="leave docs/conformance.md as it is")
     options = parser.parse_args(arguments)
-    wide.salt(options.seed)
+    random_rows.salt(options.seed)
     chosen = [probe for probe in probes.all_probes() if (not options.op or options.op in probe.op) and f"/{options.only or ''}" in probe.id]
     results: dict[str, compare.Comparison] = {}
     for arch in [options.arch] if options.arch else list(CARDS):

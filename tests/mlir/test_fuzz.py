@@ -11,7 +11,7 @@ import pytest
 
 from alchemist.cli import main
 from alchemist.codegen import codegen_mlir
-from alchemist.driver import source
+from alchemist.driver import mlir_files
 from alchemist.driver.translate import translate
 from alchemist.errors import AlchemistError, InternalError
 from tests.mlir import fuzz
@@ -21,11 +21,11 @@ LONGEST_SECONDS = 20.0
 
 def check_case(number: int) -> bool:
     """Whether the damaged text is still a program."""
-    chunk = source.Chunk(fuzz.damaged(number), "fuzz.mlir")
+    chunk = mlir_files.Chunk(fuzz.damaged(number), "fuzz.mlir")
     start = time.process_time()
     failure: AlchemistError | None = None
     try:
-        source.read(chunk)
+        mlir_files.read(chunk)
         translate(chunk, "python" if number % 2 else "cpp")
     except InternalError:
         raise
@@ -33,7 +33,7 @@ def check_case(number: int) -> bool:
         failure = error
     if failure is not None:
         assert str(failure).startswith("error[ALC-")
-        found = source.all_errors(chunk, failure)
+        found = mlir_files.all_errors(chunk, failure)
         assert found
         assert all(isinstance(each, AlchemistError) for each in found)
     assert time.process_time() - start < LONGEST_SECONDS, f"case {number} takes too long"

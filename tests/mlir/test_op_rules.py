@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from alchemist.driver import source
+from alchemist.driver import mlir_files
 from alchemist.errors import ParseError, VerifyError
 from tests.mlir.op_uses import uses
 
@@ -68,7 +68,7 @@ SPOILT = [
 def test_spoilt_use_is_refused(name: str, old: str, new: str, message: str) -> None:
     assert old in TEXTS[name]
     with pytest.raises(VerifyError, match=message) as error:
-        source.read(source.Chunk(TEXTS[name].replace(old, new), "use.mlir"))
+        mlir_files.read(mlir_files.Chunk(TEXTS[name].replace(old, new), "use.mlir"))
     assert error.value.op == name
     assert error.value.location.startswith("use.mlir:")
 
@@ -84,4 +84,4 @@ def test_spoilt_use_is_refused(name: str, old: str, new: str, message: str) -> N
 )
 def test_layout_that_cannot_be(text: str, message: str) -> None:
     with pytest.raises(ParseError, match=message):
-        source.read(source.Chunk(f"module attributes {{a = {text}}} {{}}", "x.mlir"))
+        mlir_files.read(mlir_files.Chunk(f"module attributes {{a = {text}}} {{}}", "x.mlir"))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from alchemist.driver import source
+from alchemist.driver import mlir_files
 from alchemist.errors import VerifyError
 from alchemist.ir.dialects import op_table
 from alchemist.ir.printer import print_module
@@ -22,9 +22,9 @@ def test_every_op_has_a_use(dialect: str) -> None:
 
 @pytest.mark.parametrize("use", USES, ids=lambda use: use.name)
 def test_use_is_verified_and_survives(use: Use) -> None:
-    module = source.read(source.Chunk(use.text, "use.mlir"))
+    module = mlir_files.read(mlir_files.Chunk(use.text, "use.mlir"))
     printed = print_module(module)
-    again = source.read(source.Chunk(printed, "printed.mlir"))
+    again = mlir_files.read(mlir_files.Chunk(printed, "printed.mlir"))
     assert any(op.name == use.name for op in again.walk())
     assert print_module(again) == printed
     assert module.is_structurally_equivalent(again)
@@ -40,5 +40,5 @@ def test_use_without_its_attributes_is_refused(use: Use) -> None:
     kept = f"<{{{segments[0]}}}>" if segments else ""
     start, end = rest.index("<{"), rest.index("}> :") + 2
     with pytest.raises(VerifyError, match="missing required attribute") as error:
-        source.read(source.Chunk(f'{head}"{use.name}"{rest[:start]}{kept}{rest[end:]}', "use.mlir"))
+        mlir_files.read(mlir_files.Chunk(f'{head}"{use.name}"{rest[:start]}{kept}{rest[end:]}', "use.mlir"))
     assert error.value.op == use.name

@@ -9,7 +9,7 @@ import pytest
 
 from alchemist.cli import main
 from alchemist.codegen import codegen_mlir
-from alchemist.driver import source
+from alchemist.driver import mlir_files
 from alchemist.driver.opt import run_pipeline
 from alchemist.driver.translate import translate
 from alchemist.errors import AlchemistError, UserError, VerifyError
@@ -66,10 +66,10 @@ def test_directory_of_programs(language: str, tmp_path: Path) -> None:
 
 
 def test_text_of_several_programs() -> None:
-    text = translate(source.Chunk(SEVERAL, "x.mlir"), "python")
+    text = translate(mlir_files.Chunk(SEVERAL, "x.mlir"), "python")
     assert '# File: "one/main.py"' in text
     compile(text, "x.py", "exec")
-    assert "File:" not in translate(source.Chunk(SEVERAL, "x.mlir"), "python", entry="one")
+    assert "File:" not in translate(mlir_files.Chunk(SEVERAL, "x.mlir"), "python", entry="one")
 
 
 def test_stablehlo_functions_keep_their_names() -> None:
@@ -82,7 +82,7 @@ def test_stablehlo_functions_keep_their_names() -> None:
         %0 = "stablehlo.negate"(%a) : (tensor<4xf32>) -> tensor<4xf32>
         return %0 : tensor<4xf32>
       }"""
-    printed = print_module(run_pipeline(source.read(source.Chunk(text, "x.mlir")), "stablehlo-to-ttir-pipeline"))
+    printed = print_module(run_pipeline(mlir_files.read(mlir_files.Chunk(text, "x.mlir")), "stablehlo-to-ttir-pipeline"))
     assert "func.func @p(" in printed
     assert "func.func @q(" in printed
     assert '"ttir.neg"' in printed
@@ -133,7 +133,7 @@ def test_stablehlo_functions_keep_their_names() -> None:
 def test_refused_at_its_line(signature: str, body: str, message: str, line: int) -> None:
     text = f"func.func @f{signature} {{\n{body}\n}}\n"
     with pytest.raises(UserError) as error:
-        translate(source.Chunk(text, "x.mlir"), "python")
+        translate(mlir_files.Chunk(text, "x.mlir"), "python")
     assert message in str(error.value)
     assert f"x.mlir:{line}:" in str(error.value)
 
@@ -255,10 +255,10 @@ def test_rules(name: str) -> None:
         properties += ", operandSegmentSizes = array<i32: 1, 0, 0>"
     text = f'func.func @f({arguments}) -> {result} {{\n  %0 = "{op}"({values}) <{{{properties}}}> : ({operands}) -> {result}\n  return %0 : {result}\n}}\n'
     if not message:
-        source.read(source.Chunk(text, "x.mlir"))
+        mlir_files.read(mlir_files.Chunk(text, "x.mlir"))
         return
     with pytest.raises(VerifyError) as error:
-        source.read(source.Chunk(text, "x.mlir"))
+        mlir_files.read(mlir_files.Chunk(text, "x.mlir"))
     assert message in error.value.message
     assert error.value.location == "x.mlir:2:8"
 
@@ -341,7 +341,7 @@ def test_collectives_of_several_chips_are_refused(dialect: str) -> None:
     text = ONE_CHIP.format(mesh="1x2")
     text = "\n".join(line for line in text.split("\n") if "shard" not in line).replace("(%0)", "(%x)").replace("ttir.", f"{dialect}.")
     with pytest.raises(UserError, match="collective of several chips") as error:
-        translate(source.Chunk(text, "x.mlir"), "python")
+        translate(mlir_files.Chunk(text, "x.mlir"), "python")
     assert "one chip" in str(error.value)
     assert "x.mlir:4:" in str(error.value)
 

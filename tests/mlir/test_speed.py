@@ -13,12 +13,12 @@ from alchemist.ir.printer import attribute_text
 
 MEASURE = """
 import json, re, sys, time
-from alchemist.driver import source
+from alchemist.driver import mlir_files
 from alchemist.ir.text import print_module
 found = []
 for text in sys.stdin.read().split("@@@"):
     start = time.process_time()
-    module = source.read(source.Chunk(text, "x.mlir"))
+    module = mlir_files.read(mlir_files.Chunk(text, "x.mlir"))
     printed = print_module(module)
     found.append(time.process_time() - start)
 # not ru_maxrss: it begins with what the parent held when it forked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from alchemist.driver import source
+from alchemist.driver import mlir_files
 from alchemist.errors import AlchemistError, ParseError, VerifyError
 from alchemist.frontends.mlir import foreign
 from alchemist.ir.attributes import DenseElements
@@ -128,9 +128,9 @@ GENERIC = {
 
 
 def _read(text: str) -> str:
-    module = source.read(source.Chunk(text, "x.mlir"))
+    module = mlir_files.read(mlir_files.Chunk(text, "x.mlir"))
     printed = print_module(module)
-    again = source.read(source.Chunk(printed, "y.mlir"))
+    again = mlir_files.read(mlir_files.Chunk(printed, "y.mlir"))
     assert print_module(again) == printed
     assert module.is_structurally_equivalent(again)
     return printed
@@ -154,7 +154,7 @@ def test_custom_assembly_of_other_dialects(name: str) -> None:
 def test_without_jaxlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(foreign, "_context", lambda: None)
     with pytest.raises(ParseError, match=r"stablehlo\.compare") as error:
-        source.read(source.Chunk(PRETTY["elementwise"], "x.mlir"))
+        mlir_files.read(mlir_files.Chunk(PRETTY["elementwise"], "x.mlir"))
     assert error.value.location == "x.mlir:6:14"
     assert "jax" in error.value.hint
 
@@ -187,8 +187,8 @@ def test_an_operand_too_many_is_no_destination(last: str) -> None:
 
 
 def test_resources() -> None:
-    module = source.read(
-        source.Chunk(
+    module = mlir_files.read(
+        mlir_files.Chunk(
             """
       func.func @f() -> (tensor<2xf32>, tensor<3xi1>) {
         %0 = "ttir.constant"() <{value = dense_resource<w> : tensor<2xf32>}> : () -> tensor<2xf32>
@@ -226,9 +226,9 @@ def test_stablehlo_is_verified(line: str, column: int, message: str) -> None:
     pytest.importorskip("jaxlib")
     text = f"func.func @f(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {{\n{line}\n return %a : tensor<2x3xf32>\n}}\n"
     with pytest.raises(AlchemistError, match=message) as error:
-        source.read(source.Chunk(text, "x.mlir"))
+        mlir_files.read(mlir_files.Chunk(text, "x.mlir"))
     assert error.value.location == f"x.mlir:2:{column}"
-    assert source.all_errors(source.Chunk(text, "x.mlir"), error.value)
+    assert mlir_files.all_errors(mlir_files.Chunk(text, "x.mlir"), error.value)
 
 
 def test_several_errors_of_a_pretty_file() -> None:
@@ -236,6 +236,6 @@ def test_several_errors_of_a_pretty_file() -> None:
     lines = ["%0 = stablehlo.iota dim = 9 : tensor<2x3xf32>", "%1 = stablehlo.slice %a [0:9, 0:3] : (tensor<2x3xf32>) -> tensor<9x3xf32>"]
     text = "func.func @f(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {\n" + "\n".join(lines) + "\n return %a : tensor<2x3xf32>\n}\n"
     with pytest.raises(AlchemistError) as error:
-        source.read(source.Chunk(text, "x.mlir"))
-    found = source.all_errors(source.Chunk(text, "x.mlir"), error.value)
-    assert [source.place(each)[0] for each in found] == [2, 3]
+        mlir_files.read(mlir_files.Chunk(text, "x.mlir"))
+    found = mlir_files.all_errors(mlir_files.Chunk(text, "x.mlir"), error.value)
+    assert [mlir_files.place(each)[0] for each in found] == [2, 3]

@@ -12,9 +12,9 @@ from alchemist.ops.spec import TTNN_OPS
 from alchemist.options import CompilerOptions
 from alchemist.program import build_program, model
 from alchemist.program.merge import merge_functions
+from alchemist.program.model_source import Sources
 from alchemist.program.names import snake_case
 from alchemist.program.outline import compress
-from alchemist.program.source import Sources
 from tests.program.evaluate import run
 from tests.program.models import FILE, TRANSFORMER_SOURCE, Sketch, result, transformer
 

@@ -2,7 +2,7 @@
 
 from alchemist.frontends.stablehlo import rules_calls, rules_control, rules_eltwise, rules_index, rules_linalg, rules_norm, rules_reduce, rules_shape
 from alchemist.frontends.stablehlo.convert import Converted, Input, convert
-from alchemist.frontends.stablehlo.sources import ENTRY, Sources, scope_mark
+from alchemist.frontends.stablehlo.jax_locations import ENTRY, Sources, scope_mark
 
 __all__ = [
     "ENTRY",

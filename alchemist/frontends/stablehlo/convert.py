@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from alchemist.errors import FrontendError, InternalError, UnsupportedOpError
-from alchemist.frontends.stablehlo.sources import Sources, nested
+from alchemist.frontends.stablehlo.jax_locations import Sources, nested
 from alchemist.frontends.stablehlo.values import Array, Emitter, Unsupported, Val
 from alchemist.ir import access
 from alchemist.ir.attribute_classes import enum

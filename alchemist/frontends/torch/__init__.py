@@ -37,7 +37,7 @@ from alchemist.frontends.torch.export import (
     warn_of_training,
 )
 from alchemist.frontends.torch.lowering import Lowering, flatten
-from alchemist.frontends.torch.source import Sources
+from alchemist.frontends.torch.node_locations import Sources
 from alchemist.ir.access import entry_function, mark_written
 
 __all__ = ["capture"]

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from alchemist.errors import InternalError
 from alchemist.frontends.torch.dtypes import element_of, to_numpy
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.source import Sources
+from alchemist.frontends.torch.node_locations import Sources
 from alchemist.ir.access import shape as shape_of
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import tensor

@@ -20,7 +20,7 @@ from alchemist.errors import FrontendError, InputError
 from alchemist.frontends.base import CallLeaf, python_value
 from alchemist.frontends.torch import caches
 from alchemist.frontends.torch.aliasing import needs_functionalisation
-from alchemist.frontends.torch.source import relative_file
+from alchemist.frontends.torch.node_locations import relative_file
 
 _UNKNOWN_OUTPUT = re.compile(r"Found <class '(.+?)'> in output, which is not a known type")
 _FILE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')

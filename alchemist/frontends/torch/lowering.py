@@ -30,8 +30,8 @@ from alchemist.frontends.torch.complex_numbers import Pair, function_of
 from alchemist.frontends.torch.dtypes import is_known
 from alchemist.frontends.torch.emitter import FOLD_LIMIT, Emitter, Shape, Tensor
 from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.node_locations import Sources
 from alchemist.frontends.torch.registry import RECIPES, RULES
-from alchemist.frontends.torch.source import Sources
 from alchemist.ir.location import SourceInfo, set_source, sources_of
 
 DECOMPOSE_DEPTH = 12

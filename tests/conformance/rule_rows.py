@@ -1,6 +1,6 @@
 """Probes made by rules: ops without a record or with few samples, integer and scalar forms, sharded inputs. Grouped by callee.
 
-A row is ([(shape, dtype, layout, memory)], call), as in `extra.py`; trailing fields of an input may be left out.
+A row is ([(shape, dtype, layout, memory)], call), as in `written_rows.py`; trailing fields of an input may be left out.
 """
 
 from __future__ import annotations

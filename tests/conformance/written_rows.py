@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import rare
+import uncommon_rows
 
 _CONV = "in_channels={i}, out_channels={o}, batch_size={n}, input_height={h}, input_width={h}, kernel_size=({k}, {k}), stride=({s}, {s}), padding=({p}, {p}), dilation=(1, 1), groups={g}"
 _RM = "row_major"
@@ -75,4 +75,4 @@ ROWS: dict[str, list[tuple[list[Any], str]]] = {
     "argmax": [([[(2, 3, 33, 40), d, layout]], f"ttnn.argmax(a[0]{t})") for d in ("bfloat16", "float32", "int32") for layout in ("tile", _RM) for t in ("", ", dim=-1", ", dim=3, keepdim=True", ", dim=1", ", dim=5")],
     "add_scalar": [([[(31, 33), d, layout]], f"ttnn.{f}(a[0], {v}{t})") for f in ("add", "multiply", "sub", "div", "pow", "eq", "maximum") for d in ("bfloat16", "float32", "int32", "bfloat8_b") for layout in ("tile", _RM) for v in ("2", "1.5") for t in ("", ", memory_config=ttnn.L1_MEMORY_CONFIG")] + [([[(31, 33), d]], f"ttnn.add(a[0], 1.0, dtype=ttnn.{e})") for d in ("bfloat16", "float32", "int32") for e in ("bfloat16", "float32", "int32", "bfloat8_b")],
 }
-ROWS |= rare.ROWS
+ROWS |= uncommon_rows.ROWS

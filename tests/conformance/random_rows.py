@@ -1,5 +1,5 @@
 """Probes drawn at random, with a fixed seed per callee: ranks 0 to 6, empty tensors, mixed dtypes and layouts, sharded operands and results,
-preallocated results, and arguments that are wrong. Rows as in `more.py`.
+preallocated results, and arguments that are wrong. Rows as in `rule_rows.py`.
 
 A callee's rows do not change when another is added; COUNTS says how many rows a family draws per callee.
 """
@@ -10,7 +10,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-import more
+import rule_rows
 
 Shape = tuple[int, ...]
 Input = tuple[Shape, str, str, str]
@@ -113,10 +113,10 @@ def partner(rng: random.Random, first: Input) -> Input:
     return shape, dtype, layout, draw_place(rng, shape)
 
 
-BINARY = (*more.BINARY, "add", "subtract", "multiply", "divide", "eq", "ne", "lt", "ge", "gt", "le", "maximum", "minimum", "pow", "remainder", "atan2",
+BINARY = (*rule_rows.BINARY, "add", "subtract", "multiply", "divide", "eq", "ne", "lt", "ge", "gt", "le", "maximum", "minimum", "pow", "remainder", "atan2",
           "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift",
           "logical_left_shift", "logical_right_shift", "div", "polyval([1.0,2.0])", "rpow(2.0)")  # fmt: skip
-UNARY = (*more.UNARY, "abs", "acos", "asin", "asinh", "atan", "bitwise_not", "cbrt", "ceil", "cos", "erf", "erfc", "exp", "expm1", "floor", "gelu",
+UNARY = (*rule_rows.UNARY, "abs", "acos", "asin", "asinh", "atan", "bitwise_not", "cbrt", "ceil", "cos", "erf", "erfc", "exp", "expm1", "floor", "gelu",
          "hardsigmoid", "isfinite", "log", "log1p", "logical_not", "mish", "neg", "reciprocal", "relu", "relu6", "rsqrt", "sigmoid", "sign", "silu",
          "sin", "sqrt", "tan", "tanh", "experimental.dropout(0.1,1.0,1)", "softplus(beta=2.0,threshold=10.0)", "clone", "abs_")  # fmt: skip
 # callee: {d} a dimension
@@ -173,16 +173,16 @@ def fill(rng: random.Random, text: str, given: Input) -> str:
     return text
 
 
-def _unary() -> Iterator[more.Row]:
+def _unary() -> Iterator[rule_rows.Row]:
     for text in UNARY:
         rng = _random("unary " + text)
         for _ in range(COUNTS["unary"]):
             given = draw(rng)
             added, tail = result_arguments(rng, given)
-            yield [given, *added], more.call_of(text, 1).removesuffix(")") + at(tail, 1) + ")"
+            yield [given, *added], rule_rows.call_of(text, 1).removesuffix(")") + at(tail, 1) + ")"
 
 
-def _binary() -> Iterator[more.Row]:
+def _binary() -> Iterator[rule_rows.Row]:
     for text in BINARY:
         rng = _random("binary " + text)
         for _ in range(COUNTS["binary"]):
@@ -195,10 +195,10 @@ def _binary() -> Iterator[more.Row]:
                 continue
             second = partner(rng, first)
             added, tail = result_arguments(rng, first, dtype=True)
-            yield [first, second, *added], more.call_of(text, 2).removesuffix(")") + at(tail, 2) + ")"
+            yield [first, second, *added], rule_rows.call_of(text, 2).removesuffix(")") + at(tail, 2) + ")"
 
 
-def _ternary() -> Iterator[more.Row]:
+def _ternary() -> Iterator[rule_rows.Row]:
     for text in ("addcmul(a[0], a[1], a[2], value=0.5", "addcdiv(a[0], a[1], a[2]", "lerp(a[0], a[1], a[2]", "lerp(a[0], a[1], 0.25", "mac(a[0], a[1], a[2]",
                  "where(a[0], a[1], a[2]", "where(a[0], 1.0, a[2]", "where(a[0], a[1], 2", "where(a[0], 1.0, 2.0", "clamp(a[0], a[1], a[2]", "clamp(a[0], min=a[1]",
                  "concat([a[0], a[1], a[2]], dim=0", "concat([a[0], a[1]], dim=-1", "isclose(a[0], a[1], equal_nan=True"):  # fmt: skip
@@ -210,7 +210,7 @@ def _ternary() -> Iterator[more.Row]:
             yield [first, second, third, *added], "ttnn." + text + at(tail, 3) + ")"
 
 
-def _templates(family: str, texts: Sequence[str], shapes: Sequence[Shape] = SHAPES) -> Iterator[more.Row]:
+def _templates(family: str, texts: Sequence[str], shapes: Sequence[Shape] = SHAPES) -> Iterator[rule_rows.Row]:
     for text in texts:
         rng = _random(f"{family} {text}")
         for _ in range(COUNTS[family]):
@@ -221,7 +221,7 @@ def _templates(family: str, texts: Sequence[str], shapes: Sequence[Shape] = SHAP
             yield [given], call
 
 
-def _norm() -> Iterator[more.Row]:
+def _norm() -> Iterator[rule_rows.Row]:
     shapes = ((32, 64), (31, 33), (2, 32, 64), (1, 1, 64, 96), (2, 3, 32, 32), (1, 1, 256, 64), (2, 64, 7, 9), (64,), (0, 32), (1, 2, 3, 32, 32))
     for text in NORM:
         rng = _random("norm " + text)
@@ -242,7 +242,7 @@ def _norm() -> Iterator[more.Row]:
             yield [given, *others], f"ttnn.{text[:-1]}{memory})"
 
 
-def _matmul() -> Iterator[more.Row]:
+def _matmul() -> Iterator[rule_rows.Row]:
     for name in ("matmul", "linear", "addmm"):
         rng = _random(name)
         for _ in range(COUNTS["matmul"]):
@@ -272,7 +272,7 @@ def _matmul() -> Iterator[more.Row]:
                 yield [draw(rng, (((*lead, m, n)), (1, n)), (first[1],)), first, second], f"ttnn.addmm(a[0], a[1], a[2]{tail})"
 
 
-def _create() -> Iterator[more.Row]:
+def _create() -> Iterator[rule_rows.Row]:
     for name in ("zeros({s}", "ones({s}", "full({s}, 1.5", "full({s}, fill_value=3", "empty({s}", "rand({s}", "arange(0, {k}, 1", "arange(2, {k}, 3", "full({s}, -1"):
         rng = _random("create " + name)
         for _ in range(COUNTS["create"]):
@@ -289,18 +289,18 @@ def _create() -> Iterator[more.Row]:
             yield [], f"ttnn.{text})"
 
 
-def _narrow() -> Iterator[more.Row]:
+def _narrow() -> Iterator[rule_rows.Row]:
     """int8, and fp8_e4m3, which only Blackhole has."""
     for text in (*UNARY, *BINARY, *REDUCE, *SHAPING):
         rng = _random("narrow " + text)
         for dtype, layout in (("int8", "tile"), ("int8", "row_major"), ("fp8_e4m3", "row_major")):
             shape = rng.choice(SHAPES)
             given = (shape, dtype, layout, draw_place(rng, shape) if rng.random() < 0.3 else _D)
-            call = f"ttnn.{fill(rng, text, given)}" if "{" in text or "a[0]" in text else more.call_of(text, 2 if text in BINARY else 1)
+            call = f"ttnn.{fill(rng, text, given)}" if "{" in text or "a[0]" in text else rule_rows.call_of(text, 2 if text in BINARY else 1)
             yield [given, given], call
 
 
-def _wrong() -> Iterator[more.Row]:
+def _wrong() -> Iterator[rule_rows.Row]:
     """Arguments of wrong number, kind or name."""
     one: list[Input] = [((32, 64), "bfloat16", "tile", _D)]
     two = one * 2
@@ -318,11 +318,11 @@ def _wrong() -> Iterator[more.Row]:
         yield one, f"(ttnn.deallocate(a[0]), ttnn.{name}(a[0]))"
 
 
-FAMILIES: tuple[Callable[[], Iterator[more.Row]], ...] = (
+FAMILIES: tuple[Callable[[], Iterator[rule_rows.Row]], ...] = (
     _unary, _binary, _ternary, lambda: _templates("reduce", REDUCE), lambda: _templates("shape", SHAPING), _norm, _matmul, _create, _narrow, _wrong,
 )  # fmt: skip
 
 
-def rows() -> Iterator[more.Row]:
+def rows() -> Iterator[rule_rows.Row]:
     for family in FAMILIES:
         yield from family()

@@ -1,4 +1,4 @@
-"""Rows of ops that few models call: fused caches, head splits on shards, partial moves, Blackhole's own. Merged into extra.ROWS."""
+"""Rows of ops that few models call: fused caches, head splits on shards, partial moves, Blackhole's own. Merged into written_rows.ROWS."""
 
 from __future__ import annotations
 
