@@ -133,8 +133,7 @@ op(
                 "groups": g,
             },
             ((1, 1, n * ((h + 2 * p - k) // s + 1) * ((w + 2 * p - k) // s + 1), o),),
-            "row_major",
-            "weights on the host",
+            "row_major",  # weights on the host
         )
         for n, h, w, c, o, k, s, p, g in (
             (1, 8, 8, 32, 32, 3, 1, 1, 1),

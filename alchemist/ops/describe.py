@@ -107,9 +107,9 @@ def op(
     return spec
 
 
-def ttir(name: str, reference: Reference | None = None, lower: Callable[..., Any] | None = None, target: str = "") -> None:
+def ttir(name: str, reference: Reference | None = None, target: str = "") -> None:
     """Registers a TTIR op: its meaning in numpy and its TTNN counterpart (`target`, without dialect prefix) or rule."""
-    register(TtirSpec(f"ttir.{name}", reference, lower, f"ttnn.{target}" if target else ""))
+    register(TtirSpec(f"ttir.{name}", reference, f"ttnn.{target}" if target else ""))
 
 
 def same_shape(count: int, dtype: str = "bfloat16", shapes: Sequence[tuple[int, ...]] = EDGE_SIZES) -> tuple[Sample, ...]:

@@ -102,7 +102,9 @@ def _samples(dtype: str) -> tuple[Sample, ...]:
     return tuple(Sample(((a, dtype), (b, dtype)), outputs=(out,)) for a, b, out in BROADCASTS)
 
 
-_NOT_BROADCASTABLE = ErrorSample((((32, 32), "bfloat16"), ((32, 31), "bfloat16")), match="roadcast")
+def _not_broadcastable(dtype: str) -> ErrorSample:
+    return ErrorSample((((32, 32), dtype), ((32, 31), dtype)), match="roadcast")
+
 
 for _name, _form, _dtype, _function in BINARY:
     _args = [tensor("input_tensor_a", "lhs"), tensor("input_tensor_b", "rhs"), MEMORY]
@@ -114,7 +116,7 @@ for _name, _form, _dtype, _function in BINARY:
         CPP_FORMS[_form],
         HEADER,
         samples=_samples(_dtype),
-        error_samples=(_NOT_BROADCASTABLE,),
+        error_samples=(_not_broadcastable(_dtype),),
         reference=elementwise(_function),
         doc="0 or 1" if _name in COMPARISONS else "",
     )

@@ -1,6 +1,6 @@
 """The op description: one record per op, from which IR checks, lowering, both emitters, docs and tests derive.
 
-Two records exist. A `TtirSpec` says what a TTIR op means (`reference`, float32 numpy) and how it becomes TTNN (`lower`).
+Two records exist. A `TtirSpec` says what a TTIR op means (`reference`, float32 numpy) and which TTNN op it is, if it is one (`target`).
 An `OpSpec` says how a TTNN op is called: the ordered arguments in Python and in C++, where each comes from in the IR,
 and what must hold (samples, tolerance). `alchemist/ops/<family>.py` registers both; nothing else lists ops.
 """
@@ -110,12 +110,11 @@ class Sample:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     outputs: tuple[tuple[int, ...], ...] = ()
     layout: str = "tile"
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorSample:
-    """A call that must be refused; `match` is a fragment of the message."""
+    """A call that must be refused; `match` is a fragment of the message (tests/ops/test_error_samples.py)."""
 
     inputs: tuple[tuple[tuple[int, ...], str], ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -130,8 +129,7 @@ class OpSpec:
         cpp_target where C++ differs. header: C++ include path. args: Python order. cpp: C++ parameter order of the overload
         that the emitter calls (every `Arg` the overload lacks must be left at its default).
     reference: numpy function (inputs in float32 or integer, attributes by IR name) -> outputs; used by tests only.
-    tolerance: max relative L2 error in units of the result dtype's epsilon.
-    memory_config: whether the call takes one (its value is derived from the result layout).
+    tolerance: max relative L2 error in units of the result dtype's epsilon. doc: a remark for docs/ops.md.
     """
 
     name: str
@@ -153,19 +151,17 @@ class TtirSpec:
 
     reference(inputs, attributes, result_shapes) -> outputs: numpy, float32 (integers stay integers); shares no code with
         the shim's kernels. It is what `.mlir` inputs are checked against.
-    lower(op, context) -> None: rewrites the op into TTNN ops through the lowering context (alchemist/passes/lower).
-        None when the op is a plain one-to-one (`target` names the TTNN op).
+    target: the TTNN op that it becomes one to one, "" when a rule of alchemist/passes/lower rewrites it.
     """
 
     name: str
     reference: Callable[..., Sequence[Any]] | None = None
-    lower: Callable[..., Any] | None = None
     target: str = ""
 
 
 INLINE = "alchemist.inline"
 """Unit attribute on a `ttnn.full` of rank 0: it is no tensor but a literal argument of its users (scale, fill value,
-mask value). It makes no statement, no device program and is never deallocated. Set by the pass `inline-scalars`."""
+mask value). It makes no statement, no device program and is never deallocated. Set when its users are lowered."""
 
 NOTE = "alchemist.note"
 """String attribute on any TTNN op: a remark for the emitted comment ("bfloat16: ttnn.embedding refuses float32")."""
