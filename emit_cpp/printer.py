@@ -116,8 +116,9 @@ class _Printer:
             case model.NewList(name):
                 self._lists.add(name)
                 return [f"{pad}std::vector<ttnn::Tensor> {name};"]
-            case model.Append(name, value):
-                return [f"{pad}{name}.push_back({render(value)});"]
+            case model.Append(name, value, front):
+                place = f"insert({name}.begin(), " if front else "push_back("
+                return [f"{pad}{name}.{place}{render(value)});"]
             case model.Store(target, value):
                 return [f"{pad}weights.set({render_key(target.key)}, {render(value)});"]
             case model.Free(names):
@@ -130,8 +131,9 @@ class _Printer:
             case model.Return(values):
                 return [self._return(values, pad)]
             case model.Loop(variable, start, stop, step):
+                variable = "i" if variable == "_" else variable
                 advance = f"++{variable}" if step == 1 else f"{variable} += {step}"
-                head = f"for (int {variable} = {start}; {variable} < {render(stop)}; {advance})"
+                head = f"for (int {variable} = {start}; {variable} {'<' if step > 0 else '>'} {render(stop)}; {advance})"
                 return self._inner(head, statement.body, pad)
             case model.NameLoop(variable, names, body):
                 parts = [_as_string(name) for name in names]

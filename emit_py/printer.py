@@ -93,8 +93,8 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
             return [f"{pad}{name} = {render(value)}"]
         case model.NewList(name):
             return [f"{pad}{name} = []"]
-        case model.Append(name, value):
-            return [f"{pad}{name}.append({render(value)})"]
+        case model.Append(name, value, front):
+            return [f"{pad}{name}.{'insert(0, ' if front else 'append('}{render(value)})"]
         case model.Store(target, value):
             return [f"{pad}{render(target)} = {render(value)}"]
         case model.Free(names):

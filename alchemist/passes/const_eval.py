@@ -10,8 +10,8 @@ from alchemist.ir import access
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.location import sources_of
-from alchemist.ops.spec import INLINE
-from alchemist.passes.registry import Pass, erase_dead, functions, is_const_eval, register
+from alchemist.ops.spec import INLINE, NOTE
+from alchemist.passes.registry import Pass, erase_dead, functions, is_const_eval, register, replace
 
 _NEVER = ("ttnn.rand", "ttnn.empty", "ttnn.get_device")
 
@@ -46,6 +46,22 @@ def _is_device(value: SSAValue) -> bool:
 
 def _is_inline_value(value: SSAValue) -> bool:
     return isinstance(value.owner, Operation) and _is_inline(value.owner)
+
+
+def _share(func: FuncOp, constant: set[SSAValue]) -> None:
+    """Ops that make the same of the same parameters become one: a weight that several ops read is prepared once."""
+    made: dict[tuple[object, ...], Operation] = {}
+    weights: set[SSAValue] = {value for value in constant if isinstance(value, BlockArgument)}
+    for op in list(func.body.block.ops):
+        if not op.results or not constant.issuperset(op.results) or weights.isdisjoint(op.operands):
+            continue
+        facts = {**op.properties, **{name: fact for name, fact in op.attributes.items() if name != NOTE}}
+        key = (op.name, tuple(op.operands), tuple(op.result_types), tuple(sorted(facts.items(), key=lambda item: item[0])))
+        first = made.setdefault(key, op)
+        if first is op:
+            weights.update(op.results)
+        else:
+            replace(op, list(first.results))
 
 
 def _slice(value: SSAValue) -> tuple[list[Operation], list[BlockArgument]]:
@@ -120,6 +136,7 @@ class ConstEval(Pass):
             if is_const_eval(func):
                 continue
             constant = constant_values(func)
+            _share(func, constant)
             number = 0
             for op in list(func.body.block.ops):
                 if _is_inline(op):

@@ -84,7 +84,7 @@ class Renaming:
                 return two
             case model.Append(), model.Append():
                 self._pair([one.value], [two.value])
-                return model.Append(self._name(one.name), self.value(one.value))
+                return replace(one, name=self._name(one.name), value=self.value(one.value))
             case model.Store(), model.Store():
                 self._pair([one.value], [two.value])
                 return replace(one, value=self.value(one.value))

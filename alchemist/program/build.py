@@ -105,6 +105,7 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
 def _name_functions(root: Definition, definitions: Sequence[Definition], model_name: str) -> None:
     """Class names first come first served from the root down; then the module's attribute, then numbers."""
     taken: set[str] = set()
+    numbers: dict[str, int] = {}
     root.name = snake_case(model_name or class_label(root) or "forward")
     if root.name == "function":
         root.name = "forward"
@@ -123,17 +124,19 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
         if attribute and own and not attribute.isdigit() and not definition.method:
             candidates.append(snake_case(attribute))
         definition.base_name = candidates[0]
-        definition.name = _numbered(candidates, taken)
+        definition.name = _numbered(candidates, taken, numbers)
         taken.add(definition.name)
 
 
-def _numbered(candidates: Sequence[str], taken: set[str]) -> str:
+def _numbered(candidates: Sequence[str], taken: set[str], numbers: dict[str, int]) -> str:
+    """numbers: of names that have got one, the number to go on from."""
     for name in candidates:
         if name not in taken and name not in MAIN_RESERVED:
             return name
-    number = 2
+    number = numbers.get(candidates[0], 2)
     while f"{candidates[0]}_{number}" in taken:
         number += 1
+    numbers[candidates[0]] = number
     return f"{candidates[0]}_{number}"
 
 

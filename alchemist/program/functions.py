@@ -89,11 +89,15 @@ class Carried:
 
 @dataclass(eq=False, slots=True)
 class Collected:
-    """A value of every iteration, all of them in order joined by one op behind the loop, behind values made `before` the loop."""
+    """A value of every iteration, all of them joined by one op behind the loop, behind values made `before` the loop.
+
+    reverse: the op wants the last value first.
+    """
 
     first: Value
     values: list[Value]
     before: list[Value] = field(default_factory=list)
+    reverse: bool = False
 
 
 @dataclass(eq=False, slots=True)

@@ -1,10 +1,11 @@
-"""Finds loops: neighbouring items that repeat with one integer of their weight names counting up, each fed by the last."""
+"""Finds loops: neighbouring items that repeat, each fed by the last; integers of weight names and slices may count up with them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Carried, Collected, Definition, Item, LoopItem, reads, span, writes
@@ -13,6 +14,9 @@ from alchemist.program.model import Index, Key
 
 MAX_PERIOD = 24
 """Items per iteration that are looked for."""
+MIN_EQUAL = 4
+"""Iterations of a loop in which nothing counts."""
+FOREVER = 1 << 60
 
 
 @dataclass(slots=True)
@@ -33,15 +37,16 @@ _COUNTING = {"ttnn.slice_static": ("slice_start", "slice_end")}
 
 
 def find_loops(definition: Definition, recipe_of: Callable[[Value], Hashable]) -> None:
-    """Replaces repetitions in the definition's body by loops. recipe_of: how a weight is prepared, which must not vary."""
+    """Replaces repetitions in the definition's body by loops, in time linear in the number of items.
+
+    recipe_of: how a weight is prepared, which must not vary.
+    """
     items = [item for item in definition.items if not isinstance(item, LoopItem)]
-    codes: dict[Hashable, int] = {}
-    signatures = [_signature(item, definition, codes, recipe_of) for item in items]
-    returned = {id(value) for value in definition.returns}
+    search = _Search(items, definition, recipe_of)
     found: list[Item] = []
     index = 0
     while index < len(items):
-        loop = _longest(items, signatures, index, returned, definition)
+        loop = search.longest(index)
         if loop is None:
             found.append(items[index])
             index += 1
@@ -89,96 +94,251 @@ def _weights(item: Node | CallItem, definition: Definition) -> list[Value]:
     return [value for value in reads(item) if definition.covers(value)]
 
 
-def _data(item: Node | CallItem, definition: Definition) -> list[Value]:
-    return [value for value in reads(item) if not definition.covers(value)]
+@dataclass(slots=True)
+class _Join:
+    """An op behind the loop that reads one value of every iteration: `offset` of its tensors come before those.
+
+    reverse: it reads them in reverse order; so are `tensors`.
+    """
+
+    node: Node
+    tensors: Sequence[Value]
+    offset: int
+    reverse: bool
 
 
-def _longest(
-    items: Sequence[Node | CallItem],
-    signatures: Sequence[_Signature],
-    start: int,
-    returned: set[int],
-    definition: Definition,
-) -> LoopItem | None:
-    best: LoopItem | None = None
-    for period in range(1, min(MAX_PERIOD, (len(items) - start) // 2) + 1):
-        if not _repeats(signatures, start, period, 1) or not _progress(signatures, start, period, 2)[0]:
-            continue  # most often so: nothing counts from the first iteration to the second
-        count = 2
-        while _repeats(signatures, start, period, count):
-            count += 1
-        size = len(best.body) * best.count if best else 0
-        while count >= 2 and count * period > size:
-            loop = _loop(items, signatures, start, period, count, returned, definition)
-            if loop is not None:
-                best = loop
+class _Iterations:
+    """Iterations of a loop, added one after the other as long as each is like the first. start, period: in items."""
+
+    def __init__(self, search: _Search, start: int, period: int) -> None:
+        self._search = search
+        self._start = start
+        self._period = period
+        self._carried: dict[tuple[int, int], Value] = {}  # (item, result) that the next iteration reads -> its value before the loop
+        self._joins: dict[tuple[int, int], _Join] = {}
+        self._inputs: list[list[tuple[str, tuple[int, int]]]] = []  # for every item of the body, what each input is
+        self._step = self._base = 0  # of the integer that counts, step 0 if none does
+        self._keys: dict[str, Key] = {}
+        self._container = ""
+        self._end = FOREVER  # iterations behind this one cannot belong to the loop
+        self.hopeless: Node | None = None
+        self.count = 1
+
+    def grow(self) -> bool:
+        """Whether there are iterations enough for a loop."""
+        while self.count < self._end and self._fits(self.count):
+            if self.count == 1 and not (self._name() and self._learn()):
+                return False
+            if not self._reads_alike(self.count) or not self._leaves(self.count):
                 break
-            count -= 1
-    return best
+            self.count += 1
+        self.count = min(self.count, self._end)
+        while self.count >= 2 and not self._last_is_final():
+            self.count -= 1
+        return self.count >= 2 and all(self._is_collected(join) for join in self._joins.values())
 
+    def _index(self, iteration: int, item: int) -> int:
+        return self._start + iteration * self._period + item
 
-def _repeats(signatures: Sequence[_Signature], start: int, period: int, count: int) -> bool:
-    """Whether iteration `count` is there, looks like the first one, and counts on as the second one does."""
-    offset = start + period * count
-    if offset + period > len(signatures):
-        return False
-    if any(signatures[start + k].code != signatures[offset + k].code for k in range(period)):
-        return False
-    for k in range(period):
-        numbers = (signatures[start + k].numbers, signatures[start + period + k].numbers, signatures[offset + k].numbers)
-        if any(third != first + (second - first) * count for first, second, third in zip(*numbers, strict=True)):
+    def _fits(self, iteration: int) -> bool:
+        """Whether iteration `iteration` is there, looks like the first one, and counts on as the second one does."""
+        if self._index(iteration + 1, 0) > len(self._search.items):
             return False
-    return True
+        signatures = self._search.signatures
+        for k in range(self._period):
+            first, other = signatures[self._start + k], signatures[self._index(iteration, k)]
+            if first.code != other.code:
+                return False
+            if iteration > 1 and first.numbers != other.numbers:
+                second = signatures[self._start + self._period + k].numbers
+                if any(c != a + (b - a) * iteration for a, b, c in zip(first.numbers, second, other.numbers, strict=True)):
+                    return False
+        return True
+
+    def _learn(self) -> bool:
+        """What every input of the body is, from the first two iterations: of its own iteration, of the one before, or the same for all."""
+        initial: dict[int, tuple[int, int]] = {}
+        invariant: set[int] = set()
+        for k in range(self._period):
+            firsts, seconds = self._search.data[self._index(0, k)], self._search.data[self._index(1, k)]
+            if len(firsts) != len(seconds):
+                return False
+            kinds: list[tuple[str, tuple[int, int]]] = []
+            for first, second in zip(firsts, seconds, strict=True):
+                here, before = self._made(second, 1), self._made(second, 0)
+                if here is not None:
+                    if self._made(first, 0) != here:
+                        return False
+                    kinds.append(("own", here))
+                elif before is not None:
+                    if self._made(first, 0) is not None or k > before[0] or self._carried.setdefault(before, first) is not first:
+                        return False
+                    if initial.setdefault(id(first), before) != before:
+                        return False
+                    kinds.append(("previous", before))
+                else:
+                    if first is not second:
+                        return False
+                    invariant.add(id(first))
+                    kinds.append(("same", (0, 0)))
+            self._inputs.append(kinds)
+        return not invariant & initial.keys() and self._leaves(0)
+
+    def _made(self, value: Value, iteration: int) -> tuple[int, int] | None:
+        """(item of the body, result) if the iteration makes the value."""
+        index, result = self._search.made.get(id(value), (-1, 0))
+        item = index - self._index(iteration, 0)
+        return (item, result) if 0 <= item < self._period else None
+
+    def _reads_alike(self, iteration: int) -> bool:
+        for k, kinds in enumerate(self._inputs):
+            values, firsts = self._search.data[self._index(iteration, k)], self._search.data[self._index(0, k)]
+            if len(values) != len(kinds):
+                return False
+            for value, first, (kind, place) in zip(values, firsts, kinds, strict=True):
+                if value is not first if kind == "same" else self._made(value, iteration - (kind == "previous")) != place:
+                    return False
+        return True
+
+    def _leaves(self, iteration: int) -> bool:
+        """Notes what ops behind the loop read of the iteration; False if no loop can go on from here."""
+        lo, hi = self._span(iteration)
+        following = self._span(iteration + 1)[1] if self._index(iteration + 2, 0) <= len(self._search.items) else hi
+        for k in range(self._period):
+            for r, value in enumerate(writes(self._search.items[self._index(iteration, k)])):
+                place = (k, r)
+                join = self._joins.get(place)
+                far = [user for user in value.users if not lo <= user.position < (following if place in self._carried else hi)]
+                if iteration == 0 and far and place not in self._carried:
+                    join = self._search.join(value, writes(self._search.items[self._index(1, k)])[r], far)
+                    if join is None or self._search.is_hopeless(join.node, self._start, self._period):
+                        return False
+                    self._joins[place] = join
+                elif join is not None:
+                    if not self._goes_on(join, value, far, iteration):
+                        self.hopeless = join.node
+                        return False
+                elif far or id(value) in self._search.returned:
+                    self._end = min(self._end, iteration + (place in self._carried))
+        return self._end > max(iteration, 1)
+
+    def _goes_on(self, join: _Join, value: Value, far: Sequence[Node], iteration: int) -> bool:
+        place = join.offset + iteration
+        alone = all(user is join.node for user in far) and id(value) not in self._search.returned
+        return alone and place < len(join.tensors) and join.tensors[place] is value
+
+    def _last_is_final(self) -> bool:
+        """Whether only carried values of the last iteration are used behind it, joins apart."""
+        lo, hi = self._span(self.count - 1)
+        for k in range(self._period):
+            for r, value in enumerate(writes(self._search.items[self._index(self.count - 1, k)])):
+                if (k, r) in self._carried or (k, r) in self._joins:
+                    continue
+                if id(value) in self._search.returned or any(not lo <= user.position < hi for user in value.users):
+                    return False
+        return True
+
+    def _is_collected(self, join: _Join) -> bool:
+        """Whether the joined tensors are those of the loop, perhaps behind one that was made before it."""
+        before = join.tensors[: join.offset]
+        whole = join.offset + self.count == len(join.tensors) and (not before or (len(before) == 1 and self.count >= 3))
+        good = whole and all(self._search.only_joined(value, join.node, self._span(0)[0]) for value in before)
+        if not good:
+            self.hopeless = join.node
+        return good
+
+    def _span(self, iteration: int) -> tuple[int, int]:
+        """Node positions [lo, hi) of an iteration."""
+        items = self._search.items
+        return span(items[self._index(iteration, 0)])[0], span(items[self._index(iteration, self._period - 1)])[1]
+
+    # --------------------------------------------------------------------------------------------------------- the loop
+
+    def loop(self) -> LoopItem | None:
+        """The loop, None when it would be too short to be one."""
+        search, start, period = self._search, self._start, self._period
+        if not self._step and self.count < MIN_EQUAL:
+            return None
+        rows = [list(search.items[self._index(t, 0) : self._index(t + 1, 0)]) for t in range(self.count)]
+        offsets: dict[int, dict[str, dict[int, int]]] = {}
+        for k, item in enumerate(rows[0]):
+            first, second = search.signatures[start + k], search.signatures[start + period + k]
+            skipped = len(first.numbers) - len(first.places)
+            for slot, (name, element) in enumerate(first.places):
+                if first.numbers[skipped + slot] != second.numbers[skipped + slot]:
+                    offsets.setdefault(id(item), {}).setdefault(name, {})[element] = first.numbers[skipped + slot] - self._base
+        carried = [Carried(initial, writes(rows[0][k])[r], writes(rows[-1][k])[r]) for (k, r), initial in sorted(self._carried.items())]
+        collected = [
+            Collected(writes(rows[0][k])[r], [writes(row[k])[r] for row in rows], list(join.tensors[: join.offset]), join.reverse)
+            for (k, r), join in sorted(self._joins.items())
+        ]
+        variable = "i" if self._step else "_"
+        return LoopItem(rows[0], self.count, self._base, self._step or 1, variable, self._keys, carried, self._container, rows[1:], offsets, collected)
+
+    def _name(self) -> bool:
+        """Finds the integer that counts from the first iteration to the second and the names in which it stands; False if several disagree."""
+        for k in range(self._period):
+            first = self._search.signatures[self._start + k].numbers
+            second = self._search.signatures[self._start + self._period + k].numbers
+            for number, following in zip(first, second, strict=True):
+                if number != following and not self._step:
+                    self._step, self._base = following - number, number
+                elif number != following and following - number != self._step:
+                    return False
+        keys, self._container = _key_forms(self._search.signatures, self._start, self._period, self._base)
+        self._keys = keys or {}
+        return keys is not None
 
 
-def _loop(
-    items: Sequence[Node | CallItem],
-    signatures: Sequence[_Signature],
-    start: int,
-    period: int,
-    count: int,
-    returned: set[int],
-    definition: Definition,
-) -> LoopItem | None:
-    """The loop of these iterations, None when names or values do not progress as a loop's must."""
-    step, base = _progress(signatures, start, period, count)
-    if not step:
-        return None
-    keys, container = _key_forms(signatures, start, period, base)
-    if keys is None:
-        return None
-    iterations = [list(items[start + t * period : start + (t + 1) * period]) for t in range(count)]
-    carried = _carried(iterations, definition)
-    if carried is None:
-        return None
-    collected = _collected(iterations, carried, returned)
-    if collected is None:
-        return None
-    offsets: dict[int, dict[str, dict[int, int]]] = {}
-    for k, item in enumerate(iterations[0]):
-        first, second = signatures[start + k], signatures[start + period + k]
-        skipped = len(first.numbers) - len(first.places)
-        for slot, (name, element) in enumerate(first.places):
-            if first.numbers[skipped + slot] != second.numbers[skipped + slot]:
-                offsets.setdefault(id(item), {}).setdefault(name, {})[element] = first.numbers[skipped + slot] - base
-    return LoopItem(iterations[0], count, base, step, "i", keys, carried, container, iterations[1:], offsets, collected)
+class _Search:
+    """What is known of a function's items: signatures, tensors read that are no weights, who makes each tensor."""
 
+    def __init__(self, items: Sequence[Node | CallItem], definition: Definition, recipe_of: Callable[[Value], Hashable]) -> None:
+        codes: dict[Hashable, int] = {}
+        self.items = items
+        self.signatures = [_signature(item, definition, codes, recipe_of) for item in items]
+        self.data = [[value for value in reads(item) if not definition.covers(value)] for item in items]
+        self.made = {id(value): (index, result) for index, item in enumerate(items) for result, value in enumerate(writes(item))}
+        self.returned = {id(value) for value in definition.returns}
+        self._lists: dict[int, list[list[Value]]] = {}  # lists of tensors that an op takes, each in both directions
+        self._hopeless: dict[tuple[int, int, int], int] = {}
 
-def _progress(signatures: Sequence[_Signature], start: int, period: int, count: int) -> tuple[int, int]:
-    """(step, first value) of the integer that counts; step 0 when none does or several disagree."""
-    step, base = 0, 0
-    for k in range(period):
-        first = signatures[start + k].numbers
-        for slot, number in enumerate(first):
-            delta = signatures[start + period + k].numbers[slot] - number
-            if any(signatures[start + t * period + k].numbers[slot] != number + delta * t for t in range(count)):
-                return 0, 0
-            if delta:
-                if step and delta != step:
-                    return 0, 0
-                if not step:
-                    step, base = delta, number
-    return (step, base) if step > 0 else (0, 0)
+    def longest(self, start: int) -> LoopItem | None:
+        """The loop from `start` on that has most items."""
+        best: LoopItem | None = None
+        for period in range(1, min(MAX_PERIOD, (len(self.items) - start) // 2) + 1):
+            if self.signatures[start].code != self.signatures[start + period].code:
+                continue
+            iterations = _Iterations(self, start, period)
+            grown = iterations.grow()
+            if iterations.hopeless is not None:
+                self._hopeless[id(iterations.hopeless), period, start % period] = start + iterations.count * period
+            if grown and iterations.count * period > (len(best.body) * best.count if best else 0):
+                best = iterations.loop() or best
+        return best
+
+    def is_hopeless(self, join: Node, start: int, period: int) -> bool:
+        """Whether a loop of this period and phase has failed at this join before, at a place that is still ahead."""
+        return start < self._hopeless.get((id(join), period, start % period), -1)
+
+    def join(self, value: Value, following: Value, users: Sequence[Node]) -> _Join | None:
+        """The only op behind that reads the value and, next to it in a list of tensors, that of the second iteration."""
+        node = users[0]
+        if id(value) in self.returned or any(user is not node for user in users):
+            return None
+        if id(node) not in self._lists:
+            lists = [list(values_of(raw)) for _, raw in node.arguments if isinstance(raw, tuple)]
+            self._lists[id(node)] = [row for tensors in lists for row in (tensors, tensors[::-1])]
+        for index, tensors in enumerate(self._lists[id(node)]):
+            for offset, pair in enumerate(pairwise(tensors[:3])):
+                if pair[0] is value and pair[1] is following:
+                    return _Join(node, tensors, offset, index % 2 == 1)
+        return None
+
+    def only_joined(self, value: Value, joined: Node, start: int) -> bool:
+        """Whether a value from before the loop is needed by nothing else after its start than the op that joins."""
+        made = value.node is not None and value.node.position < start
+        return made and id(value) not in self.returned and all(user is joined or user.position < start for user in value.users)
 
 
 def _key_forms(signatures: Sequence[_Signature], start: int, period: int, base: int) -> tuple[dict[str, Key] | None, str]:
@@ -201,69 +361,3 @@ def _key_forms(signatures: Sequence[_Signature], start: int, period: int, base: 
                 return None, ""
     return forms, container
 
-
-def _carried(iterations: list[list[Node | CallItem]], definition: Definition) -> list[Carried] | None:
-    """Checks that every input is of its own iteration, of the last one, or the same for all. None if not."""
-    made = [{id(value): (k, r) for k, item in enumerate(items) for r, value in enumerate(writes(item))} for items in iterations]
-    carried: dict[tuple[int, int], Value] = {}
-    invariant: set[int] = set()
-    for k, item in enumerate(iterations[0]):
-        firsts = _data(item, definition)
-        for j, first in enumerate(firsts):
-            later = [_data(items[k], definition) for items in iterations[1:]]
-            if any(len(values) != len(firsts) for values in later):
-                return None
-            values = [row[j] for row in later]
-            here, previous = made[1].get(id(values[0])), made[0].get(id(values[0]))
-            if here is not None:
-                if made[0].get(id(first)) != here:
-                    return None
-                if any(made[t + 1].get(id(value)) != here for t, value in enumerate(values)):
-                    return None
-            elif previous is not None:
-                if any(made[t].get(id(value)) != previous for t, value in enumerate(values)) or id(first) in made[0]:
-                    return None
-                if carried.setdefault(previous, first) is not first or k > previous[0]:
-                    return None
-            else:
-                if any(value is not first for value in values):
-                    return None
-                invariant.add(id(first))
-    initials = [id(value) for value in carried.values()]
-    if len(set(initials)) != len(initials) or invariant & set(initials):
-        return None
-    return [Carried(initial, writes(iterations[0][k])[r], writes(iterations[-1][k])[r]) for (k, r), initial in sorted(carried.items())]
-
-
-def _collected(iterations: list[list[Node | CallItem]], carried: list[Carried], returned: set[int]) -> list[Collected] | None:
-    """What one op behind the loop joins, a value of each iteration in order; None if anything else but the last iteration's
-    carried values is used there."""
-    lo, hi = span(iterations[0][0])[0], span(iterations[-1][-1])[1]
-    finals = {id(part.last) for part in carried}
-    kept = {id(part.first) for part in carried}
-    found: list[Collected] = []
-    for k, item in enumerate(iterations[0]):
-        for r, first in enumerate(writes(item)):
-            column = [writes(items[k])[r] for items in iterations]
-            outside = [[user for user in value.users if not lo <= user.position < hi] for value in column]
-            if not any(outside) and not any(id(value) in returned for value in column):
-                continue
-            if not any(outside[:-1]) and not any(id(value) in returned for value in column[:-1]) and id(column[-1]) in finals:
-                continue
-            users = {id(user): user for row in outside for user in row}
-            if len(users) != 1 or any(len(row) != 1 for row in outside) or any(id(value) in returned for value in column) or id(first) in kept:
-                return None
-            (joined,) = users.values()
-            lists = [list(values_of(raw)) for _, raw in joined.arguments if isinstance(raw, tuple)]
-            size = len(column)
-            before = next((one[:-size] for one in lists if [id(value) for value in one[-size:]] == [id(value) for value in column]), None)
-            if before is None or (before and (len(before) > 1 or size < 3)) or not all(_only_joined(value, joined, lo, returned) for value in before):
-                return None
-            found.append(Collected(first, column, before))
-    return found
-
-
-def _only_joined(value: Value, joined: Node, start: int, returned: set[int]) -> bool:
-    """Whether a value from before the loop is needed by nothing else after its start than the op that joins."""
-    made = value.node is not None and value.node.position < start
-    return made and id(value) not in returned and all(user is joined or user.position < start for user in value.users)

@@ -18,6 +18,8 @@ from alchemist.program.names import RESERVED, identifier, unique
 
 MAX_PARAMETERS = 7
 """Numbers that a function takes at most; more are harder to read than a second function."""
+MAX_COMPARED = 12
+"""Functions of a group that one more is compared with."""
 _DEFAULTED = (Kind.INT, Kind.INT_LIST, Kind.SHAPE, Kind.PAIR_LIST)
 
 
@@ -65,13 +67,18 @@ def _counted(names: Sequence[str]) -> dict[str, str]:
     """Functions of one class are numbered without gaps: new names of those whose number is too high."""
     found: dict[str, str] = {}
     taken = set(names)
+    frees: dict[str, int] = {}
     for name in names:
         base, _, number = name.rpartition("_")
         if base in taken and number.isdigit() and int(number) > 2:
-            free = next(n for n in range(2, int(number) + 1) if n == int(number) or f"{base}_{n}" not in taken)
+            free = frees.get(base, 2)
+            while f"{base}_{free}" in taken:
+                free += 1
+            frees[base] = free
             if free < int(number):
                 found[name] = f"{base}_{free}"
-                taken = taken - {name} | {found[name]}
+                taken.remove(name)
+                taken.add(found[name])
     return found
 
 
@@ -123,7 +130,7 @@ def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list
         for cluster in near:
             try:
                 alike = renamed_like(function, cluster[0])
-                _, numbers = _align([*cluster, alike], taken)
+                _, numbers = _align([*cluster[:MAX_COMPARED], alike], taken)
             except Mismatch:
                 continue
             if len(numbers) <= MAX_PARAMETERS:
@@ -134,7 +141,8 @@ def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list
             clusters.append(near[-1])
     out: list[list[model.Function]] = []
     for cluster in clusters:
-        out += [cluster] if len(cluster) == 1 or _saves(cluster, taken) else [[given[one.name]] for one in cluster]
+        gains = len(cluster) == 1 or (len(_align(cluster, taken)[1]) <= MAX_PARAMETERS and _saves(cluster, taken))
+        out += [cluster] if gains else [[given[one.name]] for one in cluster]
     return out
 
 
@@ -144,7 +152,7 @@ def _shape(function: model.Function) -> Hashable:
     for one in model.statements(function.body):
         match one:
             case model.Call():
-                parts.append((one.spec.name, _targets(one), one.returned))
+                parts.append((one.spec.name, _targets(one), one.returned, _plain_arguments(one)))
             case model.CallFunction():
                 parts.append((one.function, len(one.arguments), _targets(one), one.returned))
             case model.Comment():
@@ -153,6 +161,11 @@ def _shape(function: model.Function) -> Hashable:
                 parts.append(type(one).__name__)
     kinds = tuple(one.kind if one.kind == "tensor" else one for one in function.parameters)
     return (function.module, kinds, function.returns, tuple(parts))
+
+
+def _plain_arguments(call: model.Call) -> Hashable:
+    """Numbers and words that must be equal: none of the integers, which may become parameters."""
+    return tuple((arg.name, repr(value.value)) for arg, value in call.arguments if isinstance(value, model.Literal) and type(value.value) is not int)
 
 
 def _targets(call: model.Call | model.CallFunction) -> tuple[model.WeightRef | None, ...]:

@@ -206,15 +206,19 @@ class NewList:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """A tensor at the end of a list."""
+    """A tensor at the end of a list, or at its front."""
 
     name: str
     value: Value
+    front: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """for variable in range(start, stop, step); `stop` may be a named constant. container: what is counted ("layer")."""
+    """for variable in range(start, stop, step); `stop` may be a named constant. container: what is counted ("layer").
+
+    variable: "_" where the body does not read it.
+    """
 
     variable: str
     start: int

@@ -83,14 +83,21 @@ def constant_case(text: str) -> str:
     return identifier(snake_case(text).upper(), "CONSTANT")
 
 
-def unique(candidates: Iterable[str], available: Callable[[str], bool], fallback: str = "value") -> str:
-    """The first candidate that is available, else the first one with a number behind."""
+def unique(
+    candidates: Iterable[str], available: Callable[[str], bool], fallback: str = "value", numbers: dict[str, int] | None = None
+) -> str:
+    """The first candidate that is available, else the first one with a number behind.
+
+    numbers: of names that have got one, the number to go on from: all below are taken.
+    """
     names = [name for name in candidates if name and name != "_"]
     for name in names:
         if available(name):
             return name
     base = (names[0] if names else fallback).rstrip("_0123456789") or fallback
-    number = 2
+    numbers = {} if numbers is None else numbers
+    number = numbers.get(base, 2)
     while not available(f"{base}_{number}"):
         number += 1
+    numbers[base] = number
     return f"{base}_{number}"

@@ -111,8 +111,10 @@ class _Preparation:
                         called.add((id(part.function), part.path))
                         calls.append(part)
             if isinstance(item, LoopItem):
-                own += [one for one in recipes if not _varies(one, item)]
-                recipes = [one for one in recipes if _varies(one, item)]
+                own += [one for one in recipes if not _varies(one.key, item)]
+                recipes = [one for one in recipes if _varies(one.key, item)]
+                parts += [call for call in calls if not _varies(definition.relative(call.path), item)]
+                calls = [call for call in calls if _varies(definition.relative(call.path), item)]
                 if recipes or calls:
                     parts.append((item, recipes, calls))
             else:
@@ -253,9 +255,9 @@ class _Preparation:
         return [texts[key] for key in sorted(texts)]
 
 
-def _varies(made: _Recipe, loop: LoopItem) -> bool:
-    """Whether the weight is another one in each iteration."""
-    return any(isinstance(piece, model.Index) for piece in loop.keys.get(made.key, ()))
+def _varies(key: str, loop: LoopItem) -> bool:
+    """Whether the weight or scope is another one in each iteration."""
+    return any(isinstance(piece, model.Index) for piece in loop.keys.get(key, ()))
 
 
 def _without_integers(signature: object) -> Hashable:

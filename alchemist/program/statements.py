@@ -23,7 +23,9 @@ class Body(Naming):
         self._loop_keys: Mapping[str, model.Key] = {}
         self._offsets: Mapping[int, Mapping[str, Mapping[int, int]]] = {}
         self._kept: dict[int, str] = {}  # values of an iteration that are appended to a list, and its name
+        self._at_front: set[int] = set()  # those of them that are put at the list's front
         self._constants: set[str] = set()  # names that may not be rebound
+        self._numbers: dict[str, int] = {}  # base of numbered names -> the number below which none is free
 
     def build(self) -> tuple[model.Statement, ...]:
         definition = self._definition
@@ -80,14 +82,20 @@ class Body(Naming):
                 out.append(self._statement(item))
                 for value in writes(item):
                     if id(value) in self._kept:
-                        out.append(model.Append(self._list_name(value, held), self._reference(value)))
+                        out.append(model.Append(self._list_name(value, held), self._reference(value), id(value) in self._at_front))
             dying = self._dying(item, index, held, last, inherited)
             following = index + 1 < len(items)
             if dying and following:
                 out.append(model.Free(tuple(dying)))
             for name in dying:
                 held.pop(name)
+                self._free_number(name)
         return out
+
+    def _free_number(self, name: str) -> None:
+        base, _, number = name.rpartition("_")
+        if number.isdigit() and base in self._numbers:
+            self._numbers[base] = min(self._numbers[base], int(number))
 
     def _dying(self, item: Item, index: int, held: dict[str, int], last: Mapping[int, int], inherited: set[int]) -> list[str]:
         """Names whose value is used here for the last time and that this statement did not rebind."""
@@ -119,6 +127,9 @@ class Body(Naming):
                 return False
             return name not in held or last.get(held[name], -1) <= index
 
+        for value in reads(item):
+            if last.get(id(value), -1) <= index:
+                self._free_number(self._names.get(id(value), ""))
         candidates = self._candidates(item, index, items, finals, last)
         for number, value in enumerate(writes(item)):
             if id(value) in preset:
@@ -129,7 +140,7 @@ class Body(Naming):
                 wanted = [*preferred.get(id(value), []), *candidates[number]]
                 if wanted and wanted[0] in self._made_up and not any(available(name) for name in wanted):
                     wanted.reverse()  # numbers stand behind the name of an op, not of a module
-                name = unique(wanted, available)
+                name = unique(wanted, available, numbers=self._numbers)
             chosen.add(name)
             self._names[id(value)] = name
             self.local_names.add(name)
@@ -173,9 +184,11 @@ class Body(Naming):
         outer_keys, self._loop_keys = self._loop_keys, loop.keys
         outer_offsets, self._offsets = self._offsets, loop.offsets
         self._kept.update((id(one.first), "") for one in loop.collected)
+        self._at_front.update(id(one.first) for one in loop.collected if one.reverse)
         survivors = {id(carried.first) for carried in loop.carried}
+        outer_numbers, self._numbers = self._numbers, {}
         body = self._block(loop.body, inner_held, survivors, locked=lock, preset=preset, quiet=len(loop.body) == 1)
-        self._loop_keys, self._names, self._offsets = outer_keys, outer_names, outer_offsets
+        self._loop_keys, self._names, self._offsets, self._numbers = outer_keys, outer_names, outer_offsets, outer_numbers
         stop = model.Literal(loop.start + loop.count * loop.step)
         for one in loop.collected:
             name = self._kept[id(one.first)]

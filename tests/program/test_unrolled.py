@@ -64,6 +64,11 @@ def test_the_first_step_is_in_the_list(tmp_path: Path) -> None:
     assert text.count("ttnn.concat(") == 1
 
 
-@pytest.mark.parametrize("kept", ["reversed", "one of them too"])
-def test_values_that_a_list_cannot_hold(kept: str, tmp_path: Path) -> None:
-    assert ".append(" not in made(Scan(kept), torch.randn(2, STEPS, 32), tmp_path / "made")
+def test_a_reversed_list_grows_at_its_front(tmp_path: Path) -> None:
+    text = made(Scan("reversed"), torch.randn(2, STEPS, 32), tmp_path / "made")
+    assert f"for i in range(1, {STEPS}):" in text
+    assert text.count(".insert(0, ") == 1
+
+
+def test_values_that_a_list_cannot_hold(tmp_path: Path) -> None:
+    assert ".append(" not in made(Scan("one of them too"), torch.randn(2, STEPS, 32), tmp_path / "made")

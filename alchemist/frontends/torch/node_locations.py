@@ -49,6 +49,9 @@ class Sources:
         self._root_name = root_name
         self._wrapped = wrapped
         self._classes = {qualified(type(module)): type(module) for module in root.modules()}
+        first: dict[torch.nn.Module, str] = {}
+        self._own_paths = {path: first.setdefault(module, path) for path, module in root.named_modules(remove_duplicate=False)}
+        self._calls: dict[str, dict[tuple[str, str], int]] = {}  # module path -> how each of its calls is numbered
         self._frames: dict[str, tuple[Frame, ...]] = {}
         self._code: dict[str, str] = {}
         self._scopes: dict[tuple[tuple[str, str], ...], tuple[Scope, ...]] = {}
@@ -59,7 +62,7 @@ class Sources:
 
     def scopes(self, node: fx.Node) -> tuple[Scope, ...]:
         stack: Mapping[str, tuple[str, object]] = node.meta.get("nn_module_stack") or {}
-        key = tuple((path, cls if isinstance(cls, str) else qualified(cls)) for path, cls in stack.values())  # type: ignore[arg-type]
+        key = tuple((self._called(path, call), cls if isinstance(cls, str) else qualified(cls)) for call, (path, cls) in stack.items())  # type: ignore[arg-type]
         known = self._scopes.get(key)
         if known is None:
             known = tuple(
@@ -68,6 +71,13 @@ class Sources:
             self.class_names.update(scope.class_name for scope in known)
             self._scopes[key] = known
         return known
+
+    def _called(self, path: str, call: str) -> str:
+        """The module's path by its first name, with "@n" in its later calls. call: how the exporter tells calls apart."""
+        own = self._own_paths.get(path, path)
+        calls = self._calls.setdefault(own, {})
+        number = calls.setdefault((path, call), len(calls))
+        return f"{own}@{number}" if number and own else own
 
     def frames(self, node: fx.Node) -> tuple[Frame, ...]:
         text = node.meta.get("stack_trace") or ""
