@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from ttnn_shim.calibrate import Problem, load, mask_of, parameters_of, read_constants, read_table, score
-from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv
-from ttnn_shim.simlib import simulator
+from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, tensor
+from ttnn_shim.simlib import SimulatorError, simulator
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data" / "hardware"
@@ -118,6 +119,20 @@ def test_fitted_constants_are_few_and_documented() -> None:
     constants = read_constants(ARCH)
     assert len(parameters_of(constants)) <= 120
     assert all(row["unit"] and row["source"] for row in constants)
+
+
+def test_every_unary_op_has_a_cost_with_source() -> None:
+    """No silent default: what the device ops can ask for is in the table, what is not in it is refused."""
+    with open(ARCH / "sfpu.csv", newline="", encoding="utf-8") as handle:
+        rows = {row["op"]: row for row in csv.DictReader(handle)}
+    assert all(row["unit"] and row["source"] for row in rows.values())
+    table = json.loads((ROOT / "ttnn_shim" / "python" / "ttnn" / "_signatures.json").read_text(encoding="utf-8"))
+    assert table["enums"]["ttnn.UnaryOpType"][1].keys() <= rows.keys() | {"EXP", "RELU"}
+    sim = simulator()
+    page = tensor([32, 32], "bfloat16")
+    config = {"op": "unary", "inputs": [page], "outputs": [page], "attrs": {"ops": ["NO_SUCH_OP"]}}
+    with pytest.raises(SimulatorError, match="NO_SUCH_OP"):
+        sim.price(sim.arch("n150"), sim.config(config))
 
 
 def test_files_that_are_no_tables(tmp_path: Path) -> None:

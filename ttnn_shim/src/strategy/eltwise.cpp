@@ -1,4 +1,6 @@
 // Unary, binary, ternary, typecast, copy: one tile at a time through reader -> compute -> writer, or in place on resident shards.
+#include <stdexcept>
+#include <string>
 #include <unordered_map>
 
 #include "strategy/common.hpp"
@@ -6,99 +8,14 @@
 namespace ttnn_shim::strategy {
 namespace {
 
-/// SFPU cycles per tile beyond the copy/pack of any unary op: Wormhole, Blackhole. Sources: tt-metal pull requests 48925, 49926, 54317,
-/// 54938, 57076, 57292 (slot counts and kernel timings); entries of 0 use the fitted classes below.
+/// SFPU cycles per tile beyond the copy/pack of any unary op: ttnn_shim/arch/sfpu.csv. EXP and RELU are fitted constants.
 struct SfpuRow {
     double wormhole, blackhole;
 };
 const std::unordered_map<std::string_view, SfpuRow> kSfpu = {
-    {"ABS", {60, 40}},
-    {"NEG", {60, 40}},
-    {"GTZ", {60, 40}},
-    {"LTZ", {60, 40}},
-    {"EQZ", {60, 40}},
-    {"NEZ", {60, 40}},
-    {"GEZ", {60, 40}},
-    {"LEZ", {60, 40}},
-    {"SIGN", {100, 80}},
-    {"SIGNBIT", {100, 60}},
-    {"SQUARE", {60, 40}},
-    {"FILL", {40, 20}},
-    {"IDENTITY", {0, 0}},
-    {"LOGICAL_NOT_UNARY", {80, 60}},
-    {"ADD_UNARY_SFPU", {60, 40}},
-    {"SUB_UNARY_SFPU", {60, 40}},
-    {"MUL_UNARY_SFPU", {60, 40}},
-    {"DIV_UNARY_SFPU", {60, 40}},
-    {"RSUB", {60, 40}},
-    {"WHERE_TSS", {120, 80}},
-    {"UNARY_GT", {100, 80}},
-    {"UNARY_LT", {100, 80}},
-    {"UNARY_NE", {100, 80}},
-    {"UNARY_EQ", {100, 80}},
-    {"UNARY_GE", {100, 80}},
-    {"UNARY_LE", {100, 80}},
-    {"MAXIMUM", {120, 90}},
-    {"MINIMUM", {120, 90}},
-    {"CLAMP_TSS", {160, 120}},
-    {"LEAKY_RELU", {120, 90}},
-    {"RELU6", {160, 120}},
-    {"RELU_MAX", {160, 120}},
-    {"RELU_MIN", {160, 120}},
-    {"FLOOR", {540, 440}},
-    {"CEIL", {540, 440}},
-    {"TRUNC", {420, 340}},
-    {"FRAC", {480, 400}},
-    {"ROUND", {560, 460}},
-    {"REMAINDER", {900, 700}},
-    {"FMOD", {900, 700}},
-    {"SIGMOID", {1700, 1200}},
-    {"SILU", {1430, 1250}},
-    {"GELU", {2900, 2700}},
-    {"TANH", {800, 730}},
-    {"HARDTANH", {120, 90}},
-    {"HARDSIGMOID", {200, 150}},
-    {"HARDSWISH", {260, 200}},
-    {"SOFTPLUS", {1500, 1150}},
-    {"MISH", {2200, 1700}},
-    {"ELU", {1500, 1100}},
-    {"SELU", {1500, 1100}},
-    {"CELU", {1500, 1100}},
-    {"PRELU_SFPU", {150, 110}},
-    {"SOFTSIGN", {1100, 600}},
-    {"EXP2", {1000, 800}},
-    {"EXPM1", {1900, 1500}},
-    {"LOG", {1100, 850}},
-    {"LOG2", {1200, 900}},
-    {"LOG10", {1200, 900}},
-    {"LOG1P", {1250, 950}},
-    {"SQRT", {880, 700}},
-    {"RSQRT", {1010, 800}},
-    {"RECIP", {1070, 100}},
-    {"POWER", {1700, 1300}},
-    {"CBRT", {1200, 950}},
-    {"SIN", {900, 700}},
-    {"COS", {1000, 780}},
-    {"TAN", {1400, 1100}},
-    {"ATAN", {2000, 1650}},
-    {"ASIN", {2200, 1800}},
-    {"ACOS", {2200, 1800}},
-    {"SINH", {2200, 1700}},
-    {"COSH", {2200, 1700}},
-    {"ERF", {2700, 2500}},
-    {"ERFC", {2800, 2600}},
-    {"ERFINV", {2000, 1600}},
-    {"I0", {1300, 1000}},
-    {"I1", {1400, 1100}},
-    {"LGAMMA", {4000, 3200}},
-    {"DIGAMMA", {2500, 2000}},
-    {"ISNAN", {100, 80}},
-    {"ISINF", {100, 80}},
-    {"ISFINITE", {100, 80}},
-    {"BITWISE_NOT", {60, 40}},
-    {"TYPECAST", {80, 60}},
-    {"HEAVISIDE", {100, 80}},
-    {"THRESHOLD", {100, 80}},
+#define X(op, wormhole, blackhole) {#op, {wormhole, blackhole}},
+#include "strategy/sfpu_cycles.def"
+#undef X
 };
 
 double sfpu(const Arch& arch, std::string_view op, bool approx) {
@@ -106,8 +23,8 @@ double sfpu(const Arch& arch, std::string_view op, bool approx) {
     if (op == "EXP") return approx ? k.sfpu_exp / 8 : k.sfpu_exp;
     if (op == "RELU") return k.sfpu_relu;
     const auto it = kSfpu.find(op);
-    const SfpuRow row = it == kSfpu.end() ? SfpuRow{400, 300} : it->second;
-    return k.sfpu_scale * (arch.family == sim::Family::Wormhole ? row.wormhole : row.blackhole);
+    if (it == kSfpu.end()) throw std::invalid_argument("unary op '" + std::string(op) + "' has no cost: add a row to arch/sfpu.csv");
+    return k.sfpu_scale * (arch.family == sim::Family::Wormhole ? it->second.wormhole : it->second.blackhole);
 }
 
 /// Unpack, pack and synchronisation of one tile through Dst.
