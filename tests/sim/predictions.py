@@ -1,0 +1,64 @@
+"""The clock's answer for rows of the calibration tables, written down: a commit that changes the clock shows which rows it moved.
+
+python -m tests.sim.predictions    # writes tests/data/predictions.csv; say in the commit why they changed
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from ttnn_shim.calibrate import read_table
+from ttnn_shim.estimate import MEASURED, estimate_rows
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+RECORDED = DATA / "predictions.csv"
+STEP = {"ops": 1, "gemm": 1, "eltwise_exp": 10, "matmul_height_sharded": 5}
+"""Every how many rows of a table; the large ones are sweeps over sizes."""
+Key = tuple[str, str]
+Times = tuple[str, str]
+
+
+def predictions() -> dict[Key, Times]:
+    """(table, id) -> (kernel ns, traced wall ns) as text; "" where there is no model."""
+    found: dict[Key, Times] = {}
+    for table, step in STEP.items():
+        rows = [{k: v for k, v in row.items() if not MEASURED.match(k)} for row in read_table(DATA / "hardware" / f"{table}.train.csv.gz")[::step]]
+        for row_id, ns, wall_ns in estimate_rows(rows):
+            found[table, row_id] = ("" if ns is None else f"{ns:.1f}", "" if wall_ns is None else f"{wall_ns:.1f}")
+    return found
+
+
+def recorded() -> dict[Key, Times]:
+    with open(RECORDED, newline="", encoding="utf-8") as handle:
+        return {(row["table"], row["id"]): (row["ns"], row["wall_ns"]) for row in csv.DictReader(handle)}
+
+
+def difference(before: dict[Key, Times], after: dict[Key, Times], most: int = 20) -> str:
+    """What moved, largest ratio first; "" when nothing did."""
+    moved = []
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key), after.get(key)
+        if old != new:
+            ratio = float(new[0]) / float(old[0]) if old and new and old[0] and new[0] else float("inf")
+            moved.append((max(ratio, 1 / ratio), f"{key[0]} {key[1]}: {old} -> {new} ns ({ratio:.3f})"))
+    if not moved:
+        return ""
+    moved.sort(reverse=True)
+    tables = ", ".join(f"{sum(text.startswith(table + ' ') for _, text in moved)} of {table}" for table in STEP)
+    lines = [f"the clock changed for {len(moved)} of {len(after)} rows ({tables}); explain it in the commit and run", "    python -m tests.sim.predictions"]
+    return "\n".join([*lines, *(text for _, text in moved[:most])])
+
+
+def main() -> None:
+    rows = predictions()
+    if RECORDED.exists():
+        print(difference(recorded(), rows) or "nothing moved")
+    with open(RECORDED, "w", newline="", encoding="utf-8") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(("table", "id", "ns", "wall_ns"))
+        writer.writerows((*key, *times) for key, times in rows.items())
+
+
+if __name__ == "__main__":
+    main()
