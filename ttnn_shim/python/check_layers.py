@@ -1,0 +1,51 @@
+"""Which folder of src/ may include which: abi -> ops -> {tensor, strategy -> sim}, and the public headers include none of them.
+
+python ttnn_shim/python/check_layers.py    # exit 1 and a line per include that crosses the layers
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MAY_INCLUDE: Mapping[str, frozenset[str]] = {
+    "sim": frozenset({"sim"}),
+    "strategy": frozenset({"strategy", "sim"}),
+    "tensor": frozenset({"tensor"}),
+    "ops": frozenset({"ops", "tensor", "strategy", "sim"}),
+    "abi": frozenset({"abi", "ops", "tensor", "strategy", "sim"}),
+    "include": frozenset(),
+}
+# The simulator is built without ops and tensors (src/sim/CMakeLists.txt), so its door must do without them.
+NARROWER: Mapping[str, frozenset[str]] = {"abi/sim_abi.cpp": frozenset({"strategy", "sim"})}
+_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](sim|strategy|tensor|ops|abi)/')
+
+
+def crossings(path: str, lines: Iterable[str]) -> list[str]:
+    """Includes of one file that its layer may not have. `path`: "ops/launch.cpp", or "include/..." for public headers."""
+    layer = path.split("/", 1)[0]
+    allowed = NARROWER.get(path, MAY_INCLUDE[layer])
+    found = []
+    for number, line in enumerate(lines, 1):
+        match = _INCLUDE.match(line)
+        if match and match.group(1) not in allowed:
+            found.append(f"{path}:{number}: {layer} may not include {match.group(1)}: {line.strip()}")
+    return found
+
+
+def main() -> int:
+    found = []
+    for top, name in ((ROOT / "src", ""), (ROOT / "include", "include/")):
+        for path in sorted(top.rglob("*")):
+            if path.suffix in (".cpp", ".hpp", ".h", ".inl", ".def"):
+                found += crossings(name + path.relative_to(top).as_posix(), path.read_text(encoding="utf-8").splitlines())
+    for line in found:
+        print(line, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
