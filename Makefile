@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Two workers with one kernel thread each: GNU OpenMP threads that spin on a busy core are slower than none.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help setup lock demo test test-all referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate docs wheel clean
+.PHONY: help setup lock demo test test-all referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs wheel clean
 
 help:
 	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
@@ -83,6 +83,8 @@ check-python:
 	$(BIN)/lint-imports
 
 check-cpp:
+	$(BIN)/python ttnn_shim/python/check_layers.py
+	$(BIN)/python ttnn_shim/python/make_arguments.py --check
 	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'ttnn_shim/*.cpp' 'ttnn_shim/*.hpp' 'ttnn_shim/*.h' 'tests/cpp/*.cpp' 'tests/cpp/*.hpp' ':!ttnn_shim/src/sim/arch_tables.cpp')
 
 sanitize: setup
@@ -106,6 +108,10 @@ mutation: setup
 calibrate: setup
 	$(BIN)/python -m ttnn_shim.calibrate --write --docs docs/accuracy.md
 	$(BIN)/python ttnn_shim/arch/generate.py
+
+# What the C++ core takes from the table of signatures; needed when the table or argument_types.csv changed.
+arguments: $(BIN)/python
+	$(BIN)/python ttnn_shim/python/make_arguments.py
 
 docs: setup
 	$(BIN)/python -m tests.ops.accepted

@@ -85,7 +85,7 @@ UNARY: dict[str, tuple[Reference, float, float, dict[str, Any]]] = {
     "trunc": (torch.trunc, -50, 50, {}),
     "elu": (lambda x: F.elu(x, 0.7), -5, 5, {"alpha": 0.7}),
     "celu": (lambda x: F.celu(x, 0.7), -5, 5, {"alpha": 0.7}),
-    "selu": (F.selu, -5, 5, {}),
+    "selu": (lambda x: 1.0507 * torch.where(x > 0, x, 1.67326 * torch.expm1(x)), -5, 5, {}),  # the real API's defaults
     "leaky_relu": (lambda x: F.leaky_relu(x, 0.125), -5, 5, {"negative_slope": 0.125}),
     "hardtanh": (lambda x: F.hardtanh(x, -0.5, 0.75), -2, 2, {"min_val": -0.5, "max_val": 0.75}),
     "hardshrink": (F.hardshrink, -2, 2, {}),

@@ -52,6 +52,9 @@ std::vector<Tensor> launch_on(
     MeshDevice* device, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
     const Kernel& kernel, const std::vector<OptionalTensor>& preallocated = {});
 
+/// A dimension counted from the front, as Shape's signed index.
+constexpr int32_t at(size_t index) { return static_cast<int32_t>(index); }
+
 /// While it lives, programs of this thread run on these cores only (`sub_core_grids`): the planner sees a device of their bounding box,
 /// of one row when they do not fill it. An empty optional changes nothing.
 class CoreLimit {

@@ -207,6 +207,17 @@ std::optional<CoreRangeSet> Record::core_range_set(std::string_view name) const 
 DataType parse_dtype(std::string_view name) { return parse_enum("data type", name, DTYPES); }
 Layout parse_layout(std::string_view name) { return parse_enum("layout", name, LAYOUTS); }
 ttnn::MathFidelity parse_math_fidelity(std::string_view name) { return parse_enum("math fidelity", name, FIDELITIES); }
+TensorMemoryLayout parse_memory_layout(std::string_view name) { return parse_enum("memory layout", name, MEMORY_LAYOUTS); }
+ShardOrientation parse_orientation(std::string_view name) { return parse_enum("orientation", name, ORIENTATIONS); }
+
+size_t parse_member(std::string_view parameter, std::string_view member, std::initializer_list<std::string_view> known) {
+    std::string names;
+    for (const std::string_view& one : known) {
+        if (one == member) return static_cast<size_t>(&one - known.begin());
+        names += (names.empty() ? "" : ", ") + std::string(one);
+    }
+    fail(ErrorCode::InvalidArgument, text("{}: unknown member '{}'", parameter, member), "known: " + names);
+}
 
 CoreRangeSet parse_core_range_set(std::span<const int64_t> corners) {
     SHIM_CHECK(corners.size() % 4 == 0, "a core range set needs four integers per range, got {}", corners.size());
@@ -315,6 +326,16 @@ bool Call::is_text(std::string_view name) const {
 }
 
 int32_t Call::i32(std::string_view name) const { return narrow<int32_t>(name, as_integer(name, required(name))); }
+int64_t Call::i64(std::string_view name) const { return as_integer(name, required(name)); }
+const std::string& Call::required_text(std::string_view name) const { return as_text(name, required(name)); }
+MemoryConfig Call::required_memory_config(std::string_view name) const {
+    required(name);
+    return parse_memory_config(*record(name));
+}
+ttnn::ComputeKernelConfig Call::required_compute_config(std::string_view name) const {
+    required(name);
+    return parse_compute_config(*record(name));
+}
 int32_t Call::i32(std::string_view name, int32_t otherwise) const { return has(name) ? i32(name) : otherwise; }
 uint32_t Call::u32(std::string_view name, uint32_t otherwise) const { return optional_u32(name).value_or(otherwise); }
 float Call::f32(std::string_view name, float otherwise) const { return optional_f32(name).value_or(otherwise); }
@@ -364,12 +385,8 @@ std::optional<float> Call::optional_f32(std::string_view name) const {
 std::optional<std::string> Call::optional_text(std::string_view name) const {
     return has(name) ? std::optional(as_text(name, required(name))) : std::nullopt;
 }
-std::optional<DataType> Call::dtype(std::string_view name) const {
-    return has(name) ? std::optional(parse_dtype(as_text(name, required(name)))) : std::nullopt;
-}
-std::optional<Layout> Call::layout(std::string_view name) const {
-    return has(name) ? std::optional(parse_layout(as_text(name, required(name)))) : std::nullopt;
-}
+std::optional<DataType> Call::dtype(std::string_view name) const { return parse_dtype(required_text(name)); }
+std::optional<Layout> Call::layout(std::string_view name) const { return parse_layout(required_text(name)); }
 std::optional<MemoryConfig> Call::memory_config(std::string_view name) const {
     const auto found = record(name);
     return found ? std::optional(parse_memory_config(*found)) : std::nullopt;
@@ -379,12 +396,17 @@ std::optional<ttnn::ComputeKernelConfig> Call::compute_config(std::string_view n
     return found ? std::optional(parse_compute_config(*found)) : std::nullopt;
 }
 std::optional<ttnn::CoreGrid> Call::core_grid(std::string_view name) const {
+    required(name);
     const auto coord = attrs_.core_coord(name);
     return coord ? std::optional(ttnn::CoreGrid(coord->x, coord->y)) : std::nullopt;
 }
-std::optional<CoreRangeSet> Call::core_range_set(std::string_view name) const { return attrs_.core_range_set(name); }
+std::optional<CoreRangeSet> Call::core_range_set(std::string_view name) const {
+    required(name);
+    return attrs_.core_range_set(name);
+}
 std::optional<Shape> Call::shape(std::string_view name) const {
-    return has(name) ? std::optional(as_shape(name, attrs_.integers(name))) : std::nullopt;
+    required(name);
+    return as_shape(name, attrs_.integers(name));
 }
 
 std::vector<Attr> Call::items(std::string_view name) const {

@@ -1,16 +1,17 @@
 // How an op is reached by name with named attributes (the Python door). Each op registers itself in its own .cpp:
 //
-//     SHIM_OP("ttnn.softmax", [](const Call& c) {
-//         return ttnn::softmax(c.tensor("input_tensor"), c.i32("dim", -1), c.memory_config("memory_config"),
-//                              c.compute_config("compute_kernel_config"), c.boolean("numeric_stable", true));
+//     SHIM_OP("ttnn.softmax", [](const arguments::softmax& args) {
+//         return ttnn::softmax(args.input_tensor, args.dim, args.memory_config, args.compute_kernel_config, args.numeric_stable);
 //     });
 //
-// Attribute names are the parameter names of the Python API. An absent attribute means "not given".
+// `arguments::softmax` (ops/arguments.hpp, generated from the table of signatures) has the parameters of the Python API, with their types
+// and defaults. A function of a `const Call&` reads attributes by name itself; an absent attribute means "not given".
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -68,6 +69,10 @@ Layout parse_layout(std::string_view name);
 MemoryConfig parse_memory_config(const Record& record);
 ttnn::ComputeKernelConfig parse_compute_config(const Record& record);
 ttnn::MathFidelity parse_math_fidelity(std::string_view name);
+TensorMemoryLayout parse_memory_layout(std::string_view name);
+ShardOrientation parse_orientation(std::string_view name);
+/// Place of `member` among `known`; throws Error(InvalidArgument) that names the parameter and lists them.
+size_t parse_member(std::string_view parameter, std::string_view member, std::initializer_list<std::string_view> known);
 CoreRangeSet parse_core_range_set(std::span<const int64_t> corners);
 
 /// One call from the Python door.
@@ -82,6 +87,10 @@ public:
     const Tensor& tensor(std::string_view name) const;
     std::vector<Tensor> tensors(std::string_view name) const;
     int32_t i32(std::string_view name) const;
+    int64_t i64(std::string_view name) const;
+    const std::string& required_text(std::string_view name) const;
+    MemoryConfig required_memory_config(std::string_view name) const;
+    ttnn::ComputeKernelConfig required_compute_config(std::string_view name) const;
     std::vector<int32_t> i32s(std::string_view name) const;  ///< an int counts as a list of one
     std::vector<uint32_t> u32s(std::string_view name) const;
 
@@ -114,9 +123,9 @@ public:
         return otherwise;
     }
 
-    std::optional<DataType> dtype(std::string_view name) const;
+    std::optional<DataType> dtype(std::string_view name) const;  ///< never empty, as those below: throws when absent
     std::optional<Layout> layout(std::string_view name) const;
-    std::optional<MemoryConfig> memory_config(std::string_view name) const;
+    std::optional<MemoryConfig> memory_config(std::string_view name) const;  ///< empty when absent, as compute_config
     std::optional<ttnn::ComputeKernelConfig> compute_config(std::string_view name) const;
     std::optional<ttnn::CoreGrid> core_grid(std::string_view name) const;
     std::optional<CoreRangeSet> core_range_set(std::string_view name) const;
@@ -186,14 +195,39 @@ const std::vector<OpEntry>& registered_ops();
 /// Index into registered_ops, or throws Error(NotSupported) that names close matches.
 int find_op(std::string_view name);
 
+namespace arguments {
+template <typename Struct>
+Struct read(const Call& call);  // ops/argument_types.hpp
+}
+
+/// What an op's function takes: a `Call`, or the struct of its arguments.
+template <typename Function>
+struct TakenBy : TakenBy<decltype(&Function::operator())> {};
+template <typename R, typename Taken>
+struct TakenBy<R (*)(const Taken&)> {
+    using type = Taken;
+};
+template <typename R, typename Function, typename Taken>
+struct TakenBy<R (Function::*)(const Taken&) const> {
+    using type = Taken;
+};
+
 template <typename Function>
 bool register_function(const char* name, Function function) {
     return register_op({name, [function](const Call& call) -> Result {
-                            if constexpr (std::is_void_v<decltype(function(call))>) {
-                                function(call);
+                            using Taken = typename TakenBy<Function>::type;
+                            const auto run = [&] {
+                                if constexpr (std::is_same_v<Taken, Call>) {
+                                    return function(call);
+                                } else {
+                                    return function(arguments::read<Taken>(call));
+                                }
+                            };
+                            if constexpr (std::is_void_v<decltype(run())>) {
+                                run();
                                 return {};
                             } else {
-                                return to_result(function(call));
+                                return to_result(run());
                             }
                         }});
 }
@@ -202,6 +236,6 @@ bool register_function(const char* name, Function function) {
 
 #define SHIM_CONCAT_(a, b) a##b
 #define SHIM_CONCAT(a, b) SHIM_CONCAT_(a, b)
-/// SHIM_OP("ttnn.name", [](const Call& c) { ... }); at namespace scope (inside namespace ttnn_shim or with `using ttnn_shim::Call`).
+/// SHIM_OP("ttnn.name", [](const arguments::name& args) { ... }); at namespace scope, inside namespace ttnn_shim or with a using directive.
 #define SHIM_OP(name, ...) \
     [[maybe_unused]] static const bool SHIM_CONCAT(shim_op_, __COUNTER__) = ::ttnn_shim::register_function(name, __VA_ARGS__)

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "ops/arguments.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
 #include "tensor/gemm.hpp"
@@ -10,8 +11,21 @@
 #include "ttnn/operations/data_movement/pad/pad.hpp"
 #include "ttnn/operations/data_movement/permute/permute.hpp"
 #include "ttnn/operations/data_movement/view/view.hpp"
+#include "ttnn/operations/experimental/conv3d/conv3d.hpp"
+#include "ttnn/operations/experimental/conv3d/prepare_conv3d_weights.hpp"
 
 using namespace ttnn_shim;
+using ttnn::experimental::prim::Conv3dConfig;
+
+/// What changes the layout of weights or result; the blocks of the output change the time alone, and no model of it.
+Conv3dConfig ttnn_shim::ArgumentType<Conv3dConfig>::read(const Call& call, std::string_view name) {
+    const auto record = call.record(name);
+    Conv3dConfig config;
+    if (const auto layout = record->text("output_layout"); !layout.empty()) config.output_layout = parse_layout(layout);
+    config.C_in_block = static_cast<uint32_t>(record->integer("C_in_block", config.C_in_block));
+    config.alignment = static_cast<uint32_t>(record->integer("alignment", config.alignment));
+    return config;
+}
 
 namespace {
 
@@ -86,62 +100,54 @@ uint32_t extent(uint32_t in, uint32_t kernel, uint32_t stride, uint32_t padding,
     return static_cast<uint32_t>((padded - reach) / stride + 1);
 }
 
-Tensor conv3d(const Call& c) {
+Tensor conv3d(const arguments::experimental::conv3d& args) {
     const OpScope scope("ttnn.experimental.conv3d");
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     check_device_tensor(input, "input_tensor", Layout::ROW_MAJOR);
     const Shape& s = input.logical_shape();
     SHIM_CHECK(s.rank() == 5 && s.volume() > 0, "input_tensor: expected shape [N, T, H, W, C], got {}", s);
     SHIM_CHECK(
         input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32, "input_tensor: expected BFLOAT16 or FLOAT32, got {}",
         input.dtype());
-    const Triple kernel = c.u32_array<3>("kernel_size", {0, 0, 0}), stride = c.u32_array<3>("stride", {1, 1, 1}),
-                 padding = c.u32_array<3>("padding", {0, 0, 0}), dilation = c.u32_array<3>("dilation", {1, 1, 1});
-    const uint32_t outs = c.u32("output_channels", 0), groups = c.u32("groups", 1);
-    const std::string mode = c.text("padding_mode", "zeros");
+    const Triple kernel = args.kernel_size, stride = args.stride, padding = args.padding, dilation = args.dilation;
+    const uint32_t outs = args.output_channels, groups = args.groups;
+    const std::string mode = args.padding_mode;
     SHIM_CHECK(mode == "zeros" || mode == "replicate", "padding_mode: expected zeros or replicate, got '{}'", mode);
     SHIM_CHECK(
         groups > 0 && s[4] % groups == 0 && outs % groups == 0, "groups: {} does not divide {} input and {} output channels", groups, s[4],
         outs);
-    for (const char* name : {"halo_buffer", "pad_offset_tensor", "weight_lo_tensor"})
-        SHIM_SUPPORTED(!c.has(name), "{}: not supported for conv3d; leave it out", name);
-    for (const char* name : {"logical_h_mask", "logical_w_mask", "output_pad_h", "output_pad_w"})
-        SHIM_SUPPORTED(c.u32(name, 0) == 0, "{}: only 0 is supported for conv3d, got {}", name, c.u32(name, 0));
-    const auto config = c.record("config");
-    const auto setting = [&](const char* name, int64_t otherwise) {
-        return static_cast<uint32_t>(config ? config->integer(name, otherwise) : otherwise);
-    };
-    Layout layout = Layout::ROW_MAJOR;
-    if (config) {
-        if (const auto name = config->text("output_layout"); !name.empty()) layout = parse_layout(name);
-    }
-    Tensor weight = c.tensor("weight_tensor");
-    if (!is_on_device(weight)) weight = prepare(weight, {groups, setting("C_in_block", 0), setting("alignment", 32)}, device_of(input));
+    SHIM_SUPPORTED(
+        args.logical_h_mask == 0 && args.logical_w_mask == 0 && args.output_pad_h == 0 && args.output_pad_w == 0,
+        "logical_h_mask, logical_w_mask, output_pad_h and output_pad_w: only 0 is supported for conv3d");
+    const auto config = args.config.value_or(Conv3dConfig{});
+    const Layout layout = config.output_layout;
+    Tensor weight = args.weight_tensor;
+    if (!is_on_device(weight)) weight = prepare(weight, {groups, config.C_in_block, config.alignment}, device_of(input));
     const Shape w = weight.logical_shape();
     const uint32_t area = kernel[0] * kernel[1] * kernel[2];
     SHIM_CHECK(outs > 0 && w.rank() == 2 && w[1] == outs, "weight_tensor: expected {} columns (output_channels), got shape {}", outs, w);
     SHIM_CHECK(
         area > 0 && w[0] % area == 0 && w[0] / area >= s[4], "weight_tensor: {} rows do not hold {} x {} input channels", w[0], area, s[4]);
-    const uint32_t aligned = w[0] / area, block = setting("C_in_block", 0) == 0 ? aligned : setting("C_in_block", 0);
+    const uint32_t aligned = w[0] / area, block = config.C_in_block == 0 ? aligned : config.C_in_block;
     SHIM_CHECK(aligned % block == 0, "config.C_in_block: {} does not divide {} input channels", block, aligned);
-    const auto bias = c.optional_tensor("bias_tensor");
+    const auto bias = args.bias_tensor;
     if (bias) check_device_tensor(*bias, "bias_tensor");
     if (bias) SHIM_CHECK(bias->logical_volume() == outs, "bias_tensor: expected {} values, got shape {}", outs, bias->logical_shape());
     Triple out{};
     for (size_t i = 0; i < 3; ++i) out[i] = extent(s[static_cast<int32_t>(i) + 1], kernel[i], stride[i], padding[i], dilation[i]);
     const Shape result({s[0], out[0], out[1], out[2], outs});
-    const DataType dtype = c.dtype("dtype").value_or(DataType::BFLOAT16);
+    const DataType dtype = args.dtype;
     SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
     if (is_on_device(weight) && weight.layout() == Layout::ROW_MAJOR) weight = ttnn::to_layout(weight, Layout::TILE);
     std::vector<Tensor> inputs{input, weight};
     if (bias) inputs.push_back(*bias);
-    TensorSpec spec = make_spec(result, dtype, layout, c.memory_config("memory_config").value_or(MemoryConfig{}));
+    TensorSpec spec = make_spec(result, dtype, layout, args.memory_config.value_or(MemoryConfig{}));
     if (layout == Layout::ROW_MAJOR)  // rows of whole tiles
         spec = spec.with_padded_shape(Shape({result[0], result[1], result[2], result[3], (outs + 31) / 32 * 32}));
     return launch(
         {.op = "conv3d",
          .attrs = {{"window", std::vector<int64_t>{kernel[0], kernel[1], kernel[2]}}},
-         .compute = c.compute_config("compute_kernel_config"),
+         .compute = args.compute_kernel_config,
          .name = "Conv3dDeviceOperation"},
         inputs, {spec}, [&](std::span<const Tensor> outputs) {
             const F32Values values(input), weights(weight);
@@ -193,7 +199,57 @@ Tensor conv3d(const Call& c) {
 }  // namespace
 
 SHIM_OP("ttnn.experimental.conv3d", conv3d);
-SHIM_OP("ttnn.experimental.prepare_conv3d_weights", [](const Call& c) {
+static auto run_prepare_conv3d_weights(const arguments::experimental::prepare_conv3d_weights& args) {
     const OpScope scope("ttnn.experimental.prepare_conv3d_weights");
-    return prepare(c.tensor("weight_tensor"), {c.u32("groups", 1), c.u32("C_in_block", 0), c.u32("alignment", 32)}, c.named_device());
-});
+    return prepare(args.weight_tensor, {args.groups, args.C_in_block, args.alignment}, args.device);
+}
+SHIM_OP("ttnn.experimental.prepare_conv3d_weights", run_prepare_conv3d_weights);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn {
+
+Tensor operations::experimental::conv3d::prepare_conv3d_weights(
+    const Tensor& weight, uint32_t groups, uint32_t C_in_block, uint32_t alignment, MeshDevice* device) {
+    return ::run_prepare_conv3d_weights(
+        {.weight_tensor = weight, .groups = groups, .C_in_block = C_in_block, .alignment = alignment, .device = device});
+}
+
+}  // namespace ttnn
+
+namespace ttnn::experimental {
+
+Tensor conv3d(
+    const Tensor& input, const Tensor& weight, std::optional<MeshDevice*> device, const std::optional<Tensor>& bias,
+    const std::optional<prim::Conv3dConfig>& config, DataType dtype, uint32_t output_channels, const std::array<uint32_t, 3>& kernel_size,
+    const std::array<uint32_t, 3>& stride, const std::array<uint32_t, 3>& padding, const std::array<uint32_t, 3>& dilation,
+    const std::string& padding_mode, uint32_t groups, const std::optional<MemoryConfig>& memory_config,
+    std::optional<ComputeKernelConfig> compute_kernel_config, const std::optional<Tensor>& halo_buffer, uint32_t logical_h_mask,
+    uint32_t logical_w_mask, const std::optional<Tensor>& pad_offset_tensor, uint32_t output_pad_h, uint32_t output_pad_w,
+    const std::optional<Tensor>& weight_lo_tensor) {
+    SHIM_SUPPORTED(
+        !halo_buffer && !pad_offset_tensor && !weight_lo_tensor,
+        "halo_buffer, pad_offset_tensor and weight_lo_tensor: not supported for conv3d; leave them out");
+    return ::conv3d(
+        {.input_tensor = input,
+         .weight_tensor = weight,
+         .device = device.value_or(nullptr),
+         .bias_tensor = bias,
+         .config = config,
+         .dtype = dtype,
+         .output_channels = output_channels,
+         .kernel_size = kernel_size,
+         .stride = stride,
+         .padding = padding,
+         .dilation = dilation,
+         .padding_mode = padding_mode,
+         .groups = groups,
+         .memory_config = memory_config,
+         .compute_kernel_config = compute_kernel_config,
+         .logical_h_mask = logical_h_mask,
+         .logical_w_mask = logical_w_mask,
+         .output_pad_h = output_pad_h,
+         .output_pad_w = output_pad_w});
+}
+
+}  // namespace ttnn::experimental

@@ -1,4 +1,4 @@
-// What a convolution is and how it runs: shared by the C++ functions (conv.cpp) and the Python door (door.cpp).
+// What a convolution is and how it runs: shared by the C++ functions (conv.cpp) and the Python API (python_calls.cpp).
 #pragma once
 
 #include "ops/conv/weights.hpp"

@@ -85,8 +85,7 @@ Window window_of(
     return window;
 }
 
-Pads pads_of(const Call& call) {
-    const auto values = call.has("padding") ? call.u32s("padding") : std::vector<uint32_t>{0, 0};
+Pads pads_of(const std::vector<uint32_t>& values) {
     SHIM_CHECK(values.size() == 2 || values.size() == 4, "padding: expected 2 or 4 integers, got {}", values.size());
     if (values.size() == 2) return std::array<uint32_t, 2>{values[0], values[1]};
     return std::array<uint32_t, 4>{values[0], values[1], values[2], values[3]};
@@ -98,6 +97,14 @@ std::optional<TensorMemoryLayout> shard_scheme(std::string_view argument, std::s
     if (name == "WIDTH_SHARDED") return TensorMemoryLayout::WIDTH_SHARDED;
     SHIM_CHECK(name == "BLOCK_SHARDED", "{}: expected a sharded layout, got {}", argument, name);
     return TensorMemoryLayout::BLOCK_SHARDED;
+}
+
+std::optional<TensorMemoryLayout> shard_scheme(std::string_view argument, const std::optional<TensorMemoryLayout>& layout) {
+    using enum TensorMemoryLayout;
+    SHIM_CHECK(
+        !layout || *layout == HEIGHT_SHARDED || *layout == WIDTH_SHARDED || *layout == BLOCK_SHARDED,
+        "{}: expected a sharded layout, got {}", argument, *layout);
+    return layout;
 }
 
 uint32_t largest_divisor_up_to(uint32_t number, uint32_t limit) {
@@ -200,9 +207,8 @@ uint64_t halo_sticks(const Window& window, const Placement& placement, uint32_t 
     return most;
 }
 
-std::optional<SliceConfig> slice_config_of(const Call& call, std::string_view name) {
+SliceConfig ArgumentType<SliceConfig>::read(const Call& call, std::string_view name) {
     const auto record = call.record(name);
-    if (!record) return std::nullopt;
     using Type = SliceConfig::SliceType;
     const std::string type = record->text("slice_type", "DRAMSliceWidth");
     SliceConfig config{.slice_type = Type::DRAM_WIDTH, .num_slices = static_cast<uint32_t>(record->integer("num_slices", 0))};

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "ops/launch.hpp"
-#include "ops/registry.hpp"
+#include "ops/argument_types.hpp"
 #include "ttnn/operations/sliding_window/op_slicing/op_slicing.hpp"
 
 namespace ttnn_shim {
@@ -37,9 +37,11 @@ Window window_of(
     uint32_t batch, uint32_t h, uint32_t w, uint32_t channels, std::array<uint32_t, 2> kernel, std::array<uint32_t, 2> stride,
     const Pads& padding, std::array<uint32_t, 2> dilation, bool ceil_mode = false);
 /// The call's argument `padding`: 2 or 4 integers.
-Pads pads_of(const Call& call);
+Pads pads_of(const std::vector<uint32_t>& padding);
 /// A sharded layout by its name; none for an empty one.
 std::optional<TensorMemoryLayout> shard_scheme(std::string_view argument, std::string_view name);
+/// The same of a layout.
+std::optional<TensorMemoryLayout> shard_scheme(std::string_view argument, const std::optional<TensorMemoryLayout>& layout);
 
 /// Largest divisor of `number` that is at most `limit` (TT-NN's rule for cores along a dimension).
 uint32_t largest_divisor_up_to(uint32_t number, uint32_t limit);
@@ -70,8 +72,6 @@ Placement place_window(
 Placement placement_of(const MemoryConfig& sharded, CoreCoord grid);
 
 using SliceConfig = ttnn::operations::op_slicing::Op2DSliceConfig;
-/// The call's record `name`.
-std::optional<SliceConfig> slice_config_of(const Call& call, std::string_view name);
 /// Slices that a config asks for, 0 for as few as fit. Refuses what TT-NN refuses: slices of an input that is not in DRAM.
 uint32_t slices_asked(const std::optional<SliceConfig>& config, const Tensor& input);
 /// Output rows (or columns) of each of `slices` slices, the larger ones first. Columns of a tiled result are cut at whole tiles.

@@ -1,5 +1,6 @@
 // ttnn::to_layout and the programs behind it: tilize, untilize and their padding variants.
 // Values do not depend on the page layout, so outputs share them; only specs, addresses and time differ.
+#include "ops/arguments.hpp"
 #include "ops/core/core_programs.hpp"
 #include "ops/data_movement/shards.hpp"
 #include "ops/launch.hpp"
@@ -273,37 +274,36 @@ Tensor to_layout(
 
 namespace {
 
-std::variant<uint32_t, float> pad_value_of(const Call& c) {
-    if (c.is_integer("pad_value")) {
-        return static_cast<uint32_t>(c.i32("pad_value"));
-    }
-    return c.f32("pad_value", 0.0F);
+std::variant<uint32_t, float> pad_value_of(const Scalar& value) {
+    return std::visit(
+        [](auto number) -> std::variant<uint32_t, float> {
+            if constexpr (std::is_same_v<decltype(number), float>) {
+                return number;
+            } else {
+                return static_cast<uint32_t>(number);
+            }
+        },
+        value);
 }
 
 }  // namespace
 
-SHIM_OP("ttnn.to_layout", [](const Call& c) {
-    return ttnn::to_layout(
-        c.tensor("tensor"), c.layout("layout").value_or(Layout::INVALID), c.dtype("dtype"), c.memory_config("memory_config"),
-        c.core_range_set("sub_core_grids"), c.f32("pad_value", 0.0F));
+SHIM_OP("ttnn.to_layout", [](const arguments::to_layout& args) {
+    return ttnn::to_layout(args.tensor, args.layout, args.dtype, args.memory_config, args.sub_core_grids, args.pad_value);
 });
-SHIM_OP("ttnn.tilize", [](const Call& c) {
-    return ttnn::tilize(c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("dtype"), c.boolean("use_multicore", true));
+SHIM_OP("ttnn.tilize", [](const arguments::tilize& args) {
+    return ttnn::tilize(args.input_tensor, args.memory_config, args.dtype, args.use_multicore);
 });
-SHIM_OP("ttnn.tilize_with_val_padding", [](const Call& c) {
+SHIM_OP("ttnn.tilize_with_val_padding", [](const arguments::tilize_with_val_padding& args) {
     return ttnn::tilize_with_val_padding(
-        c.tensor("input_tensor"), c.shape("output_tensor_shape").value_or(Shape()), pad_value_of(c), c.memory_config("memory_config"),
-        c.dtype("dtype"), c.boolean("use_multicore", true));
+        args.input_tensor, args.output_tensor_shape, pad_value_of(args.pad_value), args.memory_config, args.dtype, args.use_multicore);
 });
-SHIM_OP("ttnn.tilize_with_zero_padding", [](const Call& c) {
-    return ttnn::tilize_with_zero_padding(
-        c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("output_dtype"), c.boolean("use_multicore", true));
+SHIM_OP("ttnn.tilize_with_zero_padding", [](const arguments::tilize_with_zero_padding& args) {
+    return ttnn::tilize_with_zero_padding(args.input_tensor, args.memory_config, args.output_dtype, args.use_multicore);
 });
-SHIM_OP("ttnn.untilize", [](const Call& c) {
-    return ttnn::untilize(c.tensor("input_tensor"), c.memory_config("memory_config"), c.boolean("use_multicore", true));
+SHIM_OP("ttnn.untilize", [](const arguments::untilize& args) {
+    return ttnn::untilize(args.input_tensor, args.memory_config, args.use_multicore);
 });
-SHIM_OP("ttnn.untilize_with_unpadding", [](const Call& c) {
-    return ttnn::untilize_with_unpadding(
-        c.tensor("input_tensor"), c.shape("output_tensor_end").value_or(Shape()), c.memory_config("memory_config"),
-        c.boolean("use_multicore", true));
+SHIM_OP("ttnn.untilize_with_unpadding", [](const arguments::untilize_with_unpadding& args) {
+    return ttnn::untilize_with_unpadding(args.input_tensor, args.output_tensor_end, args.memory_config, args.use_multicore);
 });

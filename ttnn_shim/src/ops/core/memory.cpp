@@ -1,4 +1,5 @@
 // Moving tensors: host <-> device, DRAM <-> L1, shardings, and giving memory back.
+#include "ops/arguments.hpp"
 #include "ops/core/core_programs.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
@@ -263,65 +264,50 @@ Tensor reallocate(const Tensor& input_tensor, const std::optional<MemoryConfig>&
 }  // namespace operations::core
 }  // namespace ttnn
 
-SHIM_OP("ttnn.to_memory_config", [](const Call& c) {
-    return ttnn::to_memory_config(
-        c.tensor("tensor"), c.memory_config("memory_config").value_or(MemoryConfig()), c.dtype("dtype"),
-        c.optional_tensor("output_tensor"));
+SHIM_OP("ttnn.to_memory_config", [](const arguments::to_memory_config& args) {
+    return ttnn::to_memory_config(args.tensor, args.memory_config, args.dtype, args.output_tensor);
 });
-SHIM_OP("ttnn.interleaved_to_sharded", [](const Call& c) {
-    if (const auto config = c.memory_config("sharded_memory_config")) {
+SHIM_OP("ttnn.interleaved_to_sharded", [](const arguments::interleaved_to_sharded& args) {
+    if (args.sharded_memory_config)
         return ttnn::interleaved_to_sharded(
-            c.tensor("input_tensor"), *config, c.dtype("output_dtype"), c.optional_boolean("keep_l1_aligned"),
-            c.optional_tensor("preallocated_output"));
-    }
-    std::variant<CoreCoord, CoreRangeSet> grid;
-    const auto corners = c.u32s("grid");
-    if (corners.size() == 2) {
-        grid = CoreCoord(corners[0], corners[1]);
-    } else {
-        grid = c.core_range_set("grid").value_or(CoreRangeSet());
-    }
-    const Record scheme{"", {{"memory_layout", {c.text("shard_scheme")}}}};
+            args.input_tensor, *args.sharded_memory_config, args.output_dtype, args.keep_l1_aligned, args.preallocated_output);
     return ttnn::interleaved_to_sharded(
-        c.tensor("input_tensor"), grid, c.u32_array<2>("shard_shape", {0, 0}), parse_memory_config(scheme).memory_layout(),
-        c.text("shard_orientation", "ROW_MAJOR") == "COL_MAJOR" ? ShardOrientation::COL_MAJOR : ShardOrientation::ROW_MAJOR,
-        c.dtype("output_dtype"), c.optional_boolean("keep_l1_aligned"));
+        args.input_tensor, args.grid, args.shard_shape, args.shard_scheme.value_or(TensorMemoryLayout::INTERLEAVED), args.shard_orientation,
+        args.output_dtype, args.keep_l1_aligned);
 });
-SHIM_OP("ttnn.sharded_to_interleaved", [](const Call& c) {
-    return ttnn::sharded_to_interleaved(
-        c.tensor("input_tensor"), c.memory_config("memory_config").value_or(MemoryConfig()), c.dtype("output_dtype"));
+SHIM_OP("ttnn.sharded_to_interleaved", [](const arguments::sharded_to_interleaved& args) {
+    return ttnn::sharded_to_interleaved(args.input_tensor, args.memory_config.value_or(MemoryConfig()), args.output_dtype);
 });
-SHIM_OP("ttnn.reshard", [](const Call& c) {
-    return ttnn::reshard(
-        c.tensor("input_tensor"), c.memory_config("output_memory_config").value_or(MemoryConfig()), c.optional_tensor("output_tensor"));
+SHIM_OP("ttnn.reshard", [](const arguments::reshard& args) {
+    return ttnn::reshard(args.input_tensor, args.output_memory_config, args.output_tensor);
 });
-SHIM_OP("ttnn.to_device", [](const Call& c) { return ttnn::to_device(c.tensor("tensor"), c.device(), c.memory_config("memory_config")); });
-SHIM_OP("ttnn.from_device", [](const Call& c) { return ttnn::from_device(c.tensor("tensor")); });
-SHIM_OP("ttnn.deallocate", [](const Call& c) {
+SHIM_OP("ttnn.to_device", [](const arguments::to_device& args) { return ttnn::to_device(args.tensor, args.device, args.memory_config); });
+SHIM_OP("ttnn.from_device", [](const arguments::from_device& args) { return ttnn::from_device(args.tensor); });
+SHIM_OP("ttnn.deallocate", [](const arguments::deallocate& args) {
     // The caller's handle is one reference, the call's input list another: only force can decide here.
-    Tensor tensor = c.tensor("tensor");
-    if (c.boolean("force", true)) {
+    Tensor tensor = args.tensor;
+    if (args.force) {
         tensor.deallocate(true);
     }
 });
-SHIM_OP("ttnn.clone", [](const Call& c) {
-    return ttnn::clone(c.tensor("input"), c.dtype("dtype"), c.memory_config("memory_config"), c.compute_config("compute_kernel_config"));
+SHIM_OP("ttnn.clone", [](const arguments::clone& args) {
+    return ttnn::clone(args.input, args.dtype, args.memory_config, args.compute_kernel_config);
 });
-SHIM_OP("ttnn.copy", [](const Call& c) { return ttnn::copy(c.tensor("input_a"), c.tensor("input_b")); });
-SHIM_OP("ttnn.assign", [](const Call& c) {
-    if (c.has("input_b")) {
-        return ttnn::assign(c.tensor("input_a"), c.tensor("input_b"));
+SHIM_OP("ttnn.copy", [](const arguments::copy& args) { return ttnn::copy(args.input_a, args.input_b); });
+SHIM_OP("ttnn.assign", [](const arguments::assign& args) {
+    if (args.input_b.has_value()) {
+        return ttnn::assign((*args.input_a), (*args.input_b));
     }
-    const auto dtype = c.dtype("dtype");
+    const auto dtype = args.dtype;
     return ttnn::assign(
-        c.tensor("input_tensor"), c.memory_config("memory_config").value_or(MemoryConfig()),
-        dtype ? std::optional<const DataType>(*dtype) : std::nullopt, c.optional_tensor("output_tensor"));
+        (*args.input_tensor), args.memory_config.value_or(MemoryConfig()), dtype ? std::optional<const DataType>(*dtype) : std::nullopt,
+        args.output_tensor);
 });
-SHIM_OP("ttnn.move", [](const Call& c) { return ttnn::move(c.tensor("input_tensor"), c.memory_config("memory_config")); });
-SHIM_OP("ttnn.reallocate", [](const Call& c) { return ttnn::reallocate(c.tensor("tensor"), c.memory_config("memory_config")); });
-SHIM_OP("ttnn.copy_host_to_device_tensor", [](const Call& c) {
-    const Tensor& host = c.tensor("host_tensor");
-    const Tensor& device = c.tensor("device_tensor");
+SHIM_OP("ttnn.move", [](const arguments::move& args) { return ttnn::move(args.input_tensor, args.memory_config); });
+SHIM_OP("ttnn.reallocate", [](const arguments::reallocate& args) { return ttnn::reallocate(args.tensor, args.memory_config); });
+SHIM_OP("ttnn.copy_host_to_device_tensor", [](const arguments::copy_host_to_device_tensor& args) {
+    const Tensor& host = args.host_tensor;
+    const Tensor& device = args.device_tensor;
     SHIM_CHECK(!is_on_device(host), "host_tensor must be on the host");
     check_device_tensor(device, "device_tensor");
     SHIM_CHECK(
@@ -329,9 +315,9 @@ SHIM_OP("ttnn.copy_host_to_device_tensor", [](const Call& c) {
         "expected equal shape, dtype and layout, got {} and {}", host.tensor_spec(), device.tensor_spec());
     device.shim().buffer->set_values(host.shim().buffer->values());
 });
-SHIM_OP("ttnn.copy_device_to_host_tensor", [](const Call& c) {
-    const Tensor& device = c.tensor("device_tensor");
-    const Tensor& host = c.tensor("host_tensor");
+SHIM_OP("ttnn.copy_device_to_host_tensor", [](const arguments::copy_device_to_host_tensor& args) {
+    const Tensor& device = args.device_tensor;
+    const Tensor& host = args.host_tensor;
     SHIM_CHECK(!is_on_device(host), "host_tensor must be on the host");
     check_device_tensor(device, "device_tensor");
     SHIM_CHECK(

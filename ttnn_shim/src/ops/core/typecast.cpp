@@ -1,4 +1,5 @@
 // ttnn::typecast (device) and ttnn::to_dtype (host).
+#include "ops/arguments.hpp"
 #include "ops/core/core_programs.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
@@ -66,14 +67,13 @@ Tensor to_dtype(const Tensor& input_tensor, const DataType& dtype) {
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.typecast", [](const Call& c) {
-    if (const auto input_dtype = c.dtype("input_dtype")) {
+SHIM_OP("ttnn.typecast", [](const arguments::typecast& args) {
+    if (const auto input_dtype = args.input_dtype) {
         return ttnn::typecast(
-            c.tensor("input_tensor"), *input_dtype, c.dtype("output_dtype").value_or(DataType::INVALID), c.memory_config("memory_config"),
-            c.optional_tensor("output_tensor"), c.core_range_set("sub_core_grids"));
+            args.input_tensor, *input_dtype, args.output_dtype.value_or(DataType::INVALID), args.memory_config, args.output_tensor,
+            args.sub_core_grids);
     }
     return ttnn::typecast(
-        c.tensor("input_tensor"), c.dtype("dtype").value_or(DataType::INVALID), c.memory_config("memory_config"),
-        c.optional_tensor("output_tensor"), c.core_range_set("sub_core_grids"));
+        args.input_tensor, args.dtype.value_or(DataType::INVALID), args.memory_config, args.output_tensor, args.sub_core_grids);
 });
-SHIM_OP("ttnn.to_dtype", [](const Call& c) { return ttnn::to_dtype(c.tensor("tensor"), c.dtype("dtype").value_or(DataType::INVALID)); });
+SHIM_OP("ttnn.to_dtype", [](const arguments::to_dtype& args) { return ttnn::to_dtype(args.tensor, args.dtype); });

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 
@@ -198,50 +199,29 @@ Tensor arange(
 
 namespace {
 
-Where where_of(const Call& c, bool fallback_device = false) {
-    Where where{c.dtype("dtype"), c.layout("layout"), nullptr, c.memory_config("memory_config")};
-    if (c.has("device") || fallback_device) where.device = c.device();
-    return where;
-}
-/// The device that the door passes with the call, if any; creation without device stays on the host.
-Where located(const Call& c) {
-    Where where = where_of(c);
-    if (where.device == nullptr && c.named_device() != nullptr) where.device = c.named_device();
-    return where;
-}
-Shape shape_attr(const Call& c) {
-    const auto shape = c.shape("shape");
-    SHIM_CHECK(shape.has_value(), "shape: missing");
-    return *shape;
-}
-const char* output_name(const Call& c) { return c.has("optional_tensor") ? "optional_tensor" : "output_tensor"; }
+/// Creation without device stays on the host.
+Where located(const auto& args) { return {args.dtype, args.layout, args.device, args.memory_config}; }
 
 }  // namespace
 
-SHIM_OP("ttnn.full", [](const Call& c) {
-    return filled("ttnn.full", shape_attr(c), scalar_value(parse_scalar(c, "fill_value")), located(c), c.optional_tensor(output_name(c)));
+SHIM_OP("ttnn.full", [](const arguments::full& args) {
+    return filled("ttnn.full", args.shape, scalar_value(args.fill_value), located(args), args.optional_tensor);
 });
-SHIM_OP("ttnn.zeros", [](const Call& c) { return filled("ttnn.zeros", shape_attr(c), 0, located(c)); });
-SHIM_OP("ttnn.ones", [](const Call& c) { return filled("ttnn.ones", shape_attr(c), 1, located(c)); });
-SHIM_OP("ttnn.empty", [](const Call& c) {
-    Where where = located(c);
-    if (!where.layout) where.layout = Layout::ROW_MAJOR;  // whatever the dtype, unlike its siblings
-    return filled("ttnn.empty", shape_attr(c), 0, where);
-});
-SHIM_OP("ttnn.full_like", [](const Call& c) {
+SHIM_OP("ttnn.zeros", [](const arguments::zeros& args) { return filled("ttnn.zeros", args.shape, 0, located(args)); });
+SHIM_OP("ttnn.ones", [](const arguments::ones& args) { return filled("ttnn.ones", args.shape, 1, located(args)); });
+SHIM_OP("ttnn.empty", [](const arguments::empty& args) { return filled("ttnn.empty", args.shape, 0, located(args)); });
+SHIM_OP("ttnn.full_like", [](const arguments::full_like& args) {
     return filled(
-        "ttnn.full_like", c.tensor("tensor").logical_shape(), scalar_value(parse_scalar(c, "fill_value")),
-        like(c.tensor("tensor"), located(c)), c.optional_tensor(output_name(c)));
+        "ttnn.full_like", args.tensor.logical_shape(), scalar_value(args.fill_value), like(args.tensor, located(args)),
+        args.optional_tensor);
 });
-SHIM_OP("ttnn.zeros_like", [](const Call& c) {
-    return filled(
-        "ttnn.zeros_like", c.tensor("tensor").logical_shape(), 0, like(c.tensor("tensor"), located(c)), c.optional_tensor(output_name(c)));
+SHIM_OP("ttnn.zeros_like", [](const arguments::zeros_like& args) {
+    return filled("ttnn.zeros_like", args.tensor.logical_shape(), 0, like(args.tensor, located(args)), args.optional_tensor);
 });
-SHIM_OP("ttnn.ones_like", [](const Call& c) {
-    return filled(
-        "ttnn.ones_like", c.tensor("tensor").logical_shape(), 1, like(c.tensor("tensor"), located(c)), c.optional_tensor(output_name(c)));
+SHIM_OP("ttnn.ones_like", [](const arguments::ones_like& args) {
+    return filled("ttnn.ones_like", args.tensor.logical_shape(), 1, like(args.tensor, located(args)), args.optional_tensor);
 });
-SHIM_OP("ttnn.empty_like", [](const Call& c) {
-    return filled("ttnn.empty_like", c.tensor("tensor").logical_shape(), 0, like(c.tensor("tensor"), located(c)));
+SHIM_OP("ttnn.empty_like", [](const arguments::empty_like& args) {
+    return filled("ttnn.empty_like", args.tensor.logical_shape(), 0, like(args.tensor, located(args)));
 });
-SHIM_OP("ttnn.arange", [](const Call& c) { return range(c.i32("start", 0), c.i32("end"), c.i32("step", 1), located(c)); });
+SHIM_OP("ttnn.arange", [](const arguments::arange& args) { return range(args.start.value_or(0), args.end, args.step, located(args)); });

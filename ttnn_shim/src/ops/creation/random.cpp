@@ -1,4 +1,5 @@
 // rand, randn, uniform, bernoulli, dropout: a counter-based generator, so that threads do not change the values of a seed.
+#include "ops/arguments.hpp"
 #include "ops/creation/random.hpp"
 
 #include <atomic>
@@ -129,29 +130,19 @@ Tensor experimental::dropout(
 
 }  // namespace ttnn
 
-static Shape required_shape(const Call& c) {
-    const auto shape = c.shape("shape");
-    SHIM_CHECK(shape, "shape: a value is needed");
-    return *shape;
-}
-
-SHIM_OP("ttnn.rand", [](const Call& c) {
-    return ttnn::rand(
-        required_shape(c), *c.device(), c.dtype("dtype").value_or(DataType::BFLOAT16), c.layout("layout").value_or(Layout::TILE),
-        c.memory_config("memory_config").value_or(MemoryConfig{}), c.f32("low", 0), c.f32("high", 1), c.u32("seed", 0));
+SHIM_OP("ttnn.rand", [](const arguments::rand& args) {
+    return ttnn::rand(args.shape, *args.device, args.dtype, args.layout, args.memory_config, args.low, args.high, args.seed);
 });
-SHIM_OP("ttnn.randn", [](const Call& c) {
-    return ttnn::randn(
-        required_shape(c), *c.device(), c.dtype("dtype").value_or(DataType::BFLOAT16), c.layout("layout").value_or(Layout::TILE),
-        c.memory_config("memory_config").value_or(MemoryConfig{}), c.compute_config("compute_kernel_config"), c.optional_u32("seed"));
+SHIM_OP("ttnn.randn", [](const arguments::randn& args) {
+    return ttnn::randn(args.shape, *args.device, args.dtype, args.layout, args.memory_config, args.compute_kernel_config, args.seed);
 });
-SHIM_OP("ttnn.uniform", [](const Call& c) { return ttnn::uniform(c.tensor("input"), c.f32("from", 0), c.f32("to", 1), c.u32("seed", 0)); });
+SHIM_OP("ttnn.uniform", [](const arguments::uniform& args) { return ttnn::uniform(args.input, args.from, args.to, args.seed); });
 SHIM_OP("ttnn.bernoulli", [](const Call& c) {
     return ttnn::bernoulli(
-        c.tensor("input"), c.u32("seed", 0), c.optional_tensor("output"), c.dtype("dtype"), c.memory_config("memory_config"));
+        c.tensor("input"), c.u32("seed", 0), c.optional_tensor("output"), c.has("dtype") ? c.dtype("dtype") : std::nullopt,
+        c.memory_config("memory_config"));
 });
-SHIM_OP("ttnn.experimental.dropout", [](const Call& c) {
+SHIM_OP("ttnn.experimental.dropout", [](const arguments::experimental::dropout& args) {
     return ttnn::experimental::dropout(
-        c.tensor("input_tensor"), c.f32("probability", 0), c.f32("scale", 1), c.u32("seed", 0), true, c.memory_config("memory_config"),
-        c.optional_tensor("output_tensor"));
+        args.input_tensor, args.probability, args.scale, args.seed, true, args.memory_config, args.output_tensor);
 });

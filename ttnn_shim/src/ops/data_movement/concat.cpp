@@ -1,6 +1,7 @@
 // Joining: concat, stack.
 #include <algorithm>
 
+#include "ops/arguments.hpp"
 #include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
@@ -15,8 +16,6 @@
 using namespace ttnn_shim;
 
 namespace {
-
-int32_t at(size_t index) { return static_cast<int32_t>(index); }
 
 /// TT-NN joins tiles inside their padding by way of row-major, in one layout, and refuses what cannot go there.
 struct Joined {
@@ -199,8 +198,7 @@ Tensor stack(const std::vector<Tensor>& tensors, int dim) {
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.concat", [](const Call& c) {
-    return ttnn::concat(
-        c.tensors("tensors"), c.i32("dim", 0), c.memory_config("memory_config"), c.optional_tensor("output_tensor"), c.u32("groups", 1));
+SHIM_OP("ttnn.concat", [](const arguments::concat& args) {
+    return ttnn::concat(args.tensors, args.dim, args.memory_config, args.output_tensor, args.groups);
 });
-SHIM_OP("ttnn.stack", [](const Call& c) { return ttnn::stack(c.tensors("input_tensors"), c.i32("dim")); });
+SHIM_OP("ttnn.stack", [](const arguments::stack& args) { return ttnn::stack(args.input_tensors, args.dim); });

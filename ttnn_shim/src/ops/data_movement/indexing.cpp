@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ttnn/operations/data_movement/gather/gather.hpp"
@@ -11,8 +12,6 @@
 using namespace ttnn_shim;
 
 namespace {
-
-int32_t at(size_t index) { return static_cast<int32_t>(index); }
 
 std::vector<int64_t> indices_of(const Tensor& tensor, uint32_t bound, const char* name) {
     std::vector<int64_t> values(tensor.logical_volume());
@@ -254,25 +253,33 @@ Tensor index_fill(
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.gather", [](const Call& c) {
-    return ttnn::gather(
-        c.tensor("input"), static_cast<int8_t>(c.i32("dim")), c.tensor("index"), c.boolean("sparse_grad", false),
-        c.memory_config("memory_config"), c.optional_tensor("out"));
+SHIM_OP("ttnn.gather", [](const arguments::gather& args) {
+    return ttnn::gather(args.input, static_cast<int8_t>(args.dim), args.index, args.sparse_grad, args.memory_config, args.out);
 });
-SHIM_OP("ttnn.scatter", [](const Call& c) {
-    return ttnn::scatter(
-        c.tensor("input"), c.i32("dim"), c.tensor("index"), c.tensor("src"), c.memory_config("memory_config"), c.optional_text("reduce"));
+SHIM_OP("ttnn.scatter", [](const arguments::scatter& args) {
+    return ttnn::scatter(args.input, args.dim, args.index, args.src, args.memory_config, args.reduce);
 });
-SHIM_OP("ttnn.scatter_add", [](const Call& c) {
-    return ttnn::scatter_add(c.tensor("input"), c.i32("dim"), c.tensor("index"), c.tensor("src"), c.memory_config("memory_config"));
+SHIM_OP("ttnn.scatter_add", [](const arguments::scatter_add& args) {
+    return ttnn::scatter_add(args.input, args.dim, args.index, args.src, args.memory_config);
 });
-SHIM_OP("ttnn.indexed_fill", [](const Call& c) {
-    return ttnn::indexed_fill(
-        c.tensor("batch_id"), c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.memory_config("memory_config"), c.i32("dim", 0));
+SHIM_OP("ttnn.indexed_fill", [](const arguments::indexed_fill& args) {
+    return ttnn::indexed_fill(args.batch_id, args.input_tensor_a, args.input_tensor_b, args.memory_config, args.dim);
 });
-SHIM_OP("ttnn.index_fill", [](const Call& c) {
-    return ttnn::index_fill(c.tensor("input"), c.u32("dim", 0), c.tensor("index"), c.f32("value", 0), c.memory_config("memory_config"));
+SHIM_OP("ttnn.index_fill", [](const arguments::index_fill& args) {
+    return ttnn::index_fill(args.input, args.dim, args.index, args.value, args.memory_config);
 });
-SHIM_OP("ttnn.index_fill_new", [](const Call& c) {
-    return ttnn::index_fill(c.tensor("input"), c.u32("dim", 0), c.tensor("index"), c.f32("value", 0), c.memory_config("memory_config"));
+SHIM_OP("ttnn.index_fill_new", [](const arguments::index_fill_new& args) {
+    return ttnn::index_fill(args.input, args.dim, args.index, args.value, args.memory_config);
 });
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn {
+
+Tensor index_fill_new(
+    const Tensor& input, uint32_t dim, const Tensor& index, std::variant<float, int> value,
+    const std::optional<MemoryConfig>& memory_config) {
+    return index_fill(input, dim, index, value, memory_config);
+}
+
+}  // namespace ttnn

@@ -1,4 +1,5 @@
 // permute and transpose.
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/data_movement/shards.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
@@ -135,10 +136,10 @@ Tensor transpose(const Tensor& input, int64_t dim1, int64_t dim2, float pad_valu
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.permute", [](const Call& c) {
-    const auto dims = c.i32s("dims");
-    return ttnn::permute(c.tensor("input_tensor"), ttsl::SmallVector<int64_t>(dims.begin(), dims.end()), c.memory_config("memory_config"));
+SHIM_OP("ttnn.permute", [](const arguments::permute& args) {
+    const auto dims = args.dims;
+    return ttnn::permute(args.input_tensor, ttsl::SmallVector<int64_t>(dims.begin(), dims.end()), args.memory_config);
 });
-SHIM_OP("ttnn.transpose", [](const Call& c) {
-    return ttnn::transpose(c.tensor("input_tensor"), c.i32("dim1"), c.i32("dim2"), c.memory_config("memory_config"));
+SHIM_OP("ttnn.transpose", [](const arguments::transpose& args) {
+    return ttnn::transpose(args.input_tensor, args.dim1, args.dim2, args.memory_config);
 });

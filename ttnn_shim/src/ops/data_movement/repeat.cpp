@@ -1,6 +1,7 @@
 // Repeating: repeat, repeat_interleave, expand, broadcast_to.
 #include <algorithm>
 
+#include "ops/arguments.hpp"
 #include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/data_movement/shards.hpp"
@@ -20,8 +21,6 @@
 using namespace ttnn_shim;
 
 namespace {
-
-int32_t at(size_t index) { return static_cast<int32_t>(index); }
 
 /// One program: dimension i of extent own[i] comes times[i] times. `own` is the input's shape with ones in front.
 Tensor repeated(
@@ -246,22 +245,21 @@ Tensor experimental::broadcast_to(
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.repeat", [](const Call& c) {
-    const auto times = c.u32s("repeat_dims");
+SHIM_OP("ttnn.repeat", [](const arguments::repeat& args) {
+    const auto times = args.repeat_dims;
     return ttnn::repeat(
-        c.tensor("input_tensor"), ttsl::SmallVector<uint32_t>(times.begin(), times.end()), c.memory_config("memory_config"),
-        c.optional_tensor("optional_output_tensor"));
+        args.input_tensor, ttsl::SmallVector<uint32_t>(times.begin(), times.end()), args.memory_config, args.optional_output_tensor);
 });
-SHIM_OP("ttnn.repeat_interleave", [](const Call& c) {
-    return ttnn::repeat_interleave(c.tensor("input_tensor"), c.u32("repeats", 1), c.i32("dim"), c.memory_config("memory_config"));
+SHIM_OP("ttnn.repeat_interleave", [](const arguments::repeat_interleave& args) {
+    return ttnn::repeat_interleave(args.input_tensor, args.repeats, args.dim, args.memory_config);
 });
-SHIM_OP("ttnn.expand", [](const Call& c) {
-    const auto extents = c.i32s("output_shape");
-    return ttnn::expand(c.tensor("input_tensor"), std::span<const int32_t>(extents), c.memory_config("memory_config"));
+SHIM_OP("ttnn.expand", [](const arguments::expand& args) {
+    const auto extents = args.output_shape;
+    return ttnn::expand(args.input_tensor, std::span<const int32_t>(extents), args.memory_config);
 });
-SHIM_OP("ttnn.experimental.broadcast_to", [](const Call& c) {
-    const auto extents = c.i32s("output_shape");
-    check_device_tensor(c.tensor("input"), "input", Layout::TILE);
-    const Tensor result = ttnn::expand(c.tensor("input"), std::span<const int32_t>(extents), c.memory_config("memory_config"));
-    return c.has("output") ? ttnn::copy(result, c.tensor("output")) : result;
+SHIM_OP("ttnn.experimental.broadcast_to", [](const arguments::experimental::broadcast_to& args) {
+    const auto extents = args.output_shape;
+    check_device_tensor(args.input, "input", Layout::TILE);
+    const Tensor result = ttnn::expand(args.input, std::span<const int32_t>(extents), args.memory_config);
+    return args.output.has_value() ? ttnn::copy(result, (*args.output)) : result;
 });

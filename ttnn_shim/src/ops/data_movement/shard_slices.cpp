@@ -1,10 +1,17 @@
 // Parts of an interleaved tensor as shards and back (padded_slice, the partial moves), channels first <-> last on shards, and a host
 // tensor's shards written for some cores only.
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/creation/creation.hpp"
+#include "ttnn/operations/data_movement/sharded_partial/interleaved_to_sharded_partial/interleaved_to_sharded_partial.hpp"
+#include "ttnn/operations/data_movement/sharded_partial/sharded_to_interleaved_partial/sharded_to_interleaved_partial.hpp"
+#include "ttnn/operations/experimental/cnn/convert_to_chw/convert_to_chw.hpp"
+#include "ttnn/operations/experimental/cnn/convert_to_hwc/convert_to_hwc.hpp"
 
 using namespace ttnn_shim;
 
@@ -39,27 +46,26 @@ void copy_rows(const Tensor& source, size_t source_row, const Tensor& target, si
 void clear(const Tensor& target) { std::memset(mutable_raw_data(target), 0, target.logical_volume() * stored_bytes(target.dtype())); }
 
 /// Four bounds of a slice, negative ones counted from the end.
-std::array<int64_t, 4> bounds(const Call& c, const char* name, const Shape& shape) {
-    const auto given = c.i32s(name);
+std::array<int64_t, 4> bounds(const std::vector<int32_t>& given, const char* name, const Shape& shape) {
     SHIM_CHECK(given.size() == 4, "{}: expected 4 numbers, got {}", name, given.size());
     std::array<int64_t, 4> found{};
     for (size_t i = 0; i < 4; ++i) found[i] = given[i] < 0 ? given[i] + int64_t{shape[static_cast<int32_t>(i)]} : given[i];
     return found;
 }
 
-Tensor padded_slice(const Call& c) {
+Tensor padded_slice(const arguments::experimental::padded_slice& args) {
     const OpScope scope("ttnn.experimental.padded_slice");
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     check_device_tensor(input, "input_tensor");
     const Shape &s = input.logical_shape(), &padded = input.padded_shape();
     SHIM_CHECK(s.rank() == 4, "input_tensor: expected rank 4, got shape {}", s);
-    const auto memory = c.memory_config("memory_config");
+    const auto* memory = &args.memory_config;
     SHIM_CHECK(
-        memory && memory->is_sharded() && memory->shard_spec() && memory->is_l1(),
-        "memory_config: expected sharded L1 memory with a shard spec");
+        memory->is_sharded() && memory->shard_spec() && memory->is_l1(), "memory_config: expected sharded L1 memory with a shard spec");
     SHIM_CHECK(!input.is_sharded(), "input_tensor: expected interleaved memory, got {}", input.memory_config());
-    const auto first = bounds(c, "padded_slice_start", s), last = bounds(c, "padded_slice_end", s);
-    for (const int32_t step : c.has("padded_slice_step") ? c.i32s("padded_slice_step") : std::vector<int32_t>{})
+    const auto first = bounds(args.padded_slice_start, "padded_slice_start", s),
+               last = bounds(args.padded_slice_end, "padded_slice_end", s);
+    for (const int32_t step : args.padded_slice_step.has_value() ? (*args.padded_slice_step) : std::vector<int32_t>{})
         SHIM_CHECK(step == 1, "padded_slice_step: only 1 is supported, got {}", step);
     bool whole = true;
     std::vector<uint32_t> extents;
@@ -105,16 +111,16 @@ Tensor padded_slice(const Call& c) {
                 }
             }
         },
-        {c.optional_tensor("output_tensor")})[0];
+        {args.output_tensor})[0];
 }
 
 /// The rows of a partial move: slice `index` of `count` equal parts of the padded rows.
 struct RowSlice {
     uint32_t first, rows;
 };
-RowSlice row_slice(const Call& c, const Tensor& whole, const char* name) {
+RowSlice row_slice(const auto& args, const Tensor& whole, const char* name) {
     const Shape& padded = whole.padded_shape();
-    const int32_t count = c.i32("num_slices"), index = c.i32("slice_index");
+    const int32_t count = args.num_slices, index = args.slice_index;
     SHIM_CHECK(padded.rank() == 4, "{}: expected rank 4, got shape {}", name, whole.logical_shape());
     SHIM_CHECK(count > 0 && index >= 0 && index < count, "slice_index: expected 0 to {}, got {}", count - 1, index);
     const auto all = static_cast<uint32_t>(padded.volume() / padded[-1]), slices = static_cast<uint32_t>(count);
@@ -136,42 +142,42 @@ void for_real_rows(const Tensor& whole, const RowSlice& slice, Copy&& copy) {
     }
 }
 
-Tensor interleaved_to_sharded_partial(const Call& c) {
+Tensor interleaved_to_sharded_partial(const arguments::interleaved_to_sharded_partial& args) {
     const OpScope scope("ttnn.interleaved_to_sharded_partial");
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     check_device_tensor(input, "input_tensor", Layout::TILE);
     SHIM_CHECK(!input.is_sharded(), "input_tensor: expected interleaved memory, got {}", input.memory_config());
-    const auto asked = c.core_grid("grid");
-    const RowSlice slice = row_slice(c, input, "input_tensor");
+    const auto* asked = std::get_if<CoreCoord>(&args.grid);
+    const RowSlice slice = row_slice(args, input, "input_tensor");
     const uint32_t width = input.padded_shape()[-1];
-    const auto shape = c.u32_array<2>("shard_shape", {0, 0});
+    const auto shape = args.shard_shape;
     SHIM_CHECK(asked, "grid: expected a CoreCoord");
     SHIM_CHECK(shape[0] > 0 && shape[1] > 0, "shard_shape: expected positive numbers, got {} x {}", shape[0], shape[1]);
     const CoreCoord device = machine_of(input).grid(), grid(asked->x, asked->y);
     SHIM_CHECK(
         grid.x <= device.x && grid.y <= device.y, "grid: {} x {} is beyond the device's {} x {}", grid.x, grid.y, device.x, device.y);
-    const std::string scheme = c.text("shard_scheme");
+    const TensorMemoryLayout scheme = args.shard_scheme;
     const uint32_t down = (slice.rows + shape[0] - 1) / shape[0], across = (width + shape[1] - 1) / shape[1];
     TensorMemoryLayout layout = TensorMemoryLayout::BLOCK_SHARDED;
     uint32_t cores = down * across;
-    if (scheme == "HEIGHT_SHARDED") {
+    if (scheme == TensorMemoryLayout::HEIGHT_SHARDED) {
         layout = TensorMemoryLayout::HEIGHT_SHARDED;
         cores = down;
-    } else if (scheme == "WIDTH_SHARDED") {
+    } else if (scheme == TensorMemoryLayout::WIDTH_SHARDED) {
         layout = TensorMemoryLayout::WIDTH_SHARDED;
         cores = across;
     } else {
-        SHIM_CHECK(scheme == "BLOCK_SHARDED", "shard_scheme: expected a sharded layout, got {}", scheme);
+        SHIM_CHECK(scheme == TensorMemoryLayout::BLOCK_SHARDED, "shard_scheme: expected a sharded layout, got {}", scheme);
     }
     SHIM_CHECK(cores <= grid.x * grid.y, "grid: {} shards need as many cores, {} x {} has fewer", cores, grid.x, grid.y);
-    const bool row_wise = c.text("shard_orientation", "ROW_MAJOR") == "ROW_MAJOR";
+    const bool row_wise = args.shard_orientation == tt::tt_metal::ShardOrientation::ROW_MAJOR;
     const tt::tt_metal::ShardSpec shard(
         tt::tt_metal::num_cores_to_corerangeset(cores, grid, row_wise), {shape[0], shape[1]},
         row_wise ? tt::tt_metal::ShardOrientation::ROW_MAJOR : tt::tt_metal::ShardOrientation::COL_MAJOR);
     const MemoryConfig memory(layout, BufferType::L1, shard);
     return launch(
         {.op = "interleaved_to_sharded_partial", .name = "InterleavedToShardedPartialDeviceOperation"}, {input},
-        {make_spec(Shape({1, 1, slice.rows, width}), c.dtype("output_dtype").value_or(input.dtype()), Layout::TILE, memory)},
+        {make_spec(Shape({1, 1, slice.rows, width}), args.output_dtype.value_or(input.dtype()), Layout::TILE, memory)},
         [&](std::span<const Tensor> outputs) {
             clear(outputs[0]);
             const size_t row = input.logical_shape()[-1];
@@ -181,17 +187,16 @@ Tensor interleaved_to_sharded_partial(const Call& c) {
         })[0];
 }
 
-Tensor sharded_to_interleaved_partial(const Call& c) {
+Tensor sharded_to_interleaved_partial(const arguments::sharded_to_interleaved_partial& args) {
     const OpScope scope("ttnn.sharded_to_interleaved_partial");
-    const Tensor &input = c.tensor("input_tensor"), &cache = c.tensor("cache_tensor");
+    const Tensor &input = args.input_tensor, &cache = args.cache_tensor;
     check_device_tensor(input, "input_tensor", Layout::TILE);
     check_device_tensor(cache, "cache_tensor", Layout::TILE);
     SHIM_CHECK(input.is_sharded(), "input_tensor: expected sharded memory, got {}", input.memory_config());
-    const RowSlice slice = row_slice(c, cache, "cache_tensor");
+    const RowSlice slice = row_slice(args, cache, "cache_tensor");
     const Shape& s = input.logical_shape();
     SHIM_SUPPORTED(
-        c.dtype("output_dtype").value_or(cache.dtype()) == cache.dtype() &&
-            is_floating_point(input.dtype()) == is_floating_point(cache.dtype()),
+        args.output_dtype.value_or(cache.dtype()) == cache.dtype() && is_floating_point(input.dtype()) == is_floating_point(cache.dtype()),
         "output_dtype: only that of cache_tensor ({}) is supported", cache.dtype());
     SHIM_SUPPORTED(
         s.rank() == 4 && s.volume() == uint64_t{slice.rows} * s[3] && s[3] == cache.padded_shape()[3],
@@ -209,9 +214,9 @@ Tensor sharded_to_interleaved_partial(const Call& c) {
 }
 
 /// [1, 1, HW, C] tiles on rows of cores -> [1, 1, C, HW].
-Tensor convert_to_chw(const Call& c) {
+Tensor convert_to_chw(const arguments::experimental::convert_to_chw& args) {
     const OpScope scope("ttnn.experimental.convert_to_chw");
-    const Tensor& input = c.tensor("input");
+    const Tensor& input = args.input;
     check_device_tensor(input, "input", Layout::TILE);
     const Shape& s = input.logical_shape();
     const MemoryConfig& own = input.memory_config();
@@ -222,7 +227,7 @@ Tensor convert_to_chw(const Call& c) {
         s.rank() == 4 && s[0] == 1 && s[1] == 1 && s[2] > 0 && s[2] % TILE == 0 && s[3] > 0 && s[3] <= TILE,
         "input: expected shape [1, 1, a multiple of 32, at most 32 channels], got {}", s);
     SHIM_CHECK(own.shard_spec()->shape[0] % TILE == 0, "input: expected shards of whole tiles, got {}", own);
-    const DataType dtype = c.dtype("dtype").value_or(input.dtype());
+    const DataType dtype = args.dtype.value_or(input.dtype());
     SHIM_CHECK(
         dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32, "dtype: expected BFLOAT16 or FLOAT32 (the result is row-major), got {}",
         dtype);
@@ -245,9 +250,9 @@ Tensor convert_to_chw(const Call& c) {
 }
 
 /// [1, B, C, HW] rows on columns of cores -> [1, 1, B HW, C], channels filled up with zeros to whole L1 words.
-Tensor convert_to_hwc(const Call& c) {
+Tensor convert_to_hwc(const arguments::experimental::convert_to_hwc& args) {
     const OpScope scope("ttnn.experimental.convert_to_hwc");
-    const Tensor& input = c.tensor("input");
+    const Tensor& input = args.input;
     check_device_tensor(input, "input", Layout::ROW_MAJOR);
     const Shape& s = input.logical_shape();
     const MemoryConfig& own = input.memory_config();
@@ -260,7 +265,7 @@ Tensor convert_to_hwc(const Call& c) {
         input.dtype());
     const auto aligned = static_cast<uint32_t>(L1_ALIGNMENT_BYTES / stored_bytes(input.dtype()));
     const uint32_t channels = (s[2] + aligned - 1) / aligned * aligned;
-    std::optional<MemoryConfig> memory = c.memory_config("memory_config");
+    std::optional<MemoryConfig> memory = args.memory_config;
     SHIM_CHECK(memory || own.is_l1(), "memory_config: required for an input in DRAM");
     if (!memory) {
         const auto& old = *own.shard_spec();
@@ -274,7 +279,7 @@ Tensor convert_to_hwc(const Call& c) {
     SHIM_CHECK(
         shard[0] % TILE == 0 && shard[1] % aligned == 0, "memory_config: expected shards of multiples of 32 x {}, got {} x {}", aligned,
         shard[0], shard[1]);
-    const DataType dtype = c.dtype("dtype").value_or(input.dtype());
+    const DataType dtype = args.dtype.value_or(input.dtype());
     SHIM_CHECK(dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32, "dtype: expected BFLOAT16 or FLOAT32, got {}", dtype);
     return launch(
         {.op = "convert_to_hwc", .name = "ConvertToHWCDeviceOperation"}, {input},
@@ -307,15 +312,15 @@ ShardPlace place_of(const Tensor& tensor, const CoreCoord& core, size_t index) {
     return {(rows ? y : x) * height, (rows ? x : y) * width};
 }
 
-void copy_some_shards(const Call& c) {
+void copy_some_shards(const arguments::copy_host_to_device_tensor_partial& args) {
     const OpScope scope("ttnn.copy_host_to_device_tensor_partial");
-    const Tensor &host = c.tensor("host_tensor"), &device = c.tensor("device_tensor");
+    const Tensor &host = args.host_tensor, &device = args.device_tensor;
     SHIM_CHECK(!is_on_device(host), "host_tensor: expected a host tensor");
     check_device_tensor(device, "device_tensor");
     SHIM_CHECK(
         host.logical_shape() == device.logical_shape() && host.dtype() == device.dtype() && host.layout() == device.layout(),
         "host_tensor: expected the shape, dtype and layout of device_tensor, got {} and {}", host.tensor_spec(), device.tensor_spec());
-    const CoreRangeSet filter = c.core_range_set("logical_core_filter").value_or(CoreRangeSet());
+    const CoreRangeSet filter = args.logical_core_filter;
     if (filter.empty()) return;
     const MemoryConfig& memory = device.memory_config();
     SHIM_CHECK(memory.is_sharded() && memory.shard_spec(), "device_tensor: expected sharded memory, got {}", memory);
@@ -346,3 +351,54 @@ SHIM_OP("ttnn.sharded_to_interleaved_partial", sharded_to_interleaved_partial);
 SHIM_OP("ttnn.experimental.convert_to_chw", convert_to_chw);
 SHIM_OP("ttnn.experimental.convert_to_hwc", convert_to_hwc);
 SHIM_OP("ttnn.copy_host_to_device_tensor_partial", copy_some_shards);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace {
+/// Counts of slices are 64 bits wide in the C++ API; the largest tensor has fewer.
+int32_t slice_number(int64_t value) {
+    return static_cast<int32_t>(std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
+}
+}  // namespace
+
+namespace ttnn {
+
+Tensor interleaved_to_sharded_partial(
+    const Tensor& input, const std::variant<CoreCoord, CoreRangeSet>& grid, const std::array<uint32_t, 2>& shard_shape, int64_t& num_slices,
+    int64_t& slice_index, TensorMemoryLayout shard_scheme, ShardOrientation shard_orientation, const std::optional<DataType>& dtype) {
+    return ::interleaved_to_sharded_partial(
+        {.input_tensor = input,
+         .grid = grid,
+         .shard_shape = shard_shape,
+         .num_slices = slice_number(num_slices),
+         .slice_index = slice_number(slice_index),
+         .shard_scheme = shard_scheme,
+         .shard_orientation = shard_orientation,
+         .output_dtype = dtype});
+}
+
+Tensor sharded_to_interleaved_partial(
+    const Tensor& input, const Tensor& cache_tensor, int64_t num_slices, int64_t slice_index,
+    const std::optional<MemoryConfig>& memory_config, const std::optional<DataType>& output_dtype) {
+    return ::sharded_to_interleaved_partial(
+        {.input_tensor = input,
+         .cache_tensor = cache_tensor,
+         .num_slices = slice_number(num_slices),
+         .slice_index = slice_number(slice_index),
+         .memory_config = memory_config,
+         .output_dtype = output_dtype});
+}
+
+}  // namespace ttnn
+
+namespace ttnn::experimental {
+
+Tensor convert_to_chw(const Tensor& input, const std::optional<DataType>& dtype) {
+    return ::convert_to_chw({.input = input, .dtype = dtype});
+}
+
+Tensor convert_to_hwc(const Tensor& input, const std::optional<MemoryConfig>& memory_config, const std::optional<DataType>& dtype) {
+    return ::convert_to_hwc({.input = input, .memory_config = memory_config, .dtype = dtype});
+}
+
+}  // namespace ttnn::experimental

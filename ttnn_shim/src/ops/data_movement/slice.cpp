@@ -1,6 +1,7 @@
 // slice and slice_write: values [begin, end) with a step in every dimension.
 #include <algorithm>
 
+#include "ops/arguments.hpp"
 #include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/data_movement/shards.hpp"
@@ -12,8 +13,6 @@
 using namespace ttnn_shim;
 
 namespace {
-
-int32_t at(size_t index) { return static_cast<int32_t>(index); }
 
 constexpr int64_t TILE_SIDE = 32;
 
@@ -289,22 +288,22 @@ namespace {
 
 std::vector<int64_t> wide(const std::vector<int32_t>& values) { return {values.begin(), values.end()}; }
 
-Tensor call_slice(const Call& c) {
-    const Tensor input = c.tensor("input_tensor");
-    const auto memory_config = c.memory_config("memory_config");
-    const auto output = c.optional_tensor("output_tensor");
-    const char* starts = c.has("starts") ? "starts" : "slice_start";
-    const char* ends = c.has("ends") ? "ends" : "slice_end";
-    const char* steps = c.has("steps") ? "steps" : "slice_step";
+Tensor call_slice(const arguments::slice& args) {
+    const Tensor& input = args.input_tensor;
+    const auto& memory_config = args.memory_config;
+    const auto& output = args.output_tensor;
+    const auto &starts = args.starts ? args.starts : args.slice_start, &ends = args.ends ? args.ends : args.slice_end;
+    const auto& steps = args.steps ? args.steps : args.slice_step;
+    SHIM_CHECK(starts && ends, "starts and ends: missing");
     std::vector<int64_t> step(input.logical_shape().rank(), 1);
-    if (c.has(steps)) step = wide(c.i32s(steps));
-    if (c.is_tensor(starts)) {
-        SHIM_CHECK(c.is_tensor(ends), "ends: expected a tensor, as for starts");
-        if (c.has("slice_dim") && c.has("num_devices")) {  // this chip's share of one dimension
-            const uint32_t axis = normalize_dim(c.i32("slice_dim"), input.logical_shape().rank());
-            const int64_t parts = c.i32("num_devices"), extent = input.logical_shape()[at(axis)];
+    if (steps) step = wide(*steps);
+    if (const auto *first = std::get_if<Tensor>(&*starts), *last = std::get_if<Tensor>(&*ends); first != nullptr || last != nullptr) {
+        SHIM_CHECK(first != nullptr && last != nullptr, "starts and ends: expected two tensors, or two lists");
+        if (args.slice_dim && args.num_devices) {  // this chip's share of one dimension
+            const uint32_t axis = normalize_dim(static_cast<int32_t>(*args.slice_dim), input.logical_shape().rank());
+            const int64_t parts = *args.num_devices, extent = input.logical_shape()[at(axis)];
             SHIM_CHECK(parts >= 1 && extent % parts == 0, "num_devices: {} does not divide dimension {} of {} values", parts, axis, extent);
-            Bounds share{values_of(c.tensor(starts)), values_of(c.tensor(ends)), step};
+            Bounds share{values_of(*first), values_of(*last), step};
             SHIM_CHECK(
                 share.begins.size() > axis && share.ends.size() > axis, "starts and ends: expected {} values",
                 input.logical_shape().rank());
@@ -314,22 +313,20 @@ Tensor call_slice(const Call& c) {
             }
             return sliced(input, share, memory_config, output);
         }
-        return sliced(input, {values_of(c.tensor(starts)), values_of(c.tensor(ends)), step}, memory_config, output);
+        return sliced(input, {values_of(*first), values_of(*last), step}, memory_config, output);
     }
-    return sliced(input, {wide(c.i32s(starts)), wide(c.i32s(ends)), step}, memory_config, output);
+    return sliced(
+        input, {wide(std::get<std::vector<int32_t>>(*starts)), wide(std::get<std::vector<int32_t>>(*ends)), step}, memory_config, output);
 }
 
 }  // namespace
 
-SHIM_OP("ttnn.slice", [](const Call& c) {
-    check_device_tensor(c.tensor("input_tensor"), "input_tensor");
-    return call_slice(c);
+SHIM_OP("ttnn.slice", [](const arguments::slice& args) {
+    check_device_tensor(args.input_tensor, "input_tensor");
+    return call_slice(args);
 });
-SHIM_OP("ttnn.experimental.slice_write", [](const Call& c) {
-    auto list = [&](const char* name) {
-        const auto v = c.u32s(name);
-        return ttsl::SmallVector<uint32_t>(v.begin(), v.end());
-    };
-    Tensor output = c.tensor("output_tensor");
-    return ttnn::experimental::slice_write(c.tensor("input_tensor"), output, list("start"), list("end"), list("step"));
+SHIM_OP("ttnn.experimental.slice_write", [](const arguments::experimental::slice_write& args) {
+    const auto list = [](const std::vector<uint32_t>& values) { return ttsl::SmallVector<uint32_t>(values.begin(), values.end()); };
+    Tensor output = args.output_tensor;
+    return ttnn::experimental::slice_write(args.input_tensor, output, list(args.start), list(args.end), list(args.step));
 });

@@ -3,15 +3,27 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "ops/arguments.hpp"
 #include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/data_movement/fill_pad/fill_pad.hpp"
+#include "ttnn/operations/data_movement/fill_rm/fill_rm.hpp"
+#include "ttnn/operations/data_movement/fold/fold.hpp"
+#include "ttnn/operations/data_movement/gather/tosa/gather_tosa.hpp"
+#include "ttnn/operations/data_movement/non_zero_indices/non_zero_indices.hpp"
 #include "ttnn/operations/data_movement/permute/permute.hpp"
+#include "ttnn/operations/data_movement/scatter/tosa_scatter.hpp"
 #include "ttnn/operations/data_movement/slice/slice.hpp"
 #include "ttnn/operations/data_movement/transpose/transpose.hpp"
+#include "ttnn/operations/experimental/copy/typecast/typecast.hpp"
+#include "ttnn/operations/experimental/isin/isin.hpp"
+#include "ttnn/operations/experimental/plusone/plusone.hpp"
+#include "ttnn/operations/experimental/reduction/integral_image/intimg.hpp"
+#include "ttnn/operations/experimental/transformer/nlp_kv_cache_load_slice/nlp_kv_cache_load_slice.hpp"
 
 using namespace ttnn_shim;
 
@@ -24,17 +36,18 @@ std::vector<int64_t> integers(const Tensor& tensor) {
 }
 
 /// [N, H, W, C] -> [N, H / sh, W / sw, sh * sw * C]: every neighbourhood of pixels becomes one, row by row.
-Tensor fold(const Call& c) {
+Tensor fold(const arguments::fold& args) {
     const OpScope scope("ttnn.fold");
-    Tensor input = c.tensor("input");
+    Tensor input = args.input;
     check_device_tensor(input, "input");
     SHIM_SUPPORTED(
-        !c.has("output_shape") && !c.has("grid_size") && !c.has("override_memory_config") && !c.boolean("use_transpose_as_fold", false),
+        !args.output_shape.has_value() && !args.grid_size.has_value() && !args.override_memory_config.has_value() &&
+            !args.use_transpose_as_fold,
         "use_transpose_as_fold, output_shape, grid_size and override_memory_config are not supported; leave them out");
-    const auto sides = c.has("padding") ? c.u32s("padding") : std::vector<uint32_t>{};
+    const auto& sides = args.padding;
     SHIM_SUPPORTED(
         std::all_of(sides.begin(), sides.end(), [](uint32_t side) { return side == 0; }), "padding: not supported; call ttnn.pad first");
-    const uint32_t down = c.u32("stride_h", 0), across = c.u32("stride_w", 0);
+    const uint32_t down = args.stride_h, across = args.stride_w;
     const Shape shape = input.logical_shape();
     SHIM_CHECK(shape.rank() == 4, "input: expected shape [N, H, W, C], got {}", shape);
     SHIM_CHECK(
@@ -42,8 +55,7 @@ Tensor fold(const Call& c) {
         down, across, shape);
     if (input.layout() == Layout::TILE) input = ttnn::to_layout(input, Layout::ROW_MAJOR);
     const uint32_t rows = shape[1] / down, columns = shape[2] / across, width = down * across * shape[3];
-    const Shape result =
-        c.boolean("collapse_output", false) ? Shape({1, 1, shape[0] * rows * columns, width}) : Shape({shape[0], rows, columns, width});
+    const Shape result = args.collapse_output ? Shape({1, 1, shape[0] * rows * columns, width}) : Shape({shape[0], rows, columns, width});
     const int64_t line = int64_t{shape[2]} * shape[3], stick = shape[3];
     const MemoryConfig memory(input.memory_config().buffer_type());
     return moved(
@@ -52,16 +64,16 @@ Tensor fold(const Call& c) {
 }
 
 /// (count in a row of 8, flat row of 4 indices per non-zero value: position in each of the four dimensions).
-std::vector<Tensor> nonzero(const Call& c) {
+std::vector<Tensor> nonzero(const arguments::nonzero& args) {
     const OpScope scope("ttnn.nonzero");
-    Tensor input = c.tensor("input_tensor");
+    Tensor input = args.input_tensor;
     check_device_tensor(input, "input_tensor");
     const Shape shape = input.logical_shape();
     SHIM_CHECK(shape.rank() == 4, "input_tensor: expected rank 4, got shape {}", shape);
     SHIM_CHECK(
         input.layout() == Layout::TILE || input.padded_shape() == shape, "input_tensor: padded rows are not supported, got {}",
         input.padded_shape());
-    const MemoryConfig memory = c.memory_config("memory_config").value_or(MemoryConfig{});
+    const MemoryConfig memory = args.memory_config.value_or(MemoryConfig{});
     constexpr uint32_t COUNT_ROW = 8, DIMENSIONS = 4;
     const auto volume = static_cast<uint32_t>(input.logical_volume());
     return launch(
@@ -88,14 +100,14 @@ std::vector<Tensor> nonzero(const Call& c) {
         });
 }
 
-Tensor plus_one(const Call& c) {
+Tensor plus_one(const arguments::plus_one& args) {
     const OpScope scope("ttnn.plus_one");
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     check_device_tensor(input, "input_tensor", Layout::ROW_MAJOR);
     SHIM_CHECK(
         input.dtype() == DataType::INT32 || input.dtype() == DataType::UINT32, "input_tensor: expected INT32 or UINT32, got {}",
         input.dtype());
-    const bool skip = c.boolean("skip_negative_entries", false) && input.dtype() == DataType::INT32;
+    const bool skip = args.skip_negative_entries && input.dtype() == DataType::INT32;
     return launch(
         {.op = "unary", .attrs = {{"ops", std::vector<std::string>{"ADD_UNARY_SFPU"}}}, .name = "PlusOneDeviceOperation"}, {input},
         {input.tensor_spec()},
@@ -108,17 +120,17 @@ Tensor plus_one(const Call& c) {
 }
 
 /// [N, C, H, W] with `high` in the first h_ones x w_ones values of each matrix and `low` elsewhere.
-Tensor fill_corner(const Call& c, float high, float low) {
-    const Tensor& any = c.tensor("any");
+Tensor fill_corner(const auto& args, float high, float low) {
+    const Tensor& any = args.any;
     check_device_tensor(any, "any");
     SHIM_CHECK(any.dtype() == DataType::BFLOAT16, "any: expected BFLOAT16, got {}", any.dtype());
-    const Shape shape({c.u32("N", 0), c.u32("C", 0), c.u32("H", 0), c.u32("W", 0)});
-    const uint32_t rows = c.u32("hOnes", 0), columns = c.u32("wOnes", 0);
+    const Shape shape({args.N, args.C, args.H, args.W});
+    const uint32_t rows = args.hOnes, columns = args.wOnes;
     SHIM_CHECK(
         shape.volume() > 0 && rows <= shape[2] && columns <= shape[3], "hOnes and wOnes: {} x {} exceed shape {}", rows, columns, shape);
     return launch(
         {.op = "fill", .name = "FillRmDeviceOperation"}, {any},
-        {make_spec(shape, DataType::BFLOAT16, Layout::ROW_MAJOR, c.memory_config("memory_config").value_or(any.memory_config()))},
+        {make_spec(shape, DataType::BFLOAT16, Layout::ROW_MAJOR, args.memory_config.value_or(any.memory_config()))},
         [&](std::span<const Tensor> outputs) {
             auto values = mutable_data<bfloat16>(outputs[0]);
             for (size_t i = 0; i < values.size(); ++i)
@@ -127,13 +139,13 @@ Tensor fill_corner(const Call& c, float high, float low) {
 }
 
 /// 0xFFFFFFFF where an element is one of `test_elements` (or, inverted, is not), else 0.
-Tensor isin(const Call& c) {
+Tensor isin(const arguments::experimental::isin& args) {
     const OpScope scope("ttnn.experimental.isin");
-    const Tensor &elements = c.tensor("elements"), &tests = c.tensor("test_elements");
+    const Tensor &elements = args.elements, &tests = args.test_elements;
     check_device_tensor(elements, "elements");
     check_device_tensor(tests, "test_elements");
     SHIM_CHECK(elements.dtype() == tests.dtype(), "test_elements: expected {}, got {}", elements.dtype(), tests.dtype());
-    const bool invert = c.boolean("invert", false);
+    const bool invert = args.invert;
     return launch(
         {.op = "gather", .name = "IsInDeviceOperation"}, {elements, tests}, {spec_like(elements, DataType::UINT32)},
         [&](std::span<const Tensor> outputs) {
@@ -154,13 +166,14 @@ Tensor isin(const Call& c) {
                 out[i] = inside != invert ? 0xffffffffU : 0U;
             }
         },
-        {c.optional_tensor("out")})[0];
+        {args.out})[0];
 }
 
 /// TOSA: rows [N, K, C] picked by [N, W] indices, or replaced at them.
-Tensor tosa(const Call& c, bool scatter) {
+Tensor tosa(const auto& args) {
+    constexpr bool scatter = requires { args.src; };
     const OpScope scope(scatter ? "ttnn.tosa_scatter" : "ttnn.tosa_gather");
-    const Tensor &input = c.tensor("input"), &index = c.tensor("index");
+    const Tensor &input = args.input, &index = args.index;
     check_device_tensor(input, "input");
     check_device_tensor(index, "index", input.layout());
     const Shape &shape = input.logical_shape(), &picks_shape = index.logical_shape();
@@ -170,15 +183,15 @@ Tensor tosa(const Call& c, bool scatter) {
     SHIM_CHECK(is_integer(index.dtype()), "index: expected integer indices, got {}", index.dtype());
     const Shape rows({shape[0], picks_shape[1], shape[2]});
     std::vector<Tensor> inputs{input, index};
-    if (scatter) {
-        const Tensor& source = c.tensor("src");
+    if constexpr (requires { args.src; }) {
+        const Tensor& source = args.src;
         check_device_tensor(source, "src", input.layout());
         SHIM_CHECK(
             source.logical_shape() == rows && source.dtype() == input.dtype(), "src: expected {} of shape {}, got {} of shape {}",
             input.dtype(), rows, source.dtype(), source.logical_shape());
         inputs.push_back(source);
     }
-    const MemoryConfig memory = c.memory_config("memory_config").value_or(input.memory_config());
+    const MemoryConfig memory = args.memory_config.value_or(input.memory_config());
     return launch(
         {.op = scatter ? "scatter" : "gather", .attrs = {{"dim", int64_t{1}}}}, inputs,
         {make_spec(scatter ? shape : rows, input.dtype(), input.layout(), memory)}, [&](std::span<const Tensor> outputs) {
@@ -196,9 +209,9 @@ Tensor tosa(const Call& c, bool scatter) {
 }
 
 /// Sum of the rectangle from the origin, per channel of [1, W, H, C].
-Tensor integral_image(const Call& c) {
+Tensor integral_image(const arguments::experimental::intimg& args) {
     const OpScope scope("ttnn.experimental.intimg");
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     check_device_tensor(input, "input_tensor", Layout::TILE);
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() == 4 && shape[0] == 1, "input_tensor: expected shape [1, W, H, C], got {}", shape);
@@ -223,23 +236,18 @@ Tensor integral_image(const Call& c) {
 SHIM_OP("ttnn.fold", fold);
 SHIM_OP("ttnn.nonzero", nonzero);
 SHIM_OP("ttnn.plus_one", plus_one);
-SHIM_OP("ttnn.fill_rm", [](const Call& c) {
-    const OpScope scope("ttnn.fill_rm");
-    return fill_corner(c, c.f32("val_hi", 1), c.f32("val_lo", 0));
-});
-SHIM_OP("ttnn.fill_ones_rm", [](const Call& c) {
-    const OpScope scope("ttnn.fill_ones_rm");
-    return fill_corner(c, 1.0F, 0.0F);
-});
+static auto run_fill_rm(const arguments::fill_rm& args) { return fill_corner(args, args.val_hi, args.val_lo); }
+SHIM_OP("ttnn.fill_rm", run_fill_rm);
+SHIM_OP("ttnn.fill_ones_rm", [](const arguments::fill_ones_rm& args) { return fill_corner(args, 1.0F, 0.0F); });
 SHIM_OP("ttnn.experimental.isin", isin);
-SHIM_OP("ttnn.tosa_gather", [](const Call& c) { return tosa(c, false); });
-SHIM_OP("ttnn.tosa_scatter", [](const Call& c) { return tosa(c, true); });
+SHIM_OP("ttnn.tosa_gather", tosa<arguments::tosa_gather>);
+SHIM_OP("ttnn.tosa_scatter", tosa<arguments::tosa_scatter>);
 SHIM_OP("ttnn.experimental.intimg", integral_image);
-SHIM_OP("ttnn.fill_implicit_tile_padding", [](const Call& c) {
+static auto run_fill_implicit_tile_padding(const arguments::fill_implicit_tile_padding& args) {
     const OpScope scope("ttnn.fill_implicit_tile_padding");
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     check_device_tensor(input, "input_tensor");
-    const auto memory = c.memory_config("memory_config");
+    const auto memory = args.memory_config;
     const Shape padded = make_spec(input.logical_shape(), tilized_dtype(input), Layout::TILE).padded_shape();
     if (input.logical_shape() == padded) return memory && *memory != input.memory_config() ? ttnn::to_memory_config(input, *memory) : input;
     check_device_tensor(input, "input_tensor", Layout::TILE);
@@ -258,24 +266,25 @@ SHIM_OP("ttnn.fill_implicit_tile_padding", [](const Call& c) {
         {source})[0];
     if (packed) filled = ttnn::typecast(filled, input.dtype());
     return memory && *memory != own ? ttnn::to_memory_config(filled, *memory) : filled;
-});
-SHIM_OP("ttnn.experimental.transpose_rm", [](const Call& c) {
+}
+SHIM_OP("ttnn.fill_implicit_tile_padding", run_fill_implicit_tile_padding);
+static auto run_transpose_rm(const arguments::experimental::transpose_rm& args) {
     const OpScope scope("ttnn.experimental.transpose_rm");
-    check_device_tensor(c.tensor("input"), "input", Layout::ROW_MAJOR);
-    return ttnn::transpose(c.tensor("input"), -2, -1, std::nullopt, 0.0F);
-});
-SHIM_OP("ttnn.experimental.typecast", [](const Call& c) {
+    check_device_tensor(args.input, "input", Layout::ROW_MAJOR);
+    return ttnn::transpose(args.input, -2, -1, std::nullopt, 0.0F);
+}
+SHIM_OP("ttnn.experimental.transpose_rm", run_transpose_rm);
+static auto run_typecast(const arguments::experimental::typecast& args) {
     const OpScope scope("ttnn.experimental.typecast");
-    return ttnn::typecast(
-        c.tensor("input_tensor"), c.dtype("dtype").value_or(DataType::INVALID), c.memory_config("memory_config"),
-        c.optional_tensor("optional_output_tensor"));
-});
-SHIM_OP("ttnn.experimental.nlp_kv_cache_load_slice", [](const Call& c) {
+    return ttnn::typecast(args.input_tensor, args.dtype, args.memory_config, args.optional_output_tensor);
+}
+SHIM_OP("ttnn.experimental.typecast", run_typecast);
+static auto run_nlp_kv_cache_load_slice(const arguments::experimental::nlp_kv_cache_load_slice& args) {
     const OpScope scope("ttnn.experimental.nlp_kv_cache_load_slice");
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     check_device_tensor(input, "input_tensor", Layout::TILE);
     const Shape& s = input.logical_shape();
-    const uint32_t first = c.u32("seq_len_start", 0), last = c.u32("seq_len_end", 0);
+    const uint32_t first = args.seq_len_start, last = args.seq_len_end;
     SHIM_CHECK(
         s.rank() == 4 && first < last && last <= s[2] && first % 32 == 0 && last % 32 == 0,
         "seq_len_start and seq_len_end: expected whole tiles within {} rows, got {} to {}", s.rank() == 4 ? s[2] : 0, first, last);
@@ -288,4 +297,110 @@ SHIM_OP("ttnn.experimental.nlp_kv_cache_load_slice", [](const Call& c) {
     return ttnn::slice(
         input, std::span<const uint32_t>(begins), std::span<const uint32_t>(ends), std::span<const uint32_t>(step),
         std::optional<MemoryConfig>(sharded));
-});
+}
+SHIM_OP("ttnn.experimental.nlp_kv_cache_load_slice", run_nlp_kv_cache_load_slice);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn {
+
+Tensor fold(
+    const Tensor& input, uint32_t stride_h, uint32_t stride_w, bool use_transpose_as_fold, const std::optional<const Shape>& output_shape,
+    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>, std::array<uint32_t, 6>> padding,
+    const std::optional<CoreRangeSet>& core_grid, const std::optional<MemoryConfig>& override_memory_config, bool collapse_output) {
+    return ::fold(
+        {.input = input,
+         .stride_h = stride_h,
+         .stride_w = stride_w,
+         .use_transpose_as_fold = use_transpose_as_fold,
+         .output_shape = output_shape,
+         .padding = std::visit([](const auto& sides) { return std::vector<uint32_t>(sides.begin(), sides.end()); }, padding),
+         .grid_size = core_grid,
+         .override_memory_config = override_memory_config,
+         .collapse_output = collapse_output});
+}
+
+std::vector<Tensor> nonzero(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
+    return ::nonzero({.input_tensor = input, .memory_config = memory_config});
+}
+
+Tensor fill_rm(
+    uint32_t N, uint32_t C, uint32_t H, uint32_t W, uint32_t hFill, uint32_t wFill, const Tensor& any, float val_hi, float val_lo,
+    const std::optional<MemoryConfig>& memory_config) {
+    return ::run_fill_rm(
+        {.N = N,
+         .C = C,
+         .H = H,
+         .W = W,
+         .hOnes = hFill,
+         .wOnes = wFill,
+         .any = any,
+         .val_hi = val_hi,
+         .val_lo = val_lo,
+         .memory_config = memory_config});
+}
+
+Tensor fill_implicit_tile_padding(
+    const Tensor& input, std::variant<uint32_t, float> fill_value, const std::optional<MemoryConfig>& memory_config) {
+    return ::run_fill_implicit_tile_padding(
+        {.input_tensor = input,
+         .fill_value = std::visit([](auto value) { return Scalar(value); }, fill_value),
+         .memory_config = memory_config});
+}
+
+Tensor tosa_scatter(const Tensor& input, const Tensor& index, const Tensor& src, const std::optional<MemoryConfig>& memory_config) {
+    return ::tosa<arguments::tosa_scatter>({.input = input, .index = index, .src = src, .memory_config = memory_config});
+}
+
+Tensor tosa::gather(const Tensor& input, const Tensor& index, const std::optional<MemoryConfig>& memory_config) {
+    return ::tosa<arguments::tosa_gather>({.input = input, .index = index, .memory_config = memory_config});
+}
+
+Tensor fill_ones_rm(
+    uint32_t N, uint32_t C, uint32_t H, uint32_t W, uint32_t hOnes, uint32_t wOnes, const Tensor& any,
+    const std::optional<MemoryConfig>& memory_config) {
+    return fill_rm(N, C, H, W, hOnes, wOnes, any, 1.0F, 0.0F, memory_config);
+}
+
+}  // namespace ttnn
+
+namespace ttnn::operations::experimental {
+
+Tensor plus_one(const Tensor& input, const std::optional<CoreRangeSet>& sub_core_grids, bool skip_negative_entries) {
+    const CoreLimit cores(sub_core_grids);
+    return ::plus_one({.input_tensor = input, .sub_core_grids = sub_core_grids, .skip_negative_entries = skip_negative_entries});
+}
+
+Tensor transpose_rm(const Tensor& input) { return ::run_transpose_rm({.input = input}); }
+
+}  // namespace ttnn::operations::experimental
+
+namespace ttnn::experimental {
+
+Tensor isin(
+    const Tensor& elements, const Tensor& test_elements, bool assume_unique, bool invert, const std::optional<Tensor>& optional_out) {
+    return ::isin(
+        {.elements = elements, .test_elements = test_elements, .assume_unique = assume_unique, .invert = invert, .out = optional_out});
+}
+
+Tensor intimg(const Tensor& input) { return ::integral_image({.input_tensor = input}); }
+
+Tensor typecast(
+    const Tensor& input, const DataType& dtype, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& optional_output_tensor) {
+    return ::run_typecast(
+        {.input_tensor = input, .dtype = dtype, .memory_config = memory_config, .optional_output_tensor = optional_output_tensor});
+}
+
+Tensor nlp_kv_cache_load_slice(
+    const Tensor& input, uint32_t seq_len_start, uint32_t seq_len_end, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& optional_output_tensor) {
+    return ::run_nlp_kv_cache_load_slice(
+        {.input_tensor = input,
+         .seq_len_start = seq_len_start,
+         .seq_len_end = seq_len_end,
+         .memory_config = memory_config,
+         .output_tensor = optional_output_tensor});
+}
+
+}  // namespace ttnn::experimental

@@ -1,15 +1,18 @@
 // reshape, view, squeeze, unsqueeze: the values keep their row-major order.
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/data_movement/shards.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/data_movement/reshape_on_device/reshape.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/sharded/interleaved_to_sharded/interleaved_to_sharded.hpp"
 #include "ttnn/operations/data_movement/sharded/sharded_to_interleaved/sharded_to_interleaved.hpp"
 #include "ttnn/operations/data_movement/squeeze/squeeze.hpp"
 #include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
 #include "ttnn/operations/data_movement/view/view.hpp"
+#include "ttnn/operations/experimental/reshape/view.hpp"
 
 using namespace ttnn_shim;
 
@@ -257,28 +260,28 @@ Tensor unsqueeze_to_4D(const Tensor& input) {
 }  // namespace ttnn
 
 namespace {
-Tensor call_reshape(const Call& c) {
-    const Tensor input = c.tensor("input_tensor");
-    const auto memory_config = c.memory_config("memory_config");
-    if (c.has("logical_shape")) {
-        const auto logical = c.shape("logical_shape"), padded = c.shape("padded_shape");
+Tensor call_reshape(const arguments::reshape& args) {
+    const Tensor input = args.input_tensor;
+    const auto memory_config = args.memory_config;
+    if (args.logical_shape.has_value()) {
+        const auto logical = args.logical_shape, padded = args.padded_shape;
         SHIM_CHECK(logical && padded, "logical_shape and padded_shape: expected both");
         return ttnn::reshape(input, *logical, *padded, memory_config);
     }
-    const auto extents = c.i32s("shape");
+    const auto extents = args.shape;
     return ttnn::reshape(input, std::span<const int32_t>(extents), memory_config);
 }
 }  // namespace
 
 SHIM_OP("ttnn.reshape", call_reshape);
-SHIM_OP("ttnn.view", [](const Call& c) {
-    const auto extents = c.i32s("shape");
-    return ttnn::view(c.tensor("input_tensor"), std::span<const int32_t>(extents));
+SHIM_OP("ttnn.view", [](const arguments::view& args) {
+    const auto extents = args.shape;
+    return ttnn::view(args.input_tensor, std::span<const int32_t>(extents));
 });
-SHIM_OP("ttnn.experimental.view", [](const Call& c) {
+static auto run_view(const arguments::experimental::view& args) {
     const OpScope scope("ttnn.experimental.view");
-    const auto extents = c.has("shape") ? c.i32s("shape") : std::vector<int32_t>{c.i32("N"), c.i32("C"), c.i32("H"), c.i32("W")};
-    const Tensor& tensor = c.tensor("input_tensor");
+    const auto extents = !args.N ? args.shape : std::vector<int32_t>{*args.N, *args.C, *args.H, *args.W};
+    const Tensor& tensor = args.input_tensor;
     const Shape shape = resolve_shape(std::span<const int32_t>(extents), tensor.logical_volume());
     if (!is_on_device(tensor)) return ttnn::view(tensor, std::span<const int32_t>(extents));
     // Pages are not compared, only that they fit into the buffer: the caller answers for what they hold.
@@ -287,22 +290,73 @@ SHIM_OP("ttnn.experimental.view", [](const Call& c) {
         spec.compute_packed_buffer_size_bytes() <= tensor.tensor_spec().compute_packed_buffer_size_bytes(),
         "shape: {} needs more pages than {} has", shape, tensor.logical_shape());
     return make_view(tensor, spec);
-});
-SHIM_OP("ttnn.reshape_on_device", [](const Call& c) {
-    const DataType dtype = c.tensor("input_tensor").dtype();
-    const std::vector<int32_t> extents{c.i32("W"), c.i32("Z"), c.i32("Y"), c.i32("X")};
-    const Shape shape = resolve_shape(extents, c.tensor("input_tensor").logical_volume());
-    if (pages_agree(c.tensor("input_tensor"), shape)) return ttnn::reshape(c.tensor("input_tensor"), shape);  // wherever it lies
+}
+SHIM_OP("ttnn.experimental.view", run_view);
+static auto run_reshape_on_device(const arguments::reshape_on_device& args) {
+    const DataType dtype = args.input_tensor.dtype();
+    const std::vector<int32_t> extents{args.W, args.Z, args.Y, args.X};
+    const Shape shape = resolve_shape(extents, args.input_tensor.logical_volume());
+    if (pages_agree(args.input_tensor, shape)) return ttnn::reshape(args.input_tensor, shape);  // wherever it lies
     SHIM_CHECK(
         dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32, "input_tensor: expected BFLOAT16 or FLOAT32 where pages change, got {}",
         dtype);
-    return ttnn::reshape(c.tensor("input_tensor"), shape, c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.squeeze", [](const Call& c) {
-    const Tensor input = c.tensor("input_tensor");
-    if (!c.has("dim")) return ttnn::squeeze(input);
-    const auto dims = c.i32s("dim");
+    return ttnn::reshape(args.input_tensor, shape, args.memory_config);
+}
+SHIM_OP("ttnn.reshape_on_device", run_reshape_on_device);
+SHIM_OP("ttnn.squeeze", [](const arguments::squeeze& args) {
+    const Tensor input = args.input_tensor;
+    if (!args.dim.has_value()) return ttnn::squeeze(input);
+    const auto dims = (*args.dim);
     return ttnn::squeeze(input, ttsl::SmallVector<int>(dims.begin(), dims.end()));
 });
-SHIM_OP("ttnn.unsqueeze", [](const Call& c) { return ttnn::unsqueeze(c.tensor("input_tensor"), c.i32("dim")); });
-SHIM_OP("ttnn.unsqueeze_to_4D", [](const Call& c) { return ttnn::unsqueeze_to_4D(c.tensor("tensor")); });
+SHIM_OP("ttnn.unsqueeze", [](const arguments::unsqueeze& args) { return ttnn::unsqueeze(args.input_tensor, args.dim); });
+SHIM_OP("ttnn.unsqueeze_to_4D", [](const arguments::unsqueeze_to_4D& args) { return ttnn::unsqueeze_to_4D(args.tensor); });
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn {
+
+Tensor reshape_on_device(const Tensor& input, ttsl::Span<const int32_t> shape, const std::optional<MemoryConfig>& memory_config) {
+    SHIM_CHECK(shape.size() == 4, "shape: expected 4 values, got {}", shape.size());
+    return ::run_reshape_on_device(
+        {.input_tensor = input, .W = shape[0], .Z = shape[1], .Y = shape[2], .X = shape[3], .memory_config = memory_config});
+}
+
+Tensor reshape_on_device(const Tensor& input, const Shape& shape, const std::optional<MemoryConfig>& memory_config) {
+    const std::vector<int32_t> extents(shape.view().begin(), shape.view().end());
+    return reshape_on_device(input, ttsl::Span<const int32_t>(extents), memory_config);
+}
+
+Tensor reshape_on_device(
+    const Tensor& input, const Shape& logical_shape, const Shape& padded_shape, const std::optional<MemoryConfig>& memory_config) {
+    SHIM_SUPPORTED(logical_shape == padded_shape, "padded_shape: expected the logical shape {}, got {}", logical_shape, padded_shape);
+    return reshape_on_device(input, logical_shape, memory_config);
+}
+
+}  // namespace ttnn
+
+namespace ttnn::experimental {
+
+Tensor view(const Tensor& input, ttsl::Span<const int32_t> shape) {
+    return ::run_view({.input_tensor = input, .shape = {shape.begin(), shape.end()}});
+}
+
+Tensor view(const Tensor& input, const Shape& shape) {
+    return ::run_view({.input_tensor = input, .shape = {shape.view().begin(), shape.view().end()}});
+}
+
+Tensor view(const Tensor& input, int N, int C, int H, int W) {
+    const std::array<int32_t, 4> shape{N, C, H, W};
+    return experimental::view(input, ttsl::Span<const int32_t>(shape));
+}
+
+Tensor view(const Tensor& input, const Shape& logical_shape, const Shape& padded_shape) {
+    SHIM_SUPPORTED(logical_shape == padded_shape, "padded_shape: expected the logical shape {}, got {}", logical_shape, padded_shape);
+    return experimental::view(input, logical_shape);
+}
+
+Tensor view(const Tensor& input, const ttsl::SmallVector<int32_t>& shape) {
+    return experimental::view(input, ttsl::Span<const int32_t>(shape.data(), shape.size()));
+}
+
+}  // namespace ttnn::experimental

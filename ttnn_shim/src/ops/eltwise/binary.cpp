@@ -1,9 +1,11 @@
 // Binary eltwise ops: one table row each. Broadcasting, kernels and the device program are in engine.cpp.
 #include "ttnn/operations/reduction/generic/generic_reductions.hpp"
+#include "ttnn/operations/experimental/reduction/fast_reduce_nc/fast_reduce_nc.hpp"
 #include "ttnn/operations/eltwise/binary/binary.hpp"
 
 #include <cmath>
 
+#include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/eltwise/placement.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
@@ -350,118 +352,169 @@ Tensor polyval(const Tensor& a, const std::vector<float>& coeffs, const Optional
 
 namespace {
 
+Operand operand(const Tensor& tensor) { return tensor; }
+Operand operand(const Scalar& scalar) { return scalar; }
+Operand operand(const Operand& either) { return either; }
+Operand operand(int32_t integer) { return Scalar(integer); }
+Operand operand(float real) { return Scalar(real); }
+Operand operand(const std::variant<Tensor, float>& either) {
+    return std::visit([](const auto& held) { return operand(held); }, either);
+}
+
 /// The Python API names the operands differently from op to op.
-const char* first_of(const Call& c, std::initializer_list<const char*> names) {
-    for (const char* name : names) {
-        if (c.has(name)) return name;
+const auto& left_of(const auto& args) {
+    if constexpr (requires { args.input_tensor_a; }) {
+        return args.input_tensor_a;
+    } else if constexpr (requires { args.input_a; }) {
+        return args.input_a;
+    } else {
+        return args.input_tensor;
     }
-    return *names.begin();
 }
-Operand left_of(const Call& c) { return parse_operand(c, first_of(c, {"input_tensor_a", "input_a", "input_tensor"})); }
-Operand right_of(const Call& c) {
-    return parse_operand(c, first_of(c, {"input_tensor_b", "input_b", "value", "scalar", "exponent", "weight"}));
+Operand right_of(const auto& args) {
+    const auto given = [](const auto& value) {
+        SHIM_CHECK(value.has_value(), "the second operand is missing");
+        return operand(*value);
+    };
+    if constexpr (requires { args.input_tensor_b.has_value(); }) {
+        if (args.input_tensor_b) return *args.input_tensor_b;
+        if constexpr (requires { args.input_b; }) return given(args.input_b);
+        if constexpr (requires { args.value; }) return given(args.value);
+        if constexpr (requires { args.scalar; }) return given(args.scalar);
+    } else if constexpr (requires { args.input_tensor_b; }) {
+        return operand(args.input_tensor_b);
+    } else if constexpr (requires { args.input_b; }) {
+        return operand(args.input_b);
+    } else {
+        return operand(args.exponent);
+    }
 }
-Tensor left_tensor(const Call& c) { return c.tensor(first_of(c, {"input_tensor_a", "input_a", "input_tensor"})); }
 
-/// Owns the chains that BinaryOptions points to.
-struct Decoded {
-    std::vector<UnaryStep> post, left, right;
-    BinaryOptions options;
-    explicit Decoded(const Call& c)
-        : post(parse_unary_steps(c, "activations")),
-          left(parse_unary_steps(c, "input_tensor_a_activations")),
-          right(parse_unary_steps(c, "input_tensor_b_activations")),
-          options{c.dtype("dtype"), c.memory_config("memory_config"), c.optional_tensor("output_tensor"), post, left, right} {}
-};
+/// Points into `args`.
+BinaryOptions options_of(const auto& args) {
+    BinaryOptions options{.memory_config = std::nullopt};
+    if constexpr (requires { args.dtype; }) options.dtype = args.dtype;
+    if constexpr (requires { args.memory_config; }) options.memory_config = args.memory_config;
+    if constexpr (requires { args.output_tensor; }) options.output = args.output_tensor;
+    if constexpr (requires { args.activations; }) {
+        options.post = args.activations;
+        options.left = args.input_tensor_a_activations;
+        options.right = args.input_tensor_b_activations;
+    }
+    return options;
+}
 
-Tensor call_binary(const char* name, const Call& c, BinaryOpType type) {
-    const Decoded decoded(c);
-    return binary_op(name, left_of(c), right_of(c), type, decoded.options);
+Tensor call_binary(const char* name, const auto& args, BinaryOpType type) {
+    return binary_op(name, operand(left_of(args)), right_of(args), type, options_of(args));
 }
-Tensor call_inplace(const char* name, const Call& c, BinaryOpType type) {
-    Decoded decoded(c);
-    const Tensor a = left_tensor(c);
-    decoded.options.output = a;
-    return binary_op(name, a, right_of(c), type, decoded.options);
+Tensor call_inplace(const char* name, const auto& args, BinaryOpType type) {
+    BinaryOptions options = options_of(args);
+    options.output = left_of(args);
+    return binary_op(name, left_of(args), right_of(args), type, options);
 }
-Tensor call_divide(const Call& c) {
-    const Decoded decoded(c);
-    return ttnn::divide_rounded(left_of(c), right_of(c), c.optional_text("rounding_mode"), decoded.options);
+Tensor call_divide(const arguments::div& args) {
+    return ttnn::divide_rounded(args.input_tensor_a, right_of(args), args.rounding_mode, options_of(args));
 }
 
 }  // namespace
 
-#define ENTER(name, TYPE, ...) SHIM_OP("ttnn." #name, [](const Call& c) { return call_binary("ttnn." #name, c, BinaryOpType::TYPE); });
+#define ENTER(name, TYPE, ...) \
+    SHIM_OP("ttnn." #name, [](const arguments::name& args) { return call_binary("ttnn." #name, args, BinaryOpType::TYPE); });
 // clang-format off
 ENTER(add, ADD) ENTER(sub, SUB) ENTER(subtract, SUB) ENTER(mul, MUL) ENTER(multiply, MUL) ENTER(bias_gelu, BIAS_GELU) ENTER(rsub, RSUB)
 ENTER(fmod, FMOD) ENTER(hypot, HYPOT)
 TTNN_BINARY_GENERAL(ENTER) TTNN_BINARY_SHORT(ENTER) TTNN_BINARY_INTEGER(ENTER) TTNN_BINARY_BITWISE(ENTER) TTNN_BINARY_PLAIN(ENTER)
 #undef ENTER
-#define ENTER(name, TYPE) SHIM_OP("ttnn." #name, [](const Call& c) { return call_inplace("ttnn." #name, c, BinaryOpType::TYPE); });
+#define ENTER(name, TYPE) \
+    SHIM_OP("ttnn." #name, [](const arguments::name& args) { return call_inplace("ttnn." #name, args, BinaryOpType::TYPE); });
 TTNN_BINARY_INPLACE_FAST(ENTER) TTNN_BINARY_INPLACE(ENTER) ENTER(sub_, SUB) ENTER(mul_, MUL) ENTER(div_, DIV)
 #undef ENTER
     // clang-format on
     SHIM_OP("ttnn.div", call_divide);
 SHIM_OP("ttnn.divide", call_divide);
-SHIM_OP("ttnn.experimental.fast_reduce_nc", [](const Call& c) {
+static auto run_fast_reduce_nc(const arguments::experimental::fast_reduce_nc& args) {
     const OpScope scope("ttnn.experimental.fast_reduce_nc");
-    const Tensor& input = c.tensor("input");
+    const Tensor& input = args.input;
     check_device_tensor(input, "input", Layout::TILE);
-    const auto dims = c.i32s("dims");
+    const auto dims = args.dims;
     SHIM_CHECK(!dims.empty(), "dims: expected at least one dimension");
     for (const int32_t dim : dims)
         SHIM_CHECK(
             normalize_dim(dim, input.logical_shape().rank()) + 2 < input.logical_shape().rank(),
             "dims: only dimensions before the last two, got {}", dim);
-    SHIM_SUPPORTED(!c.has("output"), "output: not supported; use the result");
+    SHIM_SUPPORTED(!args.output.has_value(), "output: not supported; use the result");
     const ttnn::SmallVector<int> list(dims.begin(), dims.end());
-    return ttnn::sum(
-        input, list, true, c.memory_config("memory_config").value_or(MemoryConfig{}), c.compute_config("compute_kernel_config"));
-});
-SHIM_OP("ttnn.floor_div", [](const Call& c) {
+    return ttnn::sum(input, list, true, args.memory_config, args.compute_kernel_config);
+}
+SHIM_OP("ttnn.experimental.fast_reduce_nc", run_fast_reduce_nc);
+SHIM_OP("ttnn.floor_div", [](const arguments::floor_div& args) {
     OpScope scope("ttnn.floor_div");
-    const Decoded decoded(c);
-    const Operand a = left_of(c), b = right_of(c);
-    const auto *ta = std::get_if<Tensor>(&a), *tb = std::get_if<Tensor>(&b);
-    if (ta != nullptr && tb != nullptr) ttnn::check_floor_operands(*ta, *tb);
-    return binary_op("ttnn.floor_div", a, b, BinaryOpType::DIV_FLOOR, decoded.options);
+    const Operand b = right_of(args);
+    if (const auto* tensor = std::get_if<Tensor>(&b)) ttnn::check_floor_operands(args.input_tensor_a, *tensor);
+    return binary_op("ttnn.floor_div", args.input_tensor_a, b, BinaryOpType::DIV_FLOOR, options_of(args));
 });
-SHIM_OP("ttnn.div_no_nan", [](const Call& c) { return ttnn::safe_divide(left_tensor(c), right_of(c), c.memory_config("memory_config")); });
-SHIM_OP("ttnn.pow", [](const Call& c) {
-    const auto memory_config = c.memory_config("memory_config");
-    const auto output = c.optional_tensor("output_tensor");
-    if (!c.is_tensor("exponent")) {
-        const Tensor input = c.tensor("input_tensor");
-        if (c.is_integer("exponent")) return ttnn::pow(input, c.i32("exponent"), memory_config, output);
-        return ttnn::pow(input, c.f32("exponent", 0), memory_config, output);
+SHIM_OP("ttnn.div_no_nan", [](const arguments::div_no_nan& args) {
+    return ttnn::safe_divide(args.input_tensor_a, right_of(args), args.memory_config);
+});
+SHIM_OP("ttnn.pow", [](const arguments::pow& args) {
+    if (const auto* exponent = std::get_if<Scalar>(&args.exponent)) {
+        const auto* input = std::get_if<Tensor>(&args.input_tensor);
+        SHIM_CHECK(input != nullptr, "input_tensor: expected a tensor");
+        if (const auto* real = std::get_if<float>(exponent)) return ttnn::pow(*input, *real, args.memory_config, args.output_tensor);
+        const auto* whole = std::get_if<int32_t>(exponent);
+        SHIM_CHECK(whole != nullptr, "exponent: value {} is out of range", scalar_value(*exponent));
+        return ttnn::pow(*input, *whole, args.memory_config, args.output_tensor);
     }
-    return call_binary("ttnn.pow", c, BinaryOpType::POWER);
+    return call_binary("ttnn.pow", args, BinaryOpType::POWER);
 });
-SHIM_OP("ttnn.addalpha", [](const Call& c) {
-    return ttnn::addalpha(
-        c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.f32("alpha", 1), c.memory_config("memory_config"),
-        c.optional_tensor("output_tensor"));
+SHIM_OP("ttnn.addalpha", [](const arguments::addalpha& args) {
+    return ttnn::addalpha(args.input_tensor_a, args.input_tensor_b, args.alpha, args.memory_config, args.output_tensor);
 });
-SHIM_OP("ttnn.subalpha", [](const Call& c) {
-    return ttnn::subalpha(
-        c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.f32("alpha", 1), c.memory_config("memory_config"),
-        c.optional_tensor("output_tensor"));
+SHIM_OP("ttnn.subalpha", [](const arguments::subalpha& args) {
+    return ttnn::subalpha(args.input_tensor_a, args.input_tensor_b, args.alpha, args.memory_config, args.output_tensor);
 });
-SHIM_OP("ttnn.isclose", [](const Call& c) {
-    return ttnn::isclose(
-        c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.f32("rtol", 1e-5F), c.f32("atol", 1e-8F), c.boolean("equal_nan", false),
-        c.memory_config("memory_config"));
+SHIM_OP("ttnn.isclose", [](const arguments::isclose& args) {
+    return ttnn::isclose(args.input_tensor_a, args.input_tensor_b, args.rtol, args.atol, args.equal_nan, args.memory_config);
 });
-SHIM_OP("ttnn.prelu", [](const Call& c) {
-    const Tensor a = c.tensor("input_tensor_a");
-    if (c.is_tensor("weight")) return ttnn::prelu(a, c.tensor("weight"), c.memory_config("memory_config"));
-    if (c.is_list("weight")) {
-        const auto values = c.f32s("weight");
-        SHIM_CHECK(values.size() == 1, "weight: expected one value, got {}", values.size());
-        return ttnn::prelu(a, std::array<float, 1>{values[0]}, c.memory_config("memory_config"));
+SHIM_OP("ttnn.prelu", [](const arguments::prelu& args) {
+    if (const auto* values = std::get_if<std::vector<float>>(&args.weight)) {
+        SHIM_CHECK(values->size() == 1, "weight: expected one value, got {}", values->size());
+        return ttnn::prelu(args.input_tensor_a, std::array<float, 1>{values->front()}, args.memory_config);
     }
-    return ttnn::prelu(a, parse_scalar(c, "weight"), c.memory_config("memory_config"));
+    if (const auto* tensor = std::get_if<Tensor>(&args.weight)) return ttnn::prelu(args.input_tensor_a, *tensor, args.memory_config);
+    return ttnn::prelu(args.input_tensor_a, std::get<Scalar>(args.weight), args.memory_config);
 });
-SHIM_OP("ttnn.polyval", [](const Call& c) {
-    return ttnn::polyval(c.tensor("input_tensor_a"), c.f32s("coeffs"), c.memory_config("memory_config"));
-});
+SHIM_OP("ttnn.polyval", [](const arguments::polyval& args) { return ttnn::polyval(args.input_tensor_a, args.coeffs, args.memory_config); });
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn::experimental {
+
+Tensor reduction::fast_reduce_nc(
+    const Tensor& input, ttsl::Span<const int32_t> dims, const std::optional<const Tensor>& output, const MemoryConfig& memory_config,
+    std::optional<const ComputeKernelConfig> compute_kernel_config, const std::optional<CoreRangeSet>& sub_core_grids,
+    const std::optional<DataType>& dtype, bool) {
+    const CoreLimit cores(sub_core_grids);
+    SHIM_SUPPORTED(!dtype || *dtype == input.dtype(), "dtype: expected the input's, got {}", *dtype);
+    return ::run_fast_reduce_nc(
+        {.input = input,
+         .dims = {dims.begin(), dims.end()},
+         .output = output,
+         .memory_config = memory_config,
+         .compute_kernel_config = compute_kernel_config,
+         .sub_core_grids = sub_core_grids});
+}
+
+}  // namespace ttnn::experimental
+
+namespace ttnn {
+
+Tensor multiply(const Tensor& a, const Tensor& b, bool fast_and_approximate_mode) {
+    return multiply(a, b, std::nullopt, std::nullopt, std::nullopt, {}, {}, {}, fast_and_approximate_mode);
+}
+
+Tensor multiply(const Tensor& a, operations::binary::ScalarVariant b, bool fast_and_approximate_mode) {
+    return multiply(a, b, std::nullopt, std::nullopt, std::nullopt, {}, {}, {}, fast_and_approximate_mode);
+}
+
+}  // namespace ttnn

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/eltwise/placement.hpp"
 #include "ttnn/operations/eltwise/unary/unary.hpp"
@@ -39,10 +40,6 @@ Tensor bitcast(
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.bitcast", [](const Call& c) {
-    const auto dtype = c.dtype("dtype");
-    SHIM_CHECK(dtype.has_value(), "dtype: missing");
-    return ttnn::bitcast(
-        c.tensor("input_tensor"), *dtype, c.memory_config("memory_config"), c.optional_tensor("output_tensor"),
-        c.core_range_set("sub_core_grids"));
+SHIM_OP("ttnn.bitcast", [](const arguments::bitcast& args) {
+    return ttnn::bitcast(args.input_tensor, args.dtype, args.memory_config, args.output_tensor, args.sub_core_grids);
 });

@@ -1,10 +1,15 @@
 // Eltwise ops that TT-NN makes of others: bcast, multigammaln, clamped_silu_glu, snake_beta.
 #include <cmath>
 
+#include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/data_movement/bcast/bcast.hpp"
 #include "ttnn/operations/data_movement/tilize_with_val_padding/tilize_with_val_padding.hpp"
+#include "ttnn/operations/eltwise/binary/binary_composite.hpp"
+#include "ttnn/operations/eltwise/ternary/ternary_composite.hpp"
+#include "ttnn/operations/eltwise/unary/unary_composite.hpp"
 
 using namespace ttnn_shim;
 
@@ -19,14 +24,13 @@ Tensor padded_tiles(const Tensor& tensor) {
 }
 
 /// The old broadcasting op: the first row (H), column (W) or value (HW) of the second operand's matrices, or of its one matrix.
-Tensor bcast(const Call& c) {
+Tensor bcast(const arguments::bcast& args) {
     const OpScope scope("ttnn.bcast");
-    const Tensor &given_a = c.tensor("input_a"), &given_b = c.tensor("input_b");
+    const Tensor &given_a = args.input_a, &given_b = args.input_b;
     check_device_tensor(given_a, "input_a");
     check_device_tensor(given_b, "input_b");
-    const std::string math = c.text("math_op"), dim = c.text("dim");
-    SHIM_CHECK(math == "ADD" || math == "SUB" || math == "MUL", "math_op: expected ADD, SUB or MUL, got '{}'", math);
-    SHIM_CHECK(dim == "H" || dim == "W" || dim == "HW", "dim: expected H, W or HW, got '{}'", dim);
+    const std::string math = std::array{"ADD", "SUB", "MUL"}[static_cast<size_t>(args.math_op)];
+    const std::string dim = std::array{"H", "W", "HW"}[static_cast<size_t>(args.dim)];
     const auto extent = [](const Tensor& tensor, size_t back) {
         const Shape& padded = tensor.padded_shape();
         return padded.rank() >= back ? padded[-static_cast<int32_t>(back)] : 1U;
@@ -40,8 +44,8 @@ Tensor bcast(const Call& c) {
         (dim == "W" || one(2)) && (dim == "H" || one(1)), "input_b: expected one tile along {}, got padded shape {}", dim,
         given_b.padded_shape());
     const Tensor a = padded_tiles(given_a), b = padded_tiles(given_b);
-    const auto output = c.optional_tensor("output_tensor");
-    const MemoryConfig requested = c.memory_config("memory_config").value_or(given_a.memory_config());
+    const auto output = args.output_tensor;
+    const MemoryConfig requested = args.memory_config.value_or(given_a.memory_config());
     const MemoryConfig target_memory = output ? output->memory_config() : requested;
     SHIM_CHECK(is_floating_point(a.dtype()), "input_a: expected a floating point dtype, got {}", a.dtype());
     SHIM_CHECK(!output || is_floating_point(output->dtype()), "output_tensor: expected a floating point dtype");
@@ -93,10 +97,10 @@ Tensor bcast(const Call& c) {
 }
 
 /// log of the multivariate gamma function of dimension 4: its constant and four log-gammas, each its own program as in TT-NN.
-Tensor multigammaln(const Call& c) {
+Tensor multigammaln(const arguments::multigammaln& args) {
     const OpScope scope("ttnn.multigammaln");
-    const Tensor& input = c.tensor("input_tensor");
-    const auto memory = c.memory_config("memory_config");
+    const Tensor& input = args.input_tensor;
+    const auto memory = args.memory_config;
     constexpr const char* NAME = "ttnn.multigammaln";
     constexpr float CONSTANT = 3.434189657547F;  // 3 log(pi): p (p - 1) / 4 log(pi) for p = 4
     Tensor sum = unary_op(NAME, input, {UnaryOpType::LGAMMA}, {memory});
@@ -108,21 +112,20 @@ Tensor multigammaln(const Call& c) {
 }
 
 /// silu(min(gate, limit)) * clamp(up, -limit, limit): one multiplication with chains on its operands.
-Tensor clamped_silu_glu(const Call& c) {
+Tensor clamped_silu_glu(const arguments::clamped_silu_glu& args) {
     const OpScope scope("ttnn.clamped_silu_glu");
-    const float limit = c.f32("limit", 0);
+    const float limit = args.limit;
     SHIM_CHECK(limit > 0, "limit: expected a positive number, got {}", limit);
     const std::vector<UnaryStep> gate{UnaryStep(UnaryOpType::MINIMUM, limit), UnaryStep(UnaryOpType::SILU)};
     const std::vector<UnaryStep> up{UnaryStep(UnaryOpType::CLAMP_TSS, -limit, limit)};
     return binary_op(
-        "ttnn.clamped_silu_glu", c.tensor("gate"), c.tensor("up"), BinaryOpType::MUL,
-        {.memory_config = c.memory_config("memory_config"), .left = gate, .right = up});
+        "ttnn.clamped_silu_glu", args.gate, args.up, BinaryOpType::MUL, {.memory_config = args.memory_config, .left = gate, .right = up});
 }
 
 /// x + sin(alpha x)^2 / beta, alpha and beta along the last dimension.
-Tensor snake_beta(const Call& c) {
+Tensor snake_beta(const arguments::snake_beta& args) {
     const OpScope scope("ttnn.snake_beta");
-    const Tensor &input = c.tensor("input_tensor"), &alpha = c.tensor("alpha"), &beta = c.tensor("beta");
+    const Tensor &input = args.input_tensor, &alpha = args.alpha, &beta = args.beta;
     check_device_tensor(input, "input_tensor", Layout::TILE);
     check_device_tensor(alpha, "alpha", Layout::TILE);
     check_device_tensor(beta, "beta", Layout::TILE);
@@ -138,7 +141,7 @@ Tensor snake_beta(const Call& c) {
         beta.logical_shape());
     return launch(
         {.op = "ternary", .attrs = {{"op", std::string("SNAKE_BETA")}}, .name = "TernaryDeviceOperation"}, {input, alpha, beta},
-        {spec_like(input, std::nullopt, c.memory_config("memory_config"))},
+        {spec_like(input, std::nullopt, args.memory_config)},
         [&](std::span<const Tensor> outputs) {
             const F32Values a(alpha), b(beta);
             const size_t width = shape[-1];
@@ -149,7 +152,7 @@ Tensor snake_beta(const Call& c) {
                 }
             });
         },
-        {c.optional_tensor("output_tensor")})[0];
+        {args.output_tensor})[0];
 }
 
 }  // namespace
@@ -158,3 +161,33 @@ SHIM_OP("ttnn.bcast", bcast);
 SHIM_OP("ttnn.multigammaln", multigammaln);
 SHIM_OP("ttnn.clamped_silu_glu", clamped_silu_glu);
 SHIM_OP("ttnn.snake_beta", snake_beta);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn {
+
+Tensor multigammaln(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
+    return ::multigammaln({.input_tensor = input, .memory_config = memory_config});
+}
+
+Tensor clamped_silu_glu(
+    const Tensor& gate, const Tensor& up, float limit, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<CoreRangeSet>& sub_core_grids, const std::optional<SubDeviceId>& sub_device_id) {
+    const CoreLimit cores(sub_core_grids);
+    SHIM_SUPPORTED(!sub_device_id, "sub_device_id: the simulated device has no sub-devices");
+    return ::clamped_silu_glu({.gate = gate, .up = up, .limit = limit, .memory_config = memory_config, .sub_core_grids = sub_core_grids});
+}
+
+Tensor snake_beta(
+    const Tensor& input, const Tensor& alpha, const Tensor& beta, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& output) {
+    return ::snake_beta({.input_tensor = input, .alpha = alpha, .beta = beta, .memory_config = memory_config, .output_tensor = output});
+}
+
+Tensor bcast(
+    const Tensor& a, const Tensor& b, BcastOpMath math, BcastOpDim dim, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& output) {
+    return ::bcast({.input_a = a, .input_b = b, .math_op = math, .dim = dim, .memory_config = memory_config, .output_tensor = output});
+}
+
+}  // namespace ttnn

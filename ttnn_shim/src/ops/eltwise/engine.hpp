@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "ops/argument_types.hpp"
 #include "ops/kernels/block_kernels.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
@@ -16,11 +17,7 @@ namespace ttnn_shim {
 
 using kernels::BinaryOpType;
 using kernels::UnaryOpType;
-using UnaryStep = ttnn::operations::unary::EltwiseUnaryWithParam;
 using UnarySteps = std::span<const UnaryStep>;
-using Scalar = std::variant<uint32_t, int32_t, float>;
-/// A tensor or a scalar operand.
-using Operand = std::variant<Tensor, Scalar>;
 
 /// Without INT8: TT-NN has no integer programs for it, its unary programs run on real numbers.
 constexpr bool is_integer(DataType dtype) {
@@ -103,12 +100,8 @@ Tensor binary_op(const char* op_name, const Operand& a, const Operand& b, Binary
 /// How TT-NN's kernels see the broadcast of two shapes: NONE, ROW_A, COL_B, SCALAR_A, ROW_A_COL_B ...
 std::string broadcast_kind(const Shape& a, const Shape& b);
 
-// Decoders for the Python door.
 std::optional<UnaryStep> parse_unary_step(const Attr& attr);  ///< "relu", or a record {op_type, params}; nullopt for none
-std::vector<UnaryStep> parse_unary_steps(const Call& call, std::string_view name);
 /// Activation names of matmul, linear and conv: relu, gelu, gelu_approx, silu ... throws for an unknown one.
 UnaryStep activation_step(std::string_view name);
-Operand parse_operand(const Call& call, std::string_view name);
-Scalar parse_scalar(const Call& call, std::string_view name);
 
 }  // namespace ttnn_shim

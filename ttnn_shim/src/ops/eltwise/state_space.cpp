@@ -1,14 +1,17 @@
 // repeat_and_interleave_eltwise_mul of state space models, and SiTU-GLU.
+#include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
+#include "ttnn/operations/eltwise/binary/binary_composite.hpp"
+#include "ttnn/operations/experimental/ssm/repeat_and_interleave_eltwise_mul/repeat_and_interleave_eltwise_mul.hpp"
 
 using namespace ttnn_shim;
 
 namespace {
 
 /// a repeated along the last dimension times b with each value repeated 32 times; one of the two may have the full width already.
-Tensor repeat_and_interleave_mul(const Call& c) {
+Tensor repeat_and_interleave_mul(const arguments::experimental::repeat_and_interleave_eltwise_mul& args) {
     const OpScope scope("ttnn.experimental.repeat_and_interleave_eltwise_mul");
-    const Tensor &a = c.tensor("a"), &b = c.tensor("b");
+    const Tensor &a = args.a, &b = args.b;
     constexpr uint32_t TILE = 32, HIDDEN = 5120, FULL = TILE * HIDDEN;  // the program is made for this model's sizes
     const auto halves = [](const Tensor& tensor, const char* name) {
         check_device_tensor(tensor, name, Layout::TILE);
@@ -28,12 +31,12 @@ Tensor repeat_and_interleave_mul(const Call& c) {
     SHIM_CHECK(
         (sa[3] == TILE || sa[3] == FULL) && (sb[3] == HIDDEN || sb[3] == FULL) && sa[3] != sb[3],
         "a and b: expected widths of {} and {}, or {} for one of them, got {} and {}", TILE, HIDDEN, FULL, sa[3], sb[3]);
-    const MemoryConfig memory = c.memory_config("memory_config").value_or(a.memory_config());
-    const DataType dtype = c.dtype("dtype").value_or(a.dtype());
+    const MemoryConfig memory = args.memory_config.value_or(a.memory_config());
+    const DataType dtype = args.dtype.value_or(a.dtype());
     SHIM_CHECK(!memory.is_sharded(), "memory_config: expected interleaved memory, got {}", memory);
     SHIM_CHECK(dtype == DataType::BFLOAT16 || dtype == DataType::BFLOAT8_B, "dtype: expected BFLOAT16 or BFLOAT8_B, got {}", dtype);
     ttnn::ComputeKernelConfig compute{};
-    compute.math_fidelity = parse_math_fidelity(c.text("math_fidelity", "HiFi4"));
+    compute.math_fidelity = args.math_fidelity;
     return launch(
         {.op = "repeat_and_interleave_eltwise_mul", .compute = compute, .name = "RepeatAndInterleaveEltwiseMulDeviceOperation"}, {a, b},
         {make_spec(Shape({1, 1, a.padded_shape()[2], FULL}), dtype, Layout::TILE, memory)}, [&](std::span<const Tensor> outputs) {
@@ -55,21 +58,20 @@ Tensor repeat_and_interleave_mul(const Call& c) {
 }
 
 /// softcap(gate, beta1) sigmoid(gate) softcap(up, beta2), composed as TT-NN composes it: Blackhole alone has the softcap program.
-Tensor situ_glu(const Call& c) {
+Tensor situ_glu(const arguments::situ_glu& args) {
     constexpr const char* NAME = "ttnn.situ_glu";
     const OpScope scope(NAME);
-    const Tensor &gate = c.tensor("gate"), &up = c.tensor("up");
+    const Tensor &gate = args.gate, &up = args.up;
     check_device_tensor(gate, "gate", Layout::TILE);
     check_device_tensor(up, "up", Layout::TILE);
-    const float first = c.f32("beta1", 0), second = c.f32("beta2", 0);
+    const float first = args.beta1, second = args.beta2;
     SHIM_CHECK(first != 0 && second != 0, "beta1 and beta2: expected numbers other than 0, got {} and {}", first, second);
     SHIM_CHECK(device_of(gate)->arch() == tt::ARCH::BLACKHOLE, "there is a softcap program for Blackhole only");
     SHIM_CHECK(
         is_floating_point(gate.dtype()) && is_floating_point(up.dtype()), "gate and up: expected floating point dtypes, got {} and {}",
         gate.dtype(), up.dtype());
-    SHIM_SUPPORTED(!c.has("sub_device_id"), "sub_device_id is not supported; use sub_core_grids");
-    const auto memory = c.memory_config("memory_config");
-    const auto cores = c.core_range_set("sub_core_grids");
+    const auto memory = args.memory_config;
+    const auto cores = args.sub_core_grids;
     const MemoryConfig result = memory.value_or(gate.memory_config());
     SHIM_CHECK(
         !cores || !result.is_l1() || result.is_sharded(),
@@ -93,3 +95,28 @@ Tensor situ_glu(const Call& c) {
 
 SHIM_OP("ttnn.experimental.repeat_and_interleave_eltwise_mul", repeat_and_interleave_mul);
 SHIM_OP("ttnn.situ_glu", situ_glu);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn {
+
+Tensor situ_glu(
+    const Tensor& gate, const Tensor& up, float beta1, float beta2, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<CoreRangeSet>& sub_core_grids, const std::optional<SubDeviceId>& sub_device_id) {
+    SHIM_SUPPORTED(!sub_device_id, "sub_device_id: the simulated device has no sub-devices");
+    return ::situ_glu(
+        {.gate = gate, .up = up, .beta1 = beta1, .beta2 = beta2, .memory_config = memory_config, .sub_core_grids = sub_core_grids});
+}
+
+}  // namespace ttnn
+
+namespace ttnn::experimental {
+
+Tensor repeat_and_interleave_eltwise_mul(
+    const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>& memory_config, std::optional<DataType> dtype,
+    std::optional<MathFidelity> math_fidelity) {
+    return ::repeat_and_interleave_mul(
+        {.a = a, .b = b, .memory_config = memory_config, .dtype = dtype, .math_fidelity = math_fidelity.value_or(MathFidelity::HiFi4)});
+}
+
+}  // namespace ttnn::experimental

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/arguments.hpp"
 #include "ops/block_rounding.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/eltwise/placement.hpp"
@@ -378,59 +379,59 @@ Tensor clip(const Tensor& input, std::optional<Tensor> min, std::optional<Tensor
 // ---- the Python door -------------------------------------------------------------------------------------------------------
 
 namespace {
-ValueOrTensor value_or_tensor(const Call& c, const char* name) {
-    if (c.is_tensor(name)) return c.tensor(name);
-    if (c.is_integer(name)) return c.i32(name);
-    return c.f32(name, 0);
+int32_t whole(const Scalar& scalar) {
+    const auto* value = std::get_if<int32_t>(&scalar);
+    SHIM_CHECK(value != nullptr, "value {} is out of range", scalar_value(scalar));
+    return *value;
 }
-Tensor call_clamp(const Call& c) {
-    const Tensor input = c.tensor("input_tensor");
-    const auto memory_config = c.memory_config("memory_config");
-    const auto output = c.optional_tensor("output_tensor");
-    if ((c.has("min") && c.is_tensor("min")) || (c.has("max") && c.is_tensor("max"))) {
-        return ttnn::clamp(input, c.optional_tensor("min"), c.optional_tensor("max"), memory_config, output);
-    }
-    auto bound = [&](const char* name) -> std::optional<std::variant<float, int32_t>> {
-        if (!c.has(name)) return std::nullopt;
-        if (c.is_integer(name)) return c.i32(name);
-        return c.f32(name, 0);
+ValueOrTensor value_or_tensor(const Operand& operand) {
+    if (const auto* tensor = std::get_if<Tensor>(&operand)) return *tensor;
+    const Scalar& scalar = std::get<Scalar>(operand);
+    if (const auto* real = std::get_if<float>(&scalar)) return *real;
+    return whole(scalar);
+}
+Tensor call_clamp(const auto& args) {
+    std::optional<Tensor> output;
+    if constexpr (requires { args.output_tensor; }) output = args.output_tensor;
+    const auto tensor = [](const std::optional<Operand>& bound) -> std::optional<Tensor> {
+        const auto* held = bound ? std::get_if<Tensor>(&*bound) : nullptr;
+        return held != nullptr ? std::optional(*held) : std::nullopt;
     };
-    return ttnn::clamp(input, bound("min"), bound("max"), memory_config, output);
+    if (tensor(args.min) || tensor(args.max)) {
+        SHIM_CHECK((!args.min || tensor(args.min)) && (!args.max || tensor(args.max)), "min and max: expected two tensors or two numbers");
+        return ttnn::clamp(args.input_tensor, tensor(args.min), tensor(args.max), args.memory_config, output);
+    }
+    const auto number = [](const std::optional<Operand>& bound) -> std::optional<std::variant<float, int32_t>> {
+        if (!bound) return std::nullopt;
+        const Scalar& scalar = std::get<Scalar>(*bound);
+        if (const auto* real = std::get_if<float>(&scalar)) return *real;
+        return whole(scalar);
+    };
+    return ttnn::clamp(args.input_tensor, number(args.min), number(args.max), args.memory_config, output);
 }
 }  // namespace
 
-SHIM_OP("ttnn.where", [](const Call& c) {
+SHIM_OP("ttnn.where", [](const arguments::where& args) {
     return ttnn::where(
-        c.tensor("predicate"), value_or_tensor(c, "true_value"), value_or_tensor(c, "false_value"), c.memory_config("memory_config"),
-        c.optional_tensor("output_tensor"));
+        args.predicate, value_or_tensor(args.true_value), value_or_tensor(args.false_value), args.memory_config, args.output_tensor);
 });
-SHIM_OP("ttnn.addcmul", [](const Call& c) {
-    return ttnn::addcmul(
-        c.tensor("input_a"), c.tensor("input_b"), c.tensor("input_c"), c.f32("value", 1), c.memory_config("memory_config"),
-        c.optional_tensor("output_tensor"));
+SHIM_OP("ttnn.addcmul", [](const arguments::addcmul& args) {
+    return ttnn::addcmul(args.input_a, args.input_b, args.input_c, args.value, args.memory_config, args.output_tensor);
 });
-SHIM_OP("ttnn.addcdiv", [](const Call& c) {
-    return ttnn::addcdiv(
-        c.tensor("input_a"), c.tensor("input_b"), c.tensor("input_c"), c.f32("value", 1), c.memory_config("memory_config"),
-        c.optional_tensor("output_tensor"));
+SHIM_OP("ttnn.addcdiv", [](const arguments::addcdiv& args) {
+    return ttnn::addcdiv(args.input_a, args.input_b, args.input_c, args.value, args.memory_config, args.output_tensor);
 });
-SHIM_OP("ttnn.lerp", [](const Call& c) {
-    const Tensor input = c.tensor("input"), end = c.tensor("end");
-    if (c.is_tensor("weight"))
-        return ttnn::lerp(input, end, c.tensor("weight"), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
-    return ttnn::lerp(input, end, c.f32("weight", 0), c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+SHIM_OP("ttnn.lerp", [](const arguments::lerp& args) {
+    return std::visit(
+        [&](const auto& weight) { return ttnn::lerp(args.input, args.end, weight, args.memory_config, args.output_tensor); }, args.weight);
 });
-SHIM_OP("ttnn.mac", [](const Call& c) {
-    const Tensor a = c.tensor("input_tensor_a");
-    const auto memory_config = c.memory_config("memory_config");
-    const bool tensor_b = c.has("input_tensor_b") && c.is_tensor("input_tensor_b"),
-               tensor_c = c.has("input_tensor_c") && c.is_tensor("input_tensor_c");
-    if (tensor_b && tensor_c)
-        return ttnn::mac(
-            a, c.tensor("input_tensor_b"), c.tensor("input_tensor_c"), memory_config, c.optional_tensor("output_tensor"), std::nullopt);
-    if (tensor_b) return ttnn::mac(a, c.tensor("input_tensor_b"), c.f32("value", 0), memory_config);
-    if (tensor_c) return ttnn::mac(a, c.f32("value", 0), c.tensor("input_tensor_c"), memory_config);
-    return ttnn::mac(a, c.f32("value1", 0), c.f32("value2", 0), memory_config);
+SHIM_OP("ttnn.mac", [](const arguments::mac& args) {
+    const Tensor& a = args.input_tensor_a;
+    const auto &b = args.input_tensor_b, &c = args.input_tensor_c;
+    if (b && c) return ttnn::mac(a, *b, *c, args.memory_config, args.output_tensor, std::nullopt);
+    if (b) return ttnn::mac(a, *b, args.value.value_or(0), args.memory_config);
+    if (c) return ttnn::mac(a, args.value.value_or(0), *c, args.memory_config);
+    return ttnn::mac(a, args.value1.value_or(0), args.value2.value_or(0), args.memory_config);
 });
-SHIM_OP("ttnn.clamp", call_clamp);
-SHIM_OP("ttnn.clip", call_clamp);
+SHIM_OP("ttnn.clamp", call_clamp<arguments::clamp>);
+SHIM_OP("ttnn.clip", call_clamp<arguments::clip>);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/eltwise/placement.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
@@ -24,14 +25,14 @@ UnaryOptions options_of(const std::optional<MemoryConfig>& memory_config, const 
 UnaryStep step_of(UnaryOpType type, const Scalar& scalar) { return {type, static_cast<float>(scalar_value(scalar))}; }
 }  // namespace
 
-#define DEFINE(name, TYPE)                                                                             \
+#define DEFINE(name, TYPE, ...)                                                                        \
     Tensor name(const Tensor& input, TAIL) {                                                           \
         const CoreLimit limit(grids);                                                                  \
         return unary_op("ttnn." #name, input, {UnaryOpType::TYPE}, options_of(memory_config, output)); \
     }
 TTNN_UNARY_PLAIN(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                                                                        \
+#define DEFINE(name, TYPE, ...)                                                                                                   \
     Tensor name(const Tensor& input, bool fast_and_approximate_mode, TAIL) {                                                      \
         const CoreLimit limit(grids);                                                                                             \
         return unary_op("ttnn." #name, input, {UnaryOpType::TYPE}, options_of(memory_config, output, fast_and_approximate_mode)); \
@@ -58,6 +59,7 @@ TTNN_UNARY_TWO_FLOATS(DEFINE)
         return unary_op("ttnn." #name, input, {step_of(UnaryOpType::TYPE, parameter)}, options_of(memory_config, output)); \
     }
 TTNN_UNARY_SCALAR(DEFINE)
+TTNN_UNARY_SCALAR_CPP(DEFINE)
 #undef DEFINE
 
 Tensor gelu(const Tensor& input, GeluVariant variant, TAIL) {
@@ -216,92 +218,46 @@ Tensor triu(const Tensor& input, int diagonal, const std::optional<MemoryConfig>
 
 // ---- the Python door -------------------------------------------------------------------------------------------------------
 
-namespace {
-#define ENDS c.memory_config("memory_config"), c.optional_tensor("output_tensor"), c.core_range_set("sub_core_grids")
+#define ENDS args.memory_config, args.output_tensor, args.sub_core_grids
 
-float number(const Call& c, const char* name, float otherwise) {
-    SHIM_CHECK(c.has(name) || !std::isnan(otherwise), "{}: missing", name);
-    return c.f32(name, otherwise);
-}
-}  // namespace
-
-#define ENTER(name, TYPE) SHIM_OP("ttnn." #name, [](const Call& c) { return ttnn::name(c.tensor("input_tensor"), ENDS); });
+#define ENTER(name, TYPE) SHIM_OP("ttnn." #name, [](const arguments::name& args) { return ttnn::name(args.input_tensor, ENDS); });
 TTNN_UNARY_PLAIN(ENTER)
 #undef ENTER
-#define ENTER(name, TYPE)                                                                                 \
-    SHIM_OP("ttnn." #name, [](const Call& c) {                                                            \
-        return ttnn::name(c.tensor("input_tensor"), c.boolean("fast_and_approximate_mode", false), ENDS); \
-    });
+#define ENTER(name, TYPE) \
+    SHIM_OP("ttnn." #name, [](const arguments::name& args) { return ttnn::name(args.input_tensor, args.fast_and_approximate_mode, ENDS); });
 TTNN_UNARY_APPROX(ENTER)
 #undef ENTER
-#define ENTER(name, TYPE, PARAMETER, DEFAULT) \
-    SHIM_OP("ttnn." #name, [](const Call& c) { return ttnn::name(c.tensor("input_tensor"), number(c, PARAMETER, DEFAULT), ENDS); });
-TTNN_UNARY_FLOAT(ENTER)
-#undef ENTER
-#define ENTER(name, TYPE, FIRST, DEFAULT1, SECOND, DEFAULT2)                                                        \
-    SHIM_OP("ttnn." #name, [](const Call& c) {                                                                      \
-        return ttnn::name(c.tensor("input_tensor"), number(c, FIRST, DEFAULT1), number(c, SECOND, DEFAULT2), ENDS); \
-    });
-TTNN_UNARY_TWO_FLOATS(ENTER)
-#undef ENTER
 #define ENTER(name, TYPE, PARAMETER) \
-    SHIM_OP("ttnn." #name, [](const Call& c) { return ttnn::name(c.tensor("input_tensor"), parse_scalar(c, PARAMETER), ENDS); });
+    SHIM_OP("ttnn." #name, [](const arguments::name& args) { return ttnn::name(args.input_tensor, args.PARAMETER, ENDS); });
+TTNN_UNARY_FLOAT(ENTER)
 TTNN_UNARY_SCALAR(ENTER)
 #undef ENTER
+#define ENTER(name, TYPE, FIRST, SECOND) \
+    SHIM_OP("ttnn." #name, [](const arguments::name& args) { return ttnn::name(args.input_tensor, args.FIRST, args.SECOND, ENDS); });
+TTNN_UNARY_TWO_FLOATS(ENTER)
+#undef ENTER
 
-namespace {
-ttnn::GeluVariant gelu_variant(const Call& c) {
-    using enum ttnn::GeluVariant;
-    if (!c.is_text("variant")) return static_cast<ttnn::GeluVariant>(c.i32("variant", 0));
-    const std::string name = c.text("variant");
-    SHIM_CHECK(name == "Accurate" || name == "FastLut" || name == "Tanh", "variant: expected Accurate, FastLut or Tanh, got '{}'", name);
-    return name == "Tanh" ? Tanh : (name == "FastLut" ? FastLut : Accurate);
-}
-}  // namespace
-
-SHIM_OP("ttnn.gelu", [](const Call& c) {
-    if (c.has("fast_and_approximate_mode"))
-        return ttnn::gelu(c.tensor("input_tensor"), c.boolean("fast_and_approximate_mode", false), ENDS);
-    return ttnn::gelu(c.tensor("input_tensor"), gelu_variant(c), ENDS);
+SHIM_OP("ttnn.gelu", [](const arguments::gelu& args) {
+    if (args.fast_and_approximate_mode) return ttnn::gelu(args.input_tensor, *args.fast_and_approximate_mode, ENDS);
+    return ttnn::gelu(args.input_tensor, args.variant, ENDS);
 });
-SHIM_OP("ttnn.sigmoid", [](const Call& c) {
-    const bool accurate = c.is_text("mode") ? c.text("mode") == "Accurate" : c.i32("mode", 2) == 2;
-    return ttnn::sigmoid(
-        c.tensor("input_tensor"), c.i32("vector_mode", 4), accurate ? ttnn::SigmoidMode::Accurate : ttnn::SigmoidMode::FastApproximate,
-        ENDS);
+SHIM_OP("ttnn.sigmoid", [](const arguments::sigmoid& args) { return ttnn::sigmoid(args.input_tensor, args.vector_mode, args.mode, ENDS); });
+SHIM_OP("ttnn.tanh", [](const arguments::tanh& args) {
+    return ttnn::tanh(args.input_tensor, args.memory_config, args.output_tensor, args.fast_and_approximate_mode);
 });
-SHIM_OP("ttnn.tanh", [](const Call& c) {
-    return ttnn::tanh(
-        c.tensor("input_tensor"), c.memory_config("memory_config"), c.optional_tensor("output_tensor"),
-        c.boolean("fast_and_approximate_mode", false));
+SHIM_OP("ttnn.round", [](const arguments::round& args) { return ttnn::round(args.input_tensor, args.decimals, ENDS); });
+SHIM_OP("ttnn.logit", [](const arguments::logit& args) { return ttnn::logit(args.input_tensor, args.eps, ENDS); });
+SHIM_OP("ttnn.deg2rad", [](const arguments::deg2rad& args) { return ttnn::deg2rad(args.input_tensor, ENDS); });
+SHIM_OP("ttnn.rad2deg", [](const arguments::rad2deg& args) { return ttnn::rad2deg(args.input_tensor, ENDS); });
+SHIM_OP("ttnn.rdiv", [](const arguments::rdiv& args) { return ttnn::rdiv(args.input_tensor, args.value, args.rounding_mode, ENDS); });
+SHIM_OP("ttnn.polygamma", [](const arguments::polygamma& args) { return ttnn::polygamma(args.input_tensor, args.k, args.memory_config); });
+SHIM_OP("ttnn.logical_not_", [](const arguments::logical_not_& args) { return ttnn::logical_not_(args.input_tensor, args.memory_config); });
+SHIM_OP("ttnn.unary_chain", [](const arguments::unary_chain& args) { return ttnn::unary_chain(args.input_tensor, args.ops_chain, ENDS); });
+SHIM_OP("ttnn.glu", [](const arguments::glu& args) { return ttnn::glu(args.input_tensor, args.dim, args.memory_config); });
+SHIM_OP("ttnn.reglu", [](const arguments::reglu& args) { return ttnn::reglu(args.input_tensor, args.dim, args.memory_config); });
+SHIM_OP("ttnn.geglu", [](const arguments::geglu& args) {
+    return ttnn::geglu(args.input_tensor, args.dim, args.memory_config, args.variant);
 });
-SHIM_OP("ttnn.round", [](const Call& c) { return ttnn::round(c.tensor("input_tensor"), c.optional_i32("decimals"), ENDS); });
-SHIM_OP("ttnn.logit", [](const Call& c) { return ttnn::logit(c.tensor("input_tensor"), c.optional_f32("eps"), ENDS); });
-SHIM_OP("ttnn.deg2rad", [](const Call& c) { return ttnn::deg2rad(c.tensor("input_tensor"), ENDS); });
-SHIM_OP("ttnn.rad2deg", [](const Call& c) { return ttnn::rad2deg(c.tensor("input_tensor"), ENDS); });
-SHIM_OP("ttnn.rdiv", [](const Call& c) {
-    return ttnn::rdiv(c.tensor("input_tensor"), number(c, "value", NAN), c.optional_text("rounding_mode"), ENDS);
-});
-SHIM_OP("ttnn.polygamma", [](const Call& c) {
-    return ttnn::polygamma(c.tensor("input_tensor"), c.i32("k"), c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.logical_not_", [](const Call& c) { return ttnn::logical_not_(c.tensor("input_tensor"), c.memory_config("memory_config")); });
-SHIM_OP("ttnn.unary_chain", [](const Call& c) {
-    return ttnn::unary_chain(c.tensor("input_tensor"), parse_unary_steps(c, "ops_chain"), ENDS);
-});
-SHIM_OP("ttnn.glu", [](const Call& c) { return ttnn::glu(c.tensor("input_tensor"), c.i32("dim", -1), c.memory_config("memory_config")); });
-SHIM_OP("ttnn.reglu", [](const Call& c) {
-    return ttnn::reglu(c.tensor("input_tensor"), c.i32("dim", -1), c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.geglu", [](const Call& c) {
-    return ttnn::geglu(c.tensor("input_tensor"), c.i32("dim", -1), c.memory_config("memory_config"), gelu_variant(c));
-});
-SHIM_OP("ttnn.swiglu", [](const Call& c) {
-    return ttnn::swiglu(c.tensor("input_tensor"), c.i32("dim", -1), c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.tril", [](const Call& c) {
-    return ttnn::tril(c.tensor("input_tensor"), c.i32("diagonal", 0), c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.triu", [](const Call& c) {
-    return ttnn::triu(c.tensor("input_tensor"), c.i32("diagonal", 0), c.memory_config("memory_config"));
-});
+SHIM_OP("ttnn.swiglu", [](const arguments::swiglu& args) { return ttnn::swiglu(args.input_tensor, args.dim, args.memory_config); });
+SHIM_OP("ttnn.tril", [](const arguments::tril& args) { return ttnn::tril(args.input_tensor, args.diagonal, args.memory_config); });
+SHIM_OP("ttnn.triu", [](const arguments::triu& args) { return ttnn::triu(args.input_tensor, args.diagonal, args.memory_config); });

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
@@ -101,20 +102,8 @@ Tensor embedding(
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.embedding", [](const Call& c) {
-    auto type = ttnn::prim::EmbeddingsType::GENERIC;
-    if (c.is_text("embeddings_type")) {
-        const auto name = c.text("embeddings_type");
-        SHIM_CHECK(
-            name == "GENERIC" || name == "PADDED" || name == "BINARY", "embeddings_type: expected GENERIC, PADDED or BINARY, got '{}'",
-            name);
-        type = name == "PADDED" ? ttnn::prim::EmbeddingsType::PADDED : (name == "BINARY" ? ttnn::prim::EmbeddingsType::BINARY : type);
-    } else {
-        type = static_cast<ttnn::prim::EmbeddingsType>(c.i32("embeddings_type", 0));
-    }
-    std::optional<const DataType> dtype;
-    if (const auto given = c.dtype("dtype")) dtype.emplace(*given);
+SHIM_OP("ttnn.embedding", [](const arguments::embedding& args) {
     return ttnn::embedding(
-        c.tensor("input_tensor"), c.tensor("weight"), c.optional_i32("padding_idx"), c.layout("layout"), type, dtype,
-        c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+        args.input_tensor, args.weight, args.padding_idx, args.layout, args.embeddings_type, args.dtype, args.memory_config,
+        args.output_tensor);
 });

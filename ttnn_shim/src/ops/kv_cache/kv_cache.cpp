@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ttnn/operations/experimental/paged_cache/paged_cache.hpp"
@@ -349,45 +350,29 @@ Tensor paged_fill_cache(
 }  // namespace experimental
 }  // namespace ttnn
 
-namespace {
+namespace {}  // namespace
 
-std::vector<uint32_t> positions_of(const Call& c) { return c.has("update_idxs") ? c.u32s("update_idxs") : std::vector<uint32_t>{}; }
-
-std::optional<const ttnn::ComputeKernelConfig> compute_of(const Call& c) {
-    const auto given = c.compute_config("compute_kernel_config");
-    return given ? std::optional<const ttnn::ComputeKernelConfig>(*given) : std::nullopt;
-}
-
-}  // namespace
-
-SHIM_OP("ttnn.fill_cache", [](const Call& c) {
-    return ttnn::fill_cache(c.tensor("cache_tensor"), c.tensor("input_tensor"), c.u32("batch_idx", 0), c.u32("update_idx", 0));
+SHIM_OP("ttnn.fill_cache", [](const arguments::fill_cache& args) {
+    return ttnn::fill_cache(args.cache_tensor, args.input_tensor, args.batch_idx, args.update_idx);
 });
-SHIM_OP("ttnn.kv_cache.fill_cache_for_user_", [](const Call& c) {
-    return ttnn::fill_cache(c.tensor("cache"), c.tensor("input"), c.u32("batch_index", 0), c.u32("update_idx", 0));
+SHIM_OP("ttnn.kv_cache.fill_cache_for_user_", [](const arguments::kv_cache::fill_cache_for_user_& args) {
+    return ttnn::fill_cache(args.cache, args.input, args.batch_index, args.update_idx);
 });
-SHIM_OP("ttnn.update_cache", [](const Call& c) {
-    return ttnn::update_cache(
-        c.tensor("cache"), c.tensor("input"), c.u32("update_idx", 0), c.u32("batch_offset", 0), c.compute_config("compute_kernel_config"));
+SHIM_OP("ttnn.update_cache", [](const arguments::update_cache& args) {
+    return ttnn::update_cache(args.cache, args.input, args.update_idx, args.batch_offset, args.compute_kernel_config);
 });
-SHIM_OP("ttnn.kv_cache.update_cache_for_token_", [](const Call& c) {
-    return ttnn::update_cache(
-        c.tensor("cache"), c.tensor("input"), c.u32("update_index", 0), c.u32("batch_offset", 0),
-        c.compute_config("compute_kernel_config"));
+SHIM_OP("ttnn.kv_cache.update_cache_for_token_", [](const arguments::kv_cache::update_cache_for_token_& args) {
+    return ttnn::update_cache(args.cache, args.input, args.update_index, args.batch_offset, args.compute_kernel_config);
 });
-SHIM_OP("ttnn.experimental.paged_update_cache", [](const Call& c) {
-    SHIM_SUPPORTED(!c.has("mesh_coords"), "ttnn.experimental.paged_update_cache: mesh_coords is not supported");
+SHIM_OP("ttnn.experimental.paged_update_cache", [](const arguments::experimental::paged_update_cache& args) {
     return ttnn::experimental::paged_update_cache(
-        c.tensor("cache_tensor"), c.tensor("input_tensor"), positions_of(c), c.optional_tensor("update_idxs_tensor"),
-        c.optional_boolean("share_cache"), c.optional_tensor("page_table"), c.u32("batch_offset", 0), compute_of(c), std::nullopt,
-        c.optional_u32("block_size"), c.optional_u32("num_kv_heads"), c.optional_u32("cache_position_modulo"));
+        args.cache_tensor, args.input_tensor, args.update_idxs, args.update_idxs_tensor, args.share_cache, args.page_table,
+        args.batch_offset, args.compute_kernel_config, std::nullopt, args.block_size, args.num_kv_heads, args.cache_position_modulo);
 });
-SHIM_OP("ttnn.experimental.paged_fill_cache", [](const Call& c) {
-    SHIM_SUPPORTED(!c.has("mesh_coords"), "ttnn.experimental.paged_fill_cache: mesh_coords is not supported");
+SHIM_OP("ttnn.experimental.paged_fill_cache", [](const arguments::experimental::paged_fill_cache& args) {
     return ttnn::experimental::paged_fill_cache(
-        c.tensor("cache_tensor"), c.tensor("input_tensor"), c.tensor("page_table"), c.optional_tensor("batch_idx_tensor"),
-        c.u32("batch_idx", 0), std::nullopt, std::nullopt, c.optional_u32("block_size"), c.optional_u32("cache_position_modulo"),
-        c.optional_tensor("valid_seq_len_tensor"));
+        args.cache_tensor, args.input_tensor, args.page_table, args.batch_idx_tensor, args.batch_idx, std::nullopt, std::nullopt,
+        args.block_size, args.cache_position_modulo, args.valid_seq_len_tensor);
 });
 
 namespace {
@@ -395,8 +380,7 @@ namespace {
 /// Caches and inputs of the fused forms: keys, then values.
 struct Pair {
     std::array<Tensor, 2> caches, inputs;
-    explicit Pair(const Call& c)
-        : caches{c.tensor("cache_tensor1"), c.tensor("cache_tensor2")}, inputs{c.tensor("input_tensor1"), c.tensor("input_tensor2")} {}
+    explicit Pair(const auto& args) : caches{args.cache_tensor1, args.cache_tensor2}, inputs{args.input_tensor1, args.input_tensor2} {}
 };
 
 std::vector<Tensor> write_pair(
@@ -412,14 +396,13 @@ std::vector<Tensor> write_pair(
         {pair.caches[0], pair.caches[1]});
 }
 
-std::vector<Tensor> fused_update(const Call& c) {
+std::vector<Tensor> fused_update(const arguments::experimental::paged_fused_update_cache& args) {
     const OpScope scope("ttnn.experimental.paged_fused_update_cache");
-    SHIM_SUPPORTED(!c.has("mesh_coords"), "mesh_coords is not supported");
-    SHIM_CHECK(c.u32("batch_offset", 0) == 0, "batch_offset: only 0 is allowed, got {}", c.u32("batch_offset", 0));
-    const Pair pair(c);
-    const auto given = c.optional_tensor("update_idxs_tensor"), table = c.optional_tensor("page_table");
-    const auto listed = positions_of(c);
-    const bool share = c.boolean("share_cache", false);
+    SHIM_CHECK(args.batch_offset == 0, "batch_offset: only 0 is allowed, got {}", args.batch_offset);
+    const Pair pair(args);
+    const auto given = args.update_idxs_tensor, table = args.page_table;
+    const auto listed = args.update_idxs;
+    const bool share = args.share_cache.value_or(false);
     const size_t indices = check_places(listed, given, table, share);
     for (size_t i = 0; i < 2; ++i) {
         check_tokens(pair.caches[i], pair.inputs[i], table.has_value(), share, indices, pair.caches[i].logical_shape()[1]);
@@ -450,10 +433,10 @@ std::vector<Tensor> fused_update(const Call& c) {
 }
 
 /// Packed rows [1, heads, rows, D] to physical rows of pages [pages, heads, rows of a page, D].
-std::vector<Tensor> indexed_update(const Call& c) {
+std::vector<Tensor> indexed_update(const arguments::experimental::indexed_fused_update_cache& args) {
     const OpScope scope("ttnn.experimental.indexed_fused_update_cache");
-    const Pair pair(c);
-    const Tensor& indices = c.tensor("physical_update_idxs_tensor");
+    const Pair pair(args);
+    const Tensor& indices = args.physical_update_idxs_tensor;
     constexpr uint32_t MOST_ROWS = 256;
     for (size_t i = 0; i < 2; ++i) {
         const Tensor &cache = pair.caches[i], &input = pair.inputs[i];
@@ -499,3 +482,38 @@ std::vector<Tensor> indexed_update(const Call& c) {
 
 SHIM_OP("ttnn.experimental.paged_fused_update_cache", fused_update);
 SHIM_OP("ttnn.experimental.indexed_fused_update_cache", indexed_update);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn::experimental {
+
+std::tuple<Tensor, Tensor> paged_fused_update_cache(
+    const Tensor& cache1, const Tensor& input1, const Tensor& cache2, const Tensor& input2, const std::vector<uint32_t>& update_idxs,
+    const std::optional<const Tensor>& update_idxs_tensor, std::optional<bool> share_cache, const std::optional<const Tensor>& page_table,
+    uint32_t batch_offset, std::optional<const ComputeKernelConfig> compute_kernel_config,
+    const std::optional<const std::set<MeshCoordinate>>& mesh_coords) {
+    SHIM_SUPPORTED(!mesh_coords, "mesh_coords: the simulated mesh has one device; leave it out");
+    return as_tuple<2>(::fused_update(
+        {.cache_tensor1 = cache1,
+         .input_tensor1 = input1,
+         .cache_tensor2 = cache2,
+         .input_tensor2 = input2,
+         .update_idxs = update_idxs,
+         .update_idxs_tensor = update_idxs_tensor,
+         .share_cache = share_cache,
+         .page_table = page_table,
+         .batch_offset = batch_offset,
+         .compute_kernel_config = compute_kernel_config}));
+}
+
+std::tuple<Tensor, Tensor> indexed_fused_update_cache(
+    const Tensor& cache1, const Tensor& input1, const Tensor& cache2, const Tensor& input2, const Tensor& physical_update_idxs_tensor) {
+    return as_tuple<2>(::indexed_update(
+        {.cache_tensor1 = cache1,
+         .input_tensor1 = input1,
+         .cache_tensor2 = cache2,
+         .input_tensor2 = input2,
+         .physical_update_idxs_tensor = physical_update_idxs_tensor}));
+}
+
+}  // namespace ttnn::experimental

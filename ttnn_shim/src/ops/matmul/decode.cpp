@@ -1,7 +1,9 @@
 // ttnn.experimental.matmul_decode: a product of few rows, both operands width sharded, weights whole or folded into one row of blocks.
+#include "ops/arguments.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
 #include "tensor/gemm.hpp"
+#include "ttnn/operations/experimental/matmul_decode/matmul_decode.hpp"
 
 using namespace ttnn_shim;
 
@@ -49,9 +51,9 @@ Fold fold_of(const Tensor& a, const Tensor& b, bool partial) {
     return fold;
 }
 
-Tensor matmul_decode(const Call& c) {
+Tensor matmul_decode(const arguments::experimental::matmul_decode& args) {
     const OpScope scope("ttnn.experimental.matmul_decode");
-    const Tensor &a = c.tensor("input_tensor_a"), &b = c.tensor("input_tensor_b");
+    const Tensor &a = args.input_tensor_a, &b = args.input_tensor_b;
     constexpr uint32_t TILE = 32, MOST_TILE_ROWS = 8;  // a column of output tiles stays in the destination registers
     const auto check = [](const Tensor& tensor, const char* name) {
         check_device_tensor(tensor, name, Layout::TILE);
@@ -67,11 +69,11 @@ Tensor matmul_decode(const Call& c) {
     check(a, "input_tensor_a");
     check(b, "input_tensor_b");
     const Shape& sa = a.logical_shape();
-    const Fold fold = fold_of(a, b, c.boolean("partial_width_sharded", false));
+    const Fold fold = fold_of(a, b, args.partial_width_sharded);
     const uint32_t rows = (fold.m + TILE - 1) / TILE;
     SHIM_CHECK(rows <= MOST_TILE_ROWS, "input_tensor_a: expected at most {} rows, got {}", MOST_TILE_ROWS * TILE, fold.m);
     SHIM_CHECK(a.memory_config().shard_spec()->shape[1] % TILE == 0, "input_tensor_a: expected shards of whole tiles");
-    const auto requested = c.memory_config("output_mem_config");
+    const auto requested = args.output_mem_config;
     MemoryConfig memory = requested.value_or(MemoryConfig{});
     if (sa.rank() == 4) {
         SHIM_CHECK(fold.batch > 1 || memory.shard_spec(), "output_mem_config: expected width sharded memory with a shard spec for rank 4");
@@ -96,7 +98,7 @@ Tensor matmul_decode(const Call& c) {
         {.op = "matmul_decode",
          .attrs = {{"m", int64_t{fold.m}}, {"k", int64_t{fold.k}}, {"n", int64_t{fold.n}}},
          .name = "MatmulDecodeDeviceOperation"},
-        {a, b}, {make_spec(Shape(std::span<const uint32_t>(extents)), c.dtype("dtype").value_or(a.dtype()), Layout::TILE, memory)},
+        {a, b}, {make_spec(Shape(std::span<const uint32_t>(extents)), args.dtype.value_or(a.dtype()), Layout::TILE, memory)},
         [&](std::span<const Tensor> outputs) {
             const F32Values left(a), right(b);
             const size_t columns = size_t{fold.n} * fold.blocks, per_block = fold.batch / (fold.partial ? 1 : fold.blocks);
@@ -124,3 +126,20 @@ Tensor matmul_decode(const Call& c) {
 }  // namespace
 
 SHIM_OP("ttnn.experimental.matmul_decode", matmul_decode);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn::experimental {
+
+Tensor matmul_decode(
+    const Tensor& a, const Tensor& b, bool partial_width_sharded, std::optional<const DataType> dtype,
+    const std::optional<MemoryConfig>& output_mem_config) {
+    return ::matmul_decode(
+        {.input_tensor_a = a,
+         .input_tensor_b = b,
+         .partial_width_sharded = partial_width_sharded,
+         .dtype = dtype,
+         .output_mem_config = output_mem_config});
+}
+
+}  // namespace ttnn::experimental

@@ -3,11 +3,14 @@
 #include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
 #include "ttnn/operations/data_movement/sharded/sharded_to_interleaved/sharded_to_interleaved.hpp"
 #include "ttnn/operations/data_movement/split/split.hpp"
+#include "ttnn/operations/experimental/minimal_matmul/minimal_matmul.hpp"
+#include "ttnn/operations/experimental/minimal_matmul/minimal_matmul_split.hpp"
 #include "ttnn/operations/matmul/matmul.hpp"
 
 #include <algorithm>
 #include <numeric>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/matmul/matmul_placement.hpp"
 #include "ops/matmul/multiply.hpp"
@@ -19,8 +22,6 @@ using namespace ttnn_shim;
 using ttnn::operations::matmul::MatmulProgramConfig;
 
 namespace {
-
-int32_t at(size_t index) { return static_cast<int32_t>(index); }
 
 /// A weight shared by all batches: the batch of A joins its rows, one large product instead of many.
 void fold_batch(Geometry& g, bool transpose_a) {
@@ -440,11 +441,11 @@ Tensor outer(const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>
 
 // ---- the Python door -------------------------------------------------------------------------------------------------------
 
-namespace {
+/// Rows, depth and columns of minimal_matmul's blocks where no config says otherwise (ttnn 0.81.1).
+constexpr uint32_t DEFAULT_BLOCK_TILES = 8;
 
-std::optional<MatmulProgramConfig> parse_program_config(const Call& c) {
-    const auto record = c.record("program_config");
-    if (!record) return std::nullopt;
+MatmulProgramConfig ttnn_shim::ArgumentType<MatmulProgramConfig>::read(const Call& call, std::string_view parameter) {
+    const auto record = call.record(parameter);
     namespace mm = ttnn::operations::matmul;
     auto size = [&](const char* name, int64_t otherwise) {
         const int64_t value = record->integer(name, otherwise);
@@ -505,94 +506,165 @@ std::optional<MatmulProgramConfig> parse_program_config(const Call& c) {
     fail(ErrorCode::InvalidArgument, text("program_config: {} is not a matmul program config", record->type));
 }
 
-Options options_of(const Call& c) {
-    Options options;
-    options.transpose_a = c.boolean("transpose_a", false);
-    options.transpose_b = c.boolean("transpose_b", false);
-    options.memory_config = c.memory_config("memory_config");
-    options.dtype = c.dtype("dtype");
-    options.program_config = parse_program_config(c);
-    if (const Attr* attr = c.find("activation")) options.activation = parse_unary_step(*attr);
-    options.compute = c.compute_config("compute_kernel_config");
-    options.core_grid = c.core_grid("core_grid");
-    options.output = c.optional_tensor("optional_output_tensor");
-    return options;
+namespace {
+
+Options options_of(const auto& args) {
+    return {args.transpose_a,           args.transpose_b, args.memory_config,         args.dtype, args.program_config, args.activation,
+            args.compute_kernel_config, args.core_grid,   args.optional_output_tensor};
 }
 
 }  // namespace
 
-SHIM_OP("ttnn.matmul", [](const Call& c) {
+SHIM_OP("ttnn.matmul", [](const arguments::matmul& args) {
     OpScope scope("ttnn.matmul");
-    return multiply_tensors("ttnn.matmul", c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), std::nullopt, options_of(c));
+    return multiply_tensors("ttnn.matmul", args.input_tensor_a, args.input_tensor_b, std::nullopt, options_of(args));
 });
-SHIM_OP("ttnn.linear", [](const Call& c) {
+SHIM_OP("ttnn.linear", [](const arguments::linear& args) {
     OpScope scope("ttnn.linear");
-    SHIM_SUPPORTED(!c.has("in0_column_offset"), "in0_column_offset is not supported; slice input_tensor_a instead");
-    return multiply_tensors(
-        "ttnn.linear", c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.optional_tensor("bias"), options_of(c));
+    return multiply_tensors("ttnn.linear", args.input_tensor_a, args.input_tensor_b, args.bias, options_of(args));
 });
-SHIM_OP("ttnn.addmm", [](const Call& c) {
-    const Options o = options_of(c);
+SHIM_OP("ttnn.addmm", [](const arguments::addmm& args) {
     auto constant = [](const auto& value) {
         using T = std::decay_t<decltype(*value)>;
         return value ? std::optional<const T>(*value) : std::nullopt;
     };
     return ttnn::addmm(
-        c.tensor("input_tensor"), c.tensor("mat1_tensor"), c.tensor("mat2_tensor"), c.f32("alpha", 1), c.f32("beta", 1),
-        constant(o.memory_config), constant(o.dtype), constant(o.program_config), constant(o.compute), constant(o.core_grid), std::nullopt,
-        o.output);
+        args.input_tensor, args.mat1_tensor, args.mat2_tensor, args.alpha, args.beta, constant(args.memory_config), constant(args.dtype),
+        constant(args.program_config), constant(args.compute_kernel_config), constant(args.core_grid), std::nullopt,
+        args.optional_output_tensor);
 });
-SHIM_OP("ttnn.outer", [](const Call& c) {
-    return ttnn::outer(c.tensor("input_tensor_a"), c.tensor("input_tensor_b"), c.memory_config("memory_config"));
+SHIM_OP("ttnn.outer", [](const arguments::outer& args) {
+    return ttnn::outer(args.input_tensor_a, args.input_tensor_b, args.memory_config);
 });
+
+ttnn::experimental::prim::MinimalMatmulConfig ttnn_shim::ArgumentType<ttnn::experimental::prim::MinimalMatmulConfig>::read(
+    const Call& call, std::string_view name) {
+    const auto record = call.record(name);
+    const auto block = [&](const char* field) { return static_cast<uint32_t>(record->integer(field, DEFAULT_BLOCK_TILES)); };
+    return {.M_block_size = block("M_block_size"), .K_block_size = block("K_block_size"), .N_block_size = block("N_block_size")};
+}
 
 namespace {
 /// minimal_matmul sizes its buffers by its blocks, however small the matrices: 8 x 8 x 8 tiles unless a config says otherwise.
-void check_minimal_blocks(const Call& c, const Tensor& a, const Tensor& b, DataType output) {
-    const auto record = c.record("config");
-    auto block = [&](const char* name) { return static_cast<uint64_t>(record ? record->integer(name, 8) : 8); };
-    const uint64_t m = block("M_block_size"), k = block("K_block_size"), n = block("N_block_size");
+void check_minimal_blocks(const auto& args, const Tensor& a, const Tensor& b, DataType output) {
+    const uint64_t m = args.config ? args.config->M_block_size : DEFAULT_BLOCK_TILES,
+                   k = args.config ? args.config->K_block_size : DEFAULT_BLOCK_TILES,
+                   n = args.config ? args.config->N_block_size : DEFAULT_BLOCK_TILES;
     uint64_t bytes = 2 * m * k * tile_bytes(a.dtype()) + 2 * k * n * tile_bytes(b.dtype()) + m * n * tile_bytes(DataType::FLOAT32) +
                      2 * m * n * tile_bytes(output);
-    if (const auto bias = c.optional_tensor("bias_tensor")) bytes += n * tile_bytes(bias->dtype());
+    if (args.bias_tensor) bytes += n * tile_bytes(args.bias_tensor->dtype());
     device_of(a)->shim().allocator().check_circular_buffers(bytes);
 }
 
 /// Matmul, bias and activation in one program, outputs interleaved.
-Tensor minimal(const Call& c, const char* name) {
+Tensor minimal(const auto& args, const Tensor& a, const char* name) {
     const OpScope scope(name);
-    SHIM_SUPPORTED(!c.boolean("fuse_swiglu", false), "fuse_swiglu is not supported; call ttnn.swiglu on the result");
-    SHIM_SUPPORTED(!c.is_list("input_tensor"), "input_tensor: a list of tensors is not supported; concatenate them");
+    SHIM_SUPPORTED(!args.fuse_swiglu, "fuse_swiglu is not supported; call ttnn.swiglu on the result");
     Options options;
-    options.memory_config = c.memory_config("memory_config");
-    options.dtype = c.dtype("dtype");
-    options.compute = c.compute_config("compute_kernel_config");
-    if (const Attr* activation = c.find("fused_activation")) options.activation = parse_unary_step(*activation);
-    const Tensor a = c.tensor("input_tensor"), b = c.tensor("weight_tensor");
+    options.memory_config = args.memory_config;
+    options.dtype = args.dtype;
+    options.compute = args.compute_kernel_config;
+    options.activation = args.fused_activation;
+    const Tensor& b = args.weight_tensor;
     check_device_tensor(a, "input_tensor", Layout::TILE);
     check_device_tensor(b, "weight_tensor", Layout::TILE);
-    check_minimal_blocks(c, a, b, options.dtype.value_or(a.dtype()));
-    return multiply_tensors(name, a, b, c.optional_tensor("bias_tensor"), options);
+    check_minimal_blocks(args, a, b, options.dtype.value_or(a.dtype()));
+    return multiply_tensors(name, a, b, args.bias_tensor, options);
 }
 }  // namespace
 
-SHIM_OP("ttnn.experimental.minimal_matmul", [](const Call& c) { return minimal(c, "ttnn.experimental.minimal_matmul"); });
-SHIM_OP("ttnn.experimental.minimal_matmul_split", [](const Call& c) {
+namespace {
+Tensor minimal_matmul(const arguments::experimental::minimal_matmul& args) {
+    SHIM_SUPPORTED(args.input_tensor.size() == 1, "input_tensor: a list of tensors is not supported; concatenate them");
+    return minimal(args, args.input_tensor[0], "ttnn.experimental.minimal_matmul");
+}
+std::vector<Tensor> minimal_matmul_split(const arguments::experimental::minimal_matmul_split& args) {
     const OpScope scope("ttnn.experimental.minimal_matmul_split");
-    const Tensor whole = minimal(c, "ttnn.experimental.minimal_matmul_split");
-    const int32_t chunks = c.i32("chunks", 3), dim = c.i32("dim", -1);
+    const Tensor whole = minimal(args, args.input_tensor, "ttnn.experimental.minimal_matmul_split");
+    const int32_t chunks = args.chunks, dim = args.dim;
     const uint32_t width = whole.logical_shape()[-1];
     SHIM_CHECK(dim == -1, "dim: only the last dimension (-1) is supported, got {}", dim);
     SHIM_CHECK(
         chunks > 0 && width % (static_cast<uint32_t>(chunks) * 32) == 0, "chunks: {} do not divide {} columns into tiles", chunks, width);
-    return ttnn::split(whole, int64_t{width / static_cast<uint32_t>(chunks)}, -1, c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.matmul_batched_weights", [](const Call& c) {
+    return ttnn::split(whole, int64_t{width / static_cast<uint32_t>(chunks)}, -1, args.memory_config);
+}
+}  // namespace
+
+SHIM_OP("ttnn.experimental.minimal_matmul", minimal_matmul);
+SHIM_OP("ttnn.experimental.minimal_matmul_split", minimal_matmul_split);
+SHIM_OP("ttnn.matmul_batched_weights", [](const arguments::matmul_batched_weights& args) {
     const OpScope scope("ttnn.matmul_batched_weights");
-    Options options = options_of(c);
+    const Options options = options_of(args);
     SHIM_CHECK(options.memory_config.has_value(), "memory_config must be provided");
     std::vector<Tensor> products;
-    for (const Tensor& weight : c.tensors("input_tensors_b"))
-        products.push_back(multiply_tensors("ttnn.matmul_batched_weights", c.tensor("input_tensor_a"), weight, std::nullopt, options));
+    for (const Tensor& weight : args.input_tensors_b)
+        products.push_back(multiply_tensors("ttnn.matmul_batched_weights", args.input_tensor_a, weight, std::nullopt, options));
     return products;
 });
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn::experimental {
+
+Tensor minimal_matmul(
+    const std::variant<Tensor, std::vector<Tensor>>& input, const Tensor& weight, const std::optional<Tensor>& bias,
+    std::optional<operations::unary::UnaryWithParam> fused_activation, const std::optional<const prim::MinimalMatmulConfig>& config,
+    const std::optional<MemoryConfig>& memory_config, std::optional<const DataType> dtype,
+    std::optional<ComputeKernelConfig> compute_kernel_config, bool fuse_swiglu) {
+    const auto* several = std::get_if<std::vector<Tensor>>(&input);
+    const std::vector<Tensor> tensors = several != nullptr ? *several : std::vector<Tensor>{std::get<Tensor>(input)};
+    return ::minimal_matmul(
+        {.input_tensor = tensors,
+         .weight_tensor = weight,
+         .bias_tensor = bias,
+         .fused_activation = fused_activation,
+         .config = config,
+         .memory_config = memory_config,
+         .dtype = dtype,
+         .compute_kernel_config = compute_kernel_config,
+         .fuse_swiglu = fuse_swiglu});
+}
+
+std::vector<Tensor> minimal_matmul_split(
+    const Tensor& input, const Tensor& weight, int32_t chunks, int32_t dim, const std::optional<Tensor>& bias,
+    std::optional<operations::unary::UnaryWithParam> fused_activation, const std::optional<const prim::MinimalMatmulConfig>& config,
+    const std::optional<MemoryConfig>& memory_config, std::optional<const DataType> dtype,
+    std::optional<ComputeKernelConfig> compute_kernel_config, bool fuse_swiglu) {
+    return ::minimal_matmul_split(
+        {.input_tensor = input,
+         .weight_tensor = weight,
+         .chunks = chunks,
+         .dim = dim,
+         .bias_tensor = bias,
+         .fused_activation = fused_activation,
+         .config = config,
+         .memory_config = memory_config,
+         .dtype = dtype,
+         .compute_kernel_config = compute_kernel_config,
+         .fuse_swiglu = fuse_swiglu});
+}
+
+}  // namespace ttnn::experimental
+
+namespace ttnn {
+
+std::vector<Tensor> operations::matmul::matmul_batched_weights(
+    const Tensor& a, const std::vector<Tensor>& weights, bool transpose_a, bool transpose_b,
+    const std::optional<const MemoryConfig>& memory_config, std::optional<const DataType> dtype,
+    const std::optional<const MatmulProgramConfig>& program_config, const std::optional<const Activation>& activation,
+    std::optional<const ComputeKernelConfig> compute_kernel_config, std::optional<const CoreGrid> core_grid,
+    const std::optional<const Tile>& output_tile, const std::optional<Tensor>& output,
+    const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>& global_cb,
+    const std::optional<SubDeviceId>& sub_device_id) {
+    const OpScope scope("ttnn.matmul_batched_weights");
+    SHIM_CHECK(memory_config.has_value(), "memory_config must be provided");
+    SHIM_SUPPORTED(!output, "optional_output_tensor is not supported; use the results");
+    std::vector<Tensor> products;
+    for (const Tensor& weight : weights)
+        products.push_back(operations::matmul::matmul(
+            a, weight, transpose_a, transpose_b, memory_config, dtype, program_config, activation, compute_kernel_config, core_grid,
+            output_tile, std::nullopt, global_cb, sub_device_id));
+    return products;
+}
+
+}  // namespace ttnn

@@ -6,9 +6,7 @@
 
 namespace ttnn_shim {
 
-namespace {
-int32_t at(size_t index) { return static_cast<int32_t>(index); }
-}  // namespace
+namespace {}  // namespace
 
 Geometry geometry_of(const Shape& a, const Shape& b, bool transpose_a, bool transpose_b) {
     SHIM_CHECK(a.rank() >= 2 && b.rank() >= 2, "input_tensor_a and input_tensor_b: expected rank 2 or more, got shapes {} and {}", a, b);

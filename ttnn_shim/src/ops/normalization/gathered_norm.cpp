@@ -2,6 +2,7 @@
 // sums of all parts. Statistics are tiles of which the first column counts: sums of squares and, for layer_norm, sums behind them.
 #include <cmath>
 
+#include "ops/arguments.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/normalization/layernorm_distributed/layernorm_post_all_gather.hpp"
 #include "ttnn/operations/normalization/layernorm_distributed/layernorm_pre_all_gather.hpp"
@@ -128,39 +129,29 @@ Tensor normalised(
     })[0];
 }
 
-OptionalConst tensor_of(const Call& c, const char* name) {
-    const auto tensor = c.optional_tensor(name);
-    return tensor ? OptionalConst(*tensor) : std::nullopt;
-}
-std::optional<const ttnn::ComputeKernelConfig> compute_of(const Call& c) {
-    const auto config = c.compute_config("compute_kernel_config");
-    return config ? std::optional<const ttnn::ComputeKernelConfig>(*config) : std::nullopt;
-}
 /// The sharded program is refused by name: sharded inputs are not supported.
-void check_config(const Call& c) {
-    const auto record = c.record("program_config");
-    SHIM_CHECK(!record || record->type == "LayerNormDefaultProgramConfig", "program_config: {} needs a sharded input_tensor", record->type);
+void check_config(const std::optional<ttnn::prim::LayerNormProgramConfig>& config) {
+    SHIM_CHECK(
+        !config || std::holds_alternative<ttnn::prim::LayerNormDefaultProgramConfig>(*config),
+        "program_config: LayerNormShardedMultiCoreProgramConfig needs a sharded input_tensor");
 }
 void check_grid(const std::optional<bool>& use_2d_core_grid) {
     SHIM_SUPPORTED(!use_2d_core_grid.value_or(false), "use_2d_core_grid: only False is supported");
 }
-Tensor call_statistics(const Call& c, const char* op, bool rms) {
+Tensor call_statistics(const auto& args, const char* op, bool rms) {
     const OpScope scope(op);
-    check_config(c);
-    check_grid(c.optional_boolean("use_2d_core_grid"));
-    SHIM_SUPPORTED(!c.has("recip_tensor"), "recip_tensor is not supported; leave it out");
+    check_config(args.program_config);
+    if constexpr (requires { args.use_2d_core_grid; }) check_grid(args.use_2d_core_grid);
     return statistics(
-        op, rms, c.tensor("input_tensor"), c.dtype("dtype").value_or(DataType::BFLOAT16), tensor_of(c, "residual_input_tensor"),
-        compute_of(c), std::nullopt, c.memory_config("memory_config"));
+        op, rms, args.input_tensor, args.dtype, args.residual_input_tensor, args.compute_kernel_config, std::nullopt, args.memory_config);
 }
-Tensor call_normalised(const Call& c, const char* op, bool rms) {
+Tensor call_normalised(const auto& args, const char* op, bool rms) {
     const OpScope scope(op);
-    check_config(c);
-    check_grid(c.optional_boolean("use_2d_core_grid"));
-    const auto dtype = c.dtype("dtype");
+    check_config(args.program_config);
+    if constexpr (requires { args.use_2d_core_grid; }) check_grid(args.use_2d_core_grid);
     return normalised(
-        op, rms, c.tensor("input_tensor"), c.tensor("stats"), c.f32("epsilon", 1e-12F), tensor_of(c, "weight"), tensor_of(c, "bias"),
-        c.memory_config("memory_config"), compute_of(c), std::nullopt, dtype ? std::optional<const DataType>(*dtype) : std::nullopt);
+        op, rms, args.input_tensor, args.stats, args.epsilon, args.weight, args.bias, args.memory_config, args.compute_kernel_config,
+        std::nullopt, args.dtype);
 }
 
 }  // namespace
@@ -195,7 +186,15 @@ Tensor rms_norm_post_all_gather(
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.layer_norm_pre_all_gather", [](const Call& c) { return call_statistics(c, "ttnn.layer_norm_pre_all_gather", false); });
-SHIM_OP("ttnn.rms_norm_pre_all_gather", [](const Call& c) { return call_statistics(c, "ttnn.rms_norm_pre_all_gather", true); });
-SHIM_OP("ttnn.layer_norm_post_all_gather", [](const Call& c) { return call_normalised(c, "ttnn.layer_norm_post_all_gather", false); });
-SHIM_OP("ttnn.rms_norm_post_all_gather", [](const Call& c) { return call_normalised(c, "ttnn.rms_norm_post_all_gather", true); });
+SHIM_OP("ttnn.layer_norm_pre_all_gather", [](const arguments::layer_norm_pre_all_gather& args) {
+    return call_statistics(args, "ttnn.layer_norm_pre_all_gather", false);
+});
+SHIM_OP("ttnn.rms_norm_pre_all_gather", [](const arguments::rms_norm_pre_all_gather& args) {
+    return call_statistics(args, "ttnn.rms_norm_pre_all_gather", true);
+});
+SHIM_OP("ttnn.layer_norm_post_all_gather", [](const arguments::layer_norm_post_all_gather& args) {
+    return call_normalised(args, "ttnn.layer_norm_post_all_gather", false);
+});
+SHIM_OP("ttnn.rms_norm_post_all_gather", [](const arguments::rms_norm_post_all_gather& args) {
+    return call_normalised(args, "ttnn.rms_norm_post_all_gather", true);
+});

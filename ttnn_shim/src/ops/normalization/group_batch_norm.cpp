@@ -1,6 +1,7 @@
 // batch_norm over NCHW and group_norm over [N, 1, H*W, C].
 #include <cmath>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/kernels/block_kernels.hpp"
@@ -206,16 +207,14 @@ Tensor group_norm(
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.batch_norm", [](const Call& c) {
+SHIM_OP("ttnn.batch_norm", [](const arguments::batch_norm& args) {
     return ttnn::batch_norm(
-        c.tensor("input"), c.optional_tensor("running_mean"), c.optional_tensor("running_var"), c.boolean("training", false),
-        c.f32("eps", 1e-5F), c.f32("momentum", 0.1F), c.optional_tensor("weight"), c.optional_tensor("bias"), c.optional_tensor("output"),
-        c.memory_config("memory_config"), c.compute_config("compute_kernel_config"));
+        args.input, args.running_mean, args.running_var, args.training, args.eps, args.momentum, args.weight, args.bias, args.output,
+        args.memory_config, args.compute_kernel_config);
 });
-SHIM_OP("ttnn.group_norm", [](const Call& c) {
+SHIM_OP("ttnn.group_norm", [](const arguments::group_norm& args) {
     return ttnn::group_norm(
-        c.tensor("input_tensor"), c.i32("num_groups"), c.f32("epsilon", 1e-12F), c.optional_tensor("input_mask"),
-        c.optional_tensor("weight"), c.optional_tensor("bias"), c.memory_config("memory_config"), c.dtype("dtype"),
-        c.core_grid("core_grid"), c.boolean("inplace", true), c.layout("output_layout"), c.optional_i32("num_out_blocks"),
-        c.compute_config("compute_kernel_config"), c.optional_tensor("negative_mask"), c.boolean("use_welford", false));
+        args.input_tensor, args.num_groups, args.epsilon, args.input_mask, args.weight, args.bias, args.memory_config, args.dtype,
+        args.core_grid, args.inplace.value_or(true), args.output_layout, args.num_out_blocks, args.compute_kernel_config,
+        args.negative_mask, args.use_welford);
 });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/arguments.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/data_movement/clone/clone.hpp"
 #include "ttnn/operations/normalization/rmsnorm/rmsnorm.hpp"
@@ -145,32 +146,19 @@ Tensor normalize(
         preallocated)[0];
 }
 
-std::optional<const ttnn::prim::LayerNormProgramConfig> parse_config(const Call& c) {
-    const auto record = c.record("program_config");
-    if (!record || record->type == "LayerNormDefaultProgramConfig") return std::nullopt;
+}  // namespace
+
+ttnn::prim::LayerNormProgramConfig ttnn_shim::ArgumentType<ttnn::prim::LayerNormProgramConfig>::read(
+    const Call& call, std::string_view name) {
+    const auto record = call.record(name);
+    if (record->type == "LayerNormDefaultProgramConfig") return ttnn::prim::LayerNormDefaultProgramConfig{};
     SHIM_CHECK(
         record->type == "LayerNormShardedMultiCoreProgramConfig", "program_config: {} is not a layer norm program config", record->type);
     auto size = [&](const char* name) { return static_cast<size_t>(std::max<int64_t>(1, record->integer(name, 1))); };
-    return ttnn::prim::LayerNormProgramConfig(ttnn::prim::LayerNormShardedMultiCoreProgramConfig{
+    return ttnn::prim::LayerNormShardedMultiCoreProgramConfig{
         record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8)), size("subblock_w"), size("block_h"),
-        size("block_w"), record->boolean("inplace", false)});
+        size("block_w"), record->boolean("inplace", false)};
 }
-
-OptionalConst optional_const(const Call& c, const char* name) {
-    auto tensor = c.optional_tensor(name);
-    return tensor ? OptionalConst(*tensor) : std::nullopt;
-}
-
-Tensor call_norm(const char* op_name, bool rms, const Call& c) {
-    OpScope scope(op_name);
-    std::optional<const ttnn::ComputeKernelConfig> compute;
-    if (const auto given = c.compute_config("compute_kernel_config")) compute.emplace(*given);
-    return normalize(
-        op_name, rms, c.tensor("input_tensor"), c.f32("epsilon", 1e-12F), optional_const(c, "weight"), optional_const(c, "bias"),
-        optional_const(c, "residual_input_tensor"), c.memory_config("memory_config"), parse_config(c), compute);
-}
-
-}  // namespace
 
 namespace ttnn {
 
@@ -189,5 +177,13 @@ Tensor rms_norm(
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.layer_norm", [](const Call& c) { return call_norm("ttnn.layer_norm", false, c); });
-SHIM_OP("ttnn.rms_norm", [](const Call& c) { return call_norm("ttnn.rms_norm", true, c); });
+SHIM_OP("ttnn.layer_norm", [](const arguments::layer_norm& args) {
+    return normalize(
+        "ttnn.layer_norm", false, args.input_tensor, args.epsilon, args.weight, args.bias, args.residual_input_tensor, args.memory_config,
+        args.program_config, args.compute_kernel_config);
+});
+SHIM_OP("ttnn.rms_norm", [](const arguments::rms_norm& args) {
+    return normalize(
+        "ttnn.rms_norm", true, args.input_tensor, args.epsilon, args.weight, args.bias, args.residual_input_tensor, args.memory_config,
+        args.program_config, args.compute_kernel_config);
+});

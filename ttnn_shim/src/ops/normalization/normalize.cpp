@@ -1,9 +1,11 @@
 // normalize_hw and normalize_global: means, differences and squares, each its own program as in TT-NN.
 #include <algorithm>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/reduction/values.hpp"
+#include "ttnn/operations/eltwise/unary/unary_composite.hpp"
 #include "ttnn/operations/reduction/generic/generic_reductions.hpp"
 
 using namespace ttnn_shim;
@@ -62,13 +64,29 @@ Tensor normalize_global(const char* name, const Tensor& input, const std::option
 
 }  // namespace
 
-SHIM_OP("ttnn.normalize_hw", [](const Call& c) {
+static auto run_normalize_hw(const arguments::normalize_hw& args) {
     const OpScope scope("ttnn.normalize_hw");
-    check_device_tensor(c.tensor("input_tensor"), "input_tensor");
-    return normalize("ttnn.normalize_hw", c.tensor("input_tensor"), c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.normalize_global", [](const Call& c) {
+    check_device_tensor(args.input_tensor, "input_tensor");
+    return normalize("ttnn.normalize_hw", args.input_tensor, args.memory_config);
+}
+SHIM_OP("ttnn.normalize_hw", run_normalize_hw);
+static auto run_normalize_global(const arguments::normalize_global& args) {
     const OpScope scope("ttnn.normalize_global");
-    check_device_tensor(c.tensor("input_tensor"), "input_tensor");
-    return normalize_global("ttnn.normalize_global", c.tensor("input_tensor"), c.memory_config("memory_config"));
-});
+    check_device_tensor(args.input_tensor, "input_tensor");
+    return normalize_global("ttnn.normalize_global", args.input_tensor, args.memory_config);
+}
+SHIM_OP("ttnn.normalize_global", run_normalize_global);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn {
+
+Tensor normalize_hw(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
+    return ::run_normalize_hw({.input_tensor = input, .memory_config = memory_config});
+}
+
+Tensor normalize_global(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
+    return ::run_normalize_global({.input_tensor = input, .memory_config = memory_config});
+}
+
+}  // namespace ttnn

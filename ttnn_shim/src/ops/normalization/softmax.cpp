@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
@@ -233,33 +234,24 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
         preallocated)[0];
 }
 
-OptionalCompute compute_of(const Call& c) {
-    const auto given = c.compute_config("compute_kernel_config");
-    return given ? OptionalCompute(*given) : std::nullopt;
-}
-OptionalConst mask_of(const Call& c, const char* name) {
-    const auto tensor = c.optional_tensor(name);
-    return tensor ? OptionalConst(*tensor) : std::nullopt;
-}
-
-}  // namespace
-
-namespace {
-
 std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> for_shards(const ttnn::SoftmaxProgramConfig& config) {
     const auto* sharded = std::get_if<ttnn::SoftmaxShardedMultiCoreProgramConfig>(&config);
     return sharded != nullptr ? std::optional(*sharded) : std::nullopt;
 }
-std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> for_shards(const Call& c) {
-    const auto record = c.record("program_config");
-    if (!record || record->type != "SoftmaxShardedMultiCoreProgramConfig") return std::nullopt;
+std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> for_shards(const std::optional<ttnn::SoftmaxProgramConfig>& config) {
+    return config ? for_shards(*config) : std::nullopt;
+}
+
+}  // namespace
+
+ttnn::SoftmaxProgramConfig ttnn_shim::ArgumentType<ttnn::SoftmaxProgramConfig>::read(const Call& call, std::string_view name) {
+    const auto record = call.record(name);
+    if (record->type != "SoftmaxShardedMultiCoreProgramConfig") return ttnn::SoftmaxDefaultProgramConfig{};
     const auto size = [&](const char* name) { return static_cast<size_t>(std::max<int64_t>(1, record->integer(name, 1))); };
     return ttnn::SoftmaxShardedMultiCoreProgramConfig{
         record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(1, 1)), size("subblock_w"), size("block_h"),
         size("block_w")};
 }
-
-}  // namespace
 
 namespace ttnn {
 
@@ -340,45 +332,54 @@ Tensor attention_softmax_(
 }  // namespace transformer
 }  // namespace ttnn
 
-SHIM_OP("ttnn.softmax", [](const Call& c) {
+SHIM_OP("ttnn.softmax", [](const arguments::softmax& args) {
     return run_softmax(
-        "ttnn.softmax", c.tensor("input_tensor"),
-        {.dim = c.i32("dim", -1),
-         .stable = c.boolean("numeric_stable", true),
-         .memory_config = c.memory_config("memory_config"),
-         .compute = compute_of(c)});
+        "ttnn.softmax", args.input_tensor,
+        {.dim = args.dim, .stable = args.numeric_stable, .memory_config = args.memory_config, .compute = args.compute_kernel_config});
 });
-SHIM_OP("ttnn.softmax_in_place", [](const Call& c) {
+SHIM_OP("ttnn.softmax_in_place", [](const arguments::softmax_in_place& args) {
     return run_softmax(
-        "ttnn.softmax_in_place", c.tensor("input_tensor"),
-        {.dim = c.i32("dim", -1), .stable = c.boolean("numeric_stable", true), .in_place = true, .compute = compute_of(c)});
+        "ttnn.softmax_in_place", args.input_tensor,
+        {.dim = args.dim, .stable = args.numeric_stable, .in_place = true, .compute = args.compute_kernel_config});
 });
-#define ENTER(NAME, CAUSAL, IN_PLACE, MATRIX)                   \
-    SHIM_OP("ttnn." NAME, [](const Call& c) {                   \
-        return run_softmax(                                     \
-            "ttnn." NAME, c.tensor("input_tensor"),             \
-            {.scale = c.optional_f32("scale"),                  \
-             .mask = mask_of(c, "mask"),                        \
-             .causal = (CAUSAL),                                \
-             .stable = c.boolean("numeric_stable", true),       \
-             .in_place = (IN_PLACE),                            \
-             .memory_config = c.memory_config("memory_config"), \
-             .compute = compute_of(c),                          \
-             .matrix_mask = (MATRIX),                           \
-             .sharded = for_shards(c)});                        \
-    });
-ENTER("scale_mask_softmax", c.boolean("is_causal_mask", false), false, false)
-ENTER("scale_mask_softmax_in_place", c.boolean("is_causal_mask", false), true, false)
-ENTER("scale_causal_mask_hw_dims_softmax_in_place", true, true, true)
-#undef ENTER
-SHIM_OP("ttnn.transformer.attention_softmax", [](const Call& c) {
-    Tensor tensor = c.tensor("tensor");
-    return ttnn::transformer::attention_softmax(
-        tensor, c.optional_i32("head_size"), mask_of(c, "attention_mask"), {}, c.optional_boolean("causal_mask"),
-        c.memory_config("memory_config"));
+SHIM_OP("ttnn.scale_mask_softmax", [](const arguments::scale_mask_softmax& args) {
+    return run_softmax(
+        "ttnn.scale_mask_softmax", args.input_tensor,
+        {.scale = args.scale,
+         .mask = args.mask,
+         .causal = args.is_causal_mask,
+         .stable = args.numeric_stable,
+         .memory_config = args.memory_config,
+         .compute = args.compute_kernel_config});
 });
-SHIM_OP("ttnn.transformer.attention_softmax_", [](const Call& c) {
-    Tensor tensor = c.tensor("tensor");
-    return ttnn::transformer::attention_softmax_(
-        tensor, c.optional_i32("head_size"), mask_of(c, "attention_mask"), {}, c.optional_boolean("causal_mask"), std::nullopt);
+SHIM_OP("ttnn.scale_mask_softmax_in_place", [](const arguments::scale_mask_softmax_in_place& args) {
+    return run_softmax(
+        "ttnn.scale_mask_softmax_in_place", args.input_tensor,
+        {.scale = args.scale,
+         .mask = args.mask,
+         .causal = args.is_causal_mask,
+         .stable = args.numeric_stable,
+         .in_place = true,
+         .compute = args.compute_kernel_config,
+         .sharded = for_shards(args.program_config)});
+});
+SHIM_OP("ttnn.scale_causal_mask_hw_dims_softmax_in_place", [](const arguments::scale_causal_mask_hw_dims_softmax_in_place& args) {
+    return run_softmax(
+        "ttnn.scale_causal_mask_hw_dims_softmax_in_place", args.input_tensor,
+        {.scale = args.scale,
+         .mask = args.mask,
+         .causal = true,
+         .stable = args.numeric_stable,
+         .in_place = true,
+         .compute = args.compute_kernel_config,
+         .matrix_mask = true,
+         .sharded = for_shards(args.program_config)});
+});
+SHIM_OP("ttnn.transformer.attention_softmax", [](const arguments::transformer::attention_softmax& args) {
+    Tensor tensor = args.tensor;
+    return ttnn::transformer::attention_softmax(tensor, args.head_size, args.attention_mask, {}, args.causal_mask, args.memory_config);
+});
+SHIM_OP("ttnn.transformer.attention_softmax_", [](const arguments::transformer::attention_softmax_& args) {
+    Tensor tensor = args.tensor;
+    return ttnn::transformer::attention_softmax_(tensor, args.head_size, args.attention_mask, {}, args.causal_mask, std::nullopt);
 });

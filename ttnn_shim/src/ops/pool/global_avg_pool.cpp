@@ -1,4 +1,5 @@
 // ttnn::global_avg_pool2d: the mean over the pixels of each image.
+#include "ops/arguments.hpp"
 #include "ops/registry.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
@@ -36,6 +37,6 @@ Tensor global_avg_pool2d(
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.global_avg_pool2d", [](const Call& c) {
-    return ttnn::global_avg_pool2d(c.tensor("input_tensor"), c.memory_config("memory_config"), c.dtype("dtype"));
+SHIM_OP("ttnn.global_avg_pool2d", [](const arguments::global_avg_pool2d& args) {
+    return ttnn::global_avg_pool2d(args.input_tensor, args.memory_config, args.dtype);
 });

@@ -4,8 +4,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "ops/arguments.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
+#include "ttnn/operations/experimental/multi_scale_deformable_attn/multi_scale_deformable_attn.hpp"
+#include "ttnn/operations/pool/grid_sample/grid_sample.hpp"
+#include "ttnn/operations/pool/rotate/rotate.hpp"
 
 using namespace ttnn_shim;
 
@@ -109,15 +113,15 @@ void check_rows(const MemoryConfig& memory, const char* name) {
         "{}: expected interleaved or height sharded, got {}", name, memory);
 }
 
-Tensor grid_sample(const Call& c) {
+Tensor grid_sample(const arguments::grid_sample& args) {
     const OpScope scope("ttnn.grid_sample");
-    const Tensor &input = c.tensor("input_tensor"), &grid = c.tensor("grid");
+    const Tensor &input = args.input_tensor, &grid = args.grid;
     check_image(input);
     check_device_tensor(grid, "grid", Layout::ROW_MAJOR);
-    const std::string mode = c.text("mode", "bilinear"), padding = c.text("padding_mode", "zeros");
+    const std::string mode = args.mode, padding = args.padding_mode;
     SHIM_CHECK(mode == "bilinear" || mode == "nearest", "mode: expected bilinear or nearest, got '{}'", mode);
     SHIM_CHECK(padding == "zeros", "padding_mode: only zeros is supported, got '{}'", padding);
-    const Grid how{mode == "nearest", c.boolean("use_precomputed_grid", false), c.boolean("align_corners", false)};
+    const Grid how{mode == "nearest", args.use_precomputed_grid, args.align_corners};
     SHIM_CHECK(how.prepared || !how.nearest, "mode: nearest needs use_precomputed_grid=True");
     const Shape &shape = input.logical_shape(), &points = grid.logical_shape();
     SHIM_CHECK(shape[3] % 32 == 0, "input_tensor: expected a multiple of 32 channels, got {}", shape[3]);
@@ -129,18 +133,18 @@ Tensor grid_sample(const Call& c) {
         grid.dtype() == DataType::BFLOAT16 || (grid.dtype() == DataType::FLOAT32 && !how.prepared), "grid: expected BFLOAT16{}, got {}",
         how.prepared ? "" : " or FLOAT32", grid.dtype());
     const uint32_t folded = points[3] / numbers;  // several points per grid position: side by side in width, or in channels
-    const bool in_channels = c.boolean("batch_output_channels", false);
+    const bool in_channels = args.batch_output_channels;
     SHIM_CHECK(!in_channels || folded > 1, "batch_output_channels: expected several points per grid position");
     const Shape result = in_channels ? Shape({shape[0], points[1], points[2], shape[3] * folded})
                                      : Shape({shape[0], points[1], points[2] * folded, shape[3]});
-    const MemoryConfig asked = c.memory_config("memory_config").value_or(MemoryConfig(input.memory_config().buffer_type()));
+    const MemoryConfig asked = args.memory_config.value_or(MemoryConfig(input.memory_config().buffer_type()));
     for (const auto& [memory, name] :
          {std::pair(&input.memory_config(), "input_tensor"), std::pair(&grid.memory_config(), "grid"), std::pair(&asked, "memory_config")})
         check_rows(*memory, name);
     return launch(
         {.op = "grid_sample",
          .attrs = {{"nearest", how.nearest}, {"prepared", how.prepared}},
-         .compute = c.compute_config("compute_kernel_config"),
+         .compute = args.compute_kernel_config,
          .name = "GridSampleOperation"},
         {input, grid}, {make_spec(result, input.dtype(), Layout::ROW_MAJOR, sampled_memory(input, grid, how, asked, folded, in_channels))},
         [&](std::span<const Tensor> outputs) {
@@ -173,21 +177,21 @@ Tensor grid_sample(const Call& c) {
 }
 
 /// Host grid [N, H, W, 2] in float32 -> positions (and weights of the four pixels) as grid_sample's program reads them.
-Tensor prepare_grid(const Call& c) {
+Tensor prepare_grid(const arguments::prepare_grid_sample_grid& args) {
     const OpScope scope("ttnn.operations.pool.prepare_grid_sample_grid");
-    const Tensor& grid = c.tensor("grid");
+    const Tensor& grid = args.grid;
     SHIM_CHECK(!is_on_device(grid), "grid: expected a host tensor");
     const Shape& s = grid.logical_shape();
     SHIM_CHECK(
         grid.layout() == Layout::ROW_MAJOR && grid.dtype() == DataType::FLOAT32, "grid: expected row-major FLOAT32, got {}",
         grid.tensor_spec());
     SHIM_CHECK(s.rank() == 4 && s[3] == 2, "grid: expected shape [N, H, W, 2], got {}", s);
-    const auto image = c.u32s("input_shape");
+    const auto image = args.input_shape;
     SHIM_CHECK(image.size() == 4, "input_shape: expected [N, H, W, C], got {} numbers", image.size());
-    SHIM_CHECK(c.text("padding_mode", "zeros") == "zeros", "padding_mode: only zeros is supported, got '{}'", c.text("padding_mode"));
-    const DataType dtype = c.dtype("output_dtype").value_or(DataType::BFLOAT16);
+    SHIM_CHECK(args.padding_mode == "zeros", "padding_mode: only zeros is supported, got '{}'", args.padding_mode);
+    const DataType dtype = args.output_dtype.value_or(DataType::BFLOAT16);
     SHIM_CHECK(dtype == DataType::BFLOAT16, "output_dtype: only BFLOAT16 is supported, got {}", dtype);
-    const Grid how{c.text("mode", "bilinear") == "nearest", true, c.boolean("align_corners", false)};
+    const Grid how{args.mode == "nearest", true, args.align_corners};
     const TensorSpec spec = make_spec(Shape({s[0], s[1], s[2], how.numbers()}), dtype, Layout::ROW_MAJOR);
     auto values = new_values(spec);
     if (!has_values(grid)) return make_host_tensor(spec, values);
@@ -222,9 +226,9 @@ Tensor prepare_grid(const Call& c) {
 }
 
 /// Deformable attention of one level: for each query, P sampled pixels weighted by `attn`.
-Tensor deformable_attention(const Call& c) {
+Tensor deformable_attention(const arguments::experimental::multi_scale_deformable_attn& args) {
     const OpScope scope("ttnn.experimental.multi_scale_deformable_attn");
-    const Tensor &value = c.tensor("value"), &grid = c.tensor("grid"), &attn = c.tensor("attn");
+    const Tensor &value = args.value, &grid = args.grid, &attn = args.attn;
     for (const auto& [tensor, name] : {std::pair(&value, "value"), std::pair(&grid, "grid"), std::pair(&attn, "attn")}) {
         check_device_tensor(*tensor, name, Layout::ROW_MAJOR);
         SHIM_CHECK(tensor->dtype() == DataType::BFLOAT16, "{}: expected BFLOAT16, got {}", name, tensor->dtype());
@@ -236,9 +240,9 @@ Tensor deformable_attention(const Call& c) {
     SHIM_CHECK(
         sg.rank() == 4 && sg[0] == sv[0] && uint64_t{sg[1]} == uint64_t{sa[1]} * sa[2] && sg[2] == 1 && sg[3] == 2,
         "grid: expected shape [{}, {}, 1, 2], got {}", sv[0], uint64_t{sa[1]} * sa[2], sg);
-    const MemoryConfig memory = c.memory_config("memory_config").value_or(MemoryConfig(value.memory_config().buffer_type()));
+    const MemoryConfig memory = args.memory_config.value_or(MemoryConfig(value.memory_config().buffer_type()));
     const Shape result({sv[0], sa[1], sv[3]});
-    const bool corners = c.boolean("align_corners", false);
+    const bool corners = args.align_corners;
     return launch(
         {.op = "grid_sample", .name = "MultiScaleDeformableAttnDeviceOperation"}, {value, grid, attn},
         {make_spec(result, DataType::BFLOAT16, Layout::ROW_MAJOR, memory)}, [&](std::span<const Tensor> outputs) {
@@ -261,20 +265,20 @@ Tensor deformable_attention(const Call& c) {
         })[0];
 }
 
-Tensor rotate(const Call& c) {
+Tensor rotate(const arguments::rotate& args) {
     const OpScope scope("ttnn.rotate");
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     check_image(input);
-    const std::string mode = c.text("interpolation_mode", "nearest");
+    const std::string mode = args.interpolation_mode;
     SHIM_CHECK(mode == "bilinear" || mode == "nearest", "interpolation_mode: expected nearest or bilinear, got '{}'", mode);
-    SHIM_CHECK(!c.boolean("expand", false), "expand: only False is supported");
+    SHIM_CHECK(!args.expand, "expand: only False is supported");
     const Shape& shape = input.logical_shape();
-    const auto center = c.has("center") ? c.f32s("center") : std::vector<float>{};
+    const auto center = args.center.has_value() ? (*args.center) : std::vector<float>{};
     SHIM_CHECK(center.empty() || center.size() == 2, "center: expected (x, y), got {} values", center.size());
     const float cx = center.empty() ? static_cast<float>(shape[2] - 1) * 0.5F : center[0];
     const float cy = center.empty() ? static_cast<float>(shape[1] - 1) * 0.5F : center[1];
-    const float angle = c.f32("angle", 0) * std::numbers::pi_v<float> / 180.0F, fill = c.f32("fill", 0);
-    const MemoryConfig memory = c.memory_config("memory_config").value_or(MemoryConfig(input.memory_config().buffer_type()));
+    const float angle = args.angle * std::numbers::pi_v<float> / 180.0F, fill = args.fill;
+    const MemoryConfig memory = args.memory_config.value_or(MemoryConfig(input.memory_config().buffer_type()));
     return launch(
         {.op = "grid_sample", .name = "RotateDeviceOperation"}, {input}, {make_spec(shape, input.dtype(), Layout::ROW_MAJOR, memory)},
         [&](std::span<const Tensor> outputs) {
@@ -303,3 +307,62 @@ SHIM_OP("ttnn.grid_sample", grid_sample);
 SHIM_OP("ttnn.rotate", rotate);
 SHIM_OP("ttnn.operations.pool.prepare_grid_sample_grid", prepare_grid);
 SHIM_OP("ttnn.experimental.multi_scale_deformable_attn", deformable_attention);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn {
+
+Tensor operations::grid_sample::grid_sample(
+    const Tensor& input, const Tensor& grid, const std::string& mode, const std::string& padding_mode, bool align_corners,
+    bool use_precomputed_grid, bool batch_output_channels, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<ComputeKernelConfig>& compute_kernel_config) {
+    return ::grid_sample(
+        {.input_tensor = input,
+         .grid = grid,
+         .mode = mode,
+         .padding_mode = padding_mode,
+         .align_corners = align_corners,
+         .use_precomputed_grid = use_precomputed_grid,
+         .batch_output_channels = batch_output_channels,
+         .memory_config = memory_config,
+         .compute_kernel_config = compute_kernel_config});
+}
+
+Tensor operations::grid_sample::prepare_grid_sample_grid(
+    const Tensor& grid, const std::vector<uint32_t>& input_shape, const std::string& mode, const std::string& padding_mode,
+    bool align_corners, const std::optional<DataType>& output_dtype) {
+    return ::prepare_grid(
+        {.grid = grid,
+         .input_shape = input_shape,
+         .mode = mode,
+         .padding_mode = padding_mode,
+         .align_corners = align_corners,
+         .output_dtype = output_dtype});
+}
+
+Tensor operations::rotate::rotate(
+    const Tensor& input, float angle, const std::optional<std::tuple<float, float>>& center, float fill, bool expand,
+    const std::string& interpolation_mode, const std::optional<MemoryConfig>& memory_config) {
+    std::optional<std::vector<float>> place;
+    if (center) place = {std::get<0>(*center), std::get<1>(*center)};
+    return ::rotate(
+        {.input_tensor = input,
+         .angle = angle,
+         .center = place,
+         .fill = fill,
+         .expand = expand,
+         .interpolation_mode = interpolation_mode,
+         .memory_config = memory_config});
+}
+
+}  // namespace ttnn
+
+namespace ttnn::experimental {
+
+Tensor multi_scale_deformable_attn(
+    const Tensor& value, const Tensor& grid, const Tensor& attn, const std::optional<MemoryConfig>& memory_config, bool align_corners) {
+    return ::deformable_attention(
+        {.value = value, .grid = grid, .attn = attn, .memory_config = memory_config, .align_corners = align_corners});
+}
+
+}  // namespace ttnn::experimental

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/arguments.hpp"
 #include "ops/conv/window.hpp"
 #include "ops/reduction/values.hpp"
 #include "ops/registry.hpp"
@@ -10,6 +11,7 @@
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
+#include "ttnn/operations/experimental/adaptive_pool/adaptive_pools.hpp"
 #include "ttnn/operations/pool/generic/generic_pools.hpp"
 #include "ttnn/operations/reduction/generic/generic_reductions.hpp"
 
@@ -317,26 +319,31 @@ std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings&
     return outputs;
 }
 
-std::vector<Tensor> call_pool(const Call& c, bool average) {
+std::vector<Tensor> call_pool(const auto& args, bool average) {
     const OpScope scope(average ? "ttnn.avg_pool2d" : "ttnn.max_pool2d");
-    const PoolSettings settings{
+    PoolSettings settings{
         .average = average,
-        .count_include_pad = c.boolean("count_include_pad", true),
-        .divisor = c.optional_i32("divisor_override"),
-        .indices = c.boolean("return_indices", false),
-        .memory_config = c.memory_config("memory_config"),
-        .scheme = shard_scheme("applied_shard_scheme", c.text("applied_shard_scheme")),
-        .deallocate_input = c.boolean("deallocate_input", false),
-        .reallocate_halo = c.boolean("reallocate_halo_output", true),
-        .config_in_dram = c.boolean("config_tensor_in_dram", false),
-        .dtype = c.dtype("dtype").value_or(DataType::BFLOAT16),
-        .layout = c.layout("output_layout").value_or(Layout::ROW_MAJOR),
-        .compute = c.compute_config("compute_kernel_config"),
-        .slices = slice_config_of(c, "dram_slice_config")};
+        .memory_config = args.memory_config,
+        .scheme = shard_scheme("applied_shard_scheme", args.applied_shard_scheme),
+        .deallocate_input = args.deallocate_input,
+        .reallocate_halo = args.reallocate_halo_output,
+        .config_in_dram = args.config_tensor_in_dram,
+        .dtype = args.dtype,
+        .layout = args.output_layout,
+        .slices = args.dram_slice_config};
+    std::array<uint32_t, 2> dilation{1, 1};
+    if constexpr (requires { args.dilation; }) {
+        dilation = args.dilation;
+        settings.indices = args.return_indices;
+    } else {
+        settings.count_include_pad = args.count_include_pad;
+        settings.divisor = args.divisor_override;
+        settings.compute = args.compute_kernel_config;
+    }
     const auto window = window_of(
-        c.u32("batch_size", 0), c.u32("input_h", 0), c.u32("input_w", 0), c.u32("channels", 0), c.u32_array<2>("kernel_size", {0, 0}),
-        c.u32_array<2>("stride", {0, 0}), pads_of(c), c.u32_array<2>("dilation", {1, 1}), c.boolean("ceil_mode", false));
-    return pool(c.tensor("input_tensor"), window, settings);
+        args.batch_size, args.input_h, args.input_w, args.channels, args.kernel_size, args.stride, pads_of(args.padding), dilation,
+        args.ceil_mode);
+    return pool(args.input_tensor, window, settings);
 }
 
 /// One dimension of an adaptive pool as a plain one: TT-NN takes patterns whose windows have one size and step, apart from shorter ones at
@@ -364,28 +371,27 @@ AdaptiveSide adaptive_side(uint32_t in, uint32_t out, const char* name) {
     return side;
 }
 
-Tensor call_adaptive(const Call& c, bool average) {
+Tensor call_adaptive(const auto& args, bool average) {
     const OpScope scope(average ? "ttnn.adaptive_avg_pool2d" : "ttnn.adaptive_max_pool2d");
-    const auto size = c.u32s("output_size");
-    SHIM_CHECK(size.size() == 1 || size.size() == 2, "output_size: expected one or two integers, got {}", size.size());
-    const uint32_t h = c.u32("input_h", 0), w = c.u32("input_w", 0), batch = c.u32("batch_size", 0), channels = c.u32("channels", 0);
-    const uint64_t given = c.tensor("input_tensor").logical_volume();
+    const auto& size = args.output_size;
+    const uint32_t h = args.input_h, w = args.input_w, batch = args.batch_size, channels = args.channels;
+    const uint64_t given = args.input_tensor.logical_volume();
     SHIM_CHECK(
         given > 0 && given == Shape({batch, h, w, channels}).volume(), "input_tensor: expected {} x {} x {} x {} values, got shape {}",
-        batch, h, w, channels, c.tensor("input_tensor").logical_shape());
+        batch, h, w, channels, args.input_tensor.logical_shape());
     const AdaptiveSide rows = adaptive_side(h, size.front(), "height"), columns = adaptive_side(w, size.back(), "width");
-    const PoolSettings settings{
+    PoolSettings settings{
         .average = average,
         .count_include_pad = false,
-        .memory_config = c.memory_config("memory_config"),
-        .scheme = shard_scheme("applied_shard_scheme", c.text("applied_shard_scheme")),
-        .deallocate_input = c.boolean("deallocate_input", false),
-        .reallocate_halo = c.boolean("reallocate_output", true),
-        .compute = c.compute_config("compute_kernel_config")};
+        .memory_config = args.memory_config,
+        .scheme = shard_scheme("applied_shard_scheme", args.applied_shard_scheme),
+        .deallocate_input = args.deallocate_input,
+        .reallocate_halo = args.reallocate_output};
+    if constexpr (requires { args.compute_kernel_config; }) settings.compute = args.compute_kernel_config;
     const Pads padding = std::array<uint32_t, 4>{rows.before, rows.after, columns.before, columns.after};
     const Window window =
         window_of(batch, h, w, channels, {rows.kernel, columns.kernel}, {rows.stride, columns.stride}, padding, {1, 1}, false);
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     return pool(input, window, settings)[0];
 }
 
@@ -449,7 +455,53 @@ Tensor avg_pool2d(
 
 }  // namespace ttnn::operations::pool
 
-SHIM_OP("ttnn.max_pool2d", [](const Call& c) { return call_pool(c, false); });
-SHIM_OP("ttnn.adaptive_max_pool2d", [](const Call& c) { return call_adaptive(c, false); });
-SHIM_OP("ttnn.adaptive_avg_pool2d", [](const Call& c) { return call_adaptive(c, true); });
-SHIM_OP("ttnn.avg_pool2d", [](const Call& c) { return call_pool(c, true); });
+SHIM_OP("ttnn.max_pool2d", [](const arguments::max_pool2d& args) { return call_pool(args, false); });
+static auto run_adaptive_max_pool2d(const arguments::adaptive_max_pool2d& args) { return call_adaptive(args, false); }
+SHIM_OP("ttnn.adaptive_max_pool2d", run_adaptive_max_pool2d);
+static auto run_adaptive_avg_pool2d(const arguments::adaptive_avg_pool2d& args) { return call_adaptive(args, true); }
+SHIM_OP("ttnn.adaptive_avg_pool2d", run_adaptive_avg_pool2d);
+SHIM_OP("ttnn.avg_pool2d", [](const arguments::avg_pool2d& args) { return call_pool(args, true); });
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn::operations::experimental::adaptive_pool {
+
+Tensor adaptive_avg_pool2d(
+    const Tensor& input, uint32_t batch_size, uint32_t input_h, uint32_t input_w, uint32_t channels, std::array<uint32_t, 2> output_size,
+    const std::optional<const MemoryConfig>& memory_config, const std::optional<op_slicing::Op2DSliceConfig>& dram_slice_config,
+    std::optional<const TensorMemoryLayout> applied_shard_scheme, const std::optional<ComputeKernelConfig>& compute_kernel_config,
+    bool deallocate_input, bool reallocate_output) {
+    return ::run_adaptive_avg_pool2d(
+        {.input_tensor = input,
+         .batch_size = batch_size,
+         .input_h = input_h,
+         .input_w = input_w,
+         .channels = channels,
+         .output_size = output_size,
+         .memory_config = memory_config,
+         .dram_slice_config = dram_slice_config,
+         .applied_shard_scheme = applied_shard_scheme,
+         .compute_kernel_config = compute_kernel_config,
+         .deallocate_input = deallocate_input,
+         .reallocate_output = reallocate_output});
+}
+
+Tensor adaptive_max_pool2d(
+    const Tensor& input, uint32_t batch_size, uint32_t input_h, uint32_t input_w, uint32_t channels, std::array<uint32_t, 2> output_size,
+    const std::optional<const MemoryConfig>& memory_config, const std::optional<op_slicing::Op2DSliceConfig>& dram_slice_config,
+    std::optional<const TensorMemoryLayout> applied_shard_scheme, bool deallocate_input, bool reallocate_output) {
+    return ::run_adaptive_max_pool2d(
+        {.input_tensor = input,
+         .batch_size = batch_size,
+         .input_h = input_h,
+         .input_w = input_w,
+         .channels = channels,
+         .output_size = output_size,
+         .memory_config = memory_config,
+         .dram_slice_config = dram_slice_config,
+         .applied_shard_scheme = applied_shard_scheme,
+         .deallocate_input = deallocate_input,
+         .reallocate_output = reallocate_output});
+}
+
+}  // namespace ttnn::operations::experimental::adaptive_pool

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/arguments.hpp"
 #include "ops/conv/window.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/kernels/block_kernels.hpp"
@@ -199,10 +200,9 @@ Tensor upsample(
 
 }  // namespace ttnn::operations::upsample
 
-SHIM_OP("ttnn.upsample", [](const Call& c) {
-    const auto values = c.is_list("scale_factor") ? c.f32s("scale_factor") : std::vector<float>{c.f32("scale_factor", 1)};
+SHIM_OP("ttnn.upsample", [](const arguments::upsample& args) {
+    const auto& values = args.scale_factor;
     SHIM_CHECK(values.size() == 1 || values.size() == 2, "scale_factor: expected one or two values, got {}", values.size());
     return ttnn::upsample(
-        c.tensor("input_tensor"), std::array<float, 2>{values[0], values.back()}, c.text("mode", "nearest"),
-        c.memory_config("memory_config"), c.compute_config("compute_kernel_config"));
+        args.input_tensor, std::array<float, 2>{values[0], values.back()}, args.mode, args.memory_config, args.compute_kernel_config);
 });

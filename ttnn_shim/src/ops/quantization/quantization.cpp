@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 
@@ -136,28 +137,14 @@ Tensor dequantize(
 
 }  // namespace ttnn
 
-namespace {
-Scale scale_of(const Call& c, const char* name) { return c.is_tensor(name) ? Scale(c.tensor(name)) : Scale(c.f32(name, 1)); }
-ZeroPoint zero_of(const Call& c, const char* name) { return c.is_tensor(name) ? ZeroPoint(c.tensor(name)) : ZeroPoint(c.i32(name, 0)); }
-std::optional<const DataType> dtype_of(const Call& c) {
-    const auto given = c.dtype("dtype");
-    return given ? std::optional<const DataType>(*given) : std::nullopt;
-}
-}  // namespace
-
-SHIM_OP("ttnn.quantize", [](const Call& c) {
-    return ttnn::quantize(
-        c.tensor("input_tensor"), scale_of(c, "scale"), zero_of(c, "zero_point"), c.optional_i32("axis"), dtype_of(c),
-        c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+SHIM_OP("ttnn.quantize", [](const arguments::quantize& args) {
+    return ttnn::quantize(args.input_tensor, args.scale, args.zero_point, args.axis, args.dtype, args.memory_config, args.output_tensor);
 });
-SHIM_OP("ttnn.requantize", [](const Call& c) {
+SHIM_OP("ttnn.requantize", [](const arguments::requantize& args) {
     return ttnn::requantize(
-        c.tensor("input_tensor"), scale_of(c, "in_scale"), zero_of(c, "in_zero_point"), scale_of(c, "out_scale"),
-        zero_of(c, "out_zero_point"), c.optional_i32("axis"), dtype_of(c), c.memory_config("memory_config"),
-        c.optional_tensor("output_tensor"));
+        args.input_tensor, args.in_scale, args.in_zero_point, args.out_scale, args.out_zero_point, args.axis, args.dtype,
+        args.memory_config, args.output_tensor);
 });
-SHIM_OP("ttnn.dequantize", [](const Call& c) {
-    return ttnn::dequantize(
-        c.tensor("input_tensor"), scale_of(c, "scale"), zero_of(c, "zero_point"), c.optional_i32("axis"), dtype_of(c),
-        c.memory_config("memory_config"), c.optional_tensor("output_tensor"));
+SHIM_OP("ttnn.dequantize", [](const arguments::dequantize& args) {
+    return ttnn::dequantize(args.input_tensor, args.scale, args.zero_point, args.axis, args.dtype, args.memory_config, args.output_tensor);
 });

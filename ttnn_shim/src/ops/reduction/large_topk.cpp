@@ -4,8 +4,11 @@
 #include <limits>
 #include <numeric>
 
+#include "ops/arguments.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
+#include "ttnn/operations/experimental/reduction/fast_reduce_nc/fast_reduce_nc.hpp"
+#include "ttnn/operations/experimental/topk_large_indices/topk_large_indices.hpp"
 
 using namespace ttnn_shim;
 
@@ -23,10 +26,10 @@ void check_bound(const std::optional<Tensor>& tensor, const char* name) {
 }
 
 /// Positions of the k largest values of each row, largest first; -inf and places without a value hold 0xFFFFFFFF.
-Tensor topk_large_indices(const Call& c) {
+Tensor topk_large_indices(const arguments::experimental::topk_large_indices& args) {
     const OpScope scope("ttnn.experimental.topk_large_indices");
-    const Tensor& input = c.tensor("input_tensor");
-    const uint32_t k = c.u32("k", 0);
+    const Tensor& input = args.input_tensor;
+    const uint32_t k = args.k;
     constexpr uint32_t MOST = 2048, STEP = 16, NOTHING = 0xffffffff, TILE = 32;
     check_device_tensor(input, "input_tensor", Layout::ROW_MAJOR);
     SHIM_CHECK(k > 0 && k <= MOST && k % STEP == 0, "k: expected a multiple of 16 up to 2048, got {}", k);
@@ -38,17 +41,16 @@ Tensor topk_large_indices(const Call& c) {
     SHIM_CHECK(
         shape.rank() > 0 && shape.volume() > 0 && shape[-1] >= k, "input_tensor: expected rows of {} values or more, got shape {}", k,
         shape);
-    const uint32_t width = shape[-1], offset = c.u32("valid_length_offset", 0);
-    const auto length = c.optional_u32("valid_length");
-    const auto length_tensor = c.optional_tensor("valid_length_tensor"), end_tensor = c.optional_tensor("valid_end_tensor");
+    const uint32_t width = shape[-1], offset = args.valid_length_offset;
+    const auto length = args.valid_length;
+    const auto length_tensor = args.valid_length_tensor, end_tensor = args.valid_end_tensor;
     SHIM_CHECK(!length || *length <= width, "valid_length: {} is beyond rows of {}", length.value_or(0), width);
     SHIM_CHECK(!length || !length_tensor, "valid_length and valid_length_tensor: expected one of them");
     SHIM_CHECK(offset == 0 || length_tensor, "valid_length_offset: expected with valid_length_tensor only");
     SHIM_CHECK(!end_tensor || length_tensor, "valid_end_tensor: expected with valid_length_tensor only");
-    SHIM_SUPPORTED(!c.has("subdevice_id"), "subdevice_id is not supported");
     check_bound(length_tensor, "valid_length_tensor");
     check_bound(end_tensor, "valid_end_tensor");
-    const CoreLimit limit(c.core_range_set("sub_core_grids"));
+    const CoreLimit limit(args.sub_core_grids);
     std::vector<Tensor> inputs = {input};
     if (length_tensor) inputs.push_back(*length_tensor);
     if (end_tensor) inputs.push_back(*end_tensor);
@@ -86,25 +88,25 @@ Tensor topk_large_indices(const Call& c) {
 }
 
 /// A sum over dimension 0 or 1 of rank 4, its columns in two tensors.
-std::vector<Tensor> fast_reduce_nc_split(const Call& c) {
+std::vector<Tensor> fast_reduce_nc_split(const arguments::experimental::fast_reduce_nc_split& args) {
     const OpScope scope("ttnn.experimental.fast_reduce_nc_split");
-    const Tensor& input = c.tensor("input");
+    const Tensor& input = args.input;
     check_device_tensor(input, "input", Layout::TILE);
     const DataType dtype = input.dtype();
     SHIM_CHECK(
         dtype == DataType::BFLOAT16 || dtype == DataType::BFLOAT8_B || dtype == DataType::FLOAT32,
         "input: expected BFLOAT16, BFLOAT8_B or FLOAT32, got {}", dtype);
     const Shape &shape = input.logical_shape(), &padded = input.padded_shape();
-    const int32_t dim = c.i32("dim");
+    const int32_t dim = args.dim;
     SHIM_CHECK(
         shape.rank() == 4 && shape.volume() > 0 && (dim == 0 || dim == 1), "dim: expected 0 or 1 of rank 4, got {} of shape {}", dim,
         shape);
-    const uint32_t first = c.u32("split_output_width", 0), width = shape[3];
+    const uint32_t first = args.split_output_width, width = shape[3];
     constexpr uint32_t TILE = 32;
     SHIM_CHECK(
         width % TILE == 0 && first > 0 && first < width && first % TILE == 0,
         "split_output_width: expected a multiple of 32 within {} columns (themselves a multiple of 32), got {}", width, first);
-    const MemoryConfig memory = c.memory_config("memory_config").value_or(MemoryConfig{});
+    const MemoryConfig memory = args.memory_config;
     SHIM_CHECK(!input.is_sharded() && !memory.is_sharded(), "input and memory_config: expected interleaved memory");
     const auto spec = [&](uint32_t columns) {  // the result has the padded rows as its own
         return make_spec(Shape({dim == 0 ? 1 : shape[0], dim == 1 ? 1 : shape[1], padded[2], columns}), dtype, Layout::TILE, memory);
@@ -112,7 +114,7 @@ std::vector<Tensor> fast_reduce_nc_split(const Call& c) {
     return launch(
         {.op = "reduce",
          .attrs = {{"op", std::string("SUM")}, {"dim", std::string("NC")}},
-         .compute = c.compute_config("compute_kernel_config"),
+         .compute = args.compute_kernel_config,
          .name = "FastReduceNCDeviceOperation"},
         {input}, {spec(first), spec(width - first)}, [&](std::span<const Tensor> outputs) {
             const F32Values values(input);
@@ -139,3 +141,35 @@ std::vector<Tensor> fast_reduce_nc_split(const Call& c) {
 
 SHIM_OP("ttnn.experimental.topk_large_indices", topk_large_indices);
 SHIM_OP("ttnn.experimental.fast_reduce_nc_split", fast_reduce_nc_split);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn::experimental {
+
+std::vector<Tensor> reduction::fast_reduce_nc_split(
+    const Tensor& input, int32_t dim, uint32_t split_output_width, const MemoryConfig& memory_config,
+    std::optional<const ComputeKernelConfig> compute_kernel_config) {
+    return ::fast_reduce_nc_split(
+        {.input = input,
+         .dim = dim,
+         .split_output_width = split_output_width,
+         .memory_config = memory_config,
+         .compute_kernel_config = compute_kernel_config});
+}
+
+Tensor topk_large_indices(
+    const Tensor& input, uint32_t k, std::optional<uint32_t> valid_length, const std::optional<Tensor>& valid_length_tensor,
+    uint32_t valid_length_offset, const std::optional<SubDeviceId>& subdevice_id, const std::optional<CoreRangeSet>& sub_core_grids,
+    const std::optional<Tensor>& valid_end_tensor) {
+    SHIM_SUPPORTED(!subdevice_id, "subdevice_id: the simulated device has no sub-devices");
+    return ::topk_large_indices(
+        {.input_tensor = input,
+         .k = k,
+         .valid_length = valid_length,
+         .valid_length_tensor = valid_length_tensor,
+         .valid_length_offset = valid_length_offset,
+         .sub_core_grids = sub_core_grids,
+         .valid_end_tensor = valid_end_tensor});
+}
+
+}  // namespace ttnn::experimental

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/arguments.hpp"
 #include "ops/reduction/values.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/core.hpp"
@@ -117,11 +118,4 @@ Tensor prod(const Tensor& input, ::std::optional<int64_t> dim, bool keepdim, con
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.prod", [](const Call& c) {
-    SHIM_SUPPORTED(!c.has("output_tensor"), "prod into an output_tensor is not supported; use the form that returns its result");
-    const auto dims = c.has("dim") ? c.i32s("dim") : std::vector<int32_t>{};
-    SHIM_CHECK(dims.size() <= 1, "dim: expected one dimension, got {}", dims.size());
-    return ttnn::prod(
-        c.tensor("input_tensor"), dims.empty() ? std::nullopt : std::optional<int64_t>(dims[0]), c.boolean("keepdim", false),
-        c.memory_config("memory_config"));
-});
+SHIM_OP("ttnn.prod", [](const arguments::prod& args) { return ttnn::prod(args.input_tensor, args.dim, args.keepdim, args.memory_config); });

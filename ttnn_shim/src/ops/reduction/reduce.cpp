@@ -1,10 +1,12 @@
 // sum, mean, max, min, var, std: the chains of device programs that TT-NN makes of them.
 #include "ttnn/operations/reduction/generic/generic_reductions.hpp"
+#include "ttnn/operations/eltwise/unary/unary_composite.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "ops/arguments.hpp"
 #include "ops/reduction/values.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/clone/clone.hpp"
@@ -387,38 +389,59 @@ DEFINE_VAR(std, Std)
 }  // namespace ttnn
 
 namespace {
-Tensor call_reduction(const char* name, Kind kind, const Call& c) {
+Tensor call_reduction(const char* name, Kind kind, const auto& args) {
     OpScope scope(name);
     ttnn::ReductionDims dims;
-    if (c.has("dim")) {
-        const auto values = c.i32s("dim");
-        dims = ttsl::SmallVector<int>(values.begin(), values.end());
+    if (args.dim) dims = ttsl::SmallVector<int>(args.dim->begin(), args.dim->end());
+    bool correction = true;
+    std::optional<Layout> output_layout;
+    if constexpr (requires { args.output_layout; }) output_layout = args.output_layout;
+    if constexpr (requires { args.correction.has_value(); }) {
+        correction = args.correction.value_or(true);
+    } else {
+        correction = args.correction;
     }
     return reduced(
-        name, c.tensor("input_tensor"),
-        {kind, dims, c.boolean("keepdim", false), c.memory_config("memory_config"), c.compute_config("compute_kernel_config"),
-         c.f32("scalar", 1.0F), c.boolean("correction", true), c.layout("output_layout")});
+        name, args.input_tensor,
+        {kind, dims, args.keepdim, args.memory_config, args.compute_kernel_config, args.scalar, correction, output_layout});
 }
 }  // namespace
 
-#define ENTER(name, KIND) SHIM_OP("ttnn." #name, [](const Call& c) { return call_reduction("ttnn." #name, Kind::KIND, c); });
+#define ENTER(name, KIND) \
+    SHIM_OP("ttnn." #name, [](const arguments::name& args) { return call_reduction("ttnn." #name, Kind::KIND, args); });
 ENTER(sum, Sum)
 ENTER(mean, Mean)
 ENTER(max, Max)
 ENTER(min, Min)
 ENTER(var, Var)
-ENTER(std, Std)
 #undef ENTER
-#define ENTER(name, KIND)                                                                                                     \
-    SHIM_OP("ttnn." #name, [](const Call& c) {                                                                                \
-        OpScope scope("ttnn." #name);                                                                                         \
-        SHIM_CHECK(                                                                                                           \
-            c.tensor("input_tensor").logical_shape().rank() == 4, "input_tensor: expected rank 4, got shape {}",              \
-            c.tensor("input_tensor").logical_shape());                                                                        \
-        return reduced(                                                                                                       \
-            "ttnn." #name, c.tensor("input_tensor"),                                                                          \
-            {Kind::KIND, ttsl::SmallVector<int>{-2, -1}, true, c.memory_config("memory_config"), std::nullopt, 1.0F, false}); \
-    });
-ENTER(var_hw, Var)
-ENTER(std_hw, Std)
-#undef ENTER
+SHIM_OP("ttnn.std", [](const arguments::std_& args) { return call_reduction("ttnn.std", Kind::Std, args); });
+
+namespace {
+Tensor over_matrix(const char* name, Kind kind, const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
+    OpScope scope(name);
+    SHIM_CHECK(input.logical_shape().rank() == 4, "input_tensor: expected rank 4, got shape {}", input.logical_shape());
+    return reduced(name, input, {kind, ttsl::SmallVector<int>{-2, -1}, true, memory_config, std::nullopt, 1.0F, false});
+}
+}  // namespace
+
+SHIM_OP("ttnn.var_hw", [](const arguments::var_hw& args) {
+    return over_matrix("ttnn.var_hw", Kind::Var, args.input_tensor, args.memory_config);
+});
+SHIM_OP("ttnn.std_hw", [](const arguments::std_hw& args) {
+    return over_matrix("ttnn.std_hw", Kind::Std, args.input_tensor, args.memory_config);
+});
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn {
+
+#define DEFINE(name, KIND)                                                               \
+    Tensor name(const Tensor& input, const std::optional<MemoryConfig>& memory_config) { \
+        return over_matrix("ttnn." #name, Kind::KIND, input, memory_config);             \
+    }
+DEFINE(var_hw, Var)
+DEFINE(std_hw, Std)
+#undef DEFINE
+
+}  // namespace ttnn

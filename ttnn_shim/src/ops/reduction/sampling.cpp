@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "ops/arguments.hpp"
 #include "ops/creation/random.hpp"
 #include "ops/eltwise/engine.hpp"
 
@@ -84,8 +85,7 @@ Tensor sampling(
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.sampling", [](const Call& c) {
+SHIM_OP("ttnn.sampling", [](const arguments::sampling& args) {
     return ttnn::sampling(
-        c.tensor("input_values_tensor"), c.tensor("input_indices_tensor"), c.tensor("k"), c.tensor("p"), c.tensor("temp"),
-        c.optional_u32("seed"), std::nullopt, c.optional_tensor("output_tensor"));
+        args.input_values_tensor, args.input_indices_tensor, args.k, args.p, args.temp, args.seed, std::nullopt, args.output_tensor);
 });

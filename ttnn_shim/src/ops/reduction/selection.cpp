@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/reduction/values.hpp"
@@ -21,8 +22,6 @@
 using namespace ttnn_shim;
 
 namespace {
-
-int32_t at(size_t index) { return static_cast<int32_t>(index); }
 
 /// Lines along `axis`: line l starts at offset(l), its values are `stride` apart.
 struct Lines {
@@ -396,34 +395,22 @@ Tensor cumprod(
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.argmax", [](const Call& c) {
-    return ttnn::argmax(
-        c.tensor("input_tensor"), c.optional_i32("dim"), c.boolean("keepdim", false), std::nullopt, c.memory_config("memory_config"),
-        c.optional_tensor("output_tensor"));
+SHIM_OP("ttnn.argmax", [](const arguments::argmax& args) {
+    return ttnn::argmax(args.input_tensor, args.dim, args.keepdim, std::nullopt, args.memory_config, args.output_tensor);
 });
-SHIM_OP("ttnn.topk", [](const Call& c) {
+SHIM_OP("ttnn.topk", [](const arguments::topk& args) {
     OpScope scope("ttnn.topk");
-    const auto given = c.has("output_tensor") ? c.tensors("output_tensor") : std::vector<Tensor>{};
-    SHIM_SUPPORTED(given.empty(), "output_tensor is not supported for topk");
-    const int32_t k = c.i32("k", 32);
-    SHIM_CHECK(k >= 1, "k: expected 1 or more, got {}", k);
+    SHIM_CHECK(args.k >= 1, "k: expected 1 or more, got {}", args.k);
     return ttnn::topk(
-        c.tensor("input_tensor"), static_cast<uint32_t>(k), static_cast<int8_t>(c.i32("dim", -1)), c.boolean("largest", true),
-        c.boolean("sorted", true), c.memory_config("memory_config"), std::nullopt, c.optional_tensor("indices_tensor"));
+        args.input_tensor, args.k, static_cast<int8_t>(args.dim), args.largest, args.sorted, args.memory_config, std::nullopt,
+        args.indices_tensor);
 });
-SHIM_OP("ttnn.sort", [](const Call& c) {
-    SHIM_SUPPORTED(!c.has("out"), "out is not supported for sort");
-    return ttnn::sort(
-        c.tensor("input_tensor"), static_cast<int8_t>(c.i32("dim", -1)), c.boolean("descending", false), c.boolean("stable", false),
-        c.memory_config("memory_config"));
+SHIM_OP("ttnn.sort", [](const arguments::sort& args) {
+    return ttnn::sort(args.input_tensor, static_cast<int8_t>(args.dim), args.descending, args.stable, args.memory_config);
 });
-SHIM_OP("ttnn.cumsum", [](const Call& c) {
-    return accumulated(
-        "ttnn.cumsum", c.tensor("input"), c.i32("dim"), c.dtype("dtype"), c.boolean("reverse_order", false), c.optional_tensor("out"),
-        c.memory_config("memory_config"), false);
+SHIM_OP("ttnn.cumsum", [](const arguments::cumsum& args) {
+    return accumulated("ttnn.cumsum", args.input, args.dim, args.dtype, args.reverse_order, args.out, args.memory_config, false);
 });
-SHIM_OP("ttnn.cumprod", [](const Call& c) {
-    return accumulated(
-        "ttnn.cumprod", c.tensor("input_tensor"), c.i32("dim"), c.dtype("dtype"), c.boolean("reverse_order", false),
-        c.optional_tensor("out"), c.memory_config("memory_config"), true);
+SHIM_OP("ttnn.cumprod", [](const arguments::cumprod& args) {
+    return accumulated("ttnn.cumprod", args.input_tensor, args.dim, args.dtype, args.reverse_order, args.out, args.memory_config, true);
 });

@@ -19,8 +19,6 @@ T product(T a, T b) {
 enum class Kind { Sum, Mean, Max, Min, Prod, Var, Std };
 inline constexpr const char* KIND_NAMES[] = {"SUM", "MEAN", "MAX", "MIN", "PROD", "VAR", "STD"};
 
-inline int32_t at(size_t index) { return static_cast<int32_t>(index); }
-
 /// Values as [outer, size, inner], reduced along the middle.
 struct Middle {
     size_t outer = 1, size = 1, inner = 1;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ttnn/operations/experimental/transformer/nlp_heads.hpp"
 
@@ -176,19 +177,18 @@ Tensor experimental::nlp_concat_heads_decode(
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_decode", [](const Call& c) {
+SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_decode", [](const arguments::experimental::nlp_create_qkv_heads_decode& args) {
     std::optional<std::array<Tensor, 3>> outputs;
-    if (c.has("output_tensors")) {
-        const auto listed = c.tensors("output_tensors");
+    if (args.output_tensors.has_value()) {
+        const auto listed = (*args.output_tensors);
         SHIM_CHECK(listed.size() == 3, "ttnn.experimental.nlp_create_qkv_heads_decode: output_tensors: expected 3, got {}", listed.size());
         outputs = {listed[0], listed[1], listed[2]};
     }
     return ttnn::experimental::nlp_create_qkv_heads_decode(
-        c.tensor("input_tensor"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"), outputs, c.boolean("overlap_qk_coregrid", true),
-        c.optional_tensor("batch_offset"), c.optional_u32("slice_size"), c.memory_config("memory_config"));
+        args.input_tensor, args.num_heads, args.num_kv_heads, outputs, args.overlap_qk_coregrid.value_or(true), args.batch_offset,
+        args.slice_size, args.memory_config);
 });
-SHIM_OP("ttnn.experimental.nlp_concat_heads_decode", [](const Call& c) {
+SHIM_OP("ttnn.experimental.nlp_concat_heads_decode", [](const arguments::experimental::nlp_concat_heads_decode& args) {
     return ttnn::experimental::nlp_concat_heads_decode(
-        c.tensor("input_tensor"), c.u32("num_heads", 0), c.memory_config("memory_config"), c.optional_tensor("output_tensor"),
-        c.core_range_set("sub_core_grids"));
+        args.input_tensor, args.num_heads, args.memory_config, args.output_tensor, args.sub_core_grids);
 });

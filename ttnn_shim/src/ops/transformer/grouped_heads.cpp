@@ -2,7 +2,9 @@
 // the pair tensors of Boltz.
 #include <cstring>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
+#include "ttnn/operations/experimental/transformer/nlp_heads.hpp"
 
 using namespace ttnn_shim;
 
@@ -65,10 +67,9 @@ TensorSpec spread(const Tensor& input, const Shape& shape, const MemoryConfig& m
         shape, input.dtype(), Layout::TILE, memory.with_shard_spec(tt::tt_metal::ShardSpec(old.grid, {rows, shape[-1]}, old.orientation)));
 }
 
-std::vector<OptionalTensor> given_outputs(const Call& c) {
-    std::vector<OptionalTensor> outputs;
-    if (!c.has("output_tensors")) return outputs;
-    for (const Tensor& one : c.tensors("output_tensors")) outputs.emplace_back(one);
+std::vector<OptionalTensor> given_outputs(const std::optional<std::vector<Tensor>>& given) {
+    if (!given) return {};
+    std::vector<OptionalTensor> outputs(given->begin(), given->end());
     SHIM_CHECK(outputs.size() == 3, "output_tensors: expected q, k and v, got {} tensors", outputs.size());
     return outputs;
 }
@@ -107,13 +108,14 @@ Shape key_shape(const Heads& heads, uint32_t batch, uint32_t rows) {
 }
 
 /// create_qkv_heads: each key head comes with its query heads, [q.. k v] per group; of separate tensors: [k v] per group.
-std::vector<Tensor> grouped_heads(const Call& c, const char* op_name, bool separate) {
+std::vector<Tensor> grouped_heads(const auto& args, const char* op_name) {
+    constexpr bool separate = requires { args.input_kv; };
     const OpScope scope(op_name);
-    const Tensor& input = c.tensor("input");
+    const Tensor& input = args.input;
     check_tiles(input, "input");
     const Cores cores = block_cores(input, "input");
-    Heads heads{.q = c.u32("num_heads", 0), .transpose_key = c.boolean("transpose_k_heads", true)};
-    heads.kv = c.optional_u32("num_kv_heads").value_or(heads.q);
+    Heads heads{.q = args.num_heads, .transpose_key = args.transpose_k_heads};
+    heads.kv = args.num_kv_heads.value_or(heads.q);
     const Shape &shape = input.logical_shape(), &padded = input.padded_shape();
     SHIM_CHECK(shape[1] == 1, "input: expected shape [B, 1, S, hidden], got {}", shape);
     SHIM_CHECK(heads.q > 0 && heads.kv > 0, "num_heads and num_kv_heads: expected positive numbers, got {} and {}", heads.q, heads.kv);
@@ -130,8 +132,8 @@ std::vector<Tensor> grouped_heads(const Call& c, const char* op_name, bool separ
         "num_heads and num_kv_heads: {} and {} are not multiples of the {} cores along the width", heads.q, heads.kv, cores.width);
     std::optional<Tensor> pairs;
     uint32_t rows = padded[2], pair_rows = rows;
-    if (separate) {
-        pairs = c.tensor("input_kv");
+    if constexpr (separate) {
+        pairs = args.input_kv;
         check_tiles(*pairs, "input_kv");
         block_cores(*pairs, "input_kv");
         const Shape& other = pairs->padded_shape();
@@ -144,7 +146,7 @@ std::vector<Tensor> grouped_heads(const Call& c, const char* op_name, bool separ
     } else {
         SHIM_CHECK(heads.q % heads.kv == 0, "num_heads: expected a multiple of num_kv_heads ({}), got {}", heads.kv, heads.q);
     }
-    const MemoryConfig memory = c.memory_config("memory_config").value_or(input.memory_config());
+    const MemoryConfig memory = args.memory_config.value_or(input.memory_config());
     SHIM_CHECK(
         memory.is_sharded() && memory.is_l1() && (separate || memory.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED),
         "memory_config: expected height sharded L1 memory, got {}", memory);
@@ -162,13 +164,7 @@ std::vector<Tensor> grouped_heads(const Call& c, const char* op_name, bool separ
         heads,
         {spread(input, q, memory, cores.all), spread(input, key_shape(heads, shape[0], pair_rows), memory, cores.all),
          spread(input, v, memory, cores.all)},
-        given_outputs(c), shape[0]);
-}
-
-CoreCoord core_coord(const Call& c, const char* name) {
-    const auto grid = c.core_grid(name);
-    SHIM_CHECK(grid, "{}: expected a CoreCoord", name);
-    return CoreCoord(grid->x, grid->y);
+        given_outputs(args.output_tensors), shape[0]);
 }
 
 /// The programs of BERT-large put tile row r of batch entry b on core (r, b), whatever grid the call names.
@@ -181,13 +177,13 @@ void check_bert_grid(const Tensor& input, uint32_t tile_rows) {
         tile_rows, batch, grid.x, grid.y);
 }
 
-std::vector<Tensor> split_fused(const Call& c) {
+std::vector<Tensor> split_fused(const arguments::experimental::split_query_key_value_and_split_heads& args) {
     const OpScope scope("ttnn.experimental.split_query_key_value_and_split_heads");
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     check_tiles(input, "input_tensor", false);
-    const CoreCoord asked = core_coord(c, "compute_with_storage_grid_size");
+    const CoreCoord asked = args.compute_with_storage_grid_size;
     const Shape& shape = input.logical_shape();
-    Heads heads{.q = c.u32("num_heads", 16)};
+    Heads heads{.q = args.num_heads};
     SHIM_CHECK(heads.q > 0, "num_heads: expected a positive number");
     heads.kv = heads.q;
     heads.depth = input.padded_shape()[3] / 3 / heads.q;
@@ -195,7 +191,7 @@ std::vector<Tensor> split_fused(const Call& c) {
         shape[1] == 1 && heads.depth > 0 && heads.depth % TILE == 0 && heads.depth * 3 * heads.q == shape[3] &&
             shape[2] == input.padded_shape()[2],
         "input_tensor: only [B, 1, S, 3 x {} heads of a multiple of 32] with whole tiles is supported, got {}", heads.q, shape);
-    const MemoryConfig memory = c.memory_config("memory_config").value_or(input.memory_config());
+    const MemoryConfig memory = args.memory_config.value_or(input.memory_config());
     const Shape q({shape[0], heads.q, shape[2], heads.depth});
     std::vector<TensorSpec> specs;
     uint32_t held = heads.q, part = shape[3];  // heads and columns of one core
@@ -228,7 +224,8 @@ std::vector<Tensor> split_fused(const Call& c) {
         heads.v_columns.push_back(start + part / 3 * 2);
     }
     return make_heads(
-        heads_program("SplitFusedQKVAndSplitHeadsDeviceOperation", heads), input, std::nullopt, heads, specs, given_outputs(c), shape[0]);
+        heads_program("SplitFusedQKVAndSplitHeadsDeviceOperation", heads), input, std::nullopt, heads, specs,
+        given_outputs(args.output_tensors), shape[0]);
 }
 
 /// [B, H, S, D] -> [.., S, H D] of the given shape.
@@ -241,36 +238,36 @@ Tensor joined(const char* name, const Tensor& input, const Shape& result, const 
         output);
 }
 
-Tensor concatenate(const Call& c) {
+Tensor concatenate(const arguments::experimental::concatenate_heads& args) {
     const OpScope scope("ttnn.experimental.concatenate_heads");
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     check_tiles(input, "input_tensor", false);
     const Shape& s = input.logical_shape();
-    const CoreCoord asked = core_coord(c, "compute_with_storage_grid_size"), grid = machine_of(input).grid();
+    const CoreCoord asked = args.compute_with_storage_grid_size, grid = machine_of(input).grid();
     SHIM_CHECK(s == Shape({s[0], 16, 384, 64}), "input_tensor: expected shape [B, 16, 384, 64], got {}", s);
     SHIM_CHECK(
         asked.x <= grid.x && asked.y <= grid.y, "compute_with_storage_grid_size: {} x {} is beyond the device's {} x {}", asked.x, asked.y,
         grid.x, grid.y);
     check_bert_grid(input, s[2] / TILE);
     return joined(
-        "ConcatenateHeadsDeviceOperation", input, Shape({s[0], 1, s[2], s[1] * s[3]}),
-        c.memory_config("memory_config").value_or(input.memory_config()), c.optional_tensor("output_tensor"));
+        "ConcatenateHeadsDeviceOperation", input, Shape({s[0], 1, s[2], s[1] * s[3]}), args.memory_config.value_or(input.memory_config()),
+        args.output_tensor);
 }
 
 /// Query heads cut in two along their width: [B, 1, S, H D] -> [B, H, S, split] and [B, H, S, D - split].
-std::vector<Tensor> split_queries(const Call& c) {
+std::vector<Tensor> split_queries(const arguments::experimental::nlp_create_q_heads_split& args) {
     const OpScope scope("ttnn.experimental.nlp_create_q_heads_split");
-    const Tensor& input = c.tensor("input");
+    const Tensor& input = args.input;
     check_tiles(input, "input");
     const Shape& s = input.logical_shape();
-    const uint32_t heads = c.u32("num_heads", 0), first = c.u32("split_head_dim", 0);
+    const uint32_t heads = args.num_heads, first = args.split_head_dim;
     SHIM_CHECK(s[1] == 1, "input: expected shape [B, 1, S, hidden], got {}", s);
     SHIM_CHECK(heads > 0 && s[3] % heads == 0 && s[3] % TILE == 0, "num_heads: {} does not divide the last dimension {}", heads, s[3]);
     const uint32_t depth = s[3] / heads;
     SHIM_CHECK(
         depth % TILE == 0 && first > 0 && first < depth && first % TILE == 0,
         "split_head_dim: expected a multiple of 32 within a head of {} values (itself a multiple of 32), got {}", depth, first);
-    const MemoryConfig memory = c.memory_config("memory_config").value_or(input.memory_config());
+    const MemoryConfig memory = args.memory_config.value_or(input.memory_config());
     SHIM_CHECK(!input.is_sharded() && !memory.is_sharded(), "input and memory_config: expected interleaved memory");
     std::vector<uint32_t> left, right;
     for (uint32_t head = 0; head < heads; ++head) {
@@ -309,19 +306,19 @@ void copy_pair_keys(const Tensor& source, const Tensor& target, const std::vecto
     });
 }
 
-std::vector<Tensor> pair_heads(const Call& c) {
+std::vector<Tensor> pair_heads(const arguments::experimental::nlp_create_qkv_heads_boltz& args) {
     const OpScope scope("ttnn.experimental.nlp_create_qkv_heads_boltz");
-    const Tensor& input = c.tensor("input");
+    const Tensor& input = args.input;
     check_tiles(input, "input");
-    const auto pairs = c.optional_tensor("input_kv");
-    Heads heads{.q = c.u32("num_heads", 0), .transpose_key = c.boolean("transpose_k_heads", true)};
-    heads.kv = c.optional_u32("num_kv_heads").value_or(heads.q);
+    const auto pairs = args.input_kv;
+    Heads heads{.q = args.num_heads, .transpose_key = args.transpose_k_heads};
+    heads.kv = args.num_kv_heads.value_or(heads.q);
     const Shape& s = input.logical_shape();
     SHIM_CHECK(heads.q > 0 && heads.kv > 0, "num_heads and num_kv_heads: expected positive numbers, got {} and {}", heads.q, heads.kv);
     const uint64_t shares = pairs ? heads.q : heads.q + 2 * uint64_t{heads.kv};
     SHIM_CHECK(s[3] % shares == 0, "input: the last dimension {} does not divide into {} heads", s[3], shares);
     heads.depth = static_cast<uint32_t>(s[3] / shares);
-    const MemoryConfig memory = c.memory_config("memory_config").value_or(input.memory_config());
+    const MemoryConfig memory = args.memory_config.value_or(input.memory_config());
     SHIM_CHECK(input.is_sharded() || !memory.is_sharded(), "memory_config: expected interleaved memory, got {}", memory);
     SHIM_SUPPORTED(!input.is_sharded() && !memory.is_sharded(), "input: sharded pair tensors are not supported");
     SHIM_SUPPORTED(
@@ -355,34 +352,110 @@ std::vector<Tensor> pair_heads(const Call& c) {
             heads.transpose_key ? copy_pair_keys(kv, outputs[1], heads.k_columns) : copy_heads(kv, outputs[1], heads.k_columns, false, 1);
             copy_heads(kv, outputs[2], heads.v_columns, false, 1);
         },
-        given_outputs(c));
+        given_outputs(args.output_tensors));
 }
 
 /// [H, S, S, D] -> [1, S, S, H D].
-Tensor join_pairs(const Call& c) {
+Tensor join_pairs(const arguments::experimental::nlp_concat_heads_boltz& args) {
     const OpScope scope("ttnn.experimental.nlp_concat_heads_boltz");
-    const Tensor& input = c.tensor("input_tensor");
+    const Tensor& input = args.input_tensor;
     check_tiles(input, "input_tensor");
     const Shape& s = input.logical_shape();
-    const MemoryConfig memory = c.memory_config("memory_config").value_or(input.memory_config());
+    const MemoryConfig memory = args.memory_config.value_or(input.memory_config());
     SHIM_CHECK(input.is_sharded() || !memory.is_sharded(), "memory_config: expected interleaved memory, got {}", memory);
     SHIM_SUPPORTED(!input.is_sharded(), "input_tensor: sharded pair tensors are not supported");
     SHIM_SUPPORTED(s[3] % TILE == 0, "input_tensor: only heads of a multiple of 32 values are supported, got {}", s[3]);
     const int64_t pairs = int64_t{s[1]} * s[2], depth = s[3], heads = s[0];
     return moved(
         {.op = "concat_heads", .name = "NLPConcatHeadsBoltzDeviceOperation"}, input, Shape({1, s[1], s[2], s[0] * s[3]}), memory,
-        {{static_cast<size_t>(pairs), depth, heads * depth}, {s[0], pairs * depth, depth}, {s[3], 1, 1}}, 0,
-        c.optional_tensor("output_tensor"));
+        {{static_cast<size_t>(pairs), depth, heads * depth}, {s[0], pairs * depth, depth}, {s[3], 1, 1}}, 0, args.output_tensor);
 }
 
 }  // namespace
 
-SHIM_OP("ttnn.experimental.create_qkv_heads", [](const Call& c) { return grouped_heads(c, "ttnn.experimental.create_qkv_heads", false); });
-SHIM_OP("ttnn.experimental.create_qkv_heads_from_separate_tensors", [](const Call& c) {
-    return grouped_heads(c, "ttnn.experimental.create_qkv_heads_from_separate_tensors", true);
-});
+static auto run_create_qkv_heads(const arguments::experimental::create_qkv_heads& args) {
+    return grouped_heads(args, "ttnn.experimental.create_qkv_heads");
+}
+SHIM_OP("ttnn.experimental.create_qkv_heads", run_create_qkv_heads);
+static auto run_create_qkv_heads_from_separate_tensors(const arguments::experimental::create_qkv_heads_from_separate_tensors& args) {
+    return grouped_heads(args, "ttnn.experimental.create_qkv_heads_from_separate_tensors");
+}
+SHIM_OP("ttnn.experimental.create_qkv_heads_from_separate_tensors", run_create_qkv_heads_from_separate_tensors);
 SHIM_OP("ttnn.experimental.split_query_key_value_and_split_heads", split_fused);
 SHIM_OP("ttnn.experimental.concatenate_heads", concatenate);
 SHIM_OP("ttnn.experimental.nlp_create_q_heads_split", split_queries);
 SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_boltz", pair_heads);
 SHIM_OP("ttnn.experimental.nlp_concat_heads_boltz", join_pairs);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace {
+void refuse_outputs(const auto& outputs) { SHIM_SUPPORTED(!outputs, "optional_output_tensors are not supported; use the results"); }
+}  // namespace
+
+namespace ttnn::experimental {
+
+std::tuple<Tensor, Tensor, Tensor> create_qkv_heads(
+    const Tensor& input, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads, bool transpose_k_heads,
+    const std::optional<MemoryConfig>& memory_config, std::optional<std::array<Tensor, 3>> outputs) {
+    refuse_outputs(outputs);
+    return as_tuple<3>(::run_create_qkv_heads(
+        {.input = input,
+         .num_heads = num_q_heads,
+         .num_kv_heads = num_kv_heads,
+         .transpose_k_heads = transpose_k_heads,
+         .memory_config = memory_config}));
+}
+
+std::tuple<Tensor, Tensor, Tensor> create_qkv_heads_from_separate_tensors(
+    const Tensor& input, const Tensor& input_kv, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads, bool transpose_k_heads,
+    const std::optional<MemoryConfig>& memory_config, const std::optional<std::array<Tensor, 3>>& outputs) {
+    refuse_outputs(outputs);
+    return as_tuple<3>(::run_create_qkv_heads_from_separate_tensors(
+        {.input = input,
+         .input_kv = input_kv,
+         .num_heads = num_q_heads,
+         .num_kv_heads = num_kv_heads,
+         .transpose_k_heads = transpose_k_heads,
+         .memory_config = memory_config}));
+}
+
+std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_boltz(
+    const Tensor& input, const std::optional<Tensor>& input_kv, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads,
+    bool transpose_k_heads, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<std::vector<std::optional<Tensor>>>& outputs) {
+    refuse_outputs(outputs);
+    return as_tuple<3>(::pair_heads(
+        {.input = input,
+         .input_kv = input_kv,
+         .num_heads = num_q_heads,
+         .num_kv_heads = num_kv_heads,
+         .transpose_k_heads = transpose_k_heads,
+         .memory_config = memory_config}));
+}
+
+std::tuple<Tensor, Tensor, Tensor> split_query_key_value_and_split_heads(
+    const Tensor& input, const CoreCoord& grid, const std::optional<MemoryConfig>& memory_config, uint32_t num_heads,
+    const std::optional<std::vector<std::optional<Tensor>>>& outputs) {
+    refuse_outputs(outputs);
+    return as_tuple<3>(::split_fused(
+        {.input_tensor = input, .compute_with_storage_grid_size = grid, .memory_config = memory_config, .num_heads = num_heads}));
+}
+
+Tensor concatenate_heads(
+    const Tensor& input, const CoreCoord& grid, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output) {
+    return ::concatenate(
+        {.input_tensor = input, .compute_with_storage_grid_size = grid, .memory_config = memory_config, .output_tensor = output});
+}
+
+std::tuple<Tensor, Tensor> nlp_create_q_heads_split(
+    const Tensor& input, uint32_t num_heads, uint32_t split_head_dim, const std::optional<MemoryConfig>& memory_config) {
+    return as_tuple<2>(
+        ::split_queries({.input = input, .num_heads = num_heads, .split_head_dim = split_head_dim, .memory_config = memory_config}));
+}
+
+Tensor nlp_concat_heads_boltz(const Tensor& input, const std::optional<MemoryConfig>& memory_config, std::optional<Tensor> output) {
+    return ::join_pairs({.input_tensor = input, .memory_config = memory_config, .output_tensor = output});
+}
+
+}  // namespace ttnn::experimental

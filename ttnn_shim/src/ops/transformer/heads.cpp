@@ -1,4 +1,5 @@
 // Splitting projections into heads and joining them again: strided copies.
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ttnn/operations/experimental/transformer/nlp_heads.hpp"
 #include "ttnn/operations/transformer/concatenate_heads/concatenate_heads.hpp"
@@ -155,48 +156,51 @@ Tensor experimental::nlp_concat_heads(const Tensor& input, const std::optional<M
 
 }  // namespace ttnn
 
-SHIM_OP("ttnn.transformer.split_query_key_value_and_split_heads", [](const Call& c) {
-    return ttnn::transformer::split_query_key_value_and_split_heads(
-        c.tensor("input_tensor"), c.optional_tensor("kv_input_tensor"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"),
-        c.boolean("transpose_key", true), c.memory_config("memory_config"), c.boolean("use_falcon7b_backend", false));
+SHIM_OP(
+    "ttnn.transformer.split_query_key_value_and_split_heads",
+    [](const arguments::transformer::split_query_key_value_and_split_heads& args) {
+        return ttnn::transformer::split_query_key_value_and_split_heads(
+            args.input_tensor, args.kv_input_tensor, args.num_heads, args.num_kv_heads, args.transpose_key, args.memory_config,
+            args.use_falcon7b_backend);
+    });
+SHIM_OP("ttnn.transformer.concatenate_heads", [](const arguments::transformer::concatenate_heads& args) {
+    return ttnn::transformer::concatenate_heads(args.input_tensor, args.memory_config);
 });
-SHIM_OP("ttnn.transformer.concatenate_heads", [](const Call& c) {
-    return ttnn::transformer::concatenate_heads(c.tensor("input_tensor"), c.memory_config("memory_config"));
-});
-SHIM_OP("ttnn.experimental.nlp_create_qkv_heads", [](const Call& c) {
+SHIM_OP("ttnn.experimental.nlp_create_qkv_heads", [](const arguments::experimental::nlp_create_qkv_heads& args) {
     return ttnn::experimental::nlp_create_qkv_heads(
-        c.tensor("input"), c.optional_tensor("input_kv"), c.u32("num_heads", 0), c.optional_u32("num_kv_heads"),
-        c.boolean("transpose_k_heads", true), c.boolean("kv_tied", false), c.memory_config("memory_config"));
+        args.input, args.input_kv, args.num_heads, args.num_kv_heads, args.transpose_k_heads, args.kv_tied, args.memory_config);
 });
-SHIM_OP("ttnn.experimental.nlp_concat_heads", [](const Call& c) {
-    return ttnn::experimental::nlp_concat_heads(c.tensor("input_tensor"), c.memory_config("memory_config"));
+SHIM_OP("ttnn.experimental.nlp_concat_heads", [](const arguments::experimental::nlp_concat_heads& args) {
+    return ttnn::experimental::nlp_concat_heads(args.input_tensor, args.memory_config);
 });
 
 namespace {
 /// Fused q, k and v of a fixed number of heads of 64 values.
-std::tuple<Tensor, Tensor, Tensor> fixed_heads(const Call& c, const char* name, uint32_t heads, uint32_t kv_heads) {
+std::tuple<Tensor, Tensor, Tensor> fixed_heads(const auto& args, const char* name, uint32_t heads, uint32_t kv_heads) {
     const OpScope scope(name);
-    const Tensor& input = c.tensor("input");
+    const Tensor& input = args.input;
     check_device_tensor(input, "input", Layout::TILE);
     const Shape& s = input.logical_shape();
     constexpr uint32_t DEPTH = 64;
     SHIM_CHECK(
         s.rank() == 4 && s[1] == 1 && s[3] == (heads + 2 * kv_heads) * DEPTH, "input: expected shape [B, 1, S, {}], got {}",
         (heads + 2 * kv_heads) * DEPTH, s);
-    return ttnn::experimental::nlp_create_qkv_heads(input, std::nullopt, heads, kv_heads, false, false, c.memory_config("memory_config"));
+    return ttnn::experimental::nlp_create_qkv_heads(input, std::nullopt, heads, kv_heads, false, false, args.memory_config);
 }
 }  // namespace
 
-SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_vit", [](const Call& c) {
-    return fixed_heads(c, "ttnn.experimental.nlp_create_qkv_heads_vit", 12, 12);
-});
-SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_falcon7b", [](const Call& c) {
-    return fixed_heads(c, "ttnn.experimental.nlp_create_qkv_heads_falcon7b", 71, 1);
-});
-SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_segformer", [](const Call& c) {
+static auto run_nlp_create_qkv_heads_vit(const arguments::experimental::nlp_create_qkv_heads_vit& args) {
+    return fixed_heads(args, "ttnn.experimental.nlp_create_qkv_heads_vit", 12, 12);
+}
+SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_vit", run_nlp_create_qkv_heads_vit);
+static auto run_nlp_create_qkv_heads_falcon7b(const arguments::experimental::nlp_create_qkv_heads_falcon7b& args) {
+    return fixed_heads(args, "ttnn.experimental.nlp_create_qkv_heads_falcon7b", 71, 1);
+}
+SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_falcon7b", run_nlp_create_qkv_heads_falcon7b);
+static auto run_nlp_create_qkv_heads_segformer(const arguments::experimental::nlp_create_qkv_heads_segformer& args) {
     // heads of 32 values out of q alone: the real op gives it back three times
     const OpScope scope("ttnn.experimental.nlp_create_qkv_heads_segformer");
-    const Tensor& input = c.tensor("input");
+    const Tensor& input = args.input;
     check_device_tensor(input, "input", Layout::TILE);
     const Shape& s = input.logical_shape();
     constexpr uint32_t DEPTH = 32;
@@ -206,6 +210,35 @@ SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_segformer", [](const Call& c) {
     const int64_t row = s[3];
     const Tensor q = moved(
         {.op = "create_heads", .attrs = {{"num_heads", int64_t{heads}}}, .name = "NlpCreateHeadsSegformerDeviceOperation"}, input, result,
-        c.memory_config("memory_config"), dense_target(result, {row * s[2], DEPTH, row, 1}));
+        args.memory_config, dense_target(result, {row * s[2], DEPTH, row, 1}));
     return std::vector<Tensor>{q, q, q};
-});
+}
+SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_segformer", run_nlp_create_qkv_heads_segformer);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace {
+void refuse_outputs(const auto& outputs) { SHIM_SUPPORTED(!outputs, "optional_output_tensors are not supported; use the results"); }
+}  // namespace
+
+namespace ttnn::experimental {
+
+std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_falcon7b(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
+    return ::run_nlp_create_qkv_heads_falcon7b({.input = input, .memory_config = memory_config});
+}
+
+std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_vit(
+    const Tensor& input, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<std::vector<std::optional<Tensor>>>& outputs) {
+    refuse_outputs(outputs);
+    return ::run_nlp_create_qkv_heads_vit({.input = input, .memory_config = memory_config});
+}
+
+std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_segformer(
+    const Tensor& input, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<std::vector<std::optional<Tensor>>>& outputs) {
+    refuse_outputs(outputs);
+    return as_tuple<3>(::run_nlp_create_qkv_heads_segformer({.input = input, .memory_config = memory_config}));
+}
+
+}  // namespace ttnn::experimental

@@ -1,6 +1,7 @@
 // rotary_embedding, rotary_embedding_llama, rotate_half.
 #include <cstring>
 
+#include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
@@ -174,35 +175,29 @@ Tensor rotate_half(const Tensor& input, const std::optional<MemoryConfig>& memor
 
 }  // namespace ttnn::experimental
 
-namespace {
-std::optional<const ttnn::ComputeKernelConfig> compute_of(const Call& c) {
-    const auto given = c.compute_config("compute_kernel_config");
-    return given ? std::optional<const ttnn::ComputeKernelConfig>(*given) : std::nullopt;
-}
-}  // namespace
+namespace {}  // namespace
 
-SHIM_OP("ttnn.experimental.rotary_embedding", [](const Call& c) {
+SHIM_OP("ttnn.experimental.rotary_embedding", [](const arguments::experimental::rotary_embedding& args) {
     return ttnn::experimental::rotary_embedding(
-        c.tensor("input_tensor"), c.tensor("cos_cache"), c.tensor("sin_cache"), c.optional_u32("token_index"),
-        c.memory_config("memory_config"), compute_of(c));
+        args.input_tensor, args.cos_cache, args.sin_cache, args.token_index, args.memory_config, args.compute_kernel_config);
 });
-SHIM_OP("ttnn.experimental.rotary_embedding_llama", [](const Call& c) {
+SHIM_OP("ttnn.experimental.rotary_embedding_llama", [](const arguments::experimental::rotary_embedding_llama& args) {
     return ttnn::experimental::rotary_embedding_llama(
-        c.tensor("input_tensor"), c.tensor("cos_cache"), c.tensor("sin_cache"), c.tensor("trans_mat"), c.boolean("is_decode_mode", false),
-        c.memory_config("memory_config"), compute_of(c));
+        args.input_tensor, args.cos_cache, args.sin_cache, args.trans_mat, args.is_decode_mode, args.memory_config,
+        args.compute_kernel_config);
 });
-SHIM_OP("ttnn.experimental.rotate_half", [](const Call& c) {
-    return ttnn::experimental::rotate_half(c.tensor("input"), c.memory_config("memory_config"));
+SHIM_OP("ttnn.experimental.rotate_half", [](const arguments::experimental::rotate_half& args) {
+    return ttnn::experimental::rotate_half(args.input, args.memory_config);
 });
-SHIM_OP("ttnn.experimental.rotary_embedding_hf", [](const Call& c) {
+static auto run_rotary_embedding_hf(const arguments::experimental::rotary_embedding_hf& args) {
     const OpScope scope("ttnn.experimental.rotary_embedding_hf");
-    const Tensor &input = c.tensor("input_tensor"), &cosine = c.tensor("cos_cache"), &sine = c.tensor("sin_cache");
+    const Tensor &input = args.input_tensor, &cosine = args.cos_cache, &sine = args.sin_cache;
     check_caches(input, cosine, sine, true);
-    const bool decode = c.boolean("is_decode_mode", false);
+    const bool decode = args.is_decode_mode;
     const Shape &shape = input.logical_shape(), &cache = cosine.logical_shape();
     SHIM_CHECK(
         shape[-1] == 32 || shape[-1] % 64 == 0, "input_tensor: the last dimension must be 32 or a multiple of 64, got {}", shape[-1]);
-    const auto memory = rotary_memory(input, c.memory_config("memory_config"));
+    const auto memory = rotary_memory(input, args.memory_config);
     if (decode) {
         for (const auto& [tensor, name] :
              {std::pair(&input, "input_tensor"), std::pair(&cosine, "cos_cache"), std::pair(&sine, "sin_cache")})
@@ -214,24 +209,55 @@ SHIM_OP("ttnn.experimental.rotary_embedding_hf", [](const Call& c) {
         SHIM_CHECK(cache[2] >= shape[2], "cos_cache: {} rows do not hold {}", cache[2], shape[2]);
     }
     return launch(
-        {.op = "rotary", .attrs = {{"decode", decode}}, .compute = compute_of(c), .name = "RotaryEmbeddingHfDeviceOperation"},
+        {.op = "rotary", .attrs = {{"decode", decode}}, .compute = args.compute_kernel_config, .name = "RotaryEmbeddingHfDeviceOperation"},
         {input, cosine, sine}, {spec_like(input, std::nullopt, memory)}, [&](std::span<const Tensor> outputs) {
             const size_t rows = shape[2], users = shape[1];
             turn_halves(input, outputs[0], cosine, sine, [&](size_t index) {  // a user's first row, or the row of the position
                 return decode ? index / rows % users * cache[2] : index % rows;
             });
         })[0];
-});
-SHIM_OP("ttnn.experimental.rotary_embedding_llama_fused_qk", [](const Call& c) {
+}
+SHIM_OP("ttnn.experimental.rotary_embedding_hf", run_rotary_embedding_hf);
+static auto run_rotary_embedding_llama_fused_qk(const arguments::experimental::rotary_embedding_llama_fused_qk& args) {
     const OpScope scope("ttnn.experimental.rotary_embedding_llama_fused_qk");
-    const auto turn = [&](const char* name) {
-        const Tensor& tensor = c.tensor(name);
+    const auto turn = [&](const Tensor& tensor, const char* name) {
         check_device_tensor(tensor, name, Layout::TILE);
         SHIM_CHECK(
             tensor.memory_config().memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED, "{}: expected height sharded memory, got {}",
             name, tensor.memory_config());
         return ttnn::experimental::rotary_embedding_llama(
-            tensor, c.tensor("cos_cache"), c.tensor("sin_cache"), c.tensor("trans_mat"), true, std::nullopt, compute_of(c));
+            tensor, args.cos_cache, args.sin_cache, args.trans_mat, true, std::nullopt, args.compute_kernel_config);
     };
-    return std::vector<Tensor>{turn("q_input_tensor"), turn("k_input_tensor")};
-});
+    return std::vector<Tensor>{turn(args.q_input_tensor, "q_input_tensor"), turn(args.k_input_tensor, "k_input_tensor")};
+}
+SHIM_OP("ttnn.experimental.rotary_embedding_llama_fused_qk", run_rotary_embedding_llama_fused_qk);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn::experimental {
+
+Tensor rotary_embedding_hf(
+    const Tensor& input, const Tensor& cos_cache, const Tensor& sin_cache, bool is_decode_mode,
+    const std::optional<MemoryConfig>& memory_config, std::optional<const ComputeKernelConfig> compute_kernel_config) {
+    return ::run_rotary_embedding_hf(
+        {.input_tensor = input,
+         .cos_cache = cos_cache,
+         .sin_cache = sin_cache,
+         .is_decode_mode = is_decode_mode,
+         .memory_config = memory_config,
+         .compute_kernel_config = compute_kernel_config});
+}
+
+std::tuple<Tensor, Tensor> rotary_embedding_llama_fused_qk(
+    const Tensor& q, const Tensor& k, const Tensor& cos_cache, const Tensor& sin_cache, const Tensor& trans_mat,
+    std::optional<const ComputeKernelConfig> compute_kernel_config) {
+    return as_tuple<2>(::run_rotary_embedding_llama_fused_qk(
+        {.q_input_tensor = q,
+         .k_input_tensor = k,
+         .cos_cache = cos_cache,
+         .sin_cache = sin_cache,
+         .trans_mat = trans_mat,
+         .compute_kernel_config = compute_kernel_config}));
+}
+
+}  // namespace ttnn::experimental

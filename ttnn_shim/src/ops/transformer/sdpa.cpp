@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/transformer/attention.hpp"
@@ -32,9 +33,10 @@ void add_sdpa_config(Program& program, const std::optional<ttnn::operations::tra
         static_cast<int64_t>(config->compute_with_storage_grid_size.x), static_cast<int64_t>(config->compute_with_storage_grid_size.y)};
 }
 
-std::optional<ttnn::operations::transformer::SDPAProgramConfig> parse_sdpa_config(const Call& c) {
-    const auto record = c.record("program_config");
-    if (!record) return std::nullopt;
+ttnn::operations::transformer::SDPAProgramConfig ArgumentType<ttnn::operations::transformer::SDPAProgramConfig>::read(
+    const Call& call, std::string_view name) {
+    const auto record = call.record(name);
+    SHIM_CHECK(record != nullptr, "missing argument '{}'", name);
     SHIM_CHECK(record->type == "SDPAProgramConfig", "program_config: expected SDPAProgramConfig, got {}", record->type);
     ttnn::operations::transformer::SDPAProgramConfig config;
     config.compute_with_storage_grid_size = record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8));
@@ -144,28 +146,24 @@ Tensor scaled_dot_product_attention(
 
 }  // namespace ttnn::transformer
 
-SHIM_OP("ttnn.transformer.scaled_dot_product_attention", [](const Call& c) {
+SHIM_OP("ttnn.transformer.scaled_dot_product_attention", [](const arguments::transformer::scaled_dot_product_attention& args) {
     OpScope scope("ttnn.transformer.scaled_dot_product_attention");
     return ttnn::transformer::scaled_dot_product_attention(
-        c.tensor("input_tensor_q"), c.tensor("input_tensor_k"), c.tensor("input_tensor_v"), c.optional_tensor("attn_mask"),
-        c.boolean("is_causal", true), c.optional_f32("scale"), c.optional_u32("sliding_window_size"), c.memory_config("memory_config"),
-        parse_sdpa_config(c), c.compute_config("compute_kernel_config"), c.optional_tensor("attention_sink"),
-        c.optional_tensor("cu_window_seqlens"), c.u32("windowed_q_token_offset", 0), c.optional_tensor("windowed_q_token_offset_tensor"),
-        c.boolean("output_concat_heads", false), c.optional_tensor("attn_mask_block_map"));
+        args.input_tensor_q, args.input_tensor_k, args.input_tensor_v, args.attn_mask, args.is_causal, args.scale, args.sliding_window_size,
+        args.memory_config, args.program_config, args.compute_kernel_config, args.attention_sink, args.cu_window_seqlens,
+        args.windowed_q_token_offset, args.windowed_q_token_offset_tensor, args.output_concat_heads, args.attn_mask_block_map);
 });
 
 namespace {
 /// Attention of two sequences over both, one behind the other.
-std::vector<Tensor> joint_attention(const Call& c) {
+std::vector<Tensor> joint_attention(const arguments::transformer::joint_scaled_dot_product_attention& args) {
     const OpScope scope("ttnn.transformer.joint_scaled_dot_product_attention");
     const char* const names[6] = {"input_tensor_q", "input_tensor_k", "input_tensor_v",
                                   "joint_tensor_q", "joint_tensor_k", "joint_tensor_v"};
-    std::vector<Tensor> in;
-    for (const char* name : names) {
-        check_attention_operand(c.tensor(name), name);
-        in.push_back(c.tensor(name));
-    }
-    const std::string strategy = c.text("joint_strategy");
+    const std::vector<Tensor> in{args.input_tensor_q, args.input_tensor_k, args.input_tensor_v,
+                                 args.joint_tensor_q, args.joint_tensor_k, args.joint_tensor_v};
+    for (size_t i = 0; i < in.size(); ++i) check_attention_operand(in[i], names[i]);
+    const std::string strategy = args.joint_strategy;
     SHIM_CHECK(strategy == "rear", "joint_strategy: only rear is supported, got '{}'", strategy);
     const Shape &first = in[0].logical_shape(), &second = in[3].logical_shape();
     for (size_t i = 0; i < 6; ++i)
@@ -176,11 +174,11 @@ std::vector<Tensor> joint_attention(const Call& c) {
     SHIM_CHECK(
         first[0] == second[0] && first[1] == second[1] && first[3] == second[3],
         "input and joint tensors: expected one batch, head count and head size, got shapes {} and {}", first, second);
-    const float factor = c.optional_f32("scale").value_or(1.0F / std::sqrt(static_cast<float>(first[3])));
+    const float factor = args.scale.value_or(1.0F / std::sqrt(static_cast<float>(first[3])));
     Program program{.op = "sdpa", .attrs = {{"is_causal", false}, {"mask", false}}, .name = "JointSDPADeviceOperation"};
     program.compute = ttnn::init_device_compute_kernel_config(device_of(in[0])->arch(), std::nullopt, ttnn::MathFidelity::HiFi2, true);
-    if (const auto compute = c.compute_config("compute_kernel_config")) program.compute = compute;
-    add_sdpa_config(program, parse_sdpa_config(c));
+    if (const auto compute = args.compute_kernel_config) program.compute = compute;
+    add_sdpa_config(program, args.program_config);
     const auto spec = [&](const Shape& shape) { return make_spec(shape, in[0].dtype(), Layout::TILE, MemoryConfig{}); };
     return launch(program, in, {spec(first), spec(second)}, [&](std::span<const Tensor> outputs) {
         const size_t depth = first[3], bytes = stored_bytes(in[0].dtype()), heads = size_t{first[0]} * first[1];
@@ -205,3 +203,27 @@ std::vector<Tensor> joint_attention(const Call& c) {
 }  // namespace
 
 SHIM_OP("ttnn.transformer.joint_scaled_dot_product_attention", joint_attention);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn::transformer {
+
+std::tuple<Tensor, Tensor> joint_scaled_dot_product_attention(
+    const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& joint_q, const Tensor& joint_k, const Tensor& joint_v,
+    const std::string& joint_strategy, operations::transformer::SDPAProgramConfig program_config, std::optional<float> scale,
+    std::optional<ComputeKernelConfig> compute_kernel_config) {
+    const auto parts = ::joint_attention(
+        {.input_tensor_q = q,
+         .input_tensor_k = k,
+         .input_tensor_v = v,
+         .joint_tensor_q = joint_q,
+         .joint_tensor_k = joint_k,
+         .joint_tensor_v = joint_v,
+         .joint_strategy = joint_strategy,
+         .program_config = program_config,
+         .scale = scale,
+         .compute_kernel_config = compute_kernel_config});
+    return {parts[0], parts[1]};
+}
+
+}  // namespace ttnn::transformer

@@ -9,6 +9,5 @@ namespace ttnn_shim {
 
 void check_attention_operand(const Tensor& tensor, const char* name);
 void add_sdpa_config(Program& program, const std::optional<ttnn::operations::transformer::SDPAProgramConfig>& config);
-std::optional<ttnn::operations::transformer::SDPAProgramConfig> parse_sdpa_config(const Call& c);
 
 }  // namespace ttnn_shim

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/transformer/attention.hpp"
@@ -232,21 +233,20 @@ Tensor chunked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
         })[0];
 }
 
-Decode parse_decode(const Call& c) {
+Decode parse_decode(const auto& args) {
     Decode d;
-    d.causal = c.boolean("is_causal", true);
-    d.mask = c.optional_tensor("attn_mask");
-    d.positions = c.optional_tensor("cur_pos_tensor");
-    d.sink = c.optional_tensor("attention_sink");
-    if (c.has("cur_pos")) {
-        const auto listed = c.i32s("cur_pos");
-        d.listed.assign(listed.begin(), listed.end());
-    }
-    d.scale = c.optional_f32("scale");
-    d.window = c.optional_u32("sliding_window_size");
-    d.memory_config = c.memory_config("memory_config");
-    d.program_config = parse_sdpa_config(c);
-    d.compute = c.compute_config("compute_kernel_config");
+    d.causal = args.is_causal;
+    d.mask = args.attn_mask;
+    d.positions = args.cur_pos_tensor;
+    d.sink = args.attention_sink;
+    if constexpr (requires { args.cur_pos; }) d.listed.assign(args.cur_pos.begin(), args.cur_pos.end());
+    if constexpr (requires { args.page_table_tensor; }) d.page_table = args.page_table_tensor;
+    if constexpr (requires { args.head_dim_v; }) d.v_width = args.head_dim_v;
+    d.scale = args.scale;
+    d.window = args.sliding_window_size;
+    d.memory_config = args.memory_config;
+    d.program_config = args.program_config;
+    d.compute = args.compute_kernel_config;
     return d;
 }
 
@@ -323,41 +323,91 @@ Tensor chunked_scaled_dot_product_attention(
 
 }  // namespace ttnn::transformer
 
-SHIM_OP("ttnn.transformer.scaled_dot_product_attention_decode", [](const Call& c) {
+SHIM_OP(
+    "ttnn.transformer.scaled_dot_product_attention_decode", [](const arguments::transformer::scaled_dot_product_attention_decode& args) {
+        return decode(
+            "ttnn.transformer.scaled_dot_product_attention_decode", args.input_tensor_q, args.input_tensor_k, args.input_tensor_v,
+            parse_decode(args));
+    });
+SHIM_OP(
+    "ttnn.transformer.paged_scaled_dot_product_attention_decode",
+    [](const arguments::transformer::paged_scaled_dot_product_attention_decode& args) {
+        OpScope scope("ttnn.transformer.paged_scaled_dot_product_attention_decode");
+        SHIM_SUPPORTED(
+            !args.cache_position_modulo && args.spec_multi_pos_tiles == 0,
+            "cache_position_modulo and spec_multi_pos_tiles are not supported");
+        return decode(
+            "ttnn.transformer.paged_scaled_dot_product_attention_decode", args.input_tensor_q, args.input_tensor_k, args.input_tensor_v,
+            parse_decode(args));
+    });
+SHIM_OP(
+    "ttnn.transformer.chunked_scaled_dot_product_attention", [](const arguments::transformer::chunked_scaled_dot_product_attention& args) {
+        return chunked(
+            args.input_tensor_q, args.input_tensor_k, args.input_tensor_v, args.page_table_tensor,
+            {args.chunk_start_idx.value_or(0), args.chunk_start_idx_tensor, args.scale, args.memory_config, args.program_config,
+             args.compute_kernel_config, false, args.sliding_window_size, args.attention_sink});
+    });
+static auto run_flash_multi_latent_attention_decode(const arguments::transformer::flash_multi_latent_attention_decode& args) {
     return decode(
-        "ttnn.transformer.scaled_dot_product_attention_decode", c.tensor("input_tensor_q"), c.tensor("input_tensor_k"),
-        c.tensor("input_tensor_v"), parse_decode(c));
-});
-SHIM_OP("ttnn.transformer.paged_scaled_dot_product_attention_decode", [](const Call& c) {
-    OpScope scope("ttnn.transformer.paged_scaled_dot_product_attention_decode");
-    SHIM_SUPPORTED(
-        !c.has("paged_cache_geometry") && !c.has("cache_position_modulo") && c.i32("spec_multi_pos_tiles", 0) == 0,
-        "paged_cache_geometry, cache_position_modulo and spec_multi_pos_tiles are not supported");
-    Decode d = parse_decode(c);
-    d.page_table = c.tensor("page_table_tensor");
+        "ttnn.transformer.flash_multi_latent_attention_decode", args.input_tensor_q, args.input_tensor_k, args.input_tensor_v,
+        parse_decode(args));
+}
+SHIM_OP("ttnn.transformer.flash_multi_latent_attention_decode", run_flash_multi_latent_attention_decode);
+static auto run_paged_flash_multi_latent_attention_decode(const arguments::transformer::paged_flash_multi_latent_attention_decode& args) {
     return decode(
-        "ttnn.transformer.paged_scaled_dot_product_attention_decode", c.tensor("input_tensor_q"), c.tensor("input_tensor_k"),
-        c.tensor("input_tensor_v"), d);
-});
-SHIM_OP("ttnn.transformer.chunked_scaled_dot_product_attention", [](const Call& c) {
-    return chunked(
-        c.tensor("input_tensor_q"), c.tensor("input_tensor_k"), c.tensor("input_tensor_v"), c.tensor("page_table_tensor"),
-        {c.i32("chunk_start_idx", 0), c.optional_tensor("chunk_start_idx_tensor"), c.optional_f32("scale"),
-         c.memory_config("memory_config"), parse_sdpa_config(c), c.compute_config("compute_kernel_config"), c.has("paged_cache_geometry"),
-         c.optional_u32("sliding_window_size"), c.optional_tensor("attention_sink")});
-});
-SHIM_OP("ttnn.transformer.flash_multi_latent_attention_decode", [](const Call& c) {
-    Decode d = parse_decode(c);
-    d.v_width = c.u32("head_dim_v", 0);
-    return decode(
-        "ttnn.transformer.flash_multi_latent_attention_decode", c.tensor("input_tensor_q"), c.tensor("input_tensor_k"),
-        c.optional_tensor("input_tensor_v"), d);
-});
-SHIM_OP("ttnn.transformer.paged_flash_multi_latent_attention_decode", [](const Call& c) {
-    Decode d = parse_decode(c);
-    d.v_width = c.u32("head_dim_v", 0);
-    d.page_table = c.tensor("page_table_tensor");
-    return decode(
-        "ttnn.transformer.paged_flash_multi_latent_attention_decode", c.tensor("input_tensor_q"), c.tensor("input_tensor_k"),
-        c.optional_tensor("input_tensor_v"), d);
-});
+        "ttnn.transformer.paged_flash_multi_latent_attention_decode", args.input_tensor_q, args.input_tensor_k, args.input_tensor_v,
+        parse_decode(args));
+}
+SHIM_OP("ttnn.transformer.paged_flash_multi_latent_attention_decode", run_paged_flash_multi_latent_attention_decode);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn::transformer {
+
+Tensor flash_multi_latent_attention_decode(
+    const Tensor& q, const Tensor& k, const std::optional<const Tensor>& v, uint32_t head_dim_v, bool is_causal,
+    const std::optional<const Tensor>& attn_mask, const std::vector<uint32_t>& cur_pos, const std::optional<const Tensor>& cur_pos_tensor,
+    const std::optional<const Tensor>& attention_sink, std::optional<float> scale, std::optional<uint32_t> sliding_window_size,
+    const std::optional<MemoryConfig>& memory_config, std::optional<operations::transformer::SDPAProgramConfig> program_config,
+    std::optional<ComputeKernelConfig> compute_kernel_config) {
+    return ::run_flash_multi_latent_attention_decode(
+        {.input_tensor_q = q,
+         .input_tensor_k = k,
+         .input_tensor_v = v,
+         .head_dim_v = head_dim_v,
+         .is_causal = is_causal,
+         .attn_mask = attn_mask,
+         .cur_pos = cur_pos,
+         .cur_pos_tensor = cur_pos_tensor,
+         .attention_sink = attention_sink,
+         .scale = scale,
+         .sliding_window_size = sliding_window_size,
+         .memory_config = memory_config,
+         .program_config = program_config,
+         .compute_kernel_config = compute_kernel_config});
+}
+
+Tensor paged_flash_multi_latent_attention_decode(
+    const Tensor& q, const Tensor& k, const std::optional<const Tensor>& v, uint32_t head_dim_v, const Tensor& page_table_tensor,
+    bool is_causal, const std::optional<const Tensor>& attn_mask, const std::optional<const Tensor>& cur_pos_tensor,
+    const std::optional<const Tensor>& attention_sink, std::optional<float> scale, std::optional<uint32_t> sliding_window_size,
+    const std::optional<MemoryConfig>& memory_config, std::optional<operations::transformer::SDPAProgramConfig> program_config,
+    std::optional<ComputeKernelConfig> compute_kernel_config) {
+    return ::run_paged_flash_multi_latent_attention_decode(
+        {.input_tensor_q = q,
+         .input_tensor_k = k,
+         .input_tensor_v = v,
+         .head_dim_v = head_dim_v,
+         .page_table_tensor = page_table_tensor,
+         .is_causal = is_causal,
+         .attn_mask = attn_mask,
+         .cur_pos_tensor = cur_pos_tensor,
+         .attention_sink = attention_sink,
+         .scale = scale,
+         .sliding_window_size = sliding_window_size,
+         .memory_config = memory_config,
+         .program_config = program_config,
+         .compute_kernel_config = compute_kernel_config});
+}
+
+}  // namespace ttnn::transformer

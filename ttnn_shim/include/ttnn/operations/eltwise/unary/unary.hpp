@@ -37,21 +37,22 @@ using operations::unary::UnaryWithParam;
 #define TTNN_UNARY_APPROX(X)                                                                                          \
   X(erf, ERF) X(exp, EXP) X(log, LOG) X(log10, LOG10) X(log1p, LOG1P) X(log2, LOG2) X(mish, MISH) X(rsqrt, RSQRT)      \
   X(sigmoid_accurate, SIGMOID) X(sqrt, SQRT)
-// op(x, parameter): X(name, type, Python name of the parameter, default in Python or NAN when required)
+// op(x, parameter): X(name, type, the parameter's name in Python)
 #define TTNN_UNARY_FLOAT(X)                                                                                           \
-  X(celu, CELU, "alpha", 1.0F) X(elu, ELU, "alpha", 1.0F) X(hardshrink, HARDSHRINK, "lambd", 0.5F)                     \
-  X(heaviside, HEAVISIDE, "value", NAN) X(leaky_relu, LEAKY_RELU, "negative_slope", NAN)                               \
-  X(rpow, RPOW, "exponent", NAN) X(softcap, SOFTCAP, "beta", NAN) X(softshrink, SOFTSHRINK, "lambd", 0.5F)
-// op(x, first, second): X(name, type, Python names and defaults)
+  X(celu, CELU, alpha) X(elu, ELU, alpha) X(hardshrink, HARDSHRINK, lambd) X(heaviside, HEAVISIDE, value)              \
+  X(leaky_relu, LEAKY_RELU, negative_slope) X(rpow, RPOW, exponent) X(softcap, SOFTCAP, beta)                          \
+  X(softshrink, SOFTSHRINK, lambd)
+// op(x, first, second)
 #define TTNN_UNARY_TWO_FLOATS(X)                                                                                      \
-  X(hardtanh, HARDTANH, "min_val", -1.0F, "max_val", 1.0F) X(selu, SELU, "scale", 1.05070098F, "alpha", 1.67326324F)   \
-  X(softplus, SOFTPLUS, "beta", 1.0F, "threshold", 20.0F) X(threshold, THRESHOLD, "threshold", NAN, "value", NAN)      \
-  X(xielu, XIELU, "alpha_p", 0.8F, "alpha_n", 0.8F)
+  X(hardtanh, HARDTANH, min_val, max_val) X(selu, SELU, scale, alpha) X(softplus, SOFTPLUS, beta, threshold)           \
+  X(threshold, THRESHOLD, threshold, value) X(xielu, XIELU, alpha_p, alpha_n)
 // op(x, integer or float)
 #define TTNN_UNARY_SCALAR(X)                                                                                          \
-  X(fill, FILL, "fill_value") X(relu_max, RELU_MAX, "upper_limit") X(relu_min, RELU_MIN, "lower_limit")                \
-  X(eq_unary, UNARY_EQ, "value") X(ne_unary, UNARY_NE, "value") X(gt_unary, UNARY_GT, "value")                         \
-  X(ge_unary, UNARY_GE, "value") X(lt_unary, UNARY_LT, "value") X(le_unary, UNARY_LE, "value")
+  X(fill, FILL, fill_value) X(relu_max, RELU_MAX, upper_limit) X(relu_min, RELU_MIN, lower_limit)
+// the same, functions of the C++ API alone
+#define TTNN_UNARY_SCALAR_CPP(X)                                                                                      \
+  X(eq_unary, UNARY_EQ) X(ne_unary, UNARY_NE) X(gt_unary, UNARY_GT) X(ge_unary, UNARY_GE) X(lt_unary, UNARY_LT)        \
+  X(le_unary, UNARY_LE)
 // clang-format on
 
 #define TTNN_DECLARE(name, ...) Tensor name(const Tensor& input, TTNN_UNARY_TAIL);
@@ -68,6 +69,7 @@ TTNN_UNARY_TWO_FLOATS(TTNN_DECLARE)
 #undef TTNN_DECLARE
 #define TTNN_DECLARE(name, ...) Tensor name(const Tensor& input, std::variant<uint32_t, int32_t, float> parameter, TTNN_UNARY_TAIL);
 TTNN_UNARY_SCALAR(TTNN_DECLARE)
+TTNN_UNARY_SCALAR_CPP(TTNN_DECLARE)
 #undef TTNN_DECLARE
 
 Tensor gelu(const Tensor& input, GeluVariant variant = GeluVariant::Accurate, TTNN_UNARY_TAIL);

@@ -1,6 +1,7 @@
 // Cutting and padding: split, chunk, narrow, pad, roll.
 #include <algorithm>
 
+#include "ops/arguments.hpp"
 #include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/data_movement/shards.hpp"
@@ -21,8 +22,6 @@
 using namespace ttnn_shim;
 
 namespace {
-
-int32_t at(size_t index) { return static_cast<int32_t>(index); }
 
 /// Values [begin, end) of one dimension.
 Tensor part_of(const Tensor& input, uint32_t axis, int64_t begin, int64_t end, const std::optional<MemoryConfig>& memory_config) {
@@ -461,12 +460,13 @@ Tensor roll(const Tensor& input, int shift, const std::optional<MemoryConfig>& m
 namespace {
 
 /// (before, after) pairs, given as a list of lists.
-ttsl::SmallVector<std::array<uint32_t, 2>> pairs_of(const Call& c, const char* name) {
-    ttsl::SmallVector<std::array<uint32_t, 2>> pairs;
-    const Attr* given = c.find(name);
-    const auto* flat = given == nullptr ? nullptr : std::get_if<std::vector<int64_t>>(&given->value);
+}  // namespace
+
+PadPairs ttnn_shim::ArgumentType<PadPairs>::read(const Call& call, std::string_view name) {
+    PadPairs pairs;
+    const auto* flat = std::get_if<std::vector<int64_t>>(&call.find(name)->value);
     if (flat != nullptr && flat->empty()) return pairs;  // [] has no items to tell integers from pairs
-    for (const Attr& item : c.items(name)) {
+    for (const Attr& item : call.items(name)) {
         std::vector<int64_t> values;
         if (const auto* integers = std::get_if<std::vector<int64_t>>(&item.value)) {
             values = *integers;
@@ -482,51 +482,75 @@ ttsl::SmallVector<std::array<uint32_t, 2>> pairs_of(const Call& c, const char* n
     return pairs;
 }
 
-Tensor call_pad(const Call& c) {
-    const Tensor input = c.tensor("input_tensor");
-    const float value = c.f32("value", 0);
-    if (c.has("padding")) return ttnn::pad(input, pairs_of(c, "padding"), value, true, c.memory_config("memory_config"));
-    const auto extents = c.u32s("output_padded_shape"), start = c.u32s("input_tensor_start");
+namespace {
+
+Tensor call_pad(const arguments::pad& args) {
+    const Tensor& input = args.input_tensor;
+    if (args.padding) return ttnn::pad(input, *args.padding, args.value, true, args.memory_config);
+    const auto &extents = args.output_padded_shape, &start = args.input_tensor_start;
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(
         extents.size() == shape.rank() && start.size() == shape.rank(),
         "output_padded_shape and input_tensor_start: expected {} values each", shape.rank());
-    ttsl::SmallVector<std::array<uint32_t, 2>> pairs;
+    PadPairs pairs;
     for (size_t i = 0; i < extents.size(); ++i) {
         SHIM_CHECK(
             uint64_t{start[i]} + shape[at(i)] <= extents[i], "output_padded_shape: dimension {} needs at least {}, got {}", i,
             uint64_t{start[i]} + shape[at(i)], extents[i]);
         pairs.push_back({start[i], extents[i] - start[i] - shape[at(i)]});
     }
-    return ttnn::pad(input, pairs, value, true, c.memory_config("memory_config"));
+    return ttnn::pad(input, pairs, args.value, true, args.memory_config);
 }
 
-Tensor call_roll(const Call& c) {
-    const Tensor input = c.tensor("input_tensor");
-    const auto memory_config = c.memory_config("memory_config");
-    const auto shifts = c.i32s("shifts");
-    if (!c.has("dim")) {
+Tensor call_roll(const arguments::roll& args) {
+    const Tensor input = args.input_tensor;
+    const auto memory_config = args.memory_config;
+    const auto shifts = args.shifts;
+    if (!args.dim.has_value()) {
         SHIM_CHECK(shifts.size() == 1, "shifts: expected one value without dim, got {}", shifts.size());
         return ttnn::roll(input, shifts[0], memory_config);
     }
-    const auto dims = c.i32s("dim");
+    const auto dims = (*args.dim);
     return ttnn::roll(
         input, ttsl::SmallVector<int>(shifts.begin(), shifts.end()), ttsl::SmallVector<int>(dims.begin(), dims.end()), memory_config);
 }
 
 }  // namespace
 
-SHIM_OP("ttnn.split", [](const Call& c) {
-    if (!c.is_list("split_size"))
-        return ttnn::split(c.tensor("input_tensor"), int64_t{c.i32("split_size")}, c.i32("dim", 0), c.memory_config("memory_config"));
-    const auto sizes = c.i32s("split_size");
-    return ttnn::split(
-        c.tensor("input_tensor"), ttsl::SmallVector<int64_t>(sizes.begin(), sizes.end()), c.i32("dim", 0),
-        c.memory_config("memory_config"));
+SHIM_OP("ttnn.split", [](const arguments::split& args) {
+    if (const auto* size = std::get_if<int32_t>(&args.split_size))
+        return ttnn::split(args.input_tensor, int64_t{*size}, args.dim, args.memory_config);
+    const auto& sizes = std::get<std::vector<int32_t>>(args.split_size);
+    return ttnn::split(args.input_tensor, ttsl::SmallVector<int64_t>(sizes.begin(), sizes.end()), args.dim, args.memory_config);
 });
-SHIM_OP("ttnn.chunk", [](const Call& c) { return ttnn::chunk(c.tensor("input_tensor"), c.u32("chunks", 1), c.i32("dim")); });
-SHIM_OP("ttnn.narrow", [](const Call& c) {
-    return ttnn::narrow(c.tensor("input_tensor"), c.i32("dim"), c.i32("start"), c.u32("length", 0));
-});
+SHIM_OP("ttnn.chunk", [](const arguments::chunk& args) { return ttnn::chunk(args.input_tensor, args.chunks, args.dim); });
+SHIM_OP("ttnn.narrow", [](const arguments::narrow& args) { return ttnn::narrow(args.input_tensor, args.dim, args.start, args.length); });
 SHIM_OP("ttnn.pad", call_pad);
 SHIM_OP("ttnn.roll", call_roll);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn {
+
+Tensor pad(
+    const Tensor& input, const std::array<uint32_t, 4>& padded, const std::array<uint32_t, 4>& start, float value, bool,
+    const std::optional<MemoryConfig>& memory_config, const std::optional<CoreRangeSet>& sub_core_grids) {
+    const CoreLimit cores(sub_core_grids);
+    return ::call_pad(
+        {.input_tensor = input,
+         .output_padded_shape = {padded.begin(), padded.end()},
+         .input_tensor_start = {start.begin(), start.end()},
+         .value = value,
+         .memory_config = memory_config,
+         .sub_core_grids = sub_core_grids});
+}
+
+Tensor pad(const Tensor& input, const Shape& padded, const Shape& start, float value) {
+    return ::call_pad(
+        {.input_tensor = input,
+         .output_padded_shape = {padded.begin(), padded.end()},
+         .input_tensor_start = {start.begin(), start.end()},
+         .value = value});
+}
+
+}  // namespace ttnn

@@ -1,4 +1,4 @@
-// How scalars, operands and activations come from a call of the Python door.
+// Activations by name, and how scalars and activations are read from a call of the Python door.
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -7,7 +7,7 @@
 
 namespace ttnn_shim {
 
-Scalar parse_scalar(const Call& call, std::string_view name) {
+Scalar ArgumentType<Scalar>::read(const Call& call, std::string_view name) {
     const Attr* attr = call.find(name);
     SHIM_CHECK(attr != nullptr, "{}: missing", name);
     if (const auto* integer = std::get_if<int64_t>(&attr->value)) {
@@ -20,11 +20,6 @@ Scalar parse_scalar(const Call& call, std::string_view name) {
     const auto* number = std::get_if<double>(&attr->value);
     SHIM_CHECK(number != nullptr, "{}: expected a tensor or a number", name);
     return static_cast<float>(*number);
-}
-
-Operand parse_operand(const Call& call, std::string_view name) {
-    if (call.is_tensor(name)) return call.tensor(name);
-    return parse_scalar(call, name);
 }
 
 UnaryStep activation_step(std::string_view name) {
@@ -109,7 +104,17 @@ std::optional<UnaryStep> parse_unary_step(const Attr& attr) {
     return step;
 }
 
-std::vector<UnaryStep> parse_unary_steps(const Call& call, std::string_view name) {
+UnaryStep ArgumentType<UnaryStep>::read(const Call& call, std::string_view name) {
+    const auto step = parse_unary_step(*call.find(name));
+    SHIM_CHECK(step.has_value(), "{}: expected an activation: a name or UnaryWithParam", name);
+    return *step;
+}
+
+std::optional<UnaryStep> ArgumentType<std::optional<UnaryStep>>::read(const Call& call, std::string_view name) {
+    return parse_unary_step(*call.find(name));
+}
+
+std::vector<UnaryStep> ArgumentType<std::vector<UnaryStep>>::read(const Call& call, std::string_view name) {
     std::vector<UnaryStep> steps;
     for (const Attr& item : call.items(name)) {
         if (auto step = parse_unary_step(item)) steps.push_back(std::move(*step));
