@@ -95,7 +95,7 @@ def check_options(options: CompilerOptions, language: Language) -> None:
         OptionError: an option of the other language; a name in `disable` that is no fusing pass.
     """
     from alchemist.passes import PASSES
-    from alchemist.program.rolls import NAME as FUSE_ROLL
+    from alchemist.program.fuse_roll import NAME as FUSE_ROLL
 
     options.check_language(language)
     known = {name for name, entry in PASSES.items() if entry.fusing} | {FUSE_ROLL}

@@ -223,7 +223,7 @@ ROLL = op(
     "data_movement/roll/roll.hpp",
     in_dialect=False,
 )
-"""Two slices and a concat per dimension; `alchemist.program.rolls` puts it in their place."""
+"""Two slices and a concat per dimension; `alchemist.program.fuse_roll` puts it in their place."""
 op(
     "repeat",
     [

@@ -15,7 +15,8 @@ from alchemist.program import model
 from alchemist.program.constants import name_constants
 from alchemist.program.extract import extract
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
-from alchemist.program.gather import gather_early
+from alchemist.program.fuse_roll import NAME as FUSE_ROLL
+from alchemist.program.fuse_roll import fuse_rolls
 from alchemist.program.graph import Graph, TensorType
 from alchemist.program.loops import find_loops
 from alchemist.program.merge import merge_functions
@@ -24,11 +25,10 @@ from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, uniqu
 from alchemist.program.naming import Context
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
-from alchemist.program.rolls import NAME as FUSE_ROLL
-from alchemist.program.rolls import fuse_rolls
+from alchemist.program.schedule import schedule_joined
 from alchemist.program.scopes import Group, assign_chains, group, note_homes, weight_path
 from alchemist.program.statements import Body, describe
-from alchemist.program.tails import share_tails, with_tails
+from alchemist.program.tail_merging import share_tails, with_tails
 from alchemist.program.weights import SHAPING, name_prepared_weights
 from alchemist.version import VERSION
 
@@ -49,7 +49,7 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
     if FUSE_ROLL not in options.disable:
         fuse_rolls(graph)
     if options.recover_structure:
-        gather_early(graph)
+        schedule_joined(graph)
     name_prepared_weights(graph, sources)
     chains = assign_chains(graph)
     structured = options.recover_structure and any(chains.values())

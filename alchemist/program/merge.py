@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from alchemist.ops.spec import REQUIRED, Kind
 from alchemist.program import model
-from alchemist.program.alike import Mismatch, bound_by, renamed_like
+from alchemist.program.alpha_renaming import Mismatch, bound_by, renamed_like
 from alchemist.program.extract import to_value
 from alchemist.program.names import RESERVED, identifier, unique
 

@@ -6,9 +6,9 @@ import pytest
 
 from alchemist.ops.spec import TTNN_OPS
 from alchemist.program import model
-from alchemist.program.alike import Mismatch, renamed_like
+from alchemist.program.alpha_renaming import Mismatch, renamed_like
 from alchemist.program.merge import merge_functions
-from alchemist.program.tails import share_tails, with_tails
+from alchemist.program.tail_merging import share_tails, with_tails
 
 
 def call(text: str) -> model.Statement:

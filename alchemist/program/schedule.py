@@ -11,7 +11,7 @@ MIN_PARTS = 3
 """Parts of a join that look like iterations."""
 
 
-def gather_early(graph: Graph) -> None:
+def schedule_joined(graph: Graph) -> None:
     """Ops that give the parts of a concat another form stand right behind the ops that make the parts.
 
     Where the first part is the value before the loop, each stands before the op that makes the next part from it.

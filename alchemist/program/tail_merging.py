@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from alchemist.program import model
-from alchemist.program.alike import Mismatch, Renaming, bound_by, values_in
+from alchemist.program.alpha_renaming import Mismatch, Renaming, bound_by, values_in
 from alchemist.program.names import unique
 
 MIN_LINES = 14
