@@ -127,7 +127,6 @@ def compile_captured(
     from alchemist.ir.text import print_module
     from alchemist.passes import lower_to_ttnn
     from alchemist.program import build_program
-    from alchemist.program.model import without_frees
 
     irs: dict[str, str] = {}
     if options.dump_irs:
@@ -141,8 +140,6 @@ def compile_captured(
             irs["ttnn"] = print_module(lowered.module)
     with progress.stage("structure"):
         program = build_program(lowered.module, captured, options, language)
-        if not options.enable_dealloc:
-            program = without_frees(program)
     names = [argument.name for argument in captured.arguments]
     with progress.stage("emit"):
         if language == "python":

@@ -46,7 +46,11 @@ def last_uses(block_ops: list[Operation]) -> dict[Operation, list[SSAValue]]:
 class Deallocate(Pass):
     """Frees every intermediate value behind its last use; weights, arguments and results stay."""
 
+    enable_dealloc: bool = True
+
     def run(self, module: ModuleOp) -> None:
+        if not self.enable_dealloc:
+            return
         for func in functions(module):
             if is_const_eval(func):
                 continue

@@ -366,19 +366,6 @@ def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
             yield from statements(statement.body)
 
 
-def without_frees(program: Program) -> Program:
-    """The program that keeps every tensor until its function returns."""
-
-    def kept(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return tuple(replace(one, body=kept(one.body)) if isinstance(one, Loop | NameLoop) else one for one in body if not isinstance(one, Free))
-
-    return replace(
-        program,
-        functions=tuple(replace(one, body=kept(one.body)) for one in program.functions),
-        prepare=tuple(replace(one, body=kept(one.body)) for one in program.prepare),
-    )
-
-
 def with_device_parameter(program: Program) -> Program:
     """Where the entry function has no tensor to ask for the device, it takes the device as its first argument."""
 

@@ -85,7 +85,7 @@ class Body(Naming):
                         out.append(model.Append(self._list_name(value, held), self._reference(value), id(value) in self._at_front))
             dying = self._dying(item, index, held, last, inherited)
             following = index + 1 < len(items)
-            if dying and following:
+            if dying and following and self._context.frees:
                 out.append(model.Free(tuple(dying)))
             for name in dying:
                 held.pop(name)
@@ -196,7 +196,7 @@ class Body(Naming):
             for value in one.before:  # the list holds them from here on
                 own = self._names[id(value)]
                 out.append(model.Append(name, model.TensorRef(own)))
-                if held.pop(own, None) is not None:
+                if held.pop(own, None) is not None and self._context.frees:
                     out.append(model.Free((own,)))
             self._names.update((id(value), name) for value in (*one.before, *one.values))
             held[name] = id(one.values[-1])

@@ -131,6 +131,8 @@ def test_freeing(tmp_path: Path) -> None:
     lines = [sum(line.strip().startswith("del ") for line in (tmp_path / name / "main.py").read_text().splitlines()) for name in ("on", "off")]
     assert lines[0] > 0
     assert lines[1] == 0
+    written = [next((tmp_path / name / "irs").glob("*ttnn.mlir")).read_text() for name in ("on", "off")]
+    assert ["ttnn.deallocate" in text for text in written] == [True, False]
     assert subprocess.run([tmp_path / "off/run", "--check"], capture_output=True, timeout=300, check=False).returncode == 0
 
 
