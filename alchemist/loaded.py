@@ -24,7 +24,7 @@ Values = Mapping[str, Callable[[], Array]]
 
 _MODULES = ("check", "utils", "consteval", "main")
 _open_programs = 0  # they share one simulated card: the last one closes it,
-_found_open = False  # unless it was open before the first
+_device_requests = 0  # unless somebody else called open_device too
 
 
 def load_codegen_py(model_or_fn: Any, *args: Any, load_path: str | Path = "codegen_result", **kwargs: Any) -> Any:
@@ -127,7 +127,7 @@ class LoadedProgram:
     """
 
     def __init__(self, path: str | Path, weights: Values | None = None) -> None:
-        global _open_programs, _found_open
+        global _open_programs, _device_requests
         self.path = Path(path).resolve()
         self.manifest = read_manifest(path)
         try:
@@ -149,15 +149,12 @@ class LoadedProgram:
         self._state = {output["mutates"] for output in self.manifest["outputs"].values() if "mutates" in output}
         self._anew: dict[str, Callable[[], Array]] = {}
         self.weights: Any = None
-        if not _open_programs:
-            from ttnn_shim import session
-
-            _found_open = session.has_device()
         from alchemist.passes.lower.convolution import L1_SMALL_BYTES
 
         # Programs share the device: the first one leaves room for the sliding windows of those after it.
         self.device = ttnn.open_device(device_id=0, l1_small_size=max(self.manifest["device"]["l1_small_size"], L1_SMALL_BYTES))
         _open_programs += 1
+        _device_requests += 1
         self._open = True
         try:
             self._load_weights(weights or {})
@@ -257,16 +254,21 @@ class LoadedProgram:
         return self(*(values[name]() for name in self.inputs))
 
     def close(self) -> None:
-        """Frees the weights; the last program closes the card, if the first one opened it."""
-        global _open_programs
+        """Frees the weights; the last program closes the card, unless somebody else opened it too, before or since."""
+        global _open_programs, _device_requests
         self.weights = None
         self._anew.clear()
         if not self._open:
             return
         self._open = False
         _open_programs -= 1
-        if not _open_programs and not _found_open:
-            self.ttnn.close_device(self.device)
+        if not _open_programs:
+            from ttnn_shim import session
+
+            shared = session.device_requests() > _device_requests
+            _device_requests = 0
+            if not shared:
+                self.ttnn.close_device(self.device)
 
     def __enter__(self) -> LoadedProgram:
         return self

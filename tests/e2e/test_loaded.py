@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -363,3 +365,23 @@ def test_an_exported_program_as_the_model(tmp_path: Path) -> None:
     exported = torch.export.export(model, (X,))
     codegen_py(exported, X, export_path=tmp_path / "out")
     torch.testing.assert_close(load_codegen_py(exported, X, load_path=tmp_path / "out"), model(X).detach(), rtol=2e-2, atol=2e-2)
+
+
+def test_a_device_that_others_opened_since_stays_open(tmp_path: Path) -> None:
+    """In a process of its own: here the other tests' device is open from the start."""
+    codegen_py(torch.nn.Linear(32, 32).eval(), X, export_path=tmp_path / "out")
+    script = """
+import sys
+from alchemist.loaded import LoadedProgram
+from ttnn_shim import session
+program = LoadedProgram(sys.argv[1])
+import ttnn
+mine = ttnn.open_device(device_id=0)
+program.close()
+ttnn.ones((32, 32), device=mine)  # raised "the device is closed"
+ttnn.close_device(mine)
+LoadedProgram(sys.argv[1]).close()
+assert not session.has_device()
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "out")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -231,6 +231,7 @@ def open_device(
         raise _core.error(InvalidArgument, f"expected 1 or 2 command queues, got {num_command_queues}", "ttnn.open_device")
     if worker_l1_size:
         raise _core.error(NotSupported, "worker_l1_size is not simulated: leave it 0", "ttnn.open_device")
+    session.device_requested()
     if device_id in _open:
         return _open[device_id]
     device = MeshDevice._create(device_id, l1_small_size, trace_region_size)

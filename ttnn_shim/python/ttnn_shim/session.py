@@ -55,6 +55,7 @@ class _Recording:
 
 settings = Settings()
 _devices: list[ClockedDevice] = []
+_requests = 0
 _on_profile: list[Callable[[Profile], None]] = []
 _recording: _Recording | None = None
 _watch: OpWatch | None = None
@@ -64,6 +65,17 @@ def device_opened(device: ClockedDevice) -> None:
     _devices.append(device)
 
 
+def device_requested() -> None:
+    """Somebody called open_device, whether or not the device was open."""
+    global _requests
+    _requests += 1
+
+
+def device_requests() -> int:
+    """Calls of open_device since the device was opened. Who made only some of them shares the device and must not close it."""
+    return _requests
+
+
 def has_device() -> bool:
     """Whether a device is open."""
     return bool(_devices)
@@ -71,8 +83,10 @@ def has_device() -> bool:
 
 def device_closed(device: ClockedDevice) -> None:
     """Forgets the device and hands the profile of the last forward call to the hooks of `on_profile`."""
+    global _requests
     if device in _devices:
         _devices.remove(device)
+        _requests = 0
     if _recording is not None and _recording.profile is not None:
         profile, _recording.profile = _recording.profile, None
         for hook in _on_profile:
