@@ -58,7 +58,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads((Path(path) / MANIFEST).read_text())
         language = manifest.get("language")
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise UserError(f"{path} is not an export", location=str(path), hint="give the directory of codegen_py") from error
     if language != "python":
         raise UserError(f"{path} holds no Python program", location=str(path), hint="load an export of codegen_py")
@@ -115,6 +115,15 @@ class _Tensors(Mapping[str, Any]):
         return len(self._program.manifest["tensors"])
 
 
+def _is_complete(manifest: Mapping[str, Any]) -> bool:
+    """Whether the manifest has what a loaded program needs; the program's own utils.py looks at tensors and outputs."""
+    entry, device = manifest.get("entry"), manifest.get("device")
+    lists = [entry.get("inputs"), entry.get("outputs")] if isinstance(entry, dict) else [None]
+    known = all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists)
+    whole = isinstance(entry, dict) and isinstance(entry.get("function"), str) and isinstance(entry.get("weights"), bool)
+    return known and whole and isinstance(device, dict) and isinstance(device.get("l1_small_size"), int)
+
+
 class LoadedProgram:
     """`program(*inputs)` -> outputs as numpy arrays, in the order of `outputs`.
 
@@ -130,6 +139,8 @@ class LoadedProgram:
         global _open_programs, _device_requests
         self.path = Path(path).resolve()
         self.manifest = read_manifest(path)
+        if not _is_complete(self.manifest):
+            raise UserError("manifest.json is damaged", location=str(path), hint="export the model again")
         try:
             import ttnn_shim
         except ImportError as error:
@@ -207,6 +218,8 @@ class LoadedProgram:
                 sys.modules[name] = loaded[name] = module
                 # Not through the loader: its bytecode cache does not see an edit within the same second.
                 exec(compile(file.read_text(), str(file), "exec"), module.__dict__)
+        except SystemExit as error:  # utils.py's way to refuse a damaged manifest
+            raise UserError(str(error).removeprefix("run: "), location=str(self.path), hint="export the model again") from None
         finally:
             for name, module_before in before.items():
                 sys.modules.pop(name, None)

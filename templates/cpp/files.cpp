@@ -10,8 +10,12 @@
 #include <fstream>
 #include <iomanip>
 #include <limits>
+#include <locale>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
+
+#include <unistd.h>
 
 namespace utils {
 namespace {
@@ -22,7 +26,24 @@ class JsonReader {
 public:
     explicit JsonReader(std::string text) : text_(std::move(text)) {}
 
+    Json whole() {
+        Json value = read();
+        if (text_.find_first_not_of(" \t\r\n", at_) != std::string::npos) {
+            throw std::runtime_error("manifest.json is malformed: there is more behind its end");
+        }
+        return value;
+    }
+
+private:
     Json read() {
+        if (++depth_ > DEEPEST) {
+            throw std::runtime_error("manifest.json is nested too deeply");
+        }
+        Json value = element();
+        --depth_;
+        return value;
+    }
+    Json element() {
         Json value;
         const char next = peek();
         if (next == '{') {
@@ -47,13 +68,20 @@ public:
                 value.boolean = word == "true";
             } else if (word != "null") {
                 value.kind = Json::Kind::Number;
-                value.number = std::stod(word);
+                value.number = number(word);
             }
         }
         return value;
     }
-
-private:
+    static double number(const std::string& word) {
+        double value = 0.0;
+        std::istringstream text(word);
+        text.imbue(std::locale::classic());
+        if (word.empty() || !(text >> value) || text.peek() != std::istringstream::traits_type::eof()) {
+            throw std::runtime_error("manifest.json is malformed: '" + word.substr(0, 40) + "' is no value");
+        }
+        return value;
+    }
     char peek() {
         at_ = text_.find_first_not_of(" \t\r\n", at_);
         if (at_ == std::string::npos) {
@@ -101,16 +129,29 @@ private:
             }
             out += next;
         }
-        ++at_;
+        expect('"');
         return out;
     }
     uint32_t code_point() {
-        uint32_t code = static_cast<uint32_t>(std::stoul(text_.substr(at_, 4), nullptr, 16));
-        at_ += 4;
-        if (code >= 0xD800 && code < 0xDC00 && text_.compare(at_, 2, "\\u") == 0) {
-            const auto low = static_cast<uint32_t>(std::stoul(text_.substr(at_ + 2, 4), nullptr, 16));
-            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-            at_ += 6;
+        constexpr uint32_t REPLACEMENT = 0xFFFD;  // for halves of a pair alone
+        uint32_t code = hexadecimal();
+        if (code >= 0xD800 && code < 0xDC00 && at_ + 2 <= text_.size() && text_.compare(at_, 2, "\\u") == 0) {
+            at_ += 2;
+            const uint32_t low = hexadecimal();
+            const bool pair = low >= 0xDC00 && low < 0xE000;
+            code = pair ? 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00) : REPLACEMENT;
+        }
+        return code >= 0xD800 && code < 0xE000 ? REPLACEMENT : code;
+    }
+    uint32_t hexadecimal() {
+        uint32_t code = 0;
+        for (int digit = 0; digit < 4; ++digit, ++at_) {
+            const char next = at_ < text_.size() ? text_[at_] : ' ';
+            if (std::isxdigit(static_cast<unsigned char>(next)) == 0) {
+                throw std::runtime_error("manifest.json is malformed: expected four digits behind \\u");
+            }
+            const bool decimal = std::isdigit(static_cast<unsigned char>(next)) != 0;
+            code = code * 16 + static_cast<uint32_t>(decimal ? next - '0' : (next | 0x20) - 'a' + 10);
         }
         return code;
     }
@@ -127,19 +168,12 @@ private:
         }
     }
 
+    static constexpr int DEEPEST = 64;
+
     std::string text_;
     std::size_t at_ = 0;
+    int depth_ = 0;
 };
-
-std::string read_file(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) {
-        throw std::runtime_error("cannot read " + path.string());
-    }
-    std::ostringstream out;
-    out << file.rdbuf();
-    return out.str();
-}
 
 // The item at `bytes`, the order of its bytes reversed if `swapped`.
 template <typename T>
@@ -257,6 +291,25 @@ fs::path program_directory() {
 
 }  // namespace
 
+std::string read_file(const fs::path& path) {
+    std::error_code code;
+    const bool regular = fs::is_regular_file(path, code);  // a pipe without a writer would block for ever
+    std::ifstream file;
+    if (regular) {
+        file.open(path, std::ios::binary);
+    }
+    if (!file.is_open()) {
+        const bool there = fs::exists(path, code);
+        const std::string why = regular ? "no permission" : there ? "it is no file" : "there is no such file";
+        throw std::runtime_error("cannot read " + path.string() + ": " + why);
+    }
+    std::ostringstream out;
+    if (file.peek() != std::ifstream::traits_type::eof()) {
+        out << file.rdbuf();
+    }
+    return out.str();
+}
+
 const Json& Json::at(const std::string& key) const {
     const auto found = fields.find(key);
     if (found == fields.end()) {
@@ -265,13 +318,77 @@ const Json& Json::at(const std::string& key) const {
     return found->second;
 }
 
+const std::string& Json::word(const std::string& key) const {
+    const Json& found = at(key);
+    if (found.kind != Kind::String) {
+        throw std::runtime_error("manifest.json: '" + key + "' is no text");
+    }
+    return found.text;
+}
+
+std::size_t Json::count(const std::string& key) const { return at(key).whole_number(key); }
+
+std::vector<std::size_t> Json::extents(const std::string& key) const {
+    const Json& found = at(key);
+    if (found.kind != Kind::List || found.items.size() > 32) {
+        throw std::runtime_error("manifest.json: '" + key + "' is no list of extents");
+    }
+    std::vector<std::size_t> out;
+    for (const Json& extent : found.items) {
+        out.push_back(extent.whole_number(key));
+    }
+    return out;
+}
+
+std::size_t Json::whole_number(const std::string& key) const {
+    if (kind != Kind::Number || !(number >= 0.0 && number <= 4294967295.0) || number != std::floor(number)) {
+        throw std::runtime_error("manifest.json: '" + key + "' is no whole number from 0");
+    }
+    return static_cast<std::size_t>(number);
+}
+
+Json parse_json(const std::string& text) { return JsonReader(text).whole(); }
+
+std::string unwritable(const fs::path& path, bool directory) {
+    std::error_code code;
+    fs::path place = fs::absolute(path, code);
+    bool must_be_folder = directory;
+    if (!directory) {
+        if (fs::is_directory(place, code)) {
+            return path.string() + " is a directory";
+        }
+        const bool there = fs::exists(place, code);
+        if (code) {
+            return path.string() + ": " + code.message();
+        }
+        place = there ? place : place.parent_path();
+        must_be_folder = !there;
+    }
+    while (directory && !place.empty() && !fs::exists(place, code) && place != place.parent_path()) {
+        if (code) {
+            return path.string() + ": " + code.message();
+        }
+        place = place.parent_path();
+    }
+    if (must_be_folder && !fs::is_directory(place, code)) {
+        return "no directory " + place.string();
+    }
+    return access(place.c_str(), W_OK) == 0 ? "" : "no permission to write " + place.string();
+}
+
 fs::path program_file(const std::string& relative) {
     static const fs::path directory = program_directory();
     return directory / relative;
 }
 
 const Json& manifest() {
-    static const Json value = JsonReader(read_file(program_file("manifest.json"))).read();
+    static const Json value = [] {
+        Json read = parse_json(read_file(program_file("manifest.json")));
+        if (read.kind != Json::Kind::Object) {
+            throw std::runtime_error("manifest.json is malformed: expected {");
+        }
+        return read;
+    }();
     return value;
 }
 
@@ -282,7 +399,7 @@ std::string escaped(const std::string& text) {
         if (next == '"' || next == '\\') {
             out << '\\' << next;
         } else if (static_cast<unsigned char>(next) < 0x20) {
-            out << "\\u" << std::hex << std::setw(4) << std::setfill('0') << static_cast<int>(next) << std::dec;
+            out << "\\u" << std::hex << std::setw(4) << std::setfill('0') << static_cast<int>(static_cast<unsigned char>(next)) << std::dec;
         } else {
             out << next;
         }

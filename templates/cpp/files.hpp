@@ -23,12 +23,26 @@ struct Json {
     bool has(const std::string& key) const { return fields.count(key) != 0; }
     // Throws std::runtime_error when there is no such entry.
     const Json& at(const std::string& key) const;
+    // The entry as text, as a whole number from 0, as a shape. Throw std::runtime_error when it is something else.
+    const std::string& word(const std::string& key) const;
+    std::size_t count(const std::string& key) const;
+    std::vector<std::size_t> extents(const std::string& key) const;
+
+private:
+    std::size_t whole_number(const std::string& key) const;
 };
+
+// Throws std::runtime_error when the text is no JSON, or nested more than 64 deep.
+Json parse_json(const std::string& text);
+// Why the file (or directory, which need not exist) could not be written; "" if it can.
+std::string unwritable(const std::filesystem::path& path, bool directory);
 
 // manifest.json, read once. Throws std::runtime_error when it is missing or malformed.
 const Json& manifest();
 // The text as a JSON string, quotes included.
 std::string escaped(const std::string& text);
+// The bytes of a regular file. Throws std::runtime_error.
+std::string read_file(const std::filesystem::path& path);
 // A file of this program, by its path in manifest.json.
 std::filesystem::path program_file(const std::string& relative);
 

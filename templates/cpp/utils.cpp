@@ -10,6 +10,7 @@
 #include <iostream>
 #include <limits>
 #include <map>
+#include <new>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -95,9 +96,13 @@ std::vector<T> narrowed(const Array& array, const std::string& name) {
 // The array as a host tensor of the manifest's dtype and layout.
 Tensor to_tensor(const Array& array, const Json& entry, const std::string& name) {
     std::vector<uint32_t> extents(array.shape.begin(), array.shape.end());
-    const DataType dtype = DATA_TYPES.at(entry.at("dtype").text);
+    const auto found = DATA_TYPES.find(entry.word("dtype"));
+    if (found == DATA_TYPES.end()) {
+        throw std::runtime_error("manifest.json: " + name + ": unknown data type '" + entry.word("dtype") + "'");
+    }
+    const DataType dtype = found->second;
     const auto layout =
-        entry.at("layout").text == "TILE_LAYOUT" ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
+        entry.word("layout") == "TILE_LAYOUT" ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
     const ttnn::TensorSpec spec(
         ttnn::Shape(std::span<const uint32_t>(extents)),
         ttnn::TensorLayout(dtype, ttnn::PageConfig(layout), ttnn::MemoryConfig{}));
@@ -194,13 +199,13 @@ std::string timing() {
 
 // The file name of input `name` without its suffix.
 std::string file_stem(const std::string& name, const Json& entry) {
-    return fs::path(entry.has("file") ? entry.at("file").text : name + ".tensorbin").stem().string();
+    return fs::path(entry.has("file") ? entry.word("file") : name + ".tensorbin").stem().string();
 }
 
 // Own input from --inputs, on the host.
 std::optional<Tensor> own_input(const std::string& name, const Json& entry) {
     const fs::path directory = inputs_directory();
-    if (directory.empty() || entry.at("kind").text != "input") {
+    if (directory.empty() || entry.word("kind") != "input") {
         return std::nullopt;
     }
     const std::string stem = file_stem(name, entry);
@@ -213,12 +218,12 @@ std::optional<Tensor> own_input(const std::string& name, const Json& entry) {
         return std::nullopt;
     }
     std::vector<std::size_t> wanted, got;
-    for (const Json& extent : entry.at("shape").items) wanted.push_back(static_cast<std::size_t>(extent.number));
+    wanted = entry.extents("shape");
     for (const uint32_t extent : tensor->logical_shape().view()) got.push_back(extent);
     if (wanted != got) {
         throw std::runtime_error("input " + name + ": expected shape " + spelled(wanted) + ", got " + spelled(got));
     }
-    const bool tiled = entry.at("layout").text == "TILE_LAYOUT";
+    const bool tiled = entry.word("layout") == "TILE_LAYOUT";
     return tensor->to_layout(tiled ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR);
 }
 
@@ -227,7 +232,7 @@ std::optional<Tensor> own_input(const std::string& name, const Json& entry) {
 Args parse_args(int argc, char** argv) {
     Args args;
     const auto refuse = [](const std::string& message) {
-        std::cerr << "run: " << message << "\n";
+        std::cerr << "run: " << message.substr(0, 1900) << "\n";
         std::exit(2);
     };
     for (int index = 1; index < argc; ++index) {
@@ -266,13 +271,21 @@ Args parse_args(int argc, char** argv) {
                    "; known: --check --tolerance --inputs --partial-inputs --outputs --loops --estimate --json");
         }
     }
-    if (!args.inputs.empty() && !fs::is_directory(args.inputs)) {
+    std::error_code code;
+    if (!args.inputs.empty() && !fs::is_directory(args.inputs, code)) {
         refuse("--inputs: no directory " + args.inputs.string());
+    }
+    // Before the run, which may be long.
+    if (const std::string why = args.json.empty() ? "" : unwritable(args.json, false); !why.empty()) {
+        refuse("--json: " + why);
+    }
+    if (const std::string why = args.outputs.empty() ? "" : unwritable(args.outputs, true); !why.empty()) {
+        refuse("--outputs: " + why);
     }
     if (!args.inputs.empty()) {
         std::vector<std::string> stems;
         for (const auto& [name, entry] : manifest().at("tensors").fields) {
-            if (entry.at("kind").text == "input") {
+            if (entry.word("kind") == "input") {
                 stems.push_back(file_stem(name, entry));
             }
         }
@@ -291,7 +304,7 @@ Args parse_args(int argc, char** argv) {
 Device::Device()
     : mesh_(ttnn::distributed::open_mesh_device(
           ttnn::MeshShape(1, 1),
-          static_cast<std::size_t>(manifest().at("device").at("l1_small_size").number),
+          manifest().at("device").count("l1_small_size"),
           /*trace_region_size=*/0,
           /*num_command_queues=*/1,
           tt::tt_metal::DispatchCoreConfig{})) {
@@ -337,15 +350,18 @@ Tensor load(const std::string& name, const Device& device) {
         return own->to_device(device.get());
     }
     if (entry.has("file")) {
-        return ttnn::load_tensor_flatbuffer(program_file(entry.at("file").text).string(), device.get());
+        return ttnn::load_tensor_flatbuffer(program_file(entry.word("file")).string(), device.get());
     }
     Array ones;  // exported with export_tensors=False
-    std::size_t count = 1;
-    for (const Json& extent : entry.at("shape").items) {
-        ones.shape.push_back(static_cast<std::size_t>(extent.number));
-        count *= ones.shape.back();
+    ones.shape = entry.extents("shape");
+    double count = 1.0;
+    for (const std::size_t extent : ones.shape) {
+        count *= static_cast<double>(extent);
     }
-    ones.values.assign(count, 1.0);
+    if (count > 4294967296.0) {
+        throw std::runtime_error("manifest.json: " + name + ": its shape has more values than fit into memory");
+    }
+    ones.values.assign(static_cast<std::size_t>(count), 1.0);
     return to_tensor(ones, entry, name).to_device(device.get());
 }
 
@@ -359,7 +375,7 @@ Weights given_tensors(const std::vector<Tensor>& tensors, const std::vector<std:
     for (std::size_t i = 0; i < names.size(); ++i) {
         Tensor tensor = tensors[i];
         if (entries.has(names[i])) {
-            const bool tiled = entries.at(names[i]).at("layout").text == "TILE_LAYOUT";
+            const bool tiled = entries.at(names[i]).word("layout") == "TILE_LAYOUT";
             const auto layout = tiled ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
             if (tensor.layout() != layout) {
                 tensor = ttnn::to_layout(tensor, layout);
@@ -428,9 +444,9 @@ bool same_numbers() {
 Verdict judged(const Array& actual, const Json& entry, double tolerance) {
     std::optional<Array> unedited;
     if (entry.has("unedited") && same_numbers()) {
-        unedited = golden_array(entry.at("unedited").text);
+        unedited = golden_array(entry.word("unedited"));
     }
-    const Array golden = golden_array(entry.at("golden").text);
+    const Array golden = golden_array(entry.word("golden"));
     return compare(actual, golden, entry, unedited ? &*unedited : nullptr, tolerance, !same_numbers());
 }
 
@@ -443,7 +459,7 @@ void explain(bool own_inputs) {
     }
     if (manifest().has("unedited") && manifest().at("unedited").has("unknown") && !own_inputs) {
         std::cout << "check: the unedited program's own error is unknown ("
-                  << manifest().at("unedited").at("unknown").text << "): wide bounds alone\n";
+                  << manifest().at("unedited").word("unknown") << "): wide bounds alone\n";
     }
 }
 
@@ -466,7 +482,7 @@ int report(const Args& args, const std::vector<std::pair<std::string, Tensor>>& 
             const Array actual = to_array(tensor);
             if (!args.outputs.empty()) {
                 fs::create_directories(args.outputs);
-                write_npy(args.outputs / (entry.at("stem").text + ".npy"), actual);
+                write_npy(args.outputs / (entry.word("stem") + ".npy"), actual);
             }
             if (entry.has("golden") && args.inputs.empty()) {  // golden/ belongs to the exported inputs
                 row.verdict = judged(actual, entry, args.tolerance);
@@ -481,7 +497,7 @@ int report(const Args& args, const std::vector<std::pair<std::string, Tensor>>& 
         rows.push_back(std::move(row));
     }
     const Measured& times = measured();
-    std::cout << manifest().at("model").text << " on " << times.arch << " ("
+    std::cout << manifest().word("model") << " on " << times.arch << " ("
               << (times.card.empty() ? "device" : "simulated " + times.card) << "): " << timing() << '\n';
     if (!args.json.empty()) {
         write_json(args.json, rows);
@@ -512,7 +528,15 @@ int fail(const std::exception& error) {
         return 1;
     }
 #endif
-    std::cerr << "error[ALC-0601] " << error.what() << '\n';
+    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+        std::cerr << "error[ALC-0105] not enough memory\n";
+        return 1;
+    }
+    std::string text = error.what();
+    if (constexpr std::size_t MOST = 1900; text.size() > MOST) {  // names in a damaged manifest.json can be long
+        text = text.substr(0, MOST / 2) + " ... " + text.substr(text.size() - MOST / 2);
+    }
+    std::cerr << "error[ALC-0601] " << text << '\n';
     return 1;
 }
 

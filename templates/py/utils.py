@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+import tokenize
 from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
 
@@ -15,7 +16,36 @@ import ttnn
 import check
 
 HERE = Path(__file__).resolve().parent
-MANIFEST = json.loads((HERE / "manifest.json").read_text())
+
+
+def read_manifest(file: Path) -> dict:
+    """What the export wrote about its tensors and outputs; a damaged file ends the program with what is wrong."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        sys.exit(f"run: cannot read {file}: {error.strerror}")
+    except (ValueError, RecursionError) as error:
+        sys.exit(f"run: manifest.json is damaged: {str(error)[:200]}")
+    entries = {"tensors": ("kind", "dtype", "layout"), "outputs": ("stem",), "device": ()}
+    if not isinstance(found, dict) or not isinstance(found.get("model"), str):
+        sys.exit("run: manifest.json is damaged: it has no 'model'")
+    for group, words in entries.items():
+        if not isinstance(found.get(group), dict):
+            sys.exit(f"run: manifest.json is damaged: it has no {group!r}")
+        for name, entry in found[group].items() if words else ():
+            shape = entry.get("shape") if isinstance(entry, dict) else None
+            known = isinstance(shape, list) and all(type(extent) is int and 0 <= extent < 2**32 for extent in shape)
+            files = [entry[key] for key in ("file", "golden", "unedited") if key in entry] if known else []
+            if not known or not all(isinstance(text, str) for text in [*files, *(entry.get(word) for word in words)]):
+                sys.exit(f"run: manifest.json is damaged: {group}: bad entry {name[:200]!r}")
+            if group == "tensors" and not (hasattr(ttnn, entry["dtype"]) and hasattr(ttnn, entry["layout"])):
+                sys.exit(f"run: manifest.json is damaged: {group}: unknown dtype or layout of {name[:200]!r}")
+    if type(found["device"].get("l1_small_size")) is not int or not 0 <= found["device"]["l1_small_size"] < 2**31:
+        sys.exit("run: manifest.json is damaged: device: bad 'l1_small_size'")
+    return found
+
+
+MANIFEST = read_manifest(HERE / "manifest.json")
 
 # The simulator's clock and op recorder; absent on a Tenstorrent card. The simulator's ttnn has loaded it.
 SIMULATOR = sys.modules.get("ttnn_shim.session")
@@ -139,10 +169,12 @@ def file_stem(name: str, entry: dict) -> str:
 
 def read_npy(file: Path, name: str, dtype: str) -> np.ndarray:
     """The array in the host form of `dtype`, whatever its byte order, memory order and width."""
+    if not file.is_file():  # a pipe without a writer would block for ever
+        sys.exit(f"run: input {name}: {file} is no file")
     try:
         array = np.load(file, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        sys.exit(f"run: input {name}: cannot read {file}: {error}")
+    except (ValueError, EOFError, OSError, MemoryError, SyntaxError, TypeError, LookupError, RecursionError, tokenize.TokenError) as error:
+        sys.exit(f"run: input {name}: cannot read {file}: {str(error)[:500]}")
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         sys.exit(f"run: input {name}: {file} holds {array.dtype}, expected numbers for {dtype}")
     if dtype not in ("uint8", "uint16", "uint32", "int32"):
@@ -180,17 +212,38 @@ def parse_args() -> argparse.Namespace:
     parser.parse_known_args(namespace=options)
     if options.loops < 1:
         sys.exit("run: --loops takes a whole number from 1")
+    for option, path in (("--json", options.json), ("--outputs", options.outputs)):
+        if path is not None and (why := unwritable(path, directory=option == "--outputs")):
+            sys.exit(f"run: {option}: {why}")
     if options.tolerance is None:
         options.tolerance = check.TOLERANCE
     if not 1.0 <= options.tolerance < float("inf"):
         sys.exit("run: --tolerance takes a number from 1")
     if options.inputs is not None:
-        if not options.inputs.is_dir():
+        if not os.path.isdir(options.inputs):
             sys.exit(f"run: --inputs: no directory {options.inputs}")
         stems = [file_stem(name, entry) for name, entry in MANIFEST["tensors"].items() if entry["kind"] == "input"]
         if wrong := check.missing_inputs(options.inputs, stems, options.partial_inputs):
             sys.exit(f"run: {wrong}")
     return options
+
+
+def unwritable(path: Path, directory: bool) -> str:
+    """Why the file (or directory, which need not exist) could not be written at the end of the run; "" if it can."""
+    place = Path(os.path.abspath(path))
+    try:
+        if not directory and place.is_dir():
+            return f"{path} is a directory"
+        if directory:
+            while not place.exists() and place != place.parent:
+                place = place.parent
+        elif not place.exists():
+            place, directory = place.parent, True
+        if directory and not place.is_dir():
+            return f"no directory {place}"
+    except (OSError, ValueError) as error:
+        return f"{str(path)[:200]}: {getattr(error, 'strerror', None) or error}"
+    return "" if os.access(place, os.W_OK) else f"no permission to write {place}"
 
 
 def loops(args: argparse.Namespace) -> Iterator[int]:
@@ -231,8 +284,9 @@ def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
         if not args.estimate:
             actual = to_numpy(tensor)
             if args.outputs is not None:
-                args.outputs.mkdir(parents=True, exist_ok=True)
-                np.save(args.outputs / f"{entry['stem']}.npy", actual)
+                with written(args.outputs):
+                    args.outputs.mkdir(parents=True, exist_ok=True)
+                    np.save(args.outputs / f"{entry['stem']}.npy", actual)
             if "golden" in entry and not custom:
                 row.update(compare(actual, read_golden(entry["golden"]), entry))
         row["unedited_rel_l2"] = entry.get("unedited_rel_l2")
@@ -261,8 +315,18 @@ def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
         result["card"] = SIMULATOR.card() if SIMULATOR else None
         if args.check_ops:
             result["op_errors"] = SIMULATOR.op_errors(HERE, read_golden, compare)
-        args.json.write_text(json.dumps(result, indent=2) + "\n")
+        with written(args.json):
+            args.json.write_text(json.dumps(result, indent=2) + "\n")
     return code
+
+
+@contextlib.contextmanager
+def written(path: Path) -> Iterator[None]:
+    """A file that cannot be written ends the program with its name: a full disk, say."""
+    try:
+        yield
+    except OSError as error:
+        sys.exit(f"run: cannot write {path}: {error.strerror or error}")
 
 
 def compare(actual: np.ndarray, expected: np.ndarray, entry: dict) -> dict:

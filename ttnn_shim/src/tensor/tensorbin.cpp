@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -278,12 +279,13 @@ void read_exactly(std::FILE* file, void* target, size_t bytes, const std::string
 }
 
 Tensor load(const std::string& name) {
-    const File file(std::fopen(name.c_str(), "rb"));
-    if (!file) {
+    const int descriptor = open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer would block for ever
+    if (descriptor < 0) {
         fail(ErrorCode::Io, text("cannot open '{}': {}", name, std::strerror(errno)));
     }
+    const File file(fdopen(descriptor, "rb"));
     struct stat status {};
-    if (fstat(fileno(file.get()), &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (!file || fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
         fail(ErrorCode::Io, text("'{}' is not a file", name));
     }
     const auto file_bytes = static_cast<uint64_t>(status.st_size);
