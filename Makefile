@@ -15,7 +15,7 @@ help:
 	@echo "make referee      installs the real ttnn for 'alchemist verify' (needs Python 3.12)"
 	@echo "make check        lint and types alone"
 	@echo "make bench        speed, as ratios against peers measured in the same run"
-	@echo "make fuzz         10,000 calls with made-up arguments; make fuzz-sanitize: the same under ASan and UBSan"
+	@echo "make fuzz         20,000 damaged inputs of every kind; make fuzz-sanitize: 10,000 calls under ASan and UBSan"
 	@echo "make mutation     small faults put into the source at random: do the tests notice?"
 	@echo "make calibrate    fit the clock's constants to the measured tables again"
 	@echo "make lock         newest allowed versions of every dependency, with hashes, into requirements/*.lock"
@@ -93,7 +93,7 @@ sanitize: setup
 	build/asan/tests/cpp/shim_tests
 
 fuzz: setup
-	$(BIN)/python tests/fuzz/run.py --cases 10000
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.run --area all --cases 20000 --workers 2
 
 fuzz-sanitize: sanitize
 	TTNN_SHIM_LIBRARY=build/asan/libttnn_shim.so LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
