@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 import warnings
@@ -12,7 +13,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import alchemist
-from alchemist.errors import AlchemistError, InternalError, ParseError, ToolchainError, VerifyError
+from alchemist.errors import AlchemistError, InternalError, ParseError, ToolchainError, VerifyError, as_our_error, check_writable
 from alchemist.options import CompilerOptions, described, pairs, table, values_of
 
 EPILOG = """\
@@ -94,7 +95,7 @@ def _add_mlir_options(command: argparse.ArgumentParser) -> None:
         "--init", choices=("ones", "zeros", "randn", "arange"), default="randn", help="values of inputs and weights"
     )
     command.add_argument("--entry", default="", metavar="NAME", help="only this function; default: a program of every public one")
-    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of randn: a whole number from 0")
     command.add_argument("--inputs", type=Path, metavar="DIR", help="values by argument name, .npy or .tensorbin")
     compiler = command.add_argument_group("compiler options", "values: default first; the same names go into `compiler_options` of codegen_py")
     for entry in fields(CompilerOptions):
@@ -119,8 +120,10 @@ def _compiler_options(args: argparse.Namespace) -> CompilerOptions:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; errors of ours are printed without a traceback. Returns the exit code."""
+    """Runs one command; errors are printed without a traceback. Returns the exit code."""
     warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be text, nor the terminal's encoding UTF-8
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if words and words[0] in DRIVER:
@@ -128,29 +131,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return int(driver.main(words[1:]))
         args = parser().parse_args(words)
         return int(args.run(args))
-    except (ParseError, VerifyError) as error:
-        for each in _all_errors(words, error):
-            print(each, file=sys.stderr)
-        return 1
-    except AlchemistError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except RecursionError:
-        print("error[ALC-0700] the input is nested too deeply", file=sys.stderr)
-        return 1
-    except MemoryError:
-        print("error[ALC-0102] the input needs more memory than there is", file=sys.stderr)
-        return 1
-    except FileNotFoundError as error:
-        print(f"error[ALC-0103] no such file\n  at {error.filename}", file=sys.stderr)
-        return 1
     except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # Python flushes it at its end, which would fail again
         return 0
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError) as error:
-        if os.environ.get("ALCHEMIST_TRACEBACK"):
+    except (AlchemistError, ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
+        found = as_our_error(error)
+        if isinstance(found, InternalError) and os.environ.get("ALCHEMIST_TRACEBACK"):
             raise
-        what = f"{type(error).__name__}: {str(error)[:300]}"
-        print(InternalError(what, hint="a bug in alchemist; ALCHEMIST_TRACEBACK=1 shows where"), file=sys.stderr)
+        for each in _all_errors(words, found) if isinstance(found, ParseError | VerifyError) else [found]:
+            print(each, file=sys.stderr)
         return 1
 
 
@@ -159,7 +148,7 @@ def _all_errors(words: Sequence[str], first: AlchemistError) -> Sequence[Alchemi
     from alchemist.driver import mlir_files
 
     for word in words:
-        if first.location.startswith(f"{word}:"):
+        if first.location.startswith(f"{word}:") and Path(word).is_file():
             return mlir_files.all_errors(mlir_files.Chunk(mlir_files.read_text(word), word), first)
     return [first]
 
@@ -206,6 +195,8 @@ def _model_to(args: argparse.Namespace) -> int:
 def _verify(args: argparse.Namespace) -> int:
     from alchemist.verify import verify_directories
 
+    if args.json is not None:
+        check_writable(args.json, "--json")
     return verify_directories(args.directories, arch=args.arch, json_path=args.json)
 
 
@@ -216,10 +207,11 @@ def _estimate(args: argparse.Namespace) -> int:
         raise ToolchainError("the simulator is not installed", hint="install the wheel, or `make` in a checkout") from error
     from ttnn_shim.errors import ShimError
 
+    check_writable(args.out, "--out")
     try:
         unmodelled = estimate_csv(args.csv, args.out)
     except ShimError as error:
-        print(error, file=sys.stderr)
+        print(error.report(), file=sys.stderr)
         return 1
     print(f"wrote {args.out}")
     if unmodelled:

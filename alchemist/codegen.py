@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
-
-from alchemist.errors import InputError, OptionError
+from alchemist.errors import OptionError, checked_path, explained, printable, quoted
+from alchemist.export.arrays import values_in
 from alchemist.export.directory import export_target, exporting
 from alchemist.export.shared import remember
-from alchemist.export.tensorbin import read_tensor
 from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
 from alchemist.frontends.base import FrontendResult
 from alchemist.options import CompilerOptions, Language, boolean, choice
 from alchemist.pipeline import capture, check_options, compile_captured, detect_framework
 from alchemist.progress import Progress
+from alchemist.source_text import read_source
 
 Init = Literal["ones", "zeros", "randn", "arange"]
+MOST_SEED = 1 << 63
 GOLDEN_CHOICES = ("none", "outputs", "ops")
 
 
@@ -33,6 +33,7 @@ class CodegenResult:
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
+@explained
 def codegen_py(
     model_or_fn: Any,
     *args: Any,
@@ -61,6 +62,7 @@ def codegen_py(
     return _codegen("python", model_or_fn, args, kwargs, export_path, export_tensors, export_golden, overwrite, compiler_options)
 
 
+@explained
 def codegen_cpp(
     model_or_fn: Any,
     *args: Any,
@@ -118,6 +120,7 @@ def _check_values_are_known(export_tensors: bool, options: CompilerOptions) -> N
             )
 
 
+@explained
 def codegen_mlir(
     source: str | Path,
     *,
@@ -153,16 +156,17 @@ def codegen_mlir(
     init = choice("init", init, get_args(Init))
     progress = Progress()
 
-    if not Path(source).is_file():
-        raise InputError("no such file", code="ALC-0103", location=str(source))
+    _check_seed(seed)
+    text = read_source(checked_path(source, "source"))
 
     def run_front_end() -> dict[str, FrontendResult]:
         with progress.stage("read", str(source)):
-            return _load_mlir(source, init, seed, inputs, entry)
+            return _load_mlir(text, source, init, seed, inputs, entry)
 
     return _export(run_front_end, language, export_target(export_path), options, True, "outputs", overwrite, progress, standalone)
 
 
+@explained
 def mlir_sources(
     source: str | Path,
     *,
@@ -175,38 +179,35 @@ def mlir_sources(
 ) -> dict[str, str]:
     """File name -> source text of an MLIR file; nothing is written. Arguments and errors as in `codegen_mlir`."""
     options = replace(CompilerOptions.parse(compiler_options), dump_irs=False)
+    language = choice("language", language, get_args(Language))
     check_options(options, language)
-    programs = _load_mlir(source, init, seed, inputs, entry)
+    init = choice("init", init, get_args(Init))
+    _check_seed(seed)
+    programs = _load_mlir(read_source(checked_path(source, "source")), source, init, seed, inputs, entry)
     return merge({name: compile_captured(one, language, options, Progress(verbose=False)).sources for name, one in programs.items()})
 
 
-def _load_mlir(source: str | Path, init: Init, seed: int, inputs: str | Path | None, entry: str) -> dict[str, FrontendResult]:
+def _check_seed(seed: int) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < MOST_SEED:
+        raise OptionError("bad seed", expected="a whole number from 0, below 2**63", got=quoted(seed))
+
+
+def _load_mlir(
+    text: str, source: str | Path, init: Init, seed: int, inputs: str | Path | None, entry: str
+) -> dict[str, FrontendResult]:
     """The programs of a file by name; those behind a `// -----` line have the part's number in front."""
     from alchemist.frontends.mlir import load_each
     from alchemist.frontends.mlir.read import parts
 
-    values = None if inputs is None else _values_in(Path(inputs))
+    values = None if inputs is None else values_in(checked_path(inputs, "inputs"))
     found: dict[str, FrontendResult] = {}
-    given = parts(Path(source).read_text(encoding="utf-8", errors="replace"))
+    given = parts(text)
     texts = {number: text for number, text in enumerate(given) if len(given) == 1 or "func" in text}
-    for number, text in texts.items():
+    for number, part in texts.items():
         prefix = f"{number}_" if len(given) > 1 else ""
-        for name, program in load_each(text, str(source), init=init, seed=seed, values=values, entry=entry):
+        for name, program in load_each(part, printable(str(source)), init=init, seed=seed, values=values, entry=entry):
             found[prefix + name] = program
     return found
-
-
-def _values_in(directory: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """Arrays of a directory by file stem."""
-    if not directory.is_dir():
-        raise InputError(f"no directory {directory}", location=str(directory))
-    values: dict[str, np.ndarray[Any, Any]] = {}
-    for file in sorted(directory.iterdir()):
-        if file.suffix == ".npy":
-            values[file.stem] = np.load(file, allow_pickle=False)
-        elif file.suffix == ".tensorbin":
-            values[file.stem] = read_tensor(file)
-    return values
 
 
 def _export(

@@ -14,6 +14,60 @@ itself is wrong. The shim has the same shape behind its C ABI (`ttnn_shim.errors
 
 from __future__ import annotations
 
+import errno
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+MOST_CHARACTERS = 2000  # of a message: what a terminal shows at once, whatever the input holds
+
+
+def printable(text: str) -> str:
+    """The text without what a terminal or a UTF-8 stream cannot take: control characters and lone surrogates become escapes."""
+    if text.isprintable():
+        return text
+    return "".join(each if each in "\n\t" or _may_print(each) else each.encode("unicode_escape", "surrogatepass").decode() for each in text)
+
+
+def _may_print(character: str) -> bool:
+    code = ord(character)
+    return code >= 0x20 and not 0x7F <= code < 0xA0 and not 0xD800 <= code < 0xE000 and code not in _DIRECTION_MARKS
+
+
+_DIRECTION_MARKS = frozenset((0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))  # they reorder what is around them
+
+
+def bounded(text: str, most: int) -> str:
+    """The text, with its middle left out where it is longer than `most` characters."""
+    if len(text) <= most:
+        return text
+    mark = f" ... {len(text) - most} characters left out ... "
+    kept = max(most - len(mark), 0)
+    return text[: kept - kept // 3] + mark[: most - kept] + text[len(text) - kept // 3 :]
+
+
+def quoted(value: object) -> str:
+    """A user's value in a message: short, and whatever its own `__repr__` does."""
+    try:
+        text = repr(value)
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+        text = ""
+    return bounded(text or f"a {type(value).__name__}", 200)
+
+
+def _shortened(parts: list[str], most: int) -> list[str]:
+    """The parts with a total of at most `most` characters: the longest ones are cut, the short ones stay."""
+    parts = [printable(bounded(part, 2 * most)) for part in parts]
+    if sum(map(len, parts)) <= most:
+        return parts
+    left, longest = most, 0
+    for count, size in zip(range(len(parts), 0, -1), sorted(map(len, parts)), strict=True):
+        longest = left // count
+        left -= min(size, longest)
+    return [bounded(part, longest) for part in parts]
+
 
 class AlchemistError(Exception):
     """Base of all errors.
@@ -49,13 +103,21 @@ class AlchemistError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        head = f"error[{self.code}] " + (f"{self.op}: " if self.op else "") + self.message
-        rows = (("at ", self.location), ("expected ", self.expected), ("got ", self.got), ("hint: ", self.hint))
-        return "\n".join([head, *(f"  {label}{text}" for label, text in rows if text)])
+        return self.text()
+
+    def text(self, most: int = MOST_CHARACTERS) -> str:
+        """What is printed, in at most `most` characters (200 or more): the middle of what is longer is left out."""
+        parts = _shortened([self.op, self.message, self.location, self.expected, self.got, self.hint], most - 80)
+        op, message, *rest = parts
+        head = f"error[{self.code}] " + (f"{op}: " if op else "") + message
+        return "\n".join([head, *(f"  {label}{text}" for label, text in zip(_LABELS, rest, strict=True) if text)])
 
     def __reduce__(self) -> tuple[object, ...]:
         details = {key: getattr(self, key) for key in ("code", "op", "location", "expected", "got", "hint")}
         return _rebuild, (type(self), self.message, details)
+
+
+_LABELS = ("at ", "expected ", "got ", "hint: ")
 
 
 def _rebuild(kind: type[AlchemistError], message: str, details: dict[str, str]) -> AlchemistError:
@@ -78,6 +140,12 @@ class InputError(UserError, ValueError):
     code = "ALC-0102"
 
 
+class FileError(InputError):
+    """A file that cannot be read or written."""
+
+    code = "ALC-0104"
+
+
 class FrontendError(UserError):
     """The model cannot be captured (data-dependent control flow, unsupported framework feature)."""
 
@@ -94,8 +162,13 @@ class UnsupportedOpError(FrontendError):
         self.ops = ops
 
     def __str__(self) -> str:
-        rows = [f"  {op}  x{count}  at {where or '?'}: {reason}" for op, count, where, reason in self.ops]
-        return "\n".join([super().__str__(), *rows])
+        rows = [bounded(printable(f"  {op}  x{count}  at {where or '?'}: {reason}"), 300) for op, count, where, reason in self.ops]
+        lines = [self.text(MOST_CHARACTERS if not rows else 800)]
+        left = MOST_CHARACTERS - len(lines[0]) - 60
+        while rows and left > len(rows[0]):
+            left -= len(rows[0]) + 1
+            lines.append(rows.pop(0))
+        return "\n".join([*lines, *([f"  and {len(rows)} more (the error's `ops` has all)"] if rows else [])])
 
 
 class VerifyError(UserError, ValueError):
@@ -144,3 +217,108 @@ class InternalError(AlchemistError):
 
 class AccuracyWarning(UserWarning):
     """The emitted program, as it is, does not compute what the framework does."""
+
+
+_FILE_ERRORS: dict[int, tuple[str, str]] = {  # errno -> (what is wrong, hint)
+    errno.ENOENT: ("no such file or directory", "check the path"),
+    errno.EISDIR: ("a file was expected, this is a directory", "name a file in it"),
+    errno.ENOTDIR: ("a part of the path is a file, not a directory", "check the path"),
+    errno.EEXIST: ("there is something in its place already", "choose another path"),
+    errno.EACCES: ("no permission", "change the file's permissions, or choose a place you may read and write"),
+    errno.EPERM: ("no permission", "change the file's permissions, or choose a place you may read and write"),
+    errno.EROFS: ("the file system is read-only", "choose a place you may write to"),
+    errno.ENOSPC: ("no space left on the device", "free some space, or choose another place"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space, or choose another place"),
+    errno.ENAMETOOLONG: ("the name is too long", "choose a shorter name or path"),
+    errno.ELOOP: ("the symbolic links go in a circle", "check the path"),
+    errno.EMFILE: ("too many open files", "raise the limit (ulimit -n)"),
+    errno.ENOMEM: ("not enough memory", "make the input smaller"),
+}
+
+
+def file_error(error: OSError, path: Path | str = "", doing: str = "") -> FileError:
+    """The user's error behind an OSError. path: the file concerned where the OSError names none; doing: "read", "write" or ""."""
+    what, hint = _FILE_ERRORS.get(error.errno or 0, (str(error.strerror or error), ""))
+    name = error.filename if isinstance(error.filename, str) else os.fsdecode(error.filename) if isinstance(error.filename, bytes) else ""
+    code = "ALC-0103" if error.errno == errno.ENOENT and doing != "write" else None
+    prefix = f"cannot {doing}: " if doing else ""
+    return FileError(prefix + what, code=code, location=name or str(path), hint=hint)
+
+
+def check_writable(path: Path | str, option: str = "") -> None:
+    """Refuses a file that could not be written at the end of a long run: nothing is created here.
+
+    option: what the path was given with, for the message.
+
+    Raises:
+        FileError: a directory, a missing or unwritable folder, or a name that no file can have.
+    """
+    place = Path(path)
+    prefix = f"{option}: " if option else ""
+    try:
+        os.lstat(place)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        found = file_error(error if isinstance(error, OSError) else OSError(errno.EINVAL, str(error)), place, "write")
+        raise FileError(prefix + found.message, location=found.location, hint=found.hint) from None
+    if place.is_dir():
+        raise FileError(f"{prefix}a file was expected, this is a directory", location=str(place), hint="name a file in it")
+    if not place.parent.is_dir():
+        raise FileError(f"{prefix}no directory {place.parent}", location=str(place), hint="make the directory first")
+    if not os.access(place if place.exists() else place.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise FileError(f"{prefix}no permission to write", location=str(place), hint="choose a place you may write to")
+
+
+def as_our_error(error: BaseException) -> AlchemistError:
+    """What a user is told about an exception that nothing nearer to its cause has explained.
+
+    Files, memory and depth are the user's side of things; every other kind that is not ours already is a bug in alchemist.
+    """
+    if isinstance(error, AlchemistError):
+        return error
+    if isinstance(error, OSError):
+        return file_error(error)
+    if isinstance(error, RecursionError):
+        return ParseError("the input is nested too deeply", hint="split it, or take nested parts apart")
+    if isinstance(error, MemoryError):
+        return UserError("the input needs more memory than there is", code="ALC-0105", got=str(error), hint="make the input smaller")
+    what = f"{type(error).__name__}: {str(error)[:300]}"
+    return InternalError(what, hint="a bug in alchemist, please report it; ALCHEMIST_TRACEBACK=1 on the command line shows where")
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def explained(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Decorator for the public API: whatever ends a call is one of our errors, with its cause behind it."""
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return function(*args, **kwargs)
+        except AlchemistError:
+            raise
+        except (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is None:
+                raise  # Python's own words about missing or unknown arguments
+            raise as_our_error(error) from error
+
+    return call
+
+
+def checked_path(value: object, name: str) -> Path:
+    """A path argument of the public API.
+
+    Raises:
+        OptionError: anything that no file can be called.
+    """
+    if isinstance(value, str | os.PathLike) and isinstance(text := os.fspath(value), str) and "\0" not in text and text:
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError:
+            pass
+        else:
+            return Path(text)
+    raise OptionError(f"bad {name}", expected="a path, as text or pathlib.Path", got=f"{type(value).__name__} {quoted(value)}")

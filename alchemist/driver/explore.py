@@ -29,12 +29,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--profile", type=Path, metavar="DIR", help="what `./run --profile DIR` wrote: OUT.node_data.json gets kernel times")
     args = parser.parse_args(arguments)
     made = graphs(mlir_files.Chunk(mlir_files.read_text(args.input), args.input))
-    args.output.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    mlir_files.write_text(args.output, json.dumps(made, indent=1) + "\n")
     print(f"{args.output}: {sum(len(graph['nodes']) for graph in made['graphs'])} nodes; open it with `model-explorer {args.output}`")
     if args.profile is not None:
         overlay, used, rows = node_data(made, args.profile)
         path = args.output.with_suffix(".node_data.json")
-        path.write_text(json.dumps(overlay, indent=1) + "\n", encoding="utf-8")
+        mlir_files.write_text(path, json.dumps(overlay, indent=1) + "\n")
         print(f"{path}: {used} of {rows} profiled device programs matched to nodes")
     return 0
 
@@ -143,20 +143,30 @@ def node_data(made: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], i
     found = sorted(profile.rglob("ops_perf_results*.csv")) if profile.is_dir() else [profile]
     if not found or not found[0].is_file():
         raise InputError("no profile", location=str(profile), expected="a directory with ops_perf_results.csv")
-    with found[0].open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    column = next((name for name in (rows[0] if rows else {}) if name.startswith("DEVICE KERNEL DURATION [ns]")), "")
+    try:
+        with found[0].open(newline="", encoding="utf-8", errors="replace") as file:
+            rows = list(csv.DictReader(file))
+    except csv.Error as error:
+        raise InputError("not a profile table", location=str(found[0]), got=str(error)) from None
+    column = next((name for name in (rows[0] if rows else {}) if str(name).startswith("DEVICE KERNEL DURATION [ns]")), "")
+    if not made["graphs"]:
+        raise InputError("the module has no function that a profile could belong to", location=str(profile))
+    if rows and not (column and "OP CODE" in rows[0]):
+        raise InputError("not a profile table", location=str(found[0]), expected="columns OP CODE and DEVICE KERNEL DURATION [ns]")
     graph = made["graphs"][0]
     nodes = [node for node in graph["nodes"] if node["label"].startswith("ttnn.")]
     results: dict[str, dict[str, float]] = {}
     used = 0
     current = ""
-    for row, hit in zip(rows, _align([_words(row.get("OP CODE", "")) for row in rows], [n["label"] for n in nodes]), strict=True):
+    for row, hit in zip(rows, _align([_words(row["OP CODE"] or "") for row in rows], [n["label"] for n in nodes]), strict=True):
         current = nodes[hit]["id"] if hit is not None else current
         if not current or not row.get(column):
             continue
         entry = results.setdefault(current, {"value": 0.0})
-        entry["value"] += float(row[column])
+        try:
+            entry["value"] += float(row[column])
+        except ValueError:
+            raise InputError("not a profile table", location=str(found[0]), expected=f"numbers in {column}", got=row[column]) from None
         used += 1
     gradient = [{"stop": 0, "bgColor": "#ffffff"}, {"stop": 1, "bgColor": "#e8590c"}]
     return {graph["id"]: {"results": results, "gradient": gradient}}, used, len(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 from collections.abc import Iterator
@@ -11,12 +12,12 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from alchemist.errors import AlchemistError, ParseError, UserError, VerifyError
+from alchemist.errors import AlchemistError, ParseError, VerifyError, file_error
 from alchemist.frontends.mlir import foreign
 from alchemist.frontends.mlir.read import module_errors, parse_module, parts, read_module
+from alchemist.source_text import read_source
 
 MOST_ERRORS = 20
-MOST_BYTES = 512 * 1024 * 1024
 _PLACE = re.compile(r":(\d+):(\d+)\Z")
 _DEFINED = re.compile(r"%[\w$.-]+(?=(?::\d+)?(?:\s*,\s*%[\w$.-]+(?::\d+)?)*\s*=[^=])")
 _ALIAS = re.compile(r"^\s*([#!][\w$-]+)\s*=")
@@ -35,16 +36,17 @@ def read_text(path: Path | str) -> str:
     """A file's text, `-` for standard input; bytes that are no UTF-8 become U+FFFD.
 
     Raises:
-        UserError: a directory, or a file of more than 512 MiB.
+        FileError: no such file, a directory, not readable, or more than 512 MiB.
     """
-    if str(path) == "-":
-        return sys.stdin.buffer.read(MOST_BYTES).decode("utf-8", "replace")
-    path = Path(path)
-    if path.is_dir():
-        raise UserError("a file was expected", location=str(path), got="a directory")
-    if path.stat().st_size > MOST_BYTES:
-        raise UserError("the file is too large", location=str(path), expected=f"at most {MOST_BYTES} bytes")
-    return path.read_bytes().decode("utf-8", "replace")
+    return read_source(sys.stdin.buffer if str(path) == "-" else path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Raises: FileError."""
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError) as error:
+        raise file_error(error if isinstance(error, OSError) else OSError(errno.EINVAL, str(error)), path, "write") from None
 
 
 def chunks(text: str, filename: str, *, split: bool) -> list[Chunk]:

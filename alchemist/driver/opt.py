@@ -150,7 +150,7 @@ def main(arguments: Sequence[str]) -> int:
     result = "\n// -----\n\n".join(outputs)
     if invocation.output and invocation.output != "-":
         if not failed:
-            Path(invocation.output).write_text(result, encoding="utf-8")
+            mlir_files.write_text(Path(invocation.output), result)
     elif result:
         print(result, end="" if result.endswith("\n") else "\n")
     return 1 if failed else 0

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     if args.output is None:
         print(text, end="")
     else:
-        args.output.write_text(text, encoding="utf-8")
+        mlir_files.write_text(args.output, text)
     return 0
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from alchemist.errors import ExportDirectoryError, OptionError
+from alchemist.errors import ExportDirectoryError, OptionError, checked_path
 from alchemist.export.filesystem import is_mount_point
 from alchemist.export.results import VENV, keep_results, result_files
 from alchemist.export.workspace import Workspace, is_kept_entry, recover, uninterrupted
@@ -32,9 +32,9 @@ def export_target(export_path: str | Path) -> Path:
     Raises:
         OptionError: an empty one, which would mean the current directory.
     """
-    if not os.fspath(export_path):
+    if export_path == "":
         raise OptionError("an empty export path", expected="a directory", got="''", hint="name a directory, or '.' for the current one")
-    return Path(export_path)
+    return checked_path(export_path, "export_path")
 
 
 @contextlib.contextmanager

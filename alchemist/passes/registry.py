@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
@@ -38,7 +39,7 @@ class Pass(ABC):
     @classmethod
     def doc(cls) -> str:
         """One line."""
-        return (cls.__doc__ or "").strip().splitlines()[0]
+        return (cls.__doc__ or cls.name).strip().splitlines()[0]  # none under python -OO
 
     @classmethod
     def own_options(cls) -> dict[str, Field[Any]]:
@@ -55,7 +56,7 @@ def register(name: str, *, fusing: bool = False) -> Callable[[type[Pass]], type[
     def add(cls: type[Pass]) -> type[Pass]:
         if name in PASSES:
             raise InternalError(f"two passes are called {name!r}", got=f"{PASSES[name].__module__} and {cls.__module__}")
-        if not (cls.__doc__ or "").strip():
+        if not (cls.__doc__ or "").strip() and sys.flags.optimize < 2:
             raise InternalError(f"pass {name!r} has no docstring: it is what `alchemist opt --list` shows")
         cls.name, cls.fusing = name, fusing
         PASSES[name] = dataclass(frozen=True)(cls)

@@ -19,6 +19,22 @@ def user_location() -> str:
     return ""
 
 
+def printable(text: str) -> str:
+    """The text with escapes for lone surrogates and control characters, which a terminal or a UTF-8 stream cannot take."""
+    if text.isprintable():
+        return text
+    return "".join(each if each in "\n\t" or each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode() for each in text)
+
+
+def bounded(text: str, most: int) -> str:
+    """The text, with its middle left out where it is longer than `most` characters."""
+    if len(text) <= most:
+        return text
+    mark = f" ... {len(text) - most} characters left out ... "
+    kept = max(most - len(mark), 0)
+    return text[: kept - kept // 3] + mark[: most - kept] + text[len(text) - kept // 3 :]
+
+
 class ShimError(RuntimeError):
     """Base class.
 
@@ -48,8 +64,10 @@ class ShimError(RuntimeError):
         return self._lines(f"error[{self.code}]")
 
     def _lines(self, head: str) -> str:
-        rows = (("at ", self.location), ("hint: ", self.hint))
-        first = f"{head} " + (f"{self.op}: " if self.op else "") + self.message
+        most = ((self.op, 100), (self.message, 1100), (self.location, 300), (self.hint, 400))  # with the labels below 2,000 characters
+        op, message, location, hint = (bounded(printable(text), limit) for text, limit in most)
+        rows = (("at ", location), ("hint: ", hint))
+        first = f"{head} " + (f"{op}: " if op else "") + message
         return "\n".join([first, *(f"  {label}{text}" for label, text in rows if text)])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import json
 import math
@@ -420,12 +421,15 @@ def estimate_csv(source: Path, target: Path) -> list[str]:
     priced = estimate_rows(read_rows(Path(source)))
     target = Path(target)
     scratch = target.with_name(target.name + ".part")
-    with open(scratch, "w", newline="", encoding="utf-8") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(("id", "predicted_ns", "predicted_wall_ns"))
-        for row_id, ns, wall in priced:
-            writer.writerow(
-                (row_id, "" if ns is None else f"{ns:.1f}", "" if wall is None else f"{wall:.1f}")
-            )
-    scratch.replace(target)
+    try:
+        with open(scratch, "w", newline="", encoding="utf-8") as handle:
+            writer = csv.writer(handle, lineterminator="\n")
+            writer.writerow(("id", "predicted_ns", "predicted_wall_ns"))
+            for row_id, ns, wall in priced:
+                writer.writerow((row_id, "" if ns is None else f"{ns:.1f}", "" if wall is None else f"{wall:.1f}"))
+        scratch.replace(target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            scratch.unlink(missing_ok=True)
+        raise EstimateError(0, "", f"cannot write {target}: {error.strerror}") from None
     return [row_id for row_id, ns, _ in priced if ns is None]

@@ -1,5 +1,6 @@
 #include "tensor/check.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace ttnn_shim {
@@ -9,6 +10,30 @@ namespace {
 thread_local std::string running_op;
 thread_local uint64_t running_number = 0;
 std::atomic<uint64_t> begun = uint64_t{1} << 32;  // clear of the numbers that hosts give with set_call
+
+constexpr size_t LONGEST_MESSAGE = 1400;  // bytes; with op and hint below 2,000, whatever a file or a caller named
+constexpr size_t LONGEST_HINT = 400;
+constexpr size_t LONGEST_OP = 100;
+
+bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+/// The text with its middle left out where it is longer than `most` bytes; whole UTF-8 characters stay.
+std::string bounded(std::string text, size_t most) {
+    if (text.size() <= most) {
+        return text;
+    }
+    const std::string mark = " ... " + std::to_string(text.size() - most) + " characters left out ... ";
+    const size_t kept = most - std::min(most, mark.size());
+    size_t head = kept - kept / 3;
+    size_t tail = text.size() - kept / 3;
+    while (head > 0 && continues_character(text[head])) {
+        --head;
+    }
+    while (tail < text.size() && continues_character(text[tail])) {
+        ++tail;
+    }
+    return text.substr(0, head) + mark + text.substr(tail);
+}
 
 std::string compose(const std::string& op, const std::string& message, const std::string& hint) {
     std::string full = op.empty() ? message : op + ": " + message;
@@ -21,11 +46,11 @@ std::string compose(const std::string& op, const std::string& message, const std
 }  // namespace
 
 Error::Error(ErrorCode code, std::string op, std::string message, std::string hint)
-    : std::runtime_error(compose(op, message, hint)),
+    : std::runtime_error(compose(bounded(op, LONGEST_OP), bounded(message, LONGEST_MESSAGE), bounded(hint, LONGEST_HINT))),
       code_(code),
-      op_(std::move(op)),
-      message_(std::move(message)),
-      hint_(std::move(hint)) {}
+      op_(bounded(std::move(op), LONGEST_OP)),
+      message_(bounded(std::move(message), LONGEST_MESSAGE)),
+      hint_(bounded(std::move(hint), LONGEST_HINT)) {}
 
 const std::string& current_op() { return running_op; }
 uint64_t current_call() { return running_number; }

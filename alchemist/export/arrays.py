@@ -1,0 +1,80 @@
+"""Values that a user hands over in files: `.npy` and `.tensorbin`, read without trust in what they say of themselves."""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+import tokenize
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from alchemist.errors import FileError, InputError, TensorFileError, file_error
+from alchemist.export.tensorbin import read_tensor
+
+Array = np.ndarray[Any, Any]
+_NUMPY_ERRORS = (  # what numpy's own reader ends with on damaged headers
+    ValueError, TypeError, SyntaxError, LookupError, AttributeError, RecursionError, MemoryError, EOFError, OverflowError, tokenize.TokenError,
+)  # fmt: skip
+_RE_SAVE = "save it again: np.save(file, np.ascontiguousarray(values, dtype=np.float32))"
+
+
+def values_in(directory: Path) -> dict[str, Array]:
+    """Arrays of a directory by file stem; files of other kinds are left out.
+
+    Raises:
+        InputError: no directory, or a file that does not hold numbers.
+    """
+    if not os.path.isdir(directory):
+        raise InputError(f"no directory {directory}", location=str(directory), hint="give a directory with <input>.npy or <input>.tensorbin")
+    try:
+        files = sorted(directory.iterdir())
+    except OSError as error:
+        raise file_error(error, directory, "read") from None
+    return {file.stem: read_array(file) for file in files if file.suffix in (".npy", ".tensorbin")}
+
+
+def read_array(file: Path) -> Array:
+    """The numbers of one `.npy` or `.tensorbin` file.
+
+    Raises:
+        FileError: not readable, not a regular file. TensorFileError: truncated, malformed, or something other than numbers.
+    """
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):  # a pipe without a writer would block for ever
+            raise FileError("a regular file was expected", location=str(file), hint="give a .npy or .tensorbin file")
+        return read_tensor(file) if file.suffix == ".tensorbin" else _read_npy(file)
+    except OSError as error:
+        raise file_error(error, file, "read") from None
+
+
+def _read_npy(path: Path) -> Array:
+    with open(path, "rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numpy's words about headers of Python 2
+        try:
+            version = np.lib.format.read_magic(file)
+            if version == (1, 0):
+                shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+            elif version == (2, 0):
+                shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
+            else:
+                raise TensorFileError("the .npy file's version is not readable here", location=str(path), got=str(version), hint=_RE_SAVE)
+        except TensorFileError:
+            raise
+        except _NUMPY_ERRORS as error:
+            raise TensorFileError("not a .npy file, or a damaged one", location=str(path), got=str(error), hint=_RE_SAVE) from None
+        if dtype.hasobject:
+            raise TensorFileError("the .npy file holds pickled Python objects, not numbers", location=str(path), got=f"dtype {dtype}", hint=_RE_SAVE)
+        if dtype.kind not in "biuf":
+            raise TensorFileError("the .npy file holds no plain numbers", location=str(path), got=f"dtype {dtype}", hint=_RE_SAVE)
+        if not all(isinstance(extent, int) and extent >= 0 for extent in shape) or len(shape) > 32:
+            raise TensorFileError("a damaged .npy file", location=str(path), got=f"shape {shape}", hint=_RE_SAVE)
+        size_bytes = math.prod(shape) * dtype.itemsize
+        held_bytes = os.fstat(file.fileno()).st_size - file.tell()
+        if size_bytes > held_bytes or max(shape, default=0) > 1 << 48:
+            raise TensorFileError("the .npy file is truncated", location=str(path), expected=f"{size_bytes} bytes of values", got=f"{held_bytes} bytes")
+        flat = np.frombuffer(file.read(size_bytes), dtype=dtype)
+    return flat.reshape(shape, order="F" if fortran else "C")

@@ -1,0 +1,39 @@
+"""Reading a user's text files: bounded in size, whatever bytes they hold."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from alchemist.errors import FileError, file_error
+
+MOST_BYTES = 512 * 1024 * 1024
+
+
+def read_source(source: str | Path | BinaryIO) -> str:
+    """The text of a file, pipe or open stream; bytes that are no UTF-8 become U+FFFD.
+
+    Raises:
+        FileError: not there, a directory, not readable, or more than 512 MiB.
+    """
+    where = str(source) if isinstance(source, str | Path) else "<stdin>"
+    try:
+        if isinstance(source, str | Path):
+            if stat.S_ISDIR(os.stat(source).st_mode):
+                raise FileError("a file was expected, this is a directory", location=where, hint="name a file in it")
+            with open(source, "rb") as file:
+                raw = file.read(MOST_BYTES + 1)
+        else:
+            raw = source.read(MOST_BYTES + 1)
+    except OSError as error:
+        found = file_error(error, where, "" if isinstance(error, FileNotFoundError) else "read")
+        raise FileError(found.message.removesuffix(" or directory"), code=found.code, location=where, hint=found.hint) from None
+    except FileError:
+        raise
+    except ValueError as error:  # a name with a null character
+        raise FileError("no file can have this name", location=where, got=str(error)) from None
+    if len(raw) > MOST_BYTES:
+        raise FileError("the file is too large", location=where, expected=f"at most {MOST_BYTES} bytes", hint="split it")
+    return raw.decode("utf-8", "replace")

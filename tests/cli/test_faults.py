@@ -1,0 +1,138 @@
+"""What a user can get wrong with files, names and options: an error of theirs in our shape, never a traceback or "a bug in alchemist"."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from alchemist.cli import main
+from alchemist.errors import MOST_CHARACTERS, AlchemistError, InternalError, UnsupportedOpError, UserError, as_our_error
+
+MODEL = """
+func.func @main(%arg0: tensor<32x32xf32> {ttir.name = "x"}) -> tensor<32x32xf32> {
+  %0 = "ttir.relu"(%arg0) : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  return %0 : tensor<32x32xf32>
+}
+"""
+LONG = "x" * 300
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "m.mlir").write_text(MODEL)
+    (tmp_path / "directory").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    for name, array in {"pickled": np.array([{}], dtype=object), "text": np.array(["a"]), "complex": np.array([1j])}.items():
+        (tmp_path / name).mkdir()
+        np.save(tmp_path / name / "x.npy", array, allow_pickle=True)
+    for name, raw in {"empty": b"", "cut": b"\x93NUMPY\x01\x00v\x00{'descr'", "version": b"\x93NUMPY\x09\x00v\x00", "pickle": pickle.dumps([1])}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.npy").write_bytes(raw)
+    huge = b"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999, 9999999), }\n"
+    (tmp_path / "huge").mkdir()
+    (tmp_path / "huge" / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(huge).to_bytes(2, "little") + huge)
+    (tmp_path / "fifo").mkdir()
+    os.mkfifo(tmp_path / "fifo" / "x.npy")
+    (tmp_path / "fifo_tensor").mkdir()
+    os.mkfifo(tmp_path / "fifo_tensor" / "x.tensorbin")
+    (tmp_path / "bad.csv").write_text("OP CODE,TIME\nMatmul,abc\n")
+    return tmp_path
+
+
+COMMANDS = [
+    "generate-python m.mlir -o out --seed -1", "generate-cpp m.mlir -o out --seed 99999999999999999999", "model-to-python m.mlir --seed -1",
+    *(f"generate-python m.mlir -o out --inputs {name}" for name in ("pickled", "text", "complex", "empty", "cut", "version", "pickle", "huge", "fifo", "fifo_tensor", "m.mlir", LONG)),
+    "generate-python directory -o out", "generate-python loop -o out", f"generate-python {LONG} -o out", "generate-python m.mlir/x -o out",
+    f"generate-python m.mlir -o {LONG}", "generate-python m.mlir -o m.mlir/x", "generate-python m.mlir -o loop", "generate-python m.mlir -o /proc/nowhere/x",
+    "opt directory", "opt m.mlir -o directory", "opt m.mlir -o missing/x", f"opt m.mlir -o {LONG}", "opt m.mlir/x", "opt loop",
+    "translate m.mlir --mlir-to-python -o directory", "translate m.mlir --mlir-to-cpp -o missing/x", "show directory", "show m.mlir/x",
+    "explore m.mlir -o directory", "explore m.mlir -o missing/x", "explore m.mlir -o out.json --profile m.mlir", "explore m.mlir -o out.json --profile bad.csv",
+    "estimate --csv directory --out out.csv", "estimate --csv missing --out out.csv", "estimate --csv m.mlir --out directory",
+    "estimate --csv m.mlir --out missing/x", f"estimate --csv m.mlir --out {LONG}", "verify directory --json missing/x", "verify directory --json directory",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command(command: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(place)
+    before = sorted(place.rglob("*"))
+    assert main(command.split()) == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith(("error[ALC-0", "error[SHIM-0")), printed
+    assert "ALC-09" not in printed
+    assert "Traceback" not in printed
+    assert len(printed) <= MOST_CHARACTERS
+    assert sorted(path for path in place.rglob("*") if path.name != "out.json") == before
+
+
+@pytest.mark.parametrize("command", ["opt closed.mlir", "generate-python m.mlir -o closed/out", "opt m.mlir -o closed/x", "verify directory --json closed/x"])
+def test_mode_000(command: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(place)
+    assert main(["model-to-python", "m.mlir"]) == 0  # loads every module, which another user may not be able to
+    assert main(["opt", "m.mlir"]) == 0
+    root = os.geteuid() == 0
+    for folder in (place, place.parent, place.parent.parent, place.parent.parent.parent):
+        if folder.name.startswith(("pytest", "test", "popen")) and root:
+            folder.chmod(0o777)
+    (place / "closed.mlir").write_text(MODEL)
+    (place / "closed.mlir").chmod(0)
+    (place / "closed").mkdir(mode=0)
+    capsys.readouterr()
+    if root:  # whom modes do not stop
+        os.seteuid(65534)
+    try:
+        assert main(command.split()) == 1
+    finally:
+        if root:
+            os.seteuid(0)
+    printed = capsys.readouterr().err
+    assert printed.startswith("error[ALC-0")
+    assert "no permission" in printed
+    assert "ALC-09" not in printed
+
+
+def test_names_that_are_no_text(place: Path) -> None:
+    name = os.fsencode(place) + b"/caf\xe9.mlir"
+    os.rename(place / "m.mlir", name)
+    done = subprocess.run([sys.executable, "-m", "alchemist", "generate-python", name, "-o", os.fsencode(place) + b"/o\xff"],
+                          capture_output=True, check=False, env=os.environ | {"PYTHONIOENCODING": "ascii"})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert b"\\udce9" in (Path(os.fsdecode(os.fsencode(place) + b"/o\xff")) / "main.py").read_bytes()
+
+
+def test_without_docstrings_and_asserts(place: Path) -> None:
+    for words in (["generate-python", "m.mlir", "-o", "out"], ["opt", "--list"], ["opt", "m.mlir", "--ttir-to-ttnn-backend-pipeline"]):
+        done = subprocess.run([sys.executable, "-OO", "-m", "alchemist", *words], cwd=place, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    done = subprocess.run([sys.executable, "-OO", "-m", "ttnn_shim", "run", "out/main.py", "--check"], cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UserError("m" * 400_000, op="o" * 3000, location="l" * 3000, expected="e" * 3000, got="g" * 3000, hint="h" * 3000),
+        UserError("short", hint="h" * 9000),
+        UnsupportedOpError("o" * 3000, ops=tuple(("aten.op", 3, "f.py:3", "r" * n) for n in range(300))),
+        as_our_error(OSError(36, "x", "n" * 400_000)),
+        as_our_error(KeyError("k" * 400_000)),
+    ],
+)
+def test_length(error: AlchemistError) -> None:
+    text = str(error)
+    assert len(text) <= MOST_CHARACTERS
+    assert "left out" in text or "more (" in text or isinstance(error, InternalError)
+    assert text.startswith(f"error[{error.code}]")
+
+
+def test_characters_of_messages() -> None:
+    text = str(UserError("a\ud800b\x1b[2Jc\u202ed\x00\u00e9\u6f22", got="\udcff"))
+    assert text == "error[ALC-0100] a\\ud800b\\x1b[2Jc\\u202ed\\x00\u00e9\u6f22\n  got \\udcff"
+    text.encode()
