@@ -347,5 +347,5 @@ op(
     ),
     reference=_scatter,
     tolerance=0.0,
-    doc="row-major; reductions add, multiply, amax, amin",
+    doc="row-major; reductions add, multiply",
 )

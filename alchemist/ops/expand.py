@@ -144,6 +144,42 @@ def _embedding_backward(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[
     return [s.reshape(s.cast(made, element_type(op.results[0])), shape(op.results[0]))]
 
 
+_SCATTER_LIMIT = 1 << 26
+"""Most elements of the comparison that stands for a scatter with a maximum."""
+
+
+@_expansion("scatter")
+def _scatter_extreme(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+    """A scatter that keeps the largest or smallest value, which the library has none of: every place against every index."""
+    kind = a["scatter_reduce_type"]
+    x, index, source = op.operands
+    dims, places, of = shape(x), shape(index), element_type(x)
+    axis = a["dim"] % max(len(dims), 1)
+    if kind not in ("max", "min") or not dims or dims[axis] * math.prod(places) > _SCATTER_LIMIT:
+        return None
+    whole = not of.startswith(("f", "bf"))
+    bounds: tuple[float, float] = (np.iinfo(np.int32).min, np.iinfo(np.int32).max) if whole else (-math.inf, math.inf)
+    neutral = bounds[kind == "min"]
+    if shape(source) != places:  # only the part that the index covers is read
+        rank = len(places)
+        source = s.op("slice_static", [source], places, of, begins=(0,) * rank, ends=tuple(places), step=(1,) * rank)
+    before, behind = places[:axis], places[axis + 1 :]
+    wide = (*before, dims[axis], places[axis], *behind)
+    column = (*before, 1, places[axis], *behind)
+    numbers = s.op(
+        "arange", [], [dims[axis] if i == axis else 1 for i in range(len(wide))], "i32", start=0, end=dims[axis], step=1, arange_dimension=axis
+    )
+    hits = s.op("eq", [s.reshape(s.cast(index, "i32"), column), numbers], wide, "i1")
+    # two tensors of other shapes than the mask's are more than the library broadcasts; integers have to be tensors
+    rest = s.op("full", [], wide, of, shape=wide, fill_value=int(neutral)) if whole else s.number(neutral, source)
+    values = s.op("where", [hits, s.reshape(source, column), rest], wide, of)
+    found = s.reshape(s.reduce(kind, values, [axis + 1]), (*before, dims[axis], *behind))
+    if shape(found) != dims:  # the index is smaller than the target along other dimensions
+        room = [part for have, want in zip(shape(found), dims, strict=True) for part in (0, want - have)]
+        found = s.op("pad", [found], dims, of, padding=tuple(room), value=neutral)
+    return [s.op("maximum" if kind == "max" else "minimum", [x, found], dims, of)]
+
+
 @_expansion("batch_norm_training")
 def _batch_norm_training(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue]:
     x, scale, offset = op.operands[:3]

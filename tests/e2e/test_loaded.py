@@ -286,6 +286,44 @@ def test_uint8_is_computed_as_in_torch(tmp_path: Path) -> None:
         assert torch.equal(result, expected), position
 
 
+# ------------------------------------------------------------------------------------------------------------- scatter
+
+
+def extremes(x: torch.Tensor, index: torch.Tensor, source: torch.Tensor, whole: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Index and source smaller than the target and than each other, negative dims, integers."""
+    return (
+        x.scatter_reduce(1, index, source, "amax"),
+        x.scatter_reduce(-2, index, source, "amin", include_self=False),
+        whole.scatter_reduce(1, index, (source * 9).to(torch.int32), "amin"),
+        whole.scatter_reduce(1, index, (source * 9).to(torch.int32), "amax"),
+    )
+
+
+def test_scatter_keeps_extremes_without_an_op_that_the_package_refuses(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    x, index, source = torch.randn(4, 5, 8), torch.randint(0, 5, (3, 7, 8)), torch.randn(3, 9, 8)
+    args = x, index, source, torch.randint(-9, 9, (4, 5, 8), dtype=torch.int32)
+    (results,) = loaded(tmp_path, extremes, args, args)
+    for result, expected in zip(results, extremes(*args), strict=True):
+        torch.testing.assert_close(result, expected)
+    assert "amax" not in (tmp_path / "out" / "main.py").read_text()
+
+
+def test_scatter_refuses_what_the_package_refuses() -> None:
+    import ttnn_shim
+
+    ttnn_shim.activate(explicit=True)
+    import ttnn
+
+    device = ttnn.open_device(device_id=0)
+    try:
+        x, index = ttnn.zeros([4, 32], device=device), ttnn.zeros([4, 32], dtype=ttnn.int32, device=device)
+        with pytest.raises(Exception, match="amax"):
+            ttnn.scatter(x, 1, index, x, reduce="amax")
+    finally:
+        ttnn.close_device(device)
+
+
 # ------------------------------------------------------------------------------------------------------------ process
 
 

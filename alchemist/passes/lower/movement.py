@@ -289,7 +289,7 @@ def gather(c: Lowering, op: Operation) -> None:
     c.set(result, c.convert(made, TILE, dtype))
 
 
-_REDUCE_NAMES = {"sum": "add", "prod": "multiply", "max": "amax", "min": "amin"}
+_REDUCE_NAMES = {"sum": "add", "prod": "multiply"}
 
 
 @rule("scatter")
@@ -299,6 +299,8 @@ def scatter(c: Lowering, op: Operation) -> None:
     dtype = c.dtype(result)
     operands = [c.get(target, ROW_MAJOR, dtype), c.get(index, ROW_MAJOR, "si32"), c.get(source, ROW_MAJOR, dtype)]
     kind = str(access.attr(op, "scatter_reduce_type"))
+    if kind in ("max", "min"):  # small ones are expanded before
+        raise c.error(f"a scatter of this size that keeps the {kind}imum", expected="ttnn.scatter adds or multiplies", got=str(list(shape(target))))
     attributes: dict[str, object] = {"dim": access.attr(op, "dim"), "scatter_reduce_type": kind}
     if kind in _REDUCE_NAMES:
         attributes["alchemist.reduce"] = _REDUCE_NAMES[kind]

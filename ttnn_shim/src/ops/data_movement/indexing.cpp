@@ -48,15 +48,15 @@ void walk(const Shape& index, const Shape& shape, uint32_t axis, Function&& func
     }
 }
 
-enum class Reduce { None, Add, Multiply, Max, Min };
+enum class Reduce { None, Add, Multiply };
 
 Reduce parse_reduce(const std::optional<std::string>& name) {
     if (!name || name->empty()) return Reduce::None;
     if (*name == "add") return Reduce::Add;
     if (*name == "multiply") return Reduce::Multiply;
-    if (*name == "amax") return Reduce::Max;
-    if (*name == "amin") return Reduce::Min;
-    fail(ErrorCode::InvalidArgument, text("reduce: expected add, multiply, amax, amin or None, got '{}'", *name));
+    fail(
+        ErrorCode::InvalidArgument,
+        text("reduce: expected add, multiply or None (amax and amin are named in the library but not implemented), got '{}'", *name));
 }
 
 template <typename T>
@@ -64,8 +64,6 @@ T reduced_value(Reduce reduce, T old, T value) {
     switch (reduce) {
         case Reduce::Add: return old + value;
         case Reduce::Multiply: return old * value;
-        case Reduce::Max: return std::max(old, value);
-        case Reduce::Min: return std::min(old, value);
         default: return value;
     }
 }

@@ -8,7 +8,7 @@
 
 namespace ttnn {
 
-/// `reduce`: none, add, multiply, amax or amin.
+/// `reduce`: none, add or multiply; the library refuses amax and amin.
 Tensor scatter(
     const Tensor& input_tensor, const int32_t& dim, const Tensor& index_tensor, const Tensor& source_tensor,
     const std::optional<MemoryConfig>& memory_config = std::nullopt, const std::optional<std::string>& opt_reduction = std::nullopt,
