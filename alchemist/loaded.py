@@ -121,7 +121,12 @@ def _is_complete(manifest: Mapping[str, Any]) -> bool:
     lists = [entry.get("inputs"), entry.get("outputs")] if isinstance(entry, dict) else [None]
     known = all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists)
     whole = isinstance(entry, dict) and isinstance(entry.get("function"), str) and isinstance(entry.get("weights"), bool)
-    return known and whole and isinstance(device, dict) and isinstance(device.get("l1_small_size"), int)
+    groups = [manifest.get(group) for group in ("tensors", "outputs")]
+    entries = all(isinstance(group, dict) and all(isinstance(item, dict) for item in group.values()) for group in groups)
+    call = manifest.get("call", [])
+    calls = isinstance(call, list) and all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in call)
+    l1 = isinstance(device, dict) and isinstance(device.get("l1_small_size"), int)
+    return known and whole and entries and calls and l1 and isinstance(manifest.get("options"), dict)
 
 
 class LoadedProgram:

@@ -35,7 +35,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     UnknownLoc,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, TypeAttribute
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.utils.exceptions import VerifyException
 
@@ -100,6 +100,8 @@ class BuiltinParser(Cursor):
             self._open.add(name)
             value: Attribute = self.location() if self.keyword("loc") else self.attribute()
             self._open.discard(name)
+            if name[0] == "!" and not isinstance(value, TypeAttribute):
+                self.fail(f"alias {name} must stand for a type", self._alias_at[name])
             found = self._aliases[name] = (value, self.at)
             self.at = back
         return found

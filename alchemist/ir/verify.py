@@ -23,7 +23,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from alchemist.errors import VerifyError
-from alchemist.ir.attributes import DenseElements, OpaqueAttr, table
+from alchemist.ir.attributes import DenseElements, OpaqueAttr, OpaqueType, table
+from alchemist.ir.printer import attribute_text
 from alchemist.ir.rules import attribute as _attribute
 from alchemist.ir.rules import check
 from alchemist.ir.rules.device import verify_trace
@@ -176,8 +177,28 @@ _SHAPE_RULES: dict[str, Callable[[Operation, list[Shape], list[Shape]], None]] =
 }
 
 
+def _verify_tensors(op: Operation) -> None:
+    """An op that the table gives tensors alone has no buffers, devices or scalars among its operands and results."""
+    info = op.info  # type: ignore[attr-defined]
+    for declared, values, what in ((info.operands, op.operands, "operand"), (info.results, op.results, "result")):
+        if all(group.type == "AnyRankedTensor" for group in declared):
+            for index, value in enumerate(values):
+                unranked = isinstance(value.type, OpaqueType) and value.type.data[0] == "tensor"
+                if not isinstance(value.type, TensorType) and not unranked:
+                    raise VerifyException(f"{what} {index} must be a tensor, got {attribute_text(value.type)}")
+
+
 def verify_shapes(op: Operation) -> None:
     """Result shapes of elementwise ops and of the ops in `_SHAPE_RULES`."""
+    _verify_tensors(op)
+    try:
+        _verify_shapes(op)
+    except IndexError:  # a rule counts dimensions, or operands, that are not there
+        shapes = [attribute_text(value.type) for value in (*op.operands, *op.results)]
+        raise VerifyException(f"no such op on operands and results of these ranks: {', '.join(shapes)}") from None
+
+
+def _verify_shapes(op: Operation) -> None:
     inputs, outputs = _shapes(op.operands), _shapes(op.results)
     if inputs is None or not outputs:
         check(op, inputs, outputs)

@@ -10,6 +10,7 @@ on. Exit code 1 then.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -91,6 +92,8 @@ def run_area(area: str, first: int, count: int, timeout_s: float = BATCH_TIMEOUT
 def run_areas(areas: list[str], cases: int, seed: int, workers: int) -> int:
     """Prints what is found as it is found, and a table. Returns the exit code."""
     start, bad = time.monotonic(), 0
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     shares = {area: AREAS[area][0] for area in areas}
     jobs: list[tuple[str, int, int]] = []
     for area in areas:

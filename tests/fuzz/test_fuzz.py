@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fuzz.run import run_batch
+from tests.fuzz.run import AREAS, run_area, run_batch
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,21 @@ def test_calls_are_answered(count: int, seed: int, timeout_s: int) -> None:
     assert outcome.answers["accepted"] > count // 10, outcome.answers
     assert outcome.answers.total() >= count * 9 // 10, outcome.answers
     assert outcome.answers["InvalidArgument"] > 0
+
+
+# Cases of each area: enough to see that the area works; the thousands are for `make fuzz` and the slow suite.
+QUICK = {"options": 40, "npy": 60, "manifest": 30, "tensor": 60}
+
+
+@pytest.mark.parametrize(
+    ("area", "first", "count"),
+    [
+        *(pytest.param(area, 0, count, id=f"{area}-quick") for area, count in QUICK.items()),
+        *(pytest.param(area, 9_000_000 + at, 100, id=f"{area}-{at}", marks=pytest.mark.slow) for area in AREAS if area != "calls" for at in (0, 100)),
+    ],
+)
+def test_damaged_input_is_refused_in_few_words(area: str, first: int, count: int) -> None:
+    outcome = run_area(area, first, count)
+    assert not outcome.failure, outcome.failure
+    assert outcome.answers.total() == count
+    assert len(outcome.answers) > 1, "the damages do no damage"

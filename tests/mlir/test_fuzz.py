@@ -130,3 +130,35 @@ def _assert_harmless_python(text: str) -> None:
 
 def _without_comments_and_strings(text: str) -> str:
     return re.sub(r'//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', " ", text, flags=re.DOTALL)
+
+
+# What damaged texts have shown: each was an error of ours.
+SHOWN = {
+    "conv3d weight of rank 1": """func.func @main(%a: tensor<1x8x9x9x4xbf16>, %b: tensor<16xbf16>) -> tensor<1x6x7x7x16xbf16> {
+  %0 = "ttir.conv3d"(%a, %b) <{stride = array<i32: 1, 1, 1>, padding = array<i32: 0, 0, 0>, groups = 1 : i32, padding_mode = "zeros"}>
+    : (tensor<1x8x9x9x4xbf16>, tensor<16xbf16>) -> tensor<1x6x7x7x16xbf16>
+  return %0 : tensor<1x6x7x7x16xbf16>
+}""",
+    "transpose of a memref": """func.func @main(%a: memref<32x64xbf16>) -> memref<64x32xbf16> {
+  %0 = "ttir.transpose"(%a) <{dim0 = 0 : si32, dim1 = 1 : si32}> : (memref<32x64xbf16>) -> memref<64x32xbf16>
+  return %0 : memref<64x32xbf16>
+}""",
+    "topk with float indices": """func.func @main(%a: tensor<32x64xbf16>) -> (tensor<32x8xbf16>, tensor<32x8xf32>) {
+  %0, %1 = "ttir.topk"(%a) <{k = 8 : i32, dim = -1 : i32, largest = true, sorted = true}> : (tensor<32x64xbf16>) -> (tensor<32x8xbf16>, tensor<32x8xf32>)
+  return %0, %1 : tensor<32x8xbf16>, tensor<32x8xf32>
+}""",
+    "an attribute under a type alias": """!u = #ttcore.argument_type<input>
+func.func @main(%a: tensor<2x2x!u>) -> tensor<2x2x!u> {
+  %0 = "ttir.relu"(%a) : (tensor<2x2x!u>) -> tensor<2x2x!u>
+  return %0 : tensor<2x2x!u>
+}""",
+}
+
+
+@pytest.mark.parametrize("command", ["opt", "show", "model-to-python", "model-to-cpp"])
+@pytest.mark.parametrize("name", SHOWN)
+def test_shown_by_damaged_texts(name: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.mlir"
+    file.write_text(SHOWN[name])
+    assert main([command, str(file)]) == 1
+    assert capsys.readouterr().err.startswith(("error[ALC-0200]", "error[ALC-0700]"))

@@ -67,6 +67,7 @@ def _topk(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     axis = len(inputs[0]) - 1 if axis is None else axis
     need(0 < count <= inputs[0][axis], f"k must be in [1, {inputs[0][axis]}], got {count}")
     same(outputs[0], (*inputs[0][:axis], count, *inputs[0][axis + 1 :]))
+    need(len(op.results) < 2 or op.name != "ttir.topk" or is_integer(op.results[1]), "indices must be integers")
 
 
 @rule("ttir.unsqueeze")

@@ -220,6 +220,19 @@ def _prepare(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     _raw_weight(op, inputs[0], kernel)
 
 
+@rule("ttir.conv3d")
+def _conv3d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    for given, what in ((inputs[0], "input"), (inputs[1], "weight"), (outputs[0], "result")):
+        rank_is(given, 5, what)
+    groups, weight = integer(op, "groups") or 1, inputs[1]
+    channel = integer(op, "channel_dim")
+    c = 4 if channel is None else channel
+    need(0 <= c < 5, f"the channel dimension must be 0..4, got {c}")
+    need(groups >= 1 and weight[0] % groups == 0, f"{weight[0]} output channels are not divisible by {groups} groups")
+    need(inputs[0][c] == weight[1] * groups, f"the weight has {weight[1]} input channels, a group of the input {inputs[0][c] // groups}")
+    need(outputs[0][c] == weight[0], f"result has {outputs[0][c]} channels, the weight makes {weight[0]}")
+
+
 @rule("ttnn.conv3d")
 def _device_conv3d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     x, weight, bias, y = inputs[0], inputs[1], shape_of(op, "bias"), outputs[0]
