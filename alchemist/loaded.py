@@ -23,8 +23,33 @@ Values = Mapping[str, Callable[[], Array]]
 """Tensors by name; called for those that the program reads."""
 
 _MODULES = ("check", "utils", "consteval", "main")
-_open_programs = 0  # they share one simulated card: the last one closes it,
-_device_requests = 0  # unless somebody else called open_device too
+
+
+class _SharedDevice:
+    """The open card of the loaded programs: the last of them closes it, unless somebody else called open_device too."""
+
+    latest: _SharedDevice | None = None
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self.programs = 0
+        self.requests = 0  # how often programs called open_device
+
+    @classmethod
+    def joined(cls, device: Any) -> _SharedDevice:
+        """For a program that has just called open_device. A card that was closed and opened anew is another object."""
+        if cls.latest is None or cls.latest.device is not device:
+            cls.latest = cls(device)
+        cls.latest.programs += 1
+        cls.latest.requests += 1
+        return cls.latest
+
+    def left(self) -> bool:
+        """A program ends; whether it has to close the card."""
+        from ttnn_shim import session
+
+        self.programs -= 1
+        return not self.programs and session.device_requests() == self.requests
 
 
 def load_codegen_py(model_or_fn: Any, *args: Any, load_path: str | Path = "codegen_result", **kwargs: Any) -> Any:
@@ -141,7 +166,6 @@ class LoadedProgram:
     """
 
     def __init__(self, path: str | Path, weights: Values | None = None) -> None:
-        global _open_programs, _device_requests
         self.path = Path(path).resolve()
         self.manifest = read_manifest(path)
         if not _is_complete(self.manifest):
@@ -169,9 +193,7 @@ class LoadedProgram:
 
         # Programs share the device: the first one leaves room for the sliding windows of those after it.
         self.device = ttnn.open_device(device_id=0, l1_small_size=max(self.manifest["device"]["l1_small_size"], L1_SMALL_BYTES))
-        _open_programs += 1
-        _device_requests += 1
-        self._open = True
+        self._shared_device: _SharedDevice | None = _SharedDevice.joined(self.device)
         try:
             self._load_weights(weights or {})
         except BaseException:
@@ -273,20 +295,11 @@ class LoadedProgram:
 
     def close(self) -> None:
         """Frees the weights; the last program closes the card, unless somebody else opened it too, before or since."""
-        global _open_programs, _device_requests
         self.weights = None
         self._anew.clear()
-        if not self._open:
-            return
-        self._open = False
-        _open_programs -= 1
-        if not _open_programs:
-            from ttnn_shim import session
-
-            shared = session.device_requests() > _device_requests
-            _device_requests = 0
-            if not shared:
-                self.ttnn.close_device(self.device)
+        if self._shared_device is not None and self._shared_device.left():
+            self.ttnn.close_device(self.device)
+        self._shared_device = None
 
     def __enter__(self) -> LoadedProgram:
         return self

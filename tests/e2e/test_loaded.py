@@ -343,6 +343,31 @@ def test_the_device_is_closed_after_a_failed_load(tmp_path: Path) -> None:
     assert session.has_device() == before
 
 
+def test_a_program_left_open_does_not_close_a_later_device(tmp_path: Path) -> None:
+    """The card of an earlier program was closed by somebody else: what that program asked for counts no more."""
+    import ttnn_shim
+
+    ttnn_shim.activate(explicit=True)
+    import ttnn
+
+    from ttnn_shim import session
+
+    if session.has_device():
+        pytest.skip("another test's device is open in this process")
+    codegen_py(torch.nn.Linear(32, 32).eval(), X, export_path=tmp_path / "out")
+    forgotten = LoadedProgram(tmp_path / "out")
+    ttnn.close_device(forgotten.device)
+    device = ttnn.open_device(device_id=0)
+    try:
+        LoadedProgram(tmp_path / "out").close()
+        assert session.has_device()
+        forgotten.close()
+        assert session.has_device()
+    finally:
+        ttnn.close_device(device)
+    assert not session.has_device()
+
+
 def test_two_threads_at_once(tmp_path: Path) -> None:
     """torch.export patches torch.nn.Module for the whole process."""
     failures: list[Exception] = []
