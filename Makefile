@@ -78,6 +78,7 @@ check: setup check-python check-cpp
 
 check-python:
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict -p alchemist -p emit_py -p emit_cpp
 	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim
 	$(BIN)/lint-imports

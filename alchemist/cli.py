@@ -91,9 +91,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_mlir_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--init", choices=("ones", "zeros", "randn", "arange"), default="randn", help="values of inputs and weights"
-    )
+    command.add_argument("--init", choices=("ones", "zeros", "randn", "arange"), default="randn", help="values of inputs and weights")
     command.add_argument("--entry", default="", metavar="NAME", help="only this function; default: a program of every public one")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="of randn: a whole number from 0")
     command.add_argument("--inputs", type=Path, metavar="DIR", help="values by argument name, .npy or .tensorbin")

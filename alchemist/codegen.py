@@ -192,9 +192,7 @@ def _check_seed(seed: int) -> None:
         raise OptionError("bad seed", expected="a whole number from 0, below 2**63", got=quoted(seed))
 
 
-def _load_mlir(
-    text: str, source: str | Path, init: Init, seed: int, inputs: str | Path | None, entry: str
-) -> dict[str, FrontendResult]:
+def _load_mlir(text: str, source: str | Path, init: Init, seed: int, inputs: str | Path | None, entry: str) -> dict[str, FrontendResult]:
     """The programs of a file by name; those behind a `// -----` line have the part's number in front."""
     from alchemist.frontends.mlir import load_each
     from alchemist.frontends.mlir.read import parts

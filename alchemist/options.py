@@ -88,9 +88,7 @@ class CompilerOptions:
     enable_trace: bool = option(
         False, "replay the device's commands", implemented=(False,), hint="leave the option out to emit untraced code", upstream=("enable-trace",)
     )
-    experimental_weight_dtype: str = option(
-        "none", "dtype of matmul weights", choices=("none", "bfp_bf8", "bfp_bf4"), upstream=("experimental-weight-dtype",)
-    )
+    experimental_weight_dtype: str = option("none", "dtype of matmul weights", choices=("none", "bfp_bf8", "bfp_bf4"), upstream=("experimental-weight-dtype",))
     math_fidelity: str | None = option(
         None,
         "in every compute config; unset: the library decides",
@@ -111,7 +109,7 @@ class CompilerOptions:
 
     @property
     def architecture(self) -> str:
-        """"wormhole_b0" or "blackhole"."""
+        """ "wormhole_b0" or "blackhole"."""
         return CARDS[self.arch][0]
 
     @property

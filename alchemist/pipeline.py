@@ -63,9 +63,7 @@ def detect_framework(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any
     for framework in ("torch", "jax"):
         # A plain function on numpy arrays or numbers: its module decides.
         names = getattr(model, "__globals__", {})
-        if framework in sys.modules and any(
-            getattr(value, "__name__", "").split(".")[0] == framework for value in list(names.values())
-        ):
+        if framework in sys.modules and any(getattr(value, "__name__", "").split(".")[0] == framework for value in list(names.values())):
             return framework
     raise FrontendError(
         f"cannot tell the framework of {model!r}",
@@ -103,9 +101,7 @@ def check_options(options: CompilerOptions, language: Language) -> None:
         choice("compiler option 'disable'", name, sorted(known))
 
 
-def capture(
-    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], framework: Framework, *, golden_ops: bool = False
-) -> FrontendResult:
+def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], framework: Framework, *, golden_ops: bool = False) -> FrontendResult:
     """Runs the front end of `framework`; the other framework is not imported. golden_ops: values of every operation are wanted."""
     if framework == "torch":
         from alchemist.frontends.torch import capture as capture_torch
@@ -116,9 +112,7 @@ def capture(
     return capture_jax(model, args, kwargs, golden_ops=golden_ops)
 
 
-def compile_captured(
-    captured: FrontendResult, language: Language, options: CompilerOptions, progress: Progress
-) -> Compiled:
+def compile_captured(captured: FrontendResult, language: Language, options: CompilerOptions, progress: Progress) -> Compiled:
     """TTIR -> TTNN -> program -> source text.
 
     Raises:

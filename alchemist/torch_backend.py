@@ -74,9 +74,7 @@ class Graph(torch.nn.Module):  # type: ignore[misc]
         return outputs
 
 
-def backend(
-    graph: fx.GraphModule, example_inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None
-) -> Callable[..., Any]:
+def backend(graph: fx.GraphModule, example_inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None) -> Callable[..., Any]:
     """What torch.compile calls per graph: exports it, gives back a function that runs the export.
 
     A graph whose shapes torch has left open is exported for the shapes of each call that brings new ones.
@@ -121,9 +119,7 @@ def _parameter_name(node: fx.Node) -> str | None:
     return ".".join(names) or None
 
 
-def _exported(
-    graph: fx.GraphModule, names: Sequence[str | None], values: Sequence[Any], root: Path, options: Mapping[str, Any]
-) -> Callable[..., Any]:
+def _exported(graph: fx.GraphModule, names: Sequence[str | None], values: Sequence[Any], root: Path, options: Mapping[str, Any]) -> Callable[..., Any]:
     """Exports the graph for these arguments under the next free number; a function that runs the export on such arguments."""
     with _lock:
         number = _graphs.get(root.resolve(), 0)
@@ -141,9 +137,7 @@ def _exported(
 class _Runner:
     """Runs one export with a graph's arguments. others: outputs that are no tensors by position."""
 
-    def __init__(
-        self, program: LoadedProgram, places: Sequence[str | None], others: Mapping[int, Any], values: Sequence[Any]
-    ) -> None:
+    def __init__(self, program: LoadedProgram, places: Sequence[str | None], others: Mapping[int, Any], values: Sequence[Any]) -> None:
         self._program = program
         self._places = places
         self._others = others

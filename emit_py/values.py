@@ -84,8 +84,6 @@ def render_memory_config(config: model.MemoryConfig) -> str:
     if config.shard is None:
         return f"ttnn.MemoryConfig({head})"
     shape, ranges, orientation = config.shard
-    cores = ", ".join(
-        f"ttnn.CoreRange(ttnn.CoreCoord({x0}, {y0}), ttnn.CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges
-    )
+    cores = ", ".join(f"ttnn.CoreRange(ttnn.CoreCoord({x0}, {y0}), ttnn.CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges)
     spec = f"ttnn.ShardSpec(ttnn.CoreRangeSet([{cores}]), {[*shape]}, ttnn.ShardOrientation.{orientation.upper()})"
     return f"ttnn.MemoryConfig({head}, {spec})"

@@ -112,9 +112,7 @@ def namespace(infos: Sequence[SourceInfo]) -> str:
 
 
 def _attributes(op: Operation) -> list[dict[str, str]]:
-    values: Mapping[str, Any] = (
-        attrs(op) if isinstance(op, TTOp) else {key: str(value) for key, value in (op.properties | op.attributes).items()}
-    )
+    values: Mapping[str, Any] = attrs(op) if isinstance(op, TTOp) else {key: str(value) for key, value in (op.properties | op.attributes).items()}
     found = [{"key": key, "value": _short(value)} for key, value in values.items()]
     for info in sources_of(op)[:3]:
         found += [{"key": "source", "value": f"{frame.file}:{frame.line} {frame.function}".strip()} for frame in info.frames[-1:]]

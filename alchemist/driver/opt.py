@@ -36,9 +36,7 @@ _ACCEPTED = {  # flags of the real driver that change nothing here
     "mlir-print-ir-module-scope", "allow-unregistered-dialect", "mlir-elide-elementsattrs-if-larger", "no-implicit-module",
 }  # fmt: skip
 _FLAGS = {"split-input-file", "verify-diagnostics", "mlir-print-ir-after-all", "mlir-print-ir-before-all", "verify-each", "list"}
-_EXPECTED = re.compile(
-    r"expected-(error|warning|note|remark)(-re)?(?:@([+-]\d+|below|above|unknown))?\s*(\d+)?\s*\{\{(.*?)\}\}", re.DOTALL
-)
+_EXPECTED = re.compile(r"expected-(error|warning|note|remark)(-re)?(?:@([+-]\d+|below|above|unknown))?\s*(\d+)?\s*\{\{(.*?)\}\}", re.DOTALL)
 
 
 @dataclass(slots=True)

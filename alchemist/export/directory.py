@@ -256,9 +256,7 @@ def edited_files(path: Path, manifest: Mapping[str, Any]) -> list[str]:
 def _is_unchanged(file: Path, entry: Any) -> bool:
     try:
         status = file.lstat()
-        return bool(
-            stat.S_ISREG(status.st_mode) and status.st_size == entry["size_bytes"] and file_sha256(file) == entry["sha256"]
-        )
+        return bool(stat.S_ISREG(status.st_mode) and status.st_size == entry["size_bytes"] and file_sha256(file) == entry["sha256"])
     except (OSError, KeyError, TypeError):
         return False
 

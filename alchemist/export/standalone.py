@@ -50,9 +50,7 @@ def _sources() -> tuple[Path, Path, Path]:
     for installed in _candidates(package):
         if list((installed / "lib").glob("libttnn_shim.so")) and list((installed / "_native").glob("_core*.so")):
             return package, installed, ttnn_shim.python_path()
-    raise ToolchainError(
-        "the simulator's library is not installed, it cannot be bundled", hint="pip install . (a build tree alone is not enough)"
-    )
+    raise ToolchainError("the simulator's library is not installed, it cannot be bundled", hint="pip install . (a build tree alone is not enough)")
 
 
 def _candidates(package: Path) -> Iterator[Path]:

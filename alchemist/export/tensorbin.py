@@ -36,9 +36,7 @@ DTYPE_CODES: dict[str, int] = {
     "uint16": 6,
     "int32": 7,
 }
-_NUMPY_DTYPES: dict[int, np.dtype[Any]] = {
-    code: np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name) for name, code in DTYPE_CODES.items()
-}
+_NUMPY_DTYPES: dict[int, np.dtype[Any]] = {code: np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name) for name, code in DTYPE_CODES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +57,7 @@ def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = Fals
     """
     code = DTYPE_CODES.get(values.dtype.name)
     if code is None:
-        raise TensorFileError(
-            f"dtype {values.dtype.name} cannot be stored", expected=", ".join(DTYPE_CODES), got=values.dtype.name
-        )
+        raise TensorFileError(f"dtype {values.dtype.name} cannot be stored", expected=", ".join(DTYPE_CODES), got=values.dtype.name)
     data = np.ascontiguousarray(_to_tiles(values) if tiled else values)
     header = _header(values.shape, code, tiled, data.nbytes)
     payload: Any = data.reshape(-1).view(np.uint8) if data.size else b""

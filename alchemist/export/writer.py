@@ -115,9 +115,7 @@ def write_export(
     if any("golden" in entry for entry in outputs.values()):
         with progress.stage("unedited program", f"one run on the simulated {options.card}"):
             measure_unedited(directory, compiled.sources, compiled.python_sources(), manifest, options, written)
-    manifest["files"] = {
-        file: {"size_bytes": size_bytes, "sha256": sha256} for file, size_bytes, sha256 in _hashes(directory, written)
-    }
+    manifest["files"] = {file: {"size_bytes": size_bytes, "sha256": sha256} for file, size_bytes, sha256 in _hashes(directory, written)}
     _write_text(directory / MANIFEST, json.dumps(manifest, indent=2) + "\n")
     return arguments
 
@@ -139,11 +137,7 @@ def write_index(directory: Path, programs: Sequence[str]) -> None:
     run = directory / "run"
     _write_text(run, template_text("project/run_all"))
     os.chmod(run, run.stat().st_mode | 0o111)
-    files = {
-        file: {"size_bytes": size_bytes, "sha256": sha256}
-        for file, size_bytes, sha256 in _hashes(directory, {})
-        if file.rpartition("/")[2] != MANIFEST
-    }
+    files = {file: {"size_bytes": size_bytes, "sha256": sha256} for file, size_bytes, sha256 in _hashes(directory, {}) if file.rpartition("/")[2] != MANIFEST}
     manifest = {"format": 1, "alchemist": VERSION, "programs": list(programs), "files": files}
     _write_text(directory / MANIFEST, json.dumps(manifest, indent=2) + "\n")
 
@@ -204,16 +198,12 @@ def _write_arguments(
                 value = given[argument.name].value()
             else:
                 raise InternalError(f"argument {argument.name!r} of @forward has no value")
-            written[file] = write_tensor(
-                directory / file, to_stored(value, argument.dtype, argument.name), tiled=argument.tiled, known=known
-            )
+            written[file] = write_tensor(directory / file, to_stored(value, argument.dtype, argument.name), tiled=argument.tiled, known=known)
             entry["file"] = file
             if count % 50 == 49:
                 progress.say(f"write tensors: {count + 1} of {len(declared)}")
         entries[argument.name] = entry
-        arguments.append(
-            ExportedArgument(argument.name, argument.shape, argument.dtype, argument.kind, entry.get("file", ""))
-        )
+        arguments.append(ExportedArgument(argument.name, argument.shape, argument.dtype, argument.kind, entry.get("file", "")))
     return arguments, entries
 
 

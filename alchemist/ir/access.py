@@ -96,9 +96,7 @@ def from_python(value: Value, declared: str = "") -> Attribute:
     if declared == "I32ArrayAttr":
         return ArrayAttr([IntegerAttr(int(part), i32) for part in value])
     if declared in ("ElementsAttr", "I64ElementsAttr"):
-        return elements(
-            np.asarray(value, dtype=np.int64) if declared.startswith("I64") else np.asarray(value)
-        )
+        return elements(np.asarray(value, dtype=np.int64) if declared.startswith("I64") else np.asarray(value))
     if declared in ("FlatSymbolRefAttr", "SymbolRefAttr"):
         root, *rest = str(value).split("::")
         return SymbolRefAttr(root, [StringAttr(part) for part in rest])
@@ -155,11 +153,7 @@ def struct(name: str, values: Mapping[str, Value]) -> StructAttr:
     unknown = set(values) - {field for field, _ in cls.fields}
     if unknown:
         raise InternalError(f"#{name} has no field {', '.join(sorted(unknown))}")
-    return cls(
-        tuple(
-            (field, _field(values[field], cpp)) for field, cpp in cls.fields if values.get(field) is not None
-        )
-    )
+    return cls(tuple((field, _field(values[field], cpp)) for field, cpp in cls.fields if values.get(field) is not None))
 
 
 def _field(value: Value, cpp: str) -> Any:
@@ -298,9 +292,7 @@ def operands(op: Operation, name: str) -> tuple[SSAValue, ...]:
         if group.name == name:
             return tuple(op.operands[start : start + size])
         start += size
-    raise InternalError(
-        f"no operand {name!r}", op=op.name, expected=", ".join(group.name for group in info.operands)
-    )
+    raise InternalError(f"no operand {name!r}", op=op.name, expected=", ".join(group.name for group in info.operands))
 
 
 def operand(op: Operation, name: str) -> SSAValue | None:
@@ -379,17 +371,11 @@ class ForwardArgument:
 def entry_function(module: ModuleOp) -> FuncOp:
     """The public function of a module (inside `ttcore.device_module` too); InputError unless there is exactly one."""
     found = [
-        op
-        for op in module.walk()
-        if isinstance(op, FuncOp)
-        and (op.sym_visibility is None or op.sym_visibility.data == "public")
-        and not op.is_declaration
+        op for op in module.walk() if isinstance(op, FuncOp) and (op.sym_visibility is None or op.sym_visibility.data == "public") and not op.is_declaration
     ]
     if len(found) != 1:
         names = ", ".join(f"@{op.sym_name.data}" for op in found) or "none"
-        raise InputError(
-            "the module needs exactly one public function with a body", expected="one", got=names
-        )
+        raise InputError("the module needs exactly one public function with a body", expected="one", got=names)
     return found[0]
 
 

@@ -53,9 +53,7 @@ def attribute_classes() -> Mapping[str, type[TTAttr]]:
             namespace = {"name": name, "fields": tuple((field[0], field[1]) for field in record["fields"])}
             known[name] = type(_camel(name) + "Attr", (StructAttr,), namespace)
     fields = (("op_type", "UnaryOpType"), ("params", "ArrayRef<FloatAttr>"))
-    known["ttnn.unary_with_param"] = type(
-        "TtnnUnaryWithParamAttr", (StructAttr,), {"name": "ttnn.unary_with_param", "fields": fields}
-    )
+    known["ttnn.unary_with_param"] = type("TtnnUnaryWithParamAttr", (StructAttr,), {"name": "ttnn.unary_with_param", "fields": fields})
     return known
 
 

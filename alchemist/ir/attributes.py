@@ -102,9 +102,7 @@ def element(name: str) -> Attribute:
 def element_name(type_: Attribute) -> str:
     """Inverse of `element`; tile types give their data type spelled as an element ("bf16", "ui32", "bfp_bf8")."""
     if isinstance(type_, IntegerType):
-        prefix = {Signedness.SIGNLESS: "i", Signedness.SIGNED: "si", Signedness.UNSIGNED: "ui"}[
-            type_.signedness.data
-        ]
+        prefix = {Signedness.SIGNLESS: "i", Signedness.SIGNED: "si", Signedness.UNSIGNED: "ui"}[type_.signedness.data]
         return f"{prefix}{type_.width.data}"
     if isinstance(type_, TileType):
         return DTYPE_ELEMENTS.get(type_.dtype, type_.dtype)
@@ -142,13 +140,9 @@ def element_name_of(dtype: np.dtype[Any]) -> str:
     return {"f": "f", "i": "i", "u": "ui"}[dtype.kind] + str(dtype.itemsize * 8)
 
 
-def tensor(
-    shape: tuple[int, ...] | list[int], of: str | Attribute, layout: Attribute | None = None
-) -> TensorType[Attribute]:
+def tensor(shape: tuple[int, ...] | list[int], of: str | Attribute, layout: Attribute | None = None) -> TensorType[Attribute]:
     """Ranked tensor type; `of` is an element name or type."""
-    return TensorType(
-        element(of) if isinstance(of, str) else of, tuple(int(dim) for dim in shape), layout or NoneAttr()
-    )
+    return TensorType(element(of) if isinstance(of, str) else of, tuple(int(dim) for dim in shape), layout or NoneAttr())
 
 
 # --- dialect attributes -------------------------------------------------------------------------------------------------
@@ -352,9 +346,7 @@ class DenseElements(Data[Any], BuiltinAttribute):
             first = array.reshape(-1)[:1]
             if (array == first).all() and (first.any() or array.tobytes() == first.tobytes() * array.size):
                 array = first  # the second test keeps -0.0 apart from 0.0
-        array = np.ascontiguousarray(array).reshape(
-            () if array.size == 1 and math.prod(shape) != 0 else shape
-        )
+        array = np.ascontiguousarray(array).reshape(() if array.size == 1 and math.prod(shape) != 0 else shape)
         array.setflags(write=False)
         super().__init__(array)
         object.__setattr__(self, "type", type_)
@@ -411,13 +403,9 @@ def float_text(value: float, of: str = "f32") -> str:
         dtype = numpy_dtype(of)
         bits = np.asarray(value, dtype=dtype).view(f"u{dtype.itemsize}")
         return f"0x{int(bits):0{2 * dtype.itemsize}X}"
-    text = np.format_float_scientific(
-        numpy_dtype(of).type(value) if of != "bf16" else np.float32(value), trim="0", exp_digits=2
-    )
+    text = np.format_float_scientific(numpy_dtype(of).type(value) if of != "bf16" else np.float32(value), trim="0", exp_digits=2)
     if -5 < int(text.partition("e")[2]) < 16:
-        return np.format_float_positional(
-            numpy_dtype(of).type(value) if of != "bf16" else np.float32(value), trim="0"
-        )
+        return np.format_float_positional(numpy_dtype(of).type(value) if of != "bf16" else np.float32(value), trim="0")
     return text
 
 

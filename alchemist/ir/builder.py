@@ -50,9 +50,7 @@ class Builder:
         return self._module
 
     @staticmethod
-    def module(
-        name: str = "forward", inputs: Sequence[tuple[str, Attribute, str, SourceInfo | None]] = ()
-    ) -> Builder:
+    def module(name: str = "forward", inputs: Sequence[tuple[str, Attribute, str, SourceInfo | None]] = ()) -> Builder:
         """A new module with one public function; inputs are (name, type, kind, source), kind as in `argument_type`."""
         module = ModuleOp([])
         return Builder.function(module, name, inputs)
@@ -72,10 +70,7 @@ class Builder:
             if source is not None:
                 arg.location = to_location([source])
         described = [
-            DictionaryAttr(
-                ({"ttcore.argument_type": enum("ttcore.argument_type", kind)} if kind else {})
-                | ({"ttir.name": StringAttr(label)} if label else {})
-            )
+            DictionaryAttr(({"ttcore.argument_type": enum("ttcore.argument_type", kind)} if kind else {}) | ({"ttir.name": StringAttr(label)} if label else {}))
             for label, _, kind, _ in inputs
         ]
         func = FuncOp(
@@ -154,9 +149,7 @@ class Builder:
         if info.segmented:
             properties[SEGMENTS] = DenseArrayBase.from_list(i32, sizes)
         origin = source if source is not None else self.source
-        location = (
-            None if origin is None else to_location([origin] if isinstance(origin, SourceInfo) else origin)
-        )
+        location = None if origin is None else to_location([origin] if isinstance(origin, SourceInfo) else origin)
         op = cls.create(
             operands=flat,
             result_types=result_types,
@@ -179,9 +172,7 @@ class Builder:
         operands: positional in table order; None = absent optional, a list for a variadic group; trailing ones may be left out.
         attributes: plain values, converted to the table's types; None = absent. Names with a dot are discardable attributes.
         """
-        results: tuple[OpResult, ...] = tuple(
-            self.make(name, operands, attributes, result_types, source).results
-        )
+        results: tuple[OpResult, ...] = tuple(self.make(name, operands, attributes, result_types, source).results)
         return results[0] if len(results) == 1 else results
 
     def call(
@@ -204,10 +195,6 @@ class Builder:
         func = self.func
         if func is None:
             raise InternalError("return outside a function")
-        func.properties["function_type"] = FunctionType.from_lists(
-            [arg.type for arg in self.block.args], [value.type for value in values]
-        )
+        func.properties["function_type"] = FunctionType.from_lists([arg.type for arg in self.block.args], [value.type for value in values])
         if names is not None:
-            func.properties["res_attrs"] = ArrayAttr(
-                [DictionaryAttr({"ttir.name": StringAttr(name)}) for name in names]
-            )
+            func.properties["res_attrs"] = ArrayAttr([DictionaryAttr({"ttir.name": StringAttr(name)}) for name in names])

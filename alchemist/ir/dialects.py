@@ -69,10 +69,7 @@ def dialects() -> tuple[Dialect, ...]:
     attributes: dict[str, list[type[Attribute]]] = {"ttir": [], "ttnn": [DeviceType], "ttcore": [TileType]}
     for name, cls in attribute_classes().items():
         attributes[name.split(".")[0]].append(cls)
-    return tuple(
-        Dialect(d, [cls for name, cls in ops.items() if name.startswith(d + ".")], attributes[d])
-        for d in ("ttcore", "ttir", "ttnn")
-    )
+    return tuple(Dialect(d, [cls for name, cls in ops.items() if name.startswith(d + ".")], attributes[d]) for d in ("ttcore", "ttir", "ttnn"))
 
 
 def context() -> Context:

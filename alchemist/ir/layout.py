@@ -96,9 +96,7 @@ class TTNNLayout(TTAttr):
         scale = TILE if self.data.tile else 1
         return tuple(dim * scale for dim in self.data.shape)
 
-    def with_(
-        self, shape: tuple[int, ...], *, dtype: str = "", page: str = "", buffer: str = "", memory: str = ""
-    ) -> TTNNLayout:
+    def with_(self, shape: tuple[int, ...], *, dtype: str = "", page: str = "", buffer: str = "", memory: str = "") -> TTNNLayout:
         """The same layout for `shape` with some properties changed; a host layout that moves to the device is interleaved."""
         target = buffer or self.buffer
         memory = memory or self.memory or "interleaved"

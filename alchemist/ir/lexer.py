@@ -42,9 +42,7 @@ class Cursor:
     def fail(self, message: str, at: int | None = None, *, expected: str = "", hint: str = "") -> NoReturn:
         where = self.at if at is None else at
         line = self.source[where : where + 60].split("\n")[0].strip()
-        raise ParseError(
-            message, location=self.position(where), expected=expected, got=line or "end of input", hint=hint
-        )
+        raise ParseError(message, location=self.position(where), expected=expected, got=line or "end of input", hint=hint)
 
     def skip(self) -> int:
         if self.source[self.at : self.at + 1] in BLANK and (match := SPACE.match(self.source, self.at)):

@@ -148,9 +148,7 @@ def from_location(location: Attribute) -> tuple[SourceInfo, ...]:
             if not callee or not caller:
                 return callee or caller
             first, outer = callee[0], caller[0]
-            return (
-                SourceInfo(outer.scopes + first.scopes, outer.frames + first.frames, first.op, first.name),
-            )
+            return (SourceInfo(outer.scopes + first.scopes, outer.frames + first.frames, first.op, first.name),)
         case FusedLoc():
             parts = location.locations.data if isinstance(location.locations, ArrayAttr) else ()
             return tuple(dict.fromkeys(info for part in parts for info in from_location(part)))

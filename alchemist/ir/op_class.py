@@ -58,18 +58,13 @@ class OpInfo:
         return "segments" in self.traits
 
 
-def group_sizes(
-    groups: tuple[ValueInfo, ...], count: int, segments: tuple[int, ...] | None
-) -> tuple[int, ...] | None:
+def group_sizes(groups: tuple[ValueInfo, ...], count: int, segments: tuple[int, ...] | None) -> tuple[int, ...] | None:
     """Number of values in each group, None if `count` values cannot be divided."""
     if segments is not None:
         fits = (
             len(segments) == len(groups)
             and sum(segments) == count
-            and all(
-                size >= 0 and (group.variadic or size == 1 or (group.optional and size == 0))
-                for group, size in zip(groups, segments, strict=True)
-            )
+            and all(size >= 0 and (group.variadic or size == 1 or (group.optional and size == 0)) for group, size in zip(groups, segments, strict=True))
         )
         return segments if fits else None
     flexible = [group for group in groups if group.variadic or group.optional]
@@ -108,9 +103,7 @@ class TTOp(Operation):
         return None
 
     def _operand_message(self) -> str:
-        wanted = ", ".join(
-            g.name + ("*" if g.variadic else "?" if g.optional else "") for g in self.info.operands
-        )
+        wanted = ", ".join(g.name + ("*" if g.variadic else "?" if g.optional else "") for g in self.info.operands)
         given = f"{len(self.operands)}" + (f", segments {list(s)}" if (s := self._segments()) else "")
         return f"operands do not match: expected ({wanted}), got {given}"
 

@@ -114,8 +114,7 @@ op(
         *CONFIGS,
         MEMORY,
     ],
-    f"input_tensor weight_tensor device {_CPP_GEOMETRY} dilation groups {_CPP_TAIL} return_output_dim=false "
-    "return_weights_and_bias=false",
+    f"input_tensor weight_tensor device {_CPP_GEOMETRY} dilation groups {_CPP_TAIL} return_output_dim=false return_weights_and_bias=false",
     "conv/conv2d/conv2d.hpp",
     samples=tuple(
         Sample(
@@ -245,8 +244,7 @@ for _name, _folder, _transposed in (
             *_prepare_geometry(_transposed, True),
             *_PREPARE_TAIL,
         ],
-        f"weight_tensor input_memory_config input_layout weights_format {_CPP_GEOMETRY}{_extra} dilation has_bias groups "
-        f"{_CPP_PREPARE_TAIL}{_mirror}",
+        f"weight_tensor input_memory_config input_layout weights_format {_CPP_GEOMETRY}{_extra} dilation has_bias groups {_CPP_PREPARE_TAIL}{_mirror}",
         f"conv/{_folder}/prepare_{_folder}_weights.hpp",
         target=f"ttnn.prepare_{_name}_weights",
         cpp_target=f"ttnn.operations.conv.{_folder}.prepare_{_name}_weights",

@@ -134,8 +134,7 @@ op(
         attribute("shape", Kind.INT_LIST, keyword=False, cpp_type="ttsl::SmallVector<int32_t>"),
         MEMORY,
     ],
-    "input_tensor shape memory_config? pad_value? reshape_tile_mode=ttnn::TileReshapeMapMode::CACHE sub_core_grids? "
-    "skip_padding_fill=false",
+    "input_tensor shape memory_config? pad_value? reshape_tile_mode=ttnn::TileReshapeMapMode::CACHE sub_core_grids? skip_padding_fill=false",
     "data_movement/reshape_view/reshape.hpp",
     samples=tuple(
         Sample(((a, "bfloat16"),), {"shape": list(b)}, (b,), layout)
@@ -318,9 +317,7 @@ op(
     ],
     "input dim index sparse_grad=false memory_config? out? sub_core_grids?",
     "data_movement/gather/gather.hpp",
-    samples=(
-        Sample((((1, 1, 32, 64), "bfloat16"), ((1, 1, 32, 32), "uint32")), {"dim": 3}, ((1, 1, 32, 32),)),
-    ),
+    samples=(Sample((((1, 1, 32, 64), "bfloat16"), ((1, 1, 32, 32), "uint32")), {"dim": 3}, ((1, 1, 32, 32),)),),
     reference=_gather,
     tolerance=0.0,
     doc="indices are uint32 or uint16",

@@ -70,9 +70,7 @@ BINARY: tuple[tuple[str, str, str, Function], ...] = (
 TTIR_NAMES = {"divide": "div"}
 """TTNN name -> TTIR name where they differ."""
 
-COMPARISONS = frozenset(
-    ("eq", "ne", "gt", "ge", "lt", "le", "logical_and", "logical_or", "logical_xor", "logical_not", "isfinite")
-)
+COMPARISONS = frozenset(("eq", "ne", "gt", "ge", "lt", "le", "logical_and", "logical_or", "logical_xor", "logical_not", "isfinite"))
 """Ops that give truth values (the device writes 0 and 1 in the input's dtype)."""
 
 ACCEPTS_SCALAR = frozenset(name for name, form, _, _ in BINARY if form != "plain")

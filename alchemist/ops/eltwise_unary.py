@@ -151,8 +151,7 @@ ttir("gelu", _gelu, target="gelu")
 op(
     "sigmoid",
     [tensor("input_tensor", "input"), MEMORY],
-    "input_tensor vector_mode=4 mode=ttnn::operations::unary::SigmoidMode::Accurate memory_config? output_tensor? "
-    "sub_core_grids?",
+    "input_tensor vector_mode=4 mode=ttnn::operations::unary::SigmoidMode::Accurate memory_config? output_tensor? sub_core_grids?",
     HEADER,
     samples=same_shape(1),
     reference=elementwise(sigmoid),
@@ -199,10 +198,7 @@ op(
     "input_tensor probability scale seed use_per_device_seed=true memory_config? output_tensor?",
     "experimental/dropout/dropout.hpp",
     target="ttnn.experimental.dropout",
-    samples=tuple(
-        Sample(((s, "bfloat16"),), {"prob": 0.0, "scale": 1.0, "seed": 1, "use_per_device_seed": True}, (s,))
-        for s in EDGE_SIZES
-    ),
+    samples=tuple(Sample(((s, "bfloat16"),), {"prob": 0.0, "scale": 1.0, "seed": 1, "use_per_device_seed": True}, (s,)) for s in EDGE_SIZES),
     reference=_dropout,
 )
 ttir("dropout", _dropout)

@@ -24,8 +24,7 @@ op(
         Arg("layout", "layout", Kind.LAYOUT, default=None),
         MEMORY,
     ],
-    "input_tensor weight padding_idx? layout? embeddings_type=ttnn::prim::EmbeddingsType::GENERIC dtype? memory_config? "
-    "output_tensor?",
+    "input_tensor weight padding_idx? layout? embeddings_type=ttnn::prim::EmbeddingsType::GENERIC dtype? memory_config? output_tensor?",
     "embedding/embedding.hpp",
     samples=tuple(
         Sample((((b, s), "uint32"), ((v, w), "bfloat16")), outputs=((b, s, w),), layout="row_major")

@@ -153,9 +153,7 @@ def _conv_transpose(inputs: Sequence[Array], a: Mapping[str, Any]) -> Array:
     n, h, w = a["batch_size"], a["input_height"], a["input_width"]
     x = inputs[0].reshape(n, h, w, a["in_channels"])
     pairs = flat_padding(a["padding"])
-    out = convolve_transposed(
-        x, inputs[1], tuple(a["stride"]), pairs, tuple(a["output_padding"]), tuple(a["dilation"]), a["groups"]
-    )
+    out = convolve_transposed(x, inputs[1], tuple(a["stride"]), pairs, tuple(a["output_padding"]), tuple(a["dilation"]), a["groups"])
     if len(inputs) > 2 and inputs[2] is not None:
         out = out + inputs[2].reshape(-1)
     return out.reshape(1, 1, -1, out.shape[-1])

@@ -166,9 +166,7 @@ def _scatter_extreme(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSA
     before, behind = places[:axis], places[axis + 1 :]
     wide = (*before, dims[axis], places[axis], *behind)
     column = (*before, 1, places[axis], *behind)
-    numbers = s.op(
-        "arange", [], [dims[axis] if i == axis else 1 for i in range(len(wide))], "i32", start=0, end=dims[axis], step=1, arange_dimension=axis
-    )
+    numbers = s.op("arange", [], [dims[axis] if i == axis else 1 for i in range(len(wide))], "i32", start=0, end=dims[axis], step=1, arange_dimension=axis)
     hits = s.op("eq", [s.reshape(s.cast(index, "i32"), column), numbers], wide, "i1")
     # two tensors of other shapes than the mask's are more than the library broadcasts; integers have to be tensors
     rest = s.op("full", [], wide, of, shape=wide, fill_value=int(neutral)) if whole else s.number(neutral, source)

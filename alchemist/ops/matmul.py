@@ -103,10 +103,7 @@ op(
     [tensor("input_tensor_a", "a"), tensor("input_tensor_b", "b"), optional_tensor("bias"), *_ARGS],
     f"input_tensor_a input_tensor_b bias? {_CPP} in0_column_offset?",
     HEADER,
-    samples=tuple(
-        Sample(((a, "bfloat16"), (b, "bfloat16"), ((b[-1],), "bfloat16")), outputs=(_out(a, b),))
-        for a, b in _SHAPES[:3]
-    ),
+    samples=tuple(Sample(((a, "bfloat16"), (b, "bfloat16"), ((b[-1],), "bfloat16")), outputs=(_out(a, b),)) for a, b in _SHAPES[:3]),
     error_samples=(_BAD_DEPTH,),
     reference=linear,
     tolerance=8.0,

@@ -118,10 +118,7 @@ for _name, _reference, _extra in (("layer_norm", layer_norm, " recip_tensor?"), 
         _norm_args(),
         f"input_tensor epsilon=1e-12 weight? bias? residual_input_tensor? {_PROGRAM_TAIL}{_extra}",
         f"normalization/{_name.replace('_', '')}/{_name.replace('_', '')}.hpp",
-        samples=tuple(
-            Sample(((s, "bfloat16"), (s[-1:], "bfloat16"), (s[-1:], "bfloat16")), {"epsilon": 1e-5}, (s,))
-            for s in EDGE_SIZES
-        ),
+        samples=tuple(Sample(((s, "bfloat16"), (s[-1:], "bfloat16"), (s[-1:], "bfloat16")), {"epsilon": 1e-5}, (s,)) for s in EDGE_SIZES),
         reference=_reference,
         tolerance=8.0,
     )
@@ -137,10 +134,7 @@ for _name, _reference, _extra in (("layer_norm", layer_norm, " recip_tensor?"), 
         f"input_tensor epsilon=1e-12 weight? bias? residual_input_tensor? {_PROGRAM_TAIL}{_extra}",
         f"normalization/{_name.replace('_', '')}/{_name.replace('_', '')}.hpp",
         target=f"ttnn.{_name}",
-        samples=tuple(
-            Sample((*(((s, "bfloat16"),) * 2), *(((s[-1:], "bfloat16"),) * 2)), {"epsilon": 1e-5}, (s,))
-            for s in EDGE_SIZES
-        ),
+        samples=tuple(Sample((*(((s, "bfloat16"),) * 2), *(((s[-1:], "bfloat16"),) * 2)), {"epsilon": 1e-5}, (s,)) for s in EDGE_SIZES),
         reference=_with_residual(_reference),
         tolerance=8.0,
         doc="ours, not tt-mlir's: operands input, residual, weight, bias; the sum is normalised in one device program",
@@ -161,8 +155,7 @@ for _suffix in ("inference", "training"):
             MEMORY,
             COMPUTE,
         ],
-        "input running_mean? running_var? training=false eps=1e-05 momentum=0.1 weight? bias? output? memory_config? "
-        "compute_kernel_config?",
+        "input running_mean? running_var? training=false eps=1e-05 momentum=0.1 weight? bias? output? memory_config? compute_kernel_config?",
         "normalization/batch_norm/batch_norm.hpp",
         target="ttnn.batch_norm",
         samples=()
@@ -220,9 +213,7 @@ _PART_DTYPE = Arg("dtype", "dtype", Kind.DTYPE, default="bf16")
 
 def _parts(*inputs: int, out: int, **attributes: float) -> tuple[Sample, ...]:
     """Samples of rows of 64 values; `inputs` and `out` are widths."""
-    return tuple(
-        Sample(tuple(((1, 1, rows, width), "bfloat16") for width in inputs), attributes, ((1, 1, rows, out),)) for rows in (32, 33)
-    )
+    return tuple(Sample(tuple(((1, 1, rows, width), "bfloat16") for width in inputs), attributes, ((1, 1, rows, out),)) for rows in (32, 33))
 
 
 for _name, _args, _cpp, _folder, _samples, _meaning in (

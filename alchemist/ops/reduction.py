@@ -60,10 +60,7 @@ for _name, _tail, _function in REDUCTIONS:
         ],
         f"input_tensor dim? keepdim=false memory_config? compute_kernel_config? {_tail}",
         "reduction/generic/generic_reductions.hpp",
-        samples=tuple(
-            Sample(((shape, "bfloat16"),), {"dim_arg": list(dims), "keep_dim": True}, (out,))
-            for shape, dims, out in SHAPES
-        ),
+        samples=tuple(Sample(((shape, "bfloat16"),), {"dim_arg": list(dims), "keep_dim": True}, (out,)) for shape, dims, out in SHAPES),
         error_samples=(ErrorSample((((32, 32), "bfloat16"),), {"dim_arg": [2], "keep_dim": True}, "dim"),),
         reference=_reduction(_function),
         tolerance=8.0,
@@ -153,10 +150,7 @@ for _name, _first, _tail, _function in (
         [tensor(_first, "input"), attribute("dim", Kind.INT, keyword=True), MEMORY],
         f"{_first} dim dtype? reverse_order=false out? memory_config?{_tail}",
         f"reduction/accumulation/{_name}/{_name}.hpp",
-        samples=tuple(
-            Sample(((shape, "bfloat16"),), {"dim": dim}, (shape,))
-            for shape, dim in (((32, 32), 0), ((2, 31, 33), 1), ((1, 3, 40, 7), 3))
-        ),
+        samples=tuple(Sample(((shape, "bfloat16"),), {"dim": dim}, (shape,)) for shape, dim in (((32, 32), 0), ((2, 31, 33), 1), ((1, 3, 40, 7), 3))),
         reference=_cumulative(_function),
         tolerance=16.0,
     )
@@ -209,8 +203,7 @@ op(
         attribute("sorted", Kind.BOOL, default=True),
         MEMORY,
     ],
-    "input_tensor k dim=-1 largest=true sorted=true memory_config? sub_core_grids? indices_tensor? "
-    "output_tensor? stable=false",
+    "input_tensor k dim=-1 largest=true sorted=true memory_config? sub_core_grids? indices_tensor? output_tensor? stable=false",
     "reduction/topk/topk.hpp",
     samples=tuple(
         Sample(

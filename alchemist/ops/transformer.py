@@ -16,9 +16,7 @@ COMPUTE = attribute("compute_kernel_config", Kind.COMPUTE_CONFIG, "alchemist.com
 PROGRAM = attribute("program_config", Kind.PROGRAM_CONFIG, default=None)
 
 
-def attention(
-    query: Array, key: Array, value: Array, mask: Array | None, causal: bool, scale: float | None, window: int | None = None
-) -> Array:
+def attention(query: Array, key: Array, value: Array, mask: Array | None, causal: bool, scale: float | None, window: int | None = None) -> Array:
     """query [B, H, S, D], key and value [B, KV, T, D] (KV divides H), mask additive, broadcast to [B, H, S, T]."""
     groups = query.shape[1] // key.shape[1]
     key, value = np.repeat(key, groups, axis=1), np.repeat(value, groups, axis=1)
@@ -181,9 +179,7 @@ op(
     "input_tensor memory_config?",
     "transformer/concatenate_heads/concatenate_heads.hpp",
     target="ttnn.transformer.concatenate_heads",
-    samples=tuple(
-        Sample((((b, h, s, d), "bfloat16"),), outputs=((b, s, h * d),)) for b, h, s, d in ((1, 12, 128, 64), (2, 4, 32, 32))
-    ),
+    samples=tuple(Sample((((b, h, s, d), "bfloat16"),), outputs=((b, s, h * d),)) for b, h, s, d in ((1, 12, 128, 64), (2, 4, 32, 32))),
     reference=_concatenate_heads,
     tolerance=0.0,
 )

@@ -108,9 +108,7 @@ def _hoist(module: ModuleOp, func: FuncOp, value: SSAValue, number: int, constan
     owner = value.owner
     assert isinstance(owner, Operation)
     maker = Builder.after(owner)
-    loaded = maker.op(
-        "ttcore.load_cached", [list(arguments)], {"callee": name}, [value.type], source=sources_of(owner) or None
-    )
+    loaded = maker.op("ttcore.load_cached", [list(arguments)], {"callee": name}, [value.type], source=sources_of(owner) or None)
     # Constant users keep the original: a const-eval function reads parameters, not the results of another one.
     value.replace_uses_with_if(loaded, lambda use: _runs(use.operation, constant))
 

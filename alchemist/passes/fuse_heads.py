@@ -150,9 +150,7 @@ def _split(func: FuncOp, op: Operation, heads: list[Head]) -> None:
     attributes = {"num_heads": heads[0].heads, "transpose_key": False}
     if heads[1].heads != heads[0].heads:
         attributes["num_kv_heads"] = heads[1].heads
-    made = b.make(
-        "ttir.split_query_key_value_and_split_heads", [value], attributes, [head.result.type for head in heads]
-    )
+    made = b.make("ttir.split_query_key_value_and_split_heads", [value], attributes, [head.result.type for head in heads])
     add_sources(made, *extra, *sorted((member for head in heads for member in head.ops), key=_position))
     for head, result in zip(heads, made.results, strict=True):
         head.result.replace_all_uses_with(result)

@@ -121,7 +121,4 @@ class FuseActivation(Pass):
 
 def operand_is_constant(op: Operation) -> bool:
     """add with a constant operand keeps its activation apart: scalar adds take none."""
-    return op.name == "ttir.add" and any(
-        defining(value, "ttir.full", "ttir.constant", "ttir.zeros", "ttir.ones") is not None for value in op.operands
-    )
-
+    return op.name == "ttir.add" and any(defining(value, "ttir.full", "ttir.constant", "ttir.zeros", "ttir.ones") is not None for value in op.operands)

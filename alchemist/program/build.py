@@ -326,4 +326,3 @@ def _facts(root: Definition, graph: Graph, result: FrontendResult, options: Comp
         rows.append(("Options", "  ".join(f"{key}={value}" for key, value in changed.items())))
     rows.append(("Made by", f"alchemist {VERSION}" + (f" from {made_from}" if made_from else "")))
     return tuple(rows)
-

@@ -360,4 +360,3 @@ def _key_forms(signatures: Sequence[_Signature], start: int, period: int, base: 
             if forms.setdefault(first, form) != form:
                 return None, ""
     return forms, container
-

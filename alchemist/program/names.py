@@ -83,9 +83,7 @@ def constant_case(text: str) -> str:
     return identifier(snake_case(text).upper(), "CONSTANT")
 
 
-def unique(
-    candidates: Iterable[str], available: Callable[[str], bool], fallback: str = "value", numbers: dict[str, int] | None = None
-) -> str:
+def unique(candidates: Iterable[str], available: Callable[[str], bool], fallback: str = "value", numbers: dict[str, int] | None = None) -> str:
     """The first candidate that is available, else the first one with a number behind.
 
     numbers: of names that have got one, the number to go on from: all below are taken.

@@ -320,6 +320,7 @@ class Body(Naming):
             return ""
         return f"{len(shown)} x {shown[0]}" if len(shown) > 1 and len(set(shown)) == 1 else ", ".join(filter(None, shown))
 
+
 def describe(type_: TensorType, before: TensorType | None, typical: TensorType) -> str:
     """`[1, 128] uint32 row-major`, or "" when nothing changed that a reader needs to know."""
     if before is not None and before.shape == type_.shape and before.placement == type_.placement and before.dtype == type_.dtype:

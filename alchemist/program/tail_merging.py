@@ -223,12 +223,7 @@ def _weights(body: Sequence[model.Statement]) -> bool:
 
 
 def _reads_device(body: Sequence[model.Statement]) -> bool:
-    return any(
-        isinstance(value, model.DeviceRef)
-        for one in model.statements(tuple(body))
-        if isinstance(one, model.Call)
-        for _, value in one.arguments
-    )
+    return any(isinstance(value, model.DeviceRef) for one in model.statements(tuple(body)) if isinstance(one, model.Call) for _, value in one.arguments)
 
 
 def _lines(statement: model.Statement) -> int:

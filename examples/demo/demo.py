@@ -128,9 +128,7 @@ def sentences_demo(directory: Path) -> list[Row]:
 def print_table(rows: list[Row]) -> None:
     print(f"{'model':20} {'language':9} {'ops':>5} {'PCC':>9} {'device time':>13} {'host time':>10} {'codegen':>9}")
     for r in rows:
-        print(
-            f"{r.model:20} {r.language:9} {r.ops:5} {r.pcc:9.6f} {r.device_ms:10.3f} ms {r.host_s:8.3f} s {r.codegen_s:7.1f} s"
-        )
+        print(f"{r.model:20} {r.language:9} {r.ops:5} {r.pcc:9.6f} {r.device_ms:10.3f} ms {r.host_s:8.3f} s {r.codegen_s:7.1f} s")
     if any(r.uncalibrated for r in rows):
         print("device time is an estimate: uncalibrated")
 

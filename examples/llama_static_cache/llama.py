@@ -27,9 +27,7 @@ def build() -> torch.nn.Module:
     )  # fmt: skip
     model = LlamaForCausalLM(config).eval()
     cache = {"batch_size": 1, "max_cache_len": LENGTH}
-    model.generation_config = GenerationConfig(
-        use_cache=True, cache_implementation="static", max_length=LENGTH, cache_config=cache
-    )
+    model.generation_config = GenerationConfig(use_cache=True, cache_implementation="static", max_length=LENGTH, cache_config=cache)
     return TorchExportableModuleWithStaticCache(model, batch_size=1, max_cache_len=LENGTH, device=torch.device("cpu"))
 
 

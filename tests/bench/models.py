@@ -87,10 +87,7 @@ def _jax_model(name: str) -> Built:
     def weight(*shape: int) -> Any:
         return (jax.random.normal(next(keys), shape) / shape[0] ** 0.5).astype(jnp.bfloat16)
 
-    blocks = [
-        {"qkv": weight(wide, 3 * wide), "out": weight(wide, wide), "up": weight(wide, 4 * wide), "down": weight(4 * wide, wide)}
-        for _ in range(layers)
-    ]
+    blocks = [{"qkv": weight(wide, 3 * wide), "out": weight(wide, wide), "up": weight(wide, 4 * wide), "down": weight(4 * wide, wide)} for _ in range(layers)]
 
     def mlp(weights: Any, x: Any) -> Any:
         for block in weights:

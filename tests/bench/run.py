@@ -127,9 +127,7 @@ with tempfile.TemporaryDirectory() as directory:
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps(dict(export_s=export_s, total_s=total_s, write_s=write_s, weights=weights_bytes, before=before, peak=peak)))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[2], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[2], capture_output=True, text=True, check=True)
     row = json.loads(done.stdout.splitlines()[-1])
     allowed_s = 3 * row["export_s"] + row["write_s"]
     allowed_bytes = 2 * row["weights"] + 500e6

@@ -72,9 +72,7 @@ def bench_scaling() -> list[Figure]:
         return dict(json.loads(done.stdout.splitlines()[-1]))
 
     one, two = run(1), run(2)
-    return [
-        Figure(f"{name}: one thread / two threads", two[name] * 1e3, one[name] * 1e3, "ms", one[name] / two[name], TARGET, at_least=True) for name in one
-    ]
+    return [Figure(f"{name}: one thread / two threads", two[name] * 1e3, one[name] * 1e3, "ms", one[name] / two[name], TARGET, at_least=True) for name in one]
 
 
 if __name__ == "__main__":

@@ -155,7 +155,11 @@ def proposals(text: str, dtype: str) -> Iterator[Edit]:
             yield Edit("operand twice", number, f"{parts[0]} {parts[1]}", True)
             yield Edit("operand twice", number, f"{parts[1]} {parts[0]}", True)
             yield Edit("operands swapped", number, f"{parts[0]} {parts[1]}", site.name not in ("add", "multiply"))
-        if parts and parts[0].isidentifier() and site.name in ("relu", "gelu", "tanh", "sigmoid", "silu", "add", "subtract", "multiply", "neg", "exp", "softmax"):
+        if (
+            parts
+            and parts[0].isidentifier()
+            and site.name in ("relu", "gelu", "tanh", "sigmoid", "silu", "add", "subtract", "multiply", "neg", "exp", "softmax")
+        ):
             yield Edit("op left out", number, parts[0], True)
         for keyword in ("bias", "weight", "attn_mask", "residual_input_tensor"):
             if re.search(rf"\b{keyword}=\w", words):

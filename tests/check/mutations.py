@@ -132,9 +132,7 @@ class PythonRunner:
             self._process.wait()
 
 
-def in_python(
-    name: str, export: Path, text: str, chosen: Sequence[edits.Edit], scratch: Path
-) -> Iterator[tuple[edits.Edit, float | None, bool]]:
+def in_python(name: str, export: Path, text: str, chosen: Sequence[edits.Edit], scratch: Path) -> Iterator[tuple[edits.Edit, float | None, bool]]:
     runner = PythonRunner()
     unedited = scratch / "py_unedited"
     assert runner.run(export / "main.py", ["--check", "--outputs", str(unedited)]) == 0, f"{export}: the unedited program fails its check"
@@ -212,7 +210,7 @@ def all_in_one(programs: dict[int, str]) -> str:
         body = text[len(head) :] if text.startswith(head) else text.partition("namespace {\n")[2].join(["namespace {\n", ""])
         body = body.replace("int main(int argc, char** argv) try {", "int run(int argc, char** argv) try {")
         parts.append(f'namespace {label} {{\n#line 1 "{label}.cpp"\n{body}\n}}  // namespace {label}\n')
-    cases = [f"    if (edit == \"{number}\") return {f'edit_{number}' if number >= 0 else 'unedited'}::run(argc, argv);\n" for number in programs]
+    cases = [f'    if (edit == "{number}") return {f"edit_{number}" if number >= 0 else "unedited"}::run(argc, argv);\n' for number in programs]
     parts.append('#line 1 "pick.cpp"\nint main(int argc, char** argv) {\n    const std::string edit = std::getenv("EDIT");\n')
     return "".join([*parts, *cases, "    return 99;\n}\n"])
 

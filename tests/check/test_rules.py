@@ -38,9 +38,7 @@ def judged(check: ModuleType, case: dict[str, Any], scale: float = 1.0) -> dict[
     limits = dict(case["limits"])
     if "unedited_max_abs_err" in limits:
         limits["unedited_max_abs_err"] *= scale
-    return check.compare(
-        actual, expected.astype(dtype), limits, unedited, case.get("tolerance", check.TOLERANCE), case.get("on_card", False)
-    )
+    return check.compare(actual, expected.astype(dtype), limits, unedited, case.get("tolerance", check.TOLERANCE), case.get("on_card", False))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])

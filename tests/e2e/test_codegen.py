@@ -66,9 +66,7 @@ def test_python_and_cpp_are_bit_equal(name: str, tmp_path: Path) -> None:
     for language, codegen in (("py", codegen_py), ("cpp", codegen_cpp)):
         result = codegen(model, *args, export_path=tmp_path / language / "out", **kwargs)
         report = check(result.path, "--outputs", str(tmp_path / language / "values"))
-        outputs[language] = {
-            row["name"]: np.load(tmp_path / language / "values" / f"{row['name']}.npy") for row in report["outputs"]
-        }
+        outputs[language] = {row["name"]: np.load(tmp_path / language / "values" / f"{row['name']}.npy") for row in report["outputs"]}
     assert outputs["py"].keys() == outputs["cpp"].keys()
     for key, value in outputs["py"].items():
         np.testing.assert_array_equal(value, outputs["cpp"][key])
@@ -193,9 +191,7 @@ def test_missing_compiler_says_what_to_install(tmp_path: Path) -> None:
     bare.mkdir()
     for program in ("bash", "dirname", "env"):
         (bare / program).symlink_to(shutil.which(program) or program)
-    done = subprocess.run(
-        [str(bare / "bash"), str(result.path / "run")], env={"PATH": str(bare)}, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([str(bare / "bash"), str(result.path / "run")], env={"PATH": str(bare)}, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "install" in done.stderr
 

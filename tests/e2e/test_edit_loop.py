@@ -74,9 +74,7 @@ def edit(directory: Path, pattern: str, replacement: str) -> int:
         ("jax_steps", r"ttnn\.tanh\(", "ttnn.sigmoid("),  # in the body of the scan
     ],
 )
-def test_wrong_edit_is_caught_and_located(
-    exports: dict[str, Path], tmp_path: Path, name: str, pattern: str, replacement: str
-) -> None:
+def test_wrong_edit_is_caught_and_located(exports: dict[str, Path], tmp_path: Path, name: str, pattern: str, replacement: str) -> None:
     out = copy_of(exports[name], tmp_path / "out")
     line = edit(out, pattern, replacement)
     assert run(out, "--check").returncode == 1

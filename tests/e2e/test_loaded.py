@@ -159,9 +159,7 @@ def test_static_cache_decode(tmp_path: Path) -> None:
     """Prefill by the model, then one token at a time through the program, which writes the caller's cache."""
     transformers = pytest.importorskip("transformers")
     torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        hidden_size=64, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, intermediate_size=64, vocab_size=64
-    )
+    config = transformers.LlamaConfig(hidden_size=64, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, intermediate_size=64, vocab_size=64)
     model = transformers.LlamaForCausalLM(config).eval()
     ids = torch.randint(0, 64, (1, 6))
     caches = [transformers.StaticCache(config=config, max_cache_len=32) for _ in range(3)]
@@ -414,9 +412,7 @@ def branching(x: torch.Tensor) -> torch.Tensor:
     ],
     ids=["complex", "complex in a dict", "own class", "dynamic_shapes", "branch"],
 )
-def test_refused_in_our_words(
-    model: Any, options: dict[str, Any], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_refused_in_our_words(model: Any, options: dict[str, Any], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises((FrontendError, InputError), match=message) as error:
         codegen_py(model, X, export_path=tmp_path / "out", **options)
     assert not re.search(r"github|functorch|_subclasses", str(error.value))

@@ -22,10 +22,7 @@ def make_export(path: Path, text: str = "x = 1\n", *, overwrite: bool = False) -
         (staging / "main.py").write_text(text)
         (staging / "tensors").mkdir()
         (staging / "tensors" / "w.tensorbin").write_bytes(b"weights")
-        files = {
-            name: {"size_bytes": (staging / name).stat().st_size, "sha256": file_sha256(staging / name)}
-            for name in ("main.py", "tensors/w.tensorbin")
-        }
+        files = {name: {"size_bytes": (staging / name).stat().st_size, "sha256": file_sha256(staging / name)} for name in ("main.py", "tensors/w.tensorbin")}
         (staging / MANIFEST).write_text(json.dumps({"files": files}))
 
 
@@ -284,9 +281,7 @@ make_export(Path({target!r}), "x = 2\\n")
 
 
 @pytest.mark.parametrize(("in_place", "step"), [(False, 1), (False, 2), (True, 2), (True, 4), (True, 6)])
-def test_a_kill_between_two_renames_is_undone_by_the_next_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool, step: int
-) -> None:
+def test_a_kill_between_two_renames_is_undone_by_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool, step: int) -> None:
     target = tmp_path / "out"
     make_export(target)
     script = _KILLED.format(tests=str(Path(__file__).parent), step=step, target=str(target))

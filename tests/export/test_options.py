@@ -104,9 +104,7 @@ class Forbidden:
         (codegen_cpp, {"compiler_options": {"target_module": True}}, "target_module is for Python"),
     ],
 )
-def test_refused_before_the_work(
-    function: Any, arguments: dict[str, Any], match: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_before_the_work(function: Any, arguments: dict[str, Any], match: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codegen, "detect_framework", lambda *_: pytest.fail("work was begun"))
     with pytest.raises(OptionError, match=match):
         function(Forbidden(), export_path=tmp_path / "out", **arguments)
@@ -122,9 +120,7 @@ def test_false_in_words_is_false(false: object, tmp_path: Path, monkeypatch: pyt
     assert seen == [False, "outputs", False]
 
 
-@pytest.mark.parametrize(
-    "arguments", [{"language": "rust"}, {"init": "noise"}, {"overwrite": "perhaps"}, {"standalone": "perhaps"}, {"compiler_options": 3}]
-)
+@pytest.mark.parametrize("arguments", [{"language": "rust"}, {"init": "noise"}, {"overwrite": "perhaps"}, {"standalone": "perhaps"}, {"compiler_options": 3}])
 def test_codegen_mlir_refuses_before_reading(arguments: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(OptionError):
         codegen_mlir(tmp_path / "missing.mlir", export_path=tmp_path / "out", **arguments)

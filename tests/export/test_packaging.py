@@ -51,7 +51,9 @@ def test_lock_answers_its_requirements(path: Path) -> None:
 def test_users_dependencies_are_bounded_and_locked() -> None:
     """Also that what the tests run with is what pyproject allows users."""
     groups = PROJECT["project"]["optional-dependencies"].values()
-    needs = [Requirement(text) for text in [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"], *(row for group in groups for row in group)]]
+    needs = [
+        Requirement(text) for text in [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"], *(row for group in groups for row in group)]
+    ]
     pins = {canonicalize_name(pin.name): pin for pin, _ in locked(ROOT / "requirements/dev.lock")}
     pins |= {need.name: need for need in wanted(ROOT / "requirements/torch.txt")}
     for need in needs:

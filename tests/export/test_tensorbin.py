@@ -13,11 +13,7 @@ from alchemist.errors import TensorFileError
 from alchemist.export.tensorbin import DTYPE_CODES, read_tensor, write_tensor
 
 FILES = Path(__file__).parent.parent / "data" / "tensorbin"
-ENTRIES = [
-    entry
-    for entry in json.loads((FILES / "manifest.json").read_text())
-    if entry.get("dtype") in DTYPE_CODES and not entry["file"].startswith("mem_")
-]
+ENTRIES = [entry for entry in json.loads((FILES / "manifest.json").read_text()) if entry.get("dtype") in DTYPE_CODES and not entry["file"].startswith("mem_")]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["file"])

@@ -58,9 +58,7 @@ def test_scopes_lines_and_names() -> None:
     assert result.model_name == "Net"
     assert [a.name for a in result.arguments if a.kind == "input"] == ["tokens"]
     parameters = {a.name for a in result.arguments if a.kind == "parameter"}
-    assert parameters == {"table.weight"} | {
-        f"blocks.{i}.{name}" for i in (0, 1) for name in ("fc.weight", "fc.bias", "norm.weight", "norm.bias")
-    }
+    assert parameters == {"table.weight"} | {f"blocks.{i}.{name}" for i in (0, 1) for name in ("fc.weight", "fc.bias", "norm.weight", "norm.bias")}
     assert [output.name for output in result.outputs] == ["hidden", "pooled"]
     linears = [info for name, info in ops(result) if name == "linear"]
     assert [info.name for info in linears] == ["linear", "linear_1"]

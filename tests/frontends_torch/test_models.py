@@ -124,9 +124,7 @@ MODELS: dict[str, Make] = {
     "gpt2": text("GPT2", GPT2, of="LMHeadModel", **NO_CACHE),
     "gpt2_mask": text("GPT2", GPT2, of="LMHeadModel", attention_mask=MASK, **NO_CACHE),
     "gpt2_cache_out": text("GPT2", GPT2, of="LMHeadModel"),
-    "bloom": text(
-        "Bloom", {"hidden_size": 32, "n_layer": 2, "n_head": 4, "vocab_size": 100}, of="ForCausalLM", **NO_CACHE
-    ),
+    "bloom": text("Bloom", {"hidden_size": 32, "n_layer": 2, "n_head": 4, "vocab_size": 100}, of="ForCausalLM", **NO_CACHE),
     "gpt_neox": text("GPTNeoX", TEXT, of="ForCausalLM", **NO_CACHE),
     "llama": text("Llama", GROUPED, of="ForCausalLM", attention_mask=MASK, **NO_CACHE),
     "qwen2": text("Qwen2", GROUPED, of="ForCausalLM", **NO_CACHE),

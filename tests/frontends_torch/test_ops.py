@@ -597,7 +597,6 @@ case("fftn", lambda t: torch.fft.irfft2(torch.fft.rfft2(t) * 2, s=(6, 7)), r(2, 
 case("spectrogram", lambda t: torch.stft(t, 16, 8, window=torch.hann_window(16), return_complex=True).abs(), r(2, 64))
 
 
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("function", "inputs", "modules", "tolerance"), CASES)
 def test_op(

@@ -28,9 +28,7 @@ class Model(nn.Module):
         return self.function(*inputs, *self.parts)
 
 
-def check(
-    model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, tolerance: float = 1e-4
-) -> FrontendResult:
+def check(model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, tolerance: float = 1e-4) -> FrontendResult:
     """Runs the TTIR with the tests' own op meanings and compares every output with the model's own."""
     result = capture(model, args, kwargs)
     assert result.golden is not None

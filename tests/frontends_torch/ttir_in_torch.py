@@ -261,9 +261,7 @@ def max_pool2d(c: Call) -> T:
 def avg_pool2d(c: Call) -> T:
     x = c["input"].permute(0, 3, 1, 2)
     a = c.a
-    out = F.avg_pool2d(
-        x, pair(a["kernel"]), pair(a["stride"]), pair(a["padding"]), a["ceil_mode"], a["count_include_pad"]
-    )
+    out = F.avg_pool2d(x, pair(a["kernel"]), pair(a["stride"]), pair(a["padding"]), a["ceil_mode"], a["count_include_pad"])
     return out.permute(0, 2, 3, 1)
 
 

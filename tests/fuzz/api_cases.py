@@ -52,7 +52,26 @@ def value(rng: random.Random) -> Any:
     if kind == 2:
         return np.zeros([rng.choice((0, 1, 2, 3)) for _ in range(rng.randrange(4))], rng.choice(ARRAYS))
     if kind == 3:
-        return rng.choice((Hostile, Hostile(), _itself(), print, lambda x: x, type, Path(), b"x", 1j, {1, 2}, range(3), (i for i in range(2)), float("nan"), np.float32(2), slice(1), ...))
+        return rng.choice(
+            (
+                Hostile,
+                Hostile(),
+                _itself(),
+                print,
+                lambda x: x,
+                type,
+                Path(),
+                b"x",
+                1j,
+                {1, 2},
+                range(3),
+                (i for i in range(2)),
+                float("nan"),
+                np.float32(2),
+                slice(1),
+                ...,
+            )
+        )
     return tensor(rng)
 
 
@@ -60,7 +79,19 @@ def tensor(rng: random.Random) -> Any:
     import torch
 
     shape = [rng.choice((2, 2, 2, 3, 1, 0)) for _ in range(rng.choice((2, 2, 2, 0, 1, 5)))]
-    dtypes = (torch.float32, torch.float32, torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.bool, torch.complex64, torch.float16, torch.uint8, torch.float8_e4m3fn)
+    dtypes = (
+        torch.float32,
+        torch.float32,
+        torch.float32,
+        torch.bfloat16,
+        torch.float64,
+        torch.int64,
+        torch.bool,
+        torch.complex64,
+        torch.float16,
+        torch.uint8,
+        torch.float8_e4m3fn,
+    )
     made = torch.zeros(shape, dtype=rng.choice(dtypes))
     kind = rng.randrange(12)
     if kind == 0:
@@ -105,7 +136,9 @@ def keywords(rng: random.Random, place: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"export_path": place / "out"}
     for name in ("export_path", "export_tensors", "export_golden", "overwrite", "compiler_options"):
         if rng.random() < 0.12:
-            found[name] = rng.choice((rng.choice(JUNK), rng.choice(WORDS), Hostile(), {rng.choice(WORDS): rng.choice(WORDS)}, {"arch": rng.choice(WORDS)}, [("a", 1)], 3))
+            found[name] = rng.choice(
+                (rng.choice(JUNK), rng.choice(WORDS), Hostile(), {rng.choice(WORDS): rng.choice(WORDS)}, {"arch": rng.choice(WORDS)}, [("a", 1)], 3)
+            )
     path = found["export_path"]
     if isinstance(path, str) and path and "\0" not in path and not path.startswith("/nonexistent"):
         found["export_path"] = place / "named" / path if not path.startswith("/") else place / "m.mlir"
@@ -171,7 +204,9 @@ def simulator(rng: random.Random, place: Path) -> None:
 
     (place / "events.json").write_text(rng.choice(("", "[]", "{}", "[1]", "[{}]", '{"events": 3}', "[" * 100_000, '{"card": "n150", "events": [{}]}')))
     (place / "x.py").write_text("import ttnn\n")
-    (place / "m.csv").write_bytes(rng.choice((b"", b"id\n1\n", b"\xff\xfe", b"id,M,K,N,num_cores,m_tiles_per_core\na,1,2,3,4,x\n", b"\x00" * 50, b"a,b\n1,2,3\n", b'"' + b"x" * 200_000)))
+    (place / "m.csv").write_bytes(
+        rng.choice((b"", b"id\n1\n", b"\xff\xfe", b"id,M,K,N,num_cores,m_tiles_per_core\na,1,2,3,4,x\n", b"\x00" * 50, b"a,b\n1,2,3\n", b'"' + b"x" * 200_000))
+    )
     kind = rng.randrange(4)
     if kind == 0:
         words = [rng.choice((word, word, rng.choice(WORDS))) for word in rng.choice((["report", "{p}/events.json", "{p}", "{p}/out"], ["report", "--arch", "n150", "{p}/events.json", "{p}", "{p}/out"],
@@ -185,11 +220,24 @@ def simulator(rng: random.Random, place: Path) -> None:
             raise Bad(f"{[word[:60] for word in words]}: {len(text)} characters: {text[:300]}")
     elif kind == 1:
         shape = rng.choice(([32, 32], [1, 1, 64, 64], [], [0], [-1], [2**40], "x", None, [1.5]))
-        spec = {"logical": shape, "padded": shape, "dtype": rng.choice(("bfloat16", "x", None, 3)), "layout": rng.choice(("tile", "x")), "buffer": "dram", "memory": "interleaved"}
+        spec = {
+            "logical": shape,
+            "padded": shape,
+            "dtype": rng.choice(("bfloat16", "x", None, 3)),
+            "layout": rng.choice(("tile", "x")),
+            "buffer": "dram",
+            "memory": "interleaved",
+        }
         if rng.random() < 0.3:
             spec.pop(rng.choice(sorted(spec)))
         op = rng.choice(("matmul", "relu", rng.choice(WORDS), "softmax"))
-        query.query(op, rng.choice(([spec], [spec, spec], [], [{}], rng.choice(JUNK))), rng.choice(([spec], [])), rng.choice((None, {}, {"x": "y" * 9000}, rng.choice(JUNK))), arch=rng.choice(("n150", "n150", "p150", rng.choice(WORDS))))
+        query.query(
+            op,
+            rng.choice(([spec], [spec, spec], [], [{}], rng.choice(JUNK))),
+            rng.choice(([spec], [])),
+            rng.choice((None, {}, {"x": "y" * 9000}, rng.choice(JUNK))),
+            arch=rng.choice(("n150", "n150", "p150", rng.choice(WORDS))),
+        )
     elif kind == 2:
         from ttnn_shim.estimate import estimate_csv
 

@@ -232,7 +232,26 @@ def emitted_utils() -> Any:
     return module
 
 
-JUNK: tuple[Any, ...] = (None, True, -1, 0, 1.5, 1e308, 2**70, "", "x", "x" * 50_000, "\ud800", [], {}, [[]], {"shape": [-1]}, [2**40, 2**40], "../../etc/passwd", ["x"])
+JUNK: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    1e308,
+    2**70,
+    "",
+    "x",
+    "x" * 50_000,
+    "\ud800",
+    [],
+    {},
+    [[]],
+    {"shape": [-1]},
+    [2**40, 2**40],
+    "../../etc/passwd",
+    ["x"],
+)
 
 
 def changed_json(value: Any, rng: random.Random) -> Any:
@@ -264,7 +283,11 @@ def manifest(rng: random.Random) -> str:
         deep = rng.choice((10, 70, 1000, 100_000))
         raw = rng.choice((b"[" * deep, b'{"a":' * deep, b"[" * deep + b"]" * deep, b'{"tensors":' + b"[" * deep + b"]" * deep + b"}"))
     elif kind == 2:
-        raw = good.replace(rng.choice((b'"', b"0", b"2", b":", b",", b"{", b"}", b"[", b"e")), rng.choice((b"\\u12", b"\\ud800", b"1e999", b"-", b"\x00", b"\xff", b"nul")), rng.randrange(1, 4))
+        raw = good.replace(
+            rng.choice((b'"', b"0", b"2", b":", b",", b"{", b"}", b"[", b"e")),
+            rng.choice((b"\\u12", b"\\ud800", b"1e999", b"-", b"\x00", b"\xff", b"nul")),
+            rng.randrange(1, 4),
+        )
     else:
         raw = json.dumps(changed_json(json.loads(good), rng)).encode()
     with file_of(raw, ".json") as file:

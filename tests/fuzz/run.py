@@ -118,7 +118,9 @@ def run_areas(areas: list[str], cases: int, seed: int, workers: int) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="fuzz everything that reads input of a user", epilog="repeat one case: python -m tests.fuzz.worker AREA NUMBER 1 JOURNAL")
+    parser = argparse.ArgumentParser(
+        description="fuzz everything that reads input of a user", epilog="repeat one case: python -m tests.fuzz.worker AREA NUMBER 1 JOURNAL"
+    )
     parser.add_argument("--area", choices=("all", *AREAS), default="calls")
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)

@@ -55,12 +55,10 @@ def attribute(text: str) -> str:
         LAYOUT,
         "#ttnn.ttnn_layout<(d0, d1, d2) -> (d0 * 32 + d1, d2), <8x8>, memref<1x2xf32, #ttnn.buffer_type<l1>>, "
         "<height_sharded>, core_ranges = <[#ttnn.core_range<(0,0), (7,7)>]>>",
-        "#ttnn.memory_config<#ttnn.buffer_type<l1>, <block_sharded>, "
-        "#ttnn.shard_spec<<[#ttnn.core_range<(0,0), (0,0)>]>, <32x32>, <row_major>>>",
+        "#ttnn.memory_config<#ttnn.buffer_type<l1>, <block_sharded>, #ttnn.shard_spec<<[#ttnn.core_range<(0,0), (0,0)>]>, <32x32>, <row_major>>>",
         "#ttnn.shape<13x24x56x42>",
         "#ttnn.device_compute_kernel_config<math_fidelity = hifi4, fp32_dest_acc_en = true>",
-        "#ttnn.conv2d_config<weights_dtype = bf16, activation = #ttnn.unary_with_param<op_type = relu>, "
-        "act_block_h_override = 32>",
+        "#ttnn.conv2d_config<weights_dtype = bf16, activation = #ttnn.unary_with_param<op_type = relu>, act_block_h_override = 32>",
         "#ttnn.matmul_multi_core_reuse_program_config<compute_with_storage_grid_size = #ttnn.core_coord<8, 8>, "
         "in0_block_w = 8, out_subblock_h = 1, out_subblock_w = 8, per_core_m = 8, per_core_n = 8>",
         "#ttcore.argument_type<parameter>",
@@ -81,9 +79,7 @@ def test_attribute_round_trip(text: str) -> None:
 
 
 def test_accepts_short_and_aliased_forms() -> None:
-    long = attribute(
-        "#ttnn.shard_spec<#ttnn.core_range_set<[#ttnn.core_range<(0, 0), (7, 0)>]>, <32x32>, <row_major>>"
-    )
+    long = attribute("#ttnn.shard_spec<#ttnn.core_range_set<[#ttnn.core_range<(0, 0), (7, 0)>]>, <32x32>, <row_major>>")
     assert attribute("#ttnn.shard_spec<<[<(0,0), (7,0)>]>, <32x32>, <row_major>>") == long
     module = parse(
         "#l1 = #ttnn.buffer_type<l1>\n"
@@ -225,9 +221,7 @@ def test_ten_thousand_ops() -> None:
     b = Builder.module(inputs=[("x", tensor((64, 64), "f32"), "input", None)])
     (x,) = b.args
     for i in range(10_000):
-        info = SourceInfo(
-            (Scope(f"layer.{i // 100}", "m.Layer"),), (Frame("m.py", i, "forward"),), "aten.relu", f"r{i}"
-        )
+        info = SourceInfo((Scope(f"layer.{i // 100}", "m.Layer"),), (Frame("m.py", i, "forward"),), "aten.relu", f"r{i}")
         if i % 2:
             x = b.op("ttir.relu", [x], {}, [x.type], source=info)
         else:
@@ -252,7 +246,7 @@ def test_damaged_text_is_refused_or_read(seed: int) -> None:
         text = source
         for _ in range(chance.randint(1, 3)):
             at = chance.randrange(len(text))
-            extra = chance.choice([*"<>{}()[]\"#%@!,:=x0-", "-1", "tensor<", "dense<", "1e400", "9" * 20, ""])
+            extra = chance.choice([*'<>{}()[]"#%@!,:=x0-', "-1", "tensor<", "dense<", "1e400", "9" * 20, ""])
             text = text[:at] + extra + text[at + chance.choice([0, 0, 1, 5]) :]
         try:
             printed = print_module(parse(text, "damaged.mlir"))
@@ -283,9 +277,7 @@ def test_floats(of: str, value: float) -> None:
     st.builds(
         SourceInfo,
         st.tuples(st.builds(Scope, st.text(alphabet="ab.0|%"), st.text(alphabet="AB.|%<>"))),
-        st.lists(
-            st.builds(Frame, st.text(alphabet="ab/.|%:"), st.integers(0, 9999), st.text(alphabet="f|%"))
-        ).map(tuple),
+        st.lists(st.builds(Frame, st.text(alphabet="ab/.|%:"), st.integers(0, 9999), st.text(alphabet="f|%"))).map(tuple),
         st.text(alphabet="abc.|%"),
         st.text(alphabet="abc_|%"),
     )
@@ -339,9 +331,7 @@ def test_layouts(shape: tuple[int, ...], options: dict[str, object], memref: str
 
 
 def test_builder_and_access() -> None:
-    b = Builder.module(
-        inputs=[("x", tensor((2, 8), "f32"), "input", None), ("w", tensor((8,), "f32"), "parameter", None)]
-    )
+    b = Builder.module(inputs=[("x", tensor((2, 8), "f32"), "input", None), ("w", tensor((8,), "f32"), "parameter", None)])
     x, w = b.args
     norm = b.op("ttir.layer_norm", [x, None, w], {"normalized_shape": [8], "my.note": "hi"}, [x.type])
     b.ret([norm], names=["out"])
@@ -355,9 +345,5 @@ def test_builder_and_access() -> None:
     later = Builder.after(op).op("ttir.relu", [norm], {}, [x.type])
     assert op.next_op is later.op
     assert Builder.before(op).module_op is b.module_op
-    assert (
-        element("ui32") == element("ui32")
-    )
-    assert (
-        context().get_optional_op("ttnn.conv2d") is op_classes()["ttnn.conv2d"]
-    )
+    assert element("ui32") == element("ui32")
+    assert context().get_optional_op("ttnn.conv2d") is op_classes()["ttnn.conv2d"]

@@ -78,7 +78,7 @@ def _flip(text: str, generator: random.Random) -> str:
 
 def _nest(text: str, generator: random.Random) -> str:
     at = generator.randrange(len(text))
-    opening = generator.choice(("[", "(", "{a = ", "tuple<", "loc(\"a\"(", "#x<", "complex<", "module {", "affine_map<(d0) -> ((((", "@a::"))
+    opening = generator.choice(("[", "(", "{a = ", "tuple<", 'loc("a"(', "#x<", "complex<", "module {", "affine_map<(d0) -> ((((", "@a::"))
     return text[:at] + opening * generator.choice((10, 1000, 100_000)) + text[at:]
 
 

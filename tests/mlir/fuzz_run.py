@@ -50,7 +50,9 @@ def main() -> int:
         slowest = max(slowest, time.process_time() - begun)
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     rows = ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items()))
-    print(f"{options.count} cases from {options.seed}: {rows}; {time.monotonic() - start:.0f} s, slowest {slowest:.1f} s of processor, {megabytes:.0f} MB at most")
+    print(
+        f"{options.count} cases from {options.seed}: {rows}; {time.monotonic() - start:.0f} s, slowest {slowest:.1f} s of processor, {megabytes:.0f} MB at most"
+    )
     return 1 if outcomes["HANG"] or outcomes["BAD"] or megabytes > MOST_MEGABYTES else 0
 
 

@@ -125,19 +125,23 @@ def test_flattened_images(op: str, operands: list[str], attributes: str, result:
     def text(shapes: list[str], out: str, more: str) -> str:
         signature = ", ".join(f"%a{i}: {type_}" for i, type_ in enumerate(shapes))
         return f"""func.func @f({signature}) -> tensor<{out}xf32> {{
-          %0 = "ttir.{op}"({arguments}) <{{{attributes}{more}}}> : ({', '.join(shapes)}) -> tensor<{out}xf32>
+          %0 = "ttir.{op}"({arguments}) <{{{attributes}{more}}}> : ({", ".join(shapes)}) -> tensor<{out}xf32>
           return %0 : tensor<{out}xf32>
         }}"""
 
     values = {f"arg{i}": _random(*map(int, dims.split("x")), seed=i).numpy() for i, dims in enumerate(operands)}
-    flat = text(types, f"1x1x{2 * high * wide}x{channels}", ", flattened_compat_info = #ttir<flattened_compat batch_size = 2, input_height = 16, input_width = 16>")
+    flat = text(
+        types, f"1x1x{2 * high * wide}x{channels}", ", flattened_compat_info = #ttir<flattened_compat batch_size = 2, input_height = 16, input_width = 16>"
+    )
     plain = text(["tensor<2x16x16x8xf32>", *types[1:]], f"2x{high}x{wide}x{channels}", "")
     (made,) = _golden(flat, **values)
     (wanted,) = _golden(plain, **(values | {"arg0": values["arg0"].reshape(2, 16, 16, 8)}))
     assert np.allclose(made.reshape(wanted.shape), wanted)
 
 
-@pytest.mark.parametrize("name", ["gelu_bw", "adamw", "batch_norm_training", "embedding_backward", "sdpa_bw", "sparse_matmul", "requantize", "conv1d", "conv_transpose2d"])
+@pytest.mark.parametrize(
+    "name", ["gelu_bw", "adamw", "batch_norm_training", "embedding_backward", "sdpa_bw", "sparse_matmul", "requantize", "conv1d", "conv_transpose2d"]
+)
 def test_runs(name: str, tmp_path: Path) -> None:
     text = next(use.text for use in uses("ttir") if use.name == f"ttir.{name}")
     (tmp_path / "x.mlir").write_text(text)

@@ -74,7 +74,7 @@ HOSTILE = (
     "$(touch pwned)`touch pwned`",
     "${CMAKE_COMMAND} ) execute_process(COMMAND touch pwned",
     "../../pwned",
-    "R\"(x)\" \\\nsystem(\"touch pwned\");",
+    'R"(x)" \\\nsystem("touch pwned");',
     "class",
     "\u202egnp.niam",
 )

@@ -116,8 +116,7 @@ def test_stablehlo_functions_keep_their_names() -> None:
         ),
         (
             "(%a: tensor<8x4xf32>) -> tensor<2x4xf32>",
-            '%0 = "stablehlo.custom_call"(%a) {call_target_name = "SPMDFullToShardShape"} : (tensor<8x4xf32>) -> tensor<2x4xf32>\n'
-            "return %0 : tensor<2x4xf32>",
+            '%0 = "stablehlo.custom_call"(%a) {call_target_name = "SPMDFullToShardShape"} : (tensor<8x4xf32>) -> tensor<2x4xf32>\nreturn %0 : tensor<2x4xf32>',
             "one chip",
             2,
         ),

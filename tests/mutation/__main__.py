@@ -91,7 +91,9 @@ def prepare(cpp: bool) -> None:
     (WORK / "site" / "sitecustomize.py").write_text(SITE % {"root": str(ROOT), "tree": str(TREE), "work": str(WORK)})
     if cpp:
         options = [f"-DPython_EXECUTABLE={sys.executable}", "-DTTNN_SHIM_WERROR=OFF", "-DCMAKE_BUILD_TYPE=RelWithDebInfo"]
-        subprocess.run(["cmake", "-S", TREE / "ttnn_shim", "-B", CPP_BUILD, "-G", "Ninja", *options], check=True, stdout=subprocess.DEVNULL, env=environment(False))
+        subprocess.run(
+            ["cmake", "-S", TREE / "ttnn_shim", "-B", CPP_BUILD, "-G", "Ninja", *options], check=True, stdout=subprocess.DEVNULL, env=environment(False)
+        )
         if not build():
             sys.exit("the unchanged C++ does not build")
 
@@ -120,9 +122,26 @@ def run_tests(path: str, limit_s: float) -> tuple[bool, str]:
             return False, "shim_tests: too long"
         if done.returncode != 0:
             return False, "shim_tests"
-    words = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--dist", "worksteal", "-m", "not slow", "-p", "no:cacheprovider", *relevant_tests(path, TREE)]
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-n",
+        "2",
+        "--dist",
+        "worksteal",
+        "-m",
+        "not slow",
+        "-p",
+        "no:cacheprovider",
+        *relevant_tests(path, TREE),
+    ]
     try:
-        done = subprocess.run(words, cwd=TREE, capture_output=True, text=True, env=environment(cpp), timeout=max(60, limit_s - (time.monotonic() - begun)), check=False)
+        done = subprocess.run(
+            words, cwd=TREE, capture_output=True, text=True, env=environment(cpp), timeout=max(60, limit_s - (time.monotonic() - begun)), check=False
+        )
     except subprocess.TimeoutExpired:
         return False, "too long"
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]

@@ -22,7 +22,9 @@ class Layer:
 LAYERS = (
     Layer("torch", ("alchemist/frontends/torch", "alchemist/torch_backend.py"), ("tests/frontends_torch",)),
     Layer("jax", ("alchemist/frontends/jax", "alchemist/frontends/stablehlo"), ("tests/frontends_jax",)),
-    Layer("text", ("alchemist/frontends", "alchemist/ir"), ("tests/ir", "tests/mlir/test_syntax.py", "tests/mlir/test_op_rules.py", "tests/mlir/test_programs.py")),
+    Layer(
+        "text", ("alchemist/frontends", "alchemist/ir"), ("tests/ir", "tests/mlir/test_syntax.py", "tests/mlir/test_op_rules.py", "tests/mlir/test_programs.py")
+    ),
     Layer("ops", ("alchemist/ops",), ("tests/ops", "tests/passes")),
     Layer("passes", ("alchemist/passes",), ("tests/passes", "tests/mlir/test_passes.py")),
     Layer("program", ("alchemist/program", "emit_py", "emit_cpp"), ("tests/program", "tests/emit", "tests/e2e/test_codegen.py")),
@@ -30,7 +32,11 @@ LAYERS = (
     Layer("verify", ("alchemist/verify",), ("tests/cli/test_verify.py", "tests/export/test_packaging.py")),
     Layer("driver", ("alchemist",), ("tests/export/test_options.py", "tests/cli", "tests/mlir/test_options.py", "tests/e2e/test_codegen.py")),
     Layer("calibration", ("ttnn_shim/python/ttnn_shim/calibrate.py", "ttnn_shim/python/ttnn_shim/accuracy.py"), ("tests/sim",)),
-    Layer("reports", ("ttnn_shim/python/ttnn_shim",), ("tests/reports", "tests/shim_core", "tests/sim/test_estimate.py", "tests/pyapi/test_behaviour.py", "tests/e2e/test_codegen.py")),
+    Layer(
+        "reports",
+        ("ttnn_shim/python/ttnn_shim",),
+        ("tests/reports", "tests/shim_core", "tests/sim/test_estimate.py", "tests/pyapi/test_behaviour.py", "tests/e2e/test_codegen.py"),
+    ),
     Layer("door", ("ttnn_shim/python",), ("tests/pyapi", "tests/ops_numeric/test_numeric.py")),
     Layer("clock", ("ttnn_shim/src/sim", "ttnn_shim/src/strategy", "ttnn_shim/arch"), ("tests/sim", "tests/shim_core")),
     Layer("memory", ("ttnn_shim/src/tensor", "ttnn_shim/src/abi"), ("tests/shim_core", "tests/pyapi", "tests/ops_numeric/test_numeric.py")),

@@ -14,7 +14,7 @@ DATA = Path(__file__).parent.parent / "data"
 
 @pytest.fixture(scope="session")
 def api() -> dict[str, Any]:
-    """"python": callee -> overloads, each a list of [name, kind, type(, default)]; "cpp": op -> parameter types."""
+    """ "python": callee -> overloads, each a list of [name, kind, type(, default)]; "cpp": op -> parameter types."""
     with gzip.open(DATA / "ttnn_op_signatures.json.gz", "rt", encoding="utf-8") as file:
         loaded: dict[str, Any] = json.load(file)
     return loaded

@@ -15,7 +15,9 @@ ROWS = ttnn.ROW_MAJOR_LAYOUT
 EPSILON = 2.0**-8
 
 
-def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Tensor | None, added: torch.Tensor | None, sink: torch.Tensor | None) -> torch.Tensor:
+def attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Tensor | None, added: torch.Tensor | None, sink: torch.Tensor | None
+) -> torch.Tensor:
     """Plain attention in float64; `seen` [q, k] hides keys, `added` joins the scaled scores, `sink` (one per head) the denominator."""
     groups = q.shape[1] // k.shape[1]
     q, k, v = q.double(), k.double().repeat_interleave(groups, 1), v.double().repeat_interleave(groups, 1)

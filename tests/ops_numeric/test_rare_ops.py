@@ -67,7 +67,9 @@ def test_create_qkv_heads(device: Any, dtype: Any, transpose: bool, rows: int, q
     width = (q_heads + 2 * kv_heads) * depth
     x = values(2, 1, rows, width)
     memory = shards("BLOCK", (64, width // 2), 2, 2)
-    parts = ttnn.experimental.create_qkv_heads(put(device, x, memory, dtype), num_heads=q_heads, num_kv_heads=kv_heads, transpose_k_heads=transpose, memory_config=HEIGHT)
+    parts = ttnn.experimental.create_qkv_heads(
+        put(device, x, memory, dtype), num_heads=q_heads, num_kv_heads=kv_heads, transpose_k_heads=transpose, memory_config=HEIGHT
+    )
     grouped = F.pad(x, (0, 0, 0, 64 - rows)).reshape(2, 64, kv_heads, group + 2, depth)
     q = grouped[:, :, :, :group].reshape(2, 64, q_heads, depth).transpose(1, 2)
     k, v = grouped[:, :, :, group].transpose(1, 2), grouped[:, :, :, group + 1].transpose(1, 2)
@@ -148,7 +150,9 @@ def test_pair_keys_are_pages_of_a_flat_matrix(device: Any, side: int) -> None:
 @pytest.mark.parametrize("overlap", [True, False])
 def test_decode_heads_on_cores_of_their_own(device: Any, users: int, overlap: bool) -> None:
     x = values(1, 1, users, 768)
-    q, k, v = ttnn.experimental.nlp_create_qkv_heads_decode(put(device, x, shards("WIDTH", (32, 64), 6, 2)), num_heads=8, num_kv_heads=2, overlap_qk_coregrid=overlap)
+    q, k, v = ttnn.experimental.nlp_create_qkv_heads_decode(
+        put(device, x, shards("WIDTH", (32, 64), 6, 2)), num_heads=8, num_kv_heads=2, overlap_qk_coregrid=overlap
+    )
     parts = x[0, 0].split([512, 128, 128], -1)
     for part, expected, heads in zip((q, k, v), parts, (8, 2, 2), strict=True):
         assert torch.equal(got(part), expected.reshape(1, users, heads, 64))
@@ -226,7 +230,11 @@ def test_paged_fused_update_cache(device: Any, dtype: Any, as_tensor: bool) -> N
     caches = [values(4, 2, 64, 64, seed=s) for s in (0, 1)]
     tokens = [values(1, 4, 32, 64, seed=s) for s in (2, 3)]
     positions = [0, 63, 5, 17]
-    given = {"update_idxs_tensor": ttnn.from_torch(torch.tensor(positions), dtype=ttnn.int32, layout=RM, device=device)} if as_tensor else {"update_idxs": positions}
+    given = (
+        {"update_idxs_tensor": ttnn.from_torch(torch.tensor(positions), dtype=ttnn.int32, layout=RM, device=device)}
+        if as_tensor
+        else {"update_idxs": positions}
+    )
     first, second = (put(device, one, dtype=dtype) for one in caches)
     one, two = token_pair(device, *tokens)
     ttnn.experimental.paged_fused_update_cache(first, one, second, two, **given)
@@ -316,7 +324,10 @@ def test_paged_fill_cache_as_a_ring(device: Any, rows: int, modulo: int | None, 
 
 @pytest.mark.parametrize("layout", [RM, TILE])
 @pytest.mark.parametrize("dtype", [ttnn.bfloat16, ttnn.float32])
-@pytest.mark.parametrize(("first", "last", "width"), [((0, 0, 0, 0), (2, 4, 16, 64), 64), ((1, 1, 3, 0), (2, 4, 11, 50), 64), ((0, 2, 0, 8), (2, 3, 8, 40), 32), ((0, -3, 0, 0), (1, -1, 16, 64), 72)])
+@pytest.mark.parametrize(
+    ("first", "last", "width"),
+    [((0, 0, 0, 0), (2, 4, 16, 64), 64), ((1, 1, 3, 0), (2, 4, 11, 50), 64), ((0, 2, 0, 8), (2, 3, 8, 40), 32), ((0, -3, 0, 0), (1, -1, 16, 64), 72)],
+)
 def test_padded_slice(device: Any, layout: Any, dtype: Any, first: tuple[int, ...], last: tuple[int, ...], width: int) -> None:
     x = values(2, 6, 16, 64)
     part = x[tuple(slice(a, b) for a, b in zip(first, last, strict=True))]
@@ -326,7 +337,10 @@ def test_padded_slice(device: Any, layout: Any, dtype: Any, first: tuple[int, ..
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize(("shape", "kind", "shard", "grid"), [((1, 1, 256, 64), "HEIGHT", (32, 64), (4, 1)), ((2, 4, 32, 64), "BLOCK", (64, 32), (2, 2)), ((2, 2, 50, 60), "WIDTH", (128, 32), (2, 1))])
+@pytest.mark.parametrize(
+    ("shape", "kind", "shard", "grid"),
+    [((1, 1, 256, 64), "HEIGHT", (32, 64), (4, 1)), ((2, 4, 32, 64), "BLOCK", (64, 32), (2, 2)), ((2, 2, 50, 60), "WIDTH", (128, 32), (2, 1))],
+)
 def test_partial_moves(device: Any, dtype: Any, shape: tuple[int, ...], kind: str, shard: tuple[int, int], grid: tuple[int, int]) -> None:
     """Half of the padded rows to shards, doubled there, and back into the whole."""
     x = values(*shape)

@@ -30,9 +30,7 @@ FIDELITIES = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi
 
 def _memory(layout: TTNNLayout) -> str:
     if layout.is_sharded:
-        ranges = ", ".join(
-            f"ttnn.CoreRange(ttnn.CoreCoord{a}, ttnn.CoreCoord{b})" for a, b in layout.data.ranges or ()
-        )
+        ranges = ", ".join(f"ttnn.CoreRange(ttnn.CoreCoord{a}, ttnn.CoreCoord{b})" for a, b in layout.data.ranges or ())
         spec = f"ttnn.ShardSpec(ttnn.CoreRangeSet([{ranges}]), {list(layout.shard_shape())}, ttnn.ShardOrientation.ROW_MAJOR)"
         return f"ttnn.MemoryConfig(ttnn.TensorMemoryLayout.{layout.memory.upper()}, ttnn.BufferType.L1, {spec})"
     return "ttnn.L1_MEMORY_CONFIG" if layout.buffer == "l1" else "ttnn.DRAM_MEMORY_CONFIG"

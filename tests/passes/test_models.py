@@ -18,18 +18,14 @@ transformers = pytest.importorskip("transformers")
 
 
 def _bert() -> tuple[Any, tuple[Any, ...]]:
-    config = transformers.BertConfig(
-        hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=128, vocab_size=100
-    )
+    config = transformers.BertConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=128, vocab_size=100)
     mask = torch.ones(1, 32, dtype=torch.long)
     mask[0, 20:] = 0
     return transformers.BertModel(config), (torch.randint(0, 100, (1, 32)), mask)
 
 
 def _gpt2() -> tuple[Any, tuple[Any, ...]]:
-    config = transformers.GPT2Config(
-        n_embd=64, n_layer=2, n_head=2, vocab_size=100, use_cache=False, bos_token_id=0, eos_token_id=1
-    )
+    config = transformers.GPT2Config(n_embd=64, n_layer=2, n_head=2, vocab_size=100, use_cache=False, bos_token_id=0, eos_token_id=1)
     return transformers.GPT2Model(config), (torch.randint(0, 100, (1, 32)),)
 
 

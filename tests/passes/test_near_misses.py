@@ -54,7 +54,15 @@ def product(g: Graph, x: Any, w: Any) -> Any:
 
 
 def between_views(
-    g: Graph, x: Any, w: Any, *, out: tuple[int, ...] = (2, 4, 32), twice: bool = False, rows: tuple[int, ...] = (8, 64), made: tuple[int, ...] = (8, 32), **flags: bool
+    g: Graph,
+    x: Any,
+    w: Any,
+    *,
+    out: tuple[int, ...] = (2, 4, 32),
+    twice: bool = False,
+    rows: tuple[int, ...] = (8, 64),
+    made: tuple[int, ...] = (8, 32),
+    **flags: bool,
 ) -> Any:
     """reshape(matmul(reshape(x), w))"""
     y = g("matmul", g("reshape", x, out=rows, shape=rows), w, out=made, **({"transpose_b": True} | flags))
@@ -63,7 +71,15 @@ def between_views(
 
 
 def heads_of(
-    g: Graph, y: Any, *, heads: int = 2, size: int = 32, order: tuple[int, ...] = (0, 2, 1, 3), keep: bool = False, given: list[Any] | None = None, length: int = 32
+    g: Graph,
+    y: Any,
+    *,
+    heads: int = 2,
+    size: int = 32,
+    order: tuple[int, ...] = (0, 2, 1, 3),
+    keep: bool = False,
+    given: list[Any] | None = None,
+    length: int = 32,
 ) -> Any:
     """[B, S, H*D] -> [B, H, S, D]; `keep`: the reshape's result is returned by the function as well."""
     split = g("reshape", y, out=(2, length, heads, size), shape=(2, length, heads, size))
@@ -73,7 +89,9 @@ def heads_of(
     return g("permute", split, out=dims, permutation=list(order))
 
 
-def three_linears(g: Graph, x: Any, *weights: Any, inputs: Any = None, flags: tuple[bool, ...] = (True, True, True), activated: bool = False, **details: Any) -> Any:
+def three_linears(
+    g: Graph, x: Any, *weights: Any, inputs: Any = None, flags: tuple[bool, ...] = (True, True, True), activated: bool = False, **details: Any
+) -> Any:
     made = []
     for index, (weight, turned) in enumerate(zip(weights, flags, strict=True)):
         y = g("matmul", inputs if inputs is not None and index == 2 else x, weight, out=(2, 32, 64), transpose_b=turned)
@@ -81,7 +99,9 @@ def three_linears(g: Graph, x: Any, *weights: Any, inputs: Any = None, flags: tu
     return g("scaled_dot_product_attention", *made, is_causal=False)
 
 
-def three_slices(g: Graph, x: Any, *, cuts: tuple[tuple[int, int], ...] = ((0, 64), (64, 128), (128, 192)), step: int = 1, begin: int = 0, other: Any = None) -> Any:
+def three_slices(
+    g: Graph, x: Any, *, cuts: tuple[tuple[int, int], ...] = ((0, 64), (64, 128), (128, 192)), step: int = 1, begin: int = 0, other: Any = None
+) -> Any:
     made = []
     for index, (start, end) in enumerate(cuts):
         source = other if other is not None and index == 2 else x
@@ -90,7 +110,18 @@ def three_slices(g: Graph, x: Any, *, cuts: tuple[tuple[int, int], ...] = ((0, 6
     return g("scaled_dot_product_attention", *made, is_causal=False)
 
 
-def attention_of(g: Graph, q: Any, k: Any, v: Any, mask: Any = None, *, dimension: int = 3, last: dict[str, bool] | None = None, twice: str = "", first: dict[str, bool] | None = None) -> Any:
+def attention_of(
+    g: Graph,
+    q: Any,
+    k: Any,
+    v: Any,
+    mask: Any = None,
+    *,
+    dimension: int = 3,
+    last: dict[str, bool] | None = None,
+    twice: str = "",
+    first: dict[str, bool] | None = None,
+) -> Any:
     """matmul(softmax(q k^T + mask), v); `twice`: a value that the function returns as well."""
     scores = g("matmul", q, g("permute", k, out=(2, 2, 32, 8), permutation=[0, 1, 3, 2]), out=(2, 2, 8, 8), **(first or {}))
     masked = g("add", scores, mask, out=(2, 2, 8, 8)) if mask is not None else scores
@@ -239,7 +270,10 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
     "split heads: slices out of order": ("fuse-split-heads", build(lambda g, x: three_slices(g, x, cuts=((64, 128), (0, 64), (128, 192))), TALL)),
     "split heads: a slice is left over": ("fuse-split-heads", build(three_slices, WIDE)),
     "split heads: slices overlap": ("fuse-split-heads", build(lambda g, x: three_slices(g, x, cuts=((0, 64), (32, 96), (128, 192))), TALL)),
-    "split heads: every second value": ("fuse-split-heads", build(lambda g, x: three_slices(g, x, cuts=((0, 128), (128, 256), (256, 384)), step=2), ((2, 32, 384), F, "input"))),
+    "split heads: every second value": (
+        "fuse-split-heads",
+        build(lambda g, x: three_slices(g, x, cuts=((0, 128), (128, 256), (256, 384)), step=2), ((2, 32, 384), F, "input")),
+    ),
     "split heads: some rows": ("fuse-split-heads", build(three_slices, ((2, 40, 192), F, "input"))),
     "split heads: later rows": ("fuse-split-heads", build(lambda g, x: three_slices(g, x, begin=8), ((2, 40, 192), F, "input"))),
     "split heads: slices of two values": ("fuse-split-heads", build(lambda g, x, y: three_slices(g, x, other=y), TALL, TALL)),
@@ -255,7 +289,10 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
         build(lambda g, *x: attention_of(g, *x, first={"transpose_a": True}), ((2, 2, 32, 8), F, "input"), HEADS, HEADS),
     ),
     "attention: the scores are returned too": ("fuse-attention", build(lambda g, *x: attention_of(g, *x, twice="scores"), HEADS, HEADS, HEADS, SQUARE_HEADS)),
-    "attention: the masked scores are returned too": ("fuse-attention", build(lambda g, *x: attention_of(g, *x, twice="masked"), HEADS, HEADS, HEADS, SQUARE_HEADS)),
+    "attention: the masked scores are returned too": (
+        "fuse-attention",
+        build(lambda g, *x: attention_of(g, *x, twice="masked"), HEADS, HEADS, HEADS, SQUARE_HEADS),
+    ),
     "attention: small heads": (
         "fuse-attention",
         build(
@@ -332,9 +369,7 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
     "batch norm: behind an activation": (
         "fold-batch-norm",
         build(
-            lambda g, x, w, *v: g(
-                "batch_norm_inference", g("conv2d", x, w, out=(1, 16, 6, 6), **CONV, **RELU), *v, epsilon=1e-5, dimension=1
-            ),
+            lambda g, x, w, *v: g("batch_norm_inference", g("conv2d", x, w, out=(1, 16, 6, 6), **CONV, **RELU), *v, epsilon=1e-5, dimension=1),
             IMAGE,
             KERNEL,
             *([VECTOR] * 4),
@@ -350,9 +385,7 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
     ),
     "rank: weights in a batch": (
         "keep-rank",
-        build(
-            lambda g, x, w: between_views(g, x, w, rows=(8, 64), made=(2, 8, 32), out=(2, 2, 4, 32)), X, ((2, 32, 64), F, "parameter")
-        ),
+        build(lambda g, x, w: between_views(g, x, w, rows=(8, 64), made=(2, 8, 32), out=(2, 2, 4, 32)), X, ((2, 32, 64), F, "parameter")),
     ),
     "split heads: another order": (
         "fuse-split-heads",
@@ -365,9 +398,7 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
     "split heads: no view": (
         "fuse-split-heads",
         build(
-            lambda g, *x: g(
-                "scaled_dot_product_attention", *(g("permute", v, out=(2, 2, 32, 32), permutation=[0, 2, 1, 3]) for v in x), is_causal=False
-            ),
+            lambda g, *x: g("scaled_dot_product_attention", *(g("permute", v, out=(2, 2, 32, 32), permutation=[0, 2, 1, 3]) for v in x), is_causal=False),
             *([((2, 32, 2, 32), F, "input")] * 3),
         ),
     ),
@@ -386,9 +417,9 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
     "split heads: keys that are the values": (
         "fuse-split-heads",
         build(
-            lambda g, x, a, b: (
-                lambda q, k: g("scaled_dot_product_attention", q, k, k, is_causal=False)
-            )(*(heads_of(g, g("matmul", x, w, out=(2, 32, 64), transpose_b=True)) for w in (a, b))),
+            lambda g, x, a, b: (lambda q, k: g("scaled_dot_product_attention", q, k, k, is_causal=False))(
+                *(heads_of(g, g("matmul", x, w, out=(2, 32, 64), transpose_b=True)) for w in (a, b))
+            ),
             HIDDEN,
             SQUARE,
             SQUARE,

@@ -213,9 +213,7 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     ),
     "conv1ds with activations between": (
         "conv1d-channels-last",
-        build(
-            lambda g, x, w, v: g("exp", wave(g, g("gelu", g("relu", wave(g, x, w))), v)), WAVE, TAPS, ((16, 16, 3), F, "parameter")
-        ),
+        build(lambda g, x, w, v: g("exp", wave(g, g("gelu", g("relu", wave(g, x, w))), v)), WAVE, TAPS, ((16, 16, 3), F, "parameter")),
         ["permute", "conv1d", "relu", "gelu", "permute", "permute", "conv1d", "exp", "permute"],
     ),
     "identities": (
@@ -443,9 +441,7 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "y / (1 + exp(-x))": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g("exp", x), x), X)),
     "a conv1d whose result is sliced": (
         "conv1d-channels-last",
-        build(
-            lambda g, x, w: turned(g, g("slice_static", wave(g, x, w), out=(2, 16, 12), begins=[0, 0, 0], ends=[2, 16, 12], step=[1, 1, 1])), WAVE, TAPS
-        ),
+        build(lambda g, x, w: turned(g, g("slice_static", wave(g, x, w), out=(2, 16, 12), begins=[0, 0, 0], ends=[2, 16, 12], step=[1, 1, 1])), WAVE, TAPS),
     ),
     "a conv1d that another op reads too": (
         "conv1d-channels-last",

@@ -13,7 +13,7 @@ from alchemist.ir.location import Frame, Scope, SourceInfo
 
 FILE = "tiny/model.py"
 
-TRANSFORMER_SOURCE = '''\
+TRANSFORMER_SOURCE = """\
 import torch
 from torch import nn
 
@@ -55,7 +55,7 @@ class Tiny(nn.Module):
         hidden_states = self.encoder(hidden_states, mask)
         pooled = self.norm(hidden_states)
         return hidden_states, pooled
-'''
+"""
 LINES = {text.strip(): number for number, text in enumerate(TRANSFORMER_SOURCE.splitlines(), 1)}
 CLASSES = {f"tiny.model.{name}": (FILE, LINES[f"class {name}(nn.Module):"] + 1) for name in ("Attention", "FeedForward", "Block", "Encoder", "Tiny")}
 

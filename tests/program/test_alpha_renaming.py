@@ -12,7 +12,7 @@ from alchemist.program.tail_merging import share_tails, with_tails
 
 
 def call(text: str) -> model.Statement:
-    """"y = add a b": a call; "del a b"; "return add a b"; "": a blank line; "# text"."""
+    """ "y = add a b": a call; "del a b"; "return add a b"; "": a blank line; "# text"."""
     if not text:
         return model.Blank()
     if text.startswith("#"):
@@ -28,9 +28,7 @@ def call(text: str) -> model.Statement:
 
 
 def function(name: str, parameters: str, *lines: str, module: str = "Layer") -> model.Function:
-    return model.Function(
-        name, tuple(model.Parameter(one) for one in parameters.split()), tuple(call(line) for line in lines), 1, module=module
-    )
+    return model.Function(name, tuple(model.Parameter(one) for one in parameters.split()), tuple(call(line) for line in lines), 1, module=module)
 
 
 def entry(*functions: model.Function) -> model.Function:

@@ -206,9 +206,7 @@ def test_random_graphs(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
                 assert got == wanted, f"seed {seed}, {options.recover_structure}, {language}\n" + files["main.py"]
                 structured += len(program.functions) > 1
                 merged += any(one.kind == "number" for function in program.functions for one in function.parameters)
-                looped += any(
-                    isinstance(one, model.Loop) for function in program.functions for one in model.statements(function.body)
-                )
+                looped += any(isinstance(one, model.Loop) for function in program.functions for one in model.statements(function.body))
     assert structured > 40  # the generator really makes functions
     assert looped > 0  # and loops
     assert merged > 0  # and functions with integers as parameters
@@ -249,5 +247,5 @@ def test_a_constant_that_layers_share_is_handed_to_all_alike(layers: int) -> Non
     assert text["consteval.py"].count("ttnn.ge(") == 1
     if layers > 1:
         assert [one.name for one in program.functions] == ["block", "tiny"]
-        assert "block(x, weights[\"causal_mask\"])" in text["main.py"]
+        assert 'block(x, weights["causal_mask"])' in text["main.py"]
         assert "for " not in text["consteval.py"]

@@ -24,9 +24,7 @@ def build(made: object, **options: object) -> model.Program:
 
 
 def loops(program: model.Program) -> list[model.Loop]:
-    return [
-        one for function in program.functions for one in model.statements(function.body) if isinstance(one, model.Loop)
-    ]
+    return [one for function in program.functions for one in model.statements(function.body) if isinstance(one, model.Loop)]
 
 
 def test_one_function_per_module_class_and_a_loop_over_layers() -> None:
@@ -116,9 +114,7 @@ def _call(op: str, result: str, returned: bool = False, **given: object) -> mode
 
 
 def _pool(size: int, channels: int, **more: object) -> model.Call:
-    return _call(
-        "ttnn.max_pool2d", "x", True, input_tensor="x", batch_size=1, input_h=size, input_w=size, channels=channels, kernel_size=[2, 2], **more
-    )
+    return _call("ttnn.max_pool2d", "x", True, input_tensor="x", batch_size=1, input_h=size, input_w=size, channels=channels, kernel_size=[2, 2], **more)
 
 
 def _functions(*bodies: tuple[model.Call, ...]) -> list[model.Function]:
@@ -144,9 +140,7 @@ def _functions(*bodies: tuple[model.Call, ...]) -> list[model.Function]:
         ),  # too many numbers
     ],
 )
-def test_functions_that_differ_in_integers_are_one(
-    bodies: tuple[tuple[model.Call, ...], ...], functions: int, numbers: tuple[str, ...]
-) -> None:
+def test_functions_that_differ_in_integers_are_one(bodies: tuple[tuple[model.Call, ...], ...], functions: int, numbers: tuple[str, ...]) -> None:
     merged = merge_functions(_functions(*bodies), set()).functions
     assert len(merged) == functions
     assert tuple(one.name for function in merged for one in function.parameters if one.kind == "number") == numbers

@@ -56,17 +56,21 @@ NO_EFFECT_HERE = {
     ("ttnn.transformer.scaled_dot_product_attention", "windowed_q_token_offset"): "only with windows",
     ("ttnn.logical_not_", "memory_config"): "works in place",
     **{(f"ttnn.{op}_like", "device"): "the sample is on that device" for op in ("zeros", "ones", "empty", "full")},
-    **{(f"ttnn.prepare_conv_{what}", name): "tells the real package which convolution follows; the values do not depend on it"
-       for what in ("weights", "bias", "transpose2d_weights", "transpose2d_bias") for name in ("output_dtype", "compute_config", "slice_config",
-                                                                                                        "dram_slice_config")},
+    **{
+        (f"ttnn.prepare_conv_{what}", name): "tells the real package which convolution follows; the values do not depend on it"
+        for what in ("weights", "bias", "transpose2d_weights", "transpose2d_bias")
+        for name in ("output_dtype", "compute_config", "slice_config", "dram_slice_config")
+    },
     ("ttnn.transformer.split_query_key_value_and_split_heads", "num_kv_heads"): "the sample has one head",
     ("ttnn.experimental.nlp_create_qkv_heads", "num_kv_heads"): "the sample has one head",
     ("ttnn.experimental.nlp_create_qkv_heads_decode", "num_kv_heads"): "the sample has one head",
     ("ttnn.experimental.nlp_create_qkv_heads_decode", "memory_config"): "the real package puts one user on each core in L1 whatever this says",
     ("ttnn.prepare_conv_transpose2d_weights", "output_padding"): "tells which convolution follows",
     **{(f"ttnn.{op}", "correction"): "only variances have a correction" for op in ("sum", "mean", "max", "min")},
-    **{(f"ttnn.{op}", "memory_config"): "the sample is in DRAM, from where the real package works through slices into interleaved DRAM whatever this says"
-       for op in ("conv1d", "conv2d", "conv_transpose2d")},
+    **{
+        (f"ttnn.{op}", "memory_config"): "the sample is in DRAM, from where the real package works through slices into interleaved DRAM whatever this says"
+        for op in ("conv1d", "conv2d", "conv_transpose2d")
+    },
     ("ttnn.experimental.isin", "assume_unique"): "the real package's documentation says that it has no effect",
     ("ttnn.fold", "collapse_output"): "the sample is one row of pixels, which is flat already",
     ("ttnn.group_norm", "inplace"): "the sample is interleaved, which is never in place",
@@ -187,8 +191,10 @@ BY_OP: dict[tuple[str, str], Callable[[Samples], Any]] = {
     ("ttnn.repeat_interleave", "repeats"): lambda s: 2,
     ("ttnn.pad", "padding"): lambda s: [(0, 0), (0, 0), (0, 32), (0, 32)],
     ("ttnn.pad", "value"): lambda s: 0.0,
-    **{(f"ttnn.{op}", "input_tensor"): lambda s: s.tensor((1, 1, 50, 50), layout=ttnn.ROW_MAJOR_LAYOUT)
-       for op in ("tilize_with_zero_padding", "tilize_with_val_padding")},
+    **{
+        (f"ttnn.{op}", "input_tensor"): lambda s: s.tensor((1, 1, 50, 50), layout=ttnn.ROW_MAJOR_LAYOUT)
+        for op in ("tilize_with_zero_padding", "tilize_with_val_padding")
+    },
     ("ttnn.tilize", "input_tensor"): lambda s: s.tensor(layout=ttnn.ROW_MAJOR_LAYOUT),
     ("ttnn.tilize_with_val_padding", "output_tensor_shape"): lambda s: [1, 1, 64, 64],
     ("ttnn.tilize_with_val_padding", "pad_value"): lambda s: 0.0,

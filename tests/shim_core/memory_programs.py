@@ -15,7 +15,7 @@ from typing import Any
 
 KINDS = ("DRAM", "L1", "L1_SMALL")
 
-HELPERS = '''
+HELPERS = """
 def new(shape, memory=ttnn.DRAM_MEMORY_CONFIG, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT):
     return ttnn.empty(shape, dtype=dtype, layout=layout, device=device, memory_config=memory)
 
@@ -28,7 +28,7 @@ def shards(kind, grid, shape, buffer=ttnn.BufferType.L1):
     return ttnn.MemoryConfig(getattr(ttnn.TensorMemoryLayout, kind + "_SHARDED"), buffer, spec)
 
 L1, DRAM = ttnn.L1_MEMORY_CONFIG, ttnn.DRAM_MEMORY_CONFIG
-'''
+"""
 
 CONV = "in_channels={i}, out_channels={o}, batch_size={n}, input_height={h}, input_width={h}, kernel_size=[{k}, {k}], stride=[{s}, {s}], padding=[{p}, {p}], dilation=[1, 1]"  # fmt: skip
 
@@ -129,7 +129,9 @@ def run(ttnn: Any, device: Any, steps: list[str]) -> list[dict[str, Any]]:
         try:
             exec(step, names)
         except Exception as error:  # noqa: BLE001  whatever is raised is the answer
-            answer["refused"] = "out of memory" if any(word in str(error) for word in ("Out of Memory", "clash with L1 buffers", "beyond max L1 size")) else "invalid"
+            answer["refused"] = (
+                "out of memory" if any(word in str(error) for word in ("Out of Memory", "clash with L1 buffers", "beyond max L1 size")) else "invalid"
+            )
             answer["error"] = " ".join(str(error).split())[:300]
         bound = [value for name, value in names.items() if isinstance(value, ttnn.Tensor) and before.get(name) is not value]
         answer["addresses"] = [value.buffer_address() for value in bound if value.is_allocated() and "DEVICE" in str(value.storage_type())]

@@ -1,6 +1,6 @@
 """Asks the real ttnn wheel (over a mock device, see `alchemist verify`) about the memory of memory_programs.py; writes tests/data/memory.
 
-    python tests/shim_core/record_memory.py
+python tests/shim_core/record_memory.py
 """
 
 from __future__ import annotations

@@ -98,9 +98,7 @@ def record(referee: Path, arch: str) -> None:
                     {"error": "other device ops: " + ", ".join(o["op"] for o in call["device_ops"])},
                 )
     DATA.mkdir(parents=True, exist_ok=True)
-    (DATA / f"strategy_{arch}.json").write_text(
-        json.dumps({"ttnn": report["ttnn"], "answers": answers}, indent=0), encoding="utf-8"
-    )
+    (DATA / f"strategy_{arch}.json").write_text(json.dumps({"ttnn": report["ttnn"], "answers": answers}, indent=0), encoding="utf-8")
     print(f"{arch}: {len(answers)} answers recorded")
 
 
@@ -110,11 +108,7 @@ def stored(arch: str) -> dict[str, Answer]:
     if not path.exists():
         return {}
     answers = json.loads(path.read_text(encoding="utf-8"))["answers"]
-    return {
-        line: Answer(a["device_op"], a["factory"], a["cores"], a["l1_bytes"])
-        for line, a in answers.items()
-        if "error" not in a
-    }
+    return {line: Answer(a["device_op"], a["factory"], a["cores"], a["l1_bytes"]) for line, a in answers.items() if "error" not in a}
 
 
 def same_l1(ours: int, theirs: int) -> bool:
@@ -158,10 +152,7 @@ def compare(arch: str, sim: Simulator, verbose: bool = False) -> dict[str, tuple
 def shares(table: dict[str, tuple[int, int, int, int]]) -> tuple[int, dict[str, float]]:
     """Number of cases and share of equal cores, factories and L1."""
     n = sum(row[0] for row in table.values())
-    return n, {
-        name: sum(row[i] for row in table.values()) / max(n, 1)
-        for i, name in enumerate(("cores", "factory", "l1"), 1)
-    }
+    return n, {name: sum(row[i] for row in table.values()) / max(n, 1) for i, name in enumerate(("cores", "factory", "l1"), 1)}
 
 
 def show(arch: str, table: dict[str, tuple[int, int, int, int]]) -> bool:
@@ -170,9 +161,7 @@ def show(arch: str, table: dict[str, tuple[int, int, int, int]]) -> bool:
     for family, (n, cores, factory, l1) in sorted(table.items()):
         print(f"  {family:26s}{n:5d}{100 * cores / n:7.0f}%{100 * factory / n:8.0f}%{100 * l1 / n:5.0f}%")
     n, share = shares(table)
-    print(
-        f"  {'all':26s}{n:5d}{100 * share['cores']:7.1f}%{100 * share['factory']:8.1f}%{100 * share['l1']:5.1f}%"
-    )
+    print(f"  {'all':26s}{n:5d}{100 * share['cores']:7.1f}%{100 * share['factory']:8.1f}%{100 * share['l1']:5.1f}%")
     return all(share[name] >= limit for name, limit in LIMITS.items())
 
 

@@ -67,17 +67,13 @@ def text(shape: list[int], dtype: str = "bfloat16", layout: str = "tile", buffer
     return f"T({shape}, {SHORT[dtype]}, {'TILE' if layout == 'tile' else 'RM'}, {'DRAM' if buffer == 'dram' else 'L1'})"
 
 
-def sharded(
-    shape: list[int], x: int, y: int, strategy: str, dtype: str = "bfloat16"
-) -> tuple[str, dict[str, Any]]:
+def sharded(shape: list[int], x: int, y: int, strategy: str, dtype: str = "bfloat16") -> tuple[str, dict[str, Any]]:
     """A sharded tensor: source text and description."""
     rows = 1
     for d in shape[:-1]:
         rows *= d
     n = x * y
-    h, w = {"HS": (rows // n, shape[-1]), "WS": (rows, shape[-1] // n), "BS": (rows // y, shape[-1] // x)}[
-        strategy
-    ]
+    h, w = {"HS": (rows // n, shape[-1]), "WS": (rows, shape[-1] // n), "BS": (rows // y, shape[-1] // x)}[strategy]
     memory = {"HS": "height_sharded", "WS": "width_sharded", "BS": "block_sharded"}[strategy]
     return (
         f"T({shape}, {SHORT[dtype]}, TILE, SH({shape}, {x}, {y}, {strategy}))",
@@ -497,9 +493,7 @@ def others() -> Iterator[Case]:
             "Ternary",
             {"op": "ternary", "inputs": [t, t, t], "outputs": [t], "attrs": {"op": "WHERE"}},
         )
-        yield Case(
-            "clone", f"ttnn.clone({text(shape)})", "Clone", {"op": "clone", "inputs": [t], "outputs": [t]}
-        )
+        yield Case("clone", f"ttnn.clone({text(shape)})", "Clone", {"op": "clone", "inputs": [t], "outputs": [t]})
         turned = [shape[0], shape[1], shape[3], shape[2]]
         yield Case(
             "permute",

@@ -94,9 +94,7 @@ def test_a_missing_column_is_named(tmp_path: Path, table: str, column: str) -> N
         ("matmul_height_sharded", "K", "", "is empty"),
     ],
 )
-def test_junk_is_refused_with_row_and_column(
-    tmp_path: Path, table: str, column: str, value: str, what: str
-) -> None:
+def test_junk_is_refused_with_row_and_column(tmp_path: Path, table: str, column: str, value: str, what: str) -> None:
     rows = rows_of(table, 100)[:3]
     rows[1] = {**rows[1], column: value}
     with pytest.raises(EstimateError, match=f"row 2, column '{column}': .*{what}"):

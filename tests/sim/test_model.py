@@ -21,9 +21,7 @@ def sim() -> Simulator:
     return Simulator()
 
 
-def tensor(
-    shape: list[int], dtype: str = "bfloat16", layout: str = "tile", buffer: str = "dram"
-) -> dict[str, Any]:
+def tensor(shape: list[int], dtype: str = "bfloat16", layout: str = "tile", buffer: str = "dram") -> dict[str, Any]:
     return {
         "logical": shape,
         "padded": shape,
@@ -106,9 +104,7 @@ def op_config(draw: st.DrawFn) -> dict[str, Any]:
             config["outputs"] = [tensor([shape[0], shape[1], w, h], dtype)]
             config["attrs"] = {"dim": "WH"}
         case "permute":
-            config["outputs"] = [
-                tensor([shape[2], shape[1], shape[0], shape[3]] if False else [1, h, shape[1], w], dtype)
-            ]
+            config["outputs"] = [tensor([shape[2], shape[1], shape[0], shape[3]] if False else [1, h, shape[1], w], dtype)]
             config["attrs"] = {"dims": [0, 2, 1, 3]}
         case "tilize" | "untilize":
             other = {**t, "layout": "row_major", "dtype": "bfloat16"}
@@ -211,9 +207,7 @@ def test_never_above_peak(sim: Simulator, config: dict[str, Any], card: str) -> 
         "local_copy_rate",
     ],
 )
-def test_more_bandwidth_is_never_slower(
-    sim: Simulator, config: dict[str, Any], card: str, factor: float, constant: str
-) -> None:
+def test_more_bandwidth_is_never_slower(sim: Simulator, config: dict[str, Any], card: str, factor: float, constant: str) -> None:
     arch = sim.arch(card)
     before = sim.get(arch, constant)
     slow = price(sim, config, card)
@@ -227,9 +221,7 @@ def test_more_bandwidth_is_never_slower(
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(m=tiles(), k=tiles(), n=tiles(), dtype=st.sampled_from(DTYPES), card=st.sampled_from(CARDS))
-def test_lower_fidelity_is_never_slower(
-    sim: Simulator, m: int, k: int, n: int, dtype: str, card: str
-) -> None:
+def test_lower_fidelity_is_never_slower(sim: Simulator, m: int, k: int, n: int, dtype: str, card: str) -> None:
     base = {
         "op": "matmul",
         "inputs": [tensor([1, 1, m, k], dtype), tensor([1, 1, k, n], dtype)],
@@ -274,9 +266,7 @@ def test_more_cores_are_never_slower(sim: Simulator, per_core: int, card: str, o
 def test_steady_state_is_linear(sim: Simulator, card: str) -> None:
     def cycles(n: int) -> int:
         t = tensor([1, 1, 32, 32 * n], buffer="l1")
-        return price(
-            sim, {"op": "unary", "inputs": [t], "outputs": [t], "attrs": {"ops": ["EXP"]}}, card, (1, 1)
-        ).cycles
+        return price(sim, {"op": "unary", "inputs": [t], "outputs": [t], "attrs": {"ops": ["EXP"]}}, card, (1, 1)).cycles
 
     step = cycles(2000) - cycles(1000)
     assert abs((cycles(3000) - cycles(2000)) - step) <= 2

@@ -1,6 +1,6 @@
 """docs/models.md from the rows of a run.
 
-    python -m tests.zoo.document ROWS.jsonl ...     (rows as `python -m tests.zoo.run --json` appends them)
+python -m tests.zoo.document ROWS.jsonl ...     (rows as `python -m tests.zoo.run --json` appends them)
 """
 
 from __future__ import annotations

@@ -59,10 +59,7 @@ def _of(
         kwargs = {name: one() if callable(one) else one for name, one in inputs.items()}
         if bf16:
             model = model.to(torch.bfloat16)
-            kwargs = {
-                name: one.to(torch.bfloat16) if isinstance(one, torch.Tensor) and one.is_floating_point() else one
-                for name, one in kwargs.items()
-            }
+            kwargs = {name: one.to(torch.bfloat16) if isinstance(one, torch.Tensor) and one.is_floating_point() else one for name, one in kwargs.items()}
         _settle(model, kwargs)
         return model, (), kwargs
 
@@ -184,7 +181,9 @@ MODELS: dict[str, Callable[[], Built]] = {
     "modernbert": _of("ModernBert", {**TEXT, "pad_token_id": 0}, input_ids=ids, attention_mask=mask),
     "gpt2": _of("GPT2", GPT2, "LMHeadModel", input_ids=ids, use_cache=False),
     "gpt2_bf16": _of("GPT2", GPT2, "LMHeadModel", bf16=True, input_ids=ids, use_cache=False),
-    "opt": _of("OPT", {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "ffn_dim": 128, "vocab_size": 100, "word_embed_proj_dim": 64}, **LM),
+    "opt": _of(
+        "OPT", {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "ffn_dim": 128, "vocab_size": 100, "word_embed_proj_dim": 64}, **LM
+    ),
     "bloom": _of("Bloom", {"hidden_size": 64, "n_layer": 2, "n_head": 2, "vocab_size": 100}, **LM),
     "gpt_neox": _of("GPTNeoX", TEXT, **LM),
     "llama": _of("Llama", GROUPED, attention_mask=mask, **LM),
@@ -214,7 +213,9 @@ MODELS: dict[str, Callable[[], Built]] = {
     "regnet": _of("RegNet", {"embedding_size": 16, **STAGES, "groups_width": 8}, pixel_values=lambda: image(64)),
     "mobilenet_v2": _of("MobileNetV2", {"depth_multiplier": 0.25}, pixel_values=lambda: image(64)),
     "mobilevit": _of("MobileViT", MOBILEVIT, pixel_values=lambda: image(64)),
-    "segformer": _of("Segformer", {**STAGES, "num_attention_heads": [1, 1, 1, 1], "decoder_hidden_size": 32}, "ForSemanticSegmentation", pixel_values=lambda: image(64)),
+    "segformer": _of(
+        "Segformer", {**STAGES, "num_attention_heads": [1, 1, 1, 1], "decoder_hidden_size": 32}, "ForSemanticSegmentation", pixel_values=lambda: image(64)
+    ),
     "yolos": _of("Yolos", {**VISION, "image_size": [32, 32], "num_detection_tokens": 5}, "ForObjectDetection", pixel_values=image),
     "clip": clip,
     "detr": detr,

@@ -81,9 +81,7 @@ class MLPBlock(nnx.Module):
 class Block(nnx.Module):
     def __init__(self, width: int, heads: int, rngs: nnx.Rngs) -> None:
         self.ln1 = nnx.LayerNorm(width, rngs=rngs)
-        self.attention = nnx.MultiHeadAttention(
-            num_heads=heads, in_features=width, decode=False, deterministic=True, rngs=rngs
-        )
+        self.attention = nnx.MultiHeadAttention(num_heads=heads, in_features=width, decode=False, deterministic=True, rngs=rngs)
         self.ln2 = nnx.LayerNorm(width, rngs=rngs)
         self.mlp = MLPBlock(width, rngs)
 

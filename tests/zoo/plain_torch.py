@@ -37,9 +37,7 @@ class AlexNet(nn.Module):
             nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(inplace=True),
         )  # fmt: skip
         self.avgpool = nn.AdaptiveAvgPool2d((3, 3))
-        self.classifier = nn.Sequential(
-            nn.Dropout(), nn.Linear(288, 64), nn.ReLU(inplace=True), nn.Dropout(), nn.Linear(64, 10)
-        )
+        self.classifier = nn.Sequential(nn.Dropout(), nn.Linear(288, 64), nn.ReLU(inplace=True), nn.Dropout(), nn.Linear(64, 10))
 
     def forward(self, image: Tensor) -> Tensor:
         x = self.avgpool(self.features(image))
@@ -122,9 +120,7 @@ class InvertedResidual(nn.Module):
         super().__init__()
         hidden = inputs * 4
         self.expand = nn.Sequential(nn.Conv2d(inputs, hidden, 1, bias=False), nn.BatchNorm2d(hidden), activation())
-        self.depthwise = nn.Sequential(
-            nn.Conv2d(hidden, hidden, 3, stride, 1, groups=hidden, bias=False), nn.BatchNorm2d(hidden), activation()
-        )
+        self.depthwise = nn.Sequential(nn.Conv2d(hidden, hidden, 3, stride, 1, groups=hidden, bias=False), nn.BatchNorm2d(hidden), activation())
         self.se = SqueezeExcite(hidden)
         self.project = nn.Sequential(nn.Conv2d(hidden, outputs, 1, bias=False), nn.BatchNorm2d(outputs))
         self.residual = stride == 1 and inputs == outputs
@@ -181,9 +177,7 @@ class GhostModule(nn.Module):
         super().__init__()
         primary = outputs // 2
         self.primary_conv = nn.Sequential(nn.Conv2d(inputs, primary, 1, bias=False), nn.BatchNorm2d(primary), nn.ReLU())
-        self.cheap_operation = nn.Sequential(
-            nn.Conv2d(primary, primary, 3, 1, 1, groups=primary, bias=False), nn.BatchNorm2d(primary), nn.ReLU()
-        )
+        self.cheap_operation = nn.Sequential(nn.Conv2d(primary, primary, 3, 1, 1, groups=primary, bias=False), nn.BatchNorm2d(primary), nn.ReLU())
 
     def forward(self, x: Tensor) -> Tensor:
         x1 = self.primary_conv(x)
@@ -194,9 +188,7 @@ class DenseBlock(nn.Module):
     def __init__(self, inputs: int, growth: int, layers: int) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            nn.Sequential(
-                nn.BatchNorm2d(inputs + i * growth), nn.ReLU(), nn.Conv2d(inputs + i * growth, growth, 3, padding=1, bias=False)
-            )
+            nn.Sequential(nn.BatchNorm2d(inputs + i * growth), nn.ReLU(), nn.Conv2d(inputs + i * growth, growth, 3, padding=1, bias=False))
             for i in range(layers)
         )
 
@@ -601,9 +593,7 @@ class KeyValueDecoder(nn.Module):
         self.register_buffer("value_cache", torch.zeros(1, heads, length, width // heads))
 
     def forward(self, hidden: Tensor, position: Tensor) -> Tensor:
-        query, key, value = (
-            part.view(1, 1, self.heads, -1).transpose(1, 2) for part in self.qkv(hidden).chunk(3, dim=-1)
-        )
+        query, key, value = (part.view(1, 1, self.heads, -1).transpose(1, 2) for part in self.qkv(hidden).chunk(3, dim=-1))
         self.key_cache.index_copy_(2, position, key)
         self.value_cache.index_copy_(2, position, value)
         mask = torch.arange(self.key_cache.shape[2])[None, :] <= position[:, None]

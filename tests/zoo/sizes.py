@@ -67,7 +67,5 @@ def lines(name: str, directory: Path) -> int:
     torch.manual_seed(0)
     model, inputs = MODELS[name]()
     inputs = {key: one.to(torch.bfloat16) if getattr(one, "is_floating_point", bool)() else one for key, one in inputs.items()}
-    made = codegen_py(
-        model.eval().to(torch.bfloat16), export_path=directory, export_tensors=False, export_golden="none", **inputs
-    )
+    made = codegen_py(model.eval().to(torch.bfloat16), export_path=directory, export_tensors=False, export_golden="none", **inputs)
     return len((made.path / "main.py").read_text().splitlines())

@@ -33,8 +33,10 @@ ABSENT = re.compile(
     r"_w0_|_w2_|expert|EXPERT|Expert|get_weight|quantize_weights|SparseKV|MMSignal|Dispatch[A]|WorkerMode|IndexerScore|"
     r"MeshTrace|trace_capture|execute_trace|release_trace|_SQL|SCHEMA|SIDECAR|REPORT|MOE|TRACE_ALLOC|UNGATED|RECORDS|InterProcess|LayerAck|Overlapped|RuntimeArgs|TensorAccessor|CounterChannel"
 )
-CLASSES_ABSENT = re.compile(r"distributed\.|graph\.|device\.Program|Placement|MeshMapper|MeshComposer|MeshSocket|MeshId|"
-                            r"MeshCoordinateRange|SubDevice$|SubDeviceManagerId|SubcontextId|Rank|Size$|MeshCoreCoord|FaceGeometry|Paged|Qkv")
+CLASSES_ABSENT = re.compile(
+    r"distributed\.|graph\.|device\.Program|Placement|MeshMapper|MeshComposer|MeshSocket|MeshId|"
+    r"MeshCoordinateRange|SubDevice$|SubDeviceManagerId|SubcontextId|Rank|Size$|MeshCoreCoord|FaceGeometry|Paged|Qkv"
+)
 FUNCTIONS = """CreateDevice CreateDevices CloseDevice CloseDevices GetDefaultDevice SetDefaultDevice GetNumAvailableDevices GetNumPCIeDevices
 ReadDeviceProfiler close_device close_mesh_device create_mesh_device device.open_device device.manage_device device.synchronize_device
 device.get_memory_view device.dump_device_memory_state device.get_l1_alignment device.get_dram_alignment
@@ -61,10 +63,9 @@ WRAPPED = {
     + _CONV.format(weights="weights_format: str, ", extra="", bias="has_bias: bool, ", slice="slice_config"),
     "ttnn.operations.conv2d.prepare_conv_bias": "bias_tensor: Tensor, " + _CONV.format(weights="", extra="", bias="", slice="slice_config"),
     "ttnn.operations.conv2d.prepare_conv_transpose2d_weights": "weight_tensor: Tensor, "
-    + _CONV.format(weights="weights_format: str, ", extra="output_padding: Sequence[int] = [0, 0], ", bias="has_bias: bool, ",
-                   slice="dram_slice_config") + ", mirror_kernel: bool = True",
-    "ttnn.operations.conv2d.prepare_conv_transpose2d_bias": "bias_tensor: Tensor, "
-    + _CONV.format(weights="", extra="", bias="", slice="dram_slice_config"),
+    + _CONV.format(weights="weights_format: str, ", extra="output_padding: Sequence[int] = [0, 0], ", bias="has_bias: bool, ", slice="dram_slice_config")
+    + ", mirror_kernel: bool = True",
+    "ttnn.operations.conv2d.prepare_conv_transpose2d_bias": "bias_tensor: Tensor, " + _CONV.format(weights="", extra="", bias="", slice="dram_slice_config"),
     "ttnn.operations.pool.prepare_grid_sample_grid": "grid: Tensor, input_shape: Sequence[int], mode: str = bilinear, padding_mode: str = zeros, "
     "align_corners: bool = False, output_dtype: DataType | None = None",
 }
@@ -153,8 +154,14 @@ def main(source: Path, kinds: Path) -> None:
                 out["aliases"][name] = short
             elif not ABSENT.search(name):
                 out["values"][name] = [entry["type"], entry["v"]]
-    document = {"version": "0.81.1", "types": types.items, "params": params.items, "sets": sets.items, **out,
-                "absent": sorted(a.removeprefix("ttnn.") for a in absent)}
+    document = {
+        "version": "0.81.1",
+        "types": types.items,
+        "params": params.items,
+        "sets": sets.items,
+        **out,
+        "absent": sorted(a.removeprefix("ttnn.") for a in absent),
+    }
     int_kinds: dict[str, dict[str, dict[str, str]]] = {}
     for key, kind in json.loads(kinds.read_text(encoding="utf-8")).items():
         name, rest = key.split("#")

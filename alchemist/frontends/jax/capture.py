@@ -31,9 +31,7 @@ from alchemist.ir.text import parse
 Array = np.ndarray[Any, Any]
 
 
-def capture(
-    model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None, *, golden_ops: bool = False
-) -> FrontendResult:
+def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None, *, golden_ops: bool = False) -> FrontendResult:
     """Captures a function of JAX arrays, or a flax nnx module called with `args`.
 
     golden_ops: label every operation, so that the result has values for `export_golden="ops"`.

@@ -57,9 +57,7 @@ class _Place:
     buffer: bool = False
 
 
-def capture(
-    model: torch.nn.Module | Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
-) -> FrontendResult:
+def capture(model: torch.nn.Module | Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> FrontendResult:
     """Exports `model(*args, **kwargs)` and lowers it to TTIR.
 
     Errors: FrontendError (control flow on values, shapes that depend on data), UnsupportedOpError (all ops without a rule),
@@ -93,14 +91,10 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
     keep = {i for i, place in enumerate(declared) if place.kind == "input" or place.name in written}
     module, kept = lowering.finish(tensors, labels, keep)
     arguments = [_argument(place) for place in declared] + [
-        Argument(c.name, "constant", tuple(c.value.shape), numpy_name(c.value.dtype), partial(to_numpy, c.value))
-        for c in lowering.lifted
+        Argument(c.name, "constant", tuple(c.value.shape), numpy_name(c.value.dtype), partial(to_numpy, c.value)) for c in lowering.lifted
     ]
     mutated = [""] * len(users) + [place.name for place, _ in mutations]
-    outputs = [
-        Output(label, value.shape, numpy_name(value.dtype), mutates)
-        for label, value, mutates in zip(labels, tensors, mutated, strict=True)
-    ]
+    outputs = [Output(label, value.shape, numpy_name(value.dtype), mutates) for label, value, mutates in zip(labels, tensors, mutated, strict=True)]
     mark_written(entry_function(module), written)
     runner = _Golden(root, args, kwargs, program, [place for place, _ in mutations], places)
     class_sources = sources.class_sources()
@@ -147,9 +141,7 @@ def _made_from(root: torch.nn.Module) -> dict[str, str]:
 # --- arguments ------------------------------------------------------------------------------------------------------------
 
 
-def _placeholders(
-    program: ExportedProgram, root: torch.nn.Module, function: Callable[..., Any], originals: Mapping[int, torch.Tensor]
-) -> list[_Place]:
+def _placeholders(program: ExportedProgram, root: torch.nn.Module, function: Callable[..., Any], originals: Mapping[int, torch.Tensor]) -> list[_Place]:
     nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
     user_names = iter(input_names(program, function))
     example_args, example_kwargs = program.example_inputs or ((), {})
@@ -220,9 +212,7 @@ def _is_constant(place: _Place, written: set[str]) -> bool:
     return whole and (place.buffer or place.kind == "constant")
 
 
-def _prepare(
-    program: ExportedProgram, places: Sequence[_Place], sources: Sources
-) -> tuple[Lowering, dict[fx.Node, Any], list[_Place]]:
+def _prepare(program: ExportedProgram, places: Sequence[_Place], sources: Sources) -> tuple[Lowering, dict[fx.Node, Any], list[_Place]]:
     """The lowering with its declared arguments (inputs first), and the values of the placeholders."""
     by_node = _written(program)
     written = {place.name for place in places if place.node.name in by_node}
@@ -240,9 +230,7 @@ def _prepare(
             by_name[place.name] = place
             declared.append(place)
     try:
-        lowering = Lowering(
-            sources, [(p.name, tuple(p.value.shape), p.value.dtype, p.kind, None) for p in declared]
-        )
+        lowering = Lowering(sources, [(p.name, tuple(p.value.shape), p.value.dtype, p.kind, None) for p in declared])
     except Unsupported as error:
         raise FrontendError(f"unsupported argument: {error}", hint="real floating point, integer or boolean tensors") from error
     ssa = dict(zip((place.name for place in declared), lowering.builder.args, strict=True))
@@ -254,9 +242,7 @@ def _prepare(
         split = place.kind != "input" and place.value.dtype.is_complex
         constant = place.value.detach() if split or _is_constant(place, written) else None
         inline = split or (constant is not None and place.kind == "constant" and constant.numel() <= INLINE_LIMIT)
-        env[place.node] = Tensor(
-            lowering, place.value.shape, place.value.dtype, None if inline else ssa[place.name], constant
-        )
+        env[place.node] = Tensor(lowering, place.value.shape, place.value.dtype, None if inline else ssa[place.name], constant)
     return lowering, env, declared
 
 
@@ -269,9 +255,7 @@ def _argument(place: _Place) -> Argument:
 # --- lowering -------------------------------------------------------------------------------------------------------------
 
 
-def _lower(
-    program: ExportedProgram, lowering: Lowering, env: dict[fx.Node, Any], places: Sequence[_Place]
-) -> tuple[list[Any], list[tuple[_Place, Tensor]]]:
+def _lower(program: ExportedProgram, lowering: Lowering, env: dict[fx.Node, Any], places: Sequence[_Place]) -> tuple[list[Any], list[tuple[_Place, Tensor]]]:
     """Values of the user outputs in order (numbers and None included) and the new values of written placeholders."""
     before = {place.node: env[place.node] for place in places}
     try:
@@ -352,11 +336,7 @@ class _Golden:
                 result = self.model(*args, **kwargs)
                 specs = [s for s in self.program.graph_signature.output_specs if s.kind is OutputKind.USER_OUTPUT]
                 leaves = pytree.tree_leaves(result)
-                arrays = [
-                    _array(leaf)
-                    for leaf, spec in zip(leaves, specs, strict=True)
-                    if isinstance(spec.arg, TensorArgument)
-                ]
+                arrays = [_array(leaf) for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec.arg, TensorArgument)]
                 return arrays + [_array(place.value) for place in self.mutated]
         finally:
             with torch.no_grad():
@@ -374,10 +354,7 @@ class _Golden:
                     seen[n.name] = _array(value)
                 return value
 
-        values = [
-            place.value.detach().clone() if isinstance(place.value, torch.Tensor) else place.value for place in self.places
-        ]
+        values = [place.value.detach().clone() if isinstance(place.value, torch.Tensor) else place.value for place in self.places]
         with torch.no_grad(), FRAMEWORK_LOCK:
             Recorder(self.program.graph_module).run(*values)
         return seen
-

@@ -130,10 +130,7 @@ def _put(cache: Any, place: tuple[int, str, Any], value: Any) -> None:
 def _flatten(cache: Any) -> tuple[list[Any], Any]:
     found = list(_tensors(cache))
     single = {(position, name) for (position, name, key), _ in found if key is not None and key != 0}
-    names = [
-        f"{name}.{position}" if key is None or (position, name) not in single else f"{name}.{position}.{key}"
-        for (position, name, key), _ in found
-    ]
+    names = [f"{name}.{position}" if key is None or (position, name) not in single else f"{name}.{position}.{key}" for (position, name, key), _ in found]
     return [value for _, value in found], [names, _Shell(cache, [place for place, _ in found])]
 
 

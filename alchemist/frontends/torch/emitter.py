@@ -101,9 +101,7 @@ class LiftedConstant:
 class Emitter:
     """A function under construction, the FX node being lowered (`node`) and the origin of new ops (`info`)."""
 
-    def __init__(
-        self, sources: Sources, inputs: Sequence[tuple[str, Shape, torch.dtype, str, SourceInfo | None]]
-    ) -> None:
+    def __init__(self, sources: Sources, inputs: Sequence[tuple[str, Shape, torch.dtype, str, SourceInfo | None]]) -> None:
         self.sources = sources
         self.builder = Builder.module(
             "forward",
@@ -209,10 +207,7 @@ class Emitter:
         attributes: Mapping[str, Any] | None,
         results: Sequence[tuple[Shape, torch.dtype]],
     ) -> list[Tensor]:
-        values = [
-            operand.ssa if isinstance(operand, Tensor) else None if operand is None else [part.ssa for part in operand]
-            for operand in operands
-        ]
+        values = [operand.ssa if isinstance(operand, Tensor) else None if operand is None else [part.ssa for part in operand] for operand in operands]
         types = [tensor_type(shape, dtype) for shape, dtype in results]
         op = self.builder.make(f"ttir.{name}", values, attributes, types, self.info)
         self.new_values.extend(op.results)

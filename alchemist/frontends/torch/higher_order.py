@@ -34,9 +34,7 @@ def lower(c: Lowering, name: str, args: tuple[Any, ...]) -> Any:
     return found(c, *args)
 
 
-def _autocast(
-    c: Lowering, device: str, dtype: torch.dtype | None, enabled: bool, cache: bool | None, body: fx.GraphModule, *args: Any
-) -> Any:
+def _autocast(c: Lowering, device: str, dtype: torch.dtype | None, enabled: bool, cache: bool | None, body: fx.GraphModule, *args: Any) -> Any:
     """Under autocast the body is traced again, so that the casts that torch makes while running stand in the graph."""
     if not enabled:
         return c.expand_body(body, args)

@@ -49,9 +49,7 @@ SHAPE_ONLY = ("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros",
 class Lowering(Emitter):
     """One capture: walks the graph, folds constants, applies rules, recipes and decompositions, collects what has none."""
 
-    def __init__(
-        self, sources: Sources, inputs: Sequence[tuple[str, Shape, torch.dtype, str, SourceInfo | None]]
-    ) -> None:
+    def __init__(self, sources: Sources, inputs: Sequence[tuple[str, Shape, torch.dtype, str, SourceInfo | None]]) -> None:
         super().__init__(sources, inputs)
         self.unsupported: dict[tuple[str, str], list[Any]] = {}
         self._traces: dict[Any, fx.GraphModule] = {}
@@ -277,9 +275,7 @@ class Lowering(Emitter):
                 value: Any = torch.full((), fill, dtype=val.dtype).expand(val.shape)
             else:
                 mutated = mutated_argument(node)
-                plain = fx.node.map_aggregate(
-                    (tuple(args), kwargs), lambda leaf: leaf.const if isinstance(leaf, Tensor) else leaf
-                )
+                plain = fx.node.map_aggregate((tuple(args), kwargs), lambda leaf: leaf.const if isinstance(leaf, Tensor) else leaf)
                 concrete, named = list(plain[0]), dict(plain[1])
                 if mutated is not None:
                     concrete[0] = concrete[0].clone()

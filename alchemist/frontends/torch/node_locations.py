@@ -65,9 +65,7 @@ class Sources:
         key = tuple((self._called(path, call), cls if isinstance(cls, str) else qualified(cls)) for call, (path, cls) in stack.items())  # type: ignore[arg-type]
         known = self._scopes.get(key)
         if known is None:
-            known = tuple(
-                Scope(path, self._root_name if self._wrapped and not path else name) for path, name in key
-            )
+            known = tuple(Scope(path, self._root_name if self._wrapped and not path else name) for path, name in key)
             self.class_names.update(scope.class_name for scope in known)
             self._scopes[key] = known
         return known

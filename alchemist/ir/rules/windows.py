@@ -100,9 +100,7 @@ def _conv2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     flat = _flattened(op)
     batch, height, width = flat or (x[n], x[h], x[w])
     _fits((weight[2], weight[3]), dilation, (height + padding[0] + padding[2], width + padding[1] + padding[3]))
-    expected = tuple(
-        _windows(size, weight[2 + i], stride[i], dilation[i], padding[i] + padding[i + 2], ceil=False) for i, size in enumerate((height, width))
-    )
+    expected = tuple(_windows(size, weight[2 + i], stride[i], dilation[i], padding[i] + padding[i + 2], ceil=False) for i, size in enumerate((height, width)))
     if flat:
         need(x[2] == batch * height * width, f"the flattened dimension is {x[2]}, expected {batch * height * width}")
         need(y[2] == batch * math.prod(expected), f"the result's flattened dimension is {y[2]}, expected {batch * math.prod(expected)}")
@@ -141,9 +139,7 @@ def _conv_transpose2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) 
     if _flattened(op):
         return
     need(x[n] == y[n], f"result has batch size {y[n]}, the input {x[n]}")
-    expected = [
-        (x[axis] - 1) * stride[i] - padding[i] - padding[i + 2] + dilation[i] * (weight[2 + i] - 1) + extra[i] + 1 for i, axis in enumerate((h, w))
-    ]
+    expected = [(x[axis] - 1) * stride[i] - padding[i] - padding[i + 2] + dilation[i] * (weight[2 + i] - 1) + extra[i] + 1 for i, axis in enumerate((h, w))]
     need(min(expected) > 0, f"the result would have height and width {expected}")
     need([y[h], y[w]] == expected, f"expected height and width {expected}, got {[y[h], y[w]]}")
 

@@ -59,10 +59,7 @@ def _composed(c: Lowering, op: Operation) -> None:
     q, k, v = (c.get(x, TILE, dtype) for x in (query, key, value))
     groups = shape(q)[1] // shape(k)[1]
     if groups > 1:
-        k, v = (
-            c.emit("repeat_interleave", [x], {"repeats": groups, "dim": 1}, (shape(x)[0], shape(q)[1], *shape(x)[2:]), dtype)
-            for x in (k, v)
-        )
+        k, v = (c.emit("repeat_interleave", [x], {"repeats": groups, "dim": 1}, (shape(x)[0], shape(q)[1], *shape(x)[2:]), dtype) for x in (k, v))
     scale = access.attr(op, "scale")
     scale = 1.0 / math.sqrt(shape(q)[-1]) if scale is None else float(scale)
     dims = (*shape(q)[:3], shape(k)[2])
@@ -86,11 +83,7 @@ def _causal(c: Lowering, op: Operation, rows: int, columns: int, dtype: str) -> 
     found = c._converted.get(key)
     if found is None:
         at = [
-            c.convert(
-                c.reshape(
-                    c.emit("arange", [c.device], {"start": start, "end": start + n, "step": 1}, (n,), "f32", ROW_MAJOR), dims
-                )
-            )
+            c.convert(c.reshape(c.emit("arange", [c.device], {"start": start, "end": start + n, "step": 1}, (n,), "f32", ROW_MAJOR), dims))
             for start, n, dims in ((columns - rows, rows, (1, 1, rows, 1)), (0, columns, (1, 1, 1, columns)))
         ]
         allowed = c.emit("ge", at, None, (1, 1, rows, columns), "f32")

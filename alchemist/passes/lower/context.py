@@ -142,9 +142,7 @@ class Lowering:
     def set(self, value: SSAValue, lowered: SSAValue, order: tuple[int, ...] | None = None) -> None:
         self._entries[value] = Entry(lowered, order)
 
-    def get(
-        self, value: SSAValue, page: str = TILE, dtype: str | None = None, *, host: bool = False, note: str = ""
-    ) -> SSAValue:
+    def get(self, value: SSAValue, page: str = TILE, dtype: str | None = None, *, host: bool = False, note: str = "") -> SSAValue:
         """The value in logical form with a page layout and data type (None: the one it has), on the device or the host."""
         entry = self._entries.get(value)
         if entry is None:
@@ -277,9 +275,7 @@ class Lowering:
         made: SSAValue = self.b.op(f"ttnn.{name}", [value], attributes, [value.type])
         return made
 
-    def convert(
-        self, value: SSAValue, page: str = TILE, dtype: str | None = None, *, host: bool = False, note: str = ""
-    ) -> SSAValue:
+    def convert(self, value: SSAValue, page: str = TILE, dtype: str | None = None, *, host: bool = False, note: str = "") -> SSAValue:
         """to_device / typecast / to_layout / from_device as needed, each made once per value."""
         have = layout(value)
         want = dtype or have.dtype
@@ -342,9 +338,7 @@ class Lowering:
             widest, narrow = np.iinfo(np.int64), np.iinfo(np.int32)
             values = np.where(values == widest.max, narrow.max, np.where(values == widest.min, narrow.min, values))
         if values.min() < -(2**31) or values.max() > 2**32 - 1:
-            raise self.error(
-                "a constant does not fit 32 bits", got=f"{values.min()} .. {values.max()}", hint="TT-NN has no 64-bit integers"
-            )
+            raise self.error("a constant does not fit 32 bits", got=f"{values.min()} .. {values.max()}", hint="TT-NN has no 64-bit integers")
         return values
 
     def scalar(self, number: int | float, dtype: str) -> SSAValue:

@@ -60,10 +60,7 @@ def _refuse_unsupported(funcs: list[FuncOp]) -> None:
             if not known:
                 missing.setdefault(op.name, []).append(op)
     if missing:
-        rows = tuple(
-            (name, len(ops), place_of(ops[0]) or location_text(sources_of(ops[0])), _reason(name))
-            for name, ops in sorted(missing.items())
-        )
+        rows = tuple((name, len(ops), place_of(ops[0]) or location_text(sources_of(ops[0])), _reason(name)) for name, ops in sorted(missing.items()))
         raise UnsupportedOpError("these ops have no TTNN form", ops=rows, hint="alchemist ops lists what is supported")
 
 
@@ -124,4 +121,3 @@ def _drop(func: FuncOp, block: Block) -> None:
         op.detach()  # type: ignore[no-untyped-call]
         op.drop_all_references()
     func.body.detach_block(block)
-

@@ -60,9 +60,7 @@ def unary(c: Lowering, op: Operation) -> None:
     c.set(result, *apply_unary(c, name, op.operands[0], attributes))
 
 
-def apply_unary(
-    c: Lowering, name: str, operand: SSAValue, attributes: dict[str, object] | None = None
-) -> tuple[SSAValue, tuple[int, ...] | None]:
+def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str, object] | None = None) -> tuple[SSAValue, tuple[int, ...] | None]:
     order = c.is_image(operand)
     value = c.flat(operand, order, TILE) if order is not None else c.get(operand)
     if layout(value).dtype in INTEGERS and name not in ("abs", "neg", "relu", "bitwise_not", "sign", "clamp_scalar", "logical_not"):

@@ -25,8 +25,7 @@ def natural_page(c: Lowering, value: SSAValue) -> str:
 
 
 _ROW_MAJOR_USERS = frozenset(
-    f"ttir.{name}"
-    for name in ("conv1d", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d", "upsample2d", "embedding", "scatter")
+    f"ttir.{name}" for name in ("conv1d", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d", "upsample2d", "embedding", "scatter")
 )
 _VIEWS = ("ttir.reshape", "ttir.permute", "ttir.slice_static", "ttir.concat")
 
@@ -46,7 +45,7 @@ def wanted_page(value: SSAValue) -> str:
 
 
 def index_dtype(value: SSAValue) -> str | None:
-    """"u32" when every use of an integer value leads, through views, to an index operand."""
+    """ "u32" when every use of an integer value leads, through views, to an index operand."""
     work, seen = [value], 0
     while work and seen < 16:
         seen += 1

@@ -221,4 +221,3 @@ def group_norm(c: Lowering, op: Operation) -> None:
         if value is not None:
             x = c.emit(kind, [x, c.reshape(c.get(value, TILE, dtype), vector)], None, moved, dtype)
     c.set(result, c.permute(x, tuple(order.index(d) for d in range(len(dims)))))
-

@@ -232,4 +232,3 @@ def marker_class(name: str) -> type:
         raise TypeError(f"{of}: no constructor defined!")
 
     return type(of, (), {"__init__": refuse, "__module__": "ttnn"})
-

@@ -26,9 +26,14 @@ Checker = Callable[[Any, bool], Any]
 _classes: dict[str, type] = {}
 _implicit: dict[type, Callable[[Any], Any]] = {}
 _INT_RANGE = range(-(2**63), 2**63)
-_SAME = {"EltwiseUnaryWithParam": "UnaryWithParam", "Device": "MeshDevice", "ttnn.device.Device": "MeshDevice",
-         "ttnn.device.DispatchCoreConfig": "DispatchCoreConfig", "ttnn.types.ShardStrategy": "ShardStrategy",
-         "ttnn.distributed.distributed.ReplicateTensorToMeshWrapper": "ReplicateTensorToMeshWrapper"}
+_SAME = {
+    "EltwiseUnaryWithParam": "UnaryWithParam",
+    "Device": "MeshDevice",
+    "ttnn.device.Device": "MeshDevice",
+    "ttnn.device.DispatchCoreConfig": "DispatchCoreConfig",
+    "ttnn.types.ShardStrategy": "ShardStrategy",
+    "ttnn.distributed.distributed.ReplicateTensorToMeshWrapper": "ReplicateTensorToMeshWrapper",
+}
 
 
 def register_class(name: str, cls: type, implicit: Callable[[Any], Any] | None = None) -> None:

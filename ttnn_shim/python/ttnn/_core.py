@@ -13,6 +13,7 @@ ABI_VERSION = 1
 if lib.shim_abi_version() != ABI_VERSION:
     raise ImportError(f"{origin} has ABI version {lib.shim_abi_version()}, this package needs {ABI_VERSION}: build them together")
 
+
 def text(pointer: Any) -> str:
     return "" if pointer == ffi.NULL else ffi.string(pointer).decode("utf-8", "replace")
 

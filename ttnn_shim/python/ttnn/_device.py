@@ -508,5 +508,3 @@ def element_size(dtype: Any) -> int:
     if size is None:
         raise ValueError("datum for bfp2, bfp4, bfp8 is invalid")
     return size
-
-

@@ -55,9 +55,7 @@ def from_torch(
 
 
 @api_function("ttnn.to_torch")
-def to_torch(
-    tensor: Tensor, dtype: Any = None, torch_rank: int | None = None, mesh_composer: Any = None, device: Any = None, cq_id: int | None = None
-) -> Any:
+def to_torch(tensor: Tensor, dtype: Any = None, torch_rank: int | None = None, mesh_composer: Any = None, device: Any = None, cq_id: int | None = None) -> Any:
     """Logical values as a torch tensor; leading ones are squeezed down to `torch_rank`."""
     result = tensor.to_torch()
     if torch_rank is not None:
@@ -582,4 +580,3 @@ def create_group_norm_weight_bias_rm(input_tensor: Any, num_channels: int, num_c
     rows = torch.zeros((num_cores_x, padded), dtype=input_tensor.dtype)
     rows[:, :per_core] = input_tensor.reshape(num_cores_x, per_core)
     return rows.reshape(1, 1, -1, 32)
-

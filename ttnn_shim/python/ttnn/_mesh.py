@@ -94,7 +94,7 @@ class _Id:
         return f"{type(self).__name__}({self.value})"
 
     def _encode(self) -> bytes:
-            return encode(self.value, None)
+        return encode(self.value, None)
 
 
 @api_class("ttnn.QueueId")

@@ -71,9 +71,7 @@ def ridge_baseline(problem: Problem, features: NDArray[np.float64]) -> Vector:
                 continue
             x, y = features[train], problem.truth[train]
             scaled = x / y[:, None]  # relative error
-            solution = np.linalg.lstsq(
-                scaled.T @ scaled + 1e-12 * np.eye(x.shape[1]), scaled.T @ np.ones(len(y)), rcond=None
-            )[0]
+            solution = np.linalg.lstsq(scaled.T @ scaled + 1e-12 * np.eye(x.shape[1]), scaled.T @ np.ones(len(y)), rcond=None)[0]
             out[test] = np.maximum(features[test] @ solution, 1.0)
     return out
 
@@ -123,11 +121,7 @@ def constant_rows(
     ]
     for j, parameter in enumerate(parameters):
         row = meaning[parameter.name]
-        chip = (
-            "both"
-            if len(parameter.families) == 2
-            else {"wormhole_b0": "WH", "blackhole": "BH"}[parameter.families[0]]
-        )
+        chip = "both" if len(parameter.families) == 2 else {"wormhole_b0": "WH", "blackhole": "BH"}[parameter.families[0]]
         out.append(
             f"| {parameter.name} | {chip} | {row['unit']} | {parameter.start:.4g} | {full.values[j]:.4g} "
             f"| {spread([float(f[j]) for f in folds])} | {moved[j]} | {row['source']} |"
@@ -145,11 +139,7 @@ def accuracy_page(
 ) -> str:
     """The whole page as Markdown."""
     base = baselines(problem)
-    few = [
-        p.label
-        for p, n in zip(parameters, (np.abs(full.jacobian) > SENSITIVE).sum(axis=0), strict=True)
-        if n < 5
-    ]
+    few = [p.label for p, n in zip(parameters, (np.abs(full.jacobian) > SENSITIVE).sum(axis=0), strict=True) if n < 5]
     page = [
         "# Accuracy of the tile simulator",
         "",
@@ -166,9 +156,7 @@ def accuracy_page(
     for table, target in TARGETS.items():
         mask = mask_of(problem, table=table)
         inside = score(problem, full.predictions, mask)
-        page.append(
-            f"| {TITLES[table]} | {score(problem, out_of_fold, mask)} | {target[0]} / {target[1]} | {inside.median:.1f} / {inside.p90:.1f} |"
-        )
+        page.append(f"| {TITLES[table]} | {score(problem, out_of_fold, mask)} | {target[0]} / {target[1]} | {inside.median:.1f} / {inside.p90:.1f} |")
     page += [
         "",
         "Baselines on the same rows (median % / p90 %):",
@@ -179,28 +167,17 @@ def accuracy_page(
     for table in TARGETS:
         mask = mask_of(problem, table=table)
         cells = [score(problem, values, mask & np.isfinite(values)) for values in base.values()]
-        page.append(
-            f"| {TITLES[table]} | " + " | ".join(f"{c.median:.0f} / {c.p90:.0f}" for c in cells) + " |"
-        )
+        page.append(f"| {TITLES[table]} | " + " | ".join(f"{c.median:.0f} / {c.p90:.0f}" for c in cells) + " |")
     page.append("")
     ops = mask_of(problem, table="ops")
     page += lines(
         "## ops by family, out of fold",
-        {
-            op: score(problem, out_of_fold, mask_of(problem, table="ops", op=op))
-            for op in sorted({o.op for o in problem.observations if o.table == "ops"})
-        },
+        {op: score(problem, out_of_fold, mask_of(problem, table="ops", op=op)) for op in sorted({o.op for o in problem.observations if o.table == "ops"})},
     )
     page += lines(
         "## ops by chip and trace, out of fold",
-        {
-            f"{family}": score(problem, out_of_fold, ops & mask_of(problem, family=family))
-            for family in FAMILIES
-        }
-        | {
-            trace: score(problem, out_of_fold, mask_of(problem, trace=trace))
-            for trace in sorted({o.trace for o in problem.observations if o.trace})
-        },
+        {f"{family}": score(problem, out_of_fold, ops & mask_of(problem, family=family)) for family in FAMILIES}
+        | {trace: score(problem, out_of_fold, mask_of(problem, trace=trace)) for trace in sorted({o.trace for o in problem.observations if o.trace})},
     )
     page += lines("## Leave one trace file out", leave_trace_out(problem, parameters))
     page += ["A whole file (another model, card or software version) is predicted from the others.", ""]
@@ -213,8 +190,7 @@ def accuracy_page(
         "",
         f"{len(parameters)} numbers are fitted; all other constants of `ttnn_shim/arch/constants.csv` keep the value of their source.",
         "*rows*: observations whose prediction changes by more than",
-        f"{100 * SENSITIVE:.0f} % per 100 % change of the constant's logarithm."
-        + (f" Fewer than five rows: {', '.join(few)}." if few else ""),
+        f"{100 * SENSITIVE:.0f} % per 100 % change of the constant's logarithm." + (f" Fewer than five rows: {', '.join(few)}." if few else ""),
         "",
     ]
     page += constant_rows(problem, constants, parameters, full, folds)

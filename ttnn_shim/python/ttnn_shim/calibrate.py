@@ -117,9 +117,7 @@ def load(data: Path, sim: Simulator) -> Problem:
     observations: list[Observation] = []
     archs: dict[str, set[int]] = {family: set() for family in FAMILIES}
     for table in TABLES:
-        path = next(
-            (p for p in (data / f"{table}.train.csv", data / f"{table}.train.csv.gz") if p.exists()), None
-        )
+        path = next((p for p in (data / f"{table}.train.csv", data / f"{table}.train.csv.gz") if p.exists()), None)
         if path is None:
             raise FileNotFoundError(f"{data}: no {table}.train.csv[.gz]")
         rows = read_table(path)
@@ -177,18 +175,13 @@ def parameters_of(constants: Sequence[dict[str, str]]) -> list[Parameter]:
             case "no":
                 continue
             case "both":
-                out += [
-                    Parameter(row["name"], (family,), float(row[f"start_{family}"]), sigma)
-                    for family in FAMILIES
-                ]
+                out += [Parameter(row["name"], (family,), float(row[f"start_{family}"]), sigma) for family in FAMILIES]
             case "shared":
                 out.append(Parameter(row["name"], FAMILIES, float(row["start_blackhole"]), sigma))
             case ("wormhole_b0" | "blackhole") as family:
                 out.append(Parameter(row["name"], (family,), float(row[f"start_{family}"]), sigma))
             case other:
-                raise ValueError(
-                    f"constants.csv: {row['name']}: fitted must be no, both, shared or a family, not {other!r}"
-                )
+                raise ValueError(f"constants.csv: {row['name']}: fitted must be no, both, shared or a family, not {other!r}")
     return out
 
 
@@ -273,9 +266,7 @@ def fold_of(group: str) -> int:
     return int(hashlib.sha1(group.encode()).hexdigest(), 16) % FOLDS
 
 
-def cross_validate(
-    problem: Problem, parameters: Sequence[Parameter], verbose: bool = False
-) -> tuple[Vector, list[Vector]]:
+def cross_validate(problem: Problem, parameters: Sequence[Parameter], verbose: bool = False) -> tuple[Vector, list[Vector]]:
     """Out-of-fold predictions of every observation, and the constants of each fold."""
     folds = np.array([fold_of(o.group) for o in problem.observations])
     out = np.full(len(folds), np.nan)
@@ -337,19 +328,12 @@ def score(problem: Problem, predictions: Vector, mask: NDArray[np.bool_]) -> Sco
 
 def mask_of(problem: Problem, **want: str) -> NDArray[np.bool_]:
     """Observations whose fields equal the given values."""
-    return np.array(
-        [all(getattr(o, key) == value for key, value in want.items()) for o in problem.observations]
-    )
+    return np.array([all(getattr(o, key) == value for key, value in want.items()) for o in problem.observations])
 
 
 def thin(problem: Problem, every: int = 12) -> NDArray[np.bool_]:
     """All ops and gemm rows, a sample of the two big sweeps: enough where only ops are judged."""
-    return np.array(
-        [
-            o.table in ("ops", "gemm", "gemm_wall") or i % every == 0
-            for i, o in enumerate(problem.observations)
-        ]
-    )
+    return np.array([o.table in ("ops", "gemm", "gemm_wall") or i % every == 0 for i, o in enumerate(problem.observations)])
 
 
 def leave_trace_out(problem: Problem, parameters: Sequence[Parameter]) -> dict[str, Score]:
@@ -384,9 +368,7 @@ def leave_sizes_out(problem: Problem, parameters: Sequence[Parameter], minimum: 
     return out
 
 
-def write_constants(
-    arch_dir: Path, constants: Sequence[dict[str, str]], parameters: Sequence[Parameter], values: Vector
-) -> None:
+def write_constants(arch_dir: Path, constants: Sequence[dict[str, str]], parameters: Sequence[Parameter], values: Vector) -> None:
     """Fitted values back into constants.csv."""
     by_name = {row["name"]: row for row in constants}
     for parameter, value in zip(parameters, values, strict=True):
@@ -400,9 +382,7 @@ def write_constants(
 
 def write_predictions(path: Path, problem: Problem, predictions: Vector) -> None:
     """id,predicted_ns,predicted_wall_ns as the scorer reads it."""
-    wall = {
-        o.row_id: p for o, p in zip(problem.observations, predictions, strict=True) if o.table == "gemm_wall"
-    }
+    wall = {o.row_id: p for o, p in zip(problem.observations, predictions, strict=True) if o.table == "gemm_wall"}
     with open(path, "w", newline="", encoding="utf-8") as handle:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(("id", "predicted_ns", "predicted_wall_ns"))
@@ -421,26 +401,20 @@ def reset(problem: Problem, constants: Sequence[dict[str, str]]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
     root = Path(__file__).resolve().parents[3]
-    parser = argparse.ArgumentParser(
-        prog="python -m ttnn_shim.calibrate", description=__doc__.splitlines()[0] if __doc__ else ""
-    )
+    parser = argparse.ArgumentParser(prog="python -m ttnn_shim.calibrate", description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument(
         "--data",
         type=Path,
         default=root / "tests" / "data" / "hardware",
         help="folder of the *.train.csv[.gz] tables",
     )
-    parser.add_argument(
-        "--arch", type=Path, default=root / "ttnn_shim" / "arch", help="folder of constants.csv"
-    )
+    parser.add_argument("--arch", type=Path, default=root / "ttnn_shim" / "arch", help="folder of constants.csv")
     parser.add_argument(
         "--write",
         action="store_true",
         help="write the fitted constants back (then run arch/generate.py and rebuild)",
     )
-    parser.add_argument(
-        "--predictions", type=Path, help="write out-of-fold predictions of the training rows here"
-    )
+    parser.add_argument("--predictions", type=Path, help="write out-of-fold predictions of the training rows here")
     parser.add_argument("--docs", type=Path, help="write the accuracy page here (takes some minutes)")
     parser.add_argument("--quick", action="store_true", help="full fit only, no cross-validation")
     args = parser.parse_args(argv)
@@ -466,9 +440,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.docs:
             from ttnn_shim.accuracy import accuracy_page
 
-            args.docs.write_text(
-                accuracy_page(problem, constants, parameters, full, out_of_fold, folds), encoding="utf-8"
-            )
+            args.docs.write_text(accuracy_page(problem, constants, parameters, full, out_of_fold, folds), encoding="utf-8")
     if args.write:
         write_constants(args.arch, constants, parameters, full.values)
     return 0

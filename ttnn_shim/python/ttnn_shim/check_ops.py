@@ -160,21 +160,13 @@ def read_index(root: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def op_errors(
-    root: Path, calls: Sequence[WatchedCall], read_golden: ReadGolden, compare: Compare
-) -> dict[int, dict[str, Any]]:
+def op_errors(root: Path, calls: Sequence[WatchedCall], read_golden: ReadGolden, compare: Compare) -> dict[int, dict[str, Any]]:
     """{"rel_l2", "max_abs_err", "passed"} of each call that has a value of the framework, by its place in the index."""
     rows = judged(calls, read_index(root), read_golden, compare)
-    return {
-        one.place: {key: one.row[key] for key in ("rel_l2", "max_abs_err", "passed")}
-        for one in rows
-        if one.place is not None and one.row is not None
-    }
+    return {one.place: {key: one.row[key] for key in ("rel_l2", "max_abs_err", "passed")} for one in rows if one.place is not None and one.row is not None}
 
 
-def check_program(
-    root: Path, calls: Sequence[WatchedCall], read_golden: ReadGolden, compare: Compare, outputs_agree: bool
-) -> int:
+def check_program(root: Path, calls: Sequence[WatchedCall], read_golden: ReadGolden, compare: Compare, outputs_agree: bool) -> int:
     """Prints the verdict; 0 when every op that has a value of the framework agrees with it, 1 otherwise, 2 without values.
 
     An op agrees when its error is not markedly above that of the unedited program (entry "unedited_rel_l2"). outputs_agree: every

@@ -34,9 +34,7 @@ DRAM_BYTES = {"n150": 12 << 30, "n300": 12 << 30, "p100": 28 << 30, "p150": 32 <
 ELEMENT_BYTES = {"float32": 4.0, "uint32": 4.0, "int32": 4.0, "bfloat8_b": 1.0625, "bfloat4_b": 0.5625, "uint8": 1.0}
 DTYPES = {"bfloat16", "float32", "bfloat8_b", "bfloat4_b", "uint32", "int32", "uint16", "uint8"}
 FIDELITIES = {"LoFi", "HiFi2", "HiFi3", "HiFi4"}
-MEASURED = re.compile(
-    r"^(kernel_ns.*|fw_ns|pm_.*|brisc_ns|ncrisc_ns|trisc.*|n|tflops|.*_util_pct|inference_time_avg_ns|wall_trace_ns)$"
-)
+MEASURED = re.compile(r"^(kernel_ns.*|fw_ns|pm_.*|brisc_ns|ncrisc_ns|trisc.*|n|tflops|.*_util_pct|inference_time_avg_ns|wall_trace_ns)$")
 
 
 class EstimateError(ShimError, ValueError):
@@ -107,11 +105,7 @@ class Cells:
             dims = ast.literal_eval(value)
         except (ValueError, SyntaxError):
             raise self.fail(column, f"expected a list of integers, got {value!r}") from None
-        if (
-            not isinstance(dims, (list, tuple))
-            or not dims
-            or not all(isinstance(d, int) and d > 0 for d in dims)
-        ):
+        if not isinstance(dims, (list, tuple)) or not dims or not all(isinstance(d, int) and d > 0 for d in dims):
             raise self.fail(column, f"expected a list of positive integers, got {value!r}")
         return [int(d) for d in dims]
 
@@ -170,9 +164,7 @@ def exp_row(cells: Cells) -> Configured:
         "outputs": [tensor(shape, dtype, cells.text("out_mem_inferred"))],
         "attrs": {"ops": ["EXP"]},
     }
-    return Configured(
-        "n150", (8, 7) if cells.text("dataset") == "final" else (8, 8), 0, config, "eltwise_exp"
-    )
+    return Configured("n150", (8, 7) if cells.text("dataset") == "final" else (8, 8), 0, config, "eltwise_exp")
 
 
 def height_sharded_row(cells: Cells) -> Configured:
@@ -263,18 +255,10 @@ def ops_row(cells: Cells) -> Configured:
         out = []
         for i, t in enumerate(listed):
             try:
-                shard = (
-                    attrs.get("out_shard")
-                    if column == "outputs"
-                    else (shards[i] if i < len(shards) else None)
-                )
+                shard = attrs.get("out_shard") if column == "outputs" else (shards[i] if i < len(shards) else None)
                 if t["dtype"] not in DTYPES:
                     raise cells.fail(column, f"unknown dtype {t['dtype']!r}")
-                out.append(
-                    tensor(
-                        t["padded"], t["dtype"], t["mem"], t["layout"], shard_spec(shard), t.get("logical")
-                    )
-                )
+                out.append(tensor(t["padded"], t["dtype"], t["mem"], t["layout"], shard_spec(shard), t.get("logical")))
             except (KeyError, TypeError):
                 raise cells.fail(column, f"tensor {i}: needs padded, dtype, mem, layout") from None
         return out
@@ -317,9 +301,7 @@ class Table:
 
 TABLES = (
     Table("eltwise_exp", ("id", "dataset", "shape", "dtype", "in_mem", "out_mem_inferred"), exp_row),
-    Table(
-        "matmul_height_sharded", ("id", "M", "K", "N", "num_cores", "m_tiles_per_core"), height_sharded_row
-    ),
+    Table("matmul_height_sharded", ("id", "M", "K", "N", "num_cores", "m_tiles_per_core"), height_sharded_row),
     Table(
         "gemm",
         (
@@ -352,9 +334,7 @@ def recognise(columns: list[str]) -> Table:
     best = max(TABLES, key=lambda t: (MARKS[t.name] in columns, sum(c in columns for c in t.columns)))
     missing = [c for c in best.columns if c not in columns]
     if missing:
-        raise EstimateError(
-            0, missing[0], f"missing (needed for a row of {best.name}: {', '.join(best.columns)})"
-        )
+        raise EstimateError(0, missing[0], f"missing (needed for a row of {best.name}: {', '.join(best.columns)})")
     return best
 
 
@@ -363,9 +343,7 @@ def configure(row: Row, index: int, table: Table | None = None) -> Configured:
     cells = Cells(row, index)
     done = (table or recognise(list(row))).convert(cells)
     needed_bytes = sum(
-        math.prod(t["padded"]) * ELEMENT_BYTES.get(t["dtype"], 2.0)
-        for t in (*done.config["inputs"], *done.config["outputs"])
-        if t["buffer"] == "dram"
+        math.prod(t["padded"]) * ELEMENT_BYTES.get(t["dtype"], 2.0) for t in (*done.config["inputs"], *done.config["outputs"]) if t["buffer"] == "dram"
     )
     if needed_bytes > DRAM_BYTES[done.card]:
         column = next(name for name in ("M", "inputs", "padded_shape", "shape", "id") if name in row)
@@ -393,9 +371,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     return [{k: v or "" for k, v in row.items() if not MEASURED.match(k)} for row in rows]
 
 
-def estimate_rows(
-    rows: list[dict[str, str]], sim: Simulator | None = None
-) -> list[tuple[str, float | None, float | None]]:
+def estimate_rows(rows: list[dict[str, str]], sim: Simulator | None = None) -> list[tuple[str, float | None, float | None]]:
     """(id, predicted_ns, predicted_wall_ns) per row; None where the op has no model or no wall time applies."""
     sim = sim or simulator()
     out: list[tuple[str, float | None, float | None]] = []

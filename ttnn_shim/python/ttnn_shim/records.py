@@ -123,7 +123,7 @@ class Profile:
         return self.calls.get(program.call_id)
 
     def line_of(self, program: ProgramRecord) -> str:
-        """"main.py:123" of the innermost program line, or ""."""
+        """ "main.py:123" of the innermost program line, or ""."""
         call = self.call_of(program)
         if call is None or not call.frames:
             return ""
@@ -156,10 +156,7 @@ def program_record(data: Mapping[str, Any], origin_ns: float) -> ProgramRecord:
 
     def tensors(kind: str) -> tuple[TensorRecord, ...]:
         return tuple(
-            tensor_record(spec, id_, address)
-            for spec, id_, address in zip(
-                data[f"{kind}s"], data[f"{kind}_ids"], data[f"{kind}_addresses"], strict=True
-            )
+            tensor_record(spec, id_, address) for spec, id_, address in zip(data[f"{kind}s"], data[f"{kind}_ids"], data[f"{kind}_addresses"], strict=True)
         )
 
     stats = data["stats"]

@@ -137,8 +137,7 @@ def copy_keys(*keys: str) -> Callable[[Attrs], dict[str, Any]]:
         return {
             key: attrs[key]
             for key in keys
-            if isinstance(attrs.get(key), (bool, int, float, str))
-            or (isinstance(attrs.get(key), list) and all(isinstance(v, int) for v in attrs[key]))
+            if isinstance(attrs.get(key), (bool, int, float, str)) or (isinstance(attrs.get(key), list) and all(isinstance(v, int) for v in attrs[key]))
         }
 
     return pick

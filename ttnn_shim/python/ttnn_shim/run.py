@@ -15,9 +15,7 @@ CARDS = ("wormhole_b0", "wormhole", "blackhole", "n150", "n300", "p100", "p150")
 
 def main(arguments: list[str]) -> int:
     """Activates the shim's `ttnn`, then runs the program as `__main__`. Returns its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m ttnn_shim run", description="Run a Python program that uses ttnn on the simulator."
-    )
+    parser = argparse.ArgumentParser(prog="python -m ttnn_shim run", description="Run a Python program that uses ttnn on the simulator.")
     parser.add_argument("--arch", default="n150", metavar="NAME", help="card or architecture: " + ", ".join(CARDS))
     parser.add_argument("--estimate", action="store_true", help="clock only: tensors have no values, kernels do not run")
     parser.add_argument("--profile", type=Path, metavar="DIR", help="write performance reports to DIR")

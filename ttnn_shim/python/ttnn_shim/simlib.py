@@ -70,9 +70,7 @@ def simulator_library() -> Path:
     for root in HERE.parents[:4]:
         for path in sorted(root.glob("build/*/libttsim.so")):
             return path
-    raise SimulatorError(
-        "the core of ttnn_shim is not built: install the package, or build ttnn_shim/src/sim/CMakeLists.txt and set TTSIM_LIBRARY"
-    )
+    raise SimulatorError("the core of ttnn_shim is not built: install the package, or build ttnn_shim/src/sim/CMakeLists.txt and set TTSIM_LIBRARY")
 
 
 class Simulator:
@@ -137,12 +135,7 @@ class Simulator:
         """(ns, math_ns, wall_ns) per pair; NaN where no program fits."""
         n = len(archs)
         out = self.ffi.new("double[]", 3 * n)
-        if (
-            self.lib.ttsim_price_many(
-                n, self.ffi.new("int[]", list(archs)), self.ffi.new("int[]", list(configs)), out
-            )
-            != 0
-        ):
+        if self.lib.ttsim_price_many(n, self.ffi.new("int[]", list(archs)), self.ffi.new("int[]", list(configs)), out) != 0:
             raise self._fail()
         flat = self.ffi.unpack(out, 3 * n) if n else []
         return [(flat[3 * i], flat[3 * i + 1], flat[3 * i + 2]) for i in range(n)]

@@ -249,9 +249,7 @@ def gru_cell(x: Torch, h: Torch, w_ih: Torch, w_hh: Torch, b_ih: Torch | None = 
 
 
 @recipe("aten.lstm_cell.default")
-def lstm_cell(
-    x: Torch, hx: Sequence[Torch], w_ih: Torch, w_hh: Torch, b_ih: Torch | None = None, b_hh: Torch | None = None
-) -> tuple[Torch, Torch]:
+def lstm_cell(x: Torch, hx: Sequence[Torch], w_ih: Torch, w_hh: Torch, b_ih: Torch | None = None, b_hh: Torch | None = None) -> tuple[Torch, Torch]:
     h, memory = _lstm_cell(_linear(x, w_ih, b_ih), hx, w_hh, b_hh, None)
     return h, memory
 

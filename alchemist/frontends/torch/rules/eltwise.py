@@ -71,10 +71,7 @@ LOGICAL = ("logical_and", "logical_or", "logical_xor")
 
 def result_type(*values: Value) -> torch.dtype:
     """torch's promotion rules on dtypes and ranks."""
-    metas = [
-        torch.empty(value.shape, dtype=value.dtype, device="meta") if isinstance(value, Tensor) else value
-        for value in values
-    ]
+    metas = [torch.empty(value.shape, dtype=value.dtype, device="meta") if isinstance(value, Tensor) else value for value in values]
     found: torch.dtype = torch.result_type(*metas)
     return found
 
@@ -460,9 +457,7 @@ def logaddexp(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 @recipe("aten.nan_to_num.default")
-def nan_to_num(
-    x: torch.Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> torch.Tensor:
+def nan_to_num(x: torch.Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> torch.Tensor:
     info = torch.finfo(x.dtype)
     x = torch.where(torch.isnan(x), 0.0 if nan is None else nan, x)
     return torch.clamp(x, info.min if neginf is None else neginf, info.max if posinf is None else posinf)
@@ -511,9 +506,7 @@ def erfinv(x: torch.Tensor) -> torch.Tensor:
 
 
 @rule("aten.rrelu.default")
-def rrelu(
-    c: Emitter, x: Tensor, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, generator: object = None
-) -> Tensor:
+def rrelu(c: Emitter, x: Tensor, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, generator: object = None) -> Tensor:
     if training:
         raise Unsupported("rrelu in training mode is random: call model.eval() first")
     return leaky_relu(c, x, (lower + upper) / 2)

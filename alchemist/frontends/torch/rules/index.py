@@ -199,9 +199,7 @@ def scatter_add(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor) 
 
 
 @rule("aten.scatter_reduce.two")
-def scatter_reduce(
-    c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
+def scatter_reduce(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     if reduce == "mean":
         hits = _scatter(c, c.full(x.shape, 0, x.dtype), dim, index, c.full(index.shape, 1, x.dtype), "sum")
         if include_self:
@@ -253,9 +251,7 @@ def _index_write(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor,
 
 
 @rule("aten.index_put.default", "aten._unsafe_index_put.default", "aten._index_put_impl.default")
-def index_put(
-    c: Emitter, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False
-) -> Tensor:
+def index_put(c: Emitter, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False) -> Tensor:
     first = indices[0] if indices else None
     if len(indices) == 1 and first is not None and first.dtype == torch.bool and first.const is None:
         if accumulate or math.prod(values.shape) != 1:
@@ -336,9 +332,7 @@ def diagonal(c: Emitter, x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 
 
 
 @recipe("aten.im2col.default")
-def im2col(
-    x: torch.Tensor, kernel: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
-) -> torch.Tensor:
+def im2col(x: torch.Tensor, kernel: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]) -> torch.Tensor:
     x = torch.nn.functional.pad(x, [padding[1], padding[1], padding[0], padding[0]])
     n, channels, height, width = x.shape
     rows = (height - dilation[0] * (kernel[0] - 1) - 1) // stride[0] + 1

@@ -27,25 +27,19 @@ def layer_norm(
 
 
 @rule("aten.native_layer_norm.default")
-def native_layer_norm(
-    c: Emitter, x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
-) -> list[Tensor]:
+def native_layer_norm(c: Emitter, x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float) -> list[Tensor]:
     return [layer_norm(c, x, shape, weight, bias, eps)]
 
 
 @rule("aten.rms_norm.default")
-def rms_norm(
-    c: Emitter, x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
-) -> Tensor:
+def rms_norm(c: Emitter, x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     epsilon = torch.finfo(x.dtype).eps if eps is None else eps
     attributes = {"normalized_shape": list(normalized_shape), "epsilon": epsilon}
     return c.emit("rms_norm", [x, weight, None], attributes, shape=x.shape, dtype=x.dtype)
 
 
 @rule("aten._fused_rms_norm.default")
-def fused_rms_norm(
-    c: Emitter, x: Tensor, shape: Sequence[int], weight: Tensor | None, eps: float | None
-) -> list[Tensor]:
+def fused_rms_norm(c: Emitter, x: Tensor, shape: Sequence[int], weight: Tensor | None, eps: float | None) -> list[Tensor]:
     return [rms_norm(c, x, shape, weight, eps)]
 
 

@@ -88,9 +88,7 @@ _scan("cumprod")
 
 
 @rule("aten.diff.default")
-def diff(
-    c: Emitter, x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
-) -> Tensor:
+def diff(c: Emitter, x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     dim %= x.rank
     x = c.concat([part for part in (prepend, x, append) if part is not None], dim)
     for _ in range(n):
@@ -162,23 +160,17 @@ def _variance(c: Emitter, x: Tensor, dim: Dims, keepdim: bool, correction: Scala
 
 
 @rule("aten.var.correction")
-def var(
-    c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
-) -> Tensor:
+def var(c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False) -> Tensor:
     return c.reshape(_variance(c, x, dim, keepdim, correction)[0], c.out_shape)
 
 
 @rule("aten.std.correction")
-def std(
-    c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
-) -> Tensor:
+def std(c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False) -> Tensor:
     return c.unary("sqrt", c.reshape(_variance(c, x, dim, keepdim, correction)[0], c.out_shape))
 
 
 @rule("aten.var_mean.correction")
-def var_mean(
-    c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
-) -> list[Tensor]:
+def var_mean(c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False) -> list[Tensor]:
     shape = tuple(c.out[0].shape)
     return [c.reshape(part, shape) for part in _variance(c, x, dim, keepdim, correction)]
 
@@ -194,9 +186,7 @@ def std_dim(c: Emitter, x: Tensor, dim: Dims, unbiased: bool = True, keepdim: bo
 
 
 @recipe("aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim")
-def vector_norm(
-    x: torch.Tensor, ord: float = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
-) -> torch.Tensor:
+def vector_norm(x: torch.Tensor, ord: float = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     x = x if dtype is None else x.to(dtype)
     dims = list(range(x.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     ord = 2 if ord is None else ord

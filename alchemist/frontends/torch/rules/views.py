@@ -255,18 +255,14 @@ def select_scatter(c: Emitter, x: Tensor, source: Tensor, dim: int, index: int) 
 
 
 @rule("aten.slice_scatter.default")
-def slice_scatter(
-    c: Emitter, x: Tensor, source: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
+def slice_scatter(c: Emitter, x: Tensor, source: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     dim %= x.rank
     begin, stop = bounds(x.shape[dim], start, end)
     source = c.cast(source, x.dtype)
     if step == 1:
         return _spliced(c, x, source, dim, begin)
     rows = {position: i for i, position in enumerate(range(begin, stop, step))}
-    pieces = [
-        c.slice(source, dim, rows[i], rows[i] + 1) if i in rows else c.slice(x, dim, i, i + 1) for i in range(x.shape[dim])
-    ]
+    pieces = [c.slice(source, dim, rows[i], rows[i] + 1) if i in rows else c.slice(x, dim, i, i + 1) for i in range(x.shape[dim])]
     return c.concat(pieces, dim)
 
 

@@ -60,9 +60,7 @@ def _header(profile: Profile, model: str) -> str:
         (f"{_weighted(profile, lambda p: p.fpu_utilisation):.0%}", "mean math utilisation"),
     ]
     boxes = "".join(f'<div class="tile"><b>{value}</b><span class="soft">{text}</span></div>' for value, text in tiles)
-    warning = (
-        f'<p class="soft">{unmodelled} programs have no timing model; a roofline stands in for them.</p>' if unmodelled else ""
-    )
+    warning = f'<p class="soft">{unmodelled} programs have no timing model; a roofline stands in for them.</p>' if unmodelled else ""
     return (
         f'<h1>{model}</h1><p class="soft">simulated {escape(profile.card)}, {profile.grid[0]} x {profile.grid[1]} cores,'
         f" {profile.clock_ghz:g} GHz</p><div class='tiles'>{boxes}</div>{warning}"
@@ -85,11 +83,7 @@ def _group_table(groups: Sequence[Group], total_ns: float, title: str) -> str:
     longest_ns = max((group.total_ns for group in groups), default=1.0) or 1.0
     rows = []
     for group in groups:
-        parts = "".join(
-            f'<i class="{name}" style="width:{100 * group.bound_ns[name] / longest_ns:.2f}%"></i>'
-            for name in BOUNDS
-            if name in group.bound_ns
-        )
+        parts = "".join(f'<i class="{name}" style="width:{100 * group.bound_ns[name] / longest_ns:.2f}%"></i>' for name in BOUNDS if name in group.bound_ns)
         rows.append(
             f'<tr><td class="code">{escape(group.key)}</td><td class="n">{group.count}</td>'
             f'<td class="n">{_time(group.total_ns)}</td><td class="n">{group.total_ns / (total_ns or 1):.1%}</td>'
@@ -124,7 +118,7 @@ def _slowest(profile: Profile) -> str:
         )
     return (
         '<div class="scroll"><table><tr><th>call</th><th class="n">count</th><th class="n">time</th>'
-        f'<th>limited by, and what would help</th></tr>{"".join(rows)}</table></div>'
+        f"<th>limited by, and what would help</th></tr>{''.join(rows)}</table></div>"
     )
 
 
@@ -177,9 +171,7 @@ def _roofline(profile: Profile) -> str:
         grid.append(f'<line class="axis" x1="{left}" y1="{y:.1f}" x2="{width}" y2="{y:.1f}"/>')
         grid.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{10.0 ** (exponent - 12):g} T</text>')
     title = f'<text x="{width / 2}" y="{height - 4}" text-anchor="middle">FLOP per DRAM byte (y: FLOP per second)</text>'
-    return (
-        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="roofline">{"".join(grid)}{roof}{dots}{title}</svg>'
-    )
+    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="roofline">{"".join(grid)}{roof}{dots}{title}</svg>'
 
 
 def _l1_chart(profile: Profile) -> str:

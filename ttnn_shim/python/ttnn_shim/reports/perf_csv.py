@@ -98,9 +98,7 @@ def _row(profile: Profile, program: ProgramRecord, number: int) -> dict[str, obj
 def _tensor_cells(kind: str, index: int, tensor: TensorRecord) -> dict[str, object]:
     padded, logical = _four_dims(tensor.padded_shape), _four_dims(tensor.shape)
     prefix = f"{kind}_{index}"
-    cells: dict[str, object] = {
-        f"{prefix}_{axis}_PAD[LOGICAL]": f"{p}[{x}]" for axis, p, x in zip("WZYX", padded, logical, strict=True)
-    }
+    cells: dict[str, object] = {f"{prefix}_{axis}_PAD[LOGICAL]": f"{p}[{x}]" for axis, p, x in zip("WZYX", padded, logical, strict=True)}
     cells[f"{prefix}_LAYOUT"] = tensor.layout
     cells[f"{prefix}_DATATYPE"] = tensor.dtype
     cells[f"{prefix}_MEMORY"] = f"DEV_0_{tensor.buffer_type}_{tensor.memory_layout}"
@@ -125,7 +123,7 @@ _PROGRAM_CONFIG = ("in0_block_w", "out_subblock_h", "out_subblock_w", "out_block
 
 
 def attributes_cell(text: str) -> str:
-    """"a=1;b=(x=8;y=8)" -> "{'a': '1'; 'b': '(x=8;y=8)'}", the profiler's spelling (`;` where a comma would be).
+    """ "a=1;b=(x=8;y=8)" -> "{'a': '1'; 'b': '(x=8;y=8)'}", the profiler's spelling (`;` where a comma would be).
 
     The facts of a sliding window become one `SlidingWindowConfig(window_hw=(3;3); ...)`, those of a matmul program its config.
     """
@@ -180,6 +178,4 @@ def write_profile_log_device(profile: Profile, path: Path) -> None:
                 name = risc if risc in ("BRISC", "NCRISC") else f"TRISC_{risc[-1]}"
                 zone = f"{risc[:5]}-KERNEL" if risc.startswith("TRISC") else f"{risc}-KERNEL"
                 for phase, cycle in (("ZONE_START", start), ("ZONE_END", start + max(busy, 1))):
-                    writer.writerow(
-                        [0, 1, 1, name, timer + 1, cycle, 0, number, (number + 1) * 1024, zone, phase, 0, program.factory]
-                    )
+                    writer.writerow([0, 1, 1, name, timer + 1, cycle, 0, number, (number + 1) * 1024, zone, phase, 0, program.factory])

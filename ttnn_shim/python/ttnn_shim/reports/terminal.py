@@ -28,8 +28,7 @@ def _groups(title: str, groups: list[Group], total_ns: float) -> list[str]:
     lines = [f"{title:58} {'count':>6} {'kernel us':>11} {'gaps us':>9} {'share':>7}  bound"]
     for group in groups[:_ROWS]:
         lines.append(
-            f"{group.key[:58]:58} {group.count:6} {group.kernel_ns / 1e3:11.1f} {group.gap_ns / 1e3:9.1f}"
-            f" {group.total_ns / total_ns:7.1%}  {group.bound}"
+            f"{group.key[:58]:58} {group.count:6} {group.kernel_ns / 1e3:11.1f} {group.gap_ns / 1e3:9.1f} {group.total_ns / total_ns:7.1%}  {group.bound}"
         )
     rest = groups[_ROWS:]
     if rest:

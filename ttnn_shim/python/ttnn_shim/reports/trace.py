@@ -13,9 +13,7 @@ _TRACKS = {"modules": 0, "ops": 1, "reader": 2, "compute": 3, "writer": 4, "send
 
 def write_trace(profile: Profile, path: Path) -> None:
     """One process per chip; times in microseconds. Op slices and gaps add up to the device time."""
-    events: list[dict[str, Any]] = [
-        {"name": "process_name", "ph": "M", "pid": 0, "args": {"name": f"chip 0: {profile.card}"}}
-    ]
+    events: list[dict[str, Any]] = [{"name": "process_name", "ph": "M", "pid": 0, "args": {"name": f"chip 0: {profile.card}"}}]
     for track, tid in _TRACKS.items():
         name = track if track in ("ops", "modules") else f"core (0,0) {track}"
         events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": tid, "args": {"name": name}})
