@@ -157,6 +157,8 @@ def codegen_mlir(
     progress = Progress()
 
     _check_seed(seed)
+    if not isinstance(entry, str):
+        raise OptionError("bad entry", expected="a function's name, as text", got=quoted(entry))
     text = read_source(checked_path(source, "source"))
 
     def run_front_end() -> dict[str, FrontendResult]:
@@ -183,6 +185,8 @@ def mlir_sources(
     check_options(options, language)
     init = choice("init", init, get_args(Init))
     _check_seed(seed)
+    if not isinstance(entry, str):
+        raise OptionError("bad entry", expected="a function's name, as text", got=quoted(entry))
     programs = _load_mlir(read_source(checked_path(source, "source")), source, init, seed, inputs, entry)
     return merge({name: compile_captured(one, language, options, Progress(verbose=False)).sources for name, one in programs.items()})
 

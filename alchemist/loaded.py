@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.errors import InputError, ToolchainError, UserError
+from alchemist.errors import InputError, ToolchainError, UserError, checked_path
 from alchemist.export.directory import MANIFEST
 from alchemist.export.stored import to_stored
 from alchemist.frontends.base import CallLeaf
@@ -65,6 +65,7 @@ def load_codegen_py(model_or_fn: Any, *args: Any, load_path: str | Path = "codeg
     Raises:
         UserError: no Python export at `load_path`. InputError: arguments or weights that are not like those of the export.
     """
+    load_path = checked_path(load_path, "load_path")
     if detect_framework(model_or_fn, args, kwargs) == "torch":
         from alchemist.loaded_torch import run_torch
 

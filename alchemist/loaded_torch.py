@@ -19,9 +19,17 @@ from alchemist.loaded import Array, LoadedProgram, compare_call, read_manifest, 
 
 
 def torch_array(value: torch.Tensor) -> Array:
-    """A torch tensor on the host in a dtype that numpy has."""
-    value = value.detach().cpu()
-    array = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
+    """A torch tensor on the host in a dtype that numpy has.
+
+    Raises:
+        InputError: a tensor without values of its own (meta, sparse, quantised).
+    """
+    try:
+        value = value.detach().cpu()
+        array = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
+    except (NotImplementedError, RuntimeError, TypeError) as error:
+        got = f"a {value.dtype} tensor, {value.layout}, on {value.device}"
+        raise InputError("a tensor that has no plain values", expected="a dense tensor", got=got, hint="give x.to_dense(), or a tensor off meta") from error
     return np.ascontiguousarray(array).reshape(array.shape)  # numpy makes a vector of a scalar
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal
 
-from alchemist.errors import InternalError, OptionError
+from alchemist.errors import InternalError, OptionError, quoted
 
 Language = Literal["python", "cpp"]
 
@@ -277,7 +277,7 @@ def boolean(name: str, value: Any) -> bool:
     Raises:
         OptionError: anything else.
     """
-    text = str(value).strip().lower()
+    text = _word(value).strip().lower()
     if text in _TRUE:
         return True
     if text in _FALSE:
@@ -288,7 +288,7 @@ def boolean(name: str, value: Any) -> bool:
 def choice(name: str, value: Any, allowed: Iterable[Any]) -> Any:
     """The one of `allowed` that `value` spells, in any case. Raises: OptionError."""
     choices = tuple(allowed)
-    text = str(value).strip().lower()
+    text = _word(value).strip().lower()
     for candidate in choices:
         if text == str(candidate).lower():
             return candidate
@@ -313,7 +313,7 @@ def _text(name: str, value: Any, entry: Field[Any]) -> str:
         raise OptionError(f"bad value for {name}", expected="text", got=_short(value))
     text = os.fspath(value)
     if not isinstance(text, str) or (bad is not None and bad(text)):
-        raise OptionError(f"bad value for {name}", expected=bad(str(text)) if bad else "text", got=_short(value))
+        raise OptionError(f"bad value for {name}", expected=bad(_word(text)) if bad else "text", got=_short(value))
     return text
 
 
@@ -342,7 +342,7 @@ _READERS: dict[str, Callable[[str, Any, Field[Any]], Any]] = {
 def read_value(entry: Field[Any], spelled: str, value: Any) -> Any:
     """The value of an option's field, of `CompilerOptions` or of a pass. Raises: OptionError for a bad one, or one that is not implemented yet."""
     said, name = about(entry), f"compiler option {spelled!r}"
-    if entry.default in (None, "none") and (value is None or str(value).strip().lower() in _UNSET):
+    if entry.default in (None, "none") and (value is None or _word(value).strip().lower() in _UNSET):
         return entry.default
     read = choice(name, value, said.choices) if said.choices else _READERS[str(entry.type)](name, value, entry)
     if said.implemented and read not in said.implemented:
@@ -370,8 +370,16 @@ def _unknown(key: str) -> OptionError:
     )
 
 
+def _word(value: Any) -> str:
+    """`str(value)`, "" for an object that has none: its own method fails."""
+    try:
+        return str(value)
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+        return ""
+
+
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = quoted(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 

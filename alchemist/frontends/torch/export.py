@@ -250,7 +250,7 @@ def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
             names += [f"{parameter.name}_{i}" for i in range(count - len(names))]
         elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             names.append(parameter.name)
-    return names[:count]
+    return [*names, *(f"arg_{i}" for i in range(len(names), count))][:count]  # more arguments than parameters: the call is refused later
 
 
 def spec_paths(spec: pytree.TreeSpec, prefix: str = "") -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ttnn_shim.errors import InvalidArgument
 from ttnn_shim.simlib import Priced, SimulatorError, simulator
 
 
@@ -42,6 +43,9 @@ def query(
     `strategy/op_config.hpp`. An op without a model is valid with `price.modelled` False (a roofline of its bytes).
     """
     sim = simulator()
+    listed = all(isinstance(group, Sequence) and all(isinstance(spec, Mapping) for spec in group) for group in (inputs, outputs))
+    if not listed or not isinstance(op, str) or not all(isinstance(given, Mapping | None) for given in (attributes, compute)):
+        raise InvalidArgument("expected an op's name, lists of tensors as dictionaries, and dictionaries of attributes", op="ttnn_shim.query")
     try:
         handle = sim.arch(arch)
         config: dict[str, Any] = {
@@ -56,3 +60,5 @@ def query(
         return Answer(True, price=sim.price(handle, sim.config(config)))
     except SimulatorError as error:
         return Answer(False, error=error.message)
+    except (TypeError, ValueError, RecursionError) as error:  # a value that JSON does not have
+        raise InvalidArgument(f"an attribute or shape that cannot be written: {error}", op="ttnn_shim.query") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import runpy
 import sys
 import traceback
@@ -23,10 +24,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
     options = parser.parse_args(arguments)
     if options.arch not in CARDS:
-        print(f"run: unknown card or architecture {options.arch!r}; known: {', '.join(CARDS)}", file=sys.stderr)
+        print(f"run: unknown card or architecture {options.arch[:100]!r}; known: {', '.join(CARDS)}", file=sys.stderr)
         return 2
-    if not options.program.is_file():
-        print(f"run: no file {options.program}", file=sys.stderr)
+    if not os.path.isfile(options.program):
+        print(f"run: no file {str(options.program)[:300]}", file=sys.stderr)
         return 2
 
     import ttnn_shim
@@ -40,7 +41,11 @@ def main(arguments: list[str]) -> int:
         from ttnn_shim import reports
 
         session.settings.profile_dir = options.profile
-        reports.start(options.profile, options.program)
+        try:
+            reports.start(options.profile, options.program)
+        except OSError as error:
+            print(f"run: --profile: cannot write {str(options.profile)[:300]}: {error.strerror}", file=sys.stderr)
+            return 2
 
     program = options.program.resolve()
     sys.argv = [str(program), *options.arguments]

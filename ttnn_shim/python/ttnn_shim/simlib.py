@@ -90,7 +90,7 @@ class Simulator:
         """Handle of a machine; grid (0, 0) and 0 banks mean the card's own."""
         key = (card, *grid, dram_banks)
         if key not in self.archs:
-            handle = int(self.lib.ttsim_arch_new(card.encode(), *grid, dram_banks))
+            handle = int(self.lib.ttsim_arch_new(str(card).encode("utf-8", "backslashreplace"), *grid, dram_banks))
             if handle < 0:
                 raise self._fail()
             self.archs[key] = handle
