@@ -17,6 +17,7 @@ import torch
 from alchemist import codegen_py, load_codegen_py
 from alchemist.errors import FrontendError, InputError
 from alchemist.loaded import LoadedProgram
+from tests.device import simulated_device
 from tests.e2e.test_codegen import run
 
 X = torch.ones(4, 32)
@@ -313,13 +314,10 @@ def test_scatter_refuses_what_the_package_refuses() -> None:
     ttnn_shim.activate(explicit=True)
     import ttnn
 
-    device = ttnn.open_device(device_id=0)
-    try:
+    with simulated_device() as device:
         x, index = ttnn.zeros([4, 32], device=device), ttnn.zeros([4, 32], dtype=ttnn.int32, device=device)
         with pytest.raises(Exception, match="amax"):
             ttnn.scatter(x, 1, index, x, reduce="amax")
-    finally:
-        ttnn.close_device(device)
 
 
 # ------------------------------------------------------------------------------------------------------------ process

@@ -17,15 +17,15 @@ import runner  # noqa: E402
 import ttnn  # noqa: E402
 
 from alchemist.ops.spec import TTNN_OPS, ErrorSample, OpSpec  # noqa: E402
+from tests.device import simulated_device  # noqa: E402
 
 WRONG = [(spec, sample) for spec in TTNN_OPS.values() for sample in spec.error_samples]
 
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[Any]:
-    opened = ttnn.open_device(device_id=0, l1_small_size=32768)
-    yield opened
-    ttnn.close_device(opened)
+    with simulated_device() as opened:
+        yield opened
 
 
 @pytest.mark.parametrize(("spec", "sample"), WRONG, ids=[f"{spec.name}-{sample.match}" for spec, sample in WRONG])

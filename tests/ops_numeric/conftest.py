@@ -14,11 +14,10 @@ if "TTNN_SHIM_LIBRARY" in os.environ:
     os.environ["TTNN_SHIM_LIBRARY"] = os.path.abspath(os.environ["TTNN_SHIM_LIBRARY"])
 ttnn_shim.activate(explicit=True)
 
-import ttnn  # noqa: E402  (only after activation)
+from tests.device import simulated_device  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def device() -> Iterator[Any]:
-    opened = ttnn.open_device(device_id=0, l1_small_size=32768)
-    yield opened
-    ttnn.close_device(opened)
+    with simulated_device() as opened:
+        yield opened

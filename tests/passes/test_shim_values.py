@@ -17,6 +17,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.layout import layout_of
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.passes import lower_to_ttnn
+from tests.device import simulated_device
 
 ttnn_shim = pytest.importorskip("ttnn_shim")
 
@@ -34,9 +35,8 @@ def ttnn() -> Any:
 
 @pytest.fixture(scope="session")  # other folders' tests share device 0 and run in between
 def device(ttnn: Any) -> Iterator[Any]:
-    opened = ttnn.open_device(device_id=0, l1_small_size=32768)
-    yield opened
-    ttnn.close_device(opened)
+    with simulated_device() as opened:
+        yield opened
 
 
 def _host(ttnn: Any, tensor: Any) -> np.ndarray[Any, Any]:

@@ -17,7 +17,7 @@ if "TTNN_SHIM_LIBRARY" in os.environ:  # for the tests' own processes in other d
     os.environ["TTNN_SHIM_LIBRARY"] = os.path.abspath(os.environ["TTNN_SHIM_LIBRARY"])
 ttnn_shim.activate(explicit=True)
 
-import ttnn  # noqa: E402  (only after activation)
+from tests.device import simulated_device  # noqa: E402
 
 API_FILE = Path(__file__).parents[1] / "data" / "ttnn_api.json.gz"
 
@@ -31,6 +31,5 @@ def api() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def device() -> Iterator[Any]:
-    opened = ttnn.open_device(device_id=0, l1_small_size=32768)
-    yield opened
-    ttnn.close_device(opened)
+    with simulated_device() as opened:
+        yield opened
