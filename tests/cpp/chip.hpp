@@ -25,7 +25,7 @@ inline Floats ramp(size_t count) {
 struct Chip {
     std::shared_ptr<ttnn::MeshDevice> device;
     explicit Chip(const char* card = "n150") : device(open_device({.card = card, .l1_small_bytes = 32768})) {
-        event_log(device->shim()).set_enabled(true);
+        LockedEventLog(device->shim())->set_enabled(true);
     }
     Tensor of(const Floats& values, const Shape& shape, DataType dtype = BF16, Layout layout = TILES) const {
         return Tensor::from_vector(values, TensorSpec(shape, dtype, layout), device.get());
@@ -38,8 +38,9 @@ struct Chip {
     }
     int most_cores() const {
         int most = 0;
-        for (const Event& event : event_log(device->shim()).events()) most = std::max(most, event.cores);
-        event_log(device->shim()).clear();
+        const LockedEventLog log(device->shim());
+        for (const Event& event : log->events()) most = std::max(most, event.cores);
+        log->clear();
         return most;
     }
 };

@@ -24,16 +24,17 @@ std::vector<float> ramp(size_t count) {
 
 struct Fixture {
     std::shared_ptr<MeshDevice> device = open_device({.card = "n150"});
-    Fixture() { event_log(device->shim()).set_enabled(true); }
+    Fixture() { LockedEventLog(device->shim())->set_enabled(true); }
     Tensor tensor(Shape shape, DataType dtype = DataType::BFLOAT16, Layout layout = Layout::TILE) const {
         return Tensor::from_vector(ramp(shape.volume()), TensorSpec(shape, dtype, layout), device.get());
     }
     std::string programs() const {
         std::string names;
-        for (const Event& event : event_log(device->shim()).events()) {
+        const LockedEventLog log(device->shim());
+        for (const Event& event : log->events()) {
             names += (names.empty() ? "" : " ") + event.name;
         }
-        event_log(device->shim()).clear();
+        log->clear();
         return names;
     }
 };
@@ -121,23 +122,26 @@ TEST(copies_and_moves) {
 
 TEST(estimate_mode_and_clock) {
     const auto device = open_device({.card = "p150", .estimate = true});
-    event_log(device->shim()).set_enabled(true);
+    LockedEventLog(device->shim())->set_enabled(true);
     const auto input = make_device_tensor(device.get(), TensorSpec({1024, 1024}, DataType::BFLOAT16, Layout::TILE));
     const auto output = ttnn::typecast(input, DataType::FLOAT32);
     CHECK(!has_values(output) && output.buffer_address() != 0);
     CHECK_THROWS(InvalidArgument, "no values", output.to_vector<float>());
-    const EventLog& log = event_log(device->shim());
-    CHECK_EQ(log.count(), 1U);
-    CHECK(log.events()[0].cycles > 1000 && log.events()[0].modelled);
-    const int64_t once = log.cycles();
+    const auto log = [&] { return LockedEventLog(device->shim()); };  // once in an expression: it waits for itself
+    CHECK_EQ(log()->count(), 1U);
+    CHECK(log()->events()[0].cycles > 1000);
+    CHECK(log()->events()[0].modelled);
+    const int64_t once = log()->cycles();
     ttnn::typecast(input, DataType::FLOAT32);
-    CHECK_EQ(log.cycles(), 2 * once);
-    CHECK(log.now_ns() > log.kernel_ns());
-    CHECK_EQ(log.events()[1].call_op, std::string("ttnn.typecast"));
-    CHECK(log.host_ns() > 0);
-    event_log(device->shim()).set_enabled(false);
+    CHECK_EQ(log()->cycles(), 2 * once);
+    const double kernel_ns = log()->kernel_ns();
+    CHECK(log()->now_ns() > kernel_ns);
+    CHECK_EQ(log()->events()[1].call_op, std::string("ttnn.typecast"));
+    CHECK(log()->host_ns() > 0);
+    LockedEventLog(device->shim())->set_enabled(false);
     ttnn::typecast(input, DataType::FLOAT32);
-    CHECK(log.count() == 3U && log.events().size() == 2U);
+    CHECK_EQ(log()->count(), 3U);
+    CHECK_EQ(log()->events().size(), 2U);
 }
 
 TEST(registry_decodes_and_names_the_unknown) {

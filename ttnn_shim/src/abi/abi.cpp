@@ -321,25 +321,25 @@ void shim_set_call(uint64_t call_id) { set_call(call_id); }
 
 int shim_clock_get(shim_device* device, shim_clock* out) {
     return guard([&] {
-        const EventLog& log = event_log(device_behind(device));
-        *out = {log.count(), log.cycles(), log.kernel_ns(), log.now_ns()};
+        const LockedEventLog log(device_behind(device));
+        *out = {log->count(), log->cycles(), log->kernel_ns(), log->now_ns()};
     });
 }
 
 int shim_clock_host_ns(shim_device* device, int64_t* out) {
-    return guard([&] { *out = event_log(device_behind(device)).host_ns(); });
+    return guard([&] { *out = LockedEventLog(device_behind(device))->host_ns(); });
 }
 
 int shim_events_clear(shim_device* device) {
-    return guard([&] { event_log(device_behind(device)).clear(); });
+    return guard([&] { LockedEventLog(device_behind(device))->clear(); });
 }
 
 int shim_events_enable(shim_device* device, int on) {
-    return guard([&] { event_log(device_behind(device)).set_enabled(on != 0); });
+    return guard([&] { LockedEventLog(device_behind(device))->set_enabled(on != 0); });
 }
 
 int shim_events_json(shim_device* device, uint64_t from, uint64_t to, char** json) {
-    return guard([&] { *json = duplicate(events_json(event_log(device_behind(device)), from, to)); });
+    return guard([&] { *json = duplicate(events_json(*LockedEventLog(device_behind(device)), from, to)); });
 }
 
 void shim_string_free(char* text) { std::free(text); }

@@ -7,15 +7,17 @@
 
 namespace ttnn_shim {
 
-void clock_reset(tt::tt_metal::distributed::MeshDevice& device) { event_log(device.shim()).clear(); }
+void clock_reset(tt::tt_metal::distributed::MeshDevice& device) { LockedEventLog(device.shim())->clear(); }
 
 ClockReading clock_read(tt::tt_metal::distributed::MeshDevice& device) {
-    const EventLog& log = event_log(device.shim());
-    return {log.now_ns(), log.cycles(), log.count(), log.host_ns(), device.shim().machine().card};
+    const LockedEventLog log(device.shim());
+    return {log->now_ns(), log->cycles(), log->count(), log->host_ns(), device.shim().machine().card};
 }
 
-void record_events(tt::tt_metal::distributed::MeshDevice& device, bool on) { event_log(device.shim()).set_enabled(on); }
+void record_events(tt::tt_metal::distributed::MeshDevice& device, bool on) { LockedEventLog(device.shim())->set_enabled(on); }
 
-std::string recorded_events_json(tt::tt_metal::distributed::MeshDevice& device) { return events_json(event_log(device.shim()), 0, 0); }
+std::string recorded_events_json(tt::tt_metal::distributed::MeshDevice& device) {
+    return events_json(*LockedEventLog(device.shim()), 0, 0);
+}
 
 }  // namespace ttnn_shim

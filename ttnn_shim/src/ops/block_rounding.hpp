@@ -5,10 +5,11 @@
 
 namespace ttnn_shim {
 
-/// Says that the running kernel has rounded all its block-float outputs: launch() leaves them as they are.
-void mark_blocks_rounded();
-/// Whether a kernel said so since the last call.
-bool take_blocks_rounded();
+/// Says that the running kernel of this thread rounds the blocks of `output` itself: launch() leaves them as they are.
+void mark_blocks_rounded(const Tensor& output);
+/// Whether a kernel said so since forget_rounded_blocks().
+bool blocks_are_rounded(const Tensor& output);
+void forget_rounded_blocks();
 
 /// Rounds the values [begin, begin + count) of a block-float tensor, whole blocks of rows that are multiples of 16 values.
 class BlockRounder {

@@ -25,6 +25,7 @@ struct Priced {
     int grid_y = 0;
     uint64_t cb_bytes = 0;
     bool modelled = false;
+    int64_t block_k = 0;
     sim::Stats stats;
     std::string attributes;
     std::string fidelity;
@@ -59,6 +60,7 @@ ClockState& clock_of(Device& device) {
 }
 
 thread_local uint64_t running_call = 0;
+thread_local int64_t running_block_k = 0;
 thread_local std::vector<int64_t> core_limit;  // {x, y} while a CoreLimit lives
 constexpr std::string_view SUB_CORES = "sub_core_grid";
 
@@ -247,6 +249,7 @@ Priced price(const ClockState& clock, const Program& program, const std::vector<
         priced.grid_y = plan.grid_y;
         priced.cb_bytes = static_cast<uint64_t>(std::max<int64_t>(plan.cb_bytes(), 0));
         priced.modelled = plan.modelled;
+        priced.block_k = plan.block_k;
         priced.stats = clock.engine.run(plan.work);
     } catch (const std::invalid_argument& error) {
         fail(ErrorCode::InvalidArgument, error.what());
@@ -309,6 +312,7 @@ void account(
     }
     const Priced& priced = found->second;
     machine.allocator().check_circular_buffers(priced.cb_bytes);
+    running_block_k = priced.block_k;
 
     const double gap_ns = clock.arch.k.program_gap;
     const double start_ns = clock.log.advance(gap_ns, priced.stats.ns, priced.stats.cycles);
@@ -469,10 +473,7 @@ void EventLog::clear() {
     host_ns_ = 0;
 }
 
-EventLog& event_log(Device& device) {
-    const std::lock_guard lock(clock_mutex());
-    return clock_of(device).log;
-}
+LockedEventLog::LockedEventLog(Device& device) : lock_(clock_mutex()), log_(&clock_of(device).log) {}
 
 CoreLimit::CoreLimit(const std::optional<CoreRangeSet>& cores) : before_(core_limit) {
     if (!cores || cores->empty()) return;
@@ -482,6 +483,8 @@ CoreLimit::CoreLimit(const std::optional<CoreRangeSet>& cores) : before_(core_li
 }
 
 CoreLimit::~CoreLimit() { core_limit = before_; }
+
+int64_t launched_block_k() { return running_block_k; }
 
 void set_call(uint64_t call_id) { running_call = call_id; }
 
@@ -507,8 +510,7 @@ std::vector<Tensor> launch_on(
         outputs.push_back(output_tensor(device, output_specs[i], i < preallocated.size() ? preallocated[i] : OptionalTensor()));
     }
 
-    // Norms choose their blocks by what tensors in L1 leave of it.
-    const bool crowded = program.op == std::string_view("layernorm") && machine.allocator().allocated(BufferType::L1) > 0;
+    const bool crowded = program.plan_depends_on_l1 && machine.allocator().allocated(BufferType::L1) > 0;
     if (core_limit.empty() && !crowded) {
         account(machine, program, inputs, output_specs, outputs);
     } else {
@@ -522,14 +524,13 @@ std::vector<Tensor> launch_on(
         for (const Tensor& input : inputs) {
             SHIM_CHECK(has_values(input), "input {} has no values: it was made in estimate mode", input.tensor_spec());
         }
-        take_blocks_rounded();
+        forget_rounded_blocks();
         if (kernel) {
             kernel(outputs);
         }
-        const bool rounded = take_blocks_rounded();
         for (const Tensor& output : outputs) {
             ensure_values(output);
-            if (is_block_float(output.dtype()) && !rounded) {
+            if (is_block_float(output.dtype()) && !blocks_are_rounded(output)) {
                 block_round(output);
             }
         }

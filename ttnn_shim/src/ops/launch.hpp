@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,7 @@ struct Program {
     std::optional<ttnn::ComputeKernelConfig> compute = std::nullopt;
     std::vector<TensorSpec> released = {};  ///< inputs that were freed before the launch (move): the planner sees them
     const char* name = nullptr;             ///< device operation as the profiler prints it ("BinaryNgDeviceOperation"); default from `op`
+    bool plan_depends_on_l1 = false;        ///< where tensors lie in L1, the planner gets what they leave of it (l1_free_bytes)
 };
 
 using Kernel = std::function<void(std::span<const Tensor> outputs)>;
@@ -128,7 +130,19 @@ private:
     int64_t host_ns_ = 0;
 };
 
-EventLog& event_log(Device& device);
+/// A device's event log. While it lives no program is recorded.
+class LockedEventLog {
+public:
+    explicit LockedEventLog(Device& device);
+    EventLog* operator->() const { return log_; }
+    EventLog& operator*() const { return *log_; }
+
+private:
+    std::unique_lock<std::mutex> lock_;
+    EventLog* log_;
+};
+/// Inside a matmul program's kernel: tiles along K that the program sums in Dst before it packs the sum; 0 where none is known.
+int64_t launched_block_k();
 /// Host call that the next programs of this thread belong to; 0: the number of the outermost op (C++ programs).
 void set_call(uint64_t call_id);
 /// The strategy's view of a tensor spec, and of a whole program.

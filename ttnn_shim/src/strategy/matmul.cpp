@@ -96,6 +96,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
 
     DeviceProgram program;
     program.factory = factory_name(p.kind);
+    program.block_k = p.block_k;
     program.cores = p.cores;
     program.grid_x = p.grid_x;
     program.grid_y = p.grid_y;

@@ -1,32 +1,52 @@
 // OpConfig -> DeviceProgram: which program real TTNN would run for an op, and what it costs the machine.
 //
-// `OpConfig.op` is the device operation (profiler op_code without "DeviceOperation", normalised). Understood names and
-// the attributes that matter (all optional unless marked *; unknown attributes are ignored):
-//   matmul      inputs A, B[, bias]; transpose_a, transpose_b (bool); program_config (string: MatmulMultiCoreReuseMultiCastProgramConfig |
-//               MatmulMultiCoreReuseMultiCast1DProgramConfig | MatmulMultiCoreReuseProgramConfig | ...DRAMSharded...), in0_block_w,
-//               per_core_M, per_core_N, out_subblock_h, out_subblock_w, out_block_h, out_block_w, mcast_in0 (bool), core_grid ([x,y]);
-//               activation (string)
-//   minimal_matmul  inputs A, B[, bias]
-//   conv2d      inputs A (sharded, after halo), W (tile, [1,1,K,N]); act_block_h, act_block_w (tiles), subblock_h, subblock_w, per_core_m,
-//   per_core_n (tiles),
-//               window_h, window_w, stride ([h,w]), num_cores_nhw, num_cores_c_in, num_cores_c_out, untilize_out (bool), groups
-//   halo        batch, input_hw, window_hw, stride_hw, padding ([top,bottom,left,right]), dilation_hw, num_cores_nhw, num_cores_c,
-//   is_out_tiled,
-//               in_nsticks_per_core; config_tensors_in_dram
-//   unary       ops (strings, e.g. ["EXP"]; may carry several), approx (bool)      typecast  (dtypes of input and output)
-//   binary      op (string: ADD, MUL, ...), broadcast (string NONE|ROW_A|ROW_B|COL_A|COL_B|SCALAR_A|SCALAR_B), is_sfpu, post_ops (strings),
-//   scalar (bool) ternary     op (WHERE, ADDCMUL...) softmax     dim, numeric_stable, inplace           layernorm  (also rmsnorm: rms=true)
-//   groupnorm  num_groups*, out_row_major, grid ([x,y]) reduce      op (SUM|MAX|MEAN|...), dim (string W|H|HW|NC)        accumulation  dim
-//   argmax dim sdpa        inputs Q, K, V[, mask]; is_causal, q_chunk, k_chunk     sdpa_decode  inputs Q, K, V; cur_pos transpose   dim
-//   (string WH|HC|CN)        permute  dims*        reshape tilize, tilize_with_val_padding, untilize, untilize_with_unpadding
-//   interleaved_to_sharded, sharded_to_interleaved, reshard, move, copy, clone, typecast
-//   slice       begins, ends, step           padded_slice, slice_write  (begins, ends)
-//   concat      dim        split  dim, num_splits       pad       repeat
-//   embedding   tilized (bool)    pool2d  window_hw*, max (bool)    upsample  scale_hw*    grid_sample
-//   create_heads, concat_heads, rotary, update_cache (op=FILL|UPDATE), fill (any op that only writes its output)
-// An op not in this list is planned with a roofline of its bytes and reported with modelled = false.
-// `traced` (bool): replayed from a trace (larger start skew on Wormhole). `selector` = "table": program choice of the releases before
-// 0.81.1. `core_count` (int) overrides the core split where a profile recorded it.
+// `OpConfig.op` is the device operation (profiler op_code without "DeviceOperation", normalised). Understood names and the attributes that
+// matter: all optional unless marked *; attributes that are not listed are ignored.
+//
+//   matmul           inputs A, B[, bias]
+//                    transpose_a, transpose_b (bool); core_grid ([x, y]); activation (string)
+//                    program_config (string): MatmulMultiCoreReuseMultiCastProgramConfig, MatmulMultiCoreReuseProgramConfig,
+//                      MatmulMultiCoreReuseMultiCast1DProgramConfig, MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig
+//                    in0_block_w, per_core_M, per_core_N, out_subblock_h, out_subblock_w, out_block_h, out_block_w (tiles);
+//                    mcast_in0 (bool)
+//   minimal_matmul   inputs A, B[, bias]
+//   conv2d           inputs A (sharded, after halo), W (tile, [1, 1, K, N])
+//                    act_block_h, act_block_w, subblock_h, subblock_w, per_core_m, per_core_n (tiles)
+//                    window_hw, stride ([h, w]); num_cores_nhw, num_cores_c_in, num_cores_c_out; untilize_out (bool); groups
+//   halo             batch, input_hw, window_hw, stride_hw, padding ([top, bottom, left, right]), dilation_hw
+//                    num_cores_nhw, num_cores_c; is_out_tiled, config_tensors_in_dram (bool); in_nsticks_per_core
+//   unary            ops (strings, e.g. ["EXP"]; may carry several); approx (bool)
+//   typecast         dtypes of input and output
+//   binary           op (string: ADD, MUL, ...); broadcast (string: NONE, ROW_A, ROW_B, COL_A, COL_B, SCALAR_A, SCALAR_B)
+//                    is_sfpu, scalar (bool); post_ops (strings)
+//   ternary          op (string: WHERE, ADDCMUL, ...)
+//   softmax          dim; numeric_stable, inplace (bool)
+//   layernorm        also rmsnorm: rms = true; l1_free_bytes
+//   groupnorm        num_groups *; out_row_major (bool); grid ([x, y])
+//   reduce           op (string: SUM, MAX, MEAN, ...); dim (string: W, H, HW, NC)
+//   accumulation     dim
+//   argmax           dim
+//   sdpa             inputs Q, K, V[, mask]; is_causal (bool); q_chunk, k_chunk
+//   sdpa_decode      inputs Q, K, V; cur_pos
+//   transpose        dim (string: WH, HC, CN)
+//   permute          dims *
+//   reshape, tilize, tilize_with_val_padding, untilize, untilize_with_unpadding
+//   interleaved_to_sharded, sharded_to_interleaved, reshard, move, copy, clone
+//   slice, padded_slice, slice_write   begins, ends, step
+//   concat           dim
+//   split            dim, num_splits
+//   pad, repeat
+//   embedding        tilized (bool)
+//   pool2d           window_hw *; max (bool)
+//   upsample         scale_hw *
+//   grid_sample, create_heads, concat_heads, rotary
+//   update_cache     op (string: FILL, UPDATE)
+//   fill             any op that only writes its output
+//
+// An op that is not in this list is planned with a roofline of its bytes and reported with modelled = false. For all ops:
+//   traced (bool)      replayed from a trace (larger start skew on Wormhole)
+//   selector           "table": program choice of the releases before 0.81.1
+//   core_count (int)   overrides the core split where a profile recorded it
 #pragma once
 #include <cstdint>
 #include <map>
@@ -112,7 +132,8 @@ struct DeviceProgram {
     int grid_x = 0, grid_y = 0;                    ///< bounding box of the cores
     std::vector<CircularBuffer> circular_buffers;  ///< allocated by the program (not aliased on a tensor)
     sim::Workload work;
-    bool modelled = true;  ///< false: only a roofline of the bytes, no model of this op
+    bool modelled = true;      ///< false: only a roofline of the bytes, no model of this op
+    std::int64_t block_k = 0;  ///< of a matmul: tiles along K that are summed in Dst before the sum is packed
 
     std::int64_t cb_bytes() const;  ///< L1 bytes per core of circular buffers
 };

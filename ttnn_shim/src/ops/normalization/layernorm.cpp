@@ -107,7 +107,8 @@ Tensor normalize(
     Program program{
         .op = "layernorm",
         .attrs = {{"rms", rms}, {"residual", residual.has_value()}, {"weight", weight.has_value()}, {"bias", bias.has_value()}},
-        .name = "LayerNormDeviceOperation"};
+        .name = "LayerNormDeviceOperation",
+        .plan_depends_on_l1 = true};  // blocks are chosen by what tensors leave of it
     program.compute = ttnn::init_device_compute_kernel_config(
         device_of(input)->arch(), compute, ttnn::MathFidelity::HiFi4, true, !rms);  // layer norm's default accumulates in float32
     std::vector<OptionalTensor> preallocated(1);
