@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -170,6 +171,10 @@ void put(std::string& key, const T& value) {
 }
 
 bool is_half(DataType dtype) { return dtype == DataType::BFLOAT16 || is_block_float(dtype); }
+/// What is left of the values fits into bfloat16.
+bool fits_half(const Matrix& matrix) { return is_half(matrix.dtype) || (matrix.kept_bits & 0xffffU) == 0; }
+/// Whether the multiplied operand is another block of values than the stored one.
+bool is_converted(const Matrix& matrix, bool as_half) { return matrix.is_cut() || is_half(matrix.dtype) != as_half; }
 
 dnnl::primitive_attr attributes(float alpha, Activation activation, bool accumulate = false) {
     dnnl::post_ops ops;
@@ -191,17 +196,39 @@ dnnl::primitive_attr attributes(float alpha, Activation activation, bool accumul
     return attr;
 }
 
+/// `count` values in the type that the machine multiplies, with the bits that count.
+void convert_operand(const Matrix& matrix, size_t count, bool as_half, std::byte* target) {
+    const uint32_t kept = matrix.kept_bits;
+    const bool from_half = is_half(matrix.dtype);
+    parallel_for(count, 65536, [&](size_t begin, size_t end) {
+        const auto* half = static_cast<const uint16_t*>(matrix.data);
+        const auto* single = static_cast<const uint32_t*>(matrix.data);
+        if (as_half) {
+            auto* out = reinterpret_cast<uint16_t*>(target);
+            if (from_half) {
+                for (size_t i = begin; i < end; ++i) out[i] = half[i] & static_cast<uint16_t>(kept >> 16);
+            } else {
+                for (size_t i = begin; i < end; ++i) out[i] = static_cast<uint16_t>((single[i] & kept) >> 16);
+            }
+        } else {
+            auto* out = reinterpret_cast<uint32_t*>(target);
+            if (from_half) {
+                for (size_t i = begin; i < end; ++i) out[i] = (static_cast<uint32_t>(half[i]) << 16) & kept;
+            } else {
+                for (size_t i = begin; i < end; ++i) out[i] = single[i] & kept;
+            }
+        }
+    });
+}
+
 /// An operand in the type that the machine multiplies: bfloat16 stays where it is fast, else it is widened.
 class Operand {
 public:
     Operand(const Matrix& matrix, size_t count, bool as_half) : data_(const_cast<void*>(matrix.data)) {
-        if (!as_half && is_half(matrix.dtype)) {
-            copy_ = Values::allocate(count * sizeof(float));
-            const auto* source = static_cast<const bfloat16*>(matrix.data);
-            auto* target = reinterpret_cast<float*>(copy_->data());
-            parallel_for(count, 65536, [&](size_t begin, size_t end) { bf16_to_f32(source + begin, target + begin, end - begin); });
-            data_ = target;
-        }
+        if (!is_converted(matrix, as_half)) return;
+        copy_ = Values::allocate(count * (as_half ? sizeof(bfloat16) : sizeof(float)));
+        convert_operand(matrix, count, as_half, copy_->data());
+        data_ = copy_->data();
     }
     void* data() const { return data_; }
 
@@ -209,6 +236,36 @@ private:
     std::shared_ptr<Values> copy_;
     void* data_;
 };
+
+/// A first operand. Its converted form is kept until another one is converted: projections of one activation (query, key and value; gate
+/// and up) follow one another. Call under lock().
+Operand activation_operand(const Matrix& matrix, size_t count, bool as_half) {
+    constexpr size_t MOST_VALUES = size_t{16} << 20U;
+    struct Kept {
+        std::weak_ptr<Values> block;
+        uint64_t version = 0;
+        Matrix matrix;
+        size_t count = 0;
+        bool as_half = false;
+        std::optional<Operand> operand;
+    };
+    static auto* kept = new Kept;
+    if (!matrix.values || count > MOST_VALUES || !is_converted(matrix, as_half)) return {matrix, count, as_half};
+    const bool same = kept->operand && kept->block.lock() == matrix.values && kept->version == matrix.values->version() &&
+                      kept->matrix.data == matrix.data && kept->matrix.dtype == matrix.dtype &&
+                      kept->matrix.kept_bits == matrix.kept_bits && kept->count == count && kept->as_half == as_half;
+    if (!same) {
+        kept->operand.reset();  // its memory serves the new one
+        kept->operand.emplace(matrix, count, as_half);
+        kept->block = matrix.values;
+        kept->version = matrix.values->version();
+        kept->matrix = matrix;
+        kept->matrix.values = nullptr;
+        kept->count = count;
+        kept->as_half = as_half;
+    }
+    return *kept->operand;
+}
 
 /// Where results are made: the caller's memory, or float32 that is narrowed at the end when the machine has no bfloat16.
 class Target {
@@ -237,9 +294,10 @@ private:
 /// `eager`: pack at the first use; otherwise from the second use on.
 template <typename MakePlain>
 memory weights_memory(
-    const std::string& key, const Primitive& primitive, const Matrix& matrix, bool eager, MakePlain&& make_plain,
+    const std::string& key, const Primitive& primitive, const Matrix& matrix, bool as_half, bool eager, MakePlain&& make_plain,
     std::shared_ptr<void>& keep) {
     const bool same_layout = primitive.weights == primitive.plain_weights;
+    const bool converted = is_converted(matrix, as_half);
     const auto plain = [&] {
         auto operand = std::make_shared<Operand>(make_plain());
         keep = operand;
@@ -247,7 +305,7 @@ memory weights_memory(
     };
     const auto pack = [&] {
         memory source = plain();
-        if (same_layout && matrix.dtype == DataType::FLOAT32) {
+        if (same_layout && !converted) {
             return source;
         }
         memory result(primitive.weights, engine());
@@ -258,12 +316,12 @@ memory weights_memory(
     if (!matrix.values) {
         return same_layout ? plain() : pack();
     }
-    const bool nothing_to_keep = same_layout && (matrix.dtype == DataType::FLOAT32 || gemm_has_bf16());
-    if (nothing_to_keep) {
+    if (same_layout && !converted) {
         return plain();
     }
     std::string name = key;
     put(name, matrix.data);
+    put(name, matrix.kept_bits);
     int uses = 0;
     memory packed = packed_weights().find(*matrix.values, name, uses);
     if (!packed) {
@@ -344,7 +402,7 @@ struct MatmulTypes {
     bool packed;       ///< the primitive chooses the layout of the second operand
 
     explicit MatmulTypes(const MatmulCall& call)
-        : half(is_half(call.a.dtype) && is_half(call.b.dtype) && gemm_has_bf16()),
+        : half(fits_half(call.a) && fits_half(call.b) && gemm_has_bf16()),
           half_target(half && is_half(call.c_dtype)),
           packed(call.b.values != nullptr) {}
 };
@@ -413,11 +471,11 @@ void matmul(const MatmulCall& original) {
     const std::lock_guard guard(lock());
     const Primitive& primitive = cached(key, [&] { return make_matmul(call, types, false); });
 
-    const Operand a(call.a, static_cast<size_t>(product(call.batch_a) * call.m * call.k), types.half);
+    const Operand a = activation_operand(call.a, static_cast<size_t>(product(call.batch_a) * call.m * call.k), types.half);
     const Target target(call.c, call.c_dtype, static_cast<size_t>(count_c), types.half_target);
     std::shared_ptr<void> keep;
     const memory weights = weights_memory(
-        key, primitive, call.b, call.constant_b,
+        key, primitive, call.b, types.half, call.constant_b,
         [&] { return Operand(call.b, static_cast<size_t>(product(call.batch_b) * call.k * call.n), types.half); }, keep);
     // The post-op scales product and bias together: divide the bias first.
     std::vector<float> scaled_bias;
@@ -491,7 +549,7 @@ void convolution(const ConvCall& call) {
     if (call.batch * call.out_h * call.out_w * call.out_channels == 0) {
         return;
     }
-    const bool half = is_half(call.input.dtype) && is_half(call.weight.dtype) && gemm_has_bf16();
+    const bool half = fits_half(call.input) && fits_half(call.weight) && gemm_has_bf16();
     const auto operand_type = half ? memory::data_type::bf16 : memory::data_type::f32;
     const bool half_target = half && is_half(call.output_dtype);
     const int64_t in_per_group = call.in_channels / call.groups;
@@ -550,7 +608,7 @@ void convolution(const ConvCall& call) {
         call.output, call.output_dtype, static_cast<size_t>(call.batch * call.out_h * call.out_w * call.out_channels), half_target);
     std::shared_ptr<void> keep;
     const memory weights = weights_memory(
-        key, primitive, call.weight, call.constant_weight,
+        key, primitive, call.weight, half, call.constant_weight,
         [&] { return Operand(call.weight, static_cast<size_t>(call.out_channels * in_per_group * call.kernel_h * call.kernel_w), half); },
         keep);
     run(primitive, input.data(), weights, call.bias, target.data());

@@ -37,6 +37,18 @@ struct Matrix {
     const void* data = nullptr;
     DataType dtype = DataType::FLOAT32;  ///< FLOAT32, BFLOAT16 or a block float (stored as bfloat16)
     std::shared_ptr<Values> values = nullptr;
+    uint32_t kept_bits = ALL_BITS;  ///< of each value's float32 pattern; the others count as zero
+
+    static constexpr uint32_t ALL_BITS = 0xffffffffU;
+    /// Whether some value of this dtype has bits that are not kept.
+    bool is_cut() const {
+        switch (dtype) {
+            case DataType::BFLOAT16: return (~kept_bits & 0xffff0000U) != 0;
+            case DataType::BFLOAT8_B: return (~kept_bits & 0xfffe0000U) != 0;  // magnitudes of 7 bits
+            case DataType::BFLOAT4_B: return (~kept_bits & 0xffe00000U) != 0;  // of 3
+            default: return kept_bits != ALL_BITS;
+        }
+    }
 };
 
 struct MatmulCall {

@@ -3,6 +3,7 @@
 
 #ifndef TTNN_SHIM_HAS_ONEDNN
 
+#include <bit>
 #include <cmath>
 
 #include "tensor/access.hpp"
@@ -15,6 +16,9 @@ namespace {
 std::vector<float> widened(const Matrix& matrix, int64_t count) {
     std::vector<float> result(static_cast<size_t>(count));
     load_f32(matrix.dtype, matrix.data, result.data(), result.size());
+    if (matrix.is_cut()) {
+        for (float& value : result) value = std::bit_cast<float>(std::bit_cast<uint32_t>(value) & matrix.kept_bits);
+    }
     return result;
 }
 
