@@ -130,3 +130,48 @@ def pack(values: Array, dtype: str) -> Array:
             digits = np.floor(digits / 16) * 16
         out[:, start : start + 16] = np.sign(block) * digits * unit
     return out
+
+
+def column_sums(values: Array, scaler: float, fidelity: str, fp32_dest: bool) -> Array:
+    """[size, width] -> [width]: a product with the scaler, the values in SrcA."""
+    return matmul(np.full((1, values.shape[0]), scaler), values, fidelity, fp32_dest)[0]
+
+
+def nearest(values: Array, fp32_dest: bool) -> Array:
+    """What the SFPU or an L1 accumulation writes: float32, or bfloat16 to nearest even."""
+    single = np.asarray(values, np.float32)
+    if fp32_dest:
+        return single.astype(np.float64)
+    bits = single.view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64)
+
+
+def multiply(a: Array, b: Array, fidelity: str, fp32_dest: bool) -> Array:
+    """ELWMUL of rows `a` [m, n] (SrcA) with one factor each, `b` [m] (SrcB)."""
+    return np.stack([matmul(b[row].reshape(1, 1), a[row : row + 1], fidelity, fp32_dest)[0] for row in range(len(a))])
+
+
+def attention(q: Array, k: Array, v: Array, scale: float, fidelity: str, fp32_dest: bool, chunk: int = 32) -> Array:
+    """One head, [queries, depth] and [keys, depth], as Dst holds it. Exponentials are those of float32."""
+
+    def exponential(scores: Array, peak: Array) -> Array:
+        difference = add(scores, -peak, fp32_dest).astype(np.float32)
+        return nearest(np.exp((difference * np.float32(scale)).astype(np.float64)), fp32_dest)
+
+    peak = np.full(len(q), -np.inf)
+    sums, results = np.zeros((len(q), 32)), np.zeros((len(q), v.shape[1]))
+    for first in range(0, len(k), chunk):
+        scores = matmul(q, k[first : first + chunk].T, fidelity, fp32_dest)
+        before, peak = peak, np.maximum(peak, scores.max(1))
+        weights = exponential(scores, np.broadcast_to(peak[:, None], scores.shape))
+        new_sums = np.zeros_like(sums)
+        for tile in range(0, weights.shape[1], 32):
+            new_sums = nearest(new_sums + weights[:, tile : tile + 32], fp32_dest)
+        new_results = matmul(weights, v[first : first + chunk], fidelity, fp32_dest)
+        if first:
+            shrink = exponential(before, peak)
+            new_sums = add(new_sums, multiply(sums, shrink, fidelity, fp32_dest), fp32_dest)
+            new_results = nearest(new_results.astype(np.float32) + multiply(results, shrink, fidelity, fp32_dest).astype(np.float32), fp32_dest)
+        sums, results = new_sums, new_results
+    total = matmul(sums, np.ones((32, 1)), fidelity, fp32_dest)[:, 0].astype(np.float32)
+    return multiply(results, nearest(np.float32(1) / total, fp32_dest), fidelity, fp32_dest)

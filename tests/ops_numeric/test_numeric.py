@@ -207,6 +207,7 @@ def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **kwargs: Any)
 
 
 X = (2, 3, 40, 50)
+# Attention rounds scores, weights and sums to bfloat16: the bit model is 1.1e-2 off with 96 keys.
 # name -> (shapes of the inputs, call on device tensors, reference on float64, relative error in norm allowed for bfloat16)
 CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any], Reference, float]] = {
     "matmul": ([(2, 33, 65), (2, 65, 31)], ttnn.matmul, torch.matmul, 1e-2),
@@ -222,9 +223,9 @@ CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any], Reference, flo
     "rms_norm": ([X, (50,)], lambda x, w: ttnn.rms_norm(x, weight=w, epsilon=1e-5), lambda x, w: F.rms_norm(x, (50,), w, 1e-5), 5e-3),
     "batch_norm": ([X, (1, 3, 1, 1), (1, 3, 1, 1)], lambda x, m, v: ttnn.batch_norm(x, running_mean=m, running_var=ttnn.abs(v)), lambda x, m, v: F.batch_norm(x, m.flatten(), v.abs().flatten()), 1e-2),
     "sdpa causal": ([(2, 4, 64, 32)] * 3, lambda q, k, v: ttnn.transformer.scaled_dot_product_attention(q, k, v, is_causal=True), lambda q, k, v: _attention(q, k, v, is_causal=True), 1e-2),
-    "sdpa grouped": ([(2, 4, 64, 32), (2, 2, 96, 32), (2, 2, 96, 32)], lambda q, k, v: ttnn.transformer.scaled_dot_product_attention(q, k, v, is_causal=False), _attention, 1e-2),
-    "sdpa mask": ([(2, 4, 64, 32), (2, 4, 96, 32), (2, 4, 96, 32), (1, 1, 64, 96)], lambda q, k, v, m: ttnn.transformer.scaled_dot_product_attention(q, k, v, attn_mask=m, is_causal=False), lambda q, k, v, m: _attention(q, k, v, attn_mask=m), 1e-2),
-    "sdpa decode": ([(1, 2, 32, 64), (2, 8, 96, 64), (2, 8, 96, 64)], lambda q, k, v: ttnn.transformer.scaled_dot_product_attention_decode(q, k, v, cur_pos=[95, 95]), lambda q, k, v: _attention(q.permute(1, 2, 0, 3), k, v).permute(2, 0, 1, 3), 1e-2),
+    "sdpa grouped": ([(2, 4, 64, 32), (2, 2, 96, 32), (2, 2, 96, 32)], lambda q, k, v: ttnn.transformer.scaled_dot_product_attention(q, k, v, is_causal=False), _attention, 1.6e-2),
+    "sdpa mask": ([(2, 4, 64, 32), (2, 4, 96, 32), (2, 4, 96, 32), (1, 1, 64, 96)], lambda q, k, v, m: ttnn.transformer.scaled_dot_product_attention(q, k, v, attn_mask=m, is_causal=False), lambda q, k, v, m: _attention(q, k, v, attn_mask=m), 1.6e-2),
+    "sdpa decode": ([(1, 2, 32, 64), (2, 8, 96, 64), (2, 8, 96, 64)], lambda q, k, v: ttnn.transformer.scaled_dot_product_attention_decode(q, k, v, cur_pos=[95, 95]), lambda q, k, v: _attention(q.permute(1, 2, 0, 3), k, v).permute(2, 0, 1, 3), 1.6e-2),
     "permute": ([X], lambda x: ttnn.permute(x, (3, 1, 0, 2)), lambda x: x.permute(3, 1, 0, 2), 0),
     "transpose": ([X], lambda x: ttnn.transpose(x, -1, -2), lambda x: x.transpose(-1, -2), 0),
     "reshape": ([X], lambda x: ttnn.reshape(x, (6, -1)), lambda x: x.reshape(6, -1), 0),
@@ -267,6 +268,10 @@ CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any], Reference, flo
     "concatenate_heads": ([(2, 4, 40, 32)], ttnn.transformer.concatenate_heads, lambda x: x.permute(0, 2, 1, 3).reshape(2, 40, 128), 0),
     "rotary_embedding": ([(1, 3, 32, 64), (1, 1, 32, 64), (1, 1, 32, 64)], ttnn.experimental.rotary_embedding, lambda x, c, s: x * c + torch.cat([-x[..., 32:], x[..., :32]], -1) * s, 1e-2),
 }  # fmt: skip
+# Products and sums of float32 in the FPU: TF32 operands, cut. SrcA's keep 9 bits of their mantissas, SrcB's 10, and products lose what is
+# 2^-11 below their group's largest.
+TF32_ERROR = 2**-9 + 2**-10 + 2**-11
+IN_FPU = {name for name in CASES if name.split()[0] in ("matmul", "linear", "sum", "mean", "outer", "addmm")}
 BFLOAT16_ONLY = {name for name in CASES if name.startswith("sdpa")} | {"upsample bilinear"}
 
 
@@ -284,7 +289,7 @@ def test_op(name: str, dtype: str, device: Any) -> None:
         assert torch.equal(actual.double(), expected.double())
     else:
         error = (actual.double() - expected).norm() / expected.norm()
-        assert error <= (allowed if dtype == "bfloat16" else 1e-5), f"relative error {error:.2e}"
+        assert error <= (allowed if dtype == "bfloat16" else TF32_ERROR if name in IN_FPU else 1e-5), f"relative error {error:.2e}"
 
 
 def test_heads_and_embedding(device: Any) -> None:
@@ -361,7 +366,7 @@ def test_math_fidelity_shows_in_matmul(fidelity: str, device: Any) -> None:
         "HiFi3": high_a @ b.double() + low_a @ high_b,
         "HiFi4": a.double() @ b.double(),
     }[fidelity]
-    config = ttnn.WormholeComputeKernelConfig(math_fidelity=getattr(ttnn.MathFidelity, fidelity))
+    config = ttnn.WormholeComputeKernelConfig(math_fidelity=getattr(ttnn.MathFidelity, fidelity), fp32_dest_acc_en=True)  # sums round once
     result = ttnn.matmul(put(a, device), put(b, device), compute_kernel_config=config)
     check(get(result), expected, 2**-8)
 

@@ -244,6 +244,13 @@ OPS: dict[str, Row] = {
     "xielu": Row(one, lambda x: ttnn.xielu(x, alpha_p=0.8, alpha_n=0.8), lambda x: torch.where(x > 0, 0.8 * x * x + 0.5 * x, 0.8 * (torch.expm1(x.clamp(max=-1e-6)) - x) + 0.5 * x), 8),
 }
 # fmt: on
+# float32 in the FPU is TF32, cut to 9 and 10 bits of mantissa. Sums that cancel (of all values; of a small product and its addend) are off by
+# more of what is left: 6e-3 and 5e-3 in the bit model, at the sizes here.
+TF32_ERROR = 2**-9 + 2**-10 + 2**-11
+IN_FPU = {
+    **dict.fromkeys(("sum", "experimental.fast_reduce_nc", "sum rows", "mean", "global_avg_pool2d", "matmul", "matmul K", "linear", "outer"), TF32_ERROR),
+    "sum all": 1.2e-2, "addmm": 1e-2,
+}  # fmt: skip
 EXACT = [name for name, row in OPS.items() if row.epsilons == 0]
 
 
@@ -271,4 +278,7 @@ def test_sizes(name: str, dtype: str, device: Any) -> None:
             assert torch.equal(actual.nan_to_num(7.5), expected.nan_to_num(7.5)), (h, w)
             continue
         error = (actual - expected).norm() / expected.norm().clamp(min=1e-3)
-        assert error <= max(row.epsilons, 1e-9) * EPSILON[of], f"{(h, w)}: {error / EPSILON[of]:.2f} epsilon"
+        allowed = max(row.epsilons, 1e-9) * EPSILON[of]
+        if dtype == "float32" and name in IN_FPU:
+            allowed = IN_FPU[name]
+        assert error <= allowed, f"{(h, w)}: {error / EPSILON[of]:.2f} epsilon"

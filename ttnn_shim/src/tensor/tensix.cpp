@@ -363,6 +363,22 @@ void tensix_convolution(const ConvCall& call, const TensixMath& math, float* res
     }
 }
 
+void tensix_sum(const float* values, const SumShape& shape, float scaler, const TensixMath& math, float* result) {
+    const Reader ones = [&](int64_t, int64_t) { return scaler; };
+    if (shape.inner == 1) {
+        const Reader rows = [&](int64_t k, int64_t j) { return values[j * shape.size + k]; };
+        return product({1, shape.size, shape.outer, nullptr, Activation::None}, ones, rows, math, result);
+    }
+    for (int64_t outer = 0; outer < shape.outer; ++outer) {
+        const float* block = values + outer * shape.size * shape.inner;
+        const Reader columns = [&](int64_t k, int64_t j) { return block[k * shape.inner + j]; };
+        product({1, shape.size, shape.inner, nullptr, Activation::None}, ones, columns, math, result + outer * shape.inner);
+    }
+}
+
+float tensix_add(float a, float b, bool fp32_dest) { return add_step(a, b, fp32_dest); }
+float tensix_nearest(float value, bool fp32_dest) { return fp32_dest ? value : to_bf16_nearest_even(value); }
+
 void tensix_pack(DataType dtype, const float* values, std::byte* target, size_t count, size_t width) {
     if (!is_block_float(dtype) && dtype != DataType::BFLOAT16) return store_f32(dtype, values, target, count);
     auto* out = reinterpret_cast<uint16_t*>(target);

@@ -37,6 +37,16 @@ struct TensixMath {
 void tensix_matmul(const MatmulCall& call, const TensixMath& math, float* result);
 /// The same for a convolution, as one product with K = (kernel row, kernel column, channel); output and output_dtype are ignored.
 void tensix_convolution(const ConvCall& call, const TensixMath& math, float* result);
+/// Extents of values that are summed along the middle.
+struct SumShape {
+    int64_t outer = 1, size = 1, inner = 1;
+};
+/// Sums along the middle as the FPU makes them: one product of the values (SrcA) with `scaler` (SrcB), in the values' order. [outer, inner]
+void tensix_sum(const float* values, const SumShape& shape, float scaler, const TensixMath& math, float* result);
+/// An element-wise sum (ELWADD): both on 11 significant bits, rounded to Dst's format.
+float tensix_add(float a, float b, bool fp32_dest);
+/// A value as Dst holds it after the SFPU or an L1 accumulation wrote it: to nearest even where it is 16 bits wide.
+float tensix_nearest(float value, bool fp32_dest);
 /// Dst values as the packer writes them, `width` to a row; bfloat8_b and bfloat4_b as bfloat16 that holds the block's values.
 void tensix_pack(DataType dtype, const float* values, std::byte* target, size_t count, size_t width);
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ops/arguments.hpp"
-#include "ops/launch.hpp"
+#include "ops/matmul/multiply.hpp"
 #include "ops/registry.hpp"
 #include "tensor/gemm.hpp"
 #include "ttnn/operations/core/core.hpp"
@@ -151,6 +151,7 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
          .name = "Conv3dDeviceOperation"},
         inputs, {spec}, [&](std::span<const Tensor> outputs) {
             const F32Values values(input), weights(weight);
+            const TensixMath math = tensix_math(matmul_compute_config(input, weight, args.compute_kernel_config));
             std::optional<F32Values> shifts;
             if (bias) shifts.emplace(*bias);
             constexpr size_t CHUNK_ROWS = 1024;
@@ -190,7 +191,11 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
                 call.b = {weights.data(), DataType::FLOAT32, nullptr};
                 call.bias = shifts ? shifts->data() : nullptr;
                 call.c = sums.data() + first * outs;
-                matmul(call);
+                if (numerics() == Numerics::Tensix) {
+                    tensix_matmul(call, math, static_cast<float*>(call.c));
+                } else {
+                    multiply(call, math, static_cast<int64_t>(depth / groups));
+                }
             }
             write_f32(outputs[0], sums);
         })[0];

@@ -138,25 +138,26 @@ void compute_conv(
         if (steps.empty() || fused) return write_f32(output, mutable_data<float>(sums));
         run_unary(sums, output, steps);
     };
+    const TensixMath math = tensix_math(matmul_compute_config(input, weight, settings.compute));
     if (numerics() == Numerics::Tensix) {
         const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
         const std::span<float> values = mutable_data<float>(sums);
-        tensix_convolution(call, tensix_math(matmul_compute_config(input, weight, settings.compute)), values.data());
+        tensix_convolution(call, math, values.data());
         if (!direct) return finish(sums);
         return tensix_pack(output.dtype(), values.data(), mutable_raw_data(output), values.size(), conv.weights.out_channels);
     }
+    const auto run = [&] { numbers || !factors.empty() ? convolution(call) : multiply(call, math); };  // whole numbers stay exact
     const DataType stored = output.dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
     if (direct) {
         call.output = mutable_raw_data(output);
         call.output_dtype = stored;
-        convolution(call);
-        return;
+        return run();
     }
     // An activation that the library cannot fuse is applied to the float32 result, before the one rounding.
     const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
     call.output = mutable_raw_data(sums);
     call.output_dtype = DataType::FLOAT32;
-    convolution(call);
+    run();
     finish(sums);
 }
 

@@ -424,6 +424,7 @@ float exp_sum_row(const Source* source, Target* target, size_t count, float scal
   }
   return fold_sum(lanes);
 }
+
 #endif
 
 void scale_row(float* values, size_t count, float factor) {
@@ -468,6 +469,8 @@ void axpy_row(const float* source, float* target, size_t count, float factor) {
   for (size_t i = 0; i < count; ++i) target[i] = mul_add(source[i], factor, target[i]);
 }
 
+#include "ops/kernels/rounding_kernels.inl"
+
 KernelSet make_set() {
   KernelSet set;
   fill_tables(set.unary.data(), set.binary.data());
@@ -486,11 +489,19 @@ KernelSet make_set() {
   set.max_row_bf16 = extreme_row_bf16<0>;
   set.min_row_bf16 = extreme_row_bf16<0x8000>;
   set.exp_sum_row = exp_sum_row<float, float>;
-  set.exp_sum_to_bf16_row = exp_sum_row<float, uint16_t>;
+  set.weights_row = weights_row;
   set.softmax_row_bf16 = softmax_row_bf16;
   set.scale_row = scale_row;
   set.softmax_row = softmax_row;
   set.normalize_row = normalize_row;
+  set.sum_cut_row = sum_cut_row<float>;
+  set.sum_cut_row_bf16 = sum_cut_row<uint16_t>;
+  set.add_cut_rows = add_cut_rows<float>;
+  set.add_cut_rows_bf16 = add_cut_rows<uint16_t>;
+  set.settle_row = settle_row;
+  set.row_rounding = row_rounding;
+  set.settle_to_bf16_row = settle_to_bf16_row;
+  set.settle_peak_row = settle_peak_row;
   set.axpy_row = axpy_row;
   return set;
 }

@@ -1,6 +1,7 @@
 // ttnn.experimental.matmul_decode: a product of few rows, both operands width sharded, weights whole or folded into one row of blocks.
 #include "ops/arguments.hpp"
 #include "ops/launch.hpp"
+#include "ops/matmul/multiply.hpp"
 #include "ops/registry.hpp"
 #include "tensor/gemm.hpp"
 #include "ttnn/operations/experimental/matmul_decode/matmul_decode.hpp"
@@ -101,6 +102,7 @@ Tensor matmul_decode(const arguments::experimental::matmul_decode& args) {
         {a, b}, {make_spec(Shape(std::span<const uint32_t>(extents)), args.dtype.value_or(a.dtype()), Layout::TILE, memory)},
         [&](std::span<const Tensor> outputs) {
             const F32Values left(a), right(b);
+            const TensixMath math = tensix_math(matmul_compute_config(a, b, std::nullopt));
             const size_t columns = size_t{fold.n} * fold.blocks, per_block = fold.batch / (fold.partial ? 1 : fold.blocks);
             std::vector<float> sums(outputs[0].logical_volume(), 0.0F), weights(size_t{fold.k} * fold.n);
             for (size_t matrix = 0; matrix < fold.batch; ++matrix) {
@@ -117,7 +119,11 @@ Tensor matmul_decode(const arguments::experimental::matmul_decode& args) {
                 call.a = {left.data() + matrix * fold.m * fold.k, DataType::FLOAT32, nullptr};
                 call.b = {weights.data(), DataType::FLOAT32, nullptr};
                 call.c = sums.data() + matrix * fold.m * fold.n;
-                matmul(call);
+                if (numerics() == Numerics::Tensix) {
+                    tensix_matmul(call, math, static_cast<float*>(call.c));
+                } else {
+                    multiply(call, math);
+                }
             }
             write_f32(outputs[0], sums);
         })[0];

@@ -39,8 +39,9 @@ struct Fused {
 
 void matmul_kernel(
     const Tensor& a, const Tensor& b, const Tensor& output, Geometry g, bool transpose_a, bool transpose_b, const Fused& fused,
-    ttnn::MathFidelity fidelity, const std::optional<TensixMath>& tensix) {
+    const TensixMath& math) {
     fold_batch(g, transpose_a);
+    const bool bit_model = numerics() == Numerics::Tensix;
     std::optional<F32Values> bias;
     if (fused.bias) bias.emplace(*fused.bias);
     std::optional<UnaryStep> late;
@@ -65,15 +66,6 @@ void matmul_kernel(
             late = fused.activation;
         }
     }
-    const bool mixed = stored_bytes(a.dtype()) != stored_bytes(b.dtype());
-    std::optional<F32Values> wide_a, wide_b;
-    if (mixed) {  // one operand float32, the other bfloat16
-        wide_a.emplace(a);
-        wide_b.emplace(b);
-        call.a = {wide_a->data(), DataType::FLOAT32, nullptr};
-        call.b = {wide_b->data(), DataType::FLOAT32, nullptr};
-        call.constant_b = false;
-    }
     call.c = mutable_raw_data(output);
     call.c_dtype = output.dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
     if (late || is_integer(output.dtype())) {
@@ -87,11 +79,11 @@ void matmul_kernel(
         return;
     }
     if (output.logical_volume() == 0) return;
-    if (tensix) {
+    if (bit_model) {
         wide.resize(output.logical_volume());
-        tensix_matmul(call, *tensix, wide.data());
+        tensix_matmul(call, math, wide.data());
     } else {
-        multiply(call, fidelity);
+        multiply(call, math);
     }
     if (!wide.empty()) {
         if (late) {
@@ -100,7 +92,7 @@ void matmul_kernel(
             const float params[2] = {late->params.empty() ? 0.0F : late->params[0], late->params.size() < 2 ? 0.0F : late->params[1]};
             block(wide.data(), wide.data(), wide.size(), params);
         }
-        if (tensix) {
+        if (bit_model) {
             tensix_pack(output.dtype(), wide.data(), mutable_raw_data(output), wide.size(), static_cast<size_t>(g.n));
         } else {
             write_f32(output, wide);
@@ -298,13 +290,10 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     std::vector<Tensor> inputs = {a, b};
     if (fused.bias) inputs.push_back(*fused.bias);
     const auto target = last ? options.output : std::nullopt;
-    const auto fidelity = kernel_fidelity(a, compute, options.compute.has_value());
-    std::optional<TensixMath> tensix;
-    if (numerics() == Numerics::Tensix && result_spec.logical_shape().volume() > 0) tensix = tensix_math(program, inputs, result_spec);
     Tensor result = launch(
         program, inputs, {result_spec},
         [&](std::span<const Tensor> outputs) {
-            matmul_kernel(a, b, outputs[0], g, options.transpose_a, options.transpose_b, fused, fidelity, tensix);
+            matmul_kernel(a, b, outputs[0], g, options.transpose_a, options.transpose_b, fused, matmul_math(compute));
         },
         {target})[0];
     if (late_bias)

@@ -1,9 +1,9 @@
 #include "ops/matmul/multiply.hpp"
 
-#include <mutex>
+#include <bit>
 #include <vector>
 
-#include "strategy/matmul_config.hpp"
+#include "ops/matmul/dst_rounding.hpp"
 
 namespace ttnn_shim {
 
@@ -27,140 +27,118 @@ size_t volume(const std::vector<int64_t>& batch) {
     return count;
 }
 
-/// Which bits of a significand an operand keeps: masks on the float32 pattern (tables of hardware.md 3.3).
-constexpr uint32_t SRC_A_HIGH = 0xfff80000U;  // hidden bit and 4 more
-constexpr uint32_t SRC_B_HIGH = 0xfffe0000U;  // hidden bit and 6 more
-
-struct Cut {
-    std::shared_ptr<Values> values;
-    Matrix matrix;
-};
-
-/// The operand with only the bits of `mask`, or only the others when `low`.
-Cut cut(const Matrix& matrix, size_t count, uint32_t mask, bool low) {
-    const size_t bytes = stored_bytes(matrix.dtype);
-    Cut result{Values::allocate(count * bytes), matrix};
-    std::byte* target = result.values->data();
-    parallel_for(count, 32768, [&](size_t begin, size_t end) {
-        if (bytes == 2) {
-            const auto* source = static_cast<const uint16_t*>(matrix.data);
-            auto* out = reinterpret_cast<uint16_t*>(target);
-            const auto keep = static_cast<uint16_t>(mask >> 16);
-            if (!low) {
-                for (size_t i = begin; i < end; ++i) out[i] = source[i] & keep;
-            } else {
-                for (size_t i = begin; i < end; ++i) {
-                    const float whole = std::bit_cast<float>(uint32_t{source[i]} << 16);
-                    const float high = std::bit_cast<float>(uint32_t{static_cast<uint16_t>(source[i] & keep)} << 16);
-                    out[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(whole - high) >> 16);
-                }
-            }
-        } else {
-            const auto* source = static_cast<const uint32_t*>(matrix.data);
-            auto* out = reinterpret_cast<uint32_t*>(target);
-            for (size_t i = begin; i < end; ++i) {
-                const uint32_t value = source[i] & 0xffffe000U;  // operands reach the multiplier as TF32
-                const uint32_t high = value & mask;
-                out[i] = low ? std::bit_cast<uint32_t>(std::bit_cast<float>(value) - std::bit_cast<float>(high)) : high;
-            }
-        }
-    });
-    result.matrix.data = target;
-    result.matrix.values = nullptr;  // a temporary: nothing to keep packed
-    return result;
+kernels::UnaryBlock activation_kernel(Activation activation) {
+    for (const auto type :
+         {UnaryOpType::RELU, UnaryOpType::GELU, UnaryOpType::GELU_TANH, UnaryOpType::SILU, UnaryOpType::SIGMOID, UnaryOpType::TANH}) {
+        if (gemm_activation(type) == activation) return kernels::kernel_set().unary[static_cast<size_t>(type)];
+    }
+    return nullptr;
 }
 
-/// The high bits of a first operand, kept until another one is cut: projections of one activation (query, key and value; gate and up)
-/// follow one another.
-Cut cut_activation(const Matrix& matrix, size_t count) {
-    constexpr size_t MOST_BYTES = size_t{64} << 20U;
-    struct Kept {
-        std::mutex lock;
-        std::weak_ptr<Values> block;
-        uint64_t version = 0;
-        const void* data = nullptr;
-        size_t count = 0;
-        Cut result;
-    };
-    static auto* kept = new Kept;
-    const size_t bytes = count * stored_bytes(matrix.dtype);
-    if (!matrix.values || bytes > MOST_BYTES) return cut(matrix, count, SRC_B_HIGH, false);
-    const std::lock_guard guard(kept->lock);
-    const bool same = kept->block.lock() == matrix.values && kept->version == matrix.values->version() && kept->data == matrix.data &&
-                      kept->count == count && kept->result.matrix.dtype == matrix.dtype;
-    if (!same) {
-        kept->block.reset();
-        kept->result = {};  // its memory serves the new one
-        kept->result = cut(matrix, count, SRC_B_HIGH, false);
-        kept->block = matrix.values;
-        kept->version = matrix.values->version();
-        kept->data = matrix.data;
-        kept->count = count;
+/// Rows of exact sums as the packer leaves them: rounded as in Dst, with bias and activation.
+struct Settling {
+    DstRounding law;
+    bool fp32_dest = false;
+    const float* bias = nullptr;
+    Activation activation = Activation::None;
+
+    /// `sums` [rows, columns] is used up; `target` may be the same memory.
+    void operator()(float* sums, size_t rows, size_t columns, DataType dtype, void* target) const {
+        const auto& kernel = kernels::kernel_set();
+        const kernels::UnaryBlock act = activation_kernel(activation);
+        const float params[2] = {0, 0};
+        const bool relu = activation == Activation::Relu, narrow = !fp32_dest && dtype != DataType::FLOAT32 && (act == nullptr || relu);
+        auto* out = static_cast<std::byte*>(target);
+        // Short rows are looked at together.
+        constexpr size_t LEAST = 1024;
+        const size_t together = std::max<size_t>(1, LEAST / std::max<size_t>(1, columns)), runs = (rows + together - 1) / together;
+        parallel_for(runs, std::max<size_t>(1, 16384 / std::max<size_t>(1, together * columns)), [&](size_t begin, size_t end) {
+            for (size_t run = begin; run < end; ++run) {
+                const size_t first = run * together, count = std::min(together, rows - first);
+                float* values = sums + first * columns;
+                std::byte* stored = out + first * columns * stored_bytes(dtype);
+                if (narrow) {
+                    const kernels::RowRounding rounding = kernel.row_rounding(values, count * columns, law);
+                    auto* half = reinterpret_cast<uint16_t*>(stored);
+                    if (bias == nullptr) {
+                        kernel.settle_to_bf16_row(values, half, count * columns, rounding, nullptr, relu);
+                        continue;
+                    }
+                    for (size_t row = 0; row < count; ++row)
+                        kernel.settle_to_bf16_row(values + row * columns, half + row * columns, columns, rounding, bias, relu);
+                    continue;
+                }
+                kernel.settle_row(values, count * columns, law);
+                for (size_t row = 0; bias != nullptr && row < count; ++row) add_bias(values + row * columns, columns);
+                if (act != nullptr) act(values, values, count * columns, params);
+                if (stored != reinterpret_cast<std::byte*>(values)) store_f32(dtype, values, stored, count * columns);
+            }
+        });
     }
-    return kept->result;
+
+private:
+    /// The sum passes a source register again: 11 significant bits of both.
+    void add_bias(float* values, size_t columns) const {
+        const uint32_t kept = fp32_dest ? 0xffffe000U : 0xffff0000U;
+        const auto cut = [kept](float value) { return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & kept); };
+        for (size_t i = 0; i < columns; ++i) values[i] = cut(values[i]) + cut(bias[i]);
+    }
+};
+
+/// Runs `product`, which writes C through (pointer, dtype, bias, activation), and settles it. A 32-bit Dst that is packed to 16 bits loses
+/// more there than in its sums.
+template <typename Product>
+void settled_product(Settling settling, size_t rows, size_t columns, DataType dtype, void* target, Product&& product) {
+    if (settling.fp32_dest && dtype != DataType::FLOAT32) return product(target, dtype, settling.bias, settling.activation);
+    std::shared_ptr<Values> wide;
+    auto* sums = static_cast<float*>(target);
+    if (dtype != DataType::FLOAT32) {
+        wide = Values::allocate(rows * columns * sizeof(float));
+        sums = reinterpret_cast<float*>(wide->data());
+    }
+    product(sums, DataType::FLOAT32, nullptr, Activation::None);
+    settling(sums, rows, columns, dtype, target);
 }
 
 }  // namespace
 
-void multiply(MatmulCall call, ttnn::MathFidelity fidelity) {
-    using ttnn::MathFidelity;
-    if (fidelity == MathFidelity::HiFi4 || fidelity == MathFidelity::Invalid) return matmul(call);
-    const size_t count_a = volume(call.batch_a) * static_cast<size_t>(call.m * call.k);
-    const size_t count_b = volume(call.batch_b) * static_cast<size_t>(call.k * call.n);
-    const Matrix whole_a = call.a, whole_b = call.b;
-    const Cut high_a = cut_activation(whole_a, count_a);
-    call.a = high_a.matrix;
-    if (fidelity == MathFidelity::HiFi2) return matmul(call);
-    const Cut high_b = cut(whole_b, count_b, SRC_A_HIGH, false);
-    if (fidelity == MathFidelity::LoFi) {
-        call.b = high_b.matrix;
-        call.constant_b = false;
-        return matmul(call);
-    }
-    // HiFi3: high(a) * b + low(a) * high(b), summed in float32 before bias and activation
-    const size_t rows = volume(call.batch) * static_cast<size_t>(call.m), columns = static_cast<size_t>(call.n);
-    const size_t count = rows * columns;
-    std::vector<float> first(count), second(count);
-    MatmulCall part = call;
-    part.bias = nullptr;
-    part.activation = Activation::None;
-    part.c_dtype = DataType::FLOAT32;
-    part.c = first.data();
-    matmul(part);
-    const Cut low_a = cut(whole_a, count_a, SRC_B_HIGH, true);
-    part.a = low_a.matrix;
-    part.b = high_b.matrix;
-    part.constant_b = false;
-    part.c = second.data();
-    matmul(part);
-    kernels::UnaryBlock activation = nullptr;
-    const float params[2] = {0, 0};
-    for (const auto type :
-         {UnaryOpType::RELU, UnaryOpType::GELU, UnaryOpType::GELU_TANH, UnaryOpType::SILU, UnaryOpType::SIGMOID, UnaryOpType::TANH}) {
-        if (call.activation != Activation::None && gemm_activation(type) == call.activation)
-            activation = kernels::kernel_set().unary[static_cast<size_t>(type)];
-    }
-    auto* target = static_cast<std::byte*>(call.c);
-    parallel_for(rows, std::max<size_t>(1, 16384 / std::max<size_t>(1, columns)), [&](size_t begin, size_t end) {
-        for (size_t row = begin; row < end; ++row) {
-            float* values = first.data() + row * columns;
-            const float* add = second.data() + row * columns;
-            for (size_t i = 0; i < columns; ++i) values[i] += add[i] + (call.bias != nullptr ? call.bias[i] : 0.0F);
-            if (activation != nullptr) activation(values, values, columns, params);
-            store_f32(call.c_dtype, values, target + row * columns * stored_bytes(call.c_dtype), columns);
-        }
-    });
+void multiply(MatmulCall call, const TensixMath& math, int64_t summed) {
+    call.a.kept_bits = source_b_bits(math);
+    call.b.kept_bits = source_a_bits(math);
+    const Settling settling{dst_rounding(math, call.b.dtype, summed > 0 ? summed : call.k), math.fp32_dest, call.bias, call.activation};
+    const size_t rows = volume(call.batch) * static_cast<size_t>(call.m);
+    settled_product(
+        settling, rows, static_cast<size_t>(call.n), call.c_dtype, call.c,
+        [&](void* c, DataType dtype, const float* bias, Activation activation) {
+            call.c = c;
+            call.c_dtype = dtype;
+            call.bias = bias;
+            call.activation = activation;
+            matmul(call);
+        });
+}
+
+void multiply(ConvCall call, const TensixMath& math) {
+    call.input.kept_bits = source_b_bits(math);
+    call.weight.kept_bits = source_a_bits(math);
+    const int64_t depth = call.kernel_h * call.kernel_w * (call.in_channels / call.groups);
+    const Settling settling{dst_rounding(math, call.weight.dtype, depth), math.fp32_dest, call.bias, call.activation};
+    settled_product(
+        settling, static_cast<size_t>(call.batch * call.out_h * call.out_w), static_cast<size_t>(call.out_channels), call.output_dtype,
+        call.output, [&](void* output, DataType dtype, const float* bias, Activation activation) {
+            call.output = output;
+            call.output_dtype = dtype;
+            call.bias = bias;
+            call.activation = activation;
+            convolution(call);
+        });
 }
 
 TensixMath tensix_math(const ttnn::ComputeKernelConfig& compute) { return {compute.math_fidelity, compute.fp32_dest_acc_en, 0}; }
 
-TensixMath tensix_math(const Program& matmul, const std::vector<Tensor>& inputs, const TensorSpec& output) {
-    TensixMath math = tensix_math(*matmul.compute);
-    if (matmul.compute->packer_l1_acc) {
-        const auto config = describe(matmul, inputs, {output});
-        const auto arch = sim::make_arch(machine_of(inputs[0]).machine().card);
-        math.l1_block_tiles = strategy::select_matmul(arch, config, strategy::matmul_shape(config)).block_k;
-    }
+TensixMath matmul_math(const ttnn::ComputeKernelConfig& compute) {
+    TensixMath math = tensix_math(compute);
+    if (compute.packer_l1_acc) math.l1_block_tiles = launched_block_k();
     return math;
 }
 
@@ -174,10 +152,6 @@ ttnn::ComputeKernelConfig matmul_compute_config(const Tensor& a, const Tensor& b
     std::optional<const ttnn::ComputeKernelConfig> config;
     if (given) config.emplace(*given);
     return ttnn::init_device_compute_kernel_config(arch, config, fidelity, false, exact, !exact);
-}
-
-ttnn::MathFidelity kernel_fidelity(const Tensor& a, const ttnn::ComputeKernelConfig& config, bool given) {
-    return a.dtype() == DataType::FLOAT32 && !given ? ttnn::MathFidelity::HiFi4 : config.math_fidelity;
 }
 
 }  // namespace ttnn_shim

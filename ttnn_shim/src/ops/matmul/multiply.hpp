@@ -10,17 +10,20 @@ namespace ttnn_shim {
 /// The gemm library's fused form of a unary step, when it has one.
 std::optional<Activation> gemm_activation(const UnaryStep& step);
 
-/// Runs `call` (operands filled in) with operands cut to what `fidelity` multiplies: LoFi 5 x 7 bits, HiFi2 8 x 7, HiFi3 adds the
-/// missing low bit of the first operand times the high bits of the second, HiFi4 (and Invalid) exact. A is SrcB, B is SrcA.
-void multiply(MatmulCall call, ttnn::MathFidelity fidelity);
+/// Runs `call` (operands filled in) in the fast numerics mode: operands cut to what `math` multiplies (A is SrcB, B is SrcA), sums rounded
+/// as its destination registers round them (dst_rounding.hpp). HiFi3 counts as HiFi4: the product of low bits that it leaves out is below
+/// the alignment error of either.
+/// `summed`: how many of the K products are not zero by construction, where that is fewer than K.
+void multiply(MatmulCall call, const TensixMath& math, int64_t summed = 0);
+/// The same for a convolution.
+void multiply(ConvCall call, const TensixMath& math);
 
-/// The bit model's parameters for a program that runs with `compute` (of a matmul: with the K blocks of the program that TT-NN picks).
+/// The numerics of a program that runs with `compute`, all of K in Dst.
 TensixMath tensix_math(const ttnn::ComputeKernelConfig& compute);
-TensixMath tensix_math(const Program& matmul, const std::vector<Tensor>& inputs, const TensorSpec& output);
+/// Of the running matmul program, with the K blocks that it adds in L1: call inside its kernel.
+TensixMath matmul_math(const ttnn::ComputeKernelConfig& compute);
 
 /// The compute config a matmul runs with when the caller gives none, or the caller's.
 ttnn::ComputeKernelConfig matmul_compute_config(const Tensor& a, const Tensor& b, const std::optional<ttnn::ComputeKernelConfig>& given);
-/// Fidelity that the kernel honours: float32 operands multiply exactly unless the caller chose a fidelity.
-ttnn::MathFidelity kernel_fidelity(const Tensor& a, const ttnn::ComputeKernelConfig& config, bool given);
 
 }  // namespace ttnn_shim

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ops/arguments.hpp"
+#include "ops/matmul/multiply.hpp"
 #include "ops/reduction/values.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/clone/clone.hpp"
@@ -30,6 +31,7 @@ struct Reduction {
     std::optional<Layout> output_layout = std::nullopt;
 
     bool accumulates() const { return kind == Kind::Sum || kind == Kind::Mean; }
+    TensixMath math() const { return compute ? tensix_math(*compute) : TensixMath{.fidelity = MathFidelity::HiFi4, .fp32_dest = true}; }
     /// Sums in float32 unless the caller's config says otherwise.
     bool wide() const { return !compute || compute->fp32_dest_acc_en; }
 };
@@ -79,33 +81,32 @@ Tensor reduce_program(
         {input}, {reduced_spec(input, shape_of(extents), dtype, layout.value_or(input.layout()), memory)},
         [&](std::span<const Tensor> outputs) {
             const Middle m = middle_of(input.logical_shape(), dim == "W" ? 3 : 2, dim == "HW" ? 2 : 1);
+            if (r.accumulates() && !is_integer(input.dtype())) return sum_values(input, outputs[0], m, factor, r.math());
             reduce_values(input, outputs[0], m, r.kind, factor);
         })[0];
 }
 
 /// Every `rows` rows of a matrix as one: sums, or extremes.
-void reduce_slices(const Tensor& input, const Tensor& output, size_t rows, Kind kind) {
+void reduce_slices(const Tensor& input, const Tensor& output, size_t rows, const Reduction& r) {
     const Shape& shape = input.logical_shape();
-    const size_t width = shape[3], slice = rows * width, matrix = size_t{shape[2]} * width, slices = output.logical_shape()[2];
-    const F32Values values(input);
+    const size_t width = shape[3], height = shape[2], slices = output.logical_shape()[2];
+    const std::byte* source = raw_data(input);
     std::vector<float> result(output.logical_volume());
     parallel_for(result.size() / width, 1, [&](size_t begin, size_t end) {
+        std::vector<float> values;
         for (size_t i = begin; i < end; ++i) {
-            const size_t first = i / slices * matrix + i % slices * slice;
-            const size_t last = std::min(first + slice, (i / slices + 1) * matrix);
+            const size_t top = i % slices * rows, count = std::min(rows, height - top);
+            const std::byte* slice = source + (i / slices * height + top) * width * stored_bytes(input.dtype());
             float* row = result.data() + i * width;
-            std::copy_n(values.data() + first, width, row);
-            for (size_t at = first + width; at < last; at += width) {
-                const float* next = values.data() + at;
-                for (size_t w = 0; w < width; ++w) {
-                    if (kind == Kind::Max || kind == Kind::Min) {  // not a number stays
-                        const bool better = kind == Kind::Max ? next[w] > row[w] : next[w] < row[w];
-                        row[w] = better || std::isnan(next[w]) ? next[w] : row[w];
-                    } else {
-                        row[w] += next[w];
-                    }
-                }
+            if (r.accumulates()) {
+                sum_block(input.dtype(), slice, {.outer = 1, .size = count, .inner = width}, 1.0F, r.math(), row);
+                continue;
             }
+            values.resize(count * width);
+            load_f32(input.dtype(), slice, values.data(), values.size());
+            std::copy_n(values.data(), width, row);
+            const kernels::RowFold& fold = r.kind == Kind::Max ? kernels::kernel_set().max_rows : kernels::kernel_set().min_rows;
+            fold.f32(values.data() + width, width, count - 1, row, width);
         }
     });
     write_f32(output, result);
@@ -144,7 +145,7 @@ Tensor reduce_matrix(
                  .compute = r.compute,
                  .name = "ReduceDeviceOperation"},
                 {value}, {make_spec(shape_of(extents), partial, Layout::ROW_MAJOR, memory)},
-                [&](std::span<const Tensor> outputs) { reduce_slices(value, outputs[0], rows, r.kind); })[0];
+                [&](std::span<const Tensor> outputs) { reduce_slices(value, outputs[0], rows, r); })[0];
             return reduce_program(parts, dim, r, factor, result, memory, sticks ? layout : Layout::TILE);
         }
     }
@@ -172,7 +173,7 @@ Tensor sum_outer(
              .compute = r.compute,
              .name = "FastReduceNCDeviceOperation"},
             {value}, {make_spec(shape_of(extents), dtype, Layout::TILE, memory)}, [&](std::span<const Tensor> outputs) {
-                reduce_values(value, outputs[0], middle_of(value.logical_shape(), axes[i]), Kind::Sum, 1.0F);
+                sum_values(value, outputs[0], middle_of(value.logical_shape(), axes[i]), 1.0F, r.math());
             })[0];
     }
     if (value.padded_shape() == value.logical_shape()) return value;

@@ -44,10 +44,9 @@ bool stored_as_bf16(DataType dtype) { return dtype == DataType::BFLOAT16 || is_b
 /// One row in its own storage; `scratch` is for conversions.
 float reduce_row(Kind kind, DataType dtype, const std::byte* source, size_t count, std::vector<float>& scratch) {
     const auto& kernel = kernels::kernel_set();
-    const bool sums = kind == Kind::Sum || kind == Kind::Mean, extremes = kind == Kind::Max || kind == Kind::Min;
-    if (stored_as_bf16(dtype) && (sums || extremes)) {
+    const bool extremes = kind == Kind::Max || kind == Kind::Min;
+    if (stored_as_bf16(dtype) && extremes) {
         const auto* row = reinterpret_cast<const uint16_t*>(source);
-        if (sums) return kernel.sum_row_bf16(row, count, 0.0F);
         return kind == Kind::Max ? kernel.max_row_bf16(row, count) : kernel.min_row_bf16(row, count);
     }
     const float* row = reinterpret_cast<const float*>(source);
@@ -56,7 +55,6 @@ float reduce_row(Kind kind, DataType dtype, const std::byte* source, size_t coun
         load_f32(dtype, source, scratch.data(), count);
         row = scratch.data();
     }
-    if (sums) return kernel.sum_row(row, count, 0.0F);
     if (extremes) return kind == Kind::Max ? kernel.max_row(row, count) : kernel.min_row(row, count);
     float result = identity<float>(kind);
     for (size_t i = 0; i < count; ++i) fold(kind, row + i, &result, 1);
@@ -87,9 +85,8 @@ void reduce_columns(
     std::fill_n(into, count, identity<T>(kind));
     if constexpr (std::is_same_v<T, float>) {
         const auto& kernel = kernels::kernel_set();
-        const kernels::RowFold* folds[] = {&kernel.add_rows, &kernel.add_rows, &kernel.max_rows, &kernel.min_rows};  // in Kind's order
-        if (static_cast<size_t>(kind) < std::size(folds)) {
-            const kernels::RowFold& rule = *folds[static_cast<size_t>(kind)];
+        if (kind == Kind::Max || kind == Kind::Min) {
+            const kernels::RowFold& rule = kind == Kind::Max ? kernel.max_rows : kernel.min_rows;
             if (stored_as_bf16(dtype)) return rule.bf16(reinterpret_cast<const uint16_t*>(source), stride, rows, into, count);
             if (dtype == DataType::FLOAT32) return rule.f32(reinterpret_cast<const float*>(source), stride, rows, into, count);
         }
@@ -154,6 +151,7 @@ uint32_t tiles_up(uint64_t extent) { return static_cast<uint32_t>((extent + 31) 
 }  // namespace
 
 void reduce_values(const Tensor& input, const Tensor& output, const Middle& m, Kind kind, float factor) {
+    SHIM_ASSERT(is_integer(input.dtype()) || (kind != Kind::Sum && kind != Kind::Mean));
     if (is_integer(input.dtype())) {
         reduce_kernel<int64_t>(input, output, m, kind, factor);
     } else {

@@ -3,6 +3,7 @@
 
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
+#include "tensor/tensix.hpp"
 
 namespace ttnn_shim::reduction {
 
@@ -30,8 +31,13 @@ inline Middle middle_of(const Shape& shape, size_t axis, size_t count = 1) {
     return m;
 }
 
-/// The reduction of `input` along the middle, times `factor`, into `output`, rounded once.
+/// The reduction of `input` along the middle, times `factor`, into `output`, rounded once. Sums of floats: sum_values.
 void reduce_values(const Tensor& input, const Tensor& output, const Middle& m, Kind kind, float factor);
+
+/// The FPU's sum of `input` along the middle, times `factor`, into `output`: a product with a scaler in SrcB.
+void sum_values(const Tensor& input, const Tensor& output, const Middle& m, float factor, const TensixMath& math);
+/// The same of stored values, as Dst holds it: float32 [outer, inner]. In the calling thread alone inside a parallel_for body.
+void sum_block(DataType dtype, const std::byte* source, const Middle& m, float factor, const TensixMath& math, float* sums);
 
 /// The padding of edge tiles overwritten in place with a neutral value, as TT-NN does before a reduction: block floats by way of bfloat16,
 /// L1 shards of a single matrix only. Refuses what that program refuses.

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 
-#include "ops/kernels/block_kernels.hpp"
+#include "ops/matmul/dst_rounding.hpp"
 
 namespace ttnn_shim {
 
@@ -22,6 +23,11 @@ struct Operands {
     float scale;
     const ScoreMask& mask;
     const float* sink;
+    // How the chip rounds. With a 32-bit Dst scores and results are float32 until the end; their own errors are below those of the weights.
+    bool narrow;                        ///< a 16-bit Dst
+    uint32_t source_b;                  ///< bits of queries, weights and reciprocals that are multiplied
+    DstRounding score_law, result_law;  ///< of a 16-bit Dst
+    kernels::WeightRounding weight_rounding;
 };
 
 /// How the work is cut. An item is `pairs` (batch, kv head) pairs with all their query rows and keys, or some rows of one pair or one
@@ -56,42 +62,51 @@ struct Plan {
     }
 };
 
-/// The softmax of one query row so far, over the key blocks seen.
+/// The softmax of one query row so far. `peak` in the unit of the scores: before the scale, with a mask after it.
 struct Running {
     float peak = -INFINITY;
     float sum = 0;
 };
 
-/// Scores of one row and block -> bfloat16 weights relative to the row's largest score so far. Returns what earlier results shrink by.
+/// Whether scores are scaled before the exponential and not in it.
+bool scales_first(const Operands& o) { return o.mask || !(o.scale > 0); }
+
+/// Scores of one row and block -> weights relative to the row's largest score so far. Returns what earlier results shrink by.
 float weigh(
     const AttentionShape& s, const Operands& o, int64_t flat_head, int64_t query, const KeyScores& block, bfloat16* weights,
     Running& running) {
     const auto& kernel = kernels::kernel_set();
     const auto count = static_cast<size_t>(block.count);
-    float factor = o.scale;
-    if (o.mask || !(factor > 0)) {
-        kernel.scale_row(block.scores, count, factor);
-        factor = 1.0F;
-    }
-    if (o.mask) o.mask(flat_head / s.heads, flat_head % s.heads, query, block);
     const auto seen = s.causal ? static_cast<size_t>(std::clamp<int64_t>(query + 1 - block.first, 0, block.count)) : count;
-    const float peak = std::max(running.peak, kernel.peak_row(block.scores, seen) * factor);  // a NaN comes back through the sum
+    const float factor = scales_first(o) ? 1.0F : o.scale;
+    float highest = 0;
+    if (o.narrow) highest = kernel.settle_peak_row(block.scores, seen, o.score_law);
+    if (scales_first(o)) {
+        kernel.scale_row(block.scores, count, o.scale);
+        if (o.mask) o.mask(flat_head / s.heads, flat_head % s.heads, query, block);
+    }
+    if (!o.narrow || scales_first(o)) highest = kernel.peak_row(block.scores, seen);
+    const float peak = std::max(running.peak, highest);  // a NaN comes back through the sum
     const float shift = peak == -INFINITY ? 0.0F : peak;
-    const float sum = kernel.exp_sum_to_bf16_row(block.scores, reinterpret_cast<uint16_t*>(weights), seen, factor, shift);
+    const float sum = kernel.weights_row(block.scores, reinterpret_cast<uint16_t*>(weights), seen, factor, shift, o.weight_rounding);
     std::fill(weights + seen, weights + count, bfloat16(0.0F));
-    const float shrink = running.peak == peak ? 1.0F : std::exp(running.peak - shift);
+    const float shrink = running.peak == peak ? 1.0F : std::exp((running.peak - shift) * factor);
     running = {peak, running.sum * shrink + sum};
     return shrink;
 }
 
-/// output = results / sum, one rounding.
+/// output = results * (1 / sum), both as the source registers hold them.
 void finish(const Operands& o, float* results, const std::vector<Running>& running, int64_t first_row, int64_t depth) {
     const auto& kernel = kernels::kernel_set();
     const auto width = static_cast<size_t>(depth);
     std::byte* target = o.output + static_cast<size_t>(first_row) * width * stored_bytes(o.output_dtype);
     const bool half = o.output_dtype == DataType::BFLOAT16 || is_block_float(o.output_dtype);
     for (size_t line = 0; line < running.size(); ++line, results += width, target += width * stored_bytes(o.output_dtype)) {
-        const float factor = 1.0F / running[line].sum;
+        const float sum = tensix_nearest(running[line].sum, !o.narrow);
+        const float reciprocal = tensix_nearest(1.0F / sum, !o.narrow);
+        const float factor =
+            std::isfinite(reciprocal) ? std::bit_cast<float>(std::bit_cast<uint32_t>(reciprocal) & o.source_b) : reciprocal;
+        if (o.narrow) kernel.settle_row(results, width, o.result_law);
         if (half) {
             kernel.scale_to_bf16_row(results, reinterpret_cast<uint16_t*>(target), width, factor);
         } else {
@@ -101,6 +116,20 @@ void finish(const Operands& o, float* results, const std::vector<Running>& runni
     }
 }
 
+/// A whole operand with the bits that are multiplied, where they are not all of them.
+std::shared_ptr<Values> cut_operand(const Matrix& matrix, int64_t count) {
+    if (!matrix.is_cut()) return nullptr;
+    const auto values = static_cast<size_t>(count);
+    auto copy = Values::allocate(values * sizeof(uint16_t));
+    const auto* source = static_cast<const uint16_t*>(matrix.data);
+    auto* target = reinterpret_cast<uint16_t*>(copy->data());
+    const auto kept = static_cast<uint16_t>(matrix.kept_bits >> 16);
+    parallel_for(values, 65536, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) target[i] = source[i] & kept;
+    });
+    return copy;
+}
+
 }  // namespace
 
 void KeyScores::keep(int64_t low, int64_t high) const {
@@ -108,19 +137,41 @@ void KeyScores::keep(int64_t low, int64_t high) const {
     std::fill(scores + std::clamp<int64_t>(high - first, 0, count), scores + count, -INFINITY);
 }
 
+AttentionMath attention_math(const Program& program, const Tensor& q, const Tensor& k, const Tensor& v) {
+    AttentionMath result{.q = q.dtype(), .k = k.dtype(), .v = v.dtype()};
+    if (program.compute) result.math = {program.compute->math_fidelity, program.compute->fp32_dest_acc_en, 0};
+    const auto chunk = program.attrs.find("k_chunk");
+    if (chunk != program.attrs.end()) result.key_chunk = std::max<int64_t>(32, std::get<int64_t>(chunk->second));
+    return result;
+}
+
 void attend(
-    const AttentionShape& s, const void* q, const void* k, const void* v, void* output, DataType output_dtype, float scale,
-    const ScoreMask& mask, const float* sink) {
+    const AttentionShape& s, const AttentionMath& a, const void* q, const void* k, const void* v, void* output, DataType output_dtype,
+    float scale, const ScoreMask& mask, const float* sink) {
     if (s.batch * s.heads * s.queries * s.depth_v == 0) return;
+    if (numerics() == Numerics::Tensix) return attend_as_tensix(s, a, q, k, v, output, output_dtype, scale, mask, sink);
+    const uint32_t source_a = source_a_bits(a.math), source_b = source_b_bits(a.math);
+    const auto cut_q = cut_operand({q, a.q, nullptr, source_b}, s.batch * s.heads * s.queries * s.depth);
+    const auto cut_k = cut_operand({k, a.k, nullptr, source_a}, s.batch * s.kv_heads * s.keys * s.depth);
+    const auto cut_v = cut_operand({v, a.v, nullptr, source_a}, s.batch * s.kv_heads * s.keys * s.depth_v);
+    TensixMath chunked = a.math;
+    chunked.l1_block_tiles = (a.key_chunk + 31) / 32;
+    const bool narrow = !a.math.fp32_dest;
+    const auto weight_bits = static_cast<uint16_t>(source_b >> 16);
     const Operands o{
-        static_cast<const std::byte*>(q),
-        static_cast<const std::byte*>(k),
-        static_cast<const std::byte*>(v),
+        cut_q ? cut_q->data() : static_cast<const std::byte*>(q),
+        cut_k ? cut_k->data() : static_cast<const std::byte*>(k),
+        cut_v ? cut_v->data() : static_cast<const std::byte*>(v),
         static_cast<std::byte*>(output),
         output_dtype,
         scale,
         mask,
-        sink};
+        sink,
+        narrow,
+        source_b,
+        dst_rounding(a.math, a.k, s.depth),
+        dst_rounding(chunked, a.v, s.keys),
+        {weight_bits, !narrow && weight_bits != 0xffff, narrow}};
     const Plan plan(s);
     const int64_t heads_per_unit = plan.unit_rows / s.queries, units_per_pair = s.heads / s.kv_heads / heads_per_unit;
     const auto most_lines = static_cast<size_t>(plan.pairs * plan.item_rows), most_keys = static_cast<size_t>(plan.key_block);
@@ -145,7 +196,7 @@ void attend(
             running.assign(static_cast<size_t>(lines), {});
             if (o.sink != nullptr) {
                 for (int64_t line = 0; line < lines; ++line) {
-                    const float value = o.sink[(first_row + line) / s.queries % s.heads];
+                    const float value = o.sink[(first_row + line) / s.queries % s.heads] / (scales_first(o) ? 1.0F : o.scale);
                     running[static_cast<size_t>(line)] = {value, value == -INFINITY ? 0.0F : 1.0F};
                 }
             }

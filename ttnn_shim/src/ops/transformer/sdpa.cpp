@@ -137,8 +137,8 @@ Tensor scaled_dot_product_attention(
                 };
             }
             attend(
-                s, raw_data(q), raw_data(k), raw_data(v), mutable_raw_data(outputs[0]), outputs[0].dtype(), factor, see,
-                sink.empty() ? nullptr : sink.data());
+                s, attention_math(program, q, k, v), raw_data(q), raw_data(k), raw_data(v), mutable_raw_data(outputs[0]),
+                outputs[0].dtype(), factor, see, sink.empty() ? nullptr : sink.data());
         })[0];
     SHIM_SUPPORTED(!output_concat_heads, "output_concat_heads: not supported; call ttnn.transformer.concatenate_heads on the result");
     return result;
@@ -196,7 +196,9 @@ std::vector<Tensor> joint_attention(const arguments::transformer::joint_scaled_d
             const Tensor& q = in[part * 3];
             const AttentionShape s{first[0], first[1], first[1], q.logical_shape()[2], int64_t{first[2]} + second[2],
                                    first[3], first[3], false};
-            attend(s, raw_data(q), keys.data(), values.data(), mutable_raw_data(outputs[part]), outputs[part].dtype(), factor, {}, nullptr);
+            attend(
+                s, attention_math(program, q, in[1], in[2]), raw_data(q), keys.data(), values.data(), mutable_raw_data(outputs[part]),
+                outputs[part].dtype(), factor, {}, nullptr);
         }
     });
 }

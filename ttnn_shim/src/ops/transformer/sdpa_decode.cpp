@@ -167,8 +167,8 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
                     block.keep(d.window ? position + 1 - static_cast<int64_t>(*d.window) : 0, d.causal ? position + 1 : keys);
                 };
                 attend(
-                    shape, raw_data(q) + user * heads * sq[3] * 2, kp, vp, out, outputs[0].dtype(), factor, see,
-                    sink.empty() ? nullptr : sink.data());
+                    shape, attention_math(program, q, k, v.value_or(k)), raw_data(q) + user * heads * sq[3] * 2, kp, vp, out,
+                    outputs[0].dtype(), factor, see, sink.empty() ? nullptr : sink.data());
             }
         })[0];
 }
@@ -226,7 +226,7 @@ Tensor chunked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
                     block.keep(window ? start + query + 1 - static_cast<int64_t>(*window) : 0, start + query + 1);
                 };
                 attend(
-                    shape, raw_data(q) + b * sq[1] * sq[2] * sq[3] * 2, own_k.data(), own_v.data(),
+                    shape, attention_math(program, q, k, v), raw_data(q) + b * sq[1] * sq[2] * sq[3] * 2, own_k.data(), own_v.data(),
                     target + b * sq[1] * sq[2] * sv[3] * stored_bytes(outputs[0].dtype()), outputs[0].dtype(), factor, see,
                     sink.empty() ? nullptr : sink.data());
             }
