@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.bench.clock import bench_clock_share, bench_estimate
 from tests.bench.measure import Figure, interleaved
 from tests.bench.models import bench_llama_1b, bench_long_graphs, bench_models
+from tests.bench.numerics import bench_numerics
 from tests.bench.ops import bench_copies, bench_gemm, bench_rows
 from tests.bench.scaling import bench_scaling
 
@@ -145,6 +146,7 @@ BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "copies": bench_copies,
     "rows": bench_rows,
     "scaling": bench_scaling,
+    "numerics": bench_numerics,
     "estimate": bench_estimate,
     "clock-share": bench_clock_share,
     "minilm": lambda: bench_program("minilm"),

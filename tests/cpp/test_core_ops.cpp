@@ -1,5 +1,6 @@
 // to_layout, to_memory_config, typecast and their neighbours; the event log.
 #include "harness.hpp"
+#include "ops/block_rounding.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
@@ -153,4 +154,20 @@ TEST(registry_decodes_and_names_the_unknown) {
     CHECK_THROWS(InvalidArgument, "unknown data type 'FLOAT64'", op.invoke(Call(bad, inputs, nullptr)).ints);
     const Record missing{"", {}};
     CHECK_THROWS(InvalidArgument, "missing argument 'input_tensor'", op.invoke(Call(missing, inputs, nullptr)).ints);
+}
+
+/// A kernel that rounds the blocks of one output says nothing about its others.
+TEST(blocks_are_rounded_per_output) {
+    const Fixture f;
+    const TensorSpec spec({32, 32}, DataType::BFLOAT8_B, Layout::TILE);
+    const auto outputs = launch({.op = "fill"}, {f.tensor({32, 32})}, {spec, spec}, [](std::span<const Tensor> made) {
+        for (const Tensor& tensor : made) {
+            auto values = mutable_data<bfloat16>(tensor);
+            for (size_t i = 0; i < values.size(); ++i) values[i] = bfloat16(i % 16 == 0 ? 256.0F : 1.0F);  // 1 is below half a unit of 256
+        }
+        const BlockRounder round(made[0]);
+        round(0, 32 * 32);
+    });
+    CHECK_EQ(outputs[0].to_vector<float>()[1], 0.0F);
+    CHECK(outputs[1].to_vector<float>() == outputs[0].to_vector<float>());
 }
