@@ -239,13 +239,20 @@ def test_torch_compile_reads_state_and_weights_of_now(tmp_path: Path) -> None:
     model = Running().eval()
     expected = copy.deepcopy(model)
     compiled = torch.compile(model, backend="alchemist", options={"export_path": str(tmp_path / "graphs")})
+
+    def agree(length: int) -> None:
+        (product, rows, total), (wanted, wanted_rows, wanted_total) = compiled(torch.ones(length, 32)), expected(torch.ones(length, 32))
+        assert (rows, float(total)) == (wanted_rows, float(wanted_total))
+        # A float32 product has 1.6e-3 in the bit model; values that cancel are off by more of themselves.
+        assert float((product - wanted).norm() / wanted.norm()) < 5e-3
+
     with torch.no_grad():
         for change in (None, lambda one: one.linear.weight.mul_(2), lambda one: one.linear.bias.data.fill_(4), None):
             if change is not None:
                 change(model), change(expected)
-            torch.testing.assert_close(compiled(torch.ones(4, 32)), expected(torch.ones(4, 32)), rtol=1e-2, atol=1e-2)
+            agree(4)
         for length in (8, 4, 8, 3):
-            torch.testing.assert_close(compiled(torch.ones(length, 32)), expected(torch.ones(length, 32)), rtol=1e-2, atol=1e-2)
+            agree(length)
     assert int(model.calls) == 8
     assert len(list((tmp_path / "graphs").iterdir())) in (3, 4)  # torch may leave the first graph's shape open for later ones
 

@@ -36,9 +36,11 @@ def test_cpp_program(stem: str, tmp_path: Path) -> None:
     assert "check: passed" in _check(tmp_path / "out")
 
 
-@pytest.mark.parametrize("init", ["ones", "zeros", "arange"])
-def test_other_values(init: str, tmp_path: Path) -> None:
-    status = main(["generate-python", str(DATA / "mlp_stablehlo.mlir"), "-o", str(tmp_path / "out"), "--init", init])
+# The softmax of mlp_stablehlo would have sums of about 1e6 of "arange", whose top two are nearer to one another than TF32's cut of the weights:
+# the bit model finds another greatest one as well (docs/check.md).
+@pytest.mark.parametrize(("stem", "init"), [("mlp_stablehlo", "ones"), ("mlp_stablehlo", "zeros"), ("cnn_ttir", "arange")])
+def test_other_values(stem: str, init: str, tmp_path: Path) -> None:
+    status = main(["generate-python", str(DATA / f"{stem}.mlir"), "-o", str(tmp_path / "out"), "--init", init])
     assert status == 0
     _check(tmp_path / "out")
 
