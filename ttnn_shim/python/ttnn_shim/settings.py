@@ -4,8 +4,8 @@
     settings.set_numerics("tensix")            # or TTNN_SHIM_NUMERICS=tensix, which C++ programs read too
     with settings.numerics("tensix"): ...
 
-`fast` (the default) multiplies in float32 with operands cut to what the math fidelity sees. `tensix` accumulates matmul, linear and conv
-by the FPU's bit model (docs/numerics.md): slow, exact to that model, not verified against silicon.
+`fast` (the default) cuts operands to what the multipliers take and gives sums one error of the size of the chip's roundings. `tensix` makes
+matmul, linear, conv, sums and attention by the FPU's bit model (docs/numerics.md): slow, exact to that model, not verified against silicon.
 """
 
 from __future__ import annotations

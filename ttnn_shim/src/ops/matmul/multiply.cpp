@@ -1,5 +1,6 @@
 #include "ops/matmul/multiply.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <vector>
 
@@ -100,22 +101,52 @@ void settled_product(Settling settling, size_t rows, size_t columns, DataType dt
     settling(sums, rows, columns, dtype, target);
 }
 
+constexpr size_t CACHED_BYTES = size_t{5} << 18U;  // of sums: most of a level-2 cache
+
+/// How many rows of a product to make at a time, so that their float32 sums are still in a level-2 cache when they are settled. It depends
+/// on the shape alone: results are the same with every number of threads. Reading the second operand again must cost less than it saves.
+size_t rows_at_a_time(size_t rows, const MatmulCall& call) {
+    constexpr size_t LEAST_ROWS = 64;
+    const bool one_matrix = !call.transpose_a && volume(call.batch_b) == 1 && volume(call.batch_a) == volume(call.batch);
+    if (!one_matrix) return rows;
+    const size_t least = (rows * static_cast<size_t>(call.n) * sizeof(float) + CACHED_BYTES - 1) / CACHED_BYTES;
+    for (size_t parts = std::max<size_t>(least, 1); parts <= 4 * least && rows / parts >= LEAST_ROWS; ++parts) {
+        if (rows % parts == 0) return static_cast<size_t>(call.k) * (parts - 1) <= 2 * rows ? rows / parts : rows;
+    }
+    return rows;
+}
+
 }  // namespace
 
 void multiply(MatmulCall call, const TensixMath& math, int64_t summed) {
     call.a.kept_bits = source_b_bits(math);
     call.b.kept_bits = source_a_bits(math);
     const Settling settling{dst_rounding(math, call.b.dtype, summed > 0 ? summed : call.k), math.fp32_dest, call.bias, call.activation};
-    const size_t rows = volume(call.batch) * static_cast<size_t>(call.m);
-    settled_product(
-        settling, rows, static_cast<size_t>(call.n), call.c_dtype, call.c,
-        [&](void* c, DataType dtype, const float* bias, Activation activation) {
-            call.c = c;
-            call.c_dtype = dtype;
-            call.bias = bias;
-            call.activation = activation;
-            matmul(call);
-        });
+    const size_t rows = volume(call.batch) * static_cast<size_t>(call.m), columns = static_cast<size_t>(call.n);
+    const DataType target_dtype = call.c_dtype;
+    const bool settles = !math.fp32_dest || target_dtype == DataType::FLOAT32;
+    const size_t together = settles ? rows_at_a_time(rows, call) : rows;
+    if (together < rows) {
+        call.batch.clear();
+        call.batch_a.clear();
+        call.batch_b.clear();
+        call.m = static_cast<int64_t>(together);
+        call.a.values = nullptr;  // a part of it is not kept
+    }
+    const auto* operand = static_cast<const std::byte*>(call.a.data);
+    auto* target = static_cast<std::byte*>(call.c);
+    for (size_t first = 0; first < rows; first += together) {
+        call.a.data = operand + first * static_cast<size_t>(call.k) * stored_bytes(call.a.dtype);
+        settled_product(
+            settling, together, columns, target_dtype, target + first * columns * stored_bytes(target_dtype),
+            [&](void* c, DataType dtype, const float* bias, Activation activation) {
+                call.c = c;
+                call.c_dtype = dtype;
+                call.bias = bias;
+                call.activation = activation;
+                matmul(call);
+            });
+    }
 }
 
 void multiply(ConvCall call, const TensixMath& math) {
@@ -123,15 +154,29 @@ void multiply(ConvCall call, const TensixMath& math) {
     call.weight.kept_bits = source_a_bits(math);
     const int64_t depth = call.kernel_h * call.kernel_w * (call.in_channels / call.groups);
     const Settling settling{dst_rounding(math, call.weight.dtype, depth), math.fp32_dest, call.bias, call.activation};
-    settled_product(
-        settling, static_cast<size_t>(call.batch * call.out_h * call.out_w), static_cast<size_t>(call.out_channels), call.output_dtype,
-        call.output, [&](void* output, DataType dtype, const float* bias, Activation activation) {
-            call.output = output;
-            call.output_dtype = dtype;
-            call.bias = bias;
-            call.activation = activation;
-            convolution(call);
-        });
+    const DataType target_dtype = call.output_dtype;
+    const bool settles = !math.fp32_dest || target_dtype == DataType::FLOAT32;
+    const auto images = static_cast<size_t>(call.batch), columns = static_cast<size_t>(call.out_channels);
+    const size_t pixels = static_cast<size_t>(call.out_h * call.out_w), pixels_in = static_cast<size_t>(call.in_h * call.in_w);
+    // Image by image, where the sums of all would leave the cache before they are settled.
+    const bool by_image = settles && images > 1 && images * pixels * columns * sizeof(float) > CACHED_BYTES;
+    const size_t together = by_image ? 1 : images;
+    call.batch = static_cast<int64_t>(together);
+    if (by_image) call.input.values = nullptr;  // a part of it is not kept
+    const auto* operand = static_cast<const std::byte*>(call.input.data);
+    auto* target = static_cast<std::byte*>(call.output);
+    for (size_t first = 0; first < images; first += together) {
+        call.input.data = operand + first * pixels_in * static_cast<size_t>(call.in_channels) * stored_bytes(call.input.dtype);
+        settled_product(
+            settling, together * pixels, columns, target_dtype, target + first * pixels * columns * stored_bytes(target_dtype),
+            [&](void* output, DataType dtype, const float* bias, Activation activation) {
+                call.output = output;
+                call.output_dtype = dtype;
+                call.bias = bias;
+                call.activation = activation;
+                convolution(call);
+            });
+    }
 }
 
 TensixMath tensix_math(const ttnn::ComputeKernelConfig& compute) { return {compute.math_fidelity, compute.fp32_dest_acc_en, 0}; }
