@@ -182,7 +182,7 @@ class LoadedProgram:
         modules = self._load_modules()
         self.utils, self.main = modules["utils"], modules["main"]
         entry = self.manifest["entry"]
-        self.function: Callable[..., Any] = getattr(self.main, entry["function"])
+        self.function: Callable[..., Any] = self._entry_function(entry["function"])
         self.inputs: list[str] = entry["inputs"]
         self.outputs: list[str] = entry["outputs"]
         self.takes_weights: bool = entry["weights"]
@@ -200,6 +200,14 @@ class LoadedProgram:
         except BaseException:
             self.close()
             raise
+
+    def _entry_function(self, name: str) -> Callable[..., Any]:
+        function = getattr(self.main, name, None)
+        if not callable(function):
+            hint = "give the function its name back, or export the model again"
+            raise UserError("the program lacks its entry function", location=str(self.path / "main.py"), expected=f"def {name}", hint=hint)
+        found: Callable[..., Any] = function
+        return found
 
     def _load_weights(self, given: Values) -> None:
         """Every weight from the model or its file, through the export's const-eval."""

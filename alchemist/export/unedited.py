@@ -12,12 +12,13 @@ import contextlib
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,7 @@ def measure_unedited(
     for name, text in sources.items():
         if Path(name).suffix in (".py", ".cpp") and Path(name).stem in ("main", "consteval"):
             (directory / FOLDER / name).write_text(text, encoding="utf-8")
-    unknown = _obstacle(directory)
-    if not unknown:
-        with tempfile.TemporaryDirectory(prefix="alchemist-unedited-") as scratch:
-            unknown = _measure(Path(scratch), directory, python_sources, manifest, options, written)
+    unknown = _obstacle(directory) or _measure(directory, python_sources, manifest, options, written)
     manifest["unedited"] = {"unknown": unknown} if unknown else {"measured_on": f"simulated {options.card}"}
 
 
@@ -77,32 +75,37 @@ def _obstacle(directory: Path) -> str:
 
 
 def _measure(
-    scratch: Path,
     directory: Path,
     sources: Mapping[str, str],
     manifest: dict[str, Any],
     options: CompilerOptions,
     written: dict[str, WrittenTensor],
 ) -> str:
-    """Runs the program in `scratch`; returns why it has no result, "" if it has."""
+    """Runs the program; returns why it has no result, "" if it has."""
     program = {**sources, "utils.py": template_text("py/utils.py"), "check.py": template_text("py/check.py"), MANIFEST: json.dumps(manifest)}
-    for name, text in program.items():
-        (scratch / name).write_text(text, encoding="utf-8")
-    for folder in ("tensors", "golden"):
-        (scratch / folder).symlink_to(directory.resolve() / folder)
-    result, values = scratch / "result.json", scratch / "values"
-    arguments = ["--json", str(result), "--outputs", str(values)]
-    if (directory / "golden" / "ops.json").exists():
-        arguments.append("--check-ops")
-    failure = _WORKERS.run(scratch / "main.py", arguments, options.card)
-    if not result.exists():
+    with _WORKERS.turn() as scratch:
+        for name, text in program.items():
+            (scratch / name).write_text(text, encoding="utf-8")
+        for folder in ("tensors", "golden"):
+            (scratch / folder).symlink_to(directory.resolve() / folder)
+        result, values = scratch / "result.json", scratch / "values"
+        arguments = ["--json", str(result), "--outputs", str(values)]
+        if (directory / "golden" / "ops.json").exists():
+            arguments.append("--check-ops")
+        failure = _WORKERS.run(scratch / "main.py", arguments, options.card)
+        if result.exists():
+            _note_results(json.loads(result.read_text()), values, directory, manifest, written)
+            return ""
         warnings.warn(
             f"the emitted program of {manifest['model']} does not run on the simulator: {failure}",
             AccuracyWarning,
             stacklevel=2,
         )
         return f"the program did not run on the simulator at export: {failure.splitlines()[0] if failure else 'no reason was given'}"
-    found: dict[str, Any] = json.loads(result.read_text())
+
+
+def _note_results(found: Mapping[str, Any], values: Path, directory: Path, manifest: dict[str, Any], written: dict[str, WrittenTensor]) -> None:
+    """found: the program's own report (--json); values: the folder of its outputs."""
     for row in found["outputs"]:
         entry = manifest["outputs"][row["name"]]
         if "golden" not in entry:
@@ -125,7 +128,6 @@ def _measure(
         )
     if found.get("op_errors"):
         _note_op_errors(directory / "golden" / "ops.json", found["op_errors"])
-    return ""
 
 
 def _note_op_errors(index: Path, errors: Mapping[str, Mapping[str, Any]]) -> None:
@@ -137,34 +139,50 @@ def _note_op_errors(index: Path, errors: Mapping[str, Mapping[str, Any]]) -> Non
 
 
 class _Workers:
-    """At most one process that runs programs; threads take turns."""
+    """At most one process that runs programs; threads take turns.
+
+    Programs lie in a folder that the process made: it removes the folder when this process is killed, which ends its stdin.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
+        self._folder = ""
         self._owner = 0
 
-    def run(self, program: Path, arguments: list[str], card: str) -> str:
-        """Runs the program to its end; returns what went wrong, "" if it ended by itself."""
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[Path]:
+        """A folder for a program that `run` takes, until the end of the block."""
         with self._lock:
-            process = self._started()
-            if process.stdin is None or process.stdout is None:
-                raise InternalError("a process without its pipes")
-            answer: dict[str, Any] = {}
+            self._start()
+            folder = tempfile.mkdtemp(dir=self._folder or None)
             try:
-                process.stdin.write(json.dumps({"program": str(program), "arguments": arguments, "card": card}) + "\n")
-                process.stdin.flush()
-                answer = json.loads(process.stdout.readline() or "{}")
-            except (OSError, ValueError):
-                pass  # it ended: no answer
+                yield Path(folder)
             finally:
-                if answer.get("code") != 0 or answer["rss_bytes"] > _KEPT_BYTES:
-                    self._stop()
-            return str(answer.get("error", "")) if answer else f"the simulator's process ended with {process.returncode}"
+                shutil.rmtree(folder, ignore_errors=True)
 
-    def _started(self) -> subprocess.Popen[str]:
-        if self._process is not None and self._owner == os.getpid() and self._process.poll() is None:
-            return self._process
+    def run(self, program: Path, arguments: list[str], card: str) -> str:
+        """Runs the program to its end; returns what went wrong, "" if it ended by itself. Within a turn."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            raise InternalError("no process to run the program, or one without its pipes")
+        answer: dict[str, Any] = {}
+        try:
+            process.stdin.write(json.dumps({"program": str(program), "arguments": arguments, "card": card}) + "\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline() or "{}")
+        except (OSError, ValueError):
+            pass  # it ended: no answer
+        finally:
+            if answer.get("code") != 0 or answer["rss_bytes"] > _KEPT_BYTES:
+                self._stop()
+        return str(answer.get("error", "")) if answer else f"the simulator's process ended with {process.returncode}"
+
+    def _start(self) -> None:
+        if self._process is not None and self._owner == os.getpid():
+            if self._process.poll() is None:
+                return
+            self._stop()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TTNN_SHIM_") or name == "TTNN_SHIM_LIBRARY"}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "ttnn_shim", "worker"],
@@ -176,9 +194,10 @@ class _Workers:
             cwd=tempfile.gettempdir(),
         )
         self._owner = os.getpid()
-        return self._process
+        self._folder = self._process.stdout.readline().rstrip("\n") if self._process.stdout is not None else ""
 
     def _stop(self) -> None:
+        """The process is killed where it is, so its folder is left to this one."""
         process, self._process = self._process, None
         if process is None or self._owner != os.getpid():
             return
@@ -188,6 +207,8 @@ class _Workers:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def close(self) -> None:
         with self._lock:

@@ -167,13 +167,19 @@ def file_stem(name: str, entry: dict) -> str:
     return Path(entry.get("file", f"{name}.tensorbin")).stem
 
 
+# What numpy's reader ends with on damaged files.
+_DAMAGED = (
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RecursionError, SyntaxError, TypeError, ValueError, tokenize.TokenError,
+)  # fmt: skip
+
+
 def read_npy(file: Path, name: str, dtype: str) -> np.ndarray:
     """The array in the host form of `dtype`, whatever its byte order, memory order and width."""
     if not file.is_file():  # a pipe without a writer would block for ever
         sys.exit(f"run: input {name}: {file} is no file")
     try:
         array = np.load(file, allow_pickle=False)
-    except (ValueError, EOFError, OSError, MemoryError, SyntaxError, TypeError, LookupError, RecursionError, tokenize.TokenError) as error:
+    except _DAMAGED as error:
         sys.exit(f"run: input {name}: cannot read {file}: {str(error)[:500]}")
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         sys.exit(f"run: input {name}: {file} holds {array.dtype}, expected numbers for {dtype}")

@@ -119,6 +119,8 @@ class PythonRunner:
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-m", "ttnn_shim", "worker"]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            assert self._process.stdout is not None
+            self._process.stdout.readline()  # its folder
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"program": str(program), "arguments": list(arguments), "card": "n150"}) + "\n")
@@ -128,7 +130,8 @@ class PythonRunner:
 
     def close(self) -> None:
         if self._process is not None:
-            self._process.kill()
+            assert self._process.stdin is not None
+            self._process.stdin.close()
             self._process.wait()
 
 

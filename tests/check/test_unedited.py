@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -152,6 +154,23 @@ def test_the_process_is_kept_and_replaced(tmp_path: Path) -> None:
     assert processes[0].pid == processes[1].pid != processes[2].pid
     unedited.shutdown_worker()
     assert processes[2].poll() is not None
+
+
+def test_nothing_stays_of_a_killed_export(tmp_path: Path) -> None:
+    """Of one killed while its program runs: the process that runs it ends with it, and takes the folder along."""
+    code = """
+import os, signal
+from alchemist.export.unedited import _WORKERS
+with _WORKERS.turn() as folder:
+    (folder / "main.py").write_text(f"import os; os.kill({os.getpid()}, {signal.SIGKILL})")
+    _WORKERS.run(folder / "main.py", [], "n150")
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)}, check=False)
+    assert done.returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 120
+    while list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_the_simulator_the_error_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

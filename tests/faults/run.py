@@ -11,6 +11,7 @@ import contextlib
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import alchemist.export.unedited as unedited
 import alchemist.export.workspace as workspace
 from alchemist.codegen import codegen_mlir
 from alchemist.errors import AlchemistError
@@ -32,6 +34,7 @@ SOURCE = """func.func @{name}(%x: tensor<1024x768xf32>) -> tensor<1024x768xf32> 
 }}
 """
 OLD, NEW = "relu", "neg"
+CLEANUP_S = 60.0  # most that the simulator's process of a killed export may take to end, on a busy machine
 
 
 @dataclass
@@ -60,6 +63,10 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.scratch = folder / "tmp"
+        self.scratch.mkdir()
+        tempfile.tempdir = os.environ["TMPDIR"] = str(self.scratch)  # what exports leave there counts, too
+        unedited.shutdown_worker()
         for name in (OLD, NEW):
             (folder / f"{name}.mlir").write_text(SOURCE.format(name=name))
         codegen_mlir(folder / f"{OLD}.mlir", export_path=folder / "warm")  # imports and caches are in the parent, children are forks
@@ -73,6 +80,21 @@ class Bench:
         place = self.folder / f"trial{self.count}"
         place.mkdir()
         return place
+
+    def close(self) -> None:
+        unedited.shutdown_worker()
+        tempfile.tempdir = None
+        del os.environ["TMPDIR"]
+
+    def remains(self) -> int:
+        """Folders of killed exports among the temporary files, once the processes that clean up had their time."""
+        known = Path(unedited._WORKERS._folder).name
+        deadline = time.monotonic() + CLEANUP_S
+        while (found := {name for name in os.listdir(self.scratch) if name != known}) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        for name in found:
+            shutil.rmtree(self.scratch / name, ignore_errors=True)
+        return len(found)
 
     def export(self, name: str, target: Path) -> None:
         codegen_mlir(self.folder / f"{name}.mlir", export_path=target)
@@ -146,6 +168,7 @@ def kills(bench: Bench, count: int, number: signal.Signals, *, first: bool, seed
         ended += done
         bench.export_s *= 0.95 if done else 1.05  # the machine may be busier now than at the start
         judge(row, target, {"none" if first else "old", "new"}, names={"out"}, before_start=number == signal.SIGKILL)
+    row.left += bench.remains()
     row.note = f"{ended} ended before the signal"
     return row
 
@@ -189,6 +212,7 @@ def windows(bench: Bench, way: str, number: signal.Signals) -> Row:
         if not happened:
             break
         judge(row, target, {"old", "new"}, names={"out"}, before_start=number == signal.SIGKILL)
+    row.left += bench.remains()
     return row
 
 
@@ -288,16 +312,30 @@ def writers(bench: Bench, rounds: int) -> Row:
 
 
 def table(kill_count: int, folder: Path, seed: int = 0) -> list[Row]:
+    """Every row, printed with its time as it comes."""
     bench = Bench(folder)
-    rows = []
-    for offset, (number, first) in enumerate([(signal.SIGKILL, False), (signal.SIGINT, False), (signal.SIGKILL, True), (signal.SIGINT, True)]):
-        rows.append(kills(bench, kill_count // 4, number, first=first, seed=seed + offset))
-        print(rows[-1], flush=True)
-    for way in ("exchange", "two renames", "in place"):
-        for number in (signal.SIGKILL, signal.SIGINT):
-            rows.append(windows(bench, way, number))
-            print(rows[-1], flush=True)
-    rows += [*full_disk(bench, max(4, kill_count // 20)), *places(bench), writers(bench, max(4, kill_count // 10))]
+    rows: list[Row] = []
+    start = time.monotonic()
+
+    def add(*new: Row) -> None:
+        nonlocal start
+        rows.extend(new)
+        for row in new:
+            print(row, flush=True)
+        print(f"    {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+        start = time.monotonic()
+
+    try:
+        for offset, (number, first) in enumerate([(signal.SIGKILL, False), (signal.SIGINT, False), (signal.SIGKILL, True), (signal.SIGINT, True)]):
+            add(kills(bench, kill_count // 4, number, first=first, seed=seed + offset))
+        for way in ("exchange", "two renames", "in place"):
+            for number in (signal.SIGKILL, signal.SIGINT):
+                add(windows(bench, way, number))
+        add(*full_disk(bench, max(4, kill_count // 20)))
+        add(*places(bench))
+        add(writers(bench, max(4, kill_count // 10)))
+    finally:
+        bench.close()
     return rows
 
 
@@ -310,7 +348,6 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         rows = table(options.kills, Path(folder), options.seed)
     text = "\n".join([HEADER, *map(str, rows)])
-    print(text)
     if options.docs:
         head = (
             "# Exports under faults\n\nWritten by `python -m tests.faults.run --docs docs/faults.md`. Each trial exports one model over the export of another"

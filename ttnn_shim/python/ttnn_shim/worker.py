@@ -1,20 +1,23 @@
 """`python -m ttnn_shim worker`: runs programs one after another in one process; exports measure their programs with it.
 
 A line of JSON on stdin is a run: {"program": path of main.py, "arguments": [...], "card": "n150"}. The answer is a line on stdout:
-{"code": exit code, "error": text, "rss_bytes": memory of the process now}. What programs print is dropped. The process
-ends with its stdin.
+{"code": exit code, "error": text, "rss_bytes": memory of the process now}. What programs print is dropped. The first line on
+stdout is a folder for the programs. The process ends with its stdin, however the process at the other end of it ended, and the folder
+with it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
 import runpy
 import signal
 import sys
+import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 
 def main() -> int:
@@ -24,16 +27,21 @@ def main() -> int:
     for stream in (1, 2):
         os.dup2(nowhere, stream)
     sys.dont_write_bytecode = True
+    with tempfile.TemporaryDirectory(prefix="alchemist-unedited-", ignore_cleanup_errors=True) as folder:
+        return _answer_all(answers, folder)
 
-    import ttnn_shim
 
-    ttnn_shim.activate(explicit=True)
-    for line in sys.stdin:
-        request = json.loads(line)
-        answer = _run(Path(request["program"]).resolve(), request["arguments"], request["card"])
-        answer["rss_bytes"] = _resident_bytes()
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
+def _answer_all(answers: TextIO, folder: str) -> int:
+    with contextlib.suppress(BrokenPipeError):  # nobody is left to be told
+        print(folder, file=answers, flush=True)
+        import ttnn_shim
+
+        ttnn_shim.activate(explicit=True)
+        for line in sys.stdin:
+            request = json.loads(line)
+            answer = _run(Path(request["program"]).resolve(), request["arguments"], request["card"])
+            answer["rss_bytes"] = _resident_bytes()
+            print(json.dumps(answer), file=answers, flush=True)
     return 0
 
 
