@@ -81,10 +81,11 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     Raises:
         UserError: there is none.
     """
+    file = Path(path) / MANIFEST
     try:
-        manifest: dict[str, Any] = json.loads((Path(path) / MANIFEST).read_text())
-        language = manifest.get("language")
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        manifest: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}  # a pipe would block
+        language = manifest["language"]
+    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise UserError(f"{path} is not an export", location=str(path), hint="give the directory of codegen_py") from error
     if language != "python":
         raise UserError(f"{path} holds no Python program", location=str(path), hint="load an export of codegen_py")

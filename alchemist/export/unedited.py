@@ -56,7 +56,8 @@ def measure_unedited(
         if Path(name).suffix in (".py", ".cpp") and Path(name).stem in ("main", "consteval"):
             (directory / FOLDER / name).write_text(text, encoding="utf-8")
     unknown = _obstacle(directory) or _measure(directory, python_sources, manifest, options, written)
-    manifest["unedited"] = {"unknown": unknown} if unknown else {"measured_on": f"simulated {options.card}"}
+    measured = {"measured_on": f"simulated {options.card}"}
+    manifest["unedited"] = {"unknown": unknown} if unknown else measured | manifest.get("unedited", {})
 
 
 def _obstacle(directory: Path) -> str:
@@ -106,6 +107,7 @@ def _measure(
 
 def _note_results(found: Mapping[str, Any], values: Path, directory: Path, manifest: dict[str, Any], written: dict[str, WrittenTensor]) -> None:
     """found: the program's own report (--json); values: the folder of its outputs."""
+    manifest["unedited"] = {"instructions": found["instructions"]}
     for row in found["outputs"]:
         entry = manifest["outputs"][row["name"]]
         if "golden" not in entry:

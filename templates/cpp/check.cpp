@@ -23,6 +23,9 @@ constexpr double ROUNDING = 1.0 / 256.0;
 constexpr double PEAK = 4.0;
 // Rounding in other places leaves an error about as large as it was; the less values, the more by chance.
 constexpr double GROWTH = 1.15, CHANCE = 3.0;
+// The same ops with other operands or numbers round as before: so much of the unedited error, or of the data
+// type's rounding.
+constexpr double EXACT = 0.1, EXACT_NOISE = 1.0 / 32.0;
 // A card rounds otherwise than the simulator: its bounds are so much wider, and never below this error.
 constexpr double CARD = 2.0, CARD_NOISE = 2e-2;
 
@@ -91,7 +94,8 @@ std::string judge_whole_numbers(Verdict& row, const Array& actual, const Array& 
         row.max_abs_err = largest;
     }
     return wrong == 0 ? ""
-                      : std::to_string(wrong) + " of " + std::to_string(actual.values.size()) + " whole numbers differ";
+                      : std::to_string(wrong) + " of " + std::to_string(actual.values.size()) +
+                            " whole numbers differ";
 }
 
 std::optional<double> known(const Json& limits, const std::string& key) {
@@ -108,10 +112,12 @@ std::string judge_floats(
     const Json& limits,
     const Array* unedited,
     double tolerance,
-    bool on_card) {
+    bool on_card,
+    bool same_ops) {
     std::vector<double> a, e, u;
     std::size_t wrong = 0;
-    const bool has_unedited = unedited != nullptr && unedited->values.size() == actual.values.size() && !on_card;
+    const bool has_unedited =
+        unedited != nullptr && unedited->values.size() == actual.values.size() && !on_card;
     for (std::size_t index = 0; index < actual.values.size(); ++index) {
         const double got = actual.values[index], wanted = expected.values[index];
         if (!std::isfinite(wanted)) {
@@ -148,8 +154,8 @@ std::string judge_floats(
         row.pcc = correlation(a, e);
         if (spread > SPREAD * std::max(noise, std::min(before.value_or(0.0), ROUNDING)) * size &&
             *row.pcc < outer_pcc) {
-            return "pcc " + number("%.6f", *row.pcc) + " is below " + number("%g", outer_pcc) + "; relative error " +
-                   was(before, *row.rel_l2);
+            return "pcc " + number("%.6f", *row.pcc) + " is below " + number("%g", outer_pcc) +
+                   "; relative error " + was(before, *row.rel_l2);
         }
     }
     if (size > 0.0 && *row.rel_l2 > outer) {
@@ -172,10 +178,15 @@ std::string judge_floats(
         return "";
     }
     const std::vector<double> moved = minus(a, u);
-    const double drift = norm(moved) / size, peak = largest_of(moved), peak_before = before_peak.value_or(0.0);
+    const double drift = norm(moved) / size, peak = largest_of(moved),
+                 peak_before = before_peak.value_or(0.0);
     if (!(drift <= std::max(tolerance / 2.0 * *before, noise))) {
         return "moved by " + number("%.1e", drift) + " from the unedited program, whose error was " +
                number("%.1e", *before);
+    }
+    if (same_ops && drift > std::max(tolerance / TOLERANCE * EXACT * *before, EXACT_NOISE * noise)) {
+        return "moved by " + number("%.1e", drift) +
+               " from the unedited program, by other operands or numbers in the same ops";
     }
     const double grown = GROWTH + CHANCE / std::sqrt(2.0 * static_cast<double>(e.size()));
     if (drift > std::max(tolerance / 8.0 * *before, noise / 2.0) &&
@@ -189,7 +200,8 @@ std::string judge_floats(
     return "";
 }
 
-// --- what was edited -----------------------------------------------------------------------------------------
+// --- what was edited
+// -----------------------------------------------------------------------------------------
 
 std::string text_of(const fs::path& path) {
     std::ostringstream out;
@@ -211,15 +223,16 @@ std::string defined_in(const std::string& line) {
     return end == std::string::npos || begin == end ? "" : line.substr(begin, end - begin);
 }
 
-// Text of each function by name, without comments and white space; of all else as "top level". A function begins with a line
-// at the left margin that names it and ends with a `}` there, as the formatter writes it.
+// Text of each function by name, without comments and white space; of all else as "top level". A function
+// begins with a line at the left margin that names it and ends with a `}` there, as the formatter writes it.
 std::map<std::string, std::string> functions(const std::string& text) {
     std::map<std::string, std::string> found;
     std::string name = "top level";
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         const std::size_t comment = line.find("//");
-        if (comment != std::string::npos && (comment == 0 || std::isspace(static_cast<unsigned char>(line[comment - 1])) != 0)) {
+        if (comment != std::string::npos &&
+            (comment == 0 || std::isspace(static_cast<unsigned char>(line[comment - 1])) != 0)) {
             line.resize(comment);
         }
         while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0) {
@@ -238,7 +251,93 @@ std::map<std::string, std::string> functions(const std::string& text) {
     return found;
 }
 
-// --- own inputs ----------------------------------------------------------------------------------------------
+bool is_word(char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+
+bool ends_in(const std::string& word, const std::vector<std::string>& ends) {
+    return std::any_of(ends.begin(), ends.end(), [&](const std::string& end) { return word.ends_with(end); });
+}
+
+// The place behind the bracket that closes the one at `at`.
+std::size_t behind_closing(const std::string& text, std::size_t at) {
+    int depth = 0;
+    do {
+        depth += text[at] == '(' || text[at] == '{' ? 1 : text[at] == ')' || text[at] == '}' ? -1 : 0;
+        ++at;
+    } while (depth > 0 && at < text.size());
+    return at;
+}
+
+// A function's text where local names, numbers and texts are one mark. What decides how values are rounded
+// stays: ops (names before a bracket), data types (behind ::), configs and constants (in capitals).
+std::string skeleton(const std::string& text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        if (text[at] == '"') {
+            std::size_t end = at + 1;
+            while (end < text.size() && text[end] != '"') {
+                end += text[end] == '\\' ? 2 : 1;
+            }
+            out += '_';
+            at = std::min(end + 1, text.size());
+        } else if (is_word(text[at])) {
+            std::size_t end = at;
+            const bool number = std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+            while (end < text.size() &&
+                   (is_word(text[end]) ||
+                    (number && (text[end] == '.' ||
+                                ((text[end] == '-' || text[end] == '+') &&
+                                 std::tolower(static_cast<unsigned char>(text[end - 1])) == 'e'))))) {
+                ++end;
+            }
+            const std::string word = text.substr(at, end - at);
+            const char next = end < text.size() ? text[end] : '\0';
+            const bool called = next == '(' || next == '{' || next == '<' || text.compare(end, 2, "::") == 0;
+            const bool member = at > 0 && (text[at - 1] == ':' || text[at - 1] == '.');
+            const bool capitals =
+                std::none_of(word.begin(), word.end(), [](unsigned char c) { return std::islower(c); });
+            if ((next == '(' || next == '{') &&
+                ends_in(word, {"Config", "Grid", "Coord", "Range", "Set", "Spec"})) {
+                end = behind_closing(text, end);
+                out += text.substr(at, end - at);
+            } else {
+                const bool kept = !number && (called || member || capitals || word == "true" ||
+                                              word == "false" || word == "nullopt");
+                out += kept ? word : "_";
+            }
+            at = end;
+        } else {
+            out += text[at++];
+        }
+    }
+    return out;
+}
+
+// Files of golden/unedited: name, text at export and text now.
+struct Source {
+    std::string name, before, now;
+};
+
+std::vector<Source> sources() {
+    const fs::path place = program_file("golden/unedited");
+    std::set<std::string> names;
+    if (fs::is_directory(place)) {
+        for (const auto& entry : fs::directory_iterator(place)) {
+            if (entry.path().extension() == ".cpp") {
+                names.insert(entry.path().filename().string());
+            }
+        }
+    }
+    std::vector<Source> found;
+    for (const std::string& name : names) {
+        found.push_back({name, text_of(place / name), text_of(program_file(name))});
+    }
+    return found;
+}
+
+// --- own inputs
+// ----------------------------------------------------------------------------------------------
 
 // Levenshtein distance, without regard to case.
 std::size_t edits(const std::string& one, const std::string& two) {
@@ -260,9 +359,10 @@ std::size_t edits(const std::string& one, const std::string& two) {
 
 // The one with the fewest edits to `name`, "" if more than half of it would change.
 std::string nearest(const std::string& name, const std::vector<std::string>& names) {
-    const auto best = std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
-        return edits(name, a) < edits(name, b);
-    });
+    const auto best =
+        std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+            return edits(name, a) < edits(name, b);
+        });
     return best != names.end() && edits(name, *best) * 2 <= std::max(name.size(), best->size()) ? *best : "";
 }
 
@@ -287,14 +387,20 @@ std::string joined(const std::vector<std::string>& parts, const std::string& bet
 }
 
 Verdict compare(
-    const Array& actual, const Array& expected, const Json& limits, const Array* unedited, double tolerance, bool on_card) {
+    const Array& actual,
+    const Array& expected,
+    const Json& limits,
+    const Array* unedited,
+    double tolerance,
+    bool on_card,
+    bool same_ops) {
     Verdict row;
     if (actual.shape != expected.shape) {
         row.why = "shape " + spelled(actual.shape) + " instead of " + spelled(expected.shape);
     } else if (expected.integer) {
         row.why = judge_whole_numbers(row, actual, expected);
     } else {
-        row.why = judge_floats(row, actual, expected, limits, unedited, tolerance, on_card);
+        row.why = judge_floats(row, actual, expected, limits, unedited, tolerance, on_card, same_ops);
     }
     row.passed = row.why.empty();
     return row;
@@ -302,30 +408,53 @@ Verdict compare(
 
 std::vector<std::string> changed_functions() {
     std::vector<std::string> found;
-    const fs::path sources = program_file("golden/unedited");
-    std::set<std::string> names;
-    if (fs::is_directory(sources)) {
-        for (const auto& entry : fs::directory_iterator(sources)) {
-            if (entry.path().extension() == ".cpp") {
-                names.insert(entry.path().filename().string());
-            }
-        }
-    }
-    for (const std::string& file : names) {
-        const auto before = functions(text_of(sources / file)), now = functions(text_of(program_file(file)));
+    for (const Source& file : sources()) {
+        const auto before = functions(file.before), now = functions(file.now);
         for (const auto& [name, text] : now) {
             const auto old = before.find(name);
             if (old == before.end() || old->second != text) {
-                found.push_back(name + " in " + file + (old == before.end() ? " (new)" : ""));
+                found.push_back(name + " in " + file.name + (old == before.end() ? " (new)" : ""));
             }
         }
         for (const auto& [name, text] : before) {
             if (now.count(name) == 0) {
-                found.push_back(name + " in " + file + " (removed)");
+                found.push_back(name + " in " + file.name + " (removed)");
             }
         }
     }
     return found;
+}
+
+bool only_values_changed() {
+    for (const Source& file : sources()) {
+        auto before = functions(file.before), now = functions(file.now);
+        for (auto* each : {&before, &now}) {
+            for (auto& [name, text] : *each) {
+                text = skeleton(text);
+            }
+        }
+        if (before != now) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::string instructions() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("flags")) {
+            std::set<std::string> found;
+            std::istringstream words(line.substr(std::min(line.find(':') + 1, line.size())));
+            for (std::string word; words >> word;) {
+                if (word.starts_with("avx") || word.starts_with("amx") || word.starts_with("fma")) {
+                    found.insert(word);
+                }
+            }
+            return joined({found.begin(), found.end()}, " ");
+        }
+    }
+    return "";
 }
 
 std::string missing_inputs(const fs::path& directory, const std::vector<std::string>& stems, bool partial) {
@@ -341,8 +470,9 @@ std::string missing_inputs(const fs::path& directory, const std::vector<std::str
         const std::string stem = fs::path(name).stem().string();
         if (std::find(stems.begin(), stems.end(), stem) == stems.end()) {
             const std::string near = nearest(stem, stems);
-            lines.push_back(name + " is no input of this program" +
-                            (near.empty() ? "" : "; did you mean " + near + fs::path(name).extension().string() + "?"));
+            lines.push_back(
+                name + " is no input of this program" +
+                (near.empty() ? "" : "; did you mean " + near + fs::path(name).extension().string() + "?"));
         }
     }
     for (const std::string& stem : stems) {
@@ -351,7 +481,9 @@ std::string missing_inputs(const fs::path& directory, const std::vector<std::str
         }
     }
     if (!missing.empty() && !partial) {
-        lines.push_back("missing: " + joined(missing) + " (--partial-inputs takes the example input for what is missing)");
+        lines.push_back(
+            "missing: " + joined(missing) +
+            " (--partial-inputs takes the example input for what is missing)");
     }
     for (const std::string& stem : stems) {
         if (there.count(stem + ".npy") != 0 && there.count(stem + ".tensorbin") != 0) {

@@ -1,4 +1,5 @@
-// How outputs are judged: the same file in every emitted program. The rules are those of check.py in Python programs.
+// How outputs are judged: the same file in every emitted program. The rules are those of check.py in Python
+// programs.
 #pragma once
 
 #include <filesystem>
@@ -20,13 +21,28 @@ struct Verdict {
 };
 
 // An error is relative to the size of the framework's output, so that a verdict does not depend on its scale.
-// limits: the output's entry in manifest.json: "pcc", "rel_l2", "noise"; "unedited_rel_l2" and "unedited_max_abs_err" where
-// known. unedited: that program's output, or null. tolerance: errors of the unedited program that are allowed.
+// limits: the output's entry in manifest.json: "pcc", "rel_l2", "noise"; "unedited_rel_l2" and
+// "unedited_max_abs_err" where known. unedited: that program's output, or null. tolerance: errors of the
+// unedited program that are allowed. same_ops: the edits keep every op (only_values_changed).
 Verdict compare(
-    const Array& actual, const Array& expected, const Json& limits, const Array* unedited, double tolerance, bool on_card);
+    const Array& actual,
+    const Array& expected,
+    const Json& limits,
+    const Array* unedited,
+    double tolerance,
+    bool on_card,
+    bool same_ops);
 
-// Functions that differ from the sources at export (golden/unedited), as "name in file"; comments and layout do not count.
+// Functions that differ from the sources at export (golden/unedited), as "name in file"; comments and layout
+// do not count.
 std::vector<std::string> changed_functions();
+
+// Whether all edits exchange operands and numbers only: every op, its options and its configs are those at
+// export, in that order.
+bool only_values_changed();
+
+// The instruction sets by which this processor multiplies: others add in another order.
+std::string instructions();
 
 // What is wrong with the files of --inputs, "" if nothing. stems: file names of the inputs, without suffix.
 std::string missing_inputs(

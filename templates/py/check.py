@@ -6,7 +6,9 @@ An error is relative to the size of the framework's output, so that a verdict do
 - error: `tolerance` times that of the unedited program, as the export measured it on the simulator, or the data type's own
   rounding ("noise") where that is more;
 - drift, on the simulator alone: distance to the unedited program's output, half as far as the error may go, and for each
-  single value `tolerance` times the largest error; a smaller one if the error grew with it, which rounding does not do.
+  single value `tolerance` times the largest error; a smaller one if the error grew with it, which rounding does not do, and a
+  tenth of the unedited error if the edits keep every op and exchange operands or numbers only: that rounds as before, on the
+  same kind of processor.
 """
 
 import ast
@@ -25,6 +27,8 @@ _ROUNDING = 2.0**-8
 _PEAK = 4.0
 # Rounding in other places leaves an error about as large as it was; the less values, the more by chance.
 _GROWTH, _CHANCE = 1.15, 3.0
+# The same ops with other operands or numbers round as before: so much of the unedited error, or of the data type's rounding.
+_EXACT, _EXACT_NOISE = 0.1, 1 / 32
 # A card rounds otherwise than the simulator: its bounds are so much wider, and never below this error.
 _CARD, _CARD_NOISE = 2.0, 2e-2
 
@@ -36,10 +40,12 @@ def compare(
     unedited: np.ndarray | None = None,
     tolerance: float = TOLERANCE,
     on_card: bool = False,
+    same_ops: bool = False,
 ) -> dict[str, Any]:
     """One output against the framework's own `expected`; `why` is empty when it passes.
 
     limits: "pcc", "rel_l2", "noise"; "unedited_rel_l2" and "unedited_max_abs_err" where known. unedited: that program's output.
+    same_ops: the edits keep every op (`only_values_changed`).
     """
     row: dict[str, Any] = {"pcc": None, "rel_l2": None, "max_abs_err": None, "passed": False, "why": ""}
     if actual.shape != expected.shape:
@@ -48,7 +54,7 @@ def compare(
     if expected.dtype.kind in "iub":
         row["why"] = _whole_numbers(row, actual, expected)
     else:
-        row["why"] = _floats(row, actual, expected, limits, unedited, tolerance, on_card)
+        row["why"] = _floats(row, actual, expected, limits, unedited, tolerance, on_card, same_ops)
     row["passed"] = not row["why"]
     return row
 
@@ -70,6 +76,7 @@ def _floats(
     unedited: np.ndarray | None,
     tolerance: float,
     on_card: bool,
+    same_ops: bool,
 ) -> str:
     a, e = actual.astype(np.float64).ravel(), expected.astype(np.float64).ravel()
     finite = np.isfinite(e)
@@ -109,6 +116,8 @@ def _floats(
     drift, peak = float(np.linalg.norm(moved)) / size, float(np.abs(moved).max())
     if drift > max(tolerance / 2 * before, noise):
         return f"moved by {drift:.1e} from the unedited program, whose error was {before:.1e}"
+    if same_ops and drift > max(tolerance / TOLERANCE * _EXACT * before, _EXACT_NOISE * noise):
+        return f"moved by {drift:.1e} from the unedited program, by other operands or numbers in the same ops"
     grown = _GROWTH + _CHANCE / np.sqrt(2 * e.size)
     if drift > max(tolerance / 8 * before, noise / 2) and row["rel_l2"] > max(tolerance / 4 * grown * before, noise):
         return f"relative error {_was(before, row['rel_l2'])}, more than other rounding explains"
@@ -136,30 +145,70 @@ def _was(before: float | None, now: float) -> str:
 def changed_functions(here: Path) -> list[str]:
     """Functions that differ from the sources at export (golden/unedited), as "name in file"; comments and layout do not count."""
     found = []
-    for before in sorted((here / "golden" / "unedited").glob("*.py")):
-        file = here / before.name
-        if not file.is_file():
-            found.append(f"{before.name} (missing)")
-            continue
-        old, new = _functions(before.read_text()), _functions(file.read_text())
-        for name in dict.fromkeys([*new, *old]):
-            if name not in new:
-                found.append(f"{name} in {before.name} (removed)")
-            elif old.get(name) != new[name]:
-                found.append(f"{name} in {before.name}" + ("" if name in old else " (new)"))
+    for name, old, new in _sources(here):
+        before, now = _functions(old), _functions(new)
+        for function in dict.fromkeys([*now, *before]):
+            if not new:
+                found.append(f"{name} (missing)")
+                break
+            if function not in now:
+                found.append(f"{function} in {name} (removed)")
+            elif before.get(function) != now[function]:
+                found.append(f"{function} in {name}" + ("" if function in before else " (new)"))
     return found
 
 
-def _functions(text: str) -> dict[str, str]:
-    """Syntax of each top-level function and class by name; of all else as "top level"."""
+def only_values_changed(here: Path) -> bool:
+    """Whether all edits exchange operands and numbers only: every op, its options and its configs are those at export, in that order."""
+    return all(_functions(old, skeleton=True) == _functions(new, skeleton=True) for _, old, new in _sources(here))
+
+
+def instructions() -> str:
+    """The instruction sets by which this processor multiplies: others add in another order."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+    flags = next((line.partition(":")[2].split() for line in text.splitlines() if line.startswith("flags")), [])
+    return " ".join(sorted({flag for flag in flags if flag.startswith(("avx", "amx", "fma"))}))
+
+
+def _sources(here: Path) -> list[tuple[str, str, str]]:
+    """Name, text at export and text now ("" for none) of each source."""
+    files = sorted((here / "golden" / "unedited").glob("*.py"))
+    return [(file.name, file.read_text(), (here / file.name).read_text() if (here / file.name).is_file() else "") for file in files]
+
+
+def _functions(text: str, skeleton: bool = False) -> dict[str, str]:
+    """Syntax of each top-level function and class by name; of all else as "top level". skeleton: without operands and numbers."""
     found: dict[str, str] = {"top level": ""}
     for node in ast.parse(text).body:
         name = getattr(node, "name", "top level")
         if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            found[name] = found.get(name, "") + ast.dump(node)
+            found[name] = found.get(name, "") + ast.dump(_Skeleton().visit(node) if skeleton else node)
     return found
+
+
+class _Skeleton(ast.NodeTransformer):
+    """Local names, numbers and texts become one mark. What decides how values are rounded stays: ops, data types, configs."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return node if node.id.isupper() else ast.Name("_", node.ctx)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        return node if isinstance(node.value, bool) or node.value is None else ast.Constant("_")
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        return node if (node.arg or "").endswith(("config", "grid", "dtype", "layout")) else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name.endswith(("Config", "Grid", "Coord", "Range", "Set", "Spec")):
+            return node
+        rest = ast.Call(node.func, [self.visit(each) for each in node.args], [self.visit(each) for each in node.keywords])
+        return rest if isinstance(node.func, (ast.Name, ast.Attribute)) else self.generic_visit(rest)
 
 
 # ------------------------------------------------------------------------------------------------------- own inputs

@@ -3,6 +3,8 @@
 //   judge npy FILE ...            what an array holds, or why it cannot be read
 //   judge inputs DIR STEM ...     what is wrong with the files of --inputs
 //   judge changed                 functions that differ from golden/unedited
+//   judge instructions            of this processor
+//   judge values                  whether only operands and numbers differ from golden/unedited
 #include <cmath>
 #include <iostream>
 #include <limits>
@@ -43,7 +45,8 @@ void judge_cases() {
             one.at("limits"),
             one.has("unedited") ? &unedited : nullptr,
             one.has("tolerance") ? one.at("tolerance").number : utils::TOLERANCE,
-            one.has("on_card") && one.at("on_card").boolean);
+            one.has("on_card") && one.at("on_card").boolean,
+            one.has("same_ops") && one.at("same_ops").boolean);
         std::cout << "{\"passed\": " << (row.passed ? "true" : "false") << ", \"why\": " << utils::escaped(row.why);
         field("pcc", row.pcc);
         field("rel_l2", row.rel_l2);
@@ -76,6 +79,10 @@ int main(int argc, char** argv) {
         std::cout << utils::escaped(utils::missing_inputs(words[1], {words.begin() + 2, words.end()}, false)) << '\n';
     } else if (what == "changed") {
         std::cout << utils::escaped(utils::joined(utils::changed_functions())) << '\n';
+    } else if (what == "values") {
+        std::cout << (utils::only_values_changed() ? "true" : "false") << '\n';
+    } else if (what == "instructions") {
+        std::cout << utils::escaped(utils::instructions()) << '\n';
     } else {
         judge_cases();
     }

@@ -38,7 +38,9 @@ def judged(check: ModuleType, case: dict[str, Any], scale: float = 1.0) -> dict[
     limits = dict(case["limits"])
     if "unedited_max_abs_err" in limits:
         limits["unedited_max_abs_err"] *= scale
-    return check.compare(actual, expected.astype(dtype), limits, unedited, case.get("tolerance", check.TOLERANCE), case.get("on_card", False))
+    return check.compare(
+        actual, expected.astype(dtype), limits, unedited, case.get("tolerance", check.TOLERANCE), case.get("on_card", False), case.get("same_ops", False)
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
@@ -213,3 +215,63 @@ def test_edited_functions_are_named(check: ModuleType, judge: Path, before: str,
     in_python, in_cpp = check.changed_functions(root), answers(judge, "changed")
     assert in_python == ([f"{expected}main.py"] if expected and before in PYTHON else [])
     assert in_cpp == [f"{expected}main.cpp" if expected and before in CPP else ""]
+
+
+OPS = {
+    "py": """
+HIFI = ttnn.WormholeComputeKernelConfig(math_fidelity=ttnn.MathFidelity.HiFi2)
+LAYERS = 2
+
+
+def attention(x: ttnn.Tensor, mask: ttnn.Tensor, weights: Weights) -> ttnn.Tensor:
+    query = ttnn.linear(x, weights["q"], activation="gelu", dtype=ttnn.bfloat16, core_grid=ttnn.CoreGrid(y=2, x=4))
+    key = ttnn.linear(x, weights["k"], compute_kernel_config=HIFI)
+    return ttnn.attention(query, key, is_causal=False, scale=0.125)
+""",
+    "cpp": """
+const auto HIFI = ttnn::WormholeComputeKernelConfig{.math_fidelity = ttnn::MathFidelity::HiFi2, .dst_full_sync = 1};
+constexpr int LAYERS = 2;
+
+Tensor attention(const Tensor& x, const Tensor& mask, const Weights& weights) {
+    const auto query = ttnn::linear(x, weights["q"], std::string("gelu"), ttnn::DataType::BFLOAT16, ttnn::CoreGrid(2, 4));
+    const auto key = ttnn::linear(x, weights["k"], /*compute_kernel_config=*/HIFI);
+    return ttnn::attention(query, key, /*is_causal=*/false, /*scale=*/0.125f);
+}
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("x", "x", True),
+        ("0.125", "1.25e-1", True),
+        ("0.125", "0.25", True),
+        ("0.125", "1", True),
+        ("query, key", "key, query", True),
+        ("query", "q", True),
+        ('"q"', '"k"', True),
+        ("gelu", "relu", True),
+        ("LAYERS = 2", "LAYERS = 1", True),
+        ("HiFi2", "HiFi4", False),
+        ("HIFI)", "LOFI)", False),
+        ("4))", "8))", False),
+        ("attention(query", "cross_attention(query", False),
+        ("linear(x, ", "linear(x, mask, ", False),
+        ("return ", "return 2 * ", False),
+        ("bfloat16", "bfloat8_b", False),
+        ("BFLOAT16", "BFLOAT8_B", False),
+        ("is_causal=False", "is_causal=True", False),
+        ("/false", "/true", False),
+    ],
+)
+def test_edits_of_operands_and_numbers_are_told_apart(check: ModuleType, judge: Path, before: str, after: str, expected: bool) -> None:
+    """They round as before: what they move is not rounding."""
+    root = judge.parent
+    (root / "golden" / "unedited").mkdir(parents=True, exist_ok=True)
+    for suffix, text in OPS.items():
+        (root / "golden" / "unedited" / f"main.{suffix}").write_text(text)
+        (root / f"main.{suffix}").write_text(text.replace(before, after))
+    assert check.only_values_changed(root) is (expected or before not in OPS["py"])
+    assert answers(judge, "values") == [expected or before not in OPS["cpp"]]
+    assert answers(judge, "instructions") == [check.instructions()]
