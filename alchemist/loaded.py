@@ -79,7 +79,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     """The manifest of a Python export.
 
     Raises:
-        UserError: there is none.
+        UserError: there is none, or its manifest is damaged.
     """
     file = Path(path) / MANIFEST
     try:
@@ -89,6 +89,8 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         raise UserError(f"{path} is not an export", location=str(path), hint="give the directory of codegen_py") from error
     if language != "python":
         raise UserError(f"{path} holds no Python program", location=str(path), hint="load an export of codegen_py")
+    if not _is_complete(manifest):
+        raise UserError("manifest.json is damaged", location=str(path), hint="export the model again")
     return manifest
 
 
@@ -115,7 +117,7 @@ def compare_call(manifest: Mapping[str, Any], leaves: Sequence[CallLeaf]) -> Non
 
 
 def _described(entry: Mapping[str, Any]) -> str:
-    return f"{entry['dtype']} {list(entry['shape'])}" if entry.get("dtype") else str(entry.get("value"))
+    return f"{entry['dtype']} {list(entry.get('shape', ()))}" if entry.get("dtype") else str(entry.get("value"))
 
 
 def weights_wanted(manifest: Mapping[str, Any]) -> set[str]:
@@ -150,8 +152,14 @@ def _is_complete(manifest: Mapping[str, Any]) -> bool:
     whole = isinstance(entry, dict) and isinstance(entry.get("function"), str) and isinstance(entry.get("weights"), bool)
     groups = [manifest.get(group) for group in ("tensors", "outputs")]
     entries = all(isinstance(group, dict) and all(isinstance(item, dict) for item in group.values()) for group in groups)
+    tensors = groups[0].values() if entries and isinstance(groups[0], dict) else ()
+    entries = entries and all(
+        isinstance(item.get("shape"), list) and all(isinstance(item.get(key), str) for key in ("kind", "dtype", "layout")) for item in tensors
+    )
     call = manifest.get("call", [])
-    calls = isinstance(call, list) and all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in call)
+    calls = isinstance(call, list) and all(
+        isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("shape", []), list) for item in call
+    )
     l1 = isinstance(device, dict) and isinstance(device.get("l1_small_size"), int)
     return known and whole and entries and calls and l1 and isinstance(manifest.get("options"), dict)
 
@@ -170,8 +178,6 @@ class LoadedProgram:
     def __init__(self, path: str | Path, weights: Values | None = None) -> None:
         self.path = Path(path).resolve()
         self.manifest = read_manifest(path)
-        if not _is_complete(self.manifest):
-            raise UserError("manifest.json is damaged", location=str(path), hint="export the model again")
         try:
             import ttnn_shim
         except ImportError as error:

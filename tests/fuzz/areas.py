@@ -273,7 +273,8 @@ def changed_json(value: Any, rng: random.Random) -> Any:
 def manifest(rng: random.Random) -> str:
     """A damaged manifest.json by the emitted Python and C++, `load_codegen_py` and the next export."""
     from alchemist.export.directory import edited_files, read_manifest
-    from alchemist.loaded import LoadedProgram
+    from alchemist.loaded import LoadedProgram, compare_call
+    from alchemist.loaded import read_manifest as read_loaded
 
     good = (export() / "manifest.json").read_bytes()
     kind = rng.randrange(5)
@@ -301,13 +302,16 @@ def manifest(rng: random.Random) -> str:
             directory = Path(scratch) / "out"
             directory.mkdir()
             for each in export().iterdir():
-                if each.name != "manifest.json":
+                if each.name.endswith(".py") and rng.random() < 0.5:  # whose place is that of the link or of what it links to
+                    (directory / each.name).write_bytes(each.read_bytes())
+                elif each.name != "manifest.json":
                     (directory / each.name).symlink_to(each)
             (directory / "manifest.json").write_bytes(raw)
             found = read_manifest(directory)
             if found is not None:
                 edited_files(directory, found)
             try:
+                compare_call(read_loaded(directory), [])
                 LoadedProgram(directory).close()
             except AlchemistError as error:
                 outcome = refusal(error)

@@ -37,3 +37,17 @@ def test_entry_function_of_a_manifest(function: str, tmp_path: Path) -> None:
     (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(UserError, match="lacks its entry function"):
         LoadedProgram(tmp_path / "out")
+
+
+@pytest.mark.parametrize("key", ["kind", "dtype", "layout", "shape"])
+def test_entries_of_a_manifest(key: str, tmp_path: Path) -> None:
+    """Its sources are links, so that utils.py looks at the manifest beside the originals."""
+    (tmp_path / "out").mkdir()
+    for each in export().iterdir():
+        (tmp_path / "out" / each.name).symlink_to(each)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    del manifest["tensors"]["x"][key]
+    (tmp_path / "out" / "manifest.json").unlink()
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(UserError, match=r"manifest\.json is damaged"):
+        LoadedProgram(tmp_path / "out")
