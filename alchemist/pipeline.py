@@ -93,10 +93,9 @@ def check_options(options: CompilerOptions, language: Language) -> None:
         OptionError: an option of the other language; a name in `disable` that is no fusing pass.
     """
     from alchemist.passes import PASSES
-    from alchemist.program.fuse_roll import NAME as FUSE_ROLL
 
     options.check_language(language)
-    known = {name for name, entry in PASSES.items() if entry.fusing} | {FUSE_ROLL}
+    known = {name for name, entry in PASSES.items() if entry.fusing}
     for name in options.disable:
         choice("compiler option 'disable'", name, sorted(known))
 

@@ -134,7 +134,7 @@ NAMES: dict[str, Named] = {
     "ttnn-common-to-runtime-pipeline": Named("deallocate", ("deallocate",)),
     "ttir-implicit-broadcast-fold": Named("implicit-broadcast", ("implicit-broadcast",)),
     "convert-ttir-to-ttnn": Named("ttir-to-ttnn", ("ttir-to-ttnn",)),
-    "ttnn-fusing": Named("fuse-residual-norm", ("fuse-residual-norm",)),
+    "ttnn-fusing": Named("fuse-residual-norm, fuse-roll", ("fuse-residual-norm", "fuse-roll")),
     "const-eval-hoist-transform": Named("const-eval", ("const-eval",)),
     "ttnn-deallocate": Named("deallocate", ("deallocate",)),
 }

@@ -46,6 +46,10 @@ def _concat(inputs: Sequence[Array], attributes: Attributes, _shapes: Shapes) ->
     return [np.concatenate(list(inputs), axis=attributes["dim"])]
 
 
+def _roll(inputs: Sequence[Array], attributes: Attributes, _shapes: Shapes) -> Sequence[Array]:
+    return [np.roll(inputs[0], tuple(attributes["shifts"]), tuple(attributes["dim"]))]
+
+
 def slices(begins: Sequence[int], ends: Sequence[int], steps: Sequence[int]) -> tuple[slice, ...]:
     return tuple(slice(b, e, s) for b, e, s in zip(begins, ends, steps, strict=True))
 
@@ -210,7 +214,7 @@ op(
     reference=_concat,
     tolerance=0.0,
 )
-ROLL = op(
+op(
     "roll",
     [
         tensor("input_tensor", "input"),
@@ -220,9 +224,12 @@ ROLL = op(
     ],
     "input_tensor shifts dims:dim memory_config?",
     "data_movement/roll/roll.hpp",
-    in_dialect=False,
+    samples=tuple(
+        Sample(((a, "bfloat16"),), {"shifts": shifts, "dim": dims}, (a,)) for a, shifts, dims in (((32, 64), [3], [1]), ((1, 31, 33), [-5, 1], [1, 2]))
+    ),
+    reference=_roll,
+    tolerance=0.0,
 )
-"""Two slices and a concat per dimension; `alchemist.program.fuse_roll` puts it in their place."""
 op(
     "repeat",
     [

@@ -83,12 +83,8 @@ def op(
     reference: Reference | None = None,
     tolerance: float = 4.0,
     doc: str = "",
-    in_dialect: bool = True,
 ) -> OpSpec:
-    """Registers a TTNN op. `name` lacks the dialect prefix; `target` defaults to `ttnn.<name>`.
-
-    in_dialect: False for a call of the library that the ttnn dialect has no op for; it is described, not registered.
-    """
+    """Registers a TTNN op. `name` lacks the dialect prefix; `target` defaults to `ttnn.<name>`."""
     spec = OpSpec(
         name=f"ttnn.{name}",
         target=target or f"ttnn.{name}",
@@ -102,8 +98,7 @@ def op(
         tolerance=tolerance,
         doc=doc,
     )
-    if in_dialect:
-        register(spec)
+    register(spec)
     return spec
 
 

@@ -163,6 +163,13 @@ INLINE = "alchemist.inline"
 """Unit attribute on a `ttnn.full` of rank 0: it is no tensor but a literal argument of its users (scale, fill value,
 mask value). It makes no statement, no device program and is never deallocated. Set when its users are lowered."""
 
+MOVING = frozenset(f"ttnn.{name}" for name in ("to_layout", "to_device", "from_device", "to_memory_config", "to_dtype", "reshape", "squeeze", "unsqueeze"))
+"""Ops that leave a tensor's values and their order alone."""
+SHAPING = MOVING | {f"ttnn.{name}" for name in ("transpose", "permute", "typecast", "expand", "repeat")}
+"""Ops that a reader takes for the same value in another form."""
+IN_PLACE = frozenset({"ttnn.update_cache", "ttnn.fill_cache", "ttnn.paged_update_cache", "ttnn.paged_fill_cache", "ttnn.assign"})
+"""Ops with a result that write to their first tensor as well."""
+
 NOTE = "alchemist.note"
 """String attribute on any TTNN op: a remark for the emitted comment ("bfloat16: ttnn.embedding refuses float32")."""
 

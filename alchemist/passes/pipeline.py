@@ -34,7 +34,9 @@ TTIR_PIPELINE = (
     "fuse-activation",
     "fold",
 )
-TTNN_PIPELINE = ("sweep", "fold-typecasts", "fuse-residual-norm", "place-conversions", "lift-constants", "const-eval", "deallocate")
+ORDER_PIPELINE = ("fuse-roll", "order-joined", "order-by-module", "deallocate")
+"""What decides the statements of the program, their order and lifetimes."""
+TTNN_PIPELINE = ("sweep", "fold-typecasts", "fuse-residual-norm", "place-conversions", "lift-constants", "const-eval", *ORDER_PIPELINE)
 PIPELINES: dict[str, tuple[str, ...]] = {
     "ttir-passes": TTIR_PIPELINE,
     "ttnn-passes": TTNN_PIPELINE,

@@ -10,13 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.frontends.base import FrontendResult
 from alchemist.ir.location import Scope
+from alchemist.ir.scopes import Group, weight_path
+from alchemist.ops.spec import SHAPING
 from alchemist.options import CompilerOptions
 from alchemist.program import model
 from alchemist.program.constants import name_constants
 from alchemist.program.extract import extract
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
-from alchemist.program.fuse_roll import NAME as FUSE_ROLL
-from alchemist.program.fuse_roll import fuse_rolls
 from alchemist.program.graph import Graph, TensorType
 from alchemist.program.loops import find_loops
 from alchemist.program.merge import merge_functions
@@ -25,11 +25,10 @@ from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, uniqu
 from alchemist.program.naming import Context
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
-from alchemist.program.schedule import schedule_joined
-from alchemist.program.scopes import Group, assign_chains, group, note_homes, weight_path
+from alchemist.program.scopes import chains_of, module_runs
 from alchemist.program.statements import Body, describe
 from alchemist.program.tail_merging import share_tails, with_tails
-from alchemist.program.weights import SHAPING, name_prepared_weights
+from alchemist.program.weights import name_prepared_weights
 from alchemist.version import VERSION
 
 
@@ -46,17 +45,12 @@ def build_program(module: ModuleOp, result: FrontendResult, options: CompilerOpt
 
 def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOptions, language: str = "python") -> model.Program:
     sources = Sources(result.source_files, result.class_sources)
-    if FUSE_ROLL not in options.disable:
-        fuse_rolls(graph)
-    if options.recover_structure:
-        schedule_joined(graph)
     name_prepared_weights(graph, sources)
-    chains = assign_chains(graph)
+    chains = chains_of(graph)
     structured = options.recover_structure and any(chains.values())
     recovery = Recovery(graph, sources)
     if structured:
-        note_homes(chains)
-        root = recovery.root(group(graph, chains))
+        root = recovery.root(module_runs(graph, chains))
     else:
         first = next((chain[:1] for chain in chains.values() if chain), (Scope("", ""),))
         tree = Group(first, list(graph.nodes), 0, len(graph.nodes))

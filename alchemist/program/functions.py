@@ -7,11 +7,11 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from alchemist.ir.location import Frame, Scope, SourceInfo
+from alchemist.ir.scopes import Chain, Group, chain_of_source, weight_path
 from alchemist.program import weights as weight_names
 from alchemist.program.graph import Graph, Node, Value, skeleton
 from alchemist.program.model import Key
 from alchemist.program.model_source import Sources, Statement
-from alchemist.program.scopes import Chain, Group, chain_of_source, weight_path
 
 INITIAL = re.compile(r"initial_\d+")
 """Keys of the first values of loops: they are handed on like computed ones, so that all iterations are alike."""
@@ -161,7 +161,7 @@ class Recovery:
         self._wanted: set[int] = set()
         self._ends: dict[int, int] = {}  # of the group that a wanted value leaves
 
-    def root(self, tree: Group) -> Definition:
+    def root(self, tree: Group[Node]) -> Definition:
         """The entry function; every other one is reached from it."""
         self._note_rounds(tree)
         items = self._items(tree)
@@ -169,18 +169,18 @@ class Recovery:
         definition = Definition(tree.chain, items, parameters, list(self._graph.outputs), paths=[tree.path], is_root=True)
         return definition
 
-    def _note_rounds(self, tree: Group) -> None:
+    def _note_rounds(self, tree: Group[Node]) -> None:
         """What one iteration of a loop returns, every other one returns too, though nobody may want it."""
-        alike: dict[Hashable, list[Group]] = {}
+        alike: dict[Hashable, list[Group[Node]]] = {}
         stack = [tree]
         while stack:
             group = stack.pop()
             stack += [item for item in group.items if isinstance(item, Group)]
             if _ROUND.search(group.scope.path):
-                shape = tuple(node.spec.name for node in group.nodes())
+                shape = tuple(node.spec.name for node in group.ops())
                 alike.setdefault((group.scope.class_name, _ROUND.sub("", group.scope.path), shape), []).append(group)
         for groups in alike.values():
-            rows = [[value for node in group.nodes() for value in node.results] for group in groups]
+            rows = [[value for node in group.ops() for value in node.results] for group in groups]
             if len(rows) < 2 or len({len(row) for row in rows}) > 1:
                 continue
             for column in zip(*rows, strict=True):
@@ -188,7 +188,7 @@ class Recovery:
                     self._wanted.update(id(value) for value in column)
                     self._ends.update((id(value), group.hi) for value, group in zip(column, groups, strict=True))
 
-    def _items(self, tree: Group) -> list[Item]:
+    def _items(self, tree: Group[Node]) -> list[Item]:
         """The function's body, thin children dissolved into it."""
         flat: list[Item] = []
         for item in self._method_groups(tree):
@@ -202,9 +202,9 @@ class Recovery:
                 flat.append(self._call(item, inner))
         return flat
 
-    def _method_groups(self, tree: Group) -> Iterator[Node | Group | _Method]:
+    def _method_groups(self, tree: Group[Node]) -> Iterator[Node | Group[Node] | _Method]:
         """Joins neighbouring ops of one statement `x = self.f(...)` of this module, if there are others beside them."""
-        runs: list[tuple[str, list[Node | Group]]] = []
+        runs: list[tuple[str, list[Node | Group[Node]]]] = []
         previous: Statement | None = None
         for item in tree.items:
             statement = self._method_statement(item, tree.chain) if isinstance(item, Node) else None
@@ -234,7 +234,7 @@ class Recovery:
             return None  # a module of its own, whose ops have other scopes
         return statement
 
-    def _call(self, item: Group | _Method, inner: list[Item]) -> CallItem:
+    def _call(self, item: Group[Node] | _Method, inner: list[Item]) -> CallItem:
         tree, method = (item.group, item.method) if isinstance(item, _Method) else (item, "")
         probe = Definition(tree.chain, inner, [], [], method)
         seen: set[int] = set()
@@ -296,11 +296,11 @@ class Recovery:
 @dataclass(slots=True)
 class _Method:
     method: str
-    group: Group
+    group: Group[Node]
 
 
-def _first_source(tree: Group) -> SourceInfo | None:
-    for node in tree.nodes():
+def _first_source(tree: Group[Node]) -> SourceInfo | None:
+    for node in tree.ops():
         for info in node.sources:
             if chain_of_source(info)[: len(tree.chain)] == tree.chain:
                 return info

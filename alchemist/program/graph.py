@@ -5,7 +5,7 @@ Structure recovery works on this graph alone, so it can be tested without any IR
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from alchemist.ir.location import SourceInfo
@@ -88,16 +88,8 @@ class Node:
             found.extend(values_of(raw))
         return found
 
-    @property
-    def in_place(self) -> bool:
-        """Whether the call writes to its first tensor: then its place among the tensor's other users matters."""
-        return not self.results or self.spec.name in IN_PLACE
-
     def __repr__(self) -> str:
         return f"Node({self.spec.name}, {self.position})"
-
-
-IN_PLACE = frozenset({"ttnn.update_cache", "ttnn.fill_cache", "ttnn.paged_update_cache", "ttnn.paged_fill_cache", "ttnn.assign"})
 
 
 def values_of(raw: Raw) -> Iterator[Value]:
@@ -155,18 +147,3 @@ class Graph:
             value.returned = True
         for position, node in enumerate(self.nodes):
             node.position = position
-
-
-def check_order(nodes: Sequence[Node]) -> bool:
-    """Whether every value is defined before it is used and in-place writes keep their place among their tensor's users."""
-    position = {id(node): index for index, node in enumerate(nodes)}
-    for index, node in enumerate(nodes):
-        for value in node.inputs():
-            if value.node is not None and position.get(id(value.node), index) >= index:
-                return False
-        if node.in_place and node.inputs():
-            for user in node.inputs()[0].users:
-                where = position.get(id(user))
-                if where is not None and (user.position < node.position) != (where < index) and user is not node:
-                    return False
-    return True

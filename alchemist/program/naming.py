@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from alchemist.ir.location import Frame, SourceInfo
+from alchemist.ir.scopes import chain_of_source, is_library, weight_path
+from alchemist.ops.spec import MOVING, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
 from alchemist.program.graph import Node, TensorType, Value
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
-from alchemist.program.scopes import chain_of_source, is_library, weight_path
-from alchemist.program.weights import MOVING, SHAPING
 
 FOREVER = 1 << 60
 _MODULES = frozenset({"jax", "jnp", "lax", "np", "nn", "nnx", "linen", "math", "self"})

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from alchemist.ops.spec import MOVING
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Definition, LoopItem, functions_of, reads
 from alchemist.program.graph import Graph, Node, Value, map_raw
 from alchemist.program.model_source import Sources
 from alchemist.program.names import RESERVED, identifier, result_name, unique
-from alchemist.program.weights import MOVING, in_order, needed, recipe
+from alchemist.program.weights import in_order, needed, recipe
 
 STORED = model.Parameter("stored", "stored")
 OUTPUT = model.Parameter("weights", "output")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from alchemist.ir.location import Frame, SourceInfo
+from alchemist.ir.scopes import chain_of_source
+from alchemist.ops.spec import SHAPING
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, reads, writes
 from alchemist.program.graph import Node, Raw, TensorType, Value, map_raw, values_of
 from alchemist.program.model_source import Sources
 from alchemist.program.names import unique
 from alchemist.program.naming import FOREVER, Context, Finals, Hint, Naming, flat_items
-from alchemist.program.scopes import chain_of_source
-from alchemist.program.weights import SHAPING
 
 
 class Body(Naming):
@@ -105,8 +105,8 @@ class Body(Naming):
             if name is None or value.key or id(value) in inherited or held.get(name) != id(value) or id(value) in self._kept:
                 continue
             if last.get(id(value), -1) <= index and name != "_":
-                found[name] = None
-        return list(found)
+                found[name] = value
+        return found
 
     def _name_results(
         self,

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from alchemist.ir.location import Frame
+from alchemist.ir.scopes import chain_of_source, common_path
+from alchemist.ops.spec import MOVING
 from alchemist.program.graph import ConstEval, Graph, Node, Value, skeleton, values_of
 from alchemist.program.model_source import Sources
-from alchemist.program.scopes import chain_of_source, common_path
 
-MOVING = frozenset(f"ttnn.{name}" for name in ("to_layout", "to_device", "from_device", "to_memory_config", "to_dtype", "reshape", "squeeze", "unsqueeze"))
-"""Ops that leave a weight's values and order alone."""
-SHAPING = MOVING | {f"ttnn.{name}" for name in ("transpose", "permute", "typecast", "expand", "repeat")}
-"""Ops that a reader takes for the same value in another form."""
 _SUFFIXES = {
     "ttnn.transpose": "t",
     "ttnn.permute": "t",

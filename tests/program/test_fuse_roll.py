@@ -48,9 +48,12 @@ def test_rolled(case: str, tmp_path: Path) -> None:
     text = check(function, tmp_path / "made")
     assert f"ttnn.roll(x, {wanted}, memory_config=DRAM)" in text
     assert "ttnn.concat" not in text
-    plain = check(function, tmp_path / "plain", compiler_options={"disable": ("fuse-roll",)})
-    assert "ttnn.roll" not in plain
-    assert "ttnn.concat" in plain
+    irs = "\n".join(path.read_text() for path in (tmp_path / "made" / "irs").glob("*_ttnn.mlir"))
+    assert ("ttnn.roll" in irs, "ttnn.concat" in irs) == (True, False)
+    for name, options in {"disabled": {"disable": ("fuse-roll",)}, "no fusing": {"enable_fusing": False}}.items():
+        plain = check(function, tmp_path / name, compiler_options=options)
+        assert "ttnn.roll" not in plain
+        assert "ttnn.concat" in plain
 
 
 @pytest.mark.parametrize("case", KEPT)

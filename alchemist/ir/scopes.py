@@ -1,0 +1,141 @@
+"""The modules around an op, read off its sources; ops grouped by them. Works for IR operations and for nodes of a program's graph alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from alchemist.ir.location import Scope, SourceInfo
+
+T = TypeVar("T")
+
+_COMPOSITES = frozenset(
+    {
+        "Transformer",
+        "TransformerEncoder",
+        "TransformerEncoderLayer",
+        "TransformerDecoder",
+        "TransformerDecoderLayer",
+        "MultiheadAttention",
+    }
+)
+"""Classes of torch.nn that are models in themselves, not one op."""
+_LIBRARY = re.compile(r"^(torch\.nn\.|flax\.|haiku\.|equinox\.)|\.activations\.|\.pytorch_utils\.|(^|\.)activations$")
+_CALL_NUMBER = re.compile(r"@\d+")
+
+Chain = tuple[Scope, ...]
+"""The modules around an op that become functions, outermost first; never empty in a scoped program."""
+
+
+def is_library(class_name: str) -> bool:
+    """Whether the class is a building block of the framework, whose ops belong to the module that uses it."""
+    if class_name.rpartition(".")[2] in _COMPOSITES:
+        return False
+    return bool(_LIBRARY.search(class_name))
+
+
+def weight_path(path: str) -> str:
+    """The parameter path of a module path: a second call of a module is "encoder@1" in torch, its weights are not."""
+    return _CALL_NUMBER.sub("", path)
+
+
+def chain_of_source(info: SourceInfo) -> Chain:
+    chain: list[Scope] = []
+    for scope in info.scopes:
+        if (not chain or not is_library(scope.class_name)) and not (chain and chain[-1].path == scope.path):
+            chain.append(scope)
+    return tuple(chain)
+
+
+def common_prefix(chains: Sequence[Chain]) -> Chain:
+    first, *others = chains
+    size = len(first)
+    for other in others:
+        size = min(size, len(other))
+        while first[:size] != other[:size]:
+            size -= 1
+    return first[:size]
+
+
+def common_path(chains: Sequence[Chain]) -> str:
+    """Parameter path of the innermost module around all chains, "" for none; calls of one module count as one."""
+    rows = [[weight_path(scope.path) for scope in chain] for chain in chains]
+    found = ""
+    for column in zip(*rows, strict=False):
+        if len(set(column)) > 1:
+            break
+        found = column[0]
+    return found
+
+
+def assign_chains(
+    ops: Sequence[T], sources: Callable[[T], Iterable[SourceInfo]], users: Callable[[T], Iterable[T]], makers: Callable[[T], Iterable[T]]
+) -> dict[T, Chain]:
+    """The chain of every op. An op without source goes where its first user is, else where its last input was made.
+
+    users, makers: the ops that read an op's results, and those that made its inputs, in order; others than `ops` are passed over.
+    """
+    chains: dict[T, Chain] = {}
+    for op in ops:
+        own = [chain for info in sources(op) if (chain := chain_of_source(info))]
+        if own:
+            chains[op] = common_prefix(own)
+    root = next((chain[:1] for chain in chains.values() if chain), ())
+    for op in reversed(ops):
+        if op not in chains and (user := next((user for user in users(op) if user in chains), None)) is not None:
+            chains[op] = chains[user]
+    for op in ops:
+        if op not in chains:
+            made = [chains[maker] for maker in makers(op) if maker in chains]
+            chains[op] = made[-1] if made else root
+    return {op: chain if chain[:1] == root else root for op, chain in chains.items()}
+
+
+@dataclass(eq=False, slots=True)
+class Group(Generic[T]):
+    """A run of ops made by one call of one module. lo, hi: positions of its ops, [lo, hi)."""
+
+    chain: Chain
+    items: list[T | Group[T]] = field(default_factory=list)
+    lo: int = 0
+    hi: int = 0
+
+    @property
+    def scope(self) -> Scope:
+        return self.chain[-1]
+
+    @property
+    def path(self) -> str:
+        """Parameter path of the module."""
+        return weight_path(self.scope.path)
+
+    def ops(self) -> Iterator[T]:
+        stack: list[Iterator[T | Group[T]]] = [iter(self.items)]
+        while stack:
+            item = next(stack[-1], None)
+            if item is None:
+                stack.pop()
+            elif isinstance(item, Group):
+                stack.append(iter(item.items))
+            else:
+                yield item
+
+
+def group(ops: Sequence[T], chains: Mapping[T, Chain]) -> Group[T]:
+    """The tree of module runs: neighbours of one chain are one run."""
+    root: Group[T] = Group(next(iter(chains.values()))[:1] if chains else (Scope("", ""),))
+    stack = [root]
+    for position, op in enumerate(ops):
+        chain = chains[op] or root.chain
+        while len(stack) > 1 and chain[: len(stack)] != stack[-1].chain:
+            stack.pop()
+        while len(stack) < len(chain):
+            inner: Group[T] = Group(chain[: len(stack) + 1], lo=position)
+            stack[-1].items.append(inner)
+            stack.append(inner)
+        stack[-1].items.append(op)
+        for run in stack:
+            run.hi = position + 1
+    return root

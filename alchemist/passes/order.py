@@ -1,0 +1,202 @@
+"""The order in which a function's ops run: what one call of a module made stands together, and so do the iterations of an unrolled loop.
+
+The emitted program has its statements in this order; lifetimes follow from it (`deallocate.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.location import sources_of
+from alchemist.ir.scopes import Group, assign_chains, group
+from alchemist.ops.spec import IN_PLACE, INLINE, SHAPING
+from alchemist.passes.registry import Pass, functions, is_const_eval, register
+
+MIN_PARTS = 3
+"""Parts of a join that look like iterations."""
+_FIRST = ("ttnn.get_device", "ttcore.load_cached")
+"""Ops without a statement of their own."""
+
+
+@register("order-by-module")
+class OrderByModule(Pass):
+    """Joins runs of ops of one module call that other ops were moved between, where nothing depends on the order."""
+
+    recover_structure: bool = True
+
+    def run(self, module: ModuleOp) -> None:
+        if self.recover_structure:
+            _reorder(module, _by_module)
+
+
+@register("order-joined")
+class OrderJoined(Pass):
+    """Ops that give the parts of a concat another form stand right behind the ops that make the parts: iterations of an unrolled loop are alike."""
+
+    recover_structure: bool = True
+
+    def run(self, module: ModuleOp) -> None:
+        if self.recover_structure:
+            _reorder(module, _forms_at_makers)
+
+
+class _Body:
+    """The ops of a function that run, in order: all but handles, literals, prepared weights and the return."""
+
+    def __init__(self, func: FuncOp) -> None:
+        every = list(func.body.block.ops)
+        self.ops = [op for op in every if not isinstance(op, ReturnOp) and op.name not in _FIRST and INLINE not in op.attributes]
+        self._position = {op: index for index, op in enumerate(every)}
+        self.place = {op: index for index, op in enumerate(self.ops)}
+        kinds = [facts.get("ttcore.argument_type", "input") for facts in access.argument_attrs(func)]
+        self._weights: set[SSAValue] = {argument for argument, kind in zip(func.args, kinds, strict=False) if kind != "input"}
+
+    def inputs(self, op: Operation) -> list[SSAValue]:
+        """Tensors that the forward pass computes, and what prepared weights become."""
+        made = [value for value in op.operands if value not in self._weights]
+        return [
+            value
+            for value in made
+            if not isinstance(value.owner, Operation) or (value.owner.name != "ttnn.get_device" and INLINE not in value.owner.attributes)
+        ]
+
+    def readers(self, value: SSAValue) -> list[Operation]:
+        return sorted({use.operation for use in value.uses}, key=self._position.__getitem__)
+
+    def keeps_meaning(self, order: Sequence[Operation]) -> bool:
+        """Whether every value is made before it is read, and writes in place keep their place among the readers of what they write."""
+        if len(order) != len(self.ops):
+            return False
+        places = {op: index for index, op in enumerate(order)}
+        for index, op in enumerate(order):
+            if any(isinstance(value.owner, Operation) and places.get(value.owner, -1) >= index for value in op.operands):
+                return False
+            for value in written(op):
+                for user in self.readers(value):
+                    if user is not op and user in places and (self._position[user] < self._position[op]) != (places[user] < index):
+                        return False
+        return True
+
+
+def written(op: Operation) -> Sequence[SSAValue]:
+    """The operands that an op may change."""
+    if isinstance(op, CallOp):
+        return op.operands
+    return op.operands[:1] if not op.results or op.name in IN_PLACE else ()
+
+
+def _reorder(module: ModuleOp, arrange: Callable[[_Body], list[Operation]]) -> None:
+    for func in functions(module):
+        if is_const_eval(func):
+            continue
+        body = _Body(func)
+        order = arrange(body)
+        if order != body.ops and body.keeps_meaning(order):
+            end = func.body.block.last_op
+            assert end is not None
+            for op in order:
+                op.detach()  # type: ignore[no-untyped-call]
+            func.body.block.insert_ops_before(order, end)
+
+
+# ------------------------------------------------------------------------------------------------------------- by module
+
+
+def _by_module(body: _Body) -> list[Operation]:
+    chains = assign_chains(
+        body.ops,
+        sources_of,
+        lambda op: (user for result in op.results for user in body.readers(result)),
+        lambda op: (value.owner for value in op.operands if isinstance(value.owner, Operation)),
+    )
+    root = group(body.ops, chains)
+    pending = [root]
+    while pending:
+        parent = pending.pop()
+        split: dict[str, list[Group[Operation]]] = {}
+        for item in parent.items:
+            if isinstance(item, Group):
+                split.setdefault(item.scope.path, []).append(item)
+        for runs in split.values():
+            if len({tuple(op.name for op in run.ops()) for run in runs}) > 1:  # equal runs are calls of their own, not pieces of one
+                while len(runs) > 1 and _join(parent, runs[0], runs[1]):
+                    del runs[1]
+        pending.extend(item for item in parent.items if isinstance(item, Group))
+    return list(root.ops())
+
+
+def _join(parent: Group[Operation], first: Group[Operation], second: Group[Operation]) -> bool:
+    """Moves `second` up to `first`: what lies between and needs `first` goes behind, the rest before. False if impossible."""
+    start, end = parent.items.index(first), parent.items.index(second)
+    if any(written(op) for item in parent.items[start : end + 1] for op in _ops(item)):
+        return False
+    needs_first: set[SSAValue] = {value for op in first.ops() for value in op.results}
+    before: list[Operation | Group[Operation]] = []
+    behind: list[Operation | Group[Operation]] = []
+    moved: set[SSAValue] = set()
+    for item in parent.items[start + 1 : end]:
+        if any(value in needs_first for op in _ops(item) for value in op.operands):
+            moved.update(value for op in _ops(item) for value in op.results)
+            needs_first |= moved
+            behind.append(item)
+        else:
+            before.append(item)
+    if any(value in moved for op in second.ops() for value in op.operands):
+        return False
+    first.items.extend(second.items)
+    parent.items[start : end + 1] = [*before, first, *behind]
+    return True
+
+
+def _ops(item: Operation | Group[Operation]) -> Iterator[Operation]:
+    return item.ops() if isinstance(item, Group) else iter((item,))
+
+
+# --------------------------------------------------------------------------------------------------------- parts of joins
+
+
+def _forms_at_makers(body: _Body) -> list[Operation]:
+    """Where the first part is the value before the loop, each form stands before the op that makes the next part from it."""
+    behind: dict[Operation, list[Operation]] = {}
+    before: dict[Operation, list[Operation]] = {}
+    moved: set[Operation] = set()
+    for op in body.ops:
+        if op.name != "ttnn.concat" or len(op.operands) < MIN_PARTS:
+            continue
+        forms = [value.owner for value in op.operands if isinstance(value.owner, Operation) and _is_form(body, value.owner, op)]
+        if len(forms) != len(op.operands) or not moved.isdisjoint(forms):
+            continue
+        sources = [body.inputs(form)[0] for form in forms]
+        makers = [value.owner if isinstance(value.owner, Operation) and value.owner in body.place else None for value in sources]
+        names = [maker.name if maker is not None else "" for maker in makers]
+        readers = _next_makers(body, forms, sources) if names[0] != names[1] else []
+        if not readers and not all(names):
+            continue
+        moved.update(forms)
+        for index, form in enumerate(forms):
+            maker = makers[index]
+            if readers:
+                before.setdefault(readers[index], []).append(form)
+            elif maker is not None:
+                behind.setdefault(maker, []).append(form)
+    return [one for op in body.ops if op not in moved for one in (*before.get(op, []), op, *behind.get(op, []))]
+
+
+def _next_makers(body: _Body, forms: Sequence[Operation], sources: Sequence[SSAValue]) -> list[Operation]:
+    """The op that makes the next part of each source: the first one of the first source that all others have too. Empty if there is none."""
+    rows = [[user for user in body.readers(value) if user is not form] for form, value in zip(forms, sources, strict=True)]
+    for first in rows[0]:
+        found = [next((user for user in row if user.name == first.name), None) for row in rows]
+        makers = [maker for maker in found if maker is not None]
+        if len(makers) == len(rows):
+            return makers
+    return []
+
+
+def _is_form(body: _Body, op: Operation, joined: Operation) -> bool:
+    return op.name in SHAPING and len(body.inputs(op)) == 1 and all(use.operation is joined for use in op.results[0].uses)
