@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.ir.location import place_of, set_place
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower
+from alchemist.passes.deallocate import frees
 from alchemist.passes.lift_constants import lifted
 from alchemist.passes.registry import configure, functions
 
@@ -65,6 +66,9 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
     _copy_places(given, module)
     if not any(op.name.startswith("ttir.") for func in functions(module) for op in func.body.block.ops):
         if not _needs_lowering(module):
+            if not any(frees(func) for func in functions(module)):
+                for step in configure(ORDER_PIPELINE, options):
+                    step.run(module)
             return Lowered(module, {}, _l1_small(module))
     for step in configure(TTIR_PIPELINE, options):
         step.run(module)

@@ -71,7 +71,6 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
         root=root,
         uses_weights=_uses_weights(definitions),
         flat=not structured,
-        frees=options.enable_dealloc,
     )
     functions, local_names = _bodies(definitions, context)
     outputs = _outputs(graph, result, context.functions)

@@ -34,7 +34,6 @@ DTYPES = {
 }
 """IR data type -> TT-NN's name."""
 _FIDELITY = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}
-_WITHOUT_STATEMENT = ("ttnn.get_device", "ttnn.deallocate")
 _WORDS = {"1d": "1D", "dram": "DRAM", "sdpa": "SDPA"}
 
 
@@ -44,7 +43,7 @@ def extract(module: ModuleOp, entry: str = "") -> Graph:
     entry: name of the function, "" for `@forward` or else the first public one.
 
     Raises:
-        EmitError: an op without description, a data type or attribute that TT-NN code cannot spell.
+        EmitError: an op without description, a data type or attribute that TT-NN code cannot spell, a tensor read after `ttnn.deallocate`.
     """
     functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)}
     forward = _forward(functions, entry)
@@ -87,6 +86,7 @@ class _Extraction:
         self._functions = functions
         self._const_eval_names = const_evals
         self._const_evals: list[ConstEval] = []
+        self._freed: set[Value] = set()
 
     def graph(self, forward: FuncOp) -> Graph:
         inputs: list[Value] = []
@@ -112,9 +112,11 @@ class _Extraction:
         for op in function.body.block.ops:
             if isinstance(op, ReturnOp):
                 return tuple(environment[value] for value in op.operands)
-            if op.name in _WITHOUT_STATEMENT or INLINE in op.attributes:
+            if op.name == "ttnn.get_device" or INLINE in op.attributes:
                 continue
-            if op.name == "ttcore.load_cached":
+            if op.name == "ttnn.deallocate":
+                self._free(environment[op.operands[0]], nodes)
+            elif op.name == "ttcore.load_cached":
                 self._load_cached(op, environment)
             elif isinstance(op, CallOp):
                 callee = self._functions[op.callee.root_reference.data]
@@ -127,6 +129,12 @@ class _Extraction:
                 environment.update(zip(op.results, node.results, strict=True))
                 nodes.append(node)
         raise InternalError(f"function @{function.sym_name.data} does not return")
+
+    def _free(self, value: Value, nodes: Sequence[Node]) -> None:
+        """The op before a deallocation ends the value's life; arguments and weights are the caller's."""
+        if value.node is not None:
+            nodes[-1].frees.append(value)
+            self._freed.add(value)
 
     def _load_cached(self, op: Operation, environment: dict[SSAValue, Value]) -> None:
         name = str(access.attr(op, "callee"))
@@ -197,6 +205,8 @@ class _Extraction:
         raws: list[Raw] = []
         for value in values:
             scalar = inline_scalar(value)
+            if scalar is None and environment[value] in self._freed:
+                raise EmitError("a tensor is read after its ttnn.deallocate", op=op.name, got=f"argument {arg.name}", hint="deallocate it behind its last use")
             raws.append(model.Literal(scalar) if scalar is not None else Use(environment[value]))
         return tuple(raws) if arg.kind is Kind.TENSOR_LIST else raws[0]
 

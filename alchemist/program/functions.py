@@ -57,13 +57,17 @@ class Definition:
         """Whether the function finds the value in its weights; the entry function finds all of them there."""
         return self.covers(value) or (self.is_root and bool(value.key))
 
+    def own_values(self) -> set[Value]:
+        """What the function makes and keeps to itself: it frees them, the caller all others."""
+        return {value for item in self.items for value in writes(item)} - set(self.returns)
+
     def relative(self, name: str) -> str:
         return name[len(self.path) + 1 :] if self.path else name
 
 
 @dataclass(eq=False, slots=True)
 class CallItem:
-    """A call of a function, seen from its caller. source: origin of its first op; level: its module's place in the chain."""
+    """A call of a function, seen from its caller. source: origin of its first op. frees: values of the caller whose life ends inside."""
 
     function: Definition
     chain: Chain
@@ -72,6 +76,7 @@ class CallItem:
     lo: int
     hi: int
     source: SourceInfo | None = None
+    frees: list[Value] = field(default_factory=list)
 
     @property
     def path(self) -> str:
@@ -138,6 +143,13 @@ def writes(item: Item) -> tuple[Value, ...]:
     if isinstance(item, LoopItem):
         return (*(carried.last for carried in item.carried), *(value for one in item.collected for value in one.values))
     return item.results
+
+
+def frees(item: Item) -> list[Value]:
+    """Values whose life ends with the item; some of a loop's are its own."""
+    if isinstance(item, LoopItem):
+        return [value for row in (item.body, *item.others) for part in row for value in part.frees]
+    return item.frees
 
 
 def span(item: Node | CallItem) -> tuple[int, int]:
@@ -250,7 +262,9 @@ class Recovery:
         definition = self._by_key.setdefault(self._key(probe), probe)
         definition.paths.append(tree.path)
         source = _first_source(tree)
-        return CallItem(definition, tree.chain, probe.parameters, tuple(probe.returns), tree.lo, tree.hi, source)
+        own = probe.own_values()
+        ended = [value for part in inner for value in frees(part) if value not in own]
+        return CallItem(definition, tree.chain, probe.parameters, tuple(probe.returns), tree.lo, tree.hi, source, ended)
 
     def _escapes(self, value: Value, end: int) -> bool:
         if value.returned or (id(value) in self._wanted and end <= self._ends[id(value)]):
@@ -263,6 +277,7 @@ class Recovery:
     def _key(self, definition: Definition) -> Hashable:
         """Equal for instances that are the same code: ops, arguments, types, relative weight names and source lines."""
         numbers = {id(value): index for index, value in enumerate(definition.parameters)}
+        own = definition.own_values()
 
         def encode(value: Value) -> Hashable:
             number = numbers.get(id(value))
@@ -284,6 +299,7 @@ class Recovery:
                 parts.append((id(item.function), scope, inputs))
             for value in writes(item):
                 numbers[id(value)] = len(numbers)
+            parts.append(tuple(sorted(numbers[id(value)] for value in frees(item) if value in own)))
         types = tuple(value.type for value in definition.parameters)
         returns = tuple(numbers[id(value)] for value in definition.returns)
         return (definition.class_name, definition.method, types, tuple(parts), returns)

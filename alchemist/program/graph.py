@@ -65,7 +65,7 @@ Raw = Use | model.Value | tuple["Raw", ...]
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One call. position: index in the (re-linearised) order."""
+    """One call. position: index in the graph's order. frees: values whose life ends behind it."""
 
     spec: OpSpec
     arguments: tuple[tuple[Arg, Raw], ...]
@@ -73,6 +73,7 @@ class Node:
     sources: tuple[SourceInfo, ...] = ()
     note: str = ""
     position: int = -1
+    frees: list[Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for value in self.results:

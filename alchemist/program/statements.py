@@ -8,7 +8,7 @@ from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source
 from alchemist.ops.spec import SHAPING
 from alchemist.program import model
-from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, reads, writes
+from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, frees, reads, writes
 from alchemist.program.graph import Node, Raw, TensorType, Value, map_raw, values_of
 from alchemist.program.model_source import Sources
 from alchemist.program.names import unique
@@ -59,7 +59,7 @@ class Body(Naming):
         preset: names of results decided outside (loop variables). quiet: the comments stand above the loop already.
         """
         out: list[model.Statement] = []
-        last = _last_uses(items, survivors)
+        last = _ends(items, survivors)
         finals = self._final_items(items)
         preferred = self._loop_preferences(items, finals, last)
         group: set[tuple[str, int]] = set()
@@ -83,11 +83,11 @@ class Body(Naming):
                 for value in writes(item):
                     if id(value) in self._kept:
                         out.append(model.Append(self._list_name(value, held), self._reference(value), id(value) in self._at_front))
-            dying = self._dying(item, index, held, last, inherited)
-            following = index + 1 < len(items)
-            if dying and following and self._context.frees:
-                out.append(model.Free(tuple(dying)))
-            for name in dying:
+            done = self._done(item, index, held, last, inherited)
+            freed = tuple(name for name, value in done.items() if value in frees(item))
+            if freed and index + 1 < len(items):
+                out.append(model.Free(freed))
+            for name in done:
                 held.pop(name)
                 self._free_number(name)
         return out
@@ -97,10 +97,10 @@ class Body(Naming):
         if number.isdigit() and base in self._numbers:
             self._numbers[base] = min(self._numbers[base], int(number))
 
-    def _dying(self, item: Item, index: int, held: dict[str, int], last: Mapping[int, int], inherited: set[int]) -> list[str]:
-        """Names whose value is used here for the last time and that this statement did not rebind."""
-        found: dict[str, None] = {}
-        for value in (*reads(item), *writes(item)):
+    def _done(self, item: Item, index: int, held: dict[str, int], last: Mapping[int, int], inherited: set[int]) -> dict[str, Value]:
+        """Names that are free again behind the item and that it did not rebind, with their values."""
+        found: dict[str, Value] = {}
+        for value in (*reads(item), *writes(item), *frees(item)):
             name = self._names.get(id(value))
             if name is None or value.key or id(value) in inherited or held.get(name) != id(value) or id(value) in self._kept:
                 continue
@@ -134,7 +134,7 @@ class Body(Naming):
         for number, value in enumerate(writes(item)):
             if id(value) in preset:
                 name = preset[id(value)]
-            elif len(writes(item)) > 1 and id(value) not in last:
+            elif len(writes(item)) > 1 and last.get(id(value), index) <= index:
                 name = "_"
             else:
                 wanted = [*preferred.get(id(value), []), *candidates[number]]
@@ -196,7 +196,7 @@ class Body(Naming):
             for value in one.before:  # the list holds them from here on
                 own = self._names[id(value)]
                 out.append(model.Append(name, model.TensorRef(own)))
-                if held.pop(own, None) is not None and self._context.frees:
+                if held.pop(own, None) is not None and any(value in user.frees for user in value.users):
                     out.append(model.Free((own,)))
             self._names.update((id(value), name) for value in (*one.before, *one.values))
             held[name] = id(one.values[-1])
@@ -358,10 +358,11 @@ def _innermost(info: SourceInfo, sources: Sources) -> Frame:
     return info.frames[-1]
 
 
-def _last_uses(items: Sequence[Item], survivors: set[int]) -> dict[int, int]:
+def _ends(items: Sequence[Item], survivors: set[int]) -> dict[int, int]:
+    """Until which item each value's name is taken: until the value is freed; one that the caller keeps, until nothing reads it any more."""
     last: dict[int, int] = {}
     for index, item in enumerate(items):
-        for value in reads(item):
+        for value in (*reads(item), *frees(item)):
             last[id(value)] = index
     for value_id in survivors:
         last[value_id] = FOREVER

@@ -46,7 +46,7 @@ class Name(types.ModuleType):
     def __getattr__(self, name: str) -> Name:
         if name.startswith("__"):
             raise AttributeError(name)
-        made = Name(f"{self._path}.{name}")
+        made = type(self)(f"{self._path}.{name}")
         setattr(self, name, made)
         return made
 
@@ -86,8 +86,8 @@ class _Context:
         return None
 
 
-def run(files: Mapping[str, str], loops: int = 1) -> dict[str, Tensor]:
-    """Executes main() of an emitted program; returns what it reports."""
+def run(files: Mapping[str, str], loops: int = 1, library: type[Name] = Name) -> dict[str, Tensor]:
+    """Executes main() of an emitted program with `library` as ttnn; returns what it reports."""
     reported: dict[str, Tensor] = {}
     utils = types.ModuleType("utils")
     utils.__dict__.update(
@@ -99,7 +99,7 @@ def run(files: Mapping[str, str], loops: int = 1) -> dict[str, Tensor]:
         loops=lambda args: range(loops),
         report=lambda args, /, **outputs: reported.update(outputs) or 0,
     )
-    names = {"ttnn": Name("ttnn"), "utils": utils}
+    names = {"ttnn": library("ttnn"), "utils": utils}
     before = {name: sys.modules.get(name) for name in (*names, "consteval")}
     sys.modules.update(names)
     try:

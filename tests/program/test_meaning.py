@@ -122,8 +122,16 @@ class Generator:
         produced = [value for one in self.nodes for value in one.results]
         outputs = [last, *self.random.sample(produced, min(len(produced), self.random.randint(0, 2)))]
         self._shuffle()
+        self._free(outputs)
         names = ("logits", "a.b", "x")[: len(outputs)]
         return Graph(tuple(self.inputs), tuple(self.weights.values()), self.nodes, tuple(outputs), names, tuple(self.const_evals))
+
+    def _free(self, outputs: list[Value]) -> None:
+        """Every value ends behind its last use, or some nodes later."""
+        last = {value: index for index, one in enumerate(self.nodes) for value in (*one.results, *one.inputs()) if value.node in self.nodes}
+        for value, index in last.items():
+            if value not in outputs:
+                self.nodes[min(index + self.random.choice((0, 0, 0, 1, 4)), len(self.nodes) - 1)].frees.append(value)
 
     def _shuffle(self) -> None:
         """Swaps independent neighbours, as passes that hoist or sink ops do."""
