@@ -47,8 +47,7 @@ def extract(module: ModuleOp, entry: str = "") -> Graph:
     """
     functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)}
     forward = _forward(functions, entry)
-    called = {str(access.attr(op, "callee")) for op in forward.walk() if op.name == "ttcore.load_cached"}
-    return _Extraction(functions, called).graph(forward)
+    return _Extraction(functions).graph(forward)
 
 
 def _forward(functions: Mapping[str, FuncOp], entry: str) -> FuncOp:
@@ -82,9 +81,8 @@ def memory_config(layout: TTNNLayout) -> model.MemoryConfig | None:
 
 
 class _Extraction:
-    def __init__(self, functions: Mapping[str, FuncOp], const_evals: set[str]) -> None:
+    def __init__(self, functions: Mapping[str, FuncOp]) -> None:
         self._functions = functions
-        self._const_eval_names = const_evals
         self._const_evals: list[ConstEval] = []
         self._freed: set[Value] = set()
 
