@@ -13,11 +13,10 @@ from xdsl.ir import Attribute, SSAValue
 from alchemist.driver import mlir_files
 from alchemist.ir.access import argument_attrs, element_type, shape
 from alchemist.ir.attributes import numpy_dtype
-from alchemist.ir.layout import layout_of
+from alchemist.ir.layout import layout_of, tile_padded
 from alchemist.ir.location import from_location, sources_of
 
 _BFP_BITS = {"bfp_bf8": 8.5, "bfp_bf4": 4.5, "bfp_bf2": 2.5, "bfp_f8": 8.5, "bfp_f4": 4.5, "bfp_f2": 2.5}
-_TILE = 32
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -50,8 +49,7 @@ def size_bytes(type_: Attribute) -> int:
     if layout is not None:
         of = layout.dtype
         if layout.page == "tile":
-            dims = [1] * (2 - len(dims)) + dims
-            dims[-2:] = [-(-dim // _TILE) * _TILE for dim in dims[-2:]]
+            dims = list(tile_padded(dims))
     bits = _BFP_BITS.get(of)
     if bits is None:
         bits = {"si32": 32.0, "u32": 32.0, "u16": 16.0, "u8": 8.0, "f32": 32.0, "bf16": 16.0, "f16": 16.0}.get(of)

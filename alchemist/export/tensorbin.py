@@ -20,8 +20,8 @@ import numpy as np
 
 from alchemist.errors import TensorFileError
 from alchemist.export.shared import Twins, clone_twin
+from alchemist.ir.layout import TILE_EDGE, tile_padded
 
-TILE_EDGE = 32
 FACE_EDGE = 16
 _ALIGNMENT_BYTES = 64
 _BUFFER_INLINE_FILE_STORAGE = 1
@@ -100,7 +100,7 @@ def read_tensor(path: Path) -> np.ndarray[Any, Any]:
         dtype = _NUMPY_DTYPES.get(code)
         if dtype is None:
             raise TensorFileError(f"data type code {code} is not readable here", location=str(path))
-        stored = _tiled_shape(shape) if tiled else shape
+        stored = tile_padded(shape) if tiled else shape
         count = 1
         for extent in stored:
             count *= extent
@@ -116,19 +116,13 @@ def read_tensor(path: Path) -> np.ndarray[Any, Any]:
     return _from_tiles(flat.reshape(stored), shape) if tiled else flat.reshape(shape)
 
 
-def _tiled_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    full = (1,) * (2 - len(shape)) + tuple(shape)
-    rows, columns = (-(-extent // TILE_EDGE) * TILE_EDGE for extent in full[-2:])
-    return (*full[:-2], rows, columns)
-
-
 def _to_tiles(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    padded_shape = _tiled_shape(values.shape)
+    padded_shape = tile_padded(values.shape)
     full = values.reshape((1,) * (2 - values.ndim) + values.shape)
     widths = [(0, to - have) for have, to in zip(full.shape, padded_shape, strict=True)]
     padded = np.pad(full, widths) if any(after for _, after in widths) else full
     *lead, rows, columns = padded_shape
-    split = padded.reshape(*lead, rows // 32, 2, FACE_EDGE, columns // 32, 2, FACE_EDGE)
+    split = padded.reshape(*lead, rows // TILE_EDGE, 2, FACE_EDGE, columns // TILE_EDGE, 2, FACE_EDGE)
     n = len(lead)
     return split.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2, n + 5)
 
@@ -136,7 +130,7 @@ def _to_tiles(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _from_tiles(stored: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     *lead, rows, columns = stored.shape
     n = len(lead)
-    tiles = stored.reshape(*lead, rows // 32, columns // 32, 2, 2, FACE_EDGE, FACE_EDGE)
+    tiles = stored.reshape(*lead, rows // TILE_EDGE, columns // TILE_EDGE, 2, 2, FACE_EDGE, FACE_EDGE)
     padded = tiles.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3, n + 5).reshape(stored.shape)
     full = (1,) * (2 - len(shape)) + tuple(shape)
     return np.ascontiguousarray(padded[tuple(slice(0, extent) for extent in full)]).reshape(shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,7 +14,14 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, A
 from alchemist.errors import InternalError
 from alchemist.ir.attributes import DTYPE_ELEMENTS, Range, TTAttr, range_set_body, tensor
 
-TILE = 32
+TILE_EDGE = 32
+"""Rows and columns of a tile, in elements."""
+
+
+def tile_padded(shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of the tiles that hold a tensor: rank 2 or more, the last two extents whole tiles."""
+    *lead, rows, columns = (*(1,) * (2 - len(shape)), *shape)
+    return (*lead, -(-rows // TILE_EDGE) * TILE_EDGE, -(-columns // TILE_EDGE) * TILE_EDGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,7 @@ class TTNNLayout(TTAttr):
 
     def shard_shape(self) -> tuple[int, ...]:
         """Elements per core (rows, columns)."""
-        scale = TILE if self.data.tile else 1
+        scale = TILE_EDGE if self.data.tile else 1
         return tuple(dim * scale for dim in self.data.shape)
 
     def with_(self, shape: tuple[int, ...], *, dtype: str = "", page: str = "", buffer: str = "", memory: str = "") -> TTNNLayout:
@@ -181,7 +189,7 @@ def _make(
     dims = [AffineExpr.dimension(index) for index in range(rank)]
     zero = AffineExpr.constant(0)
     height = shape[-2] if rank > 1 else 1
-    padded = _ceil_div(height, TILE) * TILE if tile else height
+    padded = _ceil_div(height, TILE_EDGE) * TILE_EDGE if tile else height
     # (d0 * s1 * s2 + d1 * s2 + d2, d3): collapsed strides count padded rows, written flat as tt-mlir prints it
     row: AffineExpr = zero
     if rank >= 2:
@@ -194,11 +202,11 @@ def _make(
         for term in terms[1:]:
             row = row + term
     linear = AffineMap(rank, 0, (row, dims[-1] if rank else zero))
-    rows = padded if rank > 1 else (TILE if tile else 1)
+    rows = padded if rank > 1 else (TILE_EDGE if tile else 1)
     for dim in shape[:-2]:
         rows *= dim
     columns = shape[-1] if rank else 1
-    scale = TILE if tile else 1
+    scale = TILE_EDGE if tile else 1
     per_core = (_ceil_div(_ceil_div(rows, scale), grid[0]), _ceil_div(_ceil_div(columns, scale), grid[1]))
     if memory == "height_sharded" and grid[1] != 1:
         cores = grid[0] * grid[1]

@@ -11,11 +11,11 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
 from alchemist.passes.fuse_patterns import binary, number, scaled
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 
-TILE = 32
 _MASKED = -1e4
 """Scores at or below this are masked."""
 _LOWEST = -1e30
@@ -83,7 +83,7 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
     b, h, rows, size = shape(query)
     columns = shape(key)[2 if turned is None else 3]
     right = shape(key) == ((b, h, columns, size) if turned is None else (b, h, size, columns)) and shape(value) == (b, h, columns, size)
-    if not right or rows < 2 or columns < 2 or size % TILE:
+    if not right or rows < 2 or columns < 2 or size % TILE_EDGE:
         return False
     mask = scores.bias if scores.bias is not None else scores.chosen
     if mask is not None and not _fits(shape(mask), (b, h, rows, columns)):

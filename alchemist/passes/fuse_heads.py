@@ -12,10 +12,9 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
-
-TILE = 32
 
 
 @register("fuse-concat-heads", fusing=True)
@@ -31,7 +30,7 @@ class FuseConcatHeads(Pass):
                 if turned is None or tuple(access.attr(turned, "permutation")) != (0, 2, 1, 3) or not single_use(op.operands[0]):
                     continue
                 b, h, s, d = shape(turned.operands[0])
-                if d % TILE or shape(op.results[0]) != (b, s, h * d):
+                if d % TILE_EDGE or shape(op.results[0]) != (b, s, h * d):
                     continue
                 made = Builder.before(op).make("ttir.concatenate_heads", [turned.operands[0]], {}, [op.results[0].type])
                 add_sources(made, turned, op)
@@ -59,7 +58,7 @@ def _head(value: SSAValue) -> Head | None:
     if split is None or not single_use(split.operands[0]):
         return None
     b, s, h, d = shape(split.results[0])
-    if d % TILE or shape(split.operands[0]) != (b, s, h * d):
+    if d % TILE_EDGE or shape(split.operands[0]) != (b, s, h * d):
         return None
     return Head(value, split.operands[0], [split, turned], h, d)
 

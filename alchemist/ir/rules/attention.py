@@ -7,8 +7,8 @@ import math
 from xdsl.dialects.builtin import BFloat16Type, TensorType
 from xdsl.ir import Operation
 
+from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.rules.table import (
-    TILE,
     Shape,
     any_rule,
     element,
@@ -50,7 +50,7 @@ def _chunked(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(key == value, f"key and value must have the same shape, got {list(key)} and {list(value)}")
     need(query[3] == key[3], f"the query's head size is {query[3]}, the key's {key[3]}")
     need(key[1] > 0 and query[1] % key[1] == 0, f"{query[1]} query heads are not divisible by {key[1]} key heads")
-    need(key[2] % TILE == 0, f"the block size {key[2]} is not divisible by {TILE}")
+    need(key[2] % TILE_EDGE == 0, f"the block size {key[2]} is not divisible by {TILE_EDGE}")
     need(pages[0] == query[0], f"the page table has {pages[0]} users, the query {query[0]}")
     same(outputs[0], query)
 
@@ -139,7 +139,7 @@ def _rotary_llama(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> N
         need(isinstance(element(value), BFloat16Type), f"all inputs must hold bf16, got {text_of(value)}")
     same(inputs[2], inputs[1], "sin")
     need(inputs[0][-1] <= 256, f"the head size must be at most 256, got {inputs[0][-1]}")
-    same(inputs[3], (1, 1, TILE, TILE), "transformation matrix")
+    same(inputs[3], (1, 1, TILE_EDGE, TILE_EDGE), "transformation matrix")
     same(outputs[0], inputs[0])
 
 
@@ -150,7 +150,7 @@ def _sampling(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     same(indices, values, "input_indices")
     need(len(values) == 2 or values[:2] == (1, 1), f"the leading dimensions of input_values must be 1, got {list(values)}")
     batch = values[-2]
-    need(1 <= batch <= TILE, f"the batch size must be in [1, {TILE}], got {batch}")
+    need(1 <= batch <= TILE_EDGE, f"the batch size must be in [1, {TILE_EDGE}], got {batch}")
     for shape, name in zip(others, ("k", "p", "temp"), strict=False):
         same(shape, (batch,), name)
     need(len(outputs[0]) == (1 if len(values) == 2 else 4) and math.prod(outputs[0]) == outputs[0][-1] == batch, f"one result a user, got {list(outputs[0])}")

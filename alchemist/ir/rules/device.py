@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness, SymbolRefAttr, Tensor
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from alchemist.ir.layout import layout_of
+from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.printer import attribute_text
 from alchemist.ir.rules.table import Shape, any_rule, attribute, element, integer, need, rule, same, shape_of, value_of
 
@@ -161,9 +161,12 @@ def _mesh(op: Operation) -> str:
 @rule("moe_compute")
 def _moe_compute(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     size = integer(op, "intermediate_size") or 0
-    need(size > 0 and size % 32 == 0, f"intermediate_size must be a positive multiple of 32, got {size}")
+    need(size > 0 and size % TILE_EDGE == 0, f"intermediate_size must be a positive multiple of {TILE_EDGE}, got {size}")
     need((integer(op, "output_height_shard_dim") or 0) > 0, "output_height_shard_dim must be positive")
-    need(len(inputs[0]) > 1 and inputs[0][-1] > 0 and inputs[0][-1] % 32 == 0, f"the hidden size must be a positive multiple of 32, got {list(inputs[0])}")
+    need(
+        len(inputs[0]) > 1 and inputs[0][-1] > 0 and inputs[0][-1] % TILE_EDGE == 0,
+        f"the hidden size must be a positive multiple of {TILE_EDGE}, got {list(inputs[0])}",
+    )
 
 
 @rule("moe_gpt")

@@ -8,8 +8,8 @@ import re
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.attributes import OpaqueType
+from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.rules.table import (
-    TILE,
     Shape,
     attribute,
     element,
@@ -61,7 +61,7 @@ def _statistics(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> Non
         same(residual, inputs[0], "residual")
     need(outputs[0][:-1] == inputs[0][:-1], f"the result must have the input's shape but for the last dimension, got {list(outputs[0])}")
     if op.name.startswith("ttnn.layer"):
-        need(outputs[0][-1] == 2 * TILE, f"the statistics have {2 * TILE} columns, got {outputs[0][-1]}")
+        need(outputs[0][-1] == 2 * TILE_EDGE, f"the statistics have {2 * TILE_EDGE} columns, got {outputs[0][-1]}")
 
 
 @rule("ttnn.layer_norm_post_all_gather", "ttnn.dit_rms_norm_unary_fused")

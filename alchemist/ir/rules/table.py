@@ -18,7 +18,6 @@ Rule = Callable[[Operation, list[Shape], list[Shape]], None]
 AnyRule = Callable[[Operation], None]
 RULES: dict[str, Rule] = {}
 ANY_RULES: dict[str, AnyRule] = {}
-TILE = 32
 
 
 def check(op: Operation, inputs: list[Shape] | None, outputs: list[Shape] | None) -> None:

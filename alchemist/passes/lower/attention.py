@@ -8,12 +8,12 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
+from alchemist.ir.layout import TILE_EDGE
 from alchemist.passes.lower.configs import compute_config
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
 from alchemist.passes.lower.eltwise import broadcast_to
 from alchemist.passes.registry import add_sources
 
-TILE_SIZE = 32
 BF16_ONLY = "attention takes bfloat16 only"
 
 
@@ -23,7 +23,7 @@ def sdpa(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     dtype, dims = c.dtype(result), shape(query)
     mask = operand(op, "attention_mask")
-    if dims[-1] % TILE_SIZE or shape(value)[-1] != dims[-1] or (access.attr(op, "is_causal") and mask is not None):
+    if dims[-1] % TILE_EDGE or shape(value)[-1] != dims[-1] or (access.attr(op, "is_causal") and mask is not None):
         _composed(c, op)
         return
     note = "" if dtype == "bf16" else BF16_ONLY
@@ -147,7 +147,7 @@ def concatenate_heads(c: Lowering, op: Operation) -> None:
     value = c.get(source)
     b, h, s, d = shape(source)
     dtype = c.dtype(result)
-    if d % TILE_SIZE == 0:
+    if d % TILE_EDGE == 0:
         c.set(result, c.emit("concatenate_heads", [value], {}, (b, s, h * d), dtype))
         return
     c.set(result, c.reshape(c.permute(value, (0, 2, 1, 3)), (b, s, h * d)))
@@ -161,8 +161,8 @@ def split_heads(c: Lowering, op: Operation) -> None:
     attributes = {key: access.attr(op, key) for key in ("num_heads", "num_kv_heads", "transpose_key")}
     dtype = c.dtype(op.results[0])
     results = [(shape(result), dtype) for result in op.results]
-    if shape(op.results[0])[-1] % TILE_SIZE:
-        raise c.error("heads that are no whole tiles", expected="a head size that 32 divides", got=str(shape(op.results[0])[-1]))
+    if shape(op.results[0])[-1] % TILE_EDGE:
+        raise c.error("heads that are no whole tiles", expected=f"a head size that {TILE_EDGE} divides", got=str(shape(op.results[0])[-1]))
     operands = [value, None if other is None else c.get(other)]
     made = c.emit_many("split_query_key_value_and_split_heads", operands, attributes, results)
     for result, lowered in zip(op.results, made, strict=True):

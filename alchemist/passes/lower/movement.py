@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
-from alchemist.ir.layout import TTNNLayout
+from alchemist.ir.layout import TTNNLayout, tile_padded
 from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.eltwise import broadcast_to
@@ -89,9 +89,7 @@ def _is_index(c: Lowering, value: SSAValue) -> bool:
 
 def _wasteful(dims: Shape) -> bool:
     """Whether tiles of a tensor would hold at least four times its elements."""
-    if len(dims) < 3:
-        return False
-    return -(-dims[-1] // 32) * 32 * (-(-dims[-2] // 32) * 32) >= 4 * dims[-1] * dims[-2] and _product(dims) > 4096
+    return len(dims) > 2 and _product(dims) > 4096 and _product(tile_padded(dims)) >= 4 * _product(dims)
 
 
 def _flattened(c: Lowering, source: SSAValue, order: Shape, dims: Shape) -> SSAValue | None:

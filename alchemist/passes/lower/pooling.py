@@ -6,7 +6,7 @@ from xdsl.ir import Operation
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
-from alchemist.ir.layout import TILE as TILE_SIZE
+from alchemist.ir.layout import TILE_EDGE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.convolution import L1_SMALL_BYTES, pads
@@ -87,11 +87,11 @@ def upsample2d(c: Lowering, op: Operation) -> None:
     if mode == "bilinear":
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
     dims, out = shape(source), shape(result)
-    missing = -dims[3] % TILE_SIZE if mode == "bilinear" else 0
+    missing = -dims[3] % TILE_EDGE if mode == "bilinear" else 0
     if missing:
         padding = [0, 0, 0, 0, 0, 0, 0, missing]
         attributes = {"padding": padding, "value": 0.0, "use_multicore": True}
-        note = f"bilinear ttnn.upsample takes whole tiles of {TILE_SIZE} channels"
+        note = f"bilinear ttnn.upsample takes whole tiles of {TILE_EDGE} channels"
         value = c.emit("pad", [value], attributes, (*dims[:3], dims[3] + missing), work, ROW_MAJOR, note=note)
     made = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode}, (*out[:3], out[3] + missing), work, ROW_MAJOR)
     if missing:
