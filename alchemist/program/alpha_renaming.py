@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from alchemist.program import model
+from alchemist.program.walk import arguments_of, names_of, tensors, with_arguments
 
 
 class Mismatch(Exception):
@@ -64,46 +65,20 @@ class Renaming:
         return tuple(self.statement(one, two) for one, two in zip(body, other, strict=True))
 
     def statement(self, one: model.Statement, two: model.Statement) -> model.Statement:
-        match one, two:
-            case model.Call(), model.Call():
-                arguments = [two_value for _, two_value in two.arguments]
-                self._pair([value for _, value in one.arguments], arguments)
-                made = replace(one, arguments=tuple((arg, self.value(value)) for arg, value in one.arguments))
-                return replace(made, results=self._results(one.results, two.results))
-            case model.CallFunction(), model.CallFunction():
-                self._pair(one.arguments, two.arguments)
-                called = replace(one, arguments=tuple(self.argument(value) for value in one.arguments))
-                return replace(called, results=self._results(one.results, two.results))
-            case model.Assign(), model.Assign():
-                self._pair([one.value], [two.value])
-                value = self.value(one.value)
-                self.bind(one.name, two.name)
-                return model.Assign(two.name, value)
-            case model.NewList(), model.NewList():
-                self.bind(one.name, two.name)
-                return two
-            case model.Append(), model.Append():
-                self._pair([one.value], [two.value])
-                return replace(one, name=self._name(one.name), value=self.value(one.value))
-            case model.Store(), model.Store():
-                self._pair([one.value], [two.value])
-                return replace(one, value=self.value(one.value))
-            case model.Free(), model.Free():
-                return model.Free(tuple(self._name(name) for name in one.names))
-            case model.Return(), model.Return():
-                self._pair(one.values, two.values)
-                return model.Return(tuple(self.value(value) for value in one.values))
-            case model.GetDevice(), model.GetDevice():
-                self._pair([one.tensor], [two.tensor])
-                return model.GetDevice(self.value(one.tensor))
-            case model.Loop(), model.Loop():
-                return replace(one, body=self._loop(one.body, two.body))
-            case model.NameLoop(), model.NameLoop():
-                return replace(one, body=self._loop(one.body, two.body))
-            case _:
-                if type(one) is not type(two):
-                    raise Mismatch
-                return one
+        if type(one) is not type(two):
+            raise Mismatch
+        if isinstance(one, model.Loop | model.NameLoop) and isinstance(two, model.Loop | model.NameLoop):
+            return replace(one, body=self._loop(one.body, two.body))
+        self._pair(arguments_of(one), arguments_of(two))
+        made = with_arguments(one, self._value)
+        if isinstance(made, model.Call | model.CallFunction) and isinstance(two, model.Call | model.CallFunction):
+            return replace(made, results=self._results(made.results, two.results))
+        if isinstance(made, model.Assign | model.NewList) and isinstance(two, model.Assign | model.NewList):
+            self.bind(made.name, two.name)
+            return replace(made, name=two.name)
+        if isinstance(made, model.Append):
+            return replace(made, name=self._name(made.name))
+        return model.Free(tuple(self._name(name) for name in made.names)) if isinstance(made, model.Free) else made
 
     def _loop(self, own: tuple[model.Statement, ...], other: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
         before = dict(self._names)
@@ -141,56 +116,5 @@ class Renaming:
             raise Mismatch
         return self._names[name]
 
-    def value(self, value: model.Value) -> model.Value:
-        if isinstance(value, model.TensorRef):
-            return model.TensorRef(self._name(value.name))
-        if isinstance(value, model.Items):
-            return model.Items(tuple(self.value(item) for item in value.items))
-        return value
-
-    def argument(self, value: model.Argument) -> model.Argument:
-        return value if isinstance(value, model.ScopeArgument | model.NumberArgument) else self.value(value)
-
-
-def tensors(values: Sequence[model.Argument]) -> Iterator[str]:
-    """Names of the variables in these values."""
-    for value in values:
-        if isinstance(value, model.TensorRef):
-            yield value.name
-        elif isinstance(value, model.Items):
-            yield from tensors(value.items)
-
-
-def values_in(statement: model.Statement) -> tuple[model.Argument, ...]:
-    """What a statement reads."""
-    match statement:
-        case model.Call():
-            return tuple(value for _, value in statement.arguments)
-        case model.CallFunction():
-            return statement.arguments
-        case model.Assign() | model.Append() | model.Store():
-            return (statement.value,)
-        case model.Return():
-            return statement.values
-        case model.GetDevice():
-            return (statement.tensor,)
-        case model.Loop():
-            return (statement.stop,)
-        case _:
-            return ()
-
-
-def bound_by(statement: model.Statement) -> set[str]:
-    """Variables that a statement sets."""
-    match statement:
-        case model.Call() | model.CallFunction():
-            return {one for one in statement.results if isinstance(one, str)}
-        case model.Assign(name) | model.NewList(name):
-            return {name}
-        case _:
-            return set()
-
-
-def names_of(statement: model.Statement) -> set[str]:
-    """Variables that a statement reads."""
-    return {*tensors(values_in(statement)), *(statement.name,)} if isinstance(statement, model.Append) else set(tensors(values_in(statement)))
+    def _value(self, value: model.Value) -> model.Value:
+        return model.TensorRef(self._name(value.name)) if isinstance(value, model.TensorRef) else value

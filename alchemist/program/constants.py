@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
 from alchemist.program.names import constant_case, snake_case
+from alchemist.program.walk import mapped
 
 _NUMBERS = {"num_heads": "NUM_HEADS", "num_kv_heads": "NUM_KV_HEADS", "num_groups": "NUM_GROUPS"}
 """Arguments whose integers are numbers of the model."""
@@ -125,19 +126,15 @@ def _counts_all(loop: model.Loop, partial: set[str]) -> bool:
     return loop.start == 0 and loop.step == 1 and bool(loop.container) and loop.container not in partial
 
 
-def _places(body: Sequence[model.Statement], partial: set[str]) -> Iterator[Place]:
-    for statement in body:
+def _places(body: tuple[model.Statement, ...], partial: set[str]) -> Iterator[Place]:
+    for statement in model.statements(body):
         if isinstance(statement, model.Call):
             for arg, value in statement.arguments:
                 base = _base_name(arg, value, statement.spec.target)
                 if base:
                     yield base, value, arg.kind
-        elif isinstance(statement, model.Loop):
-            if _counts_all(statement, partial):
-                yield _loop_name(statement), statement.stop, Kind.INT
-            yield from _places(statement.body, partial)
-        elif isinstance(statement, model.NameLoop):
-            yield from _places(statement.body, partial)
+        elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
+            yield _loop_name(statement), statement.stop, Kind.INT
 
 
 def _loop_name(loop: model.Loop) -> str:
@@ -147,21 +144,13 @@ def _loop_name(loop: model.Loop) -> str:
 
 
 def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Value, Kind], model.Value], partial: set[str]) -> tuple[model.Statement, ...]:
-    out: list[model.Statement] = []
-    for statement in body:
+    def change(statement: model.Statement) -> model.Statement:
         if isinstance(statement, model.Call):
-            arguments = tuple(
-                (arg, convert(base, value, arg.kind) if (base := _base_name(arg, value, statement.spec.target)) else value)
-                for arg, value in statement.arguments
-            )
-            out.append(replace(statement, arguments=arguments))
-        elif isinstance(statement, model.Loop):
-            stop = statement.stop
-            if _counts_all(statement, partial):
-                stop = convert(_loop_name(statement), stop, Kind.INT)
-            out.append(replace(statement, stop=stop, body=_rewrite(statement.body, convert, partial)))
-        elif isinstance(statement, model.NameLoop):
-            out.append(replace(statement, body=_rewrite(statement.body, convert, partial)))
-        else:
-            out.append(statement)
-    return tuple(out)
+            bases = [_base_name(arg, value, statement.spec.target) for arg, value in statement.arguments]
+            arguments = [(arg, convert(base, value, arg.kind) if base else value) for base, (arg, value) in zip(bases, statement.arguments, strict=True)]
+            return replace(statement, arguments=tuple(arguments))
+        if isinstance(statement, model.Loop) and _counts_all(statement, partial):
+            return replace(statement, stop=convert(_loop_name(statement), statement.stop, Kind.INT))
+        return statement
+
+    return mapped(body, change)

@@ -12,9 +12,10 @@ from fractions import Fraction
 
 from alchemist.ops.spec import REQUIRED, Kind
 from alchemist.program import model
-from alchemist.program.alpha_renaming import Mismatch, bound_by, renamed_like
+from alchemist.program.alpha_renaming import Mismatch, renamed_like
 from alchemist.program.extract import to_value
 from alchemist.program.names import RESERVED, identifier, unique
+from alchemist.program.walk import bound_by, mapped, with_arguments
 
 MAX_PARAMETERS = 7
 """Numbers that a function takes at most; more are harder to read than a second function."""
@@ -83,17 +84,10 @@ def _counted(names: Sequence[str]) -> dict[str, str]:
 
 
 def _renamed(function: model.Function, names: Mapping[str, str]) -> model.Function:
-    def block(body: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
-        return tuple(
-            replace(one, function=names.get(one.function, one.function))
-            if isinstance(one, model.CallFunction)
-            else replace(one, body=block(one.body))
-            if isinstance(one, model.Loop | model.NameLoop)
-            else one
-            for one in body
-        )
+    def change(one: model.Statement) -> model.Statement:
+        return replace(one, function=names.get(one.function, one.function)) if isinstance(one, model.CallFunction) else one
 
-    return replace(function, name=names.get(function.name, function.name), body=block(function.body)) if names else function
+    return replace(function, name=names.get(function.name, function.name), body=mapped(function.body, change)) if names else function
 
 
 def _depths(functions: Sequence[model.Function]) -> dict[str, int]:
@@ -106,18 +100,11 @@ def _depths(functions: Sequence[model.Function]) -> dict[str, int]:
 
 
 def _recall(function: model.Function, calls: Mapping[str, _Call]) -> model.Function:
-    def block(body: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
-        out: list[model.Statement] = []
-        for one in body:
-            if isinstance(one, model.CallFunction) and one.function in calls:
-                call = calls[one.function]
-                one = replace(one, function=call.function, arguments=(*one.arguments, *call.numbers))
-            elif isinstance(one, model.Loop | model.NameLoop):
-                one = replace(one, body=block(one.body))
-            out.append(one)
-        return tuple(out)
+    def change(one: model.Statement) -> model.Statement:
+        call = calls.get(one.function) if isinstance(one, model.CallFunction) else None
+        return replace(one, function=call.function, arguments=(*one.arguments, *call.numbers)) if call and isinstance(one, model.CallFunction) else one
 
-    return replace(function, body=block(function.body)) if calls else function
+    return replace(function, body=mapped(function.body, change)) if calls else function
 
 
 def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list[model.Function]]:
@@ -379,24 +366,7 @@ def _words(uses: Sequence[str], *, final: bool) -> list[str]:
 def _named(body: Sequence[model.Statement], names: Mapping[str, str]) -> tuple[model.Statement, ...]:
     """The statements with final names of the numbers."""
 
-    def value(one: model.Value) -> model.Value:
-        if isinstance(one, model.NumberRef):
-            return model.NumberRef(names.get(one.name, one.name))
-        if isinstance(one, model.Items):
-            return model.Items(tuple(value(item) for item in one.items))
-        return one
+    def number(value: model.Value) -> model.Value:
+        return model.NumberRef(names.get(value.name, value.name)) if isinstance(value, model.NumberRef) else value
 
-    out: list[model.Statement] = []
-    for one in body:
-        match one:
-            case model.Call():
-                one = replace(one, arguments=tuple((arg, value(given)) for arg, given in one.arguments))
-            case model.CallFunction():
-                arguments = tuple(replace(given, value=value(given.value)) if isinstance(given, model.NumberArgument) else given for given in one.arguments)
-                one = replace(one, arguments=arguments)
-            case model.Loop():
-                one = replace(one, stop=value(one.stop), body=_named(one.body, names))
-            case model.NameLoop():
-                one = replace(one, body=_named(one.body, names))
-        out.append(one)
-    return tuple(out)
+    return mapped(body, lambda statement: with_arguments(statement, number))

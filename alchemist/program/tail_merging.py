@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from alchemist.program import model
-from alchemist.program.alpha_renaming import Mismatch, Renaming, bound_by, values_in
+from alchemist.program.alpha_renaming import Mismatch, Renaming
 from alchemist.program.names import unique
+from alchemist.program.walk import bound_by, read_by
 
 MIN_LINES = 14
 """Lines that an end must have to be worth a function of its own."""
@@ -131,20 +132,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 def _numbers(body: Sequence[model.Statement], parameters: Sequence[model.Parameter]) -> list[str]:
     """Integer parameters that the statements read."""
-    words: set[str] = set()
-
-    def visit(value: model.Argument) -> None:
-        if isinstance(value, model.NumberRef):
-            words.update(_NAME.findall(value.name))
-        elif isinstance(value, model.NumberArgument):
-            visit(value.value)
-        elif isinstance(value, model.Items):
-            for item in value.items:
-                visit(item)
-
-    for statement in model.statements(tuple(body)):
-        for value in values_in(statement):
-            visit(value)
+    words = {word for value in read_by(body) if isinstance(value, model.NumberRef) for word in _NAME.findall(value.name)}
     return [one.name for one in parameters if one.kind == "number" and one.name in words]
 
 
@@ -214,12 +202,7 @@ def _constant_parameters(body: tuple[model.Statement, ...], inputs: list[str]) -
 
 
 def _weights(body: Sequence[model.Statement]) -> bool:
-    def reads(value: model.Argument) -> bool:
-        if isinstance(value, model.Items):
-            return any(reads(item) for item in value.items)
-        return isinstance(value, model.WeightRef | model.ScopeArgument)
-
-    return any(reads(value) for one in model.statements(tuple(body)) for value in values_in(one))
+    return any(isinstance(value, model.WeightRef | model.ScopeArgument) for value in read_by(body))
 
 
 def _reads_device(body: Sequence[model.Statement]) -> bool:

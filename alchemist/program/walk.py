@@ -1,0 +1,99 @@
+"""Walks over statements: what they read and bind, and copies of them with something changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from alchemist.program import model
+
+
+def mapped(body: Iterable[model.Statement], change: Callable[[model.Statement], model.Statement]) -> tuple[model.Statement, ...]:
+    """The statements as `change` makes them, those inside a loop before the loop."""
+    return tuple(change(replace(one, body=mapped(one.body, change)) if isinstance(one, model.Loop | model.NameLoop) else one) for one in body)
+
+
+def arguments_of(statement: model.Statement) -> tuple[model.Argument, ...]:
+    """What a statement itself reads, in order; lists are one argument."""
+    match statement:
+        case model.Call():
+            return tuple(value for _, value in statement.arguments)
+        case model.CallFunction():
+            return statement.arguments
+        case model.Assign() | model.Append() | model.Store():
+            return (statement.value,)
+        case model.Return():
+            return statement.values
+        case model.GetDevice():
+            return (statement.tensor,)
+        case model.Loop():
+            return (statement.stop,)
+        case _:
+            return ()
+
+
+def with_arguments(statement: model.Statement, convert: Callable[[model.Value], model.Value]) -> model.Statement:
+    """The statement with every value that it reads converted, those in lists and number arguments too; scopes stay."""
+
+    def value(old: model.Value) -> model.Value:
+        return model.Items(tuple(value(item) for item in old.items)) if isinstance(old, model.Items) else convert(old)
+
+    def argument(old: model.Argument) -> model.Argument:
+        if isinstance(old, model.ScopeArgument):
+            return old
+        return replace(old, value=value(old.value)) if isinstance(old, model.NumberArgument) else value(old)
+
+    match statement:
+        case model.Call():
+            return replace(statement, arguments=tuple((arg, value(old)) for arg, old in statement.arguments))
+        case model.CallFunction():
+            return replace(statement, arguments=tuple(argument(old) for old in statement.arguments))
+        case model.Assign() | model.Append() | model.Store():
+            return replace(statement, value=value(statement.value))
+        case model.Return():
+            return model.Return(tuple(value(old) for old in statement.values))
+        case model.GetDevice():
+            return model.GetDevice(value(statement.tensor))
+        case model.Loop():
+            return replace(statement, stop=value(statement.stop))
+        case _:
+            return statement
+
+
+def leaves(arguments: Iterable[model.Argument]) -> Iterator[model.Argument]:
+    """The arguments, of lists and numbers what is in them."""
+    for one in arguments:
+        if isinstance(one, model.Items):
+            yield from leaves(one.items)
+        elif isinstance(one, model.NumberArgument):
+            yield from leaves((one.value,))
+        else:
+            yield one
+
+
+def read_by(body: Sequence[model.Statement]) -> Iterator[model.Argument]:
+    """Everything that the statements read, those in loops included."""
+    for statement in model.statements(tuple(body)):
+        yield from leaves(arguments_of(statement))
+
+
+def tensors(arguments: Iterable[model.Argument]) -> Iterator[str]:
+    """Names of the variables in these values."""
+    return (one.name for one in leaves(arguments) if isinstance(one, model.TensorRef))
+
+
+def bound_by(statement: model.Statement) -> set[str]:
+    """Variables that a statement sets."""
+    match statement:
+        case model.Call() | model.CallFunction():
+            return {one for one in statement.results if isinstance(one, str)}
+        case model.Assign(name) | model.NewList(name):
+            return {name}
+        case _:
+            return set()
+
+
+def names_of(statement: model.Statement) -> set[str]:
+    """Variables that a statement reads."""
+    found = set(tensors(arguments_of(statement)))
+    return found | {statement.name} if isinstance(statement, model.Append) else found
