@@ -42,18 +42,13 @@ def function_text(function: model.Function) -> str:
     out = [f"// {line}" for line in _wrap(function.doc)] if function.doc else []
     parameters = [f"{_PARAMETERS[one.kind]} {one.name}" for one in function.parameters]
     out += layout.lines(layout.Call(f"{returned} {function.name}", parameters, " {"), "")
-    printer = _Printer({one.name for one in function.parameters}, function.returns)
+    printer = _Printer({one.name for one in function.parameters})
     if creates:
         out.append("    Weights weights;")
     out += printer.block(function.body, "    ")
     if creates:
         out.append("    return weights;")
     return "\n".join([*out, "}"]) + "\n"
-
-
-def declaration(function: model.Function) -> str:
-    parameters = ", ".join(f"{_PARAMETERS[one.kind]} {one.name}" for one in function.parameters)
-    return f"{_returned(function.returns)} {function.name}({parameters});"
 
 
 def _wrap(text: str) -> list[str]:
@@ -76,10 +71,9 @@ def _returned(count: int) -> str:
 class _Printer:
     """Prints a function's body. declared: variables that exist at this point, per open block."""
 
-    def __init__(self, parameters: set[str], returns: int) -> None:
+    def __init__(self, parameters: set[str]) -> None:
         self._declared: list[set[str]] = [parameters]
         self._lists: set[str] = set()  # variables that hold several tensors
-        self._returns = returns
         self._unused = 0
 
     def block(self, body: Sequence[model.Statement], pad: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,5 @@ def to_stored(value: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[
                 expected=f"{limits.min} to {limits.max}",
                 got=f"{low} to {high}",
             )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # float32 values beyond bfloat16's range become inf, as on the device
+    with np.errstate(over="ignore", invalid="ignore"):  # float32 values beyond bfloat16's range become inf, as on the device
         return value.astype(target)

@@ -49,25 +49,18 @@ def chain_of_source(info: SourceInfo) -> Chain:
     return tuple(chain)
 
 
-def common_prefix(chains: Sequence[Chain]) -> Chain:
-    first, *others = chains
-    size = len(first)
-    for other in others:
-        size = min(size, len(other))
-        while first[:size] != other[:size]:
-            size -= 1
-    return first[:size]
+def common_prefix(rows: Sequence[Sequence[T]]) -> tuple[T, ...]:
+    """The longest beginning that all rows have, empty without rows."""
+    first = tuple(rows[0]) if rows else ()
+    for row in rows[1:]:
+        same = next((index for index, (one, other) in enumerate(zip(first, row, strict=False)) if one != other), len(row))
+        first = first[:same]
+    return first
 
 
 def common_path(chains: Sequence[Chain]) -> str:
     """Parameter path of the innermost module around all chains, "" for none; calls of one module count as one."""
-    rows = [[weight_path(scope.path) for scope in chain] for chain in chains]
-    found = ""
-    for column in zip(*rows, strict=False):
-        if len(set(column)) > 1:
-            break
-        found = column[0]
-    return found
+    return ("", *common_prefix([[weight_path(scope.path) for scope in chain] for chain in chains]))[-1]
 
 
 def assign_chains(

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.ir.layout import layout_of
-from alchemist.passes.registry import Pass, defining, erase, functions, register
+from alchemist.passes.registry import Pass, defining, erase, ops_named, register
 
 _EXACT = frozenset({("bf16", "f32"), ("u32", "si32"), ("si32", "u32"), ("u16", "u32"), ("u16", "si32"), ("u8", "u32"), ("u8", "si32")})
 """Casts that can be undone."""
@@ -42,10 +42,8 @@ class FoldTypecasts(Pass):
     """Casts that cancel out or go through a needless type."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            for op in list(func.body.block.ops):
-                if op.name == "ttnn.typecast":
-                    _fold(op)
+        for op in ops_named(module, "ttnn.typecast"):
+            _fold(op)
 
 
 def _fold(op: Operation) -> None:

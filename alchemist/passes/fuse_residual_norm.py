@@ -10,7 +10,7 @@ from alchemist.ir.access import operand, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.ops.spec import inline_scalar
-from alchemist.passes.registry import Pass, add_sources, defining, erase, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, defining, erase, ops_named, register, replace, single_use
 
 
 @register("fuse-residual-norm", fusing=True)
@@ -18,26 +18,23 @@ class FuseResidualNorm(Pass):
     """ttnn.layer_norm(ttnn.add(a, b)) becomes ttnn.add_layer_norm(a, b): one device program."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            for op in list(func.body.block.ops):
-                if op.name not in ("ttnn.layer_norm", "ttnn.rms_norm"):
-                    continue
-                total = op.operands[0]
-                add = defining(total, "ttnn.add")
-                if add is None or not single_use(total) or "alchemist.activations" in add.attributes:
-                    continue
-                if _module(add) != _module(op):
-                    continue  # the sum ends one module's function, the norm begins another: fused, neither would be whole
-                if any(inline_scalar(v) is not None or shape(v) != shape(total) or v.type != total.type for v in add.operands):
-                    continue
-                name = f"ttnn.add_{op.name.removeprefix('ttnn.')}"
-                attributes = {key: access.attr(op, key) for key in ("epsilon", "compute_config")}
-                attributes["compute_config"] = op.properties.get("compute_config")
-                operands = [*add.operands, operand(op, "weight"), operand(op, "bias")]
-                made = Builder.before(op).make(name, operands, attributes, [op.results[0].type])
-                add_sources(made, add, op)
-                replace(op, list(made.results))
-                erase(add)
+        for op in ops_named(module, "ttnn.layer_norm", "ttnn.rms_norm"):
+            total = op.operands[0]
+            add = defining(total, "ttnn.add")
+            if add is None or not single_use(total) or "alchemist.activations" in add.attributes:
+                continue
+            if _module(add) != _module(op):
+                continue  # the sum ends one module's function, the norm begins another: fused, neither would be whole
+            if any(inline_scalar(v) is not None or shape(v) != shape(total) or v.type != total.type for v in add.operands):
+                continue
+            name = f"ttnn.add_{op.name.removeprefix('ttnn.')}"
+            attributes = {key: access.attr(op, key) for key in ("epsilon", "compute_config")}
+            attributes["compute_config"] = op.properties.get("compute_config")
+            operands = [*add.operands, operand(op, "weight"), operand(op, "bias")]
+            made = Builder.before(op).make(name, operands, attributes, [op.results[0].type])
+            add_sources(made, add, op)
+            replace(op, list(made.results))
+            erase(add)
 
 
 def _module(op: Operation) -> str:

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.builder import Builder
 from alchemist.ops.spec import NOTE
-from alchemist.passes.registry import Pass, add_sources, defining, erase, functions, is_const_eval, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, defining, erase, ops_named, register, replace, single_use
 
 
 @register("fuse-roll", fusing=True)
@@ -16,12 +16,9 @@ class FuseRoll(Pass):
     """concat(x[k:], x[:k]) becomes roll(x, -k); rolls of one value along several dimensions become one call."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            if is_const_eval(func):
-                continue
-            for op in list(func.body.block.ops):
-                if op.name == "ttnn.concat" and (found := _rolled(op)) is not None:
-                    _fuse(op, *found)
+        for op in ops_named(module, "ttnn.concat", const_eval=False):
+            if (found := _rolled(op)) is not None:
+                _fuse(op, *found)
 
 
 def _rolled(joined: Operation) -> tuple[SSAValue, int, int] | None:

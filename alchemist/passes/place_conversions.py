@@ -6,7 +6,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from alchemist.ir.location import SourceInfo, set_source, sources_of
-from alchemist.passes.registry import Pass, functions, is_const_eval, register
+from alchemist.ir.scopes import common_prefix
+from alchemist.passes.registry import Pass, ops_named, register
 
 CONVERSIONS = ("ttnn.typecast", "ttnn.to_layout", "ttnn.repeat")
 
@@ -17,39 +18,26 @@ def scope_path(op: Operation) -> tuple[str, ...]:
     return tuple(scope.path for scope in infos[0].scopes) if infos else ()
 
 
-def common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
-    shared = paths[0]
-    for path in paths[1:]:
-        length = next((i for i, (a, b) in enumerate(zip(shared, path, strict=False)) if a != b), min(len(shared), len(path)))
-        shared = shared[:length]
-    return shared
-
-
 @register("place-conversions")
 class PlaceConversions(Pass):
     """Moves shared typecasts and layout changes behind the op that made their operand."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            if is_const_eval(func):
+        for op in ops_named(module, *CONVERSIONS, const_eval=False):
+            users = list(dict.fromkeys(use.operation for use in op.results[0].uses if sources_of(use.operation)))
+            if len(users) < 2 or not sources_of(op):
                 continue
-            for op in list(func.body.block.ops):
-                if op.name not in CONVERSIONS:
-                    continue
-                users = list(dict.fromkeys(use.operation for use in op.results[0].uses if sources_of(use.operation)))
-                if len(users) < 2 or not sources_of(op):
-                    continue
-                paths = [scope_path(user) for user in users]
-                shared = common(paths)
-                depth = min(len(path) for path in paths)
-                maker = op.operands[0].owner
-                if len(shared) < depth - 1 and isinstance(maker, Operation) and sources_of(maker):
-                    op.detach()  # type: ignore[no-untyped-call]
-                    assert maker.parent is not None
-                    maker.parent.insert_op_after(op, maker)
-                    set_source(op, *sources_of(maker))
-                elif len(shared) < len(scope_path(op)):
-                    set_source(op, *(_cut(info, len(shared)) for info in sources_of(op)))
+            paths = [scope_path(user) for user in users]
+            shared = common_prefix(paths)
+            depth = min(len(path) for path in paths)
+            maker = op.operands[0].owner
+            if len(shared) < depth - 1 and isinstance(maker, Operation) and sources_of(maker):
+                op.detach()  # type: ignore[no-untyped-call]
+                assert maker.parent is not None
+                maker.parent.insert_op_after(op, maker)
+                set_source(op, *sources_of(maker))
+            elif len(shared) < len(scope_path(op)):
+                set_source(op, *(_cut(info, len(shared)) for info in sources_of(op)))
 
 
 def _cut(info: SourceInfo, depth: int) -> SourceInfo:

@@ -102,6 +102,13 @@ def is_const_eval(func: FuncOp) -> bool:
     return "const_eval" in func.attributes or func.sym_name.data.startswith("const_eval_")
 
 
+def ops_named(module: ModuleOp, *names: str, const_eval: bool = True) -> Iterator[Operation]:
+    """Ops with one of `names`, function by function; they may be replaced meanwhile. const_eval: those of const-eval functions too."""
+    for func in functions(module):
+        if const_eval or not is_const_eval(func):
+            yield from [op for op in func.body.block.ops if op.name in names]
+
+
 def single_use(value: SSAValue) -> bool:
     """Whether exactly one operand of one op is `value`."""
     uses = iter(value.uses)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from alchemist.ir.location import Frame
-from alchemist.ir.scopes import chain_of_source, common_path
+from alchemist.ir.scopes import chain_of_source, common_path, common_prefix
 from alchemist.ops.spec import MOVING
 from alchemist.program.graph import ConstEval, Graph, Node, Value, skeleton, values_of
 from alchemist.program.model_source import Sources
@@ -165,7 +165,7 @@ def _source_name(nodes: Sequence[Node], result: Value, sources: Sources, forward
 def _joined(names: Sequence[str], suffix: str, *, joined: bool) -> str:
     """query.weight, key.weight, value.weight -> qkv.weight."""
     split = [name.split(".") for name in names]
-    prefix = _common([parts[:-1] for parts in split])
+    prefix = common_prefix([parts[:-1] for parts in split])
     rest = [parts[len(prefix) :] for parts in split]
     leaves = list(dict.fromkeys(parts[-1] for parts in rest))
     modules = list(dict.fromkeys(".".join(parts[:-1]) for parts in rest))
@@ -176,18 +176,8 @@ def _joined(names: Sequence[str], suffix: str, *, joined: bool) -> str:
     return ".".join([*prefix, *owner]) + (suffix or "_joined")
 
 
-def _common(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The longest common beginning."""
-    out = []
-    for column in zip(*rows, strict=False):
-        if len(set(column)) > 1:
-            break
-        out.append(column[0])
-    return out
-
-
 def _join_words(words: Sequence[str]) -> str:
-    backward = "".join(_common([word[::-1] for word in words]))[::-1]
+    backward = "".join(common_prefix([word[::-1] for word in words]))[::-1]
     tail = backward[backward.find("_") :] if "_" in backward else ""
     stems = [word.removesuffix(tail) for word in words]
     if stems == ["query", "key", "value"] or all(len(stem) == 1 for stem in stems):

@@ -46,7 +46,10 @@ def _pads(pairs: Sequence[tuple[int, int]]) -> list[int]:
     return [low for low, _ in pairs] + [high for _, high in pairs]
 
 
-def convolve(c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Any, dilation: Ints, groups: int) -> Tensor:
+@rule("aten.conv1d.default", "aten.conv2d.default", "aten.conv3d.default", "aten.conv1d.padding", "aten.conv2d.padding", "aten.conv3d.padding")  # fmt: skip
+def convolve(
+    c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1, groups: int = 1
+) -> Tensor:
     """A forward convolution of 1, 2 or 3 spatial dimensions; `padding` as in torch.nn.functional (numbers or a word)."""
     rank = weight.rank - 2
     x = _batched(c, x, rank)
@@ -90,20 +93,6 @@ def _spread_taps(c: Emitter, weight: Tensor, dim: int, step: int) -> Tensor:
     rows = c.emit("pad", [rows], pads, shape=[math.prod(before), size, step, count], dtype=weight.dtype)
     rows = c.slice(c.reshape(rows, [math.prod(before), size * step, count]), 1, 0, (size - 1) * step + 1)
     return c.reshape(rows, [*before, (size - 1) * step + 1, *after])
-
-
-@rule("aten.conv1d.default", "aten.conv2d.default", "aten.conv3d.default", "aten.conv1d.padding", "aten.conv2d.padding", "aten.conv3d.padding")  # fmt: skip
-def conv(
-    c: Emitter,
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Any = 0,
-    dilation: Ints = 1,
-    groups: int = 1,
-) -> Tensor:
-    return convolve(c, x, weight, bias, stride, padding, dilation, groups)
 
 
 @rule("aten.convolution.default")
