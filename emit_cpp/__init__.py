@@ -41,7 +41,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
     separate = bool(program.prepare) and program.split_prepare
     functions = [*program.functions, *(() if separate else program.prepare)]
     texts = [function_text(function) for function in functions]
-    constants = [_constant(one) for one in program.constants]
+    constants = [_constant(constant) for constant in program.constants]
     device = ["device.get()"] if model.takes_device(program) else []
     arguments = [*device, *(variable.identifier for variable in program.inputs), *(["weights"] if program.has_weights else [])]
     weights = "utils::stored_weights(device, /*keep=*/true)"
@@ -53,7 +53,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
     call = layout.lines(layout.Call(f"{'outputs = ' if len(names) > 1 else f'{names[0]} = ' if names else ''}{program.entry}", arguments, ";"), " " * 8)
     rows = [f"{{{quoted(variable.name)}, {variable.identifier}}}" for variable in program.outputs]
     report = layout.lines(layout.Call("return utils::report", ["args", layout.Call("", rows, "", "{", "}")], ";"), "    ")
-    loads = [f"    const auto {one.identifier} = utils::load({quoted(one.name)}, device);" for one in program.inputs]
+    loads = [f"    const auto {variable.identifier} = utils::load({quoted(variable.name)}, device);" for variable in program.inputs]
     files = {
         "main.cpp": render_template(
             "cpp/main.cpp.j2",
@@ -61,8 +61,8 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
             standard=_standard_headers(body, ("exception", "optional")),
             headers=_headers(functions),
             consteval=separate,
-            uses_release=any(isinstance(one, model.Free) for function in functions for one in model.statements(function.body)),
-            uses_weights=any(one.kind not in ("tensor", "number") for function in functions for one in function.parameters),
+            uses_release=any(isinstance(statement, model.Free) for function in functions for statement in model.statements(function.body)),
+            uses_weights=any(parameter.kind not in ("tensor", "number") for function in functions for parameter in function.parameters),
             constants=constants,
             functions=texts,
             weights=weights if program.has_weights else "",
@@ -80,7 +80,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
     }
     if separate:
         texts = [function_text(function) for function in program.prepare]
-        constants = [_constant(one) for one in program.prepare_constants]
+        constants = [_constant(constant) for constant in program.prepare_constants]
         files["consteval.hpp"] = template_text("cpp/consteval.hpp")
         files["consteval.cpp"] = render_template(
             "cpp/consteval.cpp.j2",
@@ -118,7 +118,7 @@ def _standard_headers(text: str, always: Sequence[str]) -> list[str]:
 def _headers(functions: Iterable[model.Function]) -> list[str]:
     found = {"ttnn/types.hpp", "ttnn/operations/core/core.hpp"}
     for function in functions:
-        found.update(one.spec.header for one in model.statements(function.body) if isinstance(one, model.Call))
+        found.update(statement.spec.header for statement in model.statements(function.body) if isinstance(statement, model.Call))
     return sorted(found)
 
 

@@ -37,12 +37,12 @@ _VARIANT_RESULTS = frozenset({"ttnn.conv2d", "ttnn.conv1d", "ttnn.conv_transpose
 
 def function_text(function: model.Function) -> str:
     """A function definition with its comment."""
-    creates = [one.kind for one in function.parameters] == ["stored"]
+    creates = [parameter.kind for parameter in function.parameters] == ["stored"]
     returned = "Weights" if creates else _returned(function.returns)
     out = [f"// {line}" for line in _wrap(function.doc)] if function.doc else []
-    parameters = [f"{_PARAMETERS[one.kind]} {one.name}" for one in function.parameters]
+    parameters = [f"{_PARAMETERS[parameter.kind]} {parameter.name}" for parameter in function.parameters]
     out += layout.lines(layout.Call(f"{returned} {function.name}", parameters, " {"), "")
-    printer = _Printer({one.name for one in function.parameters})
+    printer = _Printer({parameter.name for parameter in function.parameters})
     if creates:
         out.append("    Weights weights;")
     out += printer.block(function.body, "    ")
@@ -104,7 +104,7 @@ class _Printer:
             case model.Call():
                 return self._bind(statement, call_parts(statement), pad, _adapter(statement))
             case model.CallFunction():
-                return self._bind(statement, (statement.function, [_argument(one) for one in statement.arguments]), pad, None)
+                return self._bind(statement, (statement.function, [_argument(argument) for argument in statement.arguments]), pad, None)
             case model.Assign(name, value):
                 return [f"{pad}{self._declare(name)} = {render(value)};"]
             case model.NewList(name):
@@ -257,7 +257,7 @@ def _from_vector(given: dict[str, model.Value]) -> tuple[str, list[str]]:
         raise EmitError("a constant without values", got=repr(data))
     element = _ELEMENTS.get(dtype.name, f"{dtype.name}_t")
     numbers = [item.value if isinstance(item, model.Literal) else 0 for item in data.items]
-    values = ", ".join(render_float(float(one or 0)) if element == "float" else str(int(one or 0)) for one in numbers)
+    values = ", ".join(render_float(float(number or 0)) if element == "float" else str(int(number or 0)) for number in numbers)
     shape = ", ".join(render(item) for item in given["shape"].items) if isinstance(given["shape"], model.Items) else ""
     memory = render(given["memory_config"]) if "memory_config" in given else "ttnn::DRAM_MEMORY_CONFIG"
     layout_ = f"ttnn::TensorLayout({render(dtype)}, ttnn::PageConfig({render(given['layout'])}), {memory})"

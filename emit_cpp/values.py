@@ -108,7 +108,7 @@ def _element(item: model.Value, *, unsigned: bool) -> str:
     if isinstance(item, model.NumberRef) and unsigned:
         return f"uint32_t({render(item)})"
     if isinstance(item, model.Items):
-        return f"{{{', '.join(_element(one, unsigned=unsigned) for one in item.items)}}}"
+        return f"{{{', '.join(_element(part, unsigned=unsigned) for part in item.items)}}}"
     return render(item)
 
 

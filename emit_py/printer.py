@@ -24,8 +24,8 @@ _ANNOTATIONS = {
 
 def function_text(function: model.Function) -> str:
     """`def` with annotations, docstring and body; the function that has `stored` only makes and returns the weights."""
-    parameters = ", ".join(f"{one.name}: {_ANNOTATIONS[one.kind]}" for one in function.parameters)
-    creates = [one.kind for one in function.parameters] == ["stored"]
+    parameters = ", ".join(f"{parameter.name}: {_ANNOTATIONS[parameter.kind]}" for parameter in function.parameters)
+    creates = [parameter.kind for parameter in function.parameters] == ["stored"]
     lines = [f"def {function.name}({parameters}) -> {'Weights' if creates else _returned(function.returns)}:"]
     if function.doc:
         lines += _docstring_lines(function.doc)
@@ -87,7 +87,7 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
             head = f"{_bound(statement)}{statement.spec.target}"
             return call_lines(head, call_parts(statement), pad, comment(statement.note))
         case model.CallFunction():
-            parts = [_argument(one) for one in statement.arguments]
+            parts = [_argument(argument) for argument in statement.arguments]
             return call_lines(f"{_bound(statement)}{statement.function}", parts, pad, comment(statement.note))
         case model.Assign(name, value):
             return [f"{pad}{name} = {render(value)}"]
@@ -122,7 +122,7 @@ def _range(loop: model.Loop) -> str:
 def _bound(call: model.Call | model.CallFunction) -> str:
     if call.returned:
         return "return "
-    names = [one if isinstance(one, str) else render(one) for one in call.results]
+    names = [result if isinstance(result, str) else render(result) for result in call.results]
     return f"{', '.join(names)} = " if names else ""
 
 

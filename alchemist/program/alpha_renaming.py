@@ -19,7 +19,7 @@ def renamed_like(function: model.Function, first: model.Function) -> model.Funct
     Raises:
         Mismatch: their statements do not correspond; arguments are not compared.
     """
-    if [one.kind for one in function.parameters] != [one.kind for one in first.parameters]:
+    if [parameter.kind for parameter in function.parameters] != [parameter.kind for parameter in first.parameters]:
         raise Mismatch
     names = Renaming()
     parameters = []

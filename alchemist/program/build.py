@@ -78,7 +78,7 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
     functions[-1] = _entry_doc(functions[-1], root, outputs, context)
     split = options.split_consteval
     prepared = prepare_functions(graph, root, sources, main_file, prefix="" if split else "prepare_", rebind_parameters=context.rebind_parameters)
-    taken = local_names | context.functions | prepared.names | {one.identifier for one in (*inputs, *outputs)}
+    taken = local_names | context.functions | prepared.names | {variable.identifier for variable in (*inputs, *outputs)}
     tails: dict[str, str] = {}
     if structured:
         merged = merge_functions(functions, context.functions)
@@ -225,9 +225,9 @@ def _inputs(root: Definition, taken: set[str]) -> tuple[model.Variable, ...]:
     taken = set(taken)
     for value in root.parameters:
         names = [identifier(value.name, "arg"), identifier(f"{value.name}_in", "arg")]
-        one = unique(names, lambda name: name not in taken and name not in MAIN_RESERVED)
-        taken.add(one)
-        made.append(model.Variable(value.name, one))
+        variable = unique(names, lambda name: name not in taken and name not in MAIN_RESERVED)
+        taken.add(variable)
+        made.append(model.Variable(value.name, variable))
     return tuple(made)
 
 
@@ -237,14 +237,14 @@ def _outputs(graph: Graph, result: FrontendResult, functions: set[str]) -> tuple
     made: list[model.Variable] = []
     names: set[str] = set()
     for index in range(len(graph.outputs)):
-        given = result.outputs[index].name if index < len(result.outputs) else graph.output_names[index]
-        given = given or ("output" if len(graph.outputs) == 1 else f"output_{index}")
-        while given in names:
-            given += "_"
-        names.add(given)
-        one = unique([identifier(given, "output"), identifier(f"{given}_out", "output")], lambda name: name not in taken and name not in MAIN_RESERVED)
-        taken.add(one)
-        made.append(model.Variable(given, one))
+        exact = result.outputs[index].name if index < len(result.outputs) else graph.output_names[index]
+        exact = exact or ("output" if len(graph.outputs) == 1 else f"output_{index}")
+        while exact in names:
+            exact += "_"
+        names.add(exact)
+        variable = unique([identifier(exact, "output"), identifier(f"{exact}_out", "output")], lambda name: name not in taken and name not in MAIN_RESERVED)
+        taken.add(variable)
+        made.append(model.Variable(exact, variable))
     return tuple(made)
 
 

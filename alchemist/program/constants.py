@@ -37,7 +37,10 @@ def name_constants(
     """
     entries: dict[object, _Entry] = {}
     partial = {
-        one.container for function in functions for one in model.statements(function.body) if isinstance(one, model.Loop) and (one.start or one.step != 1)
+        statement.container
+        for function in functions
+        for statement in model.statements(function.body)
+        if isinstance(statement, model.Loop) and (statement.start or statement.step != 1)
     }
     used: tuple[dict[object, int], dict[object, int]] = ({}, {})
     for file, group in enumerate((functions, prepare)):
@@ -61,7 +64,7 @@ def name_constants(
         return model.ConstantRef(name) if name else value
 
     made = [tuple(model.Constant(names[key], entries[key].value, entries[key].kind, _comment(entries[key])) for key in names if key in file) for file in used]
-    rewritten = [tuple(replace(one, body=_rewrite(one.body, convert, partial)) for one in group) for group in (functions, prepare)]
+    rewritten = [tuple(replace(function, body=_rewrite(function.body, convert, partial)) for function in group) for group in (functions, prepare)]
     return rewritten[0], rewritten[1], made[0], made[1]
 
 

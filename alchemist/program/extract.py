@@ -176,11 +176,11 @@ class _Extraction:
         if source == "const":
             return to_value(ast.literal_eval(name), arg)
         if source == "attr":
-            given = op.properties.get(name) or op.attributes.get(name)
+            attribute = op.properties.get(name) or op.attributes.get(name)
             value = access.attr(op, name)
             if value is None or _same(value, arg.default):
                 return None
-            return to_value(value, arg, given.name if given is not None else "")
+            return to_value(value, arg, attribute.name if attribute is not None else "")
         type_ = tensor_type(op.results[0].type)
         derived: dict[str, Raw | None] = {
             "dtype": model.DType(type_.dtype),
@@ -260,8 +260,8 @@ def to_value(value: Any, arg: Arg, attribute_name: str = "") -> model.Value | No
         case Kind.CONV2D_CONFIG | Kind.PROGRAM_CONFIG:
             return record(value, attribute_name)
         case Kind.UNARY_LIST:
-            given = [value] if isinstance(value, str | Mapping) else value
-            return model.Items(tuple(unary(part) for part in given))
+            parts = [value] if isinstance(value, str | Mapping) else value
+            return model.Items(tuple(unary(part) for part in parts))
         case Kind.ENUM:
             if isinstance(value, EnumRef):
                 return value

@@ -135,13 +135,13 @@ def reads(item: Item) -> list[Value]:
     if isinstance(item, CallItem):
         return item.arguments
     inner = {id(value) for part in item.body for value in writes(part)}
-    kept = [value for one in item.collected for value in one.before]
+    kept = [value for collected in item.collected for value in collected.before]
     return [*(value for part in item.body for value in reads(part) if id(value) not in inner), *kept]
 
 
 def writes(item: Item) -> tuple[Value, ...]:
     if isinstance(item, LoopItem):
-        return (*(carried.last for carried in item.carried), *(value for one in item.collected for value in one.values))
+        return (*(carried.last for carried in item.carried), *(value for collected in item.collected for value in collected.values))
     return item.results
 
 

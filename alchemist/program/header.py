@@ -31,7 +31,7 @@ def header_lines(program: model.Program, safe: Callable[[str], str], run: Sequen
 
 def frees(program: model.Program) -> bool:
     """Whether some statement frees a variable."""
-    return any(isinstance(one, model.Free) for function in program.functions for one in model.statements(function.body))
+    return any(isinstance(statement, model.Free) for function in program.functions for statement in model.statements(function.body))
 
 
 def _row(label: str, text: str) -> list[str]:

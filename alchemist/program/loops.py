@@ -70,7 +70,7 @@ def _signature(item: Node | CallItem, definition: Definition, codes: dict[Hashab
             if arg.name in counting and isinstance(raw, tuple | model.Items):
                 elements = raw if isinstance(raw, tuple) else raw.items
                 places += [(arg.name, index) for index in range(len(elements))]
-                counts += [one.value for one in elements if isinstance(one, model.Literal) and isinstance(one.value, int)]
+                counts += [value.value for value in elements if isinstance(value, model.Literal) and isinstance(value.value, int)]
         plain = len(counts) != len(places)
         arguments = tuple((arg.name, skeleton(raw) if plain or arg.name not in counting else "#") for arg, raw in item.arguments)
         if plain:

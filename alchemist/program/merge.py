@@ -45,9 +45,9 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str]) -> Mer
     *others, entry = functions
     depths = _depths(others)
     calls: dict[str, _Call] = {}
-    final: dict[str, model.Function | None] = {one.name: None for one in others}  # the order of the result
+    final: dict[str, model.Function | None] = {function.name: None for function in others}  # the order of the result
     for depth in range(max(depths.values(), default=-1) + 1):
-        level = [_recall(one, calls) for one in others if depths[one.name] == depth]
+        level = [_recall(function, calls) for function in others if depths[function.name] == depth]
         for members in _clusters(level, taken):
             first = members[0]
             if len(members) == 1:
@@ -58,10 +58,10 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str]) -> Mer
             for index, member in enumerate(members):
                 arguments = tuple(model.NumberArgument(name, model.Literal(vector[index])) for vector, name in numbers.items())
                 calls[member.name] = _Call(first.name, arguments)
-    kept = [*(one for one in final.values() if one is not None), _recall(entry, calls)]
-    counted = _counted([one.name for one in kept])
+    kept = [*(function for function in final.values() if function is not None), _recall(entry, calls)]
+    counted = _counted([function.name for function in kept])
     renamed = {name: counted.get(call.function, call.function) for name, call in calls.items()}
-    return Merged([_renamed(one, counted) for one in kept], counted | renamed)
+    return Merged([_renamed(function, counted) for function in kept], counted | renamed)
 
 
 def _counted(names: Sequence[str]) -> dict[str, str]:
@@ -94,7 +94,7 @@ def _depths(functions: Sequence[model.Function]) -> dict[str, int]:
     """Longest chain of calls below each function; callees come first."""
     depths: dict[str, int] = {}
     for function in functions:
-        called = [one.function for one in model.statements(function.body) if isinstance(one, model.CallFunction)]
+        called = [statement.function for statement in model.statements(function.body) if isinstance(statement, model.CallFunction)]
         depths[function.name] = max((depths[name] + 1 for name in called if name in depths), default=0)
     return depths
 
@@ -110,7 +110,7 @@ def _recall(function: model.Function, calls: Mapping[str, _Call]) -> model.Funct
 def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list[model.Function]]:
     """Groups that can be merged with gain, in order of their first members."""
     clusters: list[list[model.Function]] = []
-    given = {function.name: function for function in functions}
+    original = {function.name: function for function in functions}
     by_shape: dict[Hashable, list[list[model.Function]]] = {}
     for function in functions:
         near = by_shape.setdefault(_shape(function), [])
@@ -129,7 +129,7 @@ def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list
     out: list[list[model.Function]] = []
     for cluster in clusters:
         gains = len(cluster) == 1 or (len(_align(cluster, taken)[1]) <= MAX_PARAMETERS and _saves(cluster, taken))
-        out += [cluster] if gains else [[given[one.name]] for one in cluster]
+        out += [cluster] if gains else [[original[function.name]] for function in cluster]
     return out
 
 
@@ -146,7 +146,7 @@ def _shape(function: model.Function) -> Hashable:
                 parts.append(one.text)
             case _:
                 parts.append(type(one).__name__)
-    kinds = tuple(one.kind if one.kind == "tensor" else one for one in function.parameters)
+    kinds = tuple(parameter.kind if parameter.kind == "tensor" else parameter for parameter in function.parameters)
     return (function.module, kinds, function.returns, tuple(parts))
 
 
@@ -156,12 +156,12 @@ def _plain_arguments(call: model.Call) -> Hashable:
 
 
 def _targets(call: model.Call | model.CallFunction) -> tuple[model.WeightRef | None, ...]:
-    return tuple(None if isinstance(one, str) else one for one in call.results)
+    return tuple(None if isinstance(result, str) else result for result in call.results)
 
 
 def _saves(members: Sequence[model.Function], taken: set[str]) -> bool:
     _, numbers = _align(members, taken)
-    lines = 4 + sum(_lines(one) for one in model.statements(members[0].body))
+    lines = 4 + sum(_lines(statement) for statement in model.statements(members[0].body))
     return (len(members) - 1) * lines > len(members) * (len(numbers) + 1)
 
 
@@ -180,16 +180,16 @@ def _align(members: Sequence[model.Function], taken: set[str]) -> tuple[model.Fu
     """
     first = members[0]
     aligner = _Aligner()
-    body = aligner.block([one.body for one in members])
+    body = aligner.block([function.body for function in members])
     used = {parameter.name for parameter in first.parameters} | taken | RESERVED
     for statement in model.statements(first.body):
         used |= bound_by(statement)
     numbers, texts = aligner.names(used)
     body = _named(body, {f"#{index}": texts[vector] for index, vector in enumerate(aligner.uses)})
     doc = first.doc
-    if doc and any(one.doc != doc for one in members):
+    if doc and any(function.doc != doc for function in members):
         doc += "; shapes are those of the first call"
-    scopes = tuple(dict.fromkeys(scope for one in members for scope in one.scopes))
+    scopes = tuple(dict.fromkeys(scope for function in members for scope in function.scopes))
     parameters = (*first.parameters, *(model.Parameter(name, "number") for name in numbers.values()))
     return replace(first, parameters=parameters, body=body, doc=doc, scopes=scopes), numbers
 
@@ -210,7 +210,7 @@ class _Aligner:
             text = "" if _KEPT & set(uses) else _expression(vector, numbers)
             if not text:
                 words = _words(uses, final=vector == self.final_channels)
-                text = unique([identifier(one, "size") for one in words], lambda one: one not in taken)
+                text = unique([identifier(name, "size") for name in words], lambda name: name not in taken)
                 taken.add(text)
                 numbers[vector] = text
             texts[vector] = text
@@ -224,69 +224,69 @@ class _Aligner:
     def statement(self, row: Sequence[model.Statement]) -> model.Statement:
         first = row[0]
         if isinstance(first, model.Call):
-            return self.call([one for one in row if isinstance(one, model.Call)], len(row))
-        if any(type(one) is not type(first) for one in row):
+            return self.call([statement for statement in row if isinstance(statement, model.Call)], len(row))
+        if any(type(statement) is not type(first) for statement in row):
             raise Mismatch
         if isinstance(first, model.CallFunction):
-            calls = [one for one in row if isinstance(one, model.CallFunction)]
-            if any((one.function, one.results, one.returned) != (first.function, first.results, first.returned) for one in calls):
+            calls = [statement for statement in row if isinstance(statement, model.CallFunction)]
+            if any((call.function, call.results, call.returned) != (first.function, first.results, first.returned) for call in calls):
                 raise Mismatch
-            if any(len(one.arguments) != len(first.arguments) for one in calls):
+            if any(len(call.arguments) != len(first.arguments) for call in calls):
                 raise Mismatch
-            return replace(first, arguments=tuple(self.argument(column) for column in zip(*(one.arguments for one in calls), strict=True)))
+            return replace(first, arguments=tuple(self.argument(column) for column in zip(*(call.arguments for call in calls), strict=True)))
         if isinstance(first, model.Loop):
-            loops = [one for one in row if isinstance(one, model.Loop)]
-            if any((one.variable, one.start, one.step) != (first.variable, first.start, first.step) for one in loops):
+            loops = [statement for statement in row if isinstance(statement, model.Loop)]
+            if any((loop.variable, loop.start, loop.step) != (first.variable, first.start, first.step) for loop in loops):
                 raise Mismatch
-            stop = self.value([one.stop for one in loops], "count")
+            stop = self.value([loop.stop for loop in loops], "count")
             container = first.container if isinstance(stop, model.Literal) else ""
-            return replace(first, stop=stop, container=container, body=self.block([one.body for one in loops]))
+            return replace(first, stop=stop, container=container, body=self.block([loop.body for loop in loops]))
         if isinstance(first, model.NameLoop):
-            named = [one for one in row if isinstance(one, model.NameLoop)]
+            named = [statement for statement in row if isinstance(statement, model.NameLoop)]
             if any((one.variable, one.names) != (first.variable, first.names) for one in named):
                 raise Mismatch
             return replace(first, body=self.block([one.body for one in named]))
-        if any(one != first for one in row):
+        if any(statement != first for statement in row):
             raise Mismatch
         return first
 
     def call(self, row: Sequence[model.Call], count: int) -> model.Call:
         first = row[0]
-        if len(row) != count or any((one.spec.name, one.results, one.returned) != (first.spec.name, first.results, first.returned) for one in row):
+        if len(row) != count or any((call.spec.name, call.results, call.returned) != (first.spec.name, first.results, first.returned) for call in row):
             raise Mismatch
-        given = [{arg.name: value for arg, value in one.arguments} for one in row]
+        by_name = [{arg.name: value for arg, value in call.arguments} for call in row]
         arguments = []
         for arg in first.spec.args:
-            if not any(arg.name in one for one in given):
+            if not any(arg.name in named for named in by_name):
                 continue
             values: list[model.Value] = []
-            for one in given:
-                value = one.get(arg.name)
+            for named in by_name:
+                value = named.get(arg.name)
                 if value is None and arg.kind in _DEFAULTED and arg.default is not REQUIRED and arg.default is not None:
                     value = to_value(arg.default, arg)
                 if value is None:
                     raise Mismatch
                 values.append(value)
             arguments.append((arg, self.value(values, arg.name)))
-        note = first.note if all(one.note == first.note for one in row) else ""  # a shape that is another one in some calls
+        note = first.note if all(call.note == first.note for call in row) else ""  # a shape that is another one in some calls
         return replace(first, arguments=tuple(arguments), note=note)
 
     def argument(self, row: Sequence[model.Argument]) -> model.Argument:
         first = row[0]
         if isinstance(first, model.NumberArgument):
-            numbers = [one for one in row if isinstance(one, model.NumberArgument) and one.name == first.name]
+            numbers = [statement for statement in row if isinstance(statement, model.NumberArgument) and statement.name == first.name]
             if len(numbers) != len(row):
                 raise Mismatch
-            return replace(first, value=self.value([one.value for one in numbers], first.name))
-        if any(one != first for one in row):
+            return replace(first, value=self.value([number.value for number in numbers], first.name))
+        if any(statement != first for statement in row):
             raise Mismatch
         return first
 
     def value(self, values: Sequence[model.Value], use: str) -> model.Value:
         first = values[0]
-        if len({repr(one) for one in values}) == 1:  # repr: 1, 1.0 and True are equal
+        if len({repr(value) for value in values}) == 1:  # repr: 1, 1.0 and True are equal
             return first
-        integers = [one.value for one in values if isinstance(one, model.Literal) and type(one.value) is int]
+        integers = [value.value for value in values if isinstance(value, model.Literal) and type(value.value) is int]
         if len(integers) == len(values):
             vector = tuple(integers)
             uses = self.uses.setdefault(vector, [])
@@ -294,8 +294,8 @@ class _Aligner:
             if use == "out_channels":
                 self.final_channels = vector
             return model.NumberRef(f"#{list(self.uses).index(vector)}")
-        lists = [one.items for one in values if isinstance(one, model.Items)]
-        if len(lists) != len(values) or len({len(one) for one in lists}) > 1:
+        lists = [value.items for value in values if isinstance(value, model.Items)]
+        if len(lists) != len(values) or len({len(value) for value in lists}) > 1:
             raise Mismatch
         last = len(lists[0]) - 1
         words = [_element(use, index, last) for index in range(last + 1)]
@@ -357,9 +357,9 @@ def _words(uses: Sequence[str], *, final: bool) -> list[str]:
         return ["input_size", "output_size", "inner_size"]
     if {"input_h", "input_w"} <= every:
         return ["input_size", "output_size", "inner_size"]
-    if len({one for one in every if one.startswith("dim_")}) > 1:
+    if len({name for name in every if name.startswith("dim_")}) > 1:
         return ["size", "inner_size"]
-    plain = [one for one in dict.fromkeys(uses) if not one.startswith("dim")]
+    plain = [name for name in dict.fromkeys(uses) if not name.startswith("dim")]
     return [*plain, *dict.fromkeys(uses)]
 
 

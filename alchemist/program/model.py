@@ -372,12 +372,12 @@ def with_device_parameter(program: Program) -> Program:
     def changed(function: Function) -> Function:
         if function.name != program.entry or GetDevice(DeviceRef()) not in function.body:
             return function
-        body = tuple(one for one in function.body if one != GetDevice(DeviceRef()))
+        body = tuple(statement for statement in function.body if statement != GetDevice(DeviceRef()))
         return replace(function, parameters=(Parameter("device", "device"), *function.parameters), body=body)
 
-    return replace(program, functions=tuple(changed(one) for one in program.functions))
+    return replace(program, functions=tuple(changed(function) for function in program.functions))
 
 
 def takes_device(program: Program) -> bool:
     """Whether the entry function's first argument is the device."""
-    return any(one.name == program.entry and any(p.kind == "device" for p in one.parameters) for one in program.functions)
+    return any(function.name == program.entry and any(p.kind == "device" for p in function.parameters) for function in program.functions)

@@ -309,8 +309,8 @@ def _variable(value: ast.expr) -> str:
 def _nested(value: ast.expr | None) -> bool:
     if not isinstance(value, ast.Call):
         return False
-    given = [*value.args, *(keyword.value for keyword in value.keywords)]
-    return any(isinstance(part, ast.Call) for one in given for part in ast.walk(one))
+    arguments = [*value.args, *(keyword.value for keyword in value.keywords)]
+    return any(isinstance(part, ast.Call) for argument in arguments for part in ast.walk(argument))
 
 
 def _first_line(text: str) -> str:

@@ -114,15 +114,15 @@ class Naming:
         """Sure names first (weights, what the caller's source binds, the only parameter that a statement reads), then likely ones."""
         definition, sources = self._definition, self._context.sources
         found = sources.function_of_class(definition.class_name)
-        forward = tuple(one for one in found[1].parameters if one not in found[1].plain) if found and not definition.method else ()
+        forward = tuple(parameter for parameter in found[1].parameters if parameter not in found[1].plain) if found and not definition.method else ()
         plain = found[1].plain if found else frozenset[str]()
         hints = self._context.hints.get(id(definition), [])
         wanted: list[tuple[list[str], list[str]]] = []
         together: dict[tuple[str, ...], list[int]] = {}  # nameless values by the parameters that their statement reads
         for index, value in enumerate(definition.parameters):
             hint = hints[index] if index < len(hints) else Hint()
-            given = identifier(value.name, "arg") if value.name and not value.key else ""
-            first = [given] if self._context.root is definition else []
+            exact = identifier(value.name, "arg") if value.name and not value.key else ""
+            first = [exact] if self._context.root is definition else []
             named = self._key_names(value.key) if value.key else []
             unnamed = value.key.startswith(("constant_", "initial_"))  # a number of the model that has no name
             read, used = self._read_as(value, forward)
@@ -135,7 +135,7 @@ class Naming:
             known = [hint.name] if hint.name in forward or hint.name in used else []
             source = [_without_number(hint.name, definition.paths), hint.name] if hint.of_source else []
             likely = [] if unnamed else read
-            wanted.append((first, [*known, *source, *likely, hint.name, given, "tensor"]))
+            wanted.append((first, [*known, *source, *likely, hint.name, exact, "tensor"]))
         for read_names, members in together.items():
             if len(read_names) == len(members) > 1:  # as many as parameters: used in the order in which the statement reads them
                 for index, name in zip(members, read_names, strict=True):
@@ -145,17 +145,17 @@ class Naming:
             for index, (first, later) in enumerate(wanted):
                 if index not in names and (first or not sure_ones):
                     candidates = [identifier(one) for one in (first if sure_ones else [*first, *later]) if one]
-                    free = [one for one in candidates if one not in names.values() and self._legal(one)]
+                    free = [name for name in candidates if name not in names.values() and self._legal(name)]
                     if sure_ones and not free:
                         continue
-                    names[index] = free[0] if free else unique(candidates, lambda one: one not in names.values() and self._legal(one))
+                    names[index] = free[0] if free else unique(candidates, lambda name: name not in names.values() and self._legal(name))
         for index, value in enumerate(definition.parameters):
             self.parameters.append(names[index])
             self._names[id(value)] = names[index]
         self.local_names |= set(names.values())
         self._source_names = {*forward, *names.values()}
         for item in flat_items(definition.items):
-            self._source_names.update(name for one in self._own_statements(item) for name in one.targets)
+            self._source_names.update(name for statement in self._own_statements(item) for name in statement.targets)
 
     def _key_names(self, key: str) -> list[str]:
         """Parameter names for a weight that is handed over: `model.cos` is cos, `shared.weight` is shared_weight."""
@@ -176,7 +176,7 @@ class Naming:
             if frame is None or statement is None or found is None:
                 return ""
             names = [name, *self._context.sources.aliases(frame, name)]
-            name = next((bound for one in names if (bound := statement.binding(one, found[1].parameters))), "")
+            name = next((bound for name in names if (bound := statement.binding(name, found[1].parameters))), "")
         return name
 
     def _read_as(self, value: Value, forward: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -241,7 +241,7 @@ class Naming:
             final = finals.end(own[0], index)
             if index < final and last.get(id(writes(item)[0]), -1) <= final:
                 rest = items[index + 1 : final + 1]
-                only_shaped = all(isinstance(one, Node) and one.spec.name in _FORMING for one in rest)
+                only_shaped = all(isinstance(item, Node) and item.spec.name in _FORMING for item in rest)
                 intermediate = self._intermediate(item, own[0]) or (own[0].targets[0] if only_shaped else "")
                 # `x = f(self.g(x))` calls everything x, and so does `x = self.g(y).view(...)`; otherwise a new name is kept
                 # for the finished value if g says what its result is.
@@ -260,7 +260,7 @@ class Naming:
     def _is_deeper(self, item: Node | CallItem) -> bool:
         """An op that another module's function has handed up: the statement of this level names that function's result."""
         infos = item.sources if isinstance(item, Node) and self._level >= 0 else ()
-        called = {call.path for one in self._definition.items for call in calls_of(one)}
+        called = {call.path for item in self._definition.items for call in calls_of(item)}
         chains = [chain_of_source(info) for info in infos]
         return bool(chains) and all(any(weight_path(scope.path) in called for scope in chain[self._level + 1 :]) for chain in chains)
 
@@ -268,20 +268,20 @@ class Naming:
         """What a value on the way to the statement's targets is called: like the target, like the input that is one of several."""
         if len(statement.targets) == 1:
             return statement.targets[0]
-        given = [self._names.get(id(value), "") for value in reads(item)]
-        return next((name for name in given if name in statement.targets), "")
+        names = [self._names.get(id(value), "") for value in reads(item)]
+        return next((name for name in names if name in statement.targets), "")
 
     def _note_roles(self, items: Sequence[Item]) -> None:
         """Values that only an attention of the same statement reads are its query, key and value."""
         for item in items:
             if isinstance(item, Node) and item.spec.target in _ATTENTION:
-                own = {(one.file, one.line) for one in self._own_statements(item)}
+                own = {(statement.file, statement.line) for statement in self._own_statements(item)}
                 for value, role in zip(item.inputs(), ("query", "key", "value"), strict=False):
                     while value.node is not None and len({id(user) for user in value.users}) == 1 and not value.key:
-                        if own.isdisjoint((one.file, one.line) for one in self._own_statements(value.node)):
+                        if own.isdisjoint((statement.file, statement.line) for statement in self._own_statements(value.node)):
                             break
                         self._roles[id(value)] = role
-                        inputs = [one for one in value.node.inputs() if not one.key]
+                        inputs = [tensor for tensor in value.node.inputs() if not tensor.key]
                         if value.node.spec.name not in SHAPING or len(inputs) != 1:
                             break
                         value = inputs[0]
@@ -320,10 +320,10 @@ class Naming:
         name = self._names.get(id(source))
         if name is None or last.get(id(source), -1) > index:
             return []
-        here = {(one.file, one.line) for one in self._own_statements(item)}
+        here = {(statement.file, statement.line) for statement in self._own_statements(item)}
         for before in reversed(items[max(index - 8, 0) : index]):
             if any(value is source for value in writes(before)):
-                return [] if here & {(one.file, one.line) for one in self._own_statements(before)} else [name]
+                return [] if here & {(statement.file, statement.line) for statement in self._own_statements(before)} else [name]
         return [name]
 
     def _of_another_module(self, item: Node | CallItem, statement: Statement) -> bool:
@@ -342,7 +342,7 @@ class Naming:
         finals: Finals,
         returned: Sequence[str] = (),
     ) -> None:
-        final = [one for one in statements if finals.end(one, index) == index and not self._of_another_module(item, one)]
+        final = [statement for statement in statements if finals.end(statement, index) == index and not self._of_another_module(item, statement)]
         if not final:
             return
         together = list(dict.fromkeys(name for statement in statements for name in statement.targets))
@@ -433,7 +433,7 @@ class Naming:
             made = [value for index in members for value in writes(items[index])]
             alive = [value for value in made if last.get(id(value), -1) > end]
             targets = [name for name in statement.targets if name and name != "_"]
-            apart = not any(_depends(one, [other for other in alive if other is not one], made) for one in alive)
+            apart = not any(_depends(value, [other for other in alive if other is not value], made) for value in alive)
             if not apart or len(alive) != len(targets) or any(len(writes(items[index])) not in (1, len(targets)) for index in members):
                 if len(alive) > 1:
                     self._unclear.add((statement.file, statement.line, end))
@@ -465,7 +465,7 @@ class Naming:
 
 def _depends(value: Value, others: Sequence[Value], made: Sequence[Value]) -> bool:
     """Whether the value is computed from one of the others, by ops of one statement."""
-    inside, sought = {id(one) for one in made}, {id(one) for one in others}
+    inside, sought = {id(value) for value in made}, {id(value) for value in others}
     pending, seen = [value], {id(value)}
     while pending:
         node = pending.pop().node
@@ -483,8 +483,7 @@ def _piece(value: Value, count: int) -> int | None:
     node = value.node
     if node is None or node.spec.name != "ttnn.slice_static" or not node.inputs():
         return None
-    given = {arg.name: raw for arg, raw in node.arguments}
-    starts = given.get("slice_start")
+    starts = next((raw for arg, raw in node.arguments if arg.name == "slice_start"), None)
     whole, part = node.inputs()[0].type.shape, value.type.shape
     cut = [dim for dim, (one, two) in enumerate(zip(whole, part, strict=True)) if one != two]
     if len(cut) != 1 or not isinstance(starts, model.Items) or whole[cut[0]] != count * part[cut[0]]:

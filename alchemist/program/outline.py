@@ -30,9 +30,9 @@ def outline(root: Definition) -> tuple[OutlineRow, ...]:
         calls = [(call, item if isinstance(item, LoopItem) else None) for item in definition.items for call in calls_of(item)]
         made = list(dict.fromkeys(row(call, loop, definition, depth) for call, loop in calls))
         functions = {call.function.name: call.function for call, _ in calls}
-        alike = {name: [one for one in made if one.function == name] for name in functions}
+        alike = {name: [row for row in made if row.function == name] for name in functions}
         if len(made) > MANY:
-            made = [_together(alike[one.function]) for one in made if one is alike[one.function][0]]
+            made = [_together(alike[first.function]) for first in made if first is alike[first.function][0]]
         for one in made:
             if one not in rows:
                 rows.append(one)
@@ -56,7 +56,7 @@ def _together(rows: Sequence[OutlineRow]) -> OutlineRow:
     first = rows[0]
     if len(rows) == 1:
         return first
-    return replace(first, scope=f"{first.scope} ...", times=sum(max(one.times, 1) for one in rows))
+    return replace(first, scope=f"{first.scope} ...", times=sum(max(row.times, 1) for row in rows))
 
 
 def _loop_scope(key: Key, loop: LoopItem) -> str:

@@ -104,7 +104,7 @@ class _Preparation:
         parts: list[CallItem | tuple[LoopItem, list[_Recipe], list[CallItem]]] = []
         for item in definition.items:
             body = item.body if isinstance(item, LoopItem) else [item]
-            recipes = [one for part in body for one in self._recipes(part, definition, seen)]
+            recipes = [recipe for part in body for recipe in self._recipes(part, definition, seen)]
             calls: list[CallItem] = []
             for part in body:
                 if isinstance(part, CallItem) and id(part.function) in self._plans:
@@ -112,8 +112,8 @@ class _Preparation:
                         called.add((id(part.function), part.path))
                         calls.append(part)
             if isinstance(item, LoopItem):
-                own += [one for one in recipes if not _varies(one.key, item)]
-                recipes = [one for one in recipes if _varies(one.key, item)]
+                own += [recipe for recipe in recipes if not _varies(recipe.key, item)]
+                recipes = [recipe for recipe in recipes if _varies(recipe.key, item)]
                 parts += [call for call in calls if not _varies(definition.relative(call.path), item)]
                 calls = [call for call in calls if _varies(definition.relative(call.path), item)]
                 if recipes or calls:
@@ -121,13 +121,13 @@ class _Preparation:
             else:
                 own += recipes
                 parts += calls
-        own += [one for value in definition.returns if definition.holds(value) for one in self._recipe(value, definition, seen)]
+        own += [recipe for value in definition.returns if definition.holds(value) for recipe in self._recipe(value, definition, seen)]
         if not own and not parts and definition is not self._root:
             return None
         return _Plan(definition, own, parts)
 
     def _recipes(self, item: Node | CallItem, definition: Definition, seen: set[str]) -> list[_Recipe]:
-        return [one for value in reads(item) if definition.holds(value) for one in self._recipe(value, definition, seen)]
+        return [recipe for value in reads(item) if definition.holds(value) for recipe in self._recipe(value, definition, seen)]
 
     def _recipe(self, value: Value, definition: Definition, seen: set[str]) -> list[_Recipe]:
         if value.key in seen:
@@ -158,7 +158,7 @@ class _Preparation:
                 continue
             last = next(node for node in reversed(first.nodes) if node.spec.name not in MOVING or node is first.nodes[0])
             verb = _HELPER_NAMES.get(last.spec.name, last.spec.target.rpartition(".")[2])
-            name = unique([identifier(verb), identifier(f"{verb}_weight")], lambda one: one not in taken and one not in RESERVED)
+            name = unique([identifier(verb), identifier(f"{verb}_weight")], lambda name: name not in taken and name not in RESERVED)
             taken.add(name)
             self._helpers[signature] = self._helper(name, first, taken)
 
@@ -168,11 +168,11 @@ class _Preparation:
             words = ["_".join(file.split(".")[-2:]) for file in made.files]
         names: list[str] = []
         for word in words:
-            names.append(unique([identifier(word)], lambda one: one not in names and one not in functions))
+            names.append(unique([identifier(word)], lambda name: name not in names and name not in functions))
         environment: dict[int, model.Value] = {id(leaf): model.TensorRef(one) for leaf, one in zip(made.leaves, names, strict=True)}
         fixed = set() if self._rebind_parameters else set(names)
         body = _steps(made, environment, set(names), functions | fixed, None)
-        parameters = [model.Parameter(one) for one in names] + ([DEVICE] if _uses_device(made.nodes) else [])
+        parameters = [model.Parameter(name) for name in names] + ([DEVICE] if _uses_device(made.nodes) else [])
         return model.Function(name, tuple(parameters), tuple(body), 1)
 
     # ----------------------------------------------------------------------------------------------------------- functions
@@ -219,7 +219,7 @@ class _Preparation:
             key = (*loop_key, first.suffix) if first.suffix else loop_key
             body = self._one(first, key, [loop_key], [])
             body = [statement for statement in body if not isinstance(statement, model.Blank)]
-            out.append(model.NameLoop("name", tuple(form(one.files[0]) for one in group), tuple(body)))
+            out.append(model.NameLoop("name", tuple(form(recipe.files[0]) for recipe in group), tuple(body)))
         return out
 
     def _one(self, made: _Recipe, key: model.Key, files: Sequence[model.Key], comments: Sequence[str]) -> list[model.Statement]:
@@ -235,7 +235,7 @@ class _Preparation:
             if any(parameter.kind == "device" for parameter in helper.parameters):
                 arguments.append(model.DeviceRef(stored=True))
             return [model.CallFunction(helper.name, tuple(arguments), (target,))]
-        functions = {plan.name for plan in self._plans.values()} | {one.name for one in self._helpers.values()}
+        functions = {plan.name for plan in self._plans.values()} | {helper.name for helper in self._helpers.values()}
         environment: dict[int, model.Value] = {id(leaf): one for leaf, one in zip(made.leaves, stored, strict=True)}
         steps = _steps(made, environment, set(), functions, target)
         if len(steps) == 1 and not comments:
@@ -314,7 +314,7 @@ def _steps(
             words = _words(node, environment, made)
             name = unique(
                 words,
-                lambda one: names.get(one, -1) <= index and one not in functions and one not in RESERVED,  # noqa: B023
+                lambda name: names.get(name, -1) <= index and name not in functions and name not in RESERVED,  # noqa: B023
             )
             names[name] = last.get(id(value), index)
             environment[id(value)] = model.TensorRef(name)
@@ -326,9 +326,9 @@ def _steps(
 def _words(node: Node, environment: Mapping[int, model.Value], made: _Recipe) -> list[str]:
     words: list[str] = []
     for value in node.inputs()[:1]:
-        given = environment[id(value)]
-        if isinstance(given, model.TensorRef):
-            words.append(given.name)
+        known = environment[id(value)]
+        if isinstance(known, model.TensorRef):
+            words.append(known.name)
         elif value in made.leaves:
             words.append(identifier(made.files[made.leaves.index(value)].rpartition(".")[2]))
     return [*words, identifier(result_name(node.spec.target)), "tensor"]

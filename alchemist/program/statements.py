@@ -168,7 +168,7 @@ class Body(Naming):
                 candidates = self._carried_candidates(loop, carried.first)
                 name = unique(
                     candidates,
-                    lambda one: one not in held and one not in locked and one not in self._constants and one not in preset.values() and self._legal(one),
+                    lambda name: name not in held and name not in locked and name not in self._constants and name not in preset.values() and self._legal(name),
                 )
                 out.append(model.Assign(name, self._reference(carried.initial)))
                 held[name] = id(carried.first)
@@ -183,8 +183,8 @@ class Body(Naming):
         outer_names, self._names = self._names, self._names | renamed
         outer_keys, self._loop_keys = self._loop_keys, loop.keys
         outer_offsets, self._offsets = self._offsets, loop.offsets
-        self._kept.update((id(one.first), "") for one in loop.collected)
-        self._at_front.update(id(one.first) for one in loop.collected if one.reverse)
+        self._kept.update((id(collected.first), "") for collected in loop.collected)
+        self._at_front.update(id(collected.first) for collected in loop.collected if collected.reverse)
         survivors = {id(carried.first) for carried in loop.carried}
         outer_numbers, self._numbers = self._numbers, {}
         body = self._block(loop.body, inner_held, survivors, locked=lock, preset=preset, quiet=len(loop.body) == 1)
@@ -214,18 +214,18 @@ class Body(Naming):
         if isinstance(item, Node):
             arguments = tuple((arg, self._counted(item, arg.name, self._argument(raw))) for arg, raw in item.arguments)
             return model.Call(item.spec, arguments, results, self._shape_note(item))
-        given: list[model.Argument] = [self._reference(value) for value in item.arguments]
+        handed: list[model.Argument] = [self._reference(value) for value in item.arguments]
         if self._context.uses_weights[id(item.function)]:
             scope = self._definition.relative(item.path) if item.path != self._definition.path else ""
-            given.append(model.ScopeArgument("weights", self._key(scope)))
-        hints = [self._hint(item, one) for one in given]
+            handed.append(model.ScopeArgument("weights", self._key(scope)))
+        hints = [self._hint(item, argument) for argument in handed]
         self._context.hints.setdefault(id(item.function), hints)
-        return model.CallFunction(item.function.name, tuple(given), results)
+        return model.CallFunction(item.function.name, tuple(handed), results)
 
-    def _hint(self, call: CallItem, given: model.Argument) -> Hint:
-        if not isinstance(given, model.TensorRef):
+    def _hint(self, call: CallItem, argument: model.Argument) -> Hint:
+        if not isinstance(argument, model.TensorRef):
             return Hint()
-        return Hint(given.name, self._bound_to(call, given.name), given.name not in self._made_up or given.name in self._source_names)
+        return Hint(argument.name, self._bound_to(call, argument.name), argument.name not in self._made_up or argument.name in self._source_names)
 
     def _list_name(self, value: Value, held: Mapping[str, int]) -> str:
         """Of the list that keeps this value of every iteration."""
@@ -234,7 +234,7 @@ class Body(Naming):
             base = self._names.get(id(source), self._names[id(value)]).rstrip("_0123456789")
             plural = base if base.endswith("s") else f"{base}s"
             taken = {*held, *self.local_names, *self._kept.values()}
-            name = unique([plural, f"{base}_list"], lambda one: one not in taken and self._legal(one))
+            name = unique([plural, f"{base}_list"], lambda name: name not in taken and self._legal(name))
             self._kept[id(value)] = name
             self.local_names.add(name)
         return self._kept[id(value)]
@@ -242,7 +242,7 @@ class Body(Naming):
     def _argument(self, raw: Raw) -> model.Value:
         made = map_raw(raw, self._reference)
         lists = [model.TensorRef(name) for name in self._kept.values()]
-        if isinstance(made, model.Items) and len(made.items) > 1 and len(set(made.items)) == 1 and any(made.items[0] == one for one in lists):
+        if isinstance(made, model.Items) and len(made.items) > 1 and len(set(made.items)) == 1 and any(made.items[0] == value for value in lists):
             return made.items[0]  # all that a loop has collected
         return made
 

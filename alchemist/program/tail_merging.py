@@ -52,8 +52,8 @@ def share_tails(functions: Sequence[model.Function], taken: set[str], *, rebind_
     for group in by_class.values():
         while len(group) > 1 and (tail := _best(group)) is not None:
             _extract(tail, shared, taken, rebind_parameters)
-            gone = {one.name for one in tail.members}
-            group = [one for one in group if one.name not in gone]
+            gone = {function.name for function in tail.members}
+            group = [function for function in group if function.name not in gone]
     return Shared([*shared.functions, entry], shared.tails)
 
 
@@ -61,7 +61,7 @@ def _best(group: Sequence[model.Function]) -> _Tail | None:
     best: _Tail | None = None
     for index, first in enumerate(group):
         for start in _paragraphs(first.body):
-            lines = sum(_lines(one) for one in first.body[start:])
+            lines = sum(_lines(statement) for statement in first.body[start:])
             if lines < MIN_LINES or not _calls(first.body[:start]):
                 continue
             inputs = _inputs(first.body[start:], first.body[:start])
@@ -87,7 +87,7 @@ def _paragraphs(body: Sequence[model.Statement]) -> list[int]:
 
 
 def _calls(body: Sequence[model.Statement]) -> int:
-    return sum(isinstance(one, model.Call | model.CallFunction | model.Loop) for one in body)
+    return sum(isinstance(statement, model.Call | model.CallFunction | model.Loop) for statement in body)
 
 
 def _match(first: model.Function, start: int, other: model.Function) -> tuple[int, dict[str, str]] | None:
@@ -111,7 +111,7 @@ def _same(made: Sequence[model.Statement], body: Sequence[model.Statement]) -> b
     """Equal but for the shapes in comments; 1, 1.0 and True differ."""
 
     def plain(statements: Sequence[model.Statement]) -> list[str]:
-        return [repr(replace(one, note="") if isinstance(one, model.Call | model.CallFunction) else one) for one in statements]
+        return [repr(replace(statement, note="") if isinstance(statement, model.Call | model.CallFunction) else statement) for statement in statements]
 
     return plain(made) == plain(body)
 
@@ -123,7 +123,7 @@ def _inputs(body: Sequence[model.Statement], head: Sequence[model.Statement]) ->
         names.block(body, body)
     except Mismatch:
         return None
-    lists = {one.name for one in head if isinstance(one, model.NewList)}
+    lists = {statement.name for statement in head if isinstance(statement, model.NewList)}
     return None if lists & set(names.inputs) else list(names.inputs)
 
 
@@ -133,39 +133,39 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def _numbers(body: Sequence[model.Statement], parameters: Sequence[model.Parameter]) -> list[str]:
     """Integer parameters that the statements read."""
     words = {word for value in read_by(body) if isinstance(value, model.NumberRef) for word in _NAME.findall(value.name)}
-    return [one.name for one in parameters if one.kind == "number" and one.name in words]
+    return [parameter.name for parameter in parameters if parameter.kind == "number" and parameter.name in words]
 
 
 def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bool) -> None:
     first = tail.members[0]
     body = first.body[tail.starts[0] + 1 :]
-    name = unique([f"{first.name}_tail", f"{first.name}_end"], lambda one: one not in taken)
+    name = unique([f"{first.name}_tail", f"{first.name}_end"], lambda name: name not in taken)
     taken.add(name)
     numbers = _numbers(body, first.parameters)
     body, inputs = _as_function(body, tail.inputs[0]), tail.inputs[0]
     if not rebind_parameters:
         body, inputs = _constant_parameters(body, inputs)
-    parameters = [model.Parameter(one) for one in inputs]
+    parameters = [model.Parameter(name) for name in inputs]
     weighted = _weights(body)
-    parameters += [one for one in first.parameters if one.kind == "weights" and weighted]
-    parameters += [model.Parameter(one, "number") for one in numbers]
+    parameters += [parameter for parameter in first.parameters if parameter.kind == "weights" and weighted]
+    parameters += [model.Parameter(number, "number") for number in numbers]
     if _reads_device(body):
         body = (model.GetDevice(model.TensorRef(inputs[0])), *body)
-    line = next((one.text.partition(":")[0] for one in body if isinstance(one, model.Comment)), "")
+    line = next((statement.text.partition(":")[0] for statement in body if isinstance(statement, model.Comment)), "")
     where = f" from line {line} on" if line.isdigit() else ""
-    members = [one.name for one in tail.members]
+    members = [function.name for function in tail.members]
     text = f"{', '.join(members[:-1])} and {members[-1]}"
-    scopes = tuple(dict.fromkeys(scope for one in tail.members for scope in one.scopes))
+    scopes = tuple(dict.fromkeys(scope for function in tail.members for scope in function.scopes))
     made = model.Function(name, tuple(parameters), body, first.returns, f"{first.module}{where}, the same in {text}.", first.module, scopes, first.source)
     place = min(index for index, one in enumerate(shared.functions) if one.name in members)
-    for member, start, given in zip(tail.members, tail.starts, tail.inputs, strict=True):
-        arguments: list[model.Argument] = [model.TensorRef(one) for one in given]
+    for member, start, inputs in zip(tail.members, tail.starts, tail.inputs, strict=True):
+        arguments: list[model.Argument] = [model.TensorRef(name) for name in inputs]
         arguments += [model.ScopeArgument("weights")] if weighted else []
-        arguments += [model.NumberArgument(one, model.NumberRef(one)) for one in numbers]
+        arguments += [model.NumberArgument(number, model.NumberRef(number)) for number in numbers]
         call = model.CallFunction(name, tuple(arguments), (), returned=True)
         head = member.body[:start]
         if not _reads_device(head):
-            head = tuple(one for one in head if not isinstance(one, model.GetDevice))
+            head = tuple(statement for statement in head if not isinstance(statement, model.GetDevice))
         index = next(i for i, one in enumerate(shared.functions) if one.name == member.name)
         shared.functions[index] = replace(member, body=(*head, model.Blank(), call))
         shared.tails[member.name] = name
@@ -189,7 +189,7 @@ def _as_function(body: Sequence[model.Statement], inputs: Sequence[str]) -> tupl
 
 def _constant_parameters(body: tuple[model.Statement, ...], inputs: list[str]) -> tuple[tuple[model.Statement, ...], list[str]]:
     """(statements that bind no parameter, parameters): a variable of that name starts as a parameter of another one."""
-    bound = {name for one in model.statements(body) for name in bound_by(one)}
+    bound = {name for statement in model.statements(body) for name in bound_by(statement)}
     names = Renaming()
     for name in inputs:
         names.bind(name, f"{name}_in" if name in bound else name)
@@ -206,7 +206,12 @@ def _weights(body: Sequence[model.Statement]) -> bool:
 
 
 def _reads_device(body: Sequence[model.Statement]) -> bool:
-    return any(isinstance(value, model.DeviceRef) for one in model.statements(tuple(body)) if isinstance(one, model.Call) for _, value in one.arguments)
+    return any(
+        isinstance(value, model.DeviceRef)
+        for statement in model.statements(tuple(body))
+        if isinstance(statement, model.Call)
+        for _, value in statement.arguments
+    )
 
 
 def _lines(statement: model.Statement) -> int:
@@ -216,7 +221,7 @@ def _lines(statement: model.Statement) -> int:
     if isinstance(statement, model.Call):
         return 1 if len(statement.arguments) < 4 else len(statement.arguments) + 2
     if isinstance(statement, model.Loop | model.NameLoop):
-        return 1 + sum(_lines(one) for one in statement.body)
+        return 1 + sum(_lines(statement) for statement in statement.body)
     return 1
 
 

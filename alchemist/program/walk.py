@@ -10,7 +10,10 @@ from alchemist.program import model
 
 def mapped(body: Iterable[model.Statement], change: Callable[[model.Statement], model.Statement]) -> tuple[model.Statement, ...]:
     """The statements as `change` makes them, those inside a loop before the loop."""
-    return tuple(change(replace(one, body=mapped(one.body, change)) if isinstance(one, model.Loop | model.NameLoop) else one) for one in body)
+    return tuple(
+        change(replace(statement, body=mapped(statement.body, change)) if isinstance(statement, model.Loop | model.NameLoop) else statement)
+        for statement in body
+    )
 
 
 def arguments_of(statement: model.Statement) -> tuple[model.Argument, ...]:
@@ -86,7 +89,7 @@ def bound_by(statement: model.Statement) -> set[str]:
     """Variables that a statement sets."""
     match statement:
         case model.Call() | model.CallFunction():
-            return {one for one in statement.results if isinstance(one, str)}
+            return {result for result in statement.results if isinstance(result, str)}
         case model.Assign(name) | model.NewList(name):
             return {name}
         case _:

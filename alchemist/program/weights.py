@@ -129,7 +129,7 @@ def _masks(result: Value) -> bool:
         for arg, raw in user.arguments:
             if arg.name in ("attn_mask", "mask") and any(value is result for value in values_of(raw)):
                 return True
-        if user.spec.name in _MASKING and any(after.spec.name == "ttnn.softmax" for one in user.results for after in one.users):
+        if user.spec.name in _MASKING and any(after.spec.name == "ttnn.softmax" for result in user.results for after in result.users):
             return True
     return False
 
