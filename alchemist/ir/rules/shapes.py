@@ -49,6 +49,13 @@ def _cumsum(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     same(outputs[0], inputs[0])
 
 
+@rule("ttnn.roll")
+def _roll(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    shifts, dims = attribute(op, "shifts"), attribute(op, "dim")
+    same(outputs[0], inputs[0])
+    need(isinstance(shifts, list | tuple) and isinstance(dims, list | tuple) and len(shifts) == len(dims), "there is one shift for each dimension")
+
+
 @rule("sort")
 def _sort(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     axis_of(op, "dim", len(inputs[0]))
