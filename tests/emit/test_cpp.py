@@ -12,11 +12,11 @@ import pytest
 import emit_cpp
 from alchemist.ops.spec import TTNN_OPS, Arg, Kind
 from alchemist.options import CompilerOptions
-from alchemist.program import build_program, model
+from alchemist.program import model
 from emit_cpp.text import quoted
 from emit_cpp.values import render
 from tests.emit.test_python import HOSTILE, hostile_program
-from tests.program.models import transformer
+from tests.program.models import program_of, transformer
 
 GOLDEN = Path(__file__).parent / "golden"
 INCLUDE = Path(__file__).parents[2] / "ttnn_shim" / "include"
@@ -85,7 +85,7 @@ def test_string_literals(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_models(text: str, tmp_path: Path) -> None:
     made = hostile_program(text)
-    files = emit_cpp.emit(build_program(made.module, made, CompilerOptions(), "cpp"))
+    files = emit_cpp.emit(program_of(made, CompilerOptions(), "cpp"))
     generated = {name: files[name] for name in GENERATED if name in files}
     for content in generated.values():
         assert not {"\u202e", "\x1b", "\x00"} & set(content)
@@ -98,7 +98,7 @@ def test_hostile_models(text: str, tmp_path: Path) -> None:
 def test_golden(split: bool, tmp_path: Path) -> None:
     """`UPDATE_GOLDEN=1 pytest tests/emit` rewrites the files."""
     made = transformer(3)
-    files = emit_cpp.emit(build_program(made.module, made, CompilerOptions(split_consteval=split), "cpp"))
+    files = emit_cpp.emit(program_of(made, CompilerOptions(split_consteval=split), "cpp"))
     compile_all(tmp_path, files)
     folder = GOLDEN / ("transformer_cpp" if split else "transformer_cpp_one_file")
     if os.environ.get("UPDATE_GOLDEN"):
@@ -116,7 +116,7 @@ def test_golden(split: bool, tmp_path: Path) -> None:
 def test_parameters_are_never_assigned() -> None:
     """C++ parameters are const: what Python rebinds gets another name."""
     made = transformer(2)
-    program = build_program(made.module, made, CompilerOptions(), "cpp")
+    program = program_of(made, CompilerOptions(), "cpp")
     for function in (*program.functions, *program.prepare):
         names = {parameter.name for parameter in function.parameters}
         for one in model.statements(function.body):
@@ -126,7 +126,7 @@ def test_parameters_are_never_assigned() -> None:
 
 def test_same_structure_in_both_languages() -> None:
     made = transformer(3)
-    python, cpp = (build_program(made.module, made, CompilerOptions(), language) for language in ("python", "cpp"))
+    python, cpp = (program_of(made, CompilerOptions(), language) for language in ("python", "cpp"))
     assert [function.name for function in python.functions] == [function.name for function in cpp.functions]
     assert [function.name for function in python.prepare] == [function.name for function in cpp.prepare]
     assert python.constants == cpp.constants

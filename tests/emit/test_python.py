@@ -14,12 +14,12 @@ from alchemist.frontends.base import FrontendResult
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import Frame, Scope, SourceInfo
 from alchemist.options import CompilerOptions
-from alchemist.program import build_program, model
+from alchemist.program import model
 from alchemist.program.names import RESERVED, identifier, snake_case
 from emit_py.text import docstring, quoted
 from emit_py.values import render
 from tests.program.evaluate import run
-from tests.program.models import Sketch, result, transformer
+from tests.program.models import Sketch, program_of, result, transformer
 
 GOLDEN = Path(__file__).parent / "golden"
 HOSTILE = (
@@ -89,7 +89,7 @@ def hostile_program(text: str, frames: bool = True) -> FrontendResult:
 def test_hostile_models(text: str) -> None:
     made = hostile_program(text)
     for options in (CompilerOptions(), CompilerOptions(recover_structure=False)):
-        files = emit_py.emit(build_program(made.module, made, options))
+        files = emit_py.emit(program_of(made, options))
         outputs = run(files)
         assert len(outputs) == 1
         for content in files.values():
@@ -145,7 +145,7 @@ def test_docstrings_never_end_early() -> None:
 def test_golden(name: str, options: CompilerOptions, const_eval: bool) -> None:
     """`UPDATE_GOLDEN=1 pytest tests/emit` rewrites the files; read the difference before committing it."""
     made = transformer(3, const_eval=const_eval)
-    files = emit_py.emit(build_program(made.module, made, options))
+    files = emit_py.emit(program_of(made, options))
     if os.environ.get("UPDATE_GOLDEN"):
         (GOLDEN / name).mkdir(parents=True, exist_ok=True)
         for file, content in files.items():
@@ -161,7 +161,7 @@ def test_own_line_breaks_are_black_s(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs too long for black look the same."""
     made = transformer(3)
     for options in (CompilerOptions(), CompilerOptions(recover_structure=False)):
-        program = build_program(made.module, made, options)
+        program = program_of(made, options)
         formatted = emit_py.emit(program)
         with monkeypatch.context() as patch:
             patch.setattr(emit_py, "_MAX_BLACK_LINES", 0)

@@ -10,6 +10,10 @@ from alchemist.frontends.base import Argument, FrontendResult, Output
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout
 from alchemist.ir.location import Frame, Scope, SourceInfo
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.program import build_program
+from alchemist.program.model import Program
 
 FILE = "tiny/model.py"
 
@@ -97,6 +101,11 @@ class Sketch:
     ) -> Any:
         source = self.source(text, leaf) if self.scopes or self.frames or text else None
         return self.builder.op(f"ttnn.{name}", inputs, attributes, [self.type(shape, dtype, page)], source)
+
+
+def program_of(made: FrontendResult, options: CompilerOptions, language: str = "python") -> Program:
+    """The program as an export makes it: behind the passes that decide order and lifetimes."""
+    return build_program(lower_to_ttnn(made.module, options).module, made, options, language)
 
 
 def result(

@@ -12,11 +12,11 @@ from alchemist.frontends.base import FrontendResult, Output
 from alchemist.ir.location import Frame, Scope, SourceInfo
 from alchemist.ops.spec import TTNN_OPS, Arg
 from alchemist.options import CompilerOptions
-from alchemist.program import build_program, model
+from alchemist.program import model
 from alchemist.program.build import build_from_graph
 from alchemist.program.graph import ConstEval, Graph, Node, Raw, TensorType, Use, Value
 from tests.program.evaluate import Name, Tensor, freeze, run, symbol
-from tests.program.models import CLASSES, FILE, TRANSFORMER_SOURCE, transformer
+from tests.program.models import CLASSES, FILE, TRANSFORMER_SOURCE, program_of, transformer
 
 TYPE = TensorType((1, 32, 64))
 UNARY, BINARY = ("ttnn.relu", "ttnn.exp", "ttnn.reshape", "ttnn.typecast"), ("ttnn.add", "ttnn.multiply", "ttnn.matmul")
@@ -226,7 +226,7 @@ def test_transformer_is_the_same_flat_and_structured(const_eval: bool, language:
     outputs = []
     for recover in (True, False):
         made = transformer(4, const_eval=const_eval)
-        outputs.append(run(emit_py.emit(build_program(made.module, made, CompilerOptions(recover_structure=recover), language)), 2))
+        outputs.append(run(emit_py.emit(program_of(made, CompilerOptions(recover_structure=recover), language)), 2))
     assert outputs[0] == outputs[1]
 
 

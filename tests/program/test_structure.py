@@ -10,17 +10,17 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.location import Frame
 from alchemist.ops.spec import TTNN_OPS
 from alchemist.options import CompilerOptions
-from alchemist.program import build_program, model
+from alchemist.program import model
 from alchemist.program.merge import merge_functions
 from alchemist.program.model_source import Sources
 from alchemist.program.names import snake_case
 from alchemist.program.outline import compress
 from tests.program.evaluate import run
-from tests.program.models import FILE, TRANSFORMER_SOURCE, Sketch, result, transformer
+from tests.program.models import FILE, TRANSFORMER_SOURCE, Sketch, program_of, result, transformer
 
 
 def build(made: object, **options: object) -> model.Program:
-    return build_program(made.module, made, CompilerOptions(**options))  # type: ignore[attr-defined,arg-type]
+    return program_of(made, CompilerOptions(**options))  # type: ignore[attr-defined,arg-type]
 
 
 def loops(program: model.Program) -> list[model.Loop]:
