@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -99,53 +101,44 @@ def prepare(cpp: bool) -> None:
 
 
 def environment(cpp: bool) -> dict[str, str]:
-    """Of child processes. cpp: with the library built from the copy."""
+    """Of child processes. cpp: with the library built from the copy, else with the checkout's of the beginning."""
     values = {**os.environ, "PYTHONPATH": str(WORK / "site"), "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     values |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "PYTHONDONTWRITEBYTECODE": "1"}
     return values | {"TTNN_SHIM_LIBRARY": str(CPP_BUILD)} if cpp else values
 
 
 def build() -> bool:
-    done = subprocess.run(["cmake", "--build", CPP_BUILD], capture_output=True, text=True, env=environment(False), check=False)
-    return done.returncode == 0
+    return run(["cmake", "--build", str(CPP_BUILD)], False, 3600).returncode == 0
+
+
+def run(words: Sequence[str], cpp: bool, limit_s: float) -> subprocess.CompletedProcess[str]:
+    """A command in the copy; what it started goes with it. returncode: -1 after `limit_s`."""
+    process = subprocess.Popen(
+        words, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment(cpp), start_new_session=True
+    )
+    try:
+        output, _ = process.communicate(timeout=limit_s)
+        return subprocess.CompletedProcess(words, process.returncode, output, "")
+    except BaseException as error:  # also an interrupt from the keyboard
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
+        return subprocess.CompletedProcess(words, -1, "", "")
 
 
 def run_tests(path: str, limit_s: float) -> tuple[bool, str]:
     """Whether the tests of a file pass, and the first that does not. Tests that take longer than `limit_s` do not pass."""
     cpp = path.endswith(".cpp")
-    begun = time.monotonic()
     program = CPP_BUILD / "tests" / "cpp" / "shim_tests"
-    if cpp and program.exists():
-        try:
-            done = subprocess.run([program], capture_output=True, text=True, env=environment(True), timeout=limit_s, check=False)
-        except subprocess.TimeoutExpired:
-            return False, "shim_tests: too long"
-        if done.returncode != 0:
-            return False, "shim_tests"
-    words = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-n",
-        "2",
-        "--dist",
-        "worksteal",
-        "-m",
-        "not slow",
-        "-p",
-        "no:cacheprovider",
-        *relevant_tests(path, TREE),
-    ]
-    try:
-        done = subprocess.run(
-            words, cwd=TREE, capture_output=True, text=True, env=environment(cpp), timeout=max(60, limit_s - (time.monotonic() - begun)), check=False
-        )
-    except subprocess.TimeoutExpired:
-        return False, "too long"
+    if cpp and program.exists() and run([str(program)], cpp, limit_s).returncode != 0:
+        return False, "shim_tests"
+    words = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--dist", "worksteal", "-m", "not slow", "-p", "no:cacheprovider"]
+    done = run([*words, *relevant_tests(path, TREE)], cpp, limit_s)
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return done.returncode == 0, failed[0].split(" - ")[0] if failed else f"pytest ended with {done.returncode}" if done.returncode else ""
+    reason = "too long" if done.returncode == -1 else f"pytest ended with {done.returncode}" if done.returncode else ""
+    return done.returncode == 0, failed[0].split(" - ")[0] if failed else reason
 
 
 def judge(mutant: Mutant, limit_s: float) -> None:
@@ -166,6 +159,24 @@ def judge(mutant: Mutant, limit_s: float) -> None:
         mutant.seconds = time.monotonic() - begun
 
 
+def time_limit(mutant: Mutant, longest_s: float) -> float:
+    """Seconds that the tests of a mutant may take: four times what they take without it. 0: they fail without it, and catch nothing."""
+    begun = time.monotonic()
+    if mutant.path.endswith(".cpp"):
+        build()  # the last mutant's library goes
+    passed, by = run_tests(mutant.path, longest_s)
+    if not passed:
+        print(f"{mutant.layer}: tests fail without a mutant ({by}): its mutants are left out", flush=True)
+        return 0.0
+    return min(longest_s, 60 + 4 * (time.monotonic() - begun))
+
+
+def recorded(rows: Path | None, seed: int) -> dict[str, tuple[str, str, float]]:
+    """Mutant -> verdict, by, seconds of an earlier run with this seed."""
+    lines = [json.loads(line) for line in rows.read_text().splitlines()] if rows is not None and rows.exists() else []
+    return {line["mutant"]: (line["verdict"], line["by"], line["seconds"]) for line in lines if line["seed"] == seed}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description="How many small faults the tests notice.")
     parser.add_argument("--count", type=int, default=100, help="mutants to judge (default 100)")
@@ -177,7 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", type=int, action="append", default=[], metavar="NUMBER", help="these mutants of the seed")
     parser.add_argument("--limit", type=float, default=900, metavar="SECONDS", help="tests that take longer count as failed (default 900)")
     parser.add_argument("--list", action="store_true", help="show the mutants, run nothing")
-    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="a line of JSON per mutant as it is judged; those there already are not judged again")
     args = parser.parse_args(arguments)
     # Half as many again: C++ that does not compile is replaced by the next ones.
     drawn = draw(sources(args.changed, args.layer, args.file), args.count + args.count // 2 + 5, args.seed)
@@ -187,21 +198,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.list or not drawn:
         print("\n".join(map(str, drawn[: args.count])) or "no file with mutants")
         return 0
-    prepare(any(mutant.path.endswith(".cpp") for mutant in drawn))
+    known = recorded(args.rows, args.seed)
+    for mutant in drawn:
+        mutant.verdict, mutant.by, mutant.seconds = known.get(str(mutant), ("", "", 0.0))
+    if any(not mutant.verdict for mutant in drawn[: args.count]):
+        prepare(any(mutant.path.endswith(".cpp") for mutant in drawn if not mutant.verdict))
     judged: list[Mutant] = []
-    sound: dict[tuple[str, ...], tuple[bool, str]] = {}
+    limits: dict[tuple[str, bool], float] = {}
     for mutant in drawn:
         if len(judged) == args.count:
             break
-        key = (mutant.layer, mutant.path[-4:])
-        if key not in sound:  # tests that fail without any fault catch nothing
-            sound[key] = run_tests(mutant.path, args.limit)
-            if not sound[key][0]:
-                print(f"{mutant.layer}: tests fail without a mutant ({sound[key][1]}): its mutants are left out")
-        if not sound[key][0]:
-            continue
-        judge(mutant, args.limit)
-        print(f"{mutant}  {mutant.verdict} {mutant.by} ({mutant.seconds:.0f} s)", flush=True)
+        if not mutant.verdict:
+            key = (mutant.layer, mutant.path.endswith(".cpp"))
+            if key not in limits:
+                limits[key] = time_limit(mutant, args.limit)
+            if not limits[key]:
+                continue
+            judge(mutant, limits[key])
+            print(f"{mutant}  {mutant.verdict} {mutant.by} ({mutant.seconds:.0f} s)", flush=True)
+            if args.rows:
+                with args.rows.open("a") as file:
+                    file.write(json.dumps({"seed": args.seed, "mutant": str(mutant), **asdict(mutant)}) + "\n")
         if mutant.verdict != "unbuilt":
             judged.append(mutant)
     caught = sum(mutant.verdict == "caught" for mutant in judged)
@@ -210,8 +227,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for mutant in judged:
         if mutant.verdict == "survived":
             print(f"  survived: {mutant}")
-    if args.json:
-        args.json.write_text(json.dumps([asdict(mutant) for mutant in judged], indent=1) + "\n")
+    for layer in LAYERS:
+        of_layer = [mutant.verdict == "caught" for mutant in judged if mutant.layer == layer.name]
+        if of_layer:
+            print(f"  {layer.name:11} {sum(of_layer):3} of {len(of_layer):3}")
     return 0 if share >= args.floor else 1
 
 
