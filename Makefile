@@ -85,6 +85,7 @@ check-python:
 
 check-cpp:
 	$(BIN)/python ttnn_shim/python/check_layers.py
+	$(BIN)/python ttnn_shim/python/make_signatures.py --check
 	$(BIN)/python ttnn_shim/python/make_arguments.py --check
 	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'ttnn_shim/*.cpp' 'ttnn_shim/*.hpp' 'ttnn_shim/*.h' 'tests/cpp/*.cpp' 'tests/cpp/*.hpp' ':!ttnn_shim/src/sim/arch_tables.cpp')
 
@@ -110,8 +111,10 @@ calibrate: setup
 	$(BIN)/python -m ttnn_shim.calibrate --write --docs docs/accuracy.md
 	$(BIN)/python ttnn_shim/arch/generate.py
 
-# What the C++ core takes from the table of signatures; needed when the table or argument_types.csv changed.
+# The table of signatures from the facts in tests/data, and what the C++ core takes from it; needed when a fact, make_signatures.py or
+# argument_types.csv changed.
 arguments: $(BIN)/python
+	$(BIN)/python ttnn_shim/python/make_signatures.py
 	$(BIN)/python ttnn_shim/python/make_arguments.py
 
 docs: setup

@@ -20,19 +20,6 @@ _PARAMETERS = {
     "device": "ttnn::MeshDevice*",
     "number": "int",
 }
-_VECTOR_RESULTS = frozenset(
-    {
-        "ttnn.max_pool2d",
-        "ttnn.max_pool2d_with_indices",
-        "ttnn.topk",
-        "ttnn.sort",
-        "ttnn.split",
-        "ttnn.chunk",
-    }
-)
-"""Ops whose C++ function returns std::vector<Tensor>."""
-_VARIANT_RESULTS = frozenset({"ttnn.conv2d", "ttnn.conv1d", "ttnn.conv_transpose2d", "ttnn.prepare_conv2d_weights_and_bias"})
-"""Ops whose C++ function returns a variant that holds a Tensor when nothing else is asked for."""
 
 
 def function_text(function: model.Function) -> str:
@@ -199,9 +186,9 @@ class _Printer:
 def _adapter(call: model.Call) -> str | None:
     """What is around the call to get tensors out of its result; `%` stands for the call."""
     count = max(len(call.results), 1)
-    if call.spec.name in _VARIANT_RESULTS:
+    if call.spec.cpp_result == "variant":
         return "std::get<Tensor>(%)"
-    if call.spec.name in _VECTOR_RESULTS:
+    if call.spec.cpp_result == "vector":
         return "utils::only(%)" if count == 1 else f"utils::unpack<{count}>(%)"
     return None
 
@@ -276,13 +263,8 @@ def _python_default(call: model.Call, name: str) -> str:
 
 def _labelled(name: str, arg: Arg, value: model.Value) -> str:
     if arg.kind is Kind.DEVICE:
-        return _device(value, arg)
+        return f"*{render(value)}" if arg.cpp_type == "reference" else render(value)
     text = render(value, arg)
     plain = isinstance(value, model.Literal | model.NumberRef) and not (arg.kind is Kind.INT_LIST and arg.cpp_type)
     optional_tensor = arg.kind is Kind.TENSOR and arg.keyword and isinstance(value, model.TensorRef)
     return f"/*{name}=*/{text}" if plain or optional_tensor or isinstance(value, model.DType | model.Layout) else text
-
-
-def _device(value: model.Value, arg: Arg) -> str:
-    """A pointer, or a reference where `cpp_type` says "reference" or, without `cpp_type`, the parameter is optional."""
-    return f"*{render(value)}" if arg.cpp_type == "reference" or (arg.default is None and not arg.cpp_type) else render(value)

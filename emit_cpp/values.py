@@ -72,7 +72,7 @@ def render_literal(value: bool | int | float | str | None, arg: Arg | None = Non
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f"std::string({quoted(value)})" if arg is None or arg.cpp_type in ("", "std::string") else quoted(value)
+        return f"std::string({quoted(value)})"
     if isinstance(value, float) or (arg is not None and arg.kind is Kind.FLOAT):
         return render_float(float(value))
     if arg is not None and arg.kind in (Kind.INT_LIST, Kind.SHAPE) and arg.cpp_type:

@@ -11,35 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.describe import MEMORY, Array, attribute, op, optional_tensor, tensor, ttir
-from alchemist.ops.spec import REQUIRED, Arg, Kind, Sample
+from alchemist.ops.describe import Array, op, ttir
+from alchemist.ops.spec import Sample
 from alchemist.ops.windows import convolve, convolve_transposed, expand, padding_pairs
-
-U32_2 = "std::array<uint32_t, 2>"
-DEVICE = Arg("device", "device", Kind.DEVICE)
-CONFIGS = (
-    attribute("conv_config", Kind.CONV2D_CONFIG, "conv2d_config", default=None),
-    attribute("compute_config", Kind.COMPUTE_CONFIG, default=None),
-)
-
-
-def _ints(*names: str) -> list[Arg]:
-    return [attribute(name, Kind.INT) for name in names]
-
-
-def _list(name: str, default: Any = REQUIRED, cpp_type: str = U32_2) -> Arg:
-    return attribute(name, Kind.INT_LIST, default=default, cpp_type=cpp_type)
-
-
-GEOMETRY_2D = (
-    *_ints("in_channels", "out_channels", "batch_size", "input_height", "input_width"),
-    _list("kernel_size"),
-    _list("stride", (1, 1)),
-    _list("padding", (0, 0)),
-    _list("dilation", (1, 1)),
-    attribute("groups", Kind.INT, default=1),
-)
-"""What a convolution and the preparation of its weights must agree on."""
 
 
 def _bias(out: Array, inputs: Sequence[Array | None]) -> Array:
@@ -100,21 +74,10 @@ def flat_padding(padding: Sequence[int]) -> tuple[tuple[int, int], ...]:
     return (padding[0], padding[0]), (padding[1], padding[1])
 
 
-_CPP_GEOMETRY = "in_channels out_channels batch_size input_height input_width kernel_size stride padding"
-_CPP_TAIL = "dtype? bias_tensor? conv_config? compute_config? memory_config? slice_config?"
-
 op(
     "conv2d",
-    [
-        tensor("input_tensor", "input", keyword=True),
-        tensor("weight_tensor", "weight", keyword=True),
-        DEVICE,
-        *GEOMETRY_2D,
-        optional_tensor("bias_tensor", "bias"),
-        *CONFIGS,
-        MEMORY,
-    ],
-    f"input_tensor weight_tensor device {_CPP_GEOMETRY} dilation groups {_CPP_TAIL} return_output_dim=false return_weights_and_bias=false",
+    "input_tensor weight_tensor=weight device in_channels out_channels batch_size input_height input_width kernel_size stride "
+    "padding dilation groups bias_tensor=bias conv_config=conv2d_config compute_config memory_config",
     "conv/conv2d/conv2d.hpp",
     samples=tuple(
         Sample(
@@ -145,106 +108,34 @@ op(
 )
 op(
     "conv1d",
-    [
-        tensor("input_tensor", "input", keyword=True),
-        tensor("weight_tensor", "weight", keyword=True),
-        DEVICE,
-        *_ints("in_channels", "out_channels", "batch_size", "input_length", "kernel_size"),
-        attribute("stride", Kind.INT, default=1),
-        attribute("padding", Kind.INT_LIST, default=0, cpp_type=U32_2),
-        attribute("dilation", Kind.INT, default=1),
-        attribute("groups", Kind.INT, default=1),
-        optional_tensor("bias_tensor", "bias"),
-        *CONFIGS,
-        MEMORY,
-    ],
-    "input_tensor weight_tensor device in_channels out_channels batch_size input_length kernel_size stride padding "
-    f"dilation groups {_CPP_TAIL} return_output_dim=false return_weights_and_bias=false",
+    "input_tensor weight_tensor=weight device in_channels out_channels batch_size input_length kernel_size stride padding dilation "
+    "groups bias_tensor=bias conv_config=conv2d_config compute_config memory_config",
     "conv/conv1d/conv1d.hpp",
 )
 op(
     "conv_transpose2d",
-    [
-        tensor("input_tensor", "input", keyword=True),
-        tensor("weight_tensor", "weight", keyword=True),
-        DEVICE,
-        *GEOMETRY_2D[:8],
-        _list("output_padding", (0, 0)),
-        *GEOMETRY_2D[8:],
-        optional_tensor("bias_tensor", "bias"),
-        *CONFIGS,
-        MEMORY,
-    ],
-    f"input_tensor weight_tensor device {_CPP_GEOMETRY} output_padding dilation groups dtype? bias_tensor? conv_config? "
-    "compute_config? memory_config? dram_slice_config? mirror_kernel=true return_output_dim=false "
-    "return_weights_and_bias=false",
+    "input_tensor weight_tensor=weight device in_channels out_channels batch_size input_height input_width kernel_size stride "
+    "padding output_padding dilation groups bias_tensor=bias conv_config=conv2d_config compute_config memory_config",
     "conv/conv_transpose2d/conv_transpose2d.hpp",
 )
 op(
     "conv3d",
-    [
-        tensor("input_tensor", "input", keyword=True),
-        tensor("weight_tensor", "weight", keyword=True),
-        Arg("device", "device", Kind.DEVICE, default=None, cpp_type="pointer"),
-        optional_tensor("bias_tensor", "bias"),
-        Arg("dtype", "dtype", Kind.DTYPE),
-        attribute("output_channels", Kind.INT, "out_channels"),
-        _list("kernel_size", cpp_type="std::array<uint32_t, 3>"),
-        _list("stride", (1, 1, 1), "std::array<uint32_t, 3>"),
-        _list("padding", (0, 0, 0), "std::array<uint32_t, 3>"),
-        attribute("padding_mode", Kind.STR, default="zeros", cpp_type="std::string"),
-        attribute("groups", Kind.INT, default=1),
-        MEMORY,
-        attribute("compute_kernel_config", Kind.COMPUTE_CONFIG, "compute_config", default=None),
-    ],
-    "input_tensor weight_tensor device? bias_tensor? config? dtype output_channels kernel_size stride padding "
-    "dilation={1,1,1} padding_mode groups memory_config? compute_kernel_config? halo_buffer? logical_h_mask=0 "
-    "logical_w_mask=0 pad_offset_tensor? output_pad_h=0 output_pad_w=0 weight_lo_tensor?",
+    "input_tensor weight_tensor=weight device bias_tensor=bias dtype output_channels=out_channels kernel_size stride padding "
+    "padding_mode groups memory_config compute_kernel_config",
     "experimental/conv3d/conv3d.hpp",
     target="ttnn.experimental.conv3d",
 )
 
-_PREPARE_HEAD = (
-    attribute("input_memory_config", Kind.MEMORY_CONFIG),
-    attribute("input_layout", Kind.LAYOUT, "input_tensor_layout"),
-)
-_PREPARE_TAIL = (
-    DEVICE,
-    attribute("input_dtype", Kind.DTYPE),
-    attribute("output_dtype", Kind.DTYPE, default=None),
-    *CONFIGS,
-)
-_CPP_PREPARE_TAIL = "device input_dtype output_dtype? conv_config? compute_config? slice_config?"
+_GEOMETRY = "in_channels out_channels batch_size input_height input_width kernel_size stride padding"
+_PREPARED = "input_memory_config input_layout=input_tensor_layout device input_dtype output_dtype conv_config=conv2d_config compute_config"
 
-
-def _prepare_geometry(transposed: bool, has_bias: bool) -> list[Arg]:
-    """The preparation functions have no defaults for the geometry."""
-    plain = [Arg(a.name, a.source, a.kind, True, REQUIRED, a.cpp, a.cpp_type) for a in GEOMETRY_2D]
-    head, tail = plain[:8], plain[8:]
-    if transposed:
-        head.append(_list("output_padding"))
-    bias = [attribute("has_bias", Kind.BOOL)] if has_bias else []
-    return [*head, tail[0], *bias, tail[1]]
-
-
-for _name, _folder, _transposed in (
-    ("conv", "conv2d", False),
-    ("conv_transpose2d", "conv_transpose2d", True),
+for _name, _folder, _ir, _more in (
+    ("conv", "conv2d", "prepare_conv2d", ""),
+    ("conv_transpose2d", "conv_transpose2d", "prepare_conv_transpose2d", " output_padding"),
 ):
-    _ir = "prepare_conv2d" if not _transposed else "prepare_conv_transpose2d"
-    _mirror = "" if not _transposed else " mirror_kernel=true"
-    _extra = "" if not _transposed else " output_padding"
     op(
         f"{_ir}_weights",
-        [
-            tensor("weight_tensor", keyword=True),
-            _PREPARE_HEAD[0],
-            _PREPARE_HEAD[1],
-            attribute("weights_format", Kind.STR, cpp_type="std::string"),
-            *_prepare_geometry(_transposed, True),
-            *_PREPARE_TAIL,
-        ],
-        f"weight_tensor input_memory_config input_layout weights_format {_CPP_GEOMETRY}{_extra} dilation has_bias groups {_CPP_PREPARE_TAIL}{_mirror}",
+        f"weight_tensor weights_format {_GEOMETRY}{_more} dilation has_bias groups {_PREPARED}",
         f"conv/{_folder}/prepare_{_folder}_weights.hpp",
         target=f"ttnn.prepare_{_name}_weights",
         cpp_target=f"ttnn.operations.conv.{_folder}.prepare_{_name}_weights",
@@ -252,13 +143,7 @@ for _name, _folder, _transposed in (
     )
     op(
         f"{_ir}_bias",
-        [
-            tensor("bias_tensor", keyword=True),
-            *_PREPARE_HEAD,
-            *_prepare_geometry(False, False),
-            *_PREPARE_TAIL,
-        ],
-        f"bias_tensor input_memory_config input_layout {_CPP_GEOMETRY} dilation groups {_CPP_PREPARE_TAIL}",
+        f"bias_tensor {_GEOMETRY} dilation groups {_PREPARED}",
         f"conv/{_folder}/prepare_{_folder}_weights.hpp",
         target=f"ttnn.prepare_{_name}_bias",
         cpp_target=f"ttnn.operations.conv.{_folder}.prepare_{_name}_bias",
@@ -266,14 +151,7 @@ for _name, _folder, _transposed in (
     )
 op(
     "prepare_conv3d_weights",
-    [
-        tensor("weight_tensor", keyword=True),
-        attribute("groups", Kind.INT, default=1),
-        attribute("C_in_block", Kind.INT, "c_in_block", default=0),
-        attribute("alignment", Kind.INT, default=32),
-        Arg("device", "device", Kind.DEVICE, default=None, cpp_type="pointer"),
-    ],
-    "weight_tensor groups C_in_block alignment device=nullptr",
+    "weight_tensor groups C_in_block=c_in_block alignment device",
     "experimental/conv3d/prepare_conv3d_weights.hpp",
     target="ttnn.experimental.prepare_conv3d_weights",
     cpp_target="ttnn.operations.experimental.conv3d.prepare_conv3d_weights",

@@ -7,20 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.describe import Array, attribute, op, ttir
-from alchemist.ops.spec import Arg, Kind, Sample
+from alchemist.ops.describe import Array, op, ttir
+from alchemist.ops.spec import Arg, Kind, OpSpec, Sample, register
 
 HEADER = "creation/creation.hpp"
 Shapes = Sequence[tuple[int, ...]]
 
-SHAPE = attribute("shape", Kind.SHAPE, keyword=False)
-PLACE = (
-    Arg("dtype", "dtype", Kind.DTYPE, default=None),
-    Arg("layout", "layout", Kind.LAYOUT, default=None),
-    Arg("device", "device", Kind.DEVICE, default=None),
-    Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, default=None),
-)
-_CPP_PLACE = "dtype? layout? device? memory_config?"
+_PLACE = "dtype layout device memory_config"
 
 
 def _full(inputs: Sequence[Array], attributes: Mapping[str, Any], shapes: Shapes) -> Sequence[Array]:
@@ -46,8 +39,7 @@ def _constant(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: S
 
 op(
     "full",
-    [SHAPE, attribute("fill_value", Kind.SCALAR, keyword=True), *PLACE],
-    f"shape fill_value {_CPP_PLACE} optional_tensor?",
+    f"shape * fill_value {_PLACE}",
     HEADER,
     samples=tuple(Sample((), {"shape": list(s), "fill_value": 1.5}, (s,)) for s in ((1, 1), (32, 32), (2, 31, 33))),
     reference=_full,
@@ -57,8 +49,7 @@ ttir("full", _full)
 for _name, _value in (("zeros", 0.0), ("ones", 1.0)):
     op(
         _name,
-        [SHAPE, *PLACE],
-        f"shape {_CPP_PLACE}",
+        f"shape {_PLACE}",
         HEADER,
         samples=tuple(Sample((), {"shape": list(s)}, (s,)) for s in ((1, 1), (32, 32), (2, 31, 33))),
         reference=_filled(_value),
@@ -67,30 +58,14 @@ for _name, _value in (("zeros", 0.0), ("ones", 1.0)):
     ttir(_name, _filled(_value))
 op(
     "empty",
-    [
-        SHAPE,
-        Arg("dtype", "dtype", Kind.DTYPE, default="bf16"),
-        Arg("layout", "layout", Kind.LAYOUT, default="row_major"),
-        Arg("device", "device", Kind.DEVICE),
-        Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, default=None),
-    ],
-    "shape dtype layout device memory_config=ttnn::MemoryConfig{}",
+    "shape * dtype layout device memory_config",
     HEADER,
     doc="values are undefined",
 )
 ttir("empty", _filled(0.0))
 op(
     "arange",
-    [
-        attribute("start", Kind.INT, keyword=False),
-        attribute("end", Kind.INT, keyword=False),
-        attribute("step", Kind.INT, default=1, keyword=False),
-        Arg("dtype", "dtype", Kind.DTYPE, default="bf16"),
-        Arg("device", "device", Kind.DEVICE, default=None),
-        Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, default=None),
-        Arg("layout", "layout", Kind.LAYOUT, default="row_major"),
-    ],
-    "start end step dtype device? memory_config=ttnn::MemoryConfig{} layout",
+    "start end step * dtype device memory_config layout",
     HEADER,
     samples=(Sample((), {"start": 0, "end": 64, "step": 1}, ((64,),)),),
     reference=_arange,
@@ -99,36 +74,27 @@ op(
 ttir("arange", _arange)
 op(
     "rand",
-    [
-        attribute("shape", Kind.SHAPE, "size", keyword=False),
-        Arg("device", "device", Kind.DEVICE, cpp_type="reference"),
-        Arg("dtype", "dtype", Kind.DTYPE, default="bf16"),
-        Arg("layout", "layout", Kind.LAYOUT, default="tile"),
-        Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, default=None),
-        attribute("low", Kind.FLOAT, default=0.0),
-        attribute("high", Kind.FLOAT, default=1.0),
-        attribute("seed", Kind.INT, default=0),
-    ],
-    "shape device dtype layout memory_config=ttnn::MemoryConfig{} low=0.0f high=1.0f seed=0 mesh_mapper?",
+    "shape=size * device dtype layout memory_config low high seed",
     "rand/rand.hpp",
     doc="random: no reference",
 )
 ttir("rand")
-op(
-    "constant",
-    [
-        attribute("data", Kind.FLOAT_LIST, "value", keyword=False),
-        Arg("shape", "shape", Kind.SHAPE, keyword=False),
-        Arg("data_type", "dtype", Kind.DTYPE, keyword=False),
-        Arg("layout", "layout", Kind.LAYOUT, keyword=False),
-        Arg("device", "device", Kind.DEVICE, default=None),
-        Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG),
-    ],
-    "data shape data_type layout device memory_config",
-    "core/core.hpp",
-    target="ttnn.Tensor",
-    reference=_constant,
-    tolerance=1.0,
-    doc="a constructor: small constants are written in the program, big ones are exported as tensors",
+register(
+    OpSpec(  # a constructor: no function of the table
+        "ttnn.constant",
+        "ttnn.Tensor",
+        (
+            Arg("data", "attr:value", Kind.FLOAT_LIST, keyword=False),
+            Arg("shape", "shape", Kind.SHAPE, keyword=False),
+            Arg("data_type", "dtype", Kind.DTYPE, keyword=False),
+            Arg("layout", "layout", Kind.LAYOUT, keyword=False),
+            Arg("device", "device", Kind.DEVICE, default=None),
+            Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG),
+        ),
+        "ttnn/operations/core/core.hpp",
+        reference=_constant,
+        tolerance=1.0,
+        doc="a constructor: small constants are written in the program, big ones are exported as tensors",
+    )
 )
 ttir("constant", _constant)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.describe import MEMORY, Array, attribute, op, tensor, ttir
-from alchemist.ops.spec import ONES, Arg, ErrorSample, Kind, Sample
+from alchemist.ops.describe import Array, op, ttir
+from alchemist.ops.spec import ErrorSample, Sample
 
 Shapes = Sequence[tuple[int, ...]]
 Attributes = Mapping[str, Any]
@@ -133,12 +133,7 @@ ttir("get_dimension_size", lambda inputs, a, _s: [np.array([inputs[0].shape[a["d
 
 op(
     "reshape",
-    [
-        tensor("input_tensor", "input"),
-        attribute("shape", Kind.INT_LIST, keyword=False, cpp_type="ttsl::SmallVector<int32_t>"),
-        MEMORY,
-    ],
-    "input_tensor shape memory_config? pad_value? reshape_tile_mode=ttnn::TileReshapeMapMode::CACHE sub_core_grids? skip_padding_fill=false",
+    "input_tensor shape memory_config",
     "data_movement/reshape_view/reshape.hpp",
     samples=tuple(
         Sample(((a, "bfloat16"),), {"shape": list(b)}, (b,), layout)
@@ -156,12 +151,7 @@ op(
 )
 op(
     "permute",
-    [
-        tensor("input_tensor", "input"),
-        attribute("dims", Kind.INT_LIST, "permutation", keyword=False, cpp_type=_SMALL_I64),
-        MEMORY,
-    ],
-    "input_tensor dims memory_config? pad_value=0.0f",
+    "input_tensor dims=permutation memory_config",
     "data_movement/permute/permute.hpp",
     samples=tuple(
         Sample(((a, "bfloat16"),), {"permutation": list(p)}, (tuple(a[i] for i in p),), layout)
@@ -178,13 +168,7 @@ op(
 )
 op(
     "transpose",
-    [
-        tensor("input_tensor", "input"),
-        attribute("dim1", Kind.INT, "dim0", keyword=False),
-        attribute("dim2", Kind.INT, "dim1", keyword=False),
-        MEMORY,
-    ],
-    "input_tensor dim1 dim2 memory_config? pad_value=0.0f",
+    "input_tensor dim1=dim0 dim2=dim1 memory_config",
     "data_movement/transpose/transpose.hpp",
     samples=tuple(
         Sample(((a, "bfloat16"),), {"dim0": i, "dim1": j}, (out,))
@@ -199,8 +183,7 @@ op(
 )
 op(
     "concat",
-    [Arg("tensors", "operand:inputs", Kind.TENSOR_LIST, keyword=False), attribute("dim", Kind.INT, default=0), MEMORY],
-    "tensors dim memory_config? output_tensor? groups=1 sub_core_grids?",
+    "tensors=inputs dim memory_config",
     "data_movement/concat/concat.hpp",
     samples=tuple(
         Sample(((a, "bfloat16"), (b, "bfloat16")), {"dim": dim}, (out,))
@@ -216,13 +199,7 @@ op(
 )
 op(
     "roll",
-    [
-        tensor("input_tensor", "input"),
-        attribute("shifts", Kind.INT_LIST, cpp_type="ttsl::SmallVector<int>"),
-        attribute("dim", Kind.INT_LIST, cpp_type="ttsl::SmallVector<int>"),
-        MEMORY,
-    ],
-    "input_tensor shifts dims:dim memory_config?",
+    "input_tensor * shifts dim memory_config",
     "data_movement/roll/roll.hpp",
     samples=tuple(
         Sample(((a, "bfloat16"),), {"shifts": shifts, "dim": dims}, (a,)) for a, shifts, dims in (((32, 64), [3], [1]), ((1, 31, 33), [-5, 1], [1, 2]))
@@ -232,12 +209,7 @@ op(
 )
 op(
     "repeat",
-    [
-        tensor("input_tensor", "input"),
-        attribute("repeat_dims", Kind.INT_LIST, keyword=False, cpp_type="ttsl::SmallVector<uint32_t>"),
-        MEMORY,
-    ],
-    "input_tensor repeat_dims memory_config? optional_output_tensor?",
+    "input_tensor repeat_dims memory_config",
     "data_movement/repeat/repeat.hpp",
     samples=tuple(
         Sample(((a, "bfloat16"),), {"repeat_dims": list(r)}, (tuple(x * y for x, y in zip(a, r, strict=True)),))
@@ -248,13 +220,7 @@ op(
 )
 op(
     "repeat_interleave",
-    [
-        tensor("input_tensor", "input"),
-        attribute("repeats", Kind.INT, keyword=False),
-        attribute("dim", Kind.INT, keyword=True),
-        MEMORY,
-    ],
-    "input_tensor repeats dim memory_config?",
+    "input_tensor repeats * dim memory_config",
     "data_movement/repeat_interleave/repeat_interleave.hpp",
     samples=(Sample((((1, 4, 32, 64), "bfloat16"),), {"repeats": 3, "dim": 1}, ((1, 12, 32, 64),)),),
     reference=_repeat_interleave,
@@ -262,14 +228,7 @@ op(
 )
 op(
     "slice_static",
-    [
-        tensor("input_tensor", "input"),
-        attribute("slice_start", Kind.INT_LIST, "begins", keyword=False, cpp_type="ttsl::SmallVector<int32_t>"),
-        attribute("slice_end", Kind.INT_LIST, "ends", keyword=False, cpp_type="ttsl::SmallVector<int32_t>"),
-        attribute("slice_step", Kind.INT_LIST, "step", keyword=False, default=ONES, cpp_type="ttsl::SmallVector<int32_t>"),
-        MEMORY,
-    ],
-    "input_tensor slice_start slice_end slice_step memory_config? output_tensor? pad_value? sub_core_grids?",
+    "input_tensor slice_start=begins slice_end=ends slice_step=step * memory_config",
     "data_movement/slice/slice.hpp",
     target="ttnn.slice",
     samples=tuple(
@@ -286,22 +245,14 @@ op(
 )
 op(
     "slice_dynamic",
-    [tensor("input_tensor", "input"), tensor("starts", "begins"), tensor("ends"), MEMORY],
-    "input_tensor starts ends slice_step==std::nullopt memory_config? output_tensor? pad_value? slice_dim? num_devices? sub_core_grids?",
+    "input_tensor starts=begins ends memory_config",
     "data_movement/slice/slice.hpp",
     target="ttnn.slice",
     cpp_target="ttnn.slice<uint32_t>",
 )
 op(
     "pad",
-    [
-        tensor("input_tensor", "input"),
-        attribute("padding", Kind.PAIR_LIST, keyword=False, cpp_type="ttsl::SmallVector<std::array<uint32_t, 2>>"),
-        attribute("value", Kind.FLOAT, keyword=False),
-        attribute("use_multicore", Kind.BOOL, default=True),
-        MEMORY,
-    ],
-    "input_tensor padding value use_multicore=true memory_config? sub_core_grids?",
+    "input_tensor padding value use_multicore memory_config",
     "data_movement/pad/pad.hpp",
     samples=tuple(
         Sample(((a, "bfloat16"),), {"padding": p, "value": 0.0, "use_multicore": True}, (out,))
@@ -316,13 +267,7 @@ op(
 )
 op(
     "gather",
-    [
-        tensor("input"),
-        attribute("dim", Kind.INT, keyword=False),
-        tensor("index", keyword=True),
-        MEMORY,
-    ],
-    "input dim index sparse_grad=false memory_config? out? sub_core_grids?",
+    "input dim * index memory_config",
     "data_movement/gather/gather.hpp",
     samples=(Sample((((1, 1, 32, 64), "bfloat16"), ((1, 1, 32, 32), "uint32")), {"dim": 3}, ((1, 1, 32, 32),)),),
     reference=_gather,
@@ -331,15 +276,7 @@ op(
 )
 op(
     "scatter",
-    [
-        tensor("input"),
-        attribute("dim", Kind.INT, keyword=False),
-        tensor("index", keyword=False),
-        tensor("src", "source"),
-        MEMORY,
-        attribute("reduce", Kind.STR, "alchemist.reduce", default=None, cpp_type="std::string"),
-    ],
-    "input dim index src memory_config? reduce? sub_core_grids?",
+    "input dim index src=source memory_config reduce=alchemist.reduce",
     "data_movement/scatter/scatter.hpp",
     samples=(
         Sample(

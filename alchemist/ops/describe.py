@@ -1,9 +1,4 @@
-"""Short forms in which the family files write their rows; `op` turns a row into an `OpSpec`.
-
-Arguments are built with `tensor`, `attribute` and the shared constants below. The C++ overload is one string of
-parameters in order, `name[:python argument][?|=default|==default]`: `?` means `std::nullopt`, `==` a value that C++ has no default for,
-a name that is no Python argument of the row is never filled.
-"""
+"""Short forms in which the family files write their rows; `op` turns a row into an `OpSpec`."""
 
 from __future__ import annotations
 
@@ -12,68 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.spec import (
-    REQUIRED,
-    Arg,
-    CppParam,
-    ErrorSample,
-    Kind,
-    OpSpec,
-    Sample,
-    TtirSpec,
-    register,
-)
+from alchemist.ops.signatures import result_of, signature
+from alchemist.ops.spec import ErrorSample, OpSpec, Sample, TtirSpec, register
 
 Array = np.ndarray[Any, Any]
 Reference = Callable[[Sequence[Array], Mapping[str, Any], Sequence[tuple[int, ...]]], Sequence[Array]]
-
-MEMORY = Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, default=None)
-COMPUTE = Arg("compute_kernel_config", "attr:compute_config", Kind.COMPUTE_CONFIG, default=None)
 
 EDGE_SIZES: tuple[tuple[int, ...], ...] = ((1, 1), (31, 33), (32, 32), (2, 64, 96), (1, 3, 40, 7))
 """Shapes that every shape-preserving op is sampled with: below, at and above a tile, ranks 2 to 4."""
 
 
-def tensor(name: str, operand: str = "", *, keyword: bool = False, default: Any = REQUIRED, cpp: str = "") -> Arg:
-    """A tensor argument; `operand` is the IR operand's name where it differs."""
-    return Arg(name, f"operand:{operand or name}", Kind.TENSOR, keyword, default, cpp)
-
-
-def optional_tensor(name: str, operand: str = "") -> Arg:
-    return tensor(name, operand, keyword=True, default=None)
-
-
-def attribute(
-    name: str,
-    kind: Kind,
-    ir: str = "",
-    *,
-    default: Any = REQUIRED,
-    keyword: bool = True,
-    cpp: str = "",
-    cpp_type: str = "",
-) -> Arg:
-    """An argument from the attribute `ir` (same name if empty)."""
-    return Arg(name, f"attr:{ir or name}", kind, keyword, default, cpp, cpp_type)
-
-
-def cpp_parameters(text: str, args: Sequence[Arg]) -> tuple[CppParam, ...]:
-    names = {arg.name for arg in args}
-    out = []
-    for word in text.split():
-        head, _, default = word.partition("=")
-        if head.endswith("?"):
-            head, default = head[:-1], "std::nullopt"
-        name, _, filled = head.partition(":")
-        filled = filled or (name if name in names else "")
-        out.append(CppParam(name, filled, default.removeprefix("="), default.startswith("=")))
-    return tuple(out)
-
-
 def op(
     name: str,
-    args: Sequence[Arg],
-    cpp: str,
+    words: str,
     header: str,
     *,
     target: str = "",
@@ -84,14 +30,20 @@ def op(
     tolerance: float = 4.0,
     doc: str = "",
 ) -> OpSpec:
-    """Registers a TTNN op. `name` lacks the dialect prefix; `target` defaults to `ttnn.<name>`."""
+    """Registers a TTNN op. `name` lacks the dialect prefix; `target` defaults to `ttnn.<name>`.
+
+    words: where the call's arguments come from, see alchemist/ops/signatures.py; all else about them is in the table of signatures.
+    """
+    target = target or f"ttnn.{name}"
+    args, cpp = signature(f"ttnn.{name}", target, cpp_target, words)
     spec = OpSpec(
         name=f"ttnn.{name}",
-        target=target or f"ttnn.{name}",
-        args=tuple(args),
+        target=target,
+        args=args,
         header=f"ttnn/operations/{header}",
-        cpp=cpp_parameters(cpp, args),
+        cpp=cpp,
         cpp_target=cpp_target,
+        cpp_result=result_of(target),
         reference=reference,
         samples=tuple(samples),
         error_samples=tuple(error_samples),

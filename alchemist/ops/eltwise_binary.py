@@ -1,8 +1,6 @@
 """Elementwise ops of two and three tensors with broadcasting: a row per op.
 
-Columns of BINARY: name, form, dtypes sampled, numpy function. A second operand that is an inline scalar is written as a
-literal. Forms name the C++ parameter list; Python's second parameter is `input_tensor_b` in every overload but those
-that SECOND lists.
+Columns of BINARY: name, dtype sampled, numpy function. A second operand that is an inline scalar is written as a literal.
 """
 
 from __future__ import annotations
@@ -12,24 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.describe import MEMORY, Array, Reference, attribute, op, tensor, ttir
-from alchemist.ops.spec import REQUIRED, Arg, ErrorSample, Kind, Sample
+from alchemist.ops.describe import Array, Reference, op, ttir
+from alchemist.ops.signatures import has_parameter, python_overloads
+from alchemist.ops.spec import ErrorSample, Sample
 
 HEADER = "eltwise/binary/binary.hpp"
 Function = Callable[[Array, Array], Array]
 
-ACTIVATIONS = Arg("activations", "attr:alchemist.activations", Kind.UNARY_LIST, default=())
-"""Unary ops fused behind a binary op: a tuple of `EnumRef("ttnn.UnaryOpType", ...)`."""
-
-_TAIL = "memory_config? output_tensor? activations={} lhs_activations={} rhs_activations={}"
-CPP_FORMS = {
-    "arithmetic": f"input_tensor_a input_tensor_b dtype? {_TAIL} fast_and_approximate_mode? sub_core_grids? sub_device_id?",
-    "compare": f"input_tensor_a input_tensor_b dtype? {_TAIL} sub_core_grids? sub_device_id?",
-    "bitwise": f"input_tensor_a input_tensor_b {_TAIL} sub_core_grids? sub_device_id?",
-    "extremum": f"input_tensor_a input_tensor_b dtype? {_TAIL}",
-    "plain": "input_tensor_a input_tensor_b memory_config?",
-}
-"""C++ parameters of each form, for tensor and scalar second operands alike."""
+_ARGUMENTS = "input_tensor_a=lhs input_tensor_b=rhs memory_config"
 
 
 def _shift_left(a: Array, b: Array) -> Array:
@@ -42,29 +30,29 @@ def _shift_right_logical(a: Array, b: Array) -> Array:
     return np.where((b < 0) | (b > 31), 0, wide).astype(np.uint32).astype(a.dtype)
 
 
-BINARY: tuple[tuple[str, str, str, Function], ...] = (
-    ("add", "arithmetic", "bfloat16", np.add),
-    ("subtract", "arithmetic", "bfloat16", np.subtract),
-    ("multiply", "arithmetic", "bfloat16", np.multiply),
-    ("divide", "arithmetic", "bfloat16", np.divide),
-    ("eq", "compare", "bfloat16", np.equal),
-    ("ne", "compare", "bfloat16", np.not_equal),
-    ("gt", "compare", "bfloat16", np.greater),
-    ("ge", "compare", "bfloat16", np.greater_equal),
-    ("lt", "compare", "bfloat16", np.less),
-    ("le", "compare", "bfloat16", np.less_equal),
-    ("logical_and", "compare", "bfloat16", np.logical_and),
-    ("logical_or", "compare", "bfloat16", np.logical_or),
-    ("logical_xor", "compare", "bfloat16", np.logical_xor),
-    ("remainder", "compare", "bfloat16", np.mod),
-    ("logical_right_shift", "compare", "int32", _shift_right_logical),
-    ("logical_left_shift", "bitwise", "int32", _shift_left),
-    ("bitwise_and", "bitwise", "int32", np.bitwise_and),
-    ("bitwise_or", "bitwise", "int32", np.bitwise_or),
-    ("bitwise_xor", "bitwise", "int32", np.bitwise_xor),
-    ("maximum", "extremum", "bfloat16", np.maximum),
-    ("minimum", "extremum", "bfloat16", np.minimum),
-    ("atan2", "plain", "bfloat16", np.arctan2),
+BINARY: tuple[tuple[str, str, Function], ...] = (
+    ("add", "bfloat16", np.add),
+    ("subtract", "bfloat16", np.subtract),
+    ("multiply", "bfloat16", np.multiply),
+    ("divide", "bfloat16", np.divide),
+    ("eq", "bfloat16", np.equal),
+    ("ne", "bfloat16", np.not_equal),
+    ("gt", "bfloat16", np.greater),
+    ("ge", "bfloat16", np.greater_equal),
+    ("lt", "bfloat16", np.less),
+    ("le", "bfloat16", np.less_equal),
+    ("logical_and", "bfloat16", np.logical_and),
+    ("logical_or", "bfloat16", np.logical_or),
+    ("logical_xor", "bfloat16", np.logical_xor),
+    ("remainder", "bfloat16", np.mod),
+    ("logical_right_shift", "int32", _shift_right_logical),
+    ("logical_left_shift", "int32", _shift_left),
+    ("bitwise_and", "int32", np.bitwise_and),
+    ("bitwise_or", "int32", np.bitwise_or),
+    ("bitwise_xor", "int32", np.bitwise_xor),
+    ("maximum", "bfloat16", np.maximum),
+    ("minimum", "bfloat16", np.minimum),
+    ("atan2", "bfloat16", np.arctan2),
 )
 
 TTIR_NAMES = {"divide": "div"}
@@ -73,9 +61,15 @@ TTIR_NAMES = {"divide": "div"}
 COMPARISONS = frozenset(("eq", "ne", "gt", "ge", "lt", "le", "logical_and", "logical_or", "logical_xor", "logical_not", "isfinite"))
 """Ops that give truth values (the device writes 0 and 1 in the input's dtype)."""
 
-ACCEPTS_SCALAR = frozenset(name for name, form, _, _ in BINARY if form != "plain")
+
+def _takes_numbers(name: str, place: int) -> bool:
+    return any(not {"int", "float"}.isdisjoint(parameters[place].members) for parameters, _ in python_overloads(f"ttnn.{name}"))
+
+
+ACCEPTS_SCALAR = frozenset(name for name, *_ in BINARY if _takes_numbers(name, 1))
 """Ops whose second operand may be a Python number."""
-ACCEPTS_SCALAR_FIRST = frozenset(("add", "subtract", "multiply", "divide"))
+ACCEPTS_SCALAR_FIRST = frozenset(name for name, *_ in BINARY if _takes_numbers(name, 0))
+
 
 BROADCASTS: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = (
     ((1, 1), (1, 1), (1, 1)),
@@ -104,14 +98,11 @@ def _not_broadcastable(dtype: str) -> ErrorSample:
     return ErrorSample((((32, 32), dtype), ((32, 31), dtype)), match="roadcast")
 
 
-for _name, _form, _dtype, _function in BINARY:
-    _args = [tensor("input_tensor_a", "lhs"), tensor("input_tensor_b", "rhs"), MEMORY]
-    if _form not in ("plain",):
-        _args.append(ACTIVATIONS)
+for _name, _dtype, _function in BINARY:
     op(
         _name,
-        _args,
-        CPP_FORMS[_form],
+        # what is fused behind it: unary ops, a tuple of `EnumRef("ttnn.UnaryOpType", ...)`
+        f"{_ARGUMENTS} activations=alchemist.activations" if has_parameter(f"ttnn.{_name}", "activations") else _ARGUMENTS,
         HEADER,
         samples=_samples(_dtype),
         error_samples=(_not_broadcastable(_dtype),),
@@ -130,8 +121,7 @@ def _pow_scalar(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes:
 
 op(
     "pow_tensor",
-    [tensor("input_tensor", "lhs"), tensor("exponent", "rhs"), MEMORY],
-    f"input_tensor exponent dtype? {_TAIL}",
+    "input_tensor=lhs exponent=rhs memory_config",
     HEADER,
     target="ttnn.pow",
     samples=_samples("bfloat16"),
@@ -139,8 +129,7 @@ op(
 )
 op(
     "pow_scalar",
-    [tensor("input_tensor", "lhs"), attribute("exponent", Kind.SCALAR, "rhs", keyword=False), MEMORY],
-    "input_tensor exponent memory_config? output_tensor?",
+    "input_tensor=lhs exponent=rhs memory_config",
     HEADER,
     target="ttnn.pow",
     samples=tuple(Sample(((a, "bfloat16"),), {"rhs": 3.0}, (a,)) for a, _, _ in BROADCASTS),
@@ -159,8 +148,7 @@ def _clamp_tensor(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shap
 
 op(
     "where",
-    [tensor("predicate", "first"), tensor("true_value", "second"), tensor("false_value", "third"), MEMORY],
-    "predicate true_value false_value memory_config? output_tensor? sub_core_grids?",
+    "predicate=first true_value=second false_value=third memory_config",
     "eltwise/ternary/ternary.hpp",
     samples=tuple(Sample(((out, "bfloat16"),) * 3, outputs=(out,)) for _, _, out in BROADCASTS),
     reference=_where,
@@ -168,13 +156,7 @@ op(
 ttir("where", _where, target="where")
 op(
     "clamp_tensor",
-    [
-        tensor("input_tensor", "input"),
-        tensor("min", default=REQUIRED, keyword=True),
-        tensor("max", default=REQUIRED, keyword=True),
-        MEMORY,
-    ],
-    "input_tensor min max memory_config? output_tensor?",
+    "input_tensor min max memory_config",
     "eltwise/unary/unary_composite.hpp",
     target="ttnn.clamp",
     samples=tuple(Sample(((out, "bfloat16"),) * 3, outputs=(out,)) for _, _, out in BROADCASTS),

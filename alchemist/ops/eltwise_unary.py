@@ -1,7 +1,6 @@
 """Elementwise ops of one tensor: a row per op.
 
-Columns of UNARY: name, form of the call, numpy function. Forms: "plain" (memory_config only), "fast" (a
-fast_and_approximate_mode flag that we leave off), "fast_last" (the flag comes after the output in C++).
+Columns of UNARY: name, numpy function.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.describe import EDGE_SIZES, MEMORY, Array, Reference, attribute, op, same_shape, tensor, ttir
-from alchemist.ops.spec import EnumRef, ErrorSample, Kind, Sample
+from alchemist.ops.describe import EDGE_SIZES, Array, Reference, op, same_shape, ttir
+from alchemist.ops.spec import ErrorSample, Sample
 
 HEADER = "eltwise/unary/unary.hpp"
 Function = Callable[[Array], Array]
@@ -42,46 +41,39 @@ def softplus(x: Array) -> Array:
     return np.asarray(np.logaddexp(x, 0.0))
 
 
-UNARY: tuple[tuple[str, str, Function], ...] = (
-    ("abs", "plain", np.abs),
-    ("acos", "plain", np.arccos),
-    ("asin", "plain", np.arcsin),
-    ("asinh", "plain", np.arcsinh),
-    ("atan", "plain", np.arctan),
-    ("bitwise_not", "plain", np.invert),
-    ("cbrt", "plain", np.cbrt),
-    ("ceil", "plain", np.ceil),
-    ("cos", "plain", np.cos),
-    ("erf", "fast", erf),
-    ("erfc", "plain", lambda x: np.asarray(1.0 - erf(x))),
-    ("exp", "fast", np.exp),
-    ("expm1", "plain", np.expm1),
-    ("floor", "plain", np.floor),
-    ("hardsigmoid", "plain", lambda x: np.clip(x / 6.0 + 0.5, 0.0, 1.0)),
-    ("isfinite", "plain", np.isfinite),
-    ("log", "fast", np.log),
-    ("log1p", "fast", np.log1p),
-    ("logical_not", "plain", np.logical_not),
-    ("mish", "fast", lambda x: np.asarray(x * np.tanh(softplus(x)))),
-    ("neg", "plain", np.negative),
-    ("reciprocal", "plain", np.reciprocal),
-    ("relu", "plain", lambda x: np.maximum(x, 0)),
-    ("relu6", "plain", lambda x: np.clip(x, 0, 6)),
-    ("rsqrt", "fast", lambda x: np.asarray(1.0 / np.sqrt(x))),
-    ("sign", "plain", np.sign),
-    ("silu", "plain", lambda x: np.asarray(x * sigmoid(x))),
-    ("sin", "plain", np.sin),
-    ("sqrt", "fast", np.sqrt),
-    ("tan", "plain", np.tan),
-    ("tanh", "fast_last", np.tanh),
+UNARY: tuple[tuple[str, Function], ...] = (
+    ("abs", np.abs),
+    ("acos", np.arccos),
+    ("asin", np.arcsin),
+    ("asinh", np.arcsinh),
+    ("atan", np.arctan),
+    ("bitwise_not", np.invert),
+    ("cbrt", np.cbrt),
+    ("ceil", np.ceil),
+    ("cos", np.cos),
+    ("erf", erf),
+    ("erfc", lambda x: np.asarray(1.0 - erf(x))),
+    ("exp", np.exp),
+    ("expm1", np.expm1),
+    ("floor", np.floor),
+    ("hardsigmoid", lambda x: np.clip(x / 6.0 + 0.5, 0.0, 1.0)),
+    ("isfinite", np.isfinite),
+    ("log", np.log),
+    ("log1p", np.log1p),
+    ("logical_not", np.logical_not),
+    ("mish", lambda x: np.asarray(x * np.tanh(softplus(x)))),
+    ("neg", np.negative),
+    ("reciprocal", np.reciprocal),
+    ("relu", lambda x: np.maximum(x, 0)),
+    ("relu6", lambda x: np.clip(x, 0, 6)),
+    ("rsqrt", lambda x: np.asarray(1.0 / np.sqrt(x))),
+    ("sign", np.sign),
+    ("silu", lambda x: np.asarray(x * sigmoid(x))),
+    ("sin", np.sin),
+    ("sqrt", np.sqrt),
+    ("tan", np.tan),
+    ("tanh", np.tanh),
 )
-
-CPP_FORMS = {
-    "plain": "input_tensor memory_config? output_tensor? sub_core_grids?",
-    "fast": "input_tensor fast_and_approximate_mode=false memory_config? output_tensor? sub_core_grids?",
-    "fast_last": "input_tensor memory_config? output_tensor? fast_and_approximate_mode=false sub_core_grids?",
-}
-"""C++ parameters of each form."""
 
 _POSITIVE = {"log", "log1p", "sqrt", "rsqrt", "reciprocal"}
 _INTEGER = {"bitwise_not"}
@@ -121,12 +113,11 @@ def _dropout(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: o
     return [inputs[0]]  # inference: a front end that wants random zeros does not use TTIR's dropout
 
 
-for _name, _form, _function in UNARY:
+for _name, _function in UNARY:
     _dtype = "int32" if _name in _INTEGER else "bfloat16"
     op(
         _name,
-        [tensor("input_tensor", "input"), MEMORY],
-        CPP_FORMS[_form],
+        "input_tensor memory_config",
         HEADER,
         samples=same_shape(1, _dtype),
         error_samples=(ErrorSample((), match="incompatible function arguments"),),
@@ -137,12 +128,7 @@ for _name, _form, _function in UNARY:
 
 op(
     "gelu",
-    [
-        tensor("input_tensor", "input"),
-        attribute("variant", Kind.ENUM, "alchemist.variant", default=EnumRef("ttnn.GeluVariant", "Accurate")),
-        MEMORY,
-    ],
-    "input_tensor variant=ttnn::operations::unary::GeluVariant::Accurate memory_config? output_tensor? sub_core_grids?",
+    "input_tensor variant=alchemist.variant memory_config",
     HEADER,
     samples=same_shape(1),
     reference=_gelu,
@@ -150,8 +136,7 @@ op(
 ttir("gelu", _gelu, target="gelu")
 op(
     "sigmoid",
-    [tensor("input_tensor", "input"), MEMORY],
-    "input_tensor vector_mode=4 mode=ttnn::operations::unary::SigmoidMode::Accurate memory_config? output_tensor? sub_core_grids?",
+    "input_tensor memory_config",
     HEADER,
     samples=same_shape(1),
     reference=elementwise(sigmoid),
@@ -159,12 +144,7 @@ op(
 ttir("sigmoid", elementwise(sigmoid), target="sigmoid")
 op(
     "leaky_relu",
-    [
-        tensor("input_tensor", "input"),
-        attribute("negative_slope", Kind.FLOAT, "parameter", keyword=True),
-        MEMORY,
-    ],
-    "input_tensor negative_slope memory_config? output_tensor? sub_core_grids?",
+    "input_tensor * negative_slope=parameter memory_config",
     HEADER,
     samples=tuple(Sample(((s, "bfloat16"),), {"parameter": 0.125}, (s,)) for s in EDGE_SIZES),
     reference=_leaky_relu,
@@ -172,13 +152,7 @@ op(
 ttir("leaky_relu", _leaky_relu, target="leaky_relu")
 op(
     "clamp_scalar",
-    [
-        tensor("input_tensor", "input"),
-        attribute("min", Kind.SCALAR, default=None),
-        attribute("max", Kind.SCALAR, default=None),
-        MEMORY,
-    ],
-    "input_tensor min? max? memory_config? output_tensor?",
+    "input_tensor min max memory_config",
     "eltwise/unary/unary_composite.hpp",
     target="ttnn.clamp",
     samples=tuple(Sample(((s, "bfloat16"),), {"min": -0.5, "max": 0.75}, (s,)) for s in EDGE_SIZES),
@@ -187,15 +161,7 @@ op(
 ttir("clamp_scalar", _clamp, target="clamp_scalar")
 op(
     "dropout",
-    [
-        tensor("input_tensor", "input"),
-        attribute("probability", Kind.FLOAT, "prob"),
-        attribute("scale", Kind.FLOAT),
-        attribute("seed", Kind.INT),
-        attribute("use_per_device_seed", Kind.BOOL, default=True),
-        MEMORY,
-    ],
-    "input_tensor probability scale seed use_per_device_seed=true memory_config? output_tensor?",
+    "input_tensor * probability=prob scale seed use_per_device_seed memory_config",
     "experimental/dropout/dropout.hpp",
     target="ttnn.experimental.dropout",
     samples=tuple(Sample(((s, "bfloat16"),), {"prob": 0.0, "scale": 1.0, "seed": 1, "use_per_device_seed": True}, (s,)) for s in EDGE_SIZES),

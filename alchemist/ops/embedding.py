@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.describe import MEMORY, Array, attribute, op, optional_tensor, tensor, ttir
-from alchemist.ops.spec import Arg, ErrorSample, Kind, Sample
+from alchemist.ops.describe import Array, op, ttir
+from alchemist.ops.spec import ErrorSample, Sample
 
 
 def _embedding(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
@@ -18,13 +18,7 @@ def _embedding(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes:
 
 op(
     "embedding",
-    [
-        tensor("input_tensor", "input"),
-        tensor("weight"),
-        Arg("layout", "layout", Kind.LAYOUT, default=None),
-        MEMORY,
-    ],
-    "input_tensor weight padding_idx? layout? embeddings_type=ttnn::prim::EmbeddingsType::GENERIC dtype? memory_config? output_tensor?",
+    "input_tensor weight layout memory_config",
     "embedding/embedding.hpp",
     samples=tuple(
         Sample((((b, s), "uint32"), ((v, w), "bfloat16")), outputs=((b, s, w),), layout="row_major")
@@ -60,48 +54,26 @@ ttir("update_cache", _update_cache)
 ttir("fill_cache", _fill_cache)
 op(
     "update_cache",
-    [
-        tensor("cache"),
-        tensor("input", keyword=False),
-        attribute("update_idx", Kind.INT, "alchemist.update_index", keyword=False),
-        attribute("batch_offset", Kind.INT, default=0),
-    ],
-    "cache input update_idx batch_offset=0 compute_kernel_config?",
+    "cache input update_idx=alchemist.update_index batch_offset",
     "kv_cache/kv_cache.hpp",
     doc="in place; the position is a number in the call",
 )
 op(
     "fill_cache",
-    [tensor("cache_tensor", "cache"), tensor("input_tensor", "input"), attribute("batch_idx", Kind.INT, "batch_offset", keyword=False)],
-    "cache_tensor input_tensor batch_idx update_idx=0",
+    "cache_tensor=cache input_tensor batch_idx=batch_offset",
     "kv_cache/kv_cache.hpp",
     doc="in place",
 )
 op(
     "paged_update_cache",
-    [
-        tensor("cache_tensor", "cache"),
-        tensor("input_tensor", "input"),
-        Arg("update_idxs_tensor", "operand:update_index", Kind.TENSOR, default=None),
-        attribute("share_cache", Kind.BOOL, default=None),
-        optional_tensor("page_table"),
-    ],
-    "cache_tensor input_tensor update_idxs={} update_idxs_tensor? share_cache? page_table? batch_offset=0 "
-    "compute_kernel_config? mesh_coords? block_size? num_kv_heads? cache_position_modulo?",
+    "cache_tensor=cache input_tensor update_idxs_tensor=update_index share_cache page_table",
     "experimental/paged_cache/paged_cache.hpp",
     target="ttnn.experimental.paged_update_cache",
     doc="in place",
 )
 op(
     "paged_fill_cache",
-    [
-        tensor("cache_tensor", "cache"),
-        tensor("input_tensor", "input"),
-        tensor("page_table"),
-        optional_tensor("batch_idx_tensor"),
-    ],
-    "cache_tensor input_tensor page_table batch_idx_tensor? batch_idx=0 compute_kernel_config? mesh_coords? block_size? "
-    "cache_position_modulo? valid_seq_len_tensor?",
+    "cache_tensor=cache input_tensor page_table batch_idx_tensor",
     "experimental/paged_cache/paged_cache.hpp",
     target="ttnn.experimental.paged_fill_cache",
     doc="in place",

@@ -24,7 +24,7 @@ from alchemist.ops.spec import TTNN_OPS
 from alchemist.ops.windows import convolve_transposed
 
 Array = np.ndarray[Any, Any]
-ACTIVATIONS: dict[str, Any] = {name: function for name, _, function in UNARY} | {
+ACTIVATIONS: dict[str, Any] = {name: function for name, function in UNARY} | {
     "gelu": gelu,
     "gelu_tanh": gelu_tanh,
     "sigmoid": sigmoid,

@@ -8,8 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from alchemist.ops.describe import EDGE_SIZES, MEMORY, Array, attribute, op, tensor, ttir
-from alchemist.ops.spec import Arg, Kind, Sample
+from alchemist.ops.describe import EDGE_SIZES, Array, op, ttir
+from alchemist.ops.spec import Sample
 
 
 def _same(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
@@ -70,8 +70,7 @@ ttir("requantize_unrolled", _requantize)
 
 op(
     "to_layout",
-    [tensor("tensor", "input"), Arg("layout", "layout", Kind.LAYOUT, keyword=False)],
-    "tensor layout dtype? memory_config? sub_core_grids? pad_value=0.0f",
+    "tensor layout",
     "core/to_layout/to_layout_op.hpp",
     samples=tuple(Sample(((s, "bfloat16"),), outputs=(s,), layout="row_major") for s in EDGE_SIZES),
     reference=_same,
@@ -79,20 +78,14 @@ op(
 )
 op(
     "to_memory_config",
-    [tensor("tensor", "input"), Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, keyword=False)],
-    "tensor memory_config dtype? output_tensor?",
+    "tensor memory_config",
     "core/to_memory_config/to_memory_config_op.hpp",
     reference=_same,
     tolerance=0.0,
 )
 op(
     "to_device",
-    [
-        tensor("tensor", "input"),
-        Arg("device", "device", Kind.DEVICE, keyword=False),
-        Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG, default=None),
-    ],
-    "tensor device memory_config? queue_id?",
+    "tensor device memory_config",
     "core/core.hpp",
     cpp_target="ttnn.operations.core.to_device",
     reference=_same,
@@ -100,8 +93,7 @@ op(
 )
 op(
     "from_device",
-    [tensor("tensor", "input")],
-    "tensor blocking=true queue_id?",
+    "tensor",
     "core/core.hpp",
     cpp_target="ttnn.operations.core.from_device",
     reference=_same,
@@ -109,8 +101,7 @@ op(
 )
 op(
     "typecast",
-    [tensor("input_tensor", "input"), Arg("dtype", "dtype", Kind.DTYPE, keyword=False), MEMORY],
-    "input_tensor dtype memory_config? output_tensor? sub_core_grids?",
+    "input_tensor dtype memory_config",
     "copy/typecast/typecast.hpp",
     samples=tuple(Sample(((s, "bfloat16"),), outputs=(s,)) for s in EDGE_SIZES),
     reference=_same,
@@ -118,8 +109,7 @@ op(
 )
 op(
     "bitcast_convert",
-    [tensor("input_tensor", "input"), Arg("dtype", "dtype", Kind.DTYPE, keyword=False), MEMORY],
-    "input:input_tensor dtype memory_config? output_tensor? sub_core_grids?",
+    "input_tensor dtype memory_config",
     "eltwise/unary/unary.hpp",
     target="ttnn.bitcast",
     samples=tuple(Sample(((s, "float32"),), outputs=(s,)) for s in EDGE_SIZES),
@@ -129,53 +119,39 @@ op(
 )
 op(
     "deallocate",
-    [tensor("tensor", "input"), attribute("force", Kind.BOOL, default=True)],
-    "tensor force=true",
+    "tensor force",
     "core/core.hpp",
     cpp_target="ttnn.operations.core.deallocate",
 )
 op(
     "assign",
-    [tensor("input_tensor", "input"), Arg("memory_config", "memory_config", Kind.MEMORY_CONFIG)],
-    "input_tensor memory_config dtype? output_tensor?",
+    "input_tensor memory_config",
     "data_movement/copy/copy.hpp",
     reference=_same,
     tolerance=0.0,
 )
 op(
     "copy",
-    [tensor("input_a", "src"), tensor("input_b", "dst")],
-    "input_a input_b",
+    "input_a=src input_b=dst",
     "data_movement/copy/copy.hpp",
     doc="in place",
 )
 for _name, _reference, _parameters in (
-    ("quantize", _quantize, ("scale", "zero_point")),
-    ("dequantize", _dequantize, ("scale", "zero_point")),
-    ("requantize", _requantize, ("in_scale", "in_zero_point", "out_scale", "out_zero_point")),
+    ("quantize", _quantize, "scale zero_point"),
+    ("dequantize", _dequantize, "scale zero_point"),
+    ("requantize", _requantize, "in_scale in_zero_point out_scale out_zero_point"),
 ):
     op(
         _name,
-        [
-            tensor("input_tensor", "input"),
-            *(tensor(name, keyword=True) for name in _parameters),
-            attribute("axis", Kind.INT, default=None),
-            attribute("dtype", Kind.DTYPE, "output_dtype", default=None),
-            MEMORY,
-        ],
-        f"input_tensor {' '.join(_parameters)} axis? dtype? memory_config? output_tensor?",
+        f"input_tensor * {_parameters} axis dtype=output_dtype memory_config",
         "eltwise/quantization/quantization.hpp",
         reference=_reference,
         tolerance=1.0,
     )
-for _name, _args in (
-    ("load_tensor", [attribute("file_name", Kind.STR, "file_path", keyword=False), Arg("device", "device", Kind.DEVICE, default=None, cpp_type="pointer")]),
-    ("dump_tensor", [attribute("file_name", Kind.STR, "file_path", keyword=False), tensor("tensor", "input")]),
-):
+for _name, _other in (("load_tensor", "device"), ("dump_tensor", "tensor")):
     op(
         _name,
-        _args,
-        "file_name device=nullptr" if _name == "load_tensor" else "file_name tensor mode=DumpTensorMode::DISTRIBUTED_GATHER",
+        f"file_name=file_path {_other}",
         "../tensor/serialization.hpp",
-        cpp_target="ttnn.load_tensor_flatbuffer" if _name == "load_tensor" else "ttnn.dump_tensor_flatbuffer",
+        cpp_target=f"ttnn.{_name}_flatbuffer",
     )

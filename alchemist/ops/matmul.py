@@ -7,24 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.describe import COMPUTE, MEMORY, Array, attribute, op, optional_tensor, tensor, ttir
-from alchemist.ops.spec import ErrorSample, Kind, Sample
+from alchemist.ops.describe import Array, op, ttir
+from alchemist.ops.spec import ErrorSample, Sample
 
 HEADER = "matmul/matmul.hpp"
-_ARGS = (
-    attribute("transpose_a", Kind.BOOL, default=False),
-    attribute("transpose_b", Kind.BOOL, default=False),
-    MEMORY,
-    attribute("program_config", Kind.PROGRAM_CONFIG, "matmul_program_config", default=None),
-    attribute("activation", Kind.STR, default=None, cpp_type="std::string"),
-    COMPUTE,
-    attribute("core_grid", Kind.CORE_GRID, "alchemist.core_grid", default=None),
-)
+_ARGS = "transpose_a transpose_b memory_config program_config=matmul_program_config activation compute_kernel_config core_grid=alchemist.core_grid"
 """With `core_grid` bias and activation become part of one matmul."""
-_CPP = (
-    "transpose_a=false transpose_b=false memory_config? dtype? program_config? activation? compute_kernel_config? "
-    "core_grid? output_tile? optional_output_tensor? global_cb? sub_device_id? prefetcher_pipes={}"
-)
 
 
 def matmul(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
@@ -62,7 +50,7 @@ def dot_general(inputs: Sequence[Array], attributes: Mapping[str, Any], shapes: 
 def _activations() -> dict[str, Any]:
     from alchemist.ops import eltwise_unary as unary
 
-    table = {name: function for name, _, function in unary.UNARY}
+    table = {name: function for name, function in unary.UNARY}
     return {name: table[name] for name in ("relu", "silu", "tanh")} | {
         "gelu": unary.gelu,
         "gelu_tanh": unary.gelu_tanh,
@@ -89,8 +77,7 @@ _BAD_DEPTH = ErrorSample((((32, 32), "bfloat16"), ((64, 32), "bfloat16")), match
 
 op(
     "matmul",
-    [tensor("input_tensor_a", "a"), tensor("input_tensor_b", "b"), *_ARGS],
-    f"input_tensor_a input_tensor_b {_CPP}",
+    f"input_tensor_a=a input_tensor_b=b {_ARGS}",
     HEADER,
     samples=tuple(Sample(((a, "bfloat16"), (b, "bfloat16")), outputs=(_out(a, b),)) for a, b in _SHAPES),
     error_samples=(_BAD_DEPTH,),
@@ -100,8 +87,7 @@ op(
 ttir("matmul", matmul, target="matmul")
 op(
     "linear",
-    [tensor("input_tensor_a", "a"), tensor("input_tensor_b", "b"), optional_tensor("bias"), *_ARGS],
-    f"input_tensor_a input_tensor_b bias? {_CPP} in0_column_offset?",
+    f"input_tensor_a=a input_tensor_b=b bias {_ARGS}",
     HEADER,
     samples=tuple(Sample(((a, "bfloat16"), (b, "bfloat16"), ((b[-1],), "bfloat16")), outputs=(_out(a, b),)) for a, b in _SHAPES[:3]),
     error_samples=(_BAD_DEPTH,),

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.describe import COMPUTE, EDGE_SIZES, MEMORY, Array, Reference, attribute, op, optional_tensor, tensor, ttir
-from alchemist.ops.spec import Arg, ErrorSample, Kind, Sample
+from alchemist.ops.describe import EDGE_SIZES, Array, Reference, op, ttir
+from alchemist.ops.spec import ErrorSample, Sample
 
 
 def _optional(inputs: Sequence[Array], index: int) -> Array | None:
@@ -82,14 +82,7 @@ def _with_residual(norm: Reference) -> Reference:
 
 op(
     "softmax",
-    [
-        tensor("input_tensor", "input"),
-        attribute("dim", Kind.INT, "dimension", default=-1),
-        MEMORY,
-        COMPUTE,
-        attribute("numeric_stable", Kind.BOOL, "numericStable", default=True),
-    ],
-    "input_tensor dim memory_config? compute_kernel_config? numeric_stable=true",
+    "input_tensor dim=dimension memory_config compute_kernel_config numeric_stable=numericStable",
     "normalization/softmax/softmax.hpp",
     samples=tuple(Sample(((s, "bfloat16"),), {"dimension": -1, "numericStable": True}, (s,)) for s in EDGE_SIZES),
     error_samples=(ErrorSample((((32, 32), "bfloat16"),), {"dimension": 4}, "dim"),),
@@ -98,25 +91,10 @@ op(
 )
 ttir("softmax", softmax)
 
-_PROGRAM_TAIL = "memory_config? program_config? compute_kernel_config?"
-
-
-def _norm_args() -> list[Arg]:
-    return [
-        tensor("input_tensor", "input"),
-        attribute("epsilon", Kind.FLOAT, default=1e-12),
-        optional_tensor("weight"),
-        optional_tensor("bias"),
-        MEMORY,
-        COMPUTE,
-    ]
-
-
-for _name, _reference, _extra in (("layer_norm", layer_norm, " recip_tensor?"), ("rms_norm", rms_norm, "")):
+for _name, _reference in (("layer_norm", layer_norm), ("rms_norm", rms_norm)):
     op(
         _name,
-        _norm_args(),
-        f"input_tensor epsilon=1e-12 weight? bias? residual_input_tensor? {_PROGRAM_TAIL}{_extra}",
+        "input_tensor epsilon weight bias memory_config compute_kernel_config",
         f"normalization/{_name.replace('_', '')}/{_name.replace('_', '')}.hpp",
         samples=tuple(Sample(((s, "bfloat16"), (s[-1:], "bfloat16"), (s[-1:], "bfloat16")), {"epsilon": 1e-5}, (s,)) for s in EDGE_SIZES),
         reference=_reference,
@@ -125,13 +103,7 @@ for _name, _reference, _extra in (("layer_norm", layer_norm, " recip_tensor?"), 
     ttir(_name, _reference)
     op(
         f"add_{_name}",
-        [
-            *_norm_args()[:4],
-            optional_tensor("residual_input_tensor", "residual"),
-            MEMORY,
-            COMPUTE,
-        ],
-        f"input_tensor epsilon=1e-12 weight? bias? residual_input_tensor? {_PROGRAM_TAIL}{_extra}",
+        "input_tensor epsilon weight bias residual_input_tensor=residual memory_config compute_kernel_config",
         f"normalization/{_name.replace('_', '')}/{_name.replace('_', '')}.hpp",
         target=f"ttnn.{_name}",
         samples=tuple(Sample((*(((s, "bfloat16"),) * 2), *(((s[-1:], "bfloat16"),) * 2)), {"epsilon": 1e-5}, (s,)) for s in EDGE_SIZES),
@@ -140,22 +112,10 @@ for _name, _reference, _extra in (("layer_norm", layer_norm, " recip_tensor?"), 
         doc="ours, not tt-mlir's: operands input, residual, weight, bias; the sum is normalised in one device program",
     )
 
-for _suffix in ("inference", "training"):
+for _suffix, _mode in (("inference", "training=const:False"), ("training", "training=const:True momentum")):
     op(
         f"batch_norm_{_suffix}",
-        [
-            tensor("input"),
-            optional_tensor("running_mean"),
-            optional_tensor("running_var"),
-            Arg("training", f"const:{_suffix == 'training'}", Kind.BOOL, default=False),
-            attribute("eps", Kind.FLOAT, "epsilon", default=1e-5),
-            *([attribute("momentum", Kind.FLOAT, default=0.1)] if _suffix == "training" else []),
-            optional_tensor("weight"),
-            optional_tensor("bias"),
-            MEMORY,
-            COMPUTE,
-        ],
-        "input running_mean? running_var? training=false eps=1e-05 momentum=0.1 weight? bias? output? memory_config? compute_kernel_config?",
+        f"input running_mean running_var {_mode} eps=epsilon weight bias memory_config compute_kernel_config",
         "normalization/batch_norm/batch_norm.hpp",
         target="ttnn.batch_norm",
         samples=()
@@ -169,19 +129,7 @@ for _suffix in ("inference", "training"):
 ttir("batch_norm_inference", batch_norm_inference)
 op(
     "group_norm",
-    [
-        tensor("input_tensor", "input"),
-        attribute("num_groups", Kind.INT),
-        attribute("epsilon", Kind.FLOAT, default=1e-12),
-        optional_tensor("input_mask"),
-        optional_tensor("weight"),
-        optional_tensor("bias"),
-        MEMORY,
-        attribute("core_grid", Kind.CORE_GRID, "alchemist.core_grid", default=None),
-        attribute("inplace", Kind.BOOL, "alchemist.inplace", default=True),
-    ],
-    "input_tensor num_groups epsilon=1e-12 input_mask? weight? bias? memory_config? dtype? core_grid? inplace=true "
-    "output_layout? num_out_blocks? compute_kernel_config? negative_mask? use_welford=false",
+    "input_tensor num_groups epsilon input_mask weight bias memory_config core_grid=alchemist.core_grid inplace=alchemist.inplace",
     "normalization/groupnorm/groupnorm.hpp",
     doc="[N, 1, H*W, C], row-major or sharded; lowered from TTIR by composition",
 )
@@ -208,48 +156,32 @@ def part_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: o
     return [_affine((x - mean) / np.sqrt(variance + attributes.get("epsilon", 1e-12)), _optional(inputs, 2), _optional(inputs, 3))]
 
 
-_PART_DTYPE = Arg("dtype", "dtype", Kind.DTYPE, default="bf16")
-
-
 def _parts(*inputs: int, out: int, **attributes: float) -> tuple[Sample, ...]:
     """Samples of rows of 64 values; `inputs` and `out` are widths."""
     return tuple(Sample(tuple(((1, 1, rows, width), "bfloat16") for width in inputs), attributes, ((1, 1, rows, out),)) for rows in (32, 33))
 
 
-for _name, _args, _cpp, _folder, _samples, _meaning in (
+for _name, _words, _folder, _samples, _meaning in (
     (
         "layer_norm_pre_all_gather",
-        [tensor("input_tensor", "input"), _PART_DTYPE, optional_tensor("residual_input_tensor", "residual_input"), COMPUTE, MEMORY],
-        "input_tensor dtype=ttnn::DataType::BFLOAT16 residual_input_tensor? compute_kernel_config? program_config? "
-        "memory_config? recip_tensor? fast_and_approximate_mode=false",
+        "input_tensor dtype residual_input_tensor=residual_input compute_kernel_config memory_config",
         "layernorm_distributed/layernorm_pre_all_gather.hpp",
         _parts(64, out=64),
         part_sums,
     ),
     (
         "layer_norm_post_all_gather",
-        [
-            tensor("input_tensor", "input"),
-            tensor("stats"),
-            attribute("epsilon", Kind.FLOAT, default=1e-12),
-            optional_tensor("weight"),
-            optional_tensor("bias"),
-            MEMORY,
-            COMPUTE,
-        ],
-        "input_tensor stats epsilon=1e-12 weight? bias? memory_config? compute_kernel_config? program_config? dtype?",
+        "input_tensor stats epsilon weight bias memory_config compute_kernel_config",
         "layernorm_distributed/layernorm_post_all_gather.hpp",
         _parts(64, 128, out=64, epsilon=1.0),  # statistics drawn at random: their variance may be below 0
         part_norm,
     ),
     (
         "rms_norm_pre_all_gather",
-        [tensor("input_tensor", "input"), _PART_DTYPE, optional_tensor("residual_input_tensor", "residual"), COMPUTE, MEMORY],
-        "input_tensor dtype=ttnn::DataType::BFLOAT16 residual_input_tensor? compute_kernel_config? program_config? "
-        "memory_config? use_2d_core_grid? fast_and_approximate_mode=false",
+        "input_tensor dtype residual_input_tensor=residual compute_kernel_config memory_config",
         "rmsnorm_distributed/rmsnorm_pre_all_gather.hpp",
         _parts(64, out=32),
         part_sums,
     ),
 ):
-    op(_name, _args, _cpp, f"normalization/{_folder}", samples=_samples, reference=_meaning, tolerance=8.0, doc="from TTNN text only")
+    op(_name, _words, f"normalization/{_folder}", samples=_samples, reference=_meaning, tolerance=8.0, doc="from TTNN text only")

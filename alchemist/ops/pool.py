@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.describe import MEMORY, Array, attribute, op, tensor, ttir
-from alchemist.ops.spec import Arg, Kind, Sample
+from alchemist.ops.describe import Array, op, ttir
+from alchemist.ops.spec import Sample
 from alchemist.ops.windows import expand, pad_spatial, padding_pairs, windows
 
 U32_2 = "std::array<uint32_t, 2>"
@@ -74,25 +74,8 @@ ttir("max_pool2d_with_indices", _reference(False, indices=True))
 ttir("avg_pool2d", _reference(True))
 ttir("global_avg_pool2d", lambda inputs, _a, _s: [inputs[0].mean(axis=(1, 2), keepdims=True)])
 
-_GEOMETRY = (
-    attribute("batch_size", Kind.INT),
-    attribute("input_h", Kind.INT, "input_height"),
-    attribute("input_w", Kind.INT, "input_width"),
-    attribute("channels", Kind.INT),
-    attribute("kernel_size", Kind.INT_LIST, cpp_type=U32_2),
-    attribute("stride", Kind.INT_LIST, cpp_type=U32_2),
-    attribute("padding", Kind.INT_LIST, cpp_type=U32_2),
-)
-_OUTPUT = (
-    MEMORY,
-    attribute("applied_shard_scheme", Kind.ENUM, default=None),
-    attribute("reallocate_halo_output", Kind.BOOL, default=True),
-)
-_RESULT = (
-    Arg("dtype", "dtype", Kind.DTYPE, default="bf16"),
-    Arg("output_layout", "layout", Kind.LAYOUT, default="row_major"),
-)
-_CPP_GEOMETRY = "input_tensor batch_size input_h input_w channels kernel_size stride padding"
+_GEOMETRY = "input_tensor * batch_size input_h=input_height input_w=input_width channels kernel_size stride padding ceil_mode"
+_RESULT = "memory_config applied_shard_scheme reallocate_halo_output dtype output_layout=layout"
 
 
 def _sample(n: int, h: int, w: int, c: int, k: int, s: int, p: int, average: bool) -> Sample:
@@ -115,49 +98,27 @@ def _sample(n: int, h: int, w: int, c: int, k: int, s: int, p: int, average: boo
 
 _CASES = ((1, 8, 8, 32, 2, 2, 0), (2, 14, 14, 64, 3, 2, 1), (1, 7, 7, 16, 3, 1, 1))
 
-for _name, _indices in (("max_pool2d", False), ("max_pool2d_with_indices", True)):
+for _name, _more in (("max_pool2d", ""), ("max_pool2d_with_indices", " return_indices=const:True")):
     op(
         _name,
-        [
-            tensor("input_tensor", "input"),
-            *_GEOMETRY,
-            attribute("dilation", Kind.INT_LIST, cpp_type=U32_2),
-            attribute("ceil_mode", Kind.BOOL, default=False),
-            *_OUTPUT,
-            *([Arg("return_indices", "const:True", Kind.BOOL, default=False)] if _indices else []),
-            *_RESULT,
-        ],
-        f"{_CPP_GEOMETRY} dilation ceil_mode=false memory_config? dram_slice_config? applied_shard_scheme? "
-        "deallocate_input=false reallocate_halo_output=true return_indices=false dtype=ttnn::DataType::BFLOAT16 "
-        "output_layout=ttnn::Layout::ROW_MAJOR config_tensor_in_dram=false",
+        f"{_GEOMETRY} dilation {_RESULT}{_more}",
         "pool/generic/generic_pools.hpp",
         target="ttnn.max_pool2d",
         cpp_target="ttnn.max_pool2d",
-        samples=() if _indices else tuple(_sample(*case, False) for case in _CASES),
-        reference=None if _indices else _flat_reference(False),
+        samples=() if _more else tuple(_sample(*case, False) for case in _CASES),
+        reference=None if _more else _flat_reference(False),
         tolerance=0.0,
     )
 op(
     "avg_pool2d",
-    [
-        tensor("input_tensor", "input"),
-        *_GEOMETRY,
-        attribute("ceil_mode", Kind.BOOL, default=False),
-        attribute("count_include_pad", Kind.BOOL, default=True),
-        *_OUTPUT,
-        *_RESULT,
-    ],
-    f"{_CPP_GEOMETRY} ceil_mode=false count_include_pad=true divisor_override? memory_config? dram_slice_config? "
-    "applied_shard_scheme? compute_kernel_config? deallocate_input=false reallocate_halo_output=true "
-    "dtype=ttnn::DataType::BFLOAT16 output_layout=ttnn::Layout::ROW_MAJOR config_tensor_in_dram=false",
+    f"{_GEOMETRY} count_include_pad {_RESULT}",
     "pool/generic/generic_pools.hpp",
     samples=tuple(_sample(*case, True) for case in _CASES),
     reference=_flat_reference(True),
 )
 op(
     "global_avg_pool2d",
-    [tensor("input_tensor", "input"), MEMORY],
-    "input_tensor memory_config? dtype?",
+    "input_tensor memory_config",
     "pool/global_avg_pool/global_avg_pool.hpp",
     samples=(Sample((((1, 7, 7, 64), "bfloat16"),), outputs=((1, 1, 1, 64),)),),
     reference=lambda inputs, _a, _s: [inputs[0].mean(axis=(1, 2), keepdims=True)],
@@ -186,13 +147,7 @@ def _upsample(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: o
 
 op(
     "upsample",
-    [
-        tensor("input_tensor", "input"),
-        attribute("scale_factor", Kind.INT_LIST, keyword=False, cpp_type="std::array<int, 2>"),
-        attribute("mode", Kind.STR, default="nearest", cpp_type="std::string"),
-        MEMORY,
-    ],
-    "input_tensor scale_factor mode memory_config? compute_kernel_config?",
+    "input_tensor scale_factor mode memory_config",
     "pool/upsample/upsample.hpp",
     samples=(
         Sample(

@@ -1,4 +1,4 @@
-"""Reductions, scans, sorting and sampling. Columns of REDUCTIONS: name, C++ tail, numpy function."""
+"""Reductions, scans, sorting and sampling. Columns of REDUCTIONS: name, numpy function."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.describe import COMPUTE, MEMORY, Array, Reference, attribute, op, tensor, ttir
-from alchemist.ops.spec import ErrorSample, Kind, Sample
+from alchemist.ops.describe import Array, Reference, op, ttir
+from alchemist.ops.spec import ErrorSample, Sample
 
-_SUM_TAIL = "scalar=1.0f correction=true sub_core_grids? fast_and_approximate_mode=false output_layout?"
-_MAX_TAIL = "scalar=1.0f correction=true sub_core_grids? fast_and_approximate_mode=false"
-REDUCTIONS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    ("sum", _SUM_TAIL, np.sum),
-    ("mean", _SUM_TAIL, np.mean),
-    ("max", _MAX_TAIL, np.max),
-    ("min", _MAX_TAIL, np.min),
+REDUCTIONS: tuple[tuple[str, Callable[..., Any]], ...] = (
+    ("sum", np.sum),
+    ("mean", np.mean),
+    ("max", np.max),
+    ("min", np.min),
 )
 
 SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = (
@@ -48,17 +46,10 @@ def _reduction(function: Callable[..., Any]) -> Reference:
     return reference
 
 
-for _name, _tail, _function in REDUCTIONS:
+for _name, _function in REDUCTIONS:
     op(
         _name,
-        [
-            tensor("input_tensor", "input"),
-            attribute("dim", Kind.INT_LIST, "dim_arg", default=None),
-            attribute("keepdim", Kind.BOOL, "keep_dim", default=False),
-            MEMORY,
-            COMPUTE,
-        ],
-        f"input_tensor dim? keepdim=false memory_config? compute_kernel_config? {_tail}",
+        "input_tensor dim=dim_arg keepdim=keep_dim memory_config compute_kernel_config",
         "reduction/generic/generic_reductions.hpp",
         samples=tuple(Sample(((shape, "bfloat16"),), {"dim_arg": list(dims), "keep_dim": True}, (out,)) for shape, dims, out in SHAPES),
         error_samples=(ErrorSample((((32, 32), "bfloat16"),), {"dim_arg": [2], "keep_dim": True}, "dim"),),
@@ -77,13 +68,7 @@ def _prod(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: objec
 
 op(
     "prod",
-    [
-        tensor("input_tensor", "input"),
-        attribute("dim", Kind.INT, "dim_arg", default=None),
-        attribute("keepdim", Kind.BOOL, "keep_dim", default=False),
-        MEMORY,
-    ],
-    "input_tensor dim? keepdim=false memory_config?",
+    "input_tensor dim=dim_arg keepdim=keep_dim memory_config",
     "reduction/prod/prod.hpp",
     samples=(
         Sample((((1, 1, 32, 32), "bfloat16"),), {"dim_arg": 3, "keep_dim": True}, ((1, 1, 32, 1),)),
@@ -115,13 +100,7 @@ def _argmax(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: obj
 
 op(
     "argmax",
-    [
-        tensor("input_tensor", "input"),
-        attribute("dim", Kind.INT, default=None),
-        attribute("keepdim", Kind.BOOL, "keep_dim", default=False),
-        MEMORY,
-    ],
-    "input_tensor dim? keepdim=false sub_core_grids? memory_config? output_tensor? enable_secondary_dm?",
+    "input_tensor dim keepdim=keep_dim memory_config",
     "reduction/argmax/argmax.hpp",
     samples=tuple(
         Sample((((shape), "bfloat16"),), {"dim": len(shape) - 1, "keep_dim": True}, ((*shape[:-1], 1),), "row_major")
@@ -141,14 +120,10 @@ def _cumulative(function: Callable[..., Any]) -> Reference:
     return reference
 
 
-for _name, _first, _tail, _function in (
-    ("cumsum", "input", " disable_compensated_sum=false", np.cumsum),
-    ("cumprod", "input_tensor", "", np.cumprod),
-):
+for _name, _first, _function in (("cumsum", "input", np.cumsum), ("cumprod", "input_tensor", np.cumprod)):
     op(
         _name,
-        [tensor(_first, "input"), attribute("dim", Kind.INT, keyword=True), MEMORY],
-        f"{_first} dim dtype? reverse_order=false out? memory_config?{_tail}",
+        f"{_first} * dim memory_config",
         f"reduction/accumulation/{_name}/{_name}.hpp",
         samples=tuple(Sample(((shape, "bfloat16"),), {"dim": dim}, (shape,)) for shape, dim in (((32, 32), 0), ((2, 31, 33), 1), ((1, 3, 40, 7), 3))),
         reference=_cumulative(_function),
@@ -175,14 +150,7 @@ def _topk(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: objec
 
 op(
     "sort",
-    [
-        tensor("input_tensor", "input"),
-        attribute("dim", Kind.INT, default=-1),
-        attribute("descending", Kind.BOOL, default=False),
-        attribute("stable", Kind.BOOL, default=False),
-        MEMORY,
-    ],
-    "input_tensor dim=-1 descending=false stable=false memory_config? out?",
+    "input_tensor dim descending stable memory_config",
     "data_movement/sort/sort.hpp",
     samples=tuple(
         Sample(((shape, "bfloat16"),), {"dim": -1, "descending": flag, "stable": False}, (shape, shape))
@@ -195,15 +163,7 @@ op(
 ttir("sort", _sort, target="sort")
 op(
     "topk",
-    [
-        tensor("input_tensor"),
-        attribute("k", Kind.INT, default=32, keyword=False),
-        attribute("dim", Kind.INT, default=-1),
-        attribute("largest", Kind.BOOL, default=True),
-        attribute("sorted", Kind.BOOL, default=True),
-        MEMORY,
-    ],
-    "input_tensor k dim=-1 largest=true sorted=true memory_config? sub_core_grids? indices_tensor? output_tensor? stable=false",
+    "input_tensor k * dim largest sorted memory_config",
     "reduction/topk/topk.hpp",
     samples=tuple(
         Sample(
@@ -219,15 +179,7 @@ op(
 ttir("topk", _topk, target="topk")
 op(
     "sampling",
-    [
-        tensor("input_values_tensor", "input_values"),
-        tensor("input_indices_tensor", "input_indices"),
-        tensor("k", keyword=True),
-        tensor("p", keyword=True),
-        tensor("temp", keyword=True),
-        attribute("seed", Kind.INT, default=None),
-    ],
-    "input_values_tensor input_indices_tensor k p temp seed? sub_core_grids? output_tensor?",
+    "input_values_tensor=input_values input_indices_tensor=input_indices * k p temp seed",
     "reduction/sampling/sampling.hpp",
     doc="random: no reference; the seed makes it repeatable",
 )

@@ -1,8 +1,8 @@
 """The op description: one record per op, from which IR checks, lowering, both emitters, docs and tests derive.
 
 Two records exist. A `TtirSpec` says what a TTIR op means (`reference`, float32 numpy) and which TTNN op it is, if it is one (`target`).
-An `OpSpec` says how a TTNN op is called: the ordered arguments in Python and in C++, where each comes from in the IR,
-and what must hold (samples, tolerance). `alchemist/ops/<family>.py` registers both; nothing else lists ops.
+An `OpSpec` says how a TTNN op is called: the ordered arguments in Python and in C++ (both from the table of signatures), where each comes
+from in the IR, and what must hold (samples, tolerance). `alchemist/ops/<family>.py` registers both; nothing else lists ops.
 """
 
 from __future__ import annotations
@@ -75,8 +75,7 @@ class Arg:
         "const:<python literal>"   always this value
     keyword: True if it must be or reads better as keyword in Python; tensors are positional where the API allows.
     default: value of the real package's default; an argument equal to it is not written. REQUIRED: always written.
-    cpp: C++ parameter name if it differs ("" = same). cpp_type: spelled type for literals that need one, e.g.
-        "std::array<uint32_t, 2>", "std::string".
+    cpp_type: spelled type for literals that need one, e.g. "std::array<uint32_t, 2>", "std::string"; of a device "pointer" or "reference".
     """
 
     name: str
@@ -84,7 +83,6 @@ class Arg:
     kind: Kind
     keyword: bool = True
     default: Any = REQUIRED
-    cpp: str = ""
     cpp_type: str = ""
 
 
@@ -127,7 +125,8 @@ class OpSpec:
 
     name: IR name ("ttnn.softmax"). target: the callee with dots, valid in Python and, with `::`, in C++ ("ttnn.softmax");
         cpp_target where C++ differs. header: C++ include path. args: Python order. cpp: C++ parameter order of the overload
-        that the emitter calls (every `Arg` the overload lacks must be left at its default).
+        that the emitter calls (every `Arg` the overload lacks must be left at its default). cpp_result: "vector" or "variant" where the C++
+        function gives its tensors in one.
     reference: numpy function (inputs in float32 or integer, attributes by IR name) -> outputs; used by tests only.
     tolerance: max relative L2 error in units of the result dtype's epsilon. doc: a remark for docs/ops.md.
     """
@@ -138,6 +137,7 @@ class OpSpec:
     header: str
     cpp: tuple[CppParam, ...] = ()
     cpp_target: str = ""
+    cpp_result: str = ""
     reference: Callable[..., Sequence[Any]] | None = None
     samples: tuple[Sample, ...] = ()
     error_samples: tuple[ErrorSample, ...] = ()

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.ops.describe import MEMORY, Array, attribute, op, optional_tensor, tensor, ttir
-from alchemist.ops.spec import Kind, Sample
+from alchemist.ops.describe import Array, op, ttir
+from alchemist.ops.spec import Sample
 
 Attributes = Mapping[str, Any]
-COMPUTE = attribute("compute_kernel_config", Kind.COMPUTE_CONFIG, "alchemist.compute_config", default=None)
-PROGRAM = attribute("program_config", Kind.PROGRAM_CONFIG, default=None)
 
 
 def attention(query: Array, key: Array, value: Array, mask: Array | None, causal: bool, scale: float | None, window: int | None = None) -> Array:
@@ -97,39 +95,13 @@ ttir("chunked_scaled_dot_product_attention")
 ttir("concatenate_heads", _concatenate_heads, target="concatenate_heads")
 ttir("split_query_key_value_and_split_heads", _split_heads, target="split_query_key_value_and_split_heads")
 
-_QKV = (tensor("input_tensor_q", "query"), tensor("input_tensor_k", "key"), tensor("input_tensor_v", "value"))
-_CAUSAL = attribute("is_causal", Kind.BOOL, default=True)
-_SCALE = attribute("scale", Kind.FLOAT, default=None)
-_WINDOW = attribute("sliding_window_size", Kind.INT, default=None)
-_DECODE = (
-    _CAUSAL,
-    optional_tensor("attn_mask", "attention_mask"),
-    optional_tensor("cur_pos_tensor"),
-    optional_tensor("attention_sink"),
-    _SCALE,
-    _WINDOW,
-    MEMORY,
-    PROGRAM,
-    COMPUTE,
-)
 _HEADER = "transformer/sdpa/sdpa.hpp"
 _DECODE_HEADER = "transformer/sdpa_decode/sdpa_decode.hpp"
 
 op(
     "scaled_dot_product_attention",
-    [
-        *_QKV,
-        optional_tensor("attn_mask", "attention_mask"),
-        _CAUSAL,
-        _SCALE,
-        _WINDOW,
-        MEMORY,
-        COMPUTE,
-        optional_tensor("attention_sink"),
-    ],
-    "input_tensor_q input_tensor_k input_tensor_v attn_mask? is_causal=true scale? sliding_window_size? memory_config? "
-    "program_config? compute_kernel_config? attention_sink? cu_window_seqlens? windowed_q_token_offset=0 "
-    "windowed_q_token_offset_tensor? output_concat_heads=false attn_mask_block_map?",
+    "input_tensor_q=query input_tensor_k=key input_tensor_v=value attn_mask=attention_mask is_causal scale sliding_window_size "
+    "memory_config compute_kernel_config=alchemist.compute_config attention_sink",
     _HEADER,
     target="ttnn.transformer.scaled_dot_product_attention",
     samples=tuple(
@@ -142,41 +114,29 @@ op(
 )
 op(
     "scaled_dot_product_attention_decode",
-    [*_QKV, *_DECODE],
-    "input_tensor_q input_tensor_k input_tensor_v is_causal=true attn_mask? cur_pos={} cur_pos_tensor? attention_sink? "
-    "scale? sliding_window_size? memory_config? program_config? compute_kernel_config? share_cache?",
+    "input_tensor_q=query input_tensor_k=key input_tensor_v=value is_causal attn_mask=attention_mask cur_pos_tensor attention_sink "
+    "scale sliding_window_size memory_config program_config compute_kernel_config=alchemist.compute_config",
     _DECODE_HEADER,
     target="ttnn.transformer.scaled_dot_product_attention_decode",
 )
 op(
     "paged_scaled_dot_product_attention_decode",
-    [*_QKV, tensor("page_table_tensor", "page_table"), *_DECODE],
-    "input_tensor_q input_tensor_k input_tensor_v page_table_tensor is_causal=true attn_mask? cur_pos_tensor? "
-    "attention_sink? scale? sliding_window_size? memory_config? program_config? compute_kernel_config? "
-    "paged_cache_geometry? cache_position_modulo? spec_multi_pos_tiles=0",
+    "input_tensor_q=query input_tensor_k=key input_tensor_v=value page_table_tensor=page_table is_causal attn_mask=attention_mask "
+    "cur_pos_tensor attention_sink scale sliding_window_size memory_config program_config "
+    "compute_kernel_config=alchemist.compute_config",
     _DECODE_HEADER,
     target="ttnn.transformer.paged_scaled_dot_product_attention_decode",
 )
 op(
     "chunked_scaled_dot_product_attention",
-    [
-        *_QKV,
-        tensor("page_table_tensor", "page_table"),
-        optional_tensor("chunk_start_idx_tensor", "chunk_start_idx"),
-        _SCALE,
-        MEMORY,
-        PROGRAM,
-        COMPUTE,
-    ],
-    "input_tensor_q input_tensor_k input_tensor_v page_table_tensor chunk_start_idx_tensor scale? memory_config? "
-    "program_config? compute_kernel_config? paged_cache_geometry? sliding_window_size? attention_sink?",
+    "input_tensor_q=query input_tensor_k=key input_tensor_v=value page_table_tensor=page_table "
+    "chunk_start_idx_tensor=chunk_start_idx scale memory_config program_config compute_kernel_config=alchemist.compute_config",
     _HEADER,
     target="ttnn.transformer.chunked_scaled_dot_product_attention",
 )
 op(
     "concatenate_heads",
-    [tensor("input_tensor", "input"), MEMORY],
-    "input_tensor memory_config?",
+    "input_tensor memory_config",
     "transformer/concatenate_heads/concatenate_heads.hpp",
     target="ttnn.transformer.concatenate_heads",
     samples=tuple(Sample((((b, h, s, d), "bfloat16"),), outputs=((b, s, h * d),)) for b, h, s, d in ((1, 12, 128, 64), (2, 4, 32, 32))),
@@ -185,15 +145,7 @@ op(
 )
 op(
     "split_query_key_value_and_split_heads",
-    [
-        tensor("input_tensor"),
-        optional_tensor("kv_input_tensor"),
-        attribute("num_heads", Kind.INT),
-        attribute("num_kv_heads", Kind.INT, default=None),
-        attribute("transpose_key", Kind.BOOL, default=True),
-        MEMORY,
-    ],
-    "input_tensor kv_input_tensor? num_heads num_kv_heads? transpose_key=true memory_config? use_falcon7b_backend=false",
+    "input_tensor kv_input_tensor num_heads num_kv_heads transpose_key memory_config",
     "transformer/split_query_key_value_and_split_heads/split_query_key_value_and_split_heads.hpp",
     target="ttnn.transformer.split_query_key_value_and_split_heads",
     samples=(
@@ -210,8 +162,7 @@ op(
 _NLP = "experimental/transformer"
 op(
     "nlp_concat_heads",
-    [tensor("input_tensor", "input"), MEMORY],
-    "input_tensor memory_config?",
+    "input_tensor memory_config",
     f"{_NLP}/nlp_concat_heads/nlp_concat_heads.hpp",
     target="ttnn.experimental.nlp_concat_heads",
     samples=(Sample((((1, 12, 128, 64), "bfloat16"),), outputs=((1, 1, 128, 768),)),),
@@ -220,39 +171,19 @@ op(
 )
 op(
     "nlp_concat_heads_decode",
-    [tensor("input_tensor", "input"), attribute("num_heads", Kind.INT), MEMORY],
-    "input_tensor num_heads memory_config? output_tensor? sub_core_grids?",
+    "input_tensor num_heads memory_config",
     f"{_NLP}/nlp_concat_heads_decode/nlp_concat_heads_decode.hpp",
     target="ttnn.experimental.nlp_concat_heads_decode",
 )
 op(
     "nlp_create_qkv_heads_decode",
-    [
-        tensor("input_tensor", "input"),
-        attribute("num_heads", Kind.INT),
-        attribute("num_kv_heads", Kind.INT, default=None),
-        attribute("overlap_qk_coregrid", Kind.BOOL, default=True),
-        optional_tensor("batch_offset"),
-        attribute("slice_size", Kind.INT, default=None),
-        MEMORY,
-    ],
-    "input_tensor num_heads num_kv_heads==std::nullopt output_tensors==utils::no_outputs<3>() overlap_qk_coregrid=true batch_offset? "
-    "slice_size? memory_config?",
+    "input_tensor num_heads num_kv_heads overlap_qk_coregrid batch_offset slice_size memory_config",
     f"{_NLP}/nlp_create_qkv_heads_decode/nlp_create_qkv_heads_decode.hpp",
     target="ttnn.experimental.nlp_create_qkv_heads_decode",
 )
-_CONFIG = attribute("compute_kernel_config", Kind.COMPUTE_CONFIG, "compute_config", default=None)
 op(
     "rotary_embedding",
-    [
-        tensor("input_tensor", "input"),
-        tensor("cos_cache"),
-        tensor("sin_cache"),
-        attribute("token_index", Kind.INT, default=None),
-        MEMORY,
-        _CONFIG,
-    ],
-    "input_tensor cos_cache sin_cache token_index? memory_config? compute_kernel_config?",
+    "input_tensor cos_cache sin_cache token_index memory_config compute_kernel_config",
     f"{_NLP}/rotary_embedding/rotary_embedding.hpp",
     target="ttnn.experimental.rotary_embedding",
     samples=(
@@ -265,16 +196,7 @@ op(
 )
 op(
     "rotary_embedding_llama",
-    [
-        tensor("input_tensor", "input"),
-        tensor("cos_cache"),
-        tensor("sin_cache"),
-        tensor("trans_mat"),
-        attribute("is_decode_mode", Kind.BOOL, default=False),
-        MEMORY,
-        _CONFIG,
-    ],
-    "input_tensor cos_cache sin_cache trans_mat is_decode_mode=false memory_config? compute_kernel_config?",
+    "input_tensor cos_cache sin_cache trans_mat is_decode_mode memory_config compute_kernel_config",
     f"{_NLP}/rotary_embedding_llama/rotary_embedding_llama.hpp",
     target="ttnn.experimental.rotary_embedding_llama",
 )

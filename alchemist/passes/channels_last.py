@@ -14,7 +14,7 @@ from alchemist.ir.location import sources_of
 from alchemist.ops.eltwise_unary import UNARY
 from alchemist.passes.registry import Pass, functions, register, single_use
 
-ELEMENTWISE = frozenset(f"ttir.{name}" for name in (*(name for name, _, _ in UNARY), "gelu", "silu", "sigmoid", "leaky_relu", "clamp_scalar", "typecast"))
+ELEMENTWISE = frozenset(f"ttir.{name}" for name in (*(name for name, _ in UNARY), "gelu", "silu", "sigmoid", "leaky_relu", "clamp_scalar", "typecast"))
 _ORDER = (0, 2, 1)
 """[N, C, L] to [N, L, C] and back."""
 

@@ -13,7 +13,7 @@ OP = "cbrt"
 # How the op stands in the tree now, one place per file that the guide names: what is taken out before the guide is followed.
 PRESENT = {
     "ttnn_shim/include/ttnn/operations/eltwise/unary/unary.hpp": r" X\(cbrt, CBRT\)",
-    "alchemist/ops/eltwise_unary.py": r'    \("cbrt", "plain", np\.cbrt\),\n',
+    "alchemist/ops/eltwise_unary.py": r'    \("cbrt", np\.cbrt\),\n',
     "tests/ops_numeric/test_numeric.py": r'    "cbrt": [^\n]*\n',
 }
 _EDIT = re.compile(r"(New file|[Ii]n) `([^`]+)`(?:, above `([^`]+)`)?:\n\n```\w+\n(.*?)```\n", re.DOTALL)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
 import pytest
 
-from alchemist.ops import TTNN_OPS
+from alchemist.errors import InternalError
+from alchemist.ops import TTNN_OPS, signatures
 from alchemist.ops.spec import ONES, REQUIRED, Arg, EnumRef, Kind, OpSpec
 
 ENUM_DEFAULTS = {
@@ -115,3 +117,43 @@ def test_cpp_parameters(spec: OpSpec, api: dict[str, Any]) -> None:
     filled = {parameter.arg for parameter in spec.cpp if parameter.arg}
     unfilled = [arg.name for arg in spec.args if arg.default is REQUIRED and arg.name not in filled]
     assert not unfilled
+
+
+def _word(arg: Arg) -> str:
+    return f"{arg.name}={arg.source}"
+
+
+ROWS = [
+    (spec.name, spec.target, spec.cpp_target, " ".join([*(_word(a) for a in spec.args if not a.keyword), "*", *(_word(a) for a in spec.args if a.keyword)]))
+    for spec in TTNN_OPS.values()
+    if spec.target != "ttnn.Tensor"
+]
+
+
+def test_each_quirk_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of overloads.csv that changes nothing is stale."""
+    made = {(name, target, cpp_target): signatures.signature(name, target, cpp_target, words) for name, target, cpp_target, words in ROWS}
+    rows = [(op, parameter, field) for (op, parameter), fields in signatures._quirks().items() for field in fields]
+    assert len(rows) > 20
+    quirks, stale = signatures._quirks(), []
+    for op, parameter, field in rows:
+        less = {key: {name: value for name, value in fields.items() if (*key, name) != (op, parameter, field)} for key, fields in quirks.items()}
+        monkeypatch.setattr(signatures, "_quirks", lambda less=less: {key: fields for key, fields in less.items() if fields})
+        (row,) = [row for row in ROWS if row[0] == op]
+        with contextlib.suppress(InternalError):
+            if signatures.signature(*row) == made[row[:3]]:
+                stale.append(f"{op},{parameter},{field}")
+    assert not stale
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("input_tensor dim memory_confg", "neither operand nor attribute"),
+        ("input_tensor=input dim=dimension exact=numericStable", "no overload of ttnn.softmax has the parameters"),
+        ("input_tensor dim=input", "no overload of ttnn.softmax has the parameters"),
+    ],
+)
+def test_words_of_no_overload_are_refused(words: str, reason: str) -> None:
+    with pytest.raises(InternalError, match=reason):
+        signatures.signature("ttnn.softmax", "ttnn.softmax", "", words)

@@ -81,7 +81,7 @@ def _cases() -> list[Case]:
         one("clamp_scalar", (31, 33), (31, 33), min=-0.5, max=0.75),
         one("dropout", (31, 33), (31, 33), prob=0.5),
     ]
-    for name, _, dtype, _ in BINARY:
+    for name, dtype, _ in BINARY:
         element = "i32" if dtype == "int32" else "f32"
         out = "i1" if name in COMPARISONS else element
         op = TTIR_NAMES.get(name, name)

@@ -1,11 +1,14 @@
 """Writes ttnn/_signatures.json: the part of the real package's public surface that the simulator offers.
 
-    python ttnn_shim/python/make_signatures.py tests/data/ttnn_api.json.gz tests/data/ttnn_int_kinds.json
+    python ttnn_shim/python/make_signatures.py            # from tests/data
+    python ttnn_shim/python/make_signatures.py --check    # exit 1 when it is stale
 
-The input holds names, parameters, enums and classes of ttnn 0.81.1. The output keeps what inference on one chip can touch, with equal
+`ttnn_api.json.gz` holds names, parameters, enums and classes of ttnn 0.81.1. The output keeps what inference on one chip can touch, with equal
 type strings, parameters and overload sets stored once, and the names of the rest, so that their use gives a precise error.
-The second input holds what the real package's "int" and "Sequence[int]" parameters were seen to accept: `function#overload.parameter` ->
+`ttnn_int_kinds.json` holds what the real package's "int" and "Sequence[int]" parameters were seen to accept: `function#overload.parameter` ->
 width and sign (`i8`, `i32`, `u32`, `i64`), `!` when it takes a plain int only, `[2,4]` the lengths of a fixed-length sequence.
+`ttnn_cpp_symbols.tsv.gz` has the C++ functions that the real library exports (mangled, demangled): the parameter types of those that stand
+behind a function of the output are kept by name.
 """
 
 from __future__ import annotations
@@ -97,7 +100,32 @@ def wrapped_signature(text: str) -> dict[str, Any]:
     return {"p": params, "r": "Tensor"}
 
 
-def main(source: Path, kinds: Path) -> None:
+def split(text: str) -> list[str]:
+    """Parameters of a demangled name, at commas outside brackets."""
+    parts, depth, current = [], 0, ""
+    for char in text:
+        depth += (char in "[(<") - (char in "])>")
+        if char == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += char
+    return [*parts, current.strip()] if current.strip() else parts
+
+
+def cpp_functions(symbols: Path, offered: set[str], types: Table) -> dict[str, list[list[int]]]:
+    """Name with dots -> overloads, each its parameter types as indices, of the free functions named as a function of the package."""
+    shorts = {name.rpartition(".")[2] for name in offered} | {"load_tensor_flatbuffer", "dump_tensor_flatbuffer"}
+    found: dict[str, list[list[int]]] = {}
+    for line in gzip.decompress(symbols.read_bytes()).decode().splitlines():
+        match = re.fullmatch(r"(ttnn(?:::[a-z]\w*)+)(?:\[abi:\w+\])?\((.*)\)", line.partition("\t")[2])
+        if match and match[1].rpartition("::")[2] in shorts:
+            found.setdefault(match[1].replace("::", "."), []).append([types.add(part) for part in split(match[2])])
+    return found
+
+
+def text_of(source: Path, kinds: Path, symbols: Path) -> str:
+    """The table as it is written."""
     raw = gzip.decompress(source.read_bytes()) if source.suffix == ".gz" else source.read_bytes()
     entries: dict[str, dict[str, Any]] = json.loads(raw)["entries"]
     types, params, sets = Table(), Table(), Table()
@@ -168,10 +196,23 @@ def main(source: Path, kinds: Path) -> None:
         index, parameter = rest.split(".", 1)
         int_kinds.setdefault(name, {}).setdefault(index, {})[parameter] = kind
     document["int_kinds"] = int_kinds
+    cpp_types = Table()
+    document["cpp"] = cpp_functions(symbols, set(out["functions"]) | set(out["aliases"]), cpp_types)
+    document["cpp_types"] = cpp_types.items
     lines = ",\n".join(f"{json.dumps(key)}:{json.dumps(value, separators=(',', ':'))}" for key, value in document.items())
-    OUTPUT.write_text("{" + lines + "}\n", encoding="utf-8")
-    print(OUTPUT, OUTPUT.stat().st_size, {key: len(value) for key, value in document.items()})
+    return "{" + lines + "}\n"
+
+
+def main(arguments: list[str]) -> int:
+    data = OUTPUT.parents[3] / "tests" / "data"
+    text = text_of(*(data / name for name in ("ttnn_api.json.gz", "ttnn_int_kinds.json", "ttnn_cpp_symbols.tsv.gz")))
+    if OUTPUT.read_text(encoding="utf-8") != text:
+        if "--check" in arguments:
+            print(f"{OUTPUT}: stale; run python ttnn_shim/python/make_signatures.py", file=sys.stderr)
+            return 1
+        OUTPUT.write_text(text, encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    sys.exit(main(sys.argv[1:]))

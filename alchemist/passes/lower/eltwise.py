@@ -19,7 +19,7 @@ from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.fold_typecasts import is_whole
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
 
-_UNARY_NAMES = (*(name for name, _, _ in UNARY), "gelu", "sigmoid", "leaky_relu", "clamp_scalar")
+_UNARY_NAMES = (*(name for name, _ in UNARY), "gelu", "sigmoid", "leaky_relu", "clamp_scalar")
 _BINARY_BY_TTIR = {TTIR_NAMES.get(name, name): name for name, *_ in BINARY}
 _FLOAT_ONLY_INTEGER = ("divide", "pow_tensor", "atan2")
 ACTIVATION = "alchemist.activation"

@@ -1,0 +1,315 @@
+"""How the library declares a call: Python arguments and C++ parameters of an `OpSpec`, from the table of signatures.
+
+The table (`ttnn/_signatures.json` of the simulator, made from the real package's API and exported symbols) has names, order, types and
+defaults of the Python overloads and the parameter types of the C++ ones. A row of an op only says where its arguments come from, as words
+`parameter` or `parameter=source`, in any order:
+
+    input_tensor                an operand or attribute of the IR op with that name, or the one that `SHORTHANDS` gives
+    dim=dim_arg                 an operand or attribute of another name; dotted ones are discardable attributes
+    memory_config, dtype, layout, device    of the result's type, of the program
+    return_indices=const:True   any source of `Arg` in full
+
+A lone `*` divides the arguments written without their names from those written with them; without it the required ones are written without.
+What the table cannot say (a C++ parameter without default, the parameters of a template) is a row of `overloads.csv`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from alchemist.errors import InternalError
+from alchemist.ir.dialects import op_table
+from alchemist.ops.spec import ONES, REQUIRED, Arg, CppParam, EnumRef, Kind
+from ttnn_shim import python_path
+
+SHORTHANDS = {"input_tensor": "input", "tensor": "input", "compute_kernel_config": "compute_config"}
+DERIVED = ("memory_config", "dtype", "layout", "device")
+_ENUMS = {"GeluVariant", "TensorMemoryLayout"}
+_KINDS = {
+    "bool": Kind.BOOL, "int": Kind.INT, "float": Kind.FLOAT, "str": Kind.STR, "Sequence[int]": Kind.INT_LIST, "DataType": Kind.DTYPE, "Layout": Kind.LAYOUT,
+    "MemoryConfig": Kind.MEMORY_CONFIG, "MeshDevice": Kind.DEVICE, "WormholeComputeKernelConfig": Kind.COMPUTE_CONFIG, "Conv2dConfig": Kind.CONV2D_CONFIG,
+    "CoreGrid": Kind.CORE_GRID, "Sequence[EltwiseUnaryWithParam]": Kind.UNARY_LIST, "Sequence[Sequence[int]]": Kind.PAIR_LIST, "Shape": Kind.INT_LIST,
+}  # fmt: skip
+_TENSOR = re.compile(r"\bTensor\b")
+_DEFAULTS = {"DataType.BFLOAT16": "bf16", "Layout.ROW_MAJOR": "row_major", "Layout.TILE": "tile"}
+# What of a C++ type a kind needs; the first parameter of the Python overload that fits takes the C++ one.
+_CPP = {
+    Kind.TENSOR: r"(?<!array<)(?<!vector<)(?<!tuple<)ttnn::Tensor\b",
+    Kind.TENSOR_LIST: "(array|vector|tuple)<ttnn::Tensor",
+    Kind.BOOL: r"\bbool\b",
+    Kind.INT: r"\b(int|char|long)\b",
+    Kind.FLOAT: r"\bfloat\b",
+    Kind.SCALAR: "variant<|float|int",
+    Kind.STR: "basic_string",
+    Kind.INT_LIST: r"SmallVector|array<unsigned|array<int|vector<unsigned|span<int|Shape\b",
+    Kind.PAIR_LIST: "SmallVector<std::array",
+    Kind.DTYPE: "DataType",
+    Kind.LAYOUT: r"::Layout\b",
+    Kind.MEMORY_CONFIG: "::MemoryConfig",
+    Kind.COMPUTE_CONFIG: "ComputeKernelConfig",
+    Kind.CONV2D_CONFIG: "Conv2dConfig",
+    Kind.PROGRAM_CONFIG: "ProgramConfig",
+    Kind.UNARY_LIST: "span<ttnn::operations::unary",
+    Kind.CORE_GRID: "CoreGrid",
+    Kind.DEVICE: "MeshDevice",
+}
+_NOT_NUMBER = re.compile(r"Tensor|UnaryWithParam|Config|std::(vector|array|span)<|<std::array|tuple")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a Python overload; type and default as the table spells them."""
+
+    name: str
+    keyword_only: bool
+    type: str
+    default: Any = REQUIRED
+
+    @property
+    def members(self) -> list[str]:
+        """The alternatives of its type."""
+        return [part for part in re.split(r" \| (?![^\[]*\])", self.type) if part != "None"]
+
+
+@cache
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads((python_path() / "ttnn" / "_signatures.json").read_bytes())
+    return table
+
+
+@cache
+def _quirks() -> Mapping[tuple[str, str], Mapping[str, str]]:
+    """(op, parameter) -> field -> value of overloads.csv."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for row in csv.DictReader(resources.files("alchemist.ops").joinpath("overloads.csv").read_text(encoding="utf-8").splitlines()):
+        found.setdefault((row["op"], row["parameter"]), {})[row["field"]] = row["value"]
+    return found
+
+
+def python_overloads(target: str) -> list[tuple[list[Parameter], str]]:
+    """Parameters and result type of each overload; the C++ function's where the package has a wrapper of any arguments."""
+    table = _table()
+    name = table["aliases"].get(target, target)
+    index = table["wrapped"].get(name, table["functions"][name][0])
+    found = []
+    for returns, *params in table["sets"][index]:
+        rows = [table["params"][i] for i in params]
+        parameters = [Parameter(row[0], row[1] == "K", table["types"][row[2]] or "object", *row[3:]) for row in rows if not row[1].startswith("*")]
+        found.append((parameters, table["types"][returns] or ""))
+    return found
+
+
+def cpp_overloads(name: str, target: str) -> list[list[str]]:
+    """Parameter types of each exported overload of a function with dots in its name; of a template, as overloads.csv has them for the IR op."""
+    table = _table()
+    if quirk := _quirks().get((name, "*")):
+        return [quirk["types"].split("; ")]
+    short = target.rpartition(".")[2]
+    names = [target] if target in table["cpp"] else [name for name in table["cpp"] if name.startswith("ttnn.operations.") and name.endswith(f".{short}")]
+    return [[table["cpp_types"][i] for i in overload] for name in names for overload in table["cpp"][name]]
+
+
+def has_parameter(target: str, name: str) -> bool:
+    """Whether some overload has the parameter."""
+    return any(one.name == name for parameters, _ in python_overloads(target) for one in parameters)
+
+
+def result_of(target: str) -> str:
+    """How the C++ function gives its tensors: "vector", "variant" (a tensor where nothing else is asked for), or "" for itself or a tuple."""
+    returns = python_overloads(target)[0][1]
+    return "vector" if "list[" in returns else "variant" if " | tuple" in returns else ""
+
+
+def signature(name: str, target: str, cpp_target: str, words: str) -> tuple[tuple[Arg, ...], tuple[CppParam, ...]]:
+    """Python arguments and C++ parameters of IR op `name`.
+
+    Raises:
+        InternalError: the table has no overload for the words.
+    """
+    before, star, after = words.partition("*")
+    sources = _sources(name, f"{before} {after}")
+    for parameters, _ in python_overloads(target):
+        if sources.keys() <= {one.name for one in parameters} and all(_fits(one, sources.get(one.name)) for one in parameters):
+            break
+    else:
+        raise InternalError(f"no overload of {target} has the parameters {' '.join(sources)}", op=name)
+    kinds = {one.name: _kind(name, one, sources.get(one.name, "")) for one in parameters}
+    overloads = [(types, taken) for types in cpp_overloads(name, cpp_target or target) if (taken := _assign(types, parameters, kinds, sources)) is not None]
+    if not overloads:
+        raise InternalError(f"no C++ overload of {cpp_target or target} takes {' '.join(sources)}", op=name)
+    types, taken = min(overloads, key=lambda pair: _misfit(pair[0], pair[1], parameters, sources))
+    types_of = {one.name: type_ for one, type_ in zip(taken, types, strict=True) if one is not None}
+    bare = {word.partition("=")[0] for word in before.split()} if star else {one.name for one in parameters if not one.keyword_only and one.default is REQUIRED}
+    given = [one for one in parameters if one.name in sources]
+    args = {one.name: _arg(name, one, sources[one.name], kinds[one.name], types_of[one.name], one.name not in bare) for one in given}
+    return tuple(args.values()), tuple(_cpp(name, one, type_, args) for one, type_ in zip(taken, types, strict=True))
+
+
+def _sources(name: str, words: str) -> dict[str, str]:
+    """Parameter -> source as in `Arg`."""
+    info = op_table("ttnn").get(name)
+    operands, attributes = ({one.name for one in info.operands}, set(info.attributes)) if info else (set(), set())
+    found = {}
+    for word in words.split():
+        parameter, _, source = word.partition("=")
+        known = operands | attributes
+        if not source:
+            source = SHORTHANDS[parameter] if parameter in SHORTHANDS and parameter not in known else parameter
+        if ":" in source or source in DERIVED:
+            found[parameter] = source
+        elif source in operands:
+            found[parameter] = f"operand:{source}"
+        elif source in attributes or "." in source:
+            found[parameter] = f"attr:{source}"
+        else:
+            raise InternalError(f"{source} of {word} is neither operand nor attribute", op=name)
+    return found
+
+
+def _fits(parameter: Parameter, source: str | None) -> bool:
+    """Whether the source's values can be given for the parameter. None: it is not given."""
+    if source is None:
+        return parameter.default is not REQUIRED
+    tensors = [_TENSOR.search(part) is not None for part in parameter.members]
+    return parameter.type == "object" or (any(tensors) if source.startswith("operand:") else not all(tensors))
+
+
+def _kind(name: str, parameter: Parameter, source: str) -> Kind:
+    if kind := _quirk(name, parameter, "kind"):
+        return Kind[kind]
+    members = parameter.members
+    tensors = [part for part in members if _TENSOR.search(part)]
+    if source.startswith("operand:") or (tensors and tensors == members):
+        return Kind.TENSOR_LIST if any("[" in part for part in tensors) else Kind.TENSOR
+    if any(re.fullmatch(r"(Sequence|[lL]ist)\[int\]", part) for part in members):
+        return Kind.INT_LIST
+    if {"int", "float"} <= set(members):
+        return Kind.SCALAR
+    if members and all("ProgramConfig" in part for part in members):
+        return Kind.PROGRAM_CONFIG
+    return next((_KINDS[part] for part in members if part in _KINDS), Kind.ENUM)
+
+
+def _assign(types: Sequence[str], parameters: Sequence[Parameter], kinds: Mapping[str, Kind], sources: Mapping[str, str]) -> list[Parameter | None] | None:
+    """The Python parameter of each C++ one (None: Python has none). None: one that is given has no place, or one without a value is left."""
+    rest = list(parameters)
+    taken: list[Parameter | None] = []
+    for type_ in types:
+        taken.append(next((one for one in rest if _takes(type_, kinds[one.name], one)), None))
+        rest = [one for one in rest if one is not taken[-1]]
+    if any(one.name in sources for one in rest):
+        return None
+    for index, type_ in enumerate(types):  # classes of other names in Python, in their order
+        if taken[index] is None and (_optional(type_) or "vector<" in type_):
+            taken[index] = rest.pop(0) if rest else None
+        elif taken[index] is None:
+            return None
+    return taken
+
+
+def _misfit(types: Sequence[str], taken: Sequence[Parameter | None], parameters: Sequence[Parameter], sources: Mapping[str, str]) -> tuple[int, int]:
+    """How many C++ parameters need a value that Python has none for, and how many pairs stand the other way round than in Python."""
+    places = [parameters.index(one) for one in taken if one is not None]
+    open_ = [one.default is None and one.name not in sources and not _optional(type_) for one, type_ in zip(taken, types, strict=True) if one is not None]
+    return sum(open_), sum(a > b for index, a in enumerate(places) for b in places[index:])
+
+
+def _takes(type_: str, kind: Kind, parameter: Parameter) -> bool:
+    if _optional(type_) and parameter.default is REQUIRED:
+        return False
+    if kind is Kind.ENUM:
+        return any(part in type_ for part in parameter.members)
+    if (
+        kind in (Kind.INT, Kind.FLOAT, Kind.BOOL)
+        and re.search(r"Tensor|UnaryWithParam|Config|std::(vector|array|span)<|<std::array|tuple", type_)
+        and "variant<int" not in type_
+    ):
+        return False
+    return re.search(_CPP[kind], type_) is not None
+
+
+def _optional(type_: str) -> bool:
+    return type_.startswith(("std::optional", "ttsl::OptionalReference"))
+
+
+def _arg(name: str, parameter: Parameter, source: str, kind: Kind, type_: str, keyword: bool) -> Arg:
+    if kind is Kind.INT_LIST and type_.startswith("tt::tt_metal::Shape"):
+        kind = Kind.SHAPE
+    elif kind is Kind.INT_LIST and "SmallVector<std::array" in type_:
+        kind = Kind.PAIR_LIST
+    quirk = _quirk(name, parameter, "default")
+    default = REQUIRED if quirk == "none" else ONES if quirk == "ones" else _default(parameter.default)
+    return Arg(parameter.name, source, kind, keyword, default, cpp_type=_cpp_type(name, parameter, kind, type_))
+
+
+def _quirk(name: str, parameter: Parameter, field: str) -> str:
+    return _quirks().get((name, parameter.name), {}).get(field, "")
+
+
+def _default(value: Any) -> Any:
+    """A default of the table in the IR's spelling."""
+    if isinstance(value, str) and value in _DEFAULTS:
+        return _DEFAULTS[value]
+    if isinstance(value, str) and value.startswith("MemoryConfig("):
+        return None  # interleaved DRAM: what leaving the argument out means
+    if isinstance(value, str) and re.fullmatch(r"\[[-\d, ]*\]", value):
+        return tuple(json.loads(value))
+    if isinstance(value, str) and value.partition(".")[0] in _ENUMS:
+        return EnumRef(f"ttnn.{value.partition('.')[0]}", value.partition(".")[2])
+    if isinstance(value, float):
+        return float(str(np.float32(value)))
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _cpp_type(name: str, parameter: Parameter, kind: Kind, type_: str) -> str:
+    """The type that a literal must be spelled with."""
+    if quirk := _quirk(name, parameter, "cpp_type"):
+        return quirk
+    if kind is Kind.DEVICE:
+        return "pointer" if type_.endswith(("*", "*>")) else "reference"
+    if kind is Kind.STR:
+        return "std::string"
+    if kind not in (Kind.INT_LIST, Kind.PAIR_LIST):
+        return ""
+    if re.search(r"variant<(?:int|long)\b", type_):
+        return ""
+    match = re.search(r"(?:ttsl::SmallVector|std::array|std::span)<(?:[^<>]|<[^<>]*>)*>", type_)
+    text = re.sub(r", 8ul|, 18446744073709551615ul|ul\b", "", match[0]) if match else ""
+    return text.replace("unsigned int", "uint32_t").replace("long", "int64_t").replace("std::span<int const>", "ttsl::SmallVector<int32_t>")
+
+
+def _cpp(name: str, parameter: Parameter | None, type_: str, args: Mapping[str, Arg]) -> CppParam:
+    if parameter is None:
+        return CppParam("", "", "std::nullopt" if _optional(type_) else "{}")
+    arg = args.get(parameter.name)
+    quirks = _quirks().get((name, parameter.name), {})
+    return CppParam(parameter.name, parameter.name if arg else "", quirks.get("cpp_default") or _cpp_default(parameter, type_, arg), "required" in quirks)
+
+
+def _cpp_default(parameter: Parameter, type_: str, arg: Arg | None) -> str:
+    """C++ text of a Python default; "" without one, or where the emitter writes what the argument's kind makes of it."""
+    value, plain = parameter.default, type_.removesuffix(" const&").replace("tt::tt_metal", "ttnn")
+    if value is REQUIRED or (arg is not None and arg.default is not None and arg.kind in (Kind.INT_LIST, Kind.STR)):
+        return ""
+    if _optional(type_) and (arg is None or value is None):
+        return "std::nullopt"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(_default(value))
+    if value is None:
+        return "nullptr" if type_.endswith("*") else "{}"
+    if isinstance(value, str) and re.fullmatch(r"\w+\.\w+", value):
+        return f"{plain}::{value.partition('.')[2]}"
+    if isinstance(value, str) and value.startswith("MemoryConfig("):
+        return f"{plain}{{}}"
+    return re.sub(r"[\[ ]", lambda match: "{" if match[0] == "[" else "", value).replace("]", "}") if isinstance(value, str) else "{}"

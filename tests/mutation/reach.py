@@ -1,0 +1,118 @@
+"""Which tests run which functions of the product: a pytest plugin that notes it, and what the runner reads of its notes."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NOTES = ROOT / "build" / "mutation" / "reach"
+_PRODUCT = tuple(f"{ROOT}/{name}/" for name in ("alchemist", "emit_py", "emit_cpp", "ttnn_shim/python"))
+
+
+class _Recorder:
+    """Functions entered since `take` was called last."""
+
+    def __init__(self) -> None:
+        self._seen: set[CodeType] = set()
+
+    def __call__(self, frame: FrameType, _event: str, _argument: object) -> None:
+        self._seen.add(frame.f_code)
+
+    def take(self) -> set[str]:
+        taken, self._seen = self._seen, set()
+        return {f"{code.co_filename.removeprefix(f'{ROOT}/')}::{code.co_qualname}" for code in taken if code.co_filename.startswith(_PRODUCT)}
+
+
+_recorder = _Recorder()
+_of_fixtures: dict[Any, set[str]] = {}
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_fixture_setup(fixturedef: Any) -> Iterator[None]:
+    """What a shared fixture runs counts for every test that uses it."""
+    if fixturedef.scope == "function":
+        yield
+        return
+    before = _recorder.take()
+    yield
+    _of_fixtures[fixturedef] = _recorder.take()
+    _of_fixtures.setdefault(None, set()).update(before)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: Any) -> Iterator[None]:
+    _recorder.take()
+    begun = time.monotonic()
+    sys.settrace(_recorder)
+    threading.settrace(_recorder)
+    yield
+    sys.settrace(None)
+    threading.settrace(None)  # type: ignore[arg-type]
+    reached = _recorder.take() | _of_fixtures.pop(None, set())
+    for definitions in item._fixtureinfo.name2fixturedefs.values():
+        reached.update(*(_of_fixtures.get(one, set()) for one in definitions))
+    row = {"test": item.nodeid, "seconds": round(time.monotonic() - begun, 3), "functions": sorted(reached)}
+    NOTES.mkdir(parents=True, exist_ok=True)
+    with (NOTES / f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.jsonl").open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+@cache
+def _tests() -> dict[str, list[tuple[int, float, str]]]:
+    """Function -> (functions that the test runs in all, seconds, test) of each test that runs it, particular tests first."""
+    found: dict[str, list[tuple[int, float, str]]] = {}
+    for path in sorted(NOTES.glob("*.jsonl")):
+        for row in map(json.loads, path.read_text().splitlines()):
+            for name in row["functions"]:
+                found.setdefault(name, []).append((len(row["functions"]), row["seconds"], row["test"]))
+    return {name: sorted(rows) for name, rows in found.items()}
+
+
+def reaching(path: str, line: int, most_s: float) -> list[str]:
+    """Tests that run the function around a line (for a line outside functions: any of the file), particular ones first, `most_s` seconds in all."""
+    tests = _tests()
+    rows: list[tuple[int, float, str]] = []
+    for name in _around(ast.parse((ROOT / path).read_text()), line):
+        if rows := tests.get(f"{path}::{name}", []):
+            break
+    else:
+        rows = sorted({row for name, some in tests.items() if name.startswith(f"{path}::") for row in some})
+    taken, spent = [], 0.0
+    for _, seconds, test in rows:
+        if spent + seconds <= most_s:
+            taken.append(test)
+            spent += seconds
+    return taken
+
+
+def _around(tree: ast.AST, line: int) -> list[str]:
+    """Qualified names of the functions around a line, innermost first."""
+    names: list[str] = []
+
+    def walk(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = prefix
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                begin = min([child.lineno, *(one.lineno for one in child.decorator_list)])
+                if not begin <= line <= (child.end_lineno or begin):
+                    continue
+                inner = f"{prefix}{child.name}."
+                if not isinstance(child, ast.ClassDef):
+                    names.append(f"{prefix}{child.name}")
+                    inner = f"{prefix}{child.name}.<locals>."
+            walk(child, inner)
+
+    walk(tree, "")
+    return names[::-1]
