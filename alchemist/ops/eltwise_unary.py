@@ -54,6 +54,7 @@ UNARY: tuple[tuple[str, Function], ...] = (
     ("erf", erf),
     ("erfc", lambda x: np.asarray(1.0 - erf(x))),
     ("exp", np.exp),
+    ("exp2", np.exp2),
     ("expm1", np.expm1),
     ("floor", np.floor),
     ("hardsigmoid", lambda x: np.clip(x / 6.0 + 0.5, 0.0, 1.0)),
@@ -171,7 +172,6 @@ ttir("dropout", _dropout)
 
 # TTIR ops without a TTNN twin: the lowering composes them (alchemist/passes/lower/eltwise.py).
 for _name, _function in (
-    ("exp2", np.exp2),
     ("frac", lambda x: np.asarray(x - np.trunc(x))),
     ("signbit", np.signbit),
     ("softsign", lambda x: np.asarray(x / (1.0 + np.abs(x)))),

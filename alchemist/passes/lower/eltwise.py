@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -274,13 +273,6 @@ def square(c: Lowering, op: Operation) -> None:
     order = c.is_image(op.operands[0])
     x = c.flat(op.operands[0], order, TILE) if order is not None else c.get(op.operands[0])
     c.set(op.results[0], c.emit("multiply", [x, x], None, shape(x), layout(x).dtype), order)
-
-
-@rule("exp2")
-def exp2(c: Lowering, op: Operation) -> None:
-    x, dtype = _composed(c, op)
-    scaled = c.emit("multiply", [x, c.scalar(math.log(2.0), dtype)], None, shape(x), dtype)
-    c.set(op.results[0], c.like("exp", scaled))
 
 
 def _truncated(c: Lowering, x: SSAValue, dtype: str) -> SSAValue:
