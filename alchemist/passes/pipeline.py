@@ -24,6 +24,7 @@ TTIR_PIPELINE = (
     "implicit-broadcast",
     "fuse-patterns",
     "fuse-attention",
+    "merge-reductions",
     "canonicalize-dots",
     "fuse-linear",
     "fold-padding",

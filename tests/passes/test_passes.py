@@ -205,7 +205,28 @@ def turned(g: Graph, x: Any) -> Any:
     return g("permute", x, out=(2, 12, 16), permutation=[0, 2, 1])
 
 
+def reduced(g: Graph, x: Any, *steps: tuple[str, list[int], tuple[int, ...], bool]) -> Any:
+    for name, dims, out, keep in steps:
+        x = g(name, x, out=out, dim_arg=dims, keep_dim=keep)
+    return x
+
+
 CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
+    "a mean of a mean": (
+        "merge-reductions",
+        build(lambda g, x: reduced(g, x, ("mean", [-1], (2, 4), False), ("mean", [-1], (2,), False)), X),
+        ["mean"],
+    ),
+    "a sum over dims before and behind another's": (
+        "merge-reductions",
+        build(lambda g, x: reduced(g, x, ("sum", [1], (2, 64, 8), False), ("sum", [0, 2], (64,), False)), ((2, 4, 64, 8), F, "input")),
+        ["sum"],
+    ),
+    "three maxima whose dims stay": (
+        "merge-reductions",
+        build(lambda g, x: reduced(g, x, ("max", [2], (2, 4, 1), True), ("max", [1, 2], (2, 1, 1), True), ("max", [0], (1, 1, 1), True)), X),
+        ["max"],
+    ),
     "a conv1d whose result is turned": (
         "conv1d-channels-last",
         build(lambda g, x, w: turned(g, wave(g, x, w)), WAVE, TAPS),
@@ -390,6 +411,20 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
 }
 
 UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
+    "a sum of means": ("merge-reductions", build(lambda g, x: reduced(g, x, ("mean", [2], (2, 4), False), ("sum", [1], (2,), False)), X)),
+    "a mean whose dim stays under one whose does not": (
+        "merge-reductions",
+        build(lambda g, x: reduced(g, x, ("mean", [2], (2, 4, 1), True), ("mean", [1], (2, 1), False)), X),
+    ),
+    "a mean that is used twice": (
+        "merge-reductions",
+        build(lambda g, x: (y := reduced(g, x, ("mean", [2], (2, 4), False)), reduced(g, y, ("mean", [1], (2,), False))), X),
+    ),
+    "a sum of sums that are rounded": (
+        "merge-reductions",
+        build(lambda g, x: g("sum", g("sum", x, out=(2, 4), of="bf16", dim_arg=[2], keep_dim=False), out=(2,), dim_arg=[1], keep_dim=False), X),
+    ),
+    "products": ("merge-reductions", build(lambda g, x: reduced(g, x, ("prod", [2], (2, 4), False), ("prod", [1], (2,), False)), X)),
     "a real broadcast": (
         "implicit-broadcast",
         build(lambda g, x: g("exp", g("broadcast", x, out=(2, 4, 64), broadcast_dimensions=[2, 4, 1])), ((1, 1, 64), F, "input")),

@@ -1,0 +1,34 @@
+"""Reductions of reductions, as in `x.mean(-1).mean(-1)`: one device program instead of two, without a rounding between them."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from alchemist.ir import access
+from alchemist.ir.access import element_type, shape
+from alchemist.ir.builder import Builder
+from alchemist.ops.reduction import dims_of
+from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
+
+
+@register("merge-reductions", fusing=True)
+class MergeReductions(Pass):
+    """sum(sum(x, a), b) becomes sum(x, a and b); mean, max and min too."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in list(func.body.block.ops):
+                inner = defining(op.operands[0], op.name) if op.name in ("ttir.sum", "ttir.mean", "ttir.max", "ttir.min") else None
+                if inner is None or not single_use(inner.results[0]):
+                    continue
+                keep = access.attr(op, "keep_dim")
+                if access.attr(inner, "keep_dim") != keep or element_type(inner.results[0]) != element_type(op.results[0]):
+                    continue
+                rank = len(shape(inner.operands[0]))
+                first = dims_of(access.attrs(inner), rank)
+                left = [dim for dim in range(rank) if keep or dim not in first]
+                second = {left[dim] for dim in dims_of(access.attrs(op), len(left))}
+                made = Builder.before(op).make(op.name, [inner.operands[0]], {"dim_arg": sorted({*first, *second}), "keep_dim": keep}, [op.results[0].type])
+                add_sources(made, inner, op)
+                replace(op, list(made.results))
+            erase_dead(func)
