@@ -82,6 +82,7 @@ class CompilerOptions:
         "functions, loops and names as in the model; false: one flat function",
         upstream=("try-recover-structure", "codegen-try-recover-structure"),
     )
+    recover_loops: bool = option(True, "repeated layers become loops; false: each is written out, to be edited on its own")
     enable_const_eval: bool = option(True, "compute what depends on weights alone once, before the first run", upstream=("enable-const-eval",))
     split_consteval: bool = option(True, "that computation in a file of its own", upstream=("split-files",))
     enable_dealloc: bool = option(True, "free intermediate tensors after their last use", upstream=("enable-dealloc",))

@@ -56,7 +56,7 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
         tree = Group(first, list(graph.nodes), 0, len(graph.nodes))
         root = recovery.root(tree)
     definitions = functions_of(root)
-    if structured:
+    if structured and options.recover_loops:
         for definition in definitions:
             find_loops(definition, recovery.recipe_of)
     _name_functions(root, definitions, result.model_name)

@@ -46,6 +46,15 @@ def test_a_layer_that_differs_gets_its_own_function_and_ends_the_loop() -> None:
     assert run(emit_py.emit(program)) == flat
 
 
+def test_layers_written_out_on_request() -> None:
+    made = transformer(5)
+    program = build(made, recover_loops=False)
+    assert not loops(program)
+    text = emit_py.emit(program)["main.py"]
+    assert text.count(" = block(") == 5
+    assert run(emit_py.emit(program)) == run(emit_py.emit(build(transformer(5))))
+
+
 @pytest.mark.parametrize("const_eval", [True, False])
 def test_flat_on_request(const_eval: bool) -> None:
     program = build(transformer(2, const_eval=const_eval), recover_structure=False)
