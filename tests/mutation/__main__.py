@@ -7,6 +7,8 @@ import contextlib
 import json
 import os
 import random
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,12 +20,15 @@ from pathlib import Path
 
 from tests.mutation.edits import Edit, edits
 from tests.mutation.layers import LAYERS, ROOT, layer_of, relevant_tests
+from tests.mutation.reach import NOTES, passing, reaching
 
 WORK = ROOT / "build" / "mutation"
 TREE = WORK / "tree"
-CPP_BUILD = TREE / "build" / "mutant"
+CPP_BUILD = WORK / "cpp"
 COPIED = ("alchemist", "emit_py", "emit_cpp", "templates", "ttnn_shim", "tests", "examples", "docs", "licenses", "requirements", "pyproject.toml", "README.md",
           "LICENSE", "THIRD-PARTY-NOTICES.md", "Makefile", ".clang-format")  # fmt: skip
+REACHED_S = 90.0  # seconds of tests that reach a Python mutant
+NO_TESTS = 5  # pytest's exit code
 # Every Python process of the tests takes the copy's modules where an editable install would take the checkout's.
 SITE = """\
 import sys
@@ -78,8 +83,8 @@ def draw(paths: Sequence[str], count: int, seed: int) -> list[Mutant]:
     return drawn
 
 
-def prepare(cpp: bool) -> None:
-    """A fresh copy of the project; the C++ build of an earlier run is kept."""
+def prepare() -> None:
+    """A fresh copy of the project."""
     TREE.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
         target = TREE / name
@@ -91,30 +96,41 @@ def prepare(cpp: bool) -> None:
             shutil.copy2(ROOT / name, target)
     (WORK / "site").mkdir(exist_ok=True)
     (WORK / "site" / "sitecustomize.py").write_text(SITE % {"root": str(ROOT), "tree": str(TREE), "work": str(WORK)})
-    if cpp:
-        options = [f"-DPython_EXECUTABLE={sys.executable}", "-DTTNN_SHIM_WERROR=OFF", "-DCMAKE_BUILD_TYPE=RelWithDebInfo"]
-        subprocess.run(
-            ["cmake", "-S", TREE / "ttnn_shim", "-B", CPP_BUILD, "-G", "Ninja", *options], check=True, stdout=subprocess.DEVNULL, env=environment(False)
-        )
-        if not build():
-            sys.exit("the unchanged C++ does not build")
 
 
 def environment(cpp: bool) -> dict[str, str]:
-    """Of child processes. cpp: with the library built from the copy, else with the checkout's of the beginning."""
+    """Of child processes. cpp: with the mutant's library instead of the checkout's."""
     values = {**os.environ, "PYTHONPATH": str(WORK / "site"), "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     values |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "PYTHONDONTWRITEBYTECODE": "1"}
-    return values | {"TTNN_SHIM_LIBRARY": str(CPP_BUILD)} if cpp else values
+    return values | {"LD_LIBRARY_PATH": str(CPP_BUILD)} if cpp else values
 
 
-def build() -> bool:
-    return run(["cmake", "--build", str(CPP_BUILD)], False, 3600).returncode == 0
+def build_tree() -> Path:
+    """Where `make setup` built the C++ core."""
+    found = sorted(ROOT.glob("build/editable-*/compile_commands.json"))
+    if not found:
+        sys.exit("C++ mutants need the build tree of `make setup`")
+    return found[0].parent
 
 
-def run(words: Sequence[str], cpp: bool, limit_s: float) -> subprocess.CompletedProcess[str]:
-    """A command in the copy; what it started goes with it. returncode: -1 after `limit_s`."""
+def build(path: str) -> bool:
+    """The library with the copy's version of one source: that source is compiled as in the checkout's build tree, and linked with its other objects."""
+    folder = build_tree()
+    CPP_BUILD.mkdir(parents=True, exist_ok=True)
+    rows = json.loads((folder / "compile_commands.json").read_text())
+    compile_ = shlex.split(next(row["command"] for row in rows if row["file"] == str(ROOT / path)))
+    made = compile_[compile_.index("-o") + 1]
+    given = {str(ROOT / path): str(TREE / path), made: str(CPP_BUILD / "mutant.o"), "-Werror": "-w"}
+    listed = subprocess.run(["ninja", "-t", "commands", "libttnn_shim.so"], cwd=folder, capture_output=True, text=True, check=True, env=environment(False))
+    link = shlex.split(listed.stdout.strip().splitlines()[-1].removeprefix(": && ").removesuffix(" && :"))
+    linked = {made: str(CPP_BUILD / "mutant.o"), "libttnn_shim.so": str(CPP_BUILD / "libttnn_shim.so")}
+    return all(run([places.get(word, word) for word in words], False, 3600, folder).returncode == 0 for words, places in ((compile_, given), (link, linked)))
+
+
+def run(words: Sequence[str], cpp: bool, limit_s: float, folder: Path = TREE) -> subprocess.CompletedProcess[str]:
+    """A command; what it started goes with it. returncode: -1 after `limit_s`."""
     process = subprocess.Popen(
-        words, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment(cpp), start_new_session=True
+        words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment(cpp), start_new_session=True
     )
     try:
         output, _ = process.communicate(timeout=limit_s)
@@ -128,17 +144,35 @@ def run(words: Sequence[str], cpp: bool, limit_s: float) -> subprocess.Completed
         return subprocess.CompletedProcess(words, -1, "", "")
 
 
-def run_tests(path: str, limit_s: float) -> tuple[bool, str]:
-    """Whether the tests of a file pass, and the first that does not. Tests that take longer than `limit_s` do not pass."""
+def run_tests(path: str, line: int, limit_s: float) -> tuple[bool, str]:
+    """Whether the tests of a line pass, and the first that does not. Tests that take longer than `limit_s` do not pass."""
     cpp = path.endswith(".cpp")
-    program = CPP_BUILD / "tests" / "cpp" / "shim_tests"
-    if cpp and program.exists() and run([str(program)], cpp, limit_s).returncode != 0:
+    if cpp and run([str(build_tree() / "tests" / "cpp" / "shim_tests")], cpp, limit_s).returncode != 0:
         return False, "shim_tests"
-    words = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--dist", "worksteal", "-m", "not slow", "-p", "no:cacheprovider"]
-    done = run([*words, *relevant_tests(path, TREE)], cpp, limit_s)
+    if not cpp and (tests := reaching(path, line, REACHED_S)):
+        return run_pytest(["-n", "0", *tests], cpp, limit_s)
+    files = relevant_tests(path, TREE)
+    names = operations((TREE / path).read_text()) if cpp else []
+    if names:  # the cases of the file's own ops before all others
+        passed, by = run_pytest(["-n", "0", "-k", " or ".join(names), *files], cpp, limit_s)
+        if not passed:
+            return passed, by
+    return run_pytest(["-n", "2", "--dist", "worksteal", *files], cpp, limit_s)
+
+
+def run_pytest(words: Sequence[str], cpp: bool, limit_s: float) -> tuple[bool, str]:
+    done = run([sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", *words], cpp, limit_s)
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    reason = "too long" if done.returncode == -1 else f"pytest ended with {done.returncode}" if done.returncode else ""
-    return done.returncode == 0, failed[0].split(" - ")[0] if failed else reason
+    passed = done.returncode in (0, NO_TESTS)
+    if failed and passing() and (test := failed[0].split(" - ")[0].partition(" ")[2]) not in passing():
+        return True, f"{test} fails without a mutant too"
+    reason = "too long" if done.returncode == -1 else "" if passed else f"pytest ended with {done.returncode}"
+    return passed, failed[0].split(" - ")[0] if failed else reason
+
+
+def operations(source: str) -> list[str]:
+    """Names of the ops that a C++ file registers, without their modules."""
+    return sorted({name.rpartition(".")[2] for name in re.findall(r'SHIM_OP\w*\(\s*"([\w.]+)"', source)})
 
 
 def judge(mutant: Mutant, limit_s: float) -> None:
@@ -149,22 +183,31 @@ def judge(mutant: Mutant, limit_s: float) -> None:
     cpp = mutant.path.endswith(".cpp")
     try:
         file.write_text(mutant.edit.apply(original))
-        if cpp and not build():
+        if cpp and not build(mutant.path):
             mutant.verdict = "unbuilt"
         else:
-            passed, mutant.by = run_tests(mutant.path, limit_s)
+            passed, mutant.by = run_tests(mutant.path, mutant.edit.line, limit_s)
             mutant.verdict = "survived" if passed else "caught"
     finally:
         file.write_text(original)
         mutant.seconds = time.monotonic() - begun
 
 
+def note_reach() -> int:
+    """Runs the tests of all layers with `reach.py`."""
+    shutil.rmtree(NOTES, ignore_errors=True)
+    places = sorted({place for layer in LAYERS for place in layer.tests})
+    words = ["-q", "-n", "2", "--dist", "worksteal", "-m", "not slow", "-p", "no:cacheprovider", "-p", "tests.mutation.reach", *places]
+    environment_ = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+    return subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment_, check=False).returncode
+
+
 def time_limit(mutant: Mutant, longest_s: float) -> float:
     """Seconds that the tests of a mutant may take: four times what they take without it. 0: they fail without it, and catch nothing."""
     begun = time.monotonic()
     if mutant.path.endswith(".cpp"):
-        build()  # the last mutant's library goes
-    passed, by = run_tests(mutant.path, longest_s)
+        shutil.rmtree(CPP_BUILD, ignore_errors=True)  # the last mutant's library goes
+    passed, by = run_tests(mutant.path, mutant.edit.line, longest_s)
     if not passed:
         print(f"{mutant.layer}: tests fail without a mutant ({by}): its mutants are left out", flush=True)
         return 0.0
@@ -187,6 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--file", action="append", default=[], metavar="PATH")
     parser.add_argument("--only", type=int, action="append", default=[], metavar="NUMBER", help="these mutants of the seed")
     parser.add_argument("--limit", type=float, default=900, metavar="SECONDS", help="tests that take longer count as failed (default 900)")
+    parser.add_argument("--reach", action="store_true", help="note which tests run which functions (once, about as long as make test); later runs use it")
     parser.add_argument("--list", action="store_true", help="show the mutants, run nothing")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="a line of JSON per mutant as it is judged; those there already are not judged again")
     args = parser.parse_args(arguments)
@@ -195,6 +239,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.only:
         drawn = [mutant for mutant in drawn if mutant.number in args.only]
         args.count = len(drawn)
+    if args.reach:
+        return note_reach()
     if args.list or not drawn:
         print("\n".join(map(str, drawn[: args.count])) or "no file with mutants")
         return 0
@@ -202,16 +248,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for mutant in drawn:
         mutant.verdict, mutant.by, mutant.seconds = known.get(str(mutant), ("", "", 0.0))
     if any(not mutant.verdict for mutant in drawn[: args.count]):
-        prepare(any(mutant.path.endswith(".cpp") for mutant in drawn if not mutant.verdict))
+        prepare()
     judged: list[Mutant] = []
-    limits: dict[tuple[str, bool], float] = {}
+    limits: dict[tuple[str, bool], float] = {}  # of a layer's Python and C++
     for mutant in drawn:
         if len(judged) == args.count:
             break
         if not mutant.verdict:
             key = (mutant.layer, mutant.path.endswith(".cpp"))
+            if not key[1] and reaching(mutant.path, mutant.edit.line, REACHED_S):
+                limits[key] = min(args.limit, 60 + 4 * REACHED_S)  # noted as passing
             if key not in limits:
-                limits[key] = time_limit(mutant, args.limit)
+                limits[key] = args.limit if passing() else time_limit(mutant, args.limit)
             if not limits[key]:
                 continue
             judge(mutant, limits[key])

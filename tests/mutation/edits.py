@@ -108,8 +108,22 @@ def _python(source: str) -> Iterator[Edit]:
             yield whole(node, "pass", "raise removed")
 
 
+# What changes no result: `zip(strict=True)` tells our own faults, the others say how much is kept or when it is written.
+_TUNING = {"strict", "flush", "maxsize", "stacklevel", "buffering"}
+
+
+def _our_fault(node: ast.AST) -> bool:
+    """`if ...: raise InternalError` and `assert`: no input gets there, so nothing can show that they are gone."""
+    if isinstance(node, ast.If):
+        return not node.orelse and len(node.body) == 1 and _our_fault(node.body[0])
+    raised = node.exc.func if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) else None
+    return isinstance(node, ast.Assert) or (isinstance(raised, ast.Name) and raised.id == "InternalError")
+
+
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
-    """Nodes that decide what a program does: without annotations, error texts, and what only type checkers run."""
+    """Nodes that decide what a program does: without annotations, error texts, what only type checkers run, and what no input can tell."""
+    if _our_fault(node) or (isinstance(node, ast.keyword) and node.arg in _TUNING):
+        return
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_params") or (isinstance(node, ast.Raise) and name in ("exc", "cause")):
@@ -159,8 +173,17 @@ _CPP_KEYWORDS = re.compile(r"(?:return|throw|delete|co_return|if|while|for|switc
 _CPP_IF = re.compile(r"\bif \(([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*)\)")
 
 
+# As `_our_fault` and `_TUNING`: assertions, memory that is reserved, the least work of a thread.
+_CPP_NO_RESULT = re.compile(r"\bSHIM_ASSERT\([^;]*?\);|\.reserve\([^;]*?\);")
+_CPP_GRAIN = re.compile(r"(\bparallel_for\((?:[^(),]|\([^()]*\))*, )[^;{]*?(?=, \[)")
+
+
 def _cpp(source: str) -> Iterator[Edit]:
-    text = _BLANK.sub(lambda match: re.sub(r"[^\n]", "\0", match[0]), source)
+    def blank(match: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", "\0", match[0])
+
+    text = _CPP_NO_RESULT.sub(blank, _BLANK.sub(blank, source))
+    text = _CPP_GRAIN.sub(lambda match: match[1] + "\0" * (len(match[0]) - len(match[1])), text)
 
     def edit(start: int, end: int, new: str, what: str) -> Edit:
         return Edit(start, end, new, source.count("\n", 0, start) + 1, what)

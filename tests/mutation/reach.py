@@ -37,6 +37,7 @@ class _Recorder:
 
 _recorder = _Recorder()
 _of_fixtures: dict[Any, set[str]] = {}
+_failed: set[str] = set()  # and skipped ones: they catch nothing
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -51,6 +52,11 @@ def pytest_fixture_setup(fixturedef: Any) -> Iterator[None]:
     _of_fixtures.setdefault(None, set()).update(before)
 
 
+def pytest_runtest_logreport(report: Any) -> None:
+    if report.outcome != "passed":
+        _failed.add(report.nodeid)
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item: Any) -> Iterator[None]:
     _recorder.take()
@@ -63,6 +69,8 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
     reached = _recorder.take() | _of_fixtures.pop(None, set())
     for definitions in item._fixtureinfo.name2fixturedefs.values():
         reached.update(*(_of_fixtures.get(one, set()) for one in definitions))
+    if item.nodeid in _failed:
+        return
     row = {"test": item.nodeid, "seconds": round(time.monotonic() - begun, 3), "functions": sorted(reached)}
     NOTES.mkdir(parents=True, exist_ok=True)
     with (NOTES / f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.jsonl").open("a") as file:
@@ -80,8 +88,14 @@ def _tests() -> dict[str, list[tuple[int, float, str]]]:
     return {name: sorted(rows) for name, rows in found.items()}
 
 
-def reaching(path: str, line: int, most_s: float) -> list[str]:
-    """Tests that run the function around a line (for a line outside functions: any of the file), particular ones first, `most_s` seconds in all."""
+@cache
+def passing() -> frozenset[str]:
+    """Tests that passed when they were noted; none without notes."""
+    return frozenset(json.loads(row)["test"] for path in NOTES.glob("*.jsonl") for row in path.read_text().splitlines())
+
+
+def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str]:
+    """Tests that run the function around a line (for a line outside functions: any of the file), particular ones first, `most_s` seconds and `most` in all."""
     tests = _tests()
     rows: list[tuple[int, float, str]] = []
     for name in _around(ast.parse((ROOT / path).read_text()), line):
@@ -91,7 +105,7 @@ def reaching(path: str, line: int, most_s: float) -> list[str]:
         rows = sorted({row for name, some in tests.items() if name.startswith(f"{path}::") for row in some})
     taken, spent = [], 0.0
     for _, seconds, test in rows:
-        if spent + seconds <= most_s:
+        if spent + seconds <= most_s and len(taken) < most:
             taken.append(test)
             spent += seconds
     return taken

@@ -17,7 +17,10 @@ def f(a: int = 5, *, b=True):
     """Text and 6."""
     if a < LIMIT and not b:  # 7 < 8
         raise ValueError(f"{a + 9}")
-    g(a)
+    if a > 7:
+        raise InternalError("ours")
+    assert a < 8
+    g(a, strict=True)
     return a + 1
 '''
 PYTHON_CHANGES = {
@@ -32,6 +35,9 @@ int f(const std::vector<int>& v, int* p) {
         throw_error("1 + 2");
         return 0;
     }
+    SHIM_ASSERT(v.size() < 9, "ours");
+    w.reserve(v.size() + 7);
+    parallel_for(n, std::max<size_t>(8, 9 / n), [&](size_t begin, size_t end) {
     push(v);
     return v[0] * 2 + std::min(a, b);
 }
