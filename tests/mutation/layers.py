@@ -43,7 +43,7 @@ LAYERS = (
     Layer("kernels", ("ttnn_shim/src",), ("tests/ops_numeric", "tests/shim_core", "tests/pyapi/test_verdicts.py", "tests/sim/test_conformance.py")),
 )
 # Tools that no user runs, and files made by a tool.
-SKIPPED = ("make_signatures.py", "emit_extension.py", "generate.py", "arch_tables.cpp")
+SKIPPED = ("make_signatures.py", "make_arguments.py", "check_layers.py", "emit_extension.py", "generate.py", "arch_tables.cpp")
 
 
 def layer_of(path: str) -> Layer | None:

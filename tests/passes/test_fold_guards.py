@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_near_misses import TALL, three_slices
 from test_passes import F, Graph, V, X, arrays, build, names
 from xdsl.dialects.builtin import ModuleOp
 
@@ -101,6 +102,11 @@ STAYS: dict[str, tuple[str, ModuleOp]] = {
     ),
 }
 CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
+    "heads from slices of one projection": (
+        "fuse-split-heads",
+        build(three_slices, TALL),
+        ["split_query_key_value_and_split_heads", "scaled_dot_product_attention"],
+    ),
     "a wider cast on the way": ("fold", build(lambda g, x: g("typecast", g("typecast", x, of=F), of="i32"), (WHOLE, "bf16", "input")), ["typecast"]),
     "truths on the way to numbers": ("fold", build(lambda g, x: g("typecast", g("typecast", x, of="i32"), of=F), TRUTH), ["typecast"]),
     "truth and an input": ("fold", build(lambda g, a: g("logical_and", a, g("full", out=WHOLE, of="i1", shape=WHOLE, fill_value=1), of="i1"), TRUTH), []),
