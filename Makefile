@@ -6,12 +6,12 @@ BIN := $(VENV)/bin
 # Two workers with one kernel thread each: GNU OpenMP threads that spin on a busy core are slower than none.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help setup lock demo test test-all referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs wheel clean
+.PHONY: help setup lock demo test test-all deep referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs wheel clean
 
 help:
 	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
 	@echo "make test         lint, types, fast tests (Python and C++)"
-	@echo "make test-all     also whole models and the sanitizer build; writes docs/models.md"
+	@echo "make test-all     also whole models and 'make deep' (sanitizer build, fuzz, generated docs); writes docs/models.md"
 	@echo "make referee      installs the real ttnn for 'alchemist verify' (needs Python 3.12)"
 	@echo "make check        lint and types alone"
 	@echo "make bench        speed, as ratios against peers measured in the same run"
@@ -56,7 +56,12 @@ demo: setup
 test: setup check
 	$(PYTEST) -m "not slow" tests
 
-test-all: test sanitize
+# What `make test` has no time for: the sanitizer build with its tests, every reader of input fuzzed (other cases each day), docs that are generated.
+deep: sanitize
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.run --area all --cases 2000 --seed $$((10#$$(date +%j))) --workers 2
+	$(BIN)/python -m alchemist ops --markdown | diff - docs/ops.md || { echo "docs/ops.md is stale; run make docs"; exit 1; }
+
+test-all: test deep
 	@if $(BIN)/python -m alchemist.verify.environment; then $(MAKE) referee; \
 	else echo "no Python for the real ttnn: docs/models.md will say that the referee was not run"; fi
 	$(PYTEST) -m slow tests
