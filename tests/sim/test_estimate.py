@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ttnn_shim.calibrate import Problem, load, mask_of, parameters_of, read_constants, read_table, score
@@ -131,6 +132,24 @@ def test_every_unary_op_has_a_cost_with_source() -> None:
     config = {"op": "unary", "inputs": [page], "outputs": [page], "attrs": {"ops": ["NO_SUCH_OP"]}}
     with pytest.raises(SimulatorError, match="NO_SUCH_OP"):
         sim.price(sim.arch("n150"), sim.config(config))
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "message"),
+    [
+        ("softmax", {"dims": -1}, "softmax has no attribute 'dims'; known: .*dim, numeric_stable"),
+        ("softmax", {"dim": "last"}, "softmax: attribute 'dim' must be a number"),
+        ("softmax", {"numeric_stable": 1}, "must be true or false"),
+        ("unary", {"ops": [1]}, "must be a string"),
+        ("unary", {"ops": "EXP"}, "must be a list"),
+        ("halo", {"window_hw": [3]}, "must be a list of 2 numbers"),
+        ("move", {"dim": 1}, "known: core_count, selector, traced$"),
+    ],
+)
+def test_attributes_that_an_operation_does_not_have(op: str, attributes: dict[str, Any], message: str) -> None:
+    page = tensor([32, 32], "bfloat16")
+    with pytest.raises(SimulatorError, match=message):
+        simulator().config({"op": op, "inputs": [page], "outputs": [page], "attrs": attributes})
 
 
 def test_files_that_are_no_tables(tmp_path: Path) -> None:

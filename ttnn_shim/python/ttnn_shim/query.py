@@ -40,7 +40,7 @@ def query(
     """Plan and price one op.
 
     `inputs`, `outputs`: tensors as {"logical", "padded", "dtype", "layout", "buffer", "memory", "shard"}; `attributes`, `compute`: as listed in
-    `strategy/op_config.hpp`. An op without a model is valid with `price.modelled` False (a roofline of its bytes).
+    `strategy/operations.hpp`. An op without a model is valid with `price.modelled` False (a roofline of its bytes).
     """
     sim = simulator()
     listed = all(isinstance(group, Sequence) and all(isinstance(spec, Mapping) for spec in group) for group in (inputs, outputs))

@@ -22,7 +22,7 @@ def paddings(value: Any) -> list[int]:
 
 
 def window(config: Attrs) -> dict[str, Any]:
-    """Sliding-window description shared by conv, halo and pool."""
+    """Sliding-window description of a halo."""
     return {
         "batch": config.get("batch_size", 1),
         "input_hw": pair(config["input_hw"]),
@@ -31,8 +31,13 @@ def window(config: Attrs) -> dict[str, Any]:
         "dilation_hw": pair(config.get("dilation_hw", 1)),
         "padding": paddings(config.get("padding", 0)),
         "num_cores_nhw": config.get("num_cores_nhw", 1),
-        "num_cores_c": config.get("num_cores_c", 1),
     }
+
+
+def window_size(attrs: Attrs) -> dict[str, Any]:
+    """Size of a convolution's or pool's window."""
+    config = attrs.get("sliding_window_config")
+    return {"window_hw": pair(config["window_hw"])} if config is not None else {}
 
 
 def matmul(attrs: Attrs) -> dict[str, Any]:
@@ -65,8 +70,7 @@ def minimal_matmul(attrs: Attrs) -> dict[str, Any]:
 
 def conv2d(attrs: Attrs) -> dict[str, Any]:
     block, parallel = attrs.get("block_config") or {}, attrs.get("parallelization_config") or {}
-    out = window(attrs["sliding_window_config"]) if "sliding_window_config" in attrs else {}
-    out |= {
+    return window_size(attrs) | {
         "act_block_h": block.get("act_block_h_ntiles", 1),
         "act_block_w": block.get("act_block_w_ntiles", 1),
         "subblock_h": block.get("out_subblock_h_ntiles", 1),
@@ -82,23 +86,14 @@ def conv2d(attrs: Attrs) -> dict[str, Any]:
         "act_double_buffer": bool(attrs.get("enable_act_double_buffer")),
         "weights_double_buffer": bool(attrs.get("enable_weights_double_buffer")),
     }
-    return out
 
 
 def halo(attrs: Attrs) -> dict[str, Any]:
-    config = attrs.get("config") or {}
-    out = window(config)
-    scheme = (attrs.get("parallel_config") or {}).get("shard_scheme", "HEIGHT_SHARDED")
-    grid = (attrs.get("out_shard") or {}).get("n", 1)
-    out |= {
+    return window(attrs.get("config") or {}) | {
         "is_out_tiled": bool(attrs.get("is_out_tiled")),
         "config_in_dram": bool(attrs.get("config_tensors_in_dram")),
-        "max_out_nsticks": attrs.get("max_out_nsticks_per_core", 0),
         "in_nsticks": attrs.get("in_nsticks_per_core", 0),
-        "scheme": scheme,
-        "grid_cores": grid,
     }
-    return out
 
 
 def names(ops: Any) -> list[str]:
@@ -126,26 +121,35 @@ def groupnorm(attrs: Attrs) -> dict[str, Any]:
     return {
         "num_groups": attrs.get("num_groups", 1),
         "out_row_major": program.get("output_layout") == "ROW_MAJOR",
-        "inplace": bool(program.get("inplace")),
         "grid": [grid.get("x", 0), grid.get("y", 0)],
-        "out_blocks": program.get("num_out_blocks", 1),
     }
 
 
-def copy_keys(*keys: str) -> Callable[[Attrs], dict[str, Any]]:
+def integers(value: Any) -> list[int] | None:
+    """A list of whole numbers, or None."""
+    return value if isinstance(value, list) and all(isinstance(v, int) for v in value) else None
+
+
+def of_type(kind: type) -> Callable[[Any], Any]:
+    """The value when it has this type, or None."""
+    return lambda value: value if type(value) is kind else None
+
+
+INTEGER, FLAG, TEXT = of_type(int), of_type(bool), of_type(str)
+
+
+def renamed(**wanted: tuple[str, Callable[[Any], Any]]) -> Callable[[Attrs], dict[str, Any]]:
+    """Attributes taken over: our name = (the profiler's name, what it must be); others are left out."""
+
     def pick(attrs: Attrs) -> dict[str, Any]:
-        return {
-            key: attrs[key]
-            for key in keys
-            if isinstance(attrs.get(key), (bool, int, float, str)) or (isinstance(attrs.get(key), list) and all(isinstance(v, int) for v in attrs[key]))
-        }
+        found = {ours: check(attrs.get(theirs)) for ours, (theirs, check) in wanted.items()}
+        return {ours: value for ours, value in found.items() if value is not None}
 
     return pick
 
 
 def pool2d(attrs: Attrs) -> dict[str, Any]:
-    out = window(attrs["sliding_window_config"]) if "sliding_window_config" in attrs else {}
-    return out | {"max": "MAX" in str(attrs.get("pool_type", "MAX"))}
+    return window_size(attrs) | {"max": "MAX" in str(attrs.get("pool_type", "MAX"))}
 
 
 def upsample(attrs: Attrs) -> dict[str, Any]:
@@ -159,13 +163,6 @@ def layernorm(attrs: Attrs) -> dict[str, Any]:
     return {"rms": attrs.get("norm_type") == "RMSNORM"}
 
 
-def grid_sample(attrs: Attrs) -> dict[str, Any]:
-    return {
-        "batch_output_channels": bool(attrs.get("batch_output_channels")),
-        "precomputed": bool(attrs.get("use_precomputed_grid")),
-    }
-
-
 MAPPERS: dict[str, Callable[[Attrs], dict[str, Any]]] = {
     "matmul": matmul,
     "minimal_matmul": minimal_matmul,
@@ -177,22 +174,20 @@ MAPPERS: dict[str, Callable[[Attrs], dict[str, Any]]] = {
     "pool2d": pool2d,
     "upsample": upsample,
     "layernorm": layernorm,
-    "grid_sample": grid_sample,
-    "slice": copy_keys("slice_start", "slice_end", "step"),
-    "padded_slice": copy_keys("padded_slice_start", "padded_slice_end", "slice_start", "slice_end", "step"),
-    "slice_write": copy_keys("slice_start", "slice_end", "step"),
-    "concat": copy_keys("dim"),
-    "split": copy_keys("dim", "num_splits"),
-    "transpose": copy_keys("dim"),
-    "permute": copy_keys("dims"),
-    "softmax": copy_keys("dim", "numeric_stable", "inplace"),
-    "reduce": copy_keys("dim"),
-    "accumulation": copy_keys("dim"),
-    "embedding": copy_keys("tilized"),
-    "sharded_to_interleaved": copy_keys("num_slices", "slice_index"),
-    "tilize": copy_keys("use_low_perf"),
-    "untilize": copy_keys("use_pack_untilize"),
-    "create_heads": copy_keys("num_q_heads", "num_kv_heads", "head_dim"),
+    "grid_sample": renamed(prepared=("use_precomputed_grid", FLAG)),
+    "slice": renamed(begins=("slice_start", integers), ends=("slice_end", integers), step=("step", integers)),
+    "padded_slice": renamed(padded_slice_start=("padded_slice_start", integers), padded_slice_end=("padded_slice_end", integers)),
+    "slice_write": renamed(begins=("slice_start", integers), ends=("slice_end", integers)),
+    "concat": renamed(dim=("dim", INTEGER)),
+    "split": renamed(dim=("dim", INTEGER)),
+    "transpose": renamed(dim=("dim", TEXT)),
+    "permute": renamed(dims=("dims", integers)),
+    "softmax": renamed(dim=("dim", INTEGER), numeric_stable=("numeric_stable", FLAG), inplace=("inplace", FLAG)),
+    "reduce": renamed(dim=("dim", TEXT)),
+    "accumulation": renamed(dim=("dim", INTEGER)),
+    "embedding": renamed(tilized=("tilized", FLAG)),
+    "sharded_to_interleaved": renamed(num_slices=("num_slices", INTEGER)),
+    "create_heads": renamed(num_heads=("num_q_heads", INTEGER), num_kv_heads=("num_kv_heads", INTEGER)),
 }
 
 

@@ -61,8 +61,13 @@ ClockState& clock_of(Device& device) {
 
 thread_local uint64_t running_call = 0;
 thread_local int64_t running_block_k = 0;
-thread_local std::vector<int64_t> core_limit;  // {x, y} while a CoreLimit lives
-constexpr std::string_view SUB_CORES = "sub_core_grid";
+thread_local std::optional<strategy::Pair> core_limit;  // {x, y} while a CoreLimit lives
+
+/// What a program may use of the machine, where that is not all.
+struct Room {
+    std::optional<strategy::Pair> sub_core_grid;
+    strategy::OptionalInteger l1_free_bytes;
+};
 
 // --- the configuration key: every fact that the plan depends on, as bytes ---
 
@@ -129,33 +134,31 @@ void put_spec(KeyWriter& key, const TensorSpec& spec) {
     }
 }
 
-void put_attr(KeyWriter& key, const AttrValue& value) {
-    key.value(static_cast<uint8_t>(value.index()));
-    std::visit(
-        [&]<typename T>(const T& item) {
-            if constexpr (std::is_arithmetic_v<T>) {
-                key.value(item);
-            } else if constexpr (std::is_same_v<T, std::string>) {
-                key.text(item);
-            } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-                key.value(static_cast<uint32_t>(item.size()));
-                std::for_each(item.begin(), item.end(), [&](const std::string& element) { key.text(element); });
-            } else {
-                key.values(item);
-            }
-        },
-        value);
+template <typename T>
+void put_attribute(KeyWriter& key, const T& item) {
+    if constexpr (std::is_arithmetic_v<T>) {
+        key.value(item);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+        key.text(item);
+    } else if constexpr (requires { item.has_value(); }) {
+        key.value(static_cast<uint8_t>(item.has_value()));
+        if (item) put_attribute(key, *item);
+    } else {
+        key.value(static_cast<uint32_t>(item.size()));
+        for (const auto& element : item) put_attribute(key, element);
+    }
 }
 
 /// Unambiguous: every part's length is fixed, or written before it.
-void make_key(KeyWriter& key, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
+void make_key(
+    KeyWriter& key, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs, const Room& room) {
     const auto byte = [](auto item) { return static_cast<uint8_t>(item); };
     key.clear();
-    key.text(program.op);
     key.value(std::array{
-        static_cast<uint32_t>(inputs.size()), static_cast<uint32_t>(program.released.size()), static_cast<uint32_t>(outputs.size())});
+        static_cast<uint32_t>(program.op.index()), static_cast<uint32_t>(inputs.size()), static_cast<uint32_t>(program.released.size()),
+        static_cast<uint32_t>(outputs.size())});
     key.value(std::array{
-        byte(program.attrs.size()), byte(program.compute ? 1 + byte(program.compute->math_fidelity) : 0),
+        byte(program.compute ? 1 + byte(program.compute->math_fidelity) : 0),
         byte(
             program.compute
                 ? program.compute->math_approx_mode | program.compute->fp32_dest_acc_en << 1 | program.compute->packer_l1_acc << 2
@@ -169,33 +172,25 @@ void make_key(KeyWriter& key, const Program& program, const std::vector<Tensor>&
     for (const TensorSpec& output : outputs) {
         put_spec(key, output);
     }
-    for (const auto& [name, value] : program.attrs) {
-        key.text(name);
-        put_attr(key, value);
-    }
+    std::visit(
+        [&](const auto& op) {
+            if constexpr (requires { op.name; }) key.text(op.name);
+            strategy::each_field(op, [&](std::string_view, const auto& member) { put_attribute(key, member); });
+        },
+        program.op);
+    put_attribute(key, room.sub_core_grid);
+    put_attribute(key, room.l1_free_bytes);
 }
 
-std::string attributes_text(const std::map<std::string, AttrValue, std::less<>>& attrs) {
-    std::ostringstream out;
-    for (const auto& [name, value] : attrs) {
-        out << (out.tellp() > 0 ? ";" : "") << name << "=";
-        std::visit(
-            [&]<typename T>(const T& item) {
-                if constexpr (std::is_same_v<T, bool>) {
-                    out << (item ? "true" : "false");
-                } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
-                    out << item;
-                } else {
-                    out << "[";
-                    for (size_t i = 0; i < item.size(); ++i) {
-                        out << (i == 0 ? "" : ",") << item[i];
-                    }
-                    out << "]";
-                }
-            },
-            value);
-    }
-    return out.str();
+/// "dim=-1;numeric_stable=true", as reports print it.
+std::string attributes_text(const strategy::Operation& op, const Room& room) {
+    strategy::AttributeTexts texts = strategy::attribute_texts(op);
+    if (const auto& grid = room.sub_core_grid)
+        texts.emplace("sub_core_grid", "[" + std::to_string((*grid)[0]) + "," + std::to_string((*grid)[1]) + "]");
+    if (room.l1_free_bytes) texts.emplace("l1_free_bytes", std::to_string(*room.l1_free_bytes));
+    std::string all;
+    for (const auto& [name, text] : texts) all += (all.empty() ? "" : ";") + name + "=" + text;
+    return all;
 }
 
 const char* fidelity_name(MathFidelity fidelity) {
@@ -225,22 +220,24 @@ strategy::ComputeConfig compute_of(const std::optional<ttnn::ComputeKernelConfig
     return result;
 }
 
-Priced price(const ClockState& clock, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
-    const strategy::OpConfig config = describe(program, inputs, outputs);
+Priced price(
+    const ClockState& clock, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs,
+    const Room& room) {
+    strategy::OpConfig config = describe(program, inputs, outputs);
+    config.l1_free_bytes = room.l1_free_bytes;
     Priced priced;
+    priced.attributes = attributes_text(program.op, room);
     const auto is_empty = [](const TensorSpec& spec) { return spec.logical_shape().volume() == 0; };
     if (!outputs.empty() && std::all_of(outputs.begin(), outputs.end(), is_empty)) {  // no values, no kernel
         priced.factory = "Empty";
         priced.modelled = true;
-        priced.attributes = attributes_text(program.attrs);
         return priced;
     }
     try {
         sim::Arch arch = clock.arch;
-        if (const auto limit = program.attrs.find(SUB_CORES); limit != program.attrs.end()) {
-            const auto& size = std::get<std::vector<int64_t>>(limit->second);
-            arch.grid_x = static_cast<int>(size[0]);
-            arch.grid_y = static_cast<int>(size[1]);
+        if (const auto& grid = room.sub_core_grid) {
+            arch.grid_x = static_cast<int>((*grid)[0]);
+            arch.grid_y = static_cast<int>((*grid)[1]);
         }
         const strategy::DeviceProgram plan = strategy::plan(arch, config);
         priced.factory = plan.factory;
@@ -254,7 +251,6 @@ Priced price(const ClockState& clock, const Program& program, const std::vector<
     } catch (const std::invalid_argument& error) {
         fail(ErrorCode::InvalidArgument, error.what());
     }
-    priced.attributes = attributes_text(program.attrs);
     if (program.compute) {
         priced.fidelity = fidelity_name(program.compute->math_fidelity);
     }
@@ -272,11 +268,11 @@ std::string operation_name(const Program& program, std::string_view factory) {
     }
     std::string name;
     bool upper = true;
-    for (const char* at = program.op; *at != '\0'; ++at) {
-        if (*at == '_') {
+    for (const char c : strategy::name_of(program.op)) {
+        if (c == '_') {
             upper = true;
         } else {
-            name += upper ? static_cast<char>(std::toupper(*at)) : *at;
+            name += upper ? static_cast<char>(std::toupper(c)) : c;
             upper = false;
         }
     }
@@ -299,16 +295,16 @@ private:
 /// Steps 2 and 3 of a launch: plan and price the program (or look it up), check its circular buffers, advance the clock, record it.
 void account(
     Device& machine, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
-    const std::vector<Tensor>& outputs) {
+    const std::vector<Tensor>& outputs, const Room& room) {
     const auto begin = std::chrono::steady_clock::now();
     thread_local KeyWriter key;
-    make_key(key, program, inputs, output_specs);
+    make_key(key, program, inputs, output_specs, room);
     const std::lock_guard lock(clock_mutex());
     ClockState& clock = clock_of(machine);
     const HostTimer timer(clock.log, begin);
     auto found = clock.memo.find(key.view());
     if (found == clock.memo.end()) {
-        found = clock.memo.emplace(key.view(), price(clock, program, inputs, output_specs)).first;
+        found = clock.memo.emplace(key.view(), price(clock, program, inputs, output_specs, room)).first;
     }
     const Priced& priced = found->second;
     machine.allocator().check_circular_buffers(priced.cb_bytes);
@@ -322,7 +318,7 @@ void account(
     Event event;
     event.call_id = running_call != 0 ? running_call : current_call();
     event.call_op = current_op();
-    event.op = program.op;
+    event.op = strategy::name_of(program.op);
     event.name = operation_name(program, priced.factory);
     event.factory = priced.factory;
     event.cores = priced.cores;
@@ -391,7 +387,6 @@ strategy::OpConfig describe(const Program& program, const std::vector<Tensor>& i
     for (const TensorSpec& output : outputs) {
         config.outputs.push_back(describe(output));
     }
-    config.attrs = program.attrs;
     config.compute = compute_of(program.compute);
     return config;
 }
@@ -479,7 +474,7 @@ CoreLimit::CoreLimit(const std::optional<CoreRangeSet>& cores) : before_(core_li
     if (!cores || cores->empty()) return;
     const CoreCoord box = cores->bounding_box().grid_size();
     const auto count = static_cast<int64_t>(cores->num_cores()), x = static_cast<int64_t>(box.x), y = static_cast<int64_t>(box.y);
-    core_limit = count == x * y ? std::vector<int64_t>{x, y} : std::vector<int64_t>{count, 1};
+    core_limit = count == x * y ? strategy::Pair{x, y} : strategy::Pair{count, 1};
 }
 
 CoreLimit::~CoreLimit() { core_limit = before_; }
@@ -510,15 +505,10 @@ std::vector<Tensor> launch_on(
         outputs.push_back(output_tensor(device, output_specs[i], i < preallocated.size() ? preallocated[i] : OptionalTensor()));
     }
 
-    const bool crowded = program.plan_depends_on_l1 && machine.allocator().allocated(BufferType::L1) > 0;
-    if (core_limit.empty() && !crowded) {
-        account(machine, program, inputs, output_specs, outputs);
-    } else {
-        Program limited = program;
-        if (!core_limit.empty()) limited.attrs[std::string(SUB_CORES)] = core_limit;
-        if (crowded) limited.attrs["l1_free_bytes"] = static_cast<int64_t>(machine.allocator().circular_buffer_space());
-        account(machine, limited, inputs, output_specs, outputs);
-    }
+    Room room{.sub_core_grid = core_limit, .l1_free_bytes = std::nullopt};
+    if (strategy::plan_depends_on_l1(program.op) && machine.allocator().allocated(BufferType::L1) > 0)
+        room.l1_free_bytes = static_cast<int64_t>(machine.allocator().circular_buffer_space());
+    account(machine, program, inputs, output_specs, outputs, room);
 
     if (!machine.estimate()) {
         for (const Tensor& input : inputs) {

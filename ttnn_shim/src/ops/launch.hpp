@@ -3,19 +3,17 @@
 // An op function validates, makes output specs, and calls launch() once per device program of the real op:
 //
 //     return launch(
-//         {.op = "softmax", .attrs = {{"dim", int64_t{-1}}}, .compute = config},
+//         {.op = strategy::Softmax{.dim = -1}, .compute = config},
 //         {input}, {output_spec},
 //         [&](std::span<const Tensor> outputs) { ... fill outputs[0] ... })[0];
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "strategy/op_config.hpp"
@@ -26,18 +24,13 @@
 
 namespace ttnn_shim {
 
-using strategy::AttrValue;
 using OptionalTensor = std::optional<Tensor>;
 
-/// Values of attributes are those of strategy::AttrValue: bool, int64_t, double, string, vectors. See strategy/op_config.hpp for the
-/// names that the planner understands per op.
 struct Program {
-    const char* op;  ///< device operation as the strategy knows it: "binary", "matmul", "softmax", ...
-    std::map<std::string, AttrValue, std::less<>> attrs = {};
+    strategy::Operation op;  ///< with its attributes
     std::optional<ttnn::ComputeKernelConfig> compute = std::nullopt;
     std::vector<TensorSpec> released = {};  ///< inputs that were freed before the launch (move): the planner sees them
-    const char* name = nullptr;             ///< device operation as the profiler prints it ("BinaryNgDeviceOperation"); default from `op`
-    bool plan_depends_on_l1 = false;        ///< where tensors lie in L1, the planner gets what they leave of it (l1_free_bytes)
+    const char* name = nullptr;  ///< device operation as the profiler prints it ("BinaryNgDeviceOperation"); default from `op`'s name
 };
 
 using Kernel = std::function<void(std::span<const Tensor> outputs)>;
@@ -67,7 +60,7 @@ public:
     CoreLimit& operator=(const CoreLimit&) = delete;
 
 private:
-    std::vector<int64_t> before_;
+    std::optional<strategy::Pair> before_;
 };
 
 /// One executed device program, for reports.
@@ -145,6 +138,11 @@ private:
 int64_t launched_block_k();
 /// Host call that the next programs of this thread belong to; 0: the number of the outermost op (C++ programs).
 void set_call(uint64_t call_id);
+/// A grid of cores as an attribute: {x, y}.
+template <class Grid>
+strategy::Pair pair_of(const Grid& grid) {
+    return {static_cast<int64_t>(grid.x), static_cast<int64_t>(grid.y)};
+}
 /// The strategy's view of a tensor spec, and of a whole program.
 strategy::TensorDesc describe(const TensorSpec& spec);
 strategy::OpConfig describe(const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs);

@@ -22,16 +22,15 @@ double page_read(const Arch& arch, const TensorDesc& t, double bytes) { return p
 double page_write(const Arch& arch, double bytes) { return arch.k.write_issue + bytes / arch.k.write_core_rate; }
 
 int split_cores(const Arch& arch, const OpConfig& config, std::int64_t units) {
-    const auto given = config.integer("core_count");
-    if (given > 0) return static_cast<int>(std::min<std::int64_t>(given, std::max<std::int64_t>(units, 1)));
+    const std::int64_t recorded = config.core_count.value_or(0);
+    if (recorded > 0) return static_cast<int>(std::min<std::int64_t>(recorded, std::max<std::int64_t>(units, 1)));
     return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(units, arch.cores())));
 }
 
 int split_blocks(const Arch& arch, const OpConfig& config, std::int64_t blocks, std::int64_t& per_core) {
-    const auto given = config.integer("core_count");
-    const std::int64_t cores = given > 0 ? given : arch.cores();
+    const std::int64_t recorded = config.core_count.value_or(0), cores = recorded > 0 ? recorded : arch.cores();
     per_core = std::max<std::int64_t>(1, ceil_div(blocks, cores));
-    return static_cast<int>(given > 0 ? given : std::max<std::int64_t>(1, ceil_div(blocks, per_core)));
+    return static_cast<int>(recorded > 0 ? recorded : std::max<std::int64_t>(1, ceil_div(blocks, per_core)));
 }
 
 Shard shard_of(const Arch& arch, const TensorDesc& t) {

@@ -79,13 +79,4 @@ struct Stream {
 };
 DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s);
 
-// Families (one file each); plan.cpp maps op names to them.
-using PlanFn = DeviceProgram (*)(const Arch&, const OpConfig&);
-struct PlanRow {
-    const char* op;
-    PlanFn plan;
-};
-extern const std::vector<PlanRow> kEltwisePlans, kMatmulPlans, kConvPlans, kMovePlans, kLayoutPlans, kShardPlans, kNormPlans,
-    kTransformerPlans, kSelectPlans;
-
 }  // namespace ttnn_shim::strategy

@@ -1,15 +1,19 @@
 #include "strategy/config_json.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 namespace ttnn_shim::strategy {
 namespace {
 
 struct Value {
     enum class Kind { Null, Bool, Number, String, Array, Object } kind = Kind::Null;
-    bool boolean = false, integral = false;
+    bool boolean = false;
     double number = 0;
     std::string string;
     std::vector<Value> array;
@@ -125,7 +129,6 @@ private:
             const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), v.number);
             if (error != std::errc() || end == first) fail("not a value");
             v.kind = Value::Kind::Number;
-            v.integral = std::string_view(first, static_cast<std::size_t>(end - first)).find_first_of(".eE") == std::string_view::npos;
             at_ += static_cast<std::size_t>(end - first);
         }
         --depth_;
@@ -206,36 +209,76 @@ TensorDesc tensor(const Value& v) {
     return t;
 }
 
-AttrValue attribute(const std::string& name, const Value& v) {
-    switch (v.kind) {
-        case Value::Kind::Bool: return v.boolean;
-        case Value::Kind::Number:
-            if (v.integral) return static_cast<std::int64_t>(v.number);
-            return v.number;
-        case Value::Kind::String: return v.string;
-        case Value::Kind::Array: {
-            bool strings = false, reals = false;
-            for (const Value& e : v.array) {
-                strings |= e.kind == Value::Kind::String;
-                reals |= e.kind == Value::Kind::Number && !e.integral;
-            }
-            if (strings) {
-                std::vector<std::string> s;
-                for (const Value& e : v.array) s.push_back(e.string);
-                return s;
-            }
-            if (reals) {
-                std::vector<double> d;
-                for (const Value& e : v.array) d.push_back(e.number);
-                return d;
-            }
-            std::vector<std::int64_t> i;
-            for (const Value& e : v.array) i.push_back(static_cast<std::int64_t>(e.number));
-            return i;
-        }
-        default:
-            throw std::invalid_argument("op configuration: attribute '" + name + "' must be a bool, number, string or list of one kind");
+/// An attribute's value into a member of an operation.
+struct Assign {
+    std::string attribute;  ///< "softmax: attribute 'dim'"
+
+    [[noreturn]] void fail(const std::string& wanted) const {
+        throw std::invalid_argument("op configuration: " + attribute + " must be " + wanted);
     }
+    void operator()(bool& member, const Value& v) const {
+        if (v.kind != Value::Kind::Bool) fail("true or false");
+        member = v.boolean;
+    }
+    void operator()(std::int64_t& member, const Value& v) const {
+        if (v.kind != Value::Kind::Number) fail("a number");
+        member = static_cast<std::int64_t>(v.number);
+    }
+    void operator()(std::string& member, const Value& v) const {
+        if (v.kind != Value::Kind::String) fail("a string");
+        member = v.string;
+    }
+    template <class T>
+    void operator()(std::vector<T>& member, const Value& v) const {
+        if (v.kind != Value::Kind::Array) fail("a list");
+        member.resize(v.array.size());
+        for (std::size_t i = 0; i < member.size(); ++i) (*this)(member[i], v.array[i]);
+    }
+    template <std::size_t N>
+    void operator()(std::array<std::int64_t, N>& member, const Value& v) const {
+        if (v.kind != Value::Kind::Array || v.array.size() != N) fail("a list of " + std::to_string(N) + " numbers");
+        for (std::size_t i = 0; i < N; ++i) (*this)(member[i], v.array[i]);
+    }
+    template <class T>
+    void operator()(std::optional<T>& member, const Value& v) const {
+        (*this)(member.emplace(), v);
+    }
+};
+
+/// Attributes that every operation takes: what measured rows say.
+constexpr std::array<std::string_view, 3> kRowAttributes{"core_count", "selector", "traced"};
+
+/// Attributes into the members of an operation; one that it does not have is an error.
+template <class Op>
+void read_members(Op& op, const Value& attributes) {
+    std::vector<std::string_view> known(kRowAttributes.begin(), kRowAttributes.end());
+    each_field(op, [&](std::string_view name, auto& member) {
+        known.push_back(name);
+        const Value* v = attributes.get(name);
+        if (v && v->kind != Value::Kind::Null) Assign{std::string(Op::NAME) + ": attribute '" + std::string(name) + "'"}(member, *v);
+    });
+    for (const auto& [name, value] : attributes.object) {
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        std::string names;
+        for (const std::string_view each : known) names += (names.empty() ? "" : ", ") + std::string(each);
+        throw std::invalid_argument("op configuration: " + std::string(Op::NAME) + " has no attribute '" + name + "'; known: " + names);
+    }
+}
+
+/// The operation of this name; one that has no struct is an operation without a model, whatever its attributes.
+Operation read_operation(const std::string& name, const Value& attributes) {
+    Operation found = Unmodelled{name};
+    const auto try_one = [&]<class Op>(Op op) {
+        if constexpr (!std::is_same_v<Op, Unmodelled>) {
+            if (name != Op::NAME) return;
+            read_members(op, attributes);
+            found = std::move(op);
+        }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (try_one(std::variant_alternative_t<I, Operation>()), ...);
+    }(std::make_index_sequence<std::variant_size_v<Operation>>());
+    return found;
 }
 
 }  // namespace
@@ -245,14 +288,16 @@ OpConfig parse_op_config(std::string_view json) {
     OpConfig config;
     const Value* op = doc.get("op");
     if (!op || op->kind != Value::Kind::String || op->string.empty()) throw std::invalid_argument("op configuration: \"op\" is missing");
-    config.op = op->string;
+    const Value none, *attributes = doc.get("attrs");
+    if (!attributes) attributes = &none;
+    config.op = read_operation(op->string, *attributes);
+    if (const Value* v = attributes->get("traced")) config.traced = v->boolean;
+    if (const Value* v = attributes->get("selector")) config.table_era = v->string == "table";
+    if (const Value* v = attributes->get("core_count")) config.core_count = static_cast<std::int64_t>(v->number);
     if (const Value* v = doc.get("inputs"))
         for (const Value& t : v->array) config.inputs.push_back(tensor(t));
     if (const Value* v = doc.get("outputs"))
         for (const Value& t : v->array) config.outputs.push_back(tensor(t));
-    if (const Value* v = doc.get("attrs"))
-        for (const auto& [k, a] : v->object)
-            if (a.kind != Value::Kind::Null) config.attrs.emplace(k, attribute(k, a));
     if (const Value* v = doc.get("compute")) {
         if (const Value* x = v->get("fidelity"))
             config.compute.fidelity = pick<Fidelity>(

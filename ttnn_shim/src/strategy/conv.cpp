@@ -2,7 +2,7 @@
 #include <stdexcept>
 
 #include "sim/noc.hpp"
-#include "strategy/common.hpp"
+#include "strategy/planners.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -15,38 +15,21 @@ struct Window {
     std::int64_t out_w() const { return (padded_w() - dw * (kw - 1) - 1) / sw + 1; }
 };
 
-Window window_of(const OpConfig& c) {
-    Window w;
-    auto pair = [&](const char* name, std::int64_t& a, std::int64_t& b) {
-        const auto v = c.integers(name);
-        if (v.size() == 2) {
-            a = v[0];
-            b = v[1];
-        }
-    };
-    w.batch = c.integer("batch", 1);
-    pair("input_hw", w.h, w.w);
-    pair("window_hw", w.kh, w.kw);
-    pair("stride_hw", w.sh, w.sw);
-    pair("dilation_hw", w.dh, w.dw);
-    if (const auto p = c.integers("padding"); p.size() == 4) {
-        w.top = p[0];
-        w.bottom = p[1];
-        w.left = p[2];
-        w.right = p[3];
-    }
+Window window_of(const Halo& op) {
+    const Window w{op.batch,          op.input_hw[0],    op.input_hw[1], op.window_hw[0], op.window_hw[1], op.stride_hw[0], op.stride_hw[1],
+                   op.dilation_hw[0], op.dilation_hw[1], op.padding[0],  op.padding[1],   op.padding[2],   op.padding[3]};
     if (w.h < 1 || w.w < 1 || w.sh < 1 || w.sw < 1 || w.padded_h() < w.dh * (w.kh - 1) + 1 || w.padded_w() < w.dw * (w.kw - 1) + 1)
-        throw std::invalid_argument("op '" + c.op + "': the window does not fit the input");
+        throw std::invalid_argument("op 'halo': the window does not fit the input");
     return w;
 }
 
 /// What one core of the halo does: copies to itself, to others, runs of consecutive sticks, sticks of zeros.
-struct Gather {
+struct CoreCopies {
     double local = 0, remote = 0, runs = 0, pad = 0;
 };
 
 struct HaloPlan {
-    std::vector<Gather> cores;
+    std::vector<CoreCopies> cores;
     double link[2] = {0, 0};
 };
 
@@ -73,7 +56,7 @@ HaloPlan halo_plan(
         const std::int64_t last = std::min(total, first + out_pixels) - 1;
         const std::int64_t begin = window_start(first), end = window_start(last) + (w.kh - 1) * w.dh * pw + (w.kw - 1) * w.dw + 1;
         std::fill(to_core.begin(), to_core.end(), 0.0);
-        Gather& mine = plan.cores[static_cast<std::size_t>(core)];
+        CoreCopies& mine = plan.cores[static_cast<std::size_t>(core)];
         for (std::int64_t at = begin; at < end;) {
             const std::int64_t n = at / per_image, y = (at % per_image) / pw, x = at % pw, run = std::min(end - at, pw - x);
             at += run;
@@ -96,7 +79,7 @@ HaloPlan halo_plan(
         for (std::int64_t owner = 0; owner < cores; ++owner) {
             const double sticks = to_core[static_cast<std::size_t>(owner)];
             if (sticks <= 0) continue;
-            Gather& from = plan.cores[static_cast<std::size_t>(owner)];
+            CoreCopies& from = plan.cores[static_cast<std::size_t>(owner)];
             if (owner == core) {
                 from.local += sticks;
                 continue;
@@ -109,18 +92,20 @@ HaloPlan halo_plan(
     return plan;
 }
 
-DeviceProgram plan_halo(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
-    const Window w = window_of(c);
+    const Window w = window_of(op);
     const Shard s = shard_of(arch, in);
     const bool width = in.memory == MemoryLayout::WidthSharded, block = in.memory == MemoryLayout::BlockSharded;
-    const std::int64_t cores = width ? 1 : std::max<std::int64_t>(1, c.integer("num_cores_nhw", s.cores));
+    const std::int64_t cores = width ? 1 : std::max<std::int64_t>(1, op.num_cores_nhw.value_or(s.cores));
     const std::int64_t pixels = w.batch * w.out_h() * w.out_w();
     std::int64_t out_pixels = ceil_div(pixels, cores);
-    if (c.flag("is_out_tiled", true)) out_pixels = round_up(out_pixels, 32);
-    const std::int64_t in_sticks = std::max<std::int64_t>(1, c.integer("in_nsticks", s.h) > 0 ? c.integer("in_nsticks", s.h) : s.h);
+    if (op.is_out_tiled) out_pixels = round_up(out_pixels, 32);
+    const std::int64_t in_sticks = std::max<std::int64_t>(1, op.in_nsticks.value_or(0) > 0 ? *op.in_nsticks : s.h);
     const HaloPlan plan = halo_plan(arch, w, cores, in_sticks, out_pixels, s.grid_x > 0 ? s.grid_x : arch.grid_x, block);
     const double stick = static_cast<double>(s.w) * (out.dtype == DType::Float32 ? 4.0 : 2.0);
     const bool tiled = in.layout == PageLayout::Tile;
@@ -130,7 +115,7 @@ DeviceProgram plan_halo(const Arch& arch, const OpConfig& c) {
     for (int noc = 0; noc < 2; ++noc) {
         const double share = tiled ? (noc == 0 ? std::ceil(blocks / 2) : std::floor(blocks / 2)) / blocks : 0.5;
         double busiest = 0;
-        for (const Gather& g : plan.cores)
+        for (const CoreCopies& g : plan.cores)
             busiest = std::max(
                 busiest, soft_max(g.local * stick * share / k.halo_local_rate, plan.link[noc] * 2 * share * stick / k.noc_link_rate, 2) +
                              g.runs * share * k.halo_run + (noc == 1 ? g.pad * stick / k.halo_pad_rate : 0));
@@ -141,39 +126,42 @@ DeviceProgram plan_halo(const Arch& arch, const OpConfig& c) {
     Phase phase;
     phase.items = 1;
     phase.stages.push_back({Unit::Reader, gather, 0, 2});
-    phase.extra_cycles = (tiled ? soft_max(gather, untilize, 1.5) - gather : 0) + (c.flag("config_in_dram") ? k.read_dram / 2 : 0);
-    const int used = static_cast<int>(c.integer("core_count", shard_cores(arch, in)));
+    phase.extra_cycles = (tiled ? soft_max(gather, untilize, 1.5) - gather : 0) + (op.config_in_dram ? k.read_dram * 0.5 : 0);
+    const int used = static_cast<int>(c.core_count.value_or(shard_cores(arch, in)));
     DeviceProgram p = one_phase("UntilizeWithHaloProgramFactory", arch, used, std::move(phase), false, true);
     // Two sticks of padding; tiled input is untilized on the way.
     p.circular_buffers = {{"padding", 2 * round_up(static_cast<std::int64_t>(stick), arch.l1_align)}};
     if (tiled) p.circular_buffers.push_back({"untilize", 4 * ceil_div(s.w, 32) * (out.dtype == DType::Float32 ? 4096 : 2048)});
     // Before a pool the library's program also holds 7 tiles, whatever the window and channels (as its buffers show).
-    if (c.flag("pool")) p.circular_buffers.push_back({"pool", 7 * bytes_per_tile(DType::BFloat16)});
+    if (op.pool.value_or(false)) p.circular_buffers.push_back({"pool", 7 * bytes_per_tile(DType::BFloat16)});
     p.work.classes[0].phases[0].shared.link_in_stages = true;
     for (int noc = 0; noc < 2; ++noc)
         p.work.classes[0].phases[0].shared.link_bytes = std::max(p.work.classes[0].phases[0].shared.link_bytes, plan.link[noc] * stick);
     return p;
 }
 
+namespace {
+
 /// Stages hand over parts of a block (rows of tiles), not whole blocks.
 constexpr int kParts = 8;
 
-DeviceProgram plan_conv(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     const Constants& k = arch.k;
     if (c.inputs.size() < 2) throw std::invalid_argument("op 'conv2d': needs activations and weights");
     const TensorDesc& a = c.inputs[0];
     const TensorDesc& weights = c.inputs[1];
     const TensorDesc& out = c.outputs[0];
-    const double bh = static_cast<double>(std::max<std::int64_t>(1, c.integer("act_block_h", 1))),
-                 bw = static_cast<double>(std::max<std::int64_t>(1, c.integer("act_block_w", 1)));
-    const double m = static_cast<double>(std::max<std::int64_t>(1, c.integer("per_core_m", 1))),
-                 n = static_cast<double>(std::max<std::int64_t>(1, c.integer("per_core_n", 1)));
-    const double sub = static_cast<double>(std::max<std::int64_t>(1, c.integer("subblock_h", 1) * c.integer("subblock_w", 1)));
+    const double bh = static_cast<double>(std::max<std::int64_t>(1, op.act_block_h)),
+                 bw = static_cast<double>(std::max<std::int64_t>(1, op.act_block_w));
+    const double m = static_cast<double>(std::max<std::int64_t>(1, op.per_core_m)),
+                 n = static_cast<double>(std::max<std::int64_t>(1, op.per_core_n));
+    const double sub = static_cast<double>(std::max<std::int64_t>(1, op.subblock_h * op.subblock_w));
     const double depth = static_cast<double>(ceil_div(weights.rows(), 32));
     const double kb = std::max(1.0, std::round(depth / bw)), hb = std::max(1.0, std::ceil(m / bh));
     const double ph = phases(c), wt = static_cast<double>(weights.tile_bytes());
-    const auto window = c.integers("window_hw");
-    const double kh = window.size() == 2 ? static_cast<double>(window[0]) : 1, kw = window.size() == 2 ? static_cast<double>(window[1]) : 1;
+    const double kh = static_cast<double>(op.window_hw[0]), kw = static_cast<double>(op.window_hw[1]);
     const double fill = k.conv_subblock * bh * n / sub + (kb > 1 ? k.conv_accumulate * bh * n : 0) + k.conv_block;
     const double mac = bh * n * bw * (k.conv_mac + k.conv_mac_phase * (ph - 1));
     const double fetch = bw * n * (k.conv_weight_tile + k.conv_weight_byte * wt);
@@ -184,8 +172,8 @@ DeviceProgram plan_conv(const Arch& arch, const OpConfig& c) {
         const double comp = bh * bw * k.tilize_tile + mac + fill;
         // im2col: one local read per output pixel and kernel row; the K blocks share the kernel rows between them.
         const double row_bytes = kw * static_cast<double>(a.width()) * a.element_bytes();
-        const double read =
-            bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) * (c.flag("split_reader") ? 0.55 : 1.0);
+        const double read = bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) *
+                            (op.split_reader.value_or(false) ? 0.55 : 1.0);
         Phase first;
         first.items = static_cast<std::int64_t>(kb) * kParts;
         first.coupling = k.conv_coupling;
@@ -195,7 +183,7 @@ DeviceProgram plan_conv(const Arch& arch, const OpConfig& c) {
         rest.items = static_cast<std::int64_t>((hb - 1) * kb) * kParts;
         rest.coupling = k.stage_exponent;
         rest.stages = {{Unit::Reader, read / kParts, 0, 2}, {Unit::Compute, comp / kParts, 0, 2}};
-        rest.extra_cycles = c.flag("untilize_out") ? m * n * k.conv_untilize : 0;
+        rest.extra_cycles = op.untilize_out ? m * n * k.conv_untilize : 0;
         phases_list = {std::move(first), std::move(rest)};
     } else {
         Phase blocks;
@@ -204,11 +192,11 @@ DeviceProgram plan_conv(const Arch& arch, const OpConfig& c) {
         blocks.stages = {{Unit::Sender, fetch / kParts, 0, 2}, {Unit::Compute, (mac + fill) / kParts, 0, 2}};
         // Activations of each column are tilized and multicast before the block can start.
         blocks.extra_cycles =
-            hb * kb * (k.conv_mcast_block + k.conv_mcast_tile * bh * bw) + (c.flag("untilize_out") ? m * n * k.conv_untilize : 0);
+            hb * kb * (k.conv_mcast_block + k.conv_mcast_tile * bh * bw) + (op.untilize_out ? m * n * k.conv_untilize : 0);
         blocks.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) * hb : 0;
         phases_list = {std::move(blocks)};
     }
-    const int cores = static_cast<int>(c.integer("core_count", shard_cores(arch, out)));
+    const int cores = static_cast<int>(op.core_count.value_or(shard_cores(arch, out)));
     p.factory = block_sharded
                     ? (a.memory == MemoryLayout::WidthSharded ? "Conv2dWidthShardedProgramFactory" : "Conv2dShardedProgramFactory")
                     : "Conv2dShardedProgramFactory";
@@ -217,20 +205,20 @@ DeviceProgram plan_conv(const Arch& arch, const OpConfig& c) {
     p.work.cores = cores;
     p.work.has_compute = true;
     p.work.extra_cycles = k.conv_start;
-    p.work.math_cycles = hb * kb * bh * n * bw * 16 * ph;
+    p.work.math_cycles = hb * kb * bh * n * bw * 16.0 * ph;
     p.work.total_math_cycles = p.work.math_cycles * cores;
     p.work.classes.push_back({cores, std::move(phases_list)});
     // Buffers stand on the whole rectangle of the shard grid, also where it has no shard.
-    if (c.text("selector") != "table" && a.shard && a.shard->grid_x > 0) p.cores = std::max(p.cores, a.shard->grid_x * a.shard->grid_y);
+    if (!c.table_era && a.shard && a.shard->grid_x > 0) p.cores = std::max(p.cores, a.shard->grid_x * a.shard->grid_y);
     // Gathered rows, their tiles in the input's format, the weights of a block, bias, and partial sums in a format of their own.
     const auto block = static_cast<std::int64_t>(bh * bw), width = static_cast<std::int64_t>(n);
     const bool halved = out.dtype == DType::BFloat8B || out.dtype == DType::BFloat4B;
     const std::int64_t rows_tile = a.dtype == DType::Float32 ? 4096 : 2048;
     const std::int64_t input_tile = halved ? out.tile_bytes() : rows_tile;  // block formats come with an output of the same
     p.circular_buffers = {
-        {"act", block * rows_tile * (c.flag("act_double_buffer") ? 2 : 1)},
+        {"act", block * rows_tile * (op.act_double_buffer ? 2 : 1)},
         {"act_tilized", block * input_tile * (block_sharded && halved ? 2 : 1)},
-        {"weights", static_cast<std::int64_t>(bw) * width * weights.tile_bytes() * (c.flag("weights_double_buffer") ? 2 : 1)},
+        {"weights", static_cast<std::int64_t>(bw) * width * weights.tile_bytes() * (op.weights_double_buffer ? 2 : 1)},
         {"indices", 64}};
     if (c.inputs.size() > 2) p.circular_buffers.push_back({"bias", width * c.inputs[2].tile_bytes()});
     if (c.compute.fp32_dest_acc && out.dtype != DType::Float32 && kb > 1)
@@ -238,20 +226,15 @@ DeviceProgram plan_conv(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_pool(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Pool2d& op) {
     const TensorDesc& out = c.outputs[0];
-    const auto window = c.integers("window_hw");
-    const double area = window.size() == 2 ? static_cast<double>(window[0] * window[1]) : 9;
+    const double area = static_cast<double>(op.window_hw[0] * op.window_hw[1]);
     const Shard s = shard_of(arch, resident(out) ? out : c.inputs[0]);
-    const int cores = static_cast<int>(c.integer("core_count", s.cores));
+    const int cores = static_cast<int>(op.core_count.value_or(s.cores));
     Phase phase;
     phase.items = std::max<std::int64_t>(1, resident(out) ? std::min(s.h, out.rows()) : ceil_div(out.rows(), cores));
     phase.stages.push_back({Unit::Reader, area * arch.k.pool_stick, 0, 2});
     return one_phase("Pool2DMultiCore", arch, cores, std::move(phase), true, true);
 }
-
-}  // namespace
-
-const std::vector<PlanRow> kConvPlans = {{"halo", plan_halo}, {"conv2d", plan_conv}, {"pool2d", plan_pool}};
 
 }  // namespace ttnn_shim::strategy

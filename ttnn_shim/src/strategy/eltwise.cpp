@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "strategy/common.hpp"
+#include "strategy/planners.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -20,7 +20,7 @@ const std::unordered_map<std::string_view, SfpuRow> kSfpu = {
 
 double sfpu(const Arch& arch, std::string_view op, bool approx) {
     const Constants& k = arch.k;
-    if (op == "EXP") return approx ? k.sfpu_exp / 8 : k.sfpu_exp;
+    if (op == "EXP") return k.sfpu_exp * (approx ? 0.125 : 1);
     if (op == "RELU") return k.sfpu_relu;
     const auto it = kSfpu.find(op);
     if (it == kSfpu.end()) throw std::invalid_argument("unary op '" + std::string(op) + "' has no cost: add a row to arch/sfpu.csv");
@@ -47,7 +47,7 @@ DeviceProgram resident_program(const Arch& arch, const OpConfig& c, const char* 
     Phase phase;
     phase.items = shard_tiles(arch, t);
     phase.stages.push_back({Unit::Compute, compute, 0, 2});
-    const int cores = static_cast<int>(c.integer("core_count", shard_cores(arch, t)));
+    const int cores = static_cast<int>(c.core_count.value_or(shard_cores(arch, t)));
     return one_phase(factory, arch, cores, std::move(phase), true, true);
 }
 
@@ -77,41 +77,43 @@ DeviceProgram tile_stream(
 
 /// Unary and binary programs occupy the whole worker grid; cores beyond the number of tiles have nothing to do.
 void whole_grid(DeviceProgram& p, const Arch& arch, const OpConfig& c) {
-    if (c.has("core_count")) return;
+    if (c.core_count) return;
     p.cores = arch.cores();
     p.grid_x = arch.grid_x;
     p.grid_y = arch.grid_y;
 }
 
-DeviceProgram plan_unary(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Unary& op) {
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
     double compute = copy_tile(arch, in);
-    for (const std::string& op : c.texts("ops")) compute += sfpu(arch, op, c.flag("approx"));
+    for (const std::string& function : op.ops) compute += sfpu(arch, function, op.approx.value_or(false));
     if (resident(in) && resident(out)) return resident_program(arch, c, "UnaryDeviceOperation::ProgramFactory", in, compute);
     DeviceProgram p = tile_stream(arch, c, "UnaryDeviceOperation::ProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
     whole_grid(p, arch, c);
     return p;
 }
 
-DeviceProgram plan_typecast(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Typecast&) {
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
     // Float to 32-bit integers goes through a long SFPU sequence; the others are a copy with a format change.
     const bool to_int = (out.dtype == DType::UInt32 || out.dtype == DType::Int32) && in.dtype != DType::Int32 && in.dtype != DType::UInt32;
     const double compute = copy_tile(arch, in) + (to_int ? arch.k.sfpu_to_int : arch.k.sfpu_scale * 60);
-    if (resident(in) && resident(out) && (in.tile_bytes() == out.tile_bytes() || c.text("selector") == "table"))
+    if (resident(in) && resident(out) && (in.tile_bytes() == out.tile_bytes() || c.table_era))
         return resident_program(arch, c, "TypecastShardedProgramFactory", in, compute);
     return tile_stream(arch, c, "TypecastProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
 }
 
-DeviceProgram plan_copy(const Arch& arch, const OpConfig& c) {
+namespace {
+
+DeviceProgram copy_program(const Arch& arch, const OpConfig& c, const char* factory) {
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
     const double compute = in.dtype != out.dtype ? copy_tile(arch, in) : 0;
-    DeviceProgram p = tile_stream(
-        arch, c, c.op == "clone" ? "CloneProgramFactory" : "CopySameMemoryConfigProgramFactory", page_read(arch, in, page_bytes(in)),
-        compute, {&in});
+    DeviceProgram p = tile_stream(arch, c, factory, page_read(arch, in, page_bytes(in)), compute, {&in});
     if (compute <= 0) p.circular_buffers.pop_back();  // one buffer from reader to writer
     if (compute <= 0 && in.layout == PageLayout::RowMajor) p.circular_buffers = {buffer("in", round_up(in.stick_bytes(), arch.dram_align))};
     return p;
@@ -119,34 +121,37 @@ DeviceProgram plan_copy(const Arch& arch, const OpConfig& c) {
 
 bool logical_op(std::string_view op) { return op.rfind("LOGICAL_", 0) == 0; }
 
-DeviceProgram plan_binary(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     const Constants& k = arch.k;
     const TensorDesc& a = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
-    const bool scalar = c.flag("scalar") || c.inputs.size() < 2;
+    const bool scalar = op.scalar.value_or(false) || c.inputs.size() < 2;
     const TensorDesc& b = scalar ? a : c.inputs[1];
-    const std::string op = c.text("op", "ADD"), bcast = c.text("broadcast", "NONE");
+    const std::string bcast = op.broadcast.value_or("NONE");
+    const Names post_ops = op.post_ops.value_or(Names{});
     const double tile = static_cast<double>(a.layout == PageLayout::Tile ? a.tile_bytes() : 2048);
     // Two operands share the unpackers: 32 B/cycle each; ELWMUL repeats per fidelity phase.
     double compute = tile / k.unpack_two_rate + k.binary_tile;
-    const bool multiplies = op == "MUL" || op == "SQUARED_DIFFERENCE";
+    const bool multiplies = op.op == "MUL" || op.op == "SQUARED_DIFFERENCE";
     if (multiplies) compute += k.elwmul_phase * (phases(c) - 1);
     const bool wide = a.dtype == DType::Float32 || a.dtype == DType::Int32 || a.dtype == DType::UInt32;
-    if (c.flag("is_sfpu") || wide)
-        compute = 2 * copy_tile(arch, a) + (op == "DIV" || op == "POWER" ? k.sfpu_scale * 1400 : k.sfpu_scale * 180);
-    int passes = static_cast<int>(c.texts("post_ops").size());
-    for (const std::string& post : c.texts("post_ops")) {
+    if (op.is_sfpu.value_or(false) || wide)
+        compute = 2 * copy_tile(arch, a) + k.sfpu_scale * (op.op == "DIV" || op.op == "POWER" ? 1400 : 180);
+    int passes = static_cast<int>(post_ops.size());
+    for (const std::string& post : post_ops) {
         if (post == "RELU")
             --passes;  // the packer applies it
         else
             compute += sfpu(arch, post, false);
     }
-    if (logical_op(op)) passes += 2;  // both operands go through a not-equal-zero pass first
+    if (logical_op(op.op)) passes += 2;  // both operands go through a not-equal-zero pass first
     const double streaming = copy_tile(arch, a) + passes * (copy_tile(arch, a) + k.cb_pass);
 
     const bool native = resident(a) && resident(out) && (scalar || (resident(b) && same_tiles(a, b) && b.dtype == a.dtype)) &&
                         out.dtype == a.dtype &&
-                        (!a.shard || a.rows() % a.shard->h == 0 || a.memory == MemoryLayout::BlockSharded || c.flag("legacy"));
+                        (!a.shard || a.rows() % a.shard->h == 0 || a.memory == MemoryLayout::BlockSharded || op.legacy.value_or(false));
     if (native) {
         DeviceProgram p = resident_program(arch, c, "BinaryNgDeviceOperation::ProgramFactory", a, compute);
         // Only the cores that hold shards work, whatever the size of the recorded worker grid.
@@ -172,7 +177,7 @@ DeviceProgram plan_binary(const Arch& arch, const OpConfig& c) {
     if (!scalar) reads.push_back(&b);
     DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute, streaming), reads);
     whole_grid(p, arch, c);
-    if (op == "LOGICAL_AND" || op == "LOGICAL_OR" || op == "LOGICAL_XOR")  // both operands become 0 or 1 first
+    if (op.op == "LOGICAL_AND" || op.op == "LOGICAL_OR" || op.op == "LOGICAL_XOR")  // both operands become 0 or 1 first
         p.circular_buffers.push_back(buffer("truth", a.tile_bytes()));
     if (half_native) p.circular_buffers.push_back(buffer("in1", static_cast<std::int64_t>(page_bytes(a))));
     if (scalar) p.circular_buffers.push_back(buffer("scalar", static_cast<std::int64_t>(page_bytes(a)), 1));
@@ -189,7 +194,7 @@ DeviceProgram plan_binary(const Arch& arch, const OpConfig& c) {
 }
 
 /// Normalisation with given statistics: input, mean, variance and optional scale and shift stream together.
-DeviceProgram plan_batch_norm(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const BatchNorm&) {
     const TensorDesc& a = c.inputs[0];
     const double extra = static_cast<double>(c.inputs.size() - 1);
     const double compute = (extra + 1) * copy_tile(arch, a) + sfpu(arch, "RSQRT", false);
@@ -200,7 +205,7 @@ DeviceProgram plan_batch_norm(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_ternary(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Ternary&) {
     const TensorDesc& a = c.inputs[0];
     double reader = page_read(arch, a, page_bytes(a));
     std::vector<const TensorDesc*> reads;
@@ -216,12 +221,9 @@ DeviceProgram plan_ternary(const Arch& arch, const OpConfig& c) {
 }
 
 /// Any op that only writes its output (full, zeros, arange).
-DeviceProgram plan_fill(const Arch& arch, const OpConfig& c) { return tile_stream(arch, c, "FillProgramFactory", 0, 0, {}); }
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Fill&) { return tile_stream(arch, c, "FillProgramFactory", 0, 0, {}); }
 
-}  // namespace
-
-const std::vector<PlanRow> kEltwisePlans = {
-    {"unary", plan_unary}, {"binary", plan_binary}, {"ternary", plan_ternary}, {"typecast", plan_typecast},
-    {"copy", plan_copy},   {"clone", plan_copy},    {"fill", plan_fill},       {"batch_norm", plan_batch_norm}};
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Copy&) { return copy_program(arch, c, "CopySameMemoryConfigProgramFactory"); }
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Clone&) { return copy_program(arch, c, "CloneProgramFactory"); }
 
 }  // namespace ttnn_shim::strategy

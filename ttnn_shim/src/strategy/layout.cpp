@@ -1,5 +1,5 @@
 // Tilize and untilize, with and without padding. Unit of work: a block of 32 rows.
-#include "strategy/common.hpp"
+#include "strategy/planners.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -21,10 +21,12 @@ DeviceProgram resident_blocks(
     phase.items = ceil_div(s.h, 32);
     phase.stages.push_back({Unit::Compute, per_block, 0, 2});
     phase.extra_cycles = start;
-    return one_phase(factory, arch, static_cast<int>(c.integer("core_count", shard_cores(arch, t))), std::move(phase), true, true);
+    return one_phase(factory, arch, static_cast<int>(c.core_count.value_or(shard_cores(arch, t))), std::move(phase), true, true);
 }
 
-DeviceProgram plan_tilize(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Tilize&) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
@@ -52,14 +54,17 @@ DeviceProgram plan_tilize(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
+namespace {
+
 /// TTNN splits wide rows over cores too once a row has more than 32 tiles.
 bool split_2d(const OpConfig& c, std::int64_t width_tiles, std::int64_t height_tiles) {
-    if (c.has("blocks_2d")) return c.flag("blocks_2d");
-    if (c.text("selector") == "table") return width_tiles > 32 && width_tiles > height_tiles;
+    if (c.table_era) return width_tiles > 32 && width_tiles > height_tiles;
     return width_tiles > 32 && (height_tiles > 32 || width_tiles > height_tiles);
 }
 
-DeviceProgram plan_tilize_padded(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const TilizeWithValPadding& op) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
@@ -74,7 +79,7 @@ DeviceProgram plan_tilize_padded(const Arch& arch, const OpConfig& c) {
     int cores;
     double padded_row_bytes = static_cast<double>(out.width()) * out.element_bytes();
     const char* factory = "TilizeWithValPaddingMultiCoreDefaultFactory";
-    if (split_2d(c, w, blocks)) {
+    if (op.blocks_2d.value_or(split_2d(c, w, blocks))) {
         units = blocks * w;
         stick = std::min(stick, 32 * in.element_bytes());
         padded_row_bytes = 32 * out.element_bytes();
@@ -99,7 +104,7 @@ DeviceProgram plan_tilize_padded(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_untilize(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Untilize&) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
@@ -113,7 +118,7 @@ DeviceProgram plan_untilize(const Arch& arch, const OpConfig& c) {
     const std::int64_t blocks = ceil_div(in.rows(), 32);
     std::int64_t per_core = 1;
     // 0.81.1 generates the kernel: all cores get work, wide rows without padding are cut when there are fewer row blocks than cores.
-    const bool generated = !resident(in) && in.dtype != DType::Float32 && c.text("selector") != "table";
+    const bool generated = !resident(in) && in.dtype != DType::Float32 && !c.table_era;
     std::int64_t cut = 1;
     if (generated && in.logical == in.padded)
         for (std::int64_t s = 2; s * blocks <= arch.cores() && s <= w; ++s)
@@ -148,7 +153,7 @@ DeviceProgram plan_untilize(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_untilize_unpad(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const UntilizeWithUnpadding&) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
@@ -172,8 +177,7 @@ DeviceProgram plan_untilize_unpad(const Arch& arch, const OpConfig& c) {
         stick = std::min(stick, static_cast<double>(s.w) * out.element_bytes());
         factory = "UntilizeWithUnpaddingMultiCoreShardedProgramFactory";
     }
-    const double valid =
-        std::min(32.0, 32.0 * static_cast<double>(out.rows()) / static_cast<double>(std::max<std::int64_t>(1, in.rows())) * 1.0);
+    const double valid = std::min(32.0, 32.0 * static_cast<double>(out.rows()) / static_cast<double>(std::max<std::int64_t>(1, in.rows())));
     const double rows =
         blocks <= per_core * cores && blocks == 1 ? static_cast<double>(std::min<std::int64_t>(32, out.rows())) : std::max(valid, 1.0);
     Phase phase;
@@ -190,13 +194,5 @@ DeviceProgram plan_untilize_unpad(const Arch& arch, const OpConfig& c) {
     p.circular_buffers = {{"in", w * in.tile_bytes()}, {"out", w * out.tile_bytes()}};
     return p;
 }
-
-}  // namespace
-
-const std::vector<PlanRow> kLayoutPlans = {
-    {"tilize", plan_tilize},
-    {"tilize_with_val_padding", plan_tilize_padded},
-    {"untilize", plan_untilize},
-    {"untilize_with_unpadding", plan_untilize_unpad}};
 
 }  // namespace ttnn_shim::strategy

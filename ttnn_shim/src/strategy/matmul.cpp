@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "strategy/matmul_config.hpp"
+#include "strategy/planners.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -44,8 +45,7 @@ double fetch(const Arch& arch, const TensorDesc& t, std::int64_t rows, std::int6
 }
 /// Multicast of a block. Wide destination rectangles (1-D programs on much of the grid) run at a fraction of the rate.
 double multicast(const Arch& arch, double tiles, double bytes, int destinations) {
-    constexpr int kWide = 40;
-    return tiles * bytes / (arch.k.mm_mcast_rate * (destinations > kWide ? arch.k.mm_mcast_1d : 1));
+    return tiles * bytes / (arch.k.mm_mcast_rate * (destinations > 40 ? arch.k.mm_mcast_1d : 1));
 }
 
 /// DRAM-side time per K block of the whole program's reads.
@@ -150,22 +150,23 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
     return program;
 }
 
-DeviceProgram plan_matmul(const Arch& arch, const OpConfig& c) {
-    const MatmulShape s = matmul_shape(c);
-    return build(arch, c, s, select_matmul(arch, c, s));
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Matmul& op) {
+    const MatmulShape s = matmul_shape(c, op);
+    return build(arch, c, s, select_matmul(arch, c, op, s));
 }
 
 /// minimal_matmul: blocks are handed from core to core instead of being multicast; M blocks over rows, N blocks over columns.
-DeviceProgram plan_minimal(const Arch& arch, const OpConfig& c) {
-    MatmulShape s = matmul_shape(c);
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const MinimalMatmul& op) {
+    const MatmulShape s = matmul_shape(c, Matmul{});
     MatmulProgram p;
     p.kind = MatmulKind::Mcast2D;
-    const std::int64_t bm = c.integer("M_block_size", 8), bn = c.integer("N_block_size", 8), bk = c.integer("K_block_size", 8);
     p.m = ceil_div(s.m, arch.grid_y);
     p.n = ceil_div(s.n, arch.grid_x);
-    p.block_h = std::min(p.m, bm);
-    p.block_w = std::min(p.n, bn);
-    p.block_k = std::min(bk, s.k);
+    p.block_h = std::min(p.m, op.M_block_size);
+    p.block_w = std::min(p.n, op.N_block_size);
+    p.block_k = std::min(op.K_block_size, s.k);
     pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, false, p.sub_h, p.sub_w);
     p.cores = arch.cores();
     p.grid_x = arch.grid_x;
@@ -178,9 +179,5 @@ DeviceProgram plan_minimal(const Arch& arch, const OpConfig& c) {
     program.work.extra_cycles += hops * arch.k.mm_handshake_local;
     return program;
 }
-
-}  // namespace
-
-const std::vector<PlanRow> kMatmulPlans = {{"matmul", plan_matmul}, {"linear", plan_matmul}, {"minimal_matmul", plan_minimal}};
 
 }  // namespace ttnn_shim::strategy

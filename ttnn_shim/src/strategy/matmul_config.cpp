@@ -20,7 +20,7 @@ std::int64_t fit_bytes(const OpConfig& c, std::int64_t h, std::int64_t w, std::i
 
 /// L1 that the selector counts on: the older one looked at the core less its reserved start, 0.81.1 at what the allocator hands out.
 std::int64_t l1_limit(const Arch& arch, const OpConfig& c) {
-    return c.text("selector") == "table" ? arch.l1_core_bytes - arch.l1_reserved_bytes : arch.l1_bytes;
+    return c.table_era ? arch.l1_core_bytes - arch.l1_reserved_bytes : arch.l1_bytes;
 }
 bool fits(const Arch& arch, const OpConfig& c, std::int64_t h, std::int64_t w, std::int64_t k) {
     return fit_bytes(c, h, w, k) < l1_limit(arch, c);
@@ -63,21 +63,22 @@ void fit_l1(const Arch& arch, const OpConfig& c, bool table_era, MatmulProgram& 
     if (!split_block(arch, c, 1, p)) throw std::invalid_argument("matmul: a single output tile with K block 1 does not fit L1");
 }
 
-MatmulProgram from_config(const Arch& arch, const OpConfig& c, const MatmulShape& s, const std::string& name) {
+MatmulProgram from_config(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulShape& s) {
+    const std::string& name = *op.program_config;
     MatmulProgram p;
-    p.block_k = std::max<std::int64_t>(1, c.integer("in0_block_w", 1));
-    p.m = c.integer("per_core_M", s.m);
-    p.n = c.integer("per_core_N", s.n);
-    if (s.k % p.block_k && c.text("selector") != "table")
+    p.block_k = std::max<std::int64_t>(1, *op.in0_block_w);
+    p.m = op.per_core_M.value_or(s.m);
+    p.n = op.per_core_N.value_or(s.n);
+    if (s.k % p.block_k && !c.table_era)
         throw std::invalid_argument(
             "matmul: in0_block_w " + std::to_string(p.block_k) + " does not divide K of " + std::to_string(s.k) + " tiles");
-    p.block_h = c.integer("out_block_h", p.m);
-    p.block_w = c.integer("out_block_w", p.n);
-    p.sub_h = c.integer("out_subblock_h", 1);
-    p.sub_w = c.integer("out_subblock_w", 1);
+    p.block_h = op.out_block_h.value_or(p.m);
+    p.block_w = op.out_block_w.value_or(p.n);
+    p.sub_h = op.out_subblock_h.value_or(1);
+    p.sub_w = op.out_subblock_w.value_or(1);
     const std::int64_t my = ceil_div(s.m, p.m), nx = ceil_div(s.n, p.n);
     if (name.find("1D") != std::string::npos) {
-        p.kind = c.flag("mcast_in0", true) ? MatmulKind::Mcast1DIn0 : MatmulKind::Mcast1DIn1;
+        p.kind = op.mcast_in0.value_or(true) ? MatmulKind::Mcast1DIn0 : MatmulKind::Mcast1DIn1;
         p.cores = static_cast<int>(my * nx);
         p.batch = s.batch;
     } else if (name.find("DRAMSharded") != std::string::npos) {
@@ -262,11 +263,11 @@ void pick_subblock(std::int64_t h, std::int64_t w, bool fp32_dest, bool full_wid
     sub_h = sub_w = 1;
 }
 
-MatmulShape matmul_shape(const OpConfig& c) {
-    if (c.inputs.size() < 2) throw std::invalid_argument("op '" + c.op + "': needs two inputs");
+MatmulShape matmul_shape(const OpConfig& c, const Matmul& op) {
+    if (c.inputs.size() < 2) throw std::invalid_argument(c.label() + "needs two inputs");
     const TensorDesc& a = c.inputs[0];
     const TensorDesc& b = c.inputs[1];
-    if (a.padded.empty() || b.padded.empty()) throw std::invalid_argument("op '" + c.op + "': an input has no shape");
+    if (a.padded.empty() || b.padded.empty()) throw std::invalid_argument(c.label() + "an input has no shape");
     auto tail = [](const TensorDesc& t, std::size_t from_end) {
         return t.padded.size() > from_end ? t.padded[t.padded.size() - 1 - from_end] : 1;
     };
@@ -276,21 +277,21 @@ MatmulShape matmul_shape(const OpConfig& c) {
         return n;
     };
     MatmulShape s;
-    const bool ta = c.flag("transpose_a"), tb = c.flag("transpose_b");
+    const bool ta = op.transpose_a, tb = op.transpose_b;
     s.m = ceil_div(tail(a, ta ? 0 : 1), 32);
     s.k = ceil_div(tail(a, ta ? 1 : 0), 32);
     s.n = ceil_div(tail(b, tb ? 1 : 0), 32);
     const std::int64_t kb = ceil_div(tail(b, tb ? 0 : 1), 32), ba = batch(a), bb = batch(b);
     s.b_batched = bb > 1;
     s.batch = std::max(ba, bb);
-    if (s.k != kb && c.text("selector") != "table")
+    if (s.k != kb && !c.table_era)
         throw std::invalid_argument(
-            "op '" + c.op + "': inner dimensions differ (" + std::to_string(s.k) + " and " + std::to_string(kb) + " tiles)");
+            c.label() + "inner dimensions differ (" + std::to_string(s.k) + " and " + std::to_string(kb) + " tiles)");
     s.k = std::max(s.k, kb) == kb ? kb : s.k;
     // B without a batch: the batch folds into M, unless the program keeps it as a loop.
     // 0.81.1 folds it only into programs that the caller configures.
-    const bool older = c.text("selector") == "table", configured = c.has("core_grid") || c.has("program_config");
-    const bool loops = c.has("loop_batch") ? c.flag("loop_batch") : !a.sharded() && (older ? in_l1(a) : !configured);
+    const bool configured = op.core_grid || op.program_config;
+    const bool loops = !a.sharded() && (c.table_era ? in_l1(a) : !configured);
     if (!s.b_batched && !loops) {
         s.m *= ba;
         s.batch = 1;
@@ -298,26 +299,24 @@ MatmulShape matmul_shape(const OpConfig& c) {
     return s;
 }
 
-MatmulProgram select_matmul(const Arch& arch, const OpConfig& c, const MatmulShape& s) {
-    const bool table_era = c.text("selector") == "table";
-    const std::string given = c.text("program_config");
+MatmulProgram select_matmul(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulShape& s) {
     MatmulProgram p;
     bool choose_subblock = true;
-    if (!given.empty() && c.has("in0_block_w")) {
-        p = from_config(arch, c, s, given);
-        choose_subblock = !c.has("out_subblock_h");
+    if (op.program_config && op.in0_block_w) {
+        p = from_config(arch, c, op, s);
+        choose_subblock = !op.out_subblock_h;
     } else if (resident(c.inputs[0]))
         p = select_sharded(arch, c, s);
-    else if (const auto grid = c.integers("core_grid"); !table_era && given.empty() && grid.size() == 2 && grid[0] > 0 && grid[1] > 0)
+    else if (const Pair grid = op.core_grid.value_or(Pair{}); !c.table_era && !op.program_config && grid[0] > 0 && grid[1] > 0)
         p = select_on_grid(arch, c, s, static_cast<int>(grid[0]), static_cast<int>(grid[1]));
     else {
-        p = select_interleaved(arch, c, s, table_era);
-        fit_l1(arch, c, table_era, p);
+        p = select_interleaved(arch, c, s, c.table_era);
+        fit_l1(arch, c, c.table_era, p);
     }
     if (p.block_h <= 0) p.block_h = p.m;
     if (p.block_w <= 0) p.block_w = p.n;
     if (choose_subblock) pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, resident(c.outputs[0]), p.sub_h, p.sub_w);
-    if (const auto given_cores = c.integer("core_count"); given_cores > 0) p.cores = static_cast<int>(given_cores);
+    if (c.core_count.value_or(0) > 0) p.cores = static_cast<int>(*c.core_count);
     return p;
 }
 

@@ -22,9 +22,9 @@ struct MatmulProgram {
     std::int64_t batch = 1;  ///< matmuls that one core runs one after the other
 };
 
-MatmulShape matmul_shape(const OpConfig& config);
+MatmulShape matmul_shape(const OpConfig& config, const Matmul& op);
 /// Throws std::invalid_argument when no program fits.
-MatmulProgram select_matmul(const Arch& arch, const OpConfig& config, const MatmulShape& shape);
+MatmulProgram select_matmul(const Arch& arch, const OpConfig& config, const Matmul& op, const MatmulShape& shape);
 const char* factory_name(MatmulKind kind);
 std::vector<CircularBuffer> matmul_buffers(const OpConfig& config, const MatmulShape& shape, const MatmulProgram& p);
 /// First of TTNN's list of subblocks that divides the block; area <= 8, or 4 with float32 accumulation.

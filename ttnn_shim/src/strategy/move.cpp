@@ -1,6 +1,6 @@
 // Data movement over interleaved memory: transpose, permute, reshape, slice, concat, split, pad, repeat, upsample, grid_sample, pool,
 // embedding.
-#include "strategy/common.hpp"
+#include "strategy/planners.hpp"
 
 #include <stdexcept>
 
@@ -57,28 +57,29 @@ DeviceProgram stick_stream(const Arch& arch, const OpConfig& c, const char* fact
     return p;
 }
 
-DeviceProgram plan_transpose(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Transpose& op) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
-    const std::string dim = c.text("dim", "WH");
-    if (dim == "WH" && resident(in) && resident(out)) {
+    if (op.dim == "WH" && resident(in) && resident(out)) {
         const Shard s = shard_of(arch, in);
         Phase phase;
         phase.items = ceil_div(s.h, 32) * ceil_div(s.w, 32);
         phase.stages.push_back({Unit::Compute, k.unary_tile, 0, 2});
         return one_phase("TransposeWHShardedProgramFactory", arch, shard_cores(arch, in), std::move(phase), true, true);
     }
-    if (dim == "WH") {
+    if (op.dim == "WH") {
         DeviceProgram p = page_stream(arch, c, "TransposeWHProgramFactory", static_cast<double>(in.bytes()), k.unary_tile);
         p.circular_buffers.push_back(buffer("out", out.tile_bytes()));
         return p;
     }
-    if (dim != "HC" || in.layout == PageLayout::RowMajor)
+    if (op.dim != "HC" || in.layout == PageLayout::RowMajor)
         return page_stream(
-            arch, c, dim == "CN" ? "TransposeCNProgramFactory" : "TransposeHCRMProgramFactory", static_cast<double>(in.bytes()));
+            arch, c, op.dim == "CN" ? "TransposeCNProgramFactory" : "TransposeHCRMProgramFactory", static_cast<double>(in.bytes()));
     // HC: each face line of 16 elements goes to another tile.
-    const int cores = static_cast<int>(c.integer("core_count", std::min<std::int64_t>(arch.cores(), std::max(in.tiles(), out.tiles()))));
+    const int cores = static_cast<int>(c.core_count.value_or(std::min<std::int64_t>(arch.cores(), std::max(in.tiles(), out.tiles()))));
     const double valid_lines = 2.0 * static_cast<double>(in.tiles()) * 32.0 * static_cast<double>(height(in, true)) /
                                static_cast<double>(std::max<std::int64_t>(1, height(in, false)));
     const std::int64_t channels = in.padded.size() > 2 ? in.padded[in.padded.size() - 3] : 1;
@@ -100,11 +101,11 @@ DeviceProgram plan_transpose(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_permute(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Permute& op) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
-    const auto dims = c.integers("dims");
+    const Integers& dims = op.dims;
     const bool keeps_width = dims.empty() || dims.back() == static_cast<std::int64_t>(dims.size()) - 1;
     if (in.layout == PageLayout::RowMajor && keeps_width) {
         DeviceProgram p = page_stream(arch, c, "PermuteDeviceOperation::MultiCoreRowInvariant", static_cast<double>(in.bytes()));
@@ -146,6 +147,8 @@ DeviceProgram plan_permute(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
+namespace {
+
 /// Entries of the map that a tiled reshape reads per output tile: input tiles times the most runs taken from one of them. A run lies within
 /// one face line of both tensors.
 std::int64_t reshape_segments(const TensorDesc& in, const TensorDesc& out) {
@@ -175,7 +178,9 @@ std::int64_t reshape_segments(const TensorDesc& in, const TensorDesc& out) {
     return most;
 }
 
-DeviceProgram plan_reshape(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
@@ -224,10 +229,10 @@ DeviceProgram plan_reshape(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_slice(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Slice& op) {
     const TensorDesc& out = c.outputs[0];
     if (out.layout == PageLayout::Tile) return page_stream(arch, c, "SliceTileProgramFactory", static_cast<double>(out.bytes()));
-    const auto steps = c.integers("step");
+    const Integers steps = op.step.value_or(Integers{});
     const bool strided = std::any_of(steps.begin(), steps.end(), [](std::int64_t step) { return step > 1; });
     DeviceProgram p = stick_stream(
         arch, c, strided ? "SliceRmStrideProgramFactory" : "SliceRmProgramFactory",
@@ -238,7 +243,7 @@ DeviceProgram plan_slice(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_concat(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Concat& op) {
     const Constants& k = arch.k;
     const TensorDesc& out = c.outputs[0];
     if (resident(c.inputs[0]) && resident(out)) {
@@ -257,7 +262,7 @@ DeviceProgram plan_concat(const Arch& arch, const OpConfig& c) {
         }
         return p;
     }
-    const auto axis = c.integer("dim", -1), rank = static_cast<std::int64_t>(out.padded.size());
+    const std::int64_t axis = op.dim, rank = static_cast<std::int64_t>(out.padded.size());
     if (out.layout == PageLayout::Tile && (axis < 0 ? axis + rank : axis) == rank - 1 &&
         std::any_of(
             c.inputs.begin(), c.inputs.end(), [](const TensorDesc& t) { return !t.logical.empty() && t.logical.back() % 32 != 0; })) {
@@ -274,11 +279,11 @@ DeviceProgram plan_concat(const Arch& arch, const OpConfig& c) {
     return page_stream(arch, c, "ConcatProgramFactory", static_cast<double>(out.bytes()));
 }
 
-DeviceProgram plan_split(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Split&) {
     return page_stream(arch, c, "SplitProgramFactory", static_cast<double>(c.inputs[0].bytes()));
 }
 
-DeviceProgram plan_pad(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Pad&) {
     if (c.outputs[0].layout == PageLayout::RowMajor) {
         const std::int64_t stick = aligned(arch, c.outputs[0].stick_bytes());  // 32 KiB in groups of 16
         return stick_stream(
@@ -288,14 +293,14 @@ DeviceProgram plan_pad(const Arch& arch, const OpConfig& c) {
     return page_stream(arch, c, "PadTileMulticoreProgramFactory", static_cast<double>(c.inputs[0].bytes()));
 }
 
-DeviceProgram plan_repeat(const Arch& arch, const OpConfig& c) {
-    const char* factory = c.flag("interleave") ? "RepeatInterleaveCodegenProgramFactory" : "RepeatCodegenProgramFactory";
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Repeat& op) {
+    const char* factory = op.interleave.value_or(false) ? "RepeatInterleaveCodegenProgramFactory" : "RepeatCodegenProgramFactory";
     DeviceProgram p = page_stream(arch, c, factory, static_cast<double>(c.outputs[0].bytes()));
     p.circular_buffers = {{"pages", 8 * aligned(arch, static_cast<std::int64_t>(page_bytes(c.outputs[0])))}};
     return p;
 }
 
-DeviceProgram plan_upsample(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Upsample&) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
@@ -316,7 +321,7 @@ DeviceProgram plan_upsample(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_grid_sample(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const GridSample&) {
     const TensorDesc& image = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
     const TensorDesc& grid = c.inputs.size() > 1 ? c.inputs[1] : c.inputs[0];
@@ -335,7 +340,7 @@ DeviceProgram plan_grid_sample(const Arch& arch, const OpConfig& c) {
     return one_phase("GridSampleBilinearProgramFactory", arch, cores, std::move(phase), true, false);
 }
 
-DeviceProgram plan_embedding(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Embedding&) {
     const TensorDesc& out = c.outputs[0];
     if (c.inputs.size() < 2) throw std::invalid_argument("op 'embedding': needs indices and a table");
     const TensorDesc& table = c.inputs[1];
@@ -372,20 +377,5 @@ DeviceProgram plan_embedding(const Arch& arch, const OpConfig& c) {
     }
     return p;
 }
-
-}  // namespace
-
-const std::vector<PlanRow> kMovePlans = {
-    {"transpose", plan_transpose},
-    {"permute", plan_permute},
-    {"reshape", plan_reshape},
-    {"slice", plan_slice},
-    {"concat", plan_concat},
-    {"split", plan_split},
-    {"pad", plan_pad},
-    {"repeat", plan_repeat},
-    {"upsample", plan_upsample},
-    {"grid_sample", plan_grid_sample},
-    {"embedding", plan_embedding}};
 
 }  // namespace ttnn_shim::strategy

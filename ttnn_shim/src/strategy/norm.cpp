@@ -1,5 +1,5 @@
 // Reductions and normalisations: rows (or lanes) over cores, tiles of a row one after the other.
-#include "strategy/common.hpp"
+#include "strategy/planners.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -30,7 +30,7 @@ DeviceProgram row_program(
     phase.items = per_core * kParts;
     phase.coupling = arch.k.stage_exponent;
     const double bytes = static_cast<double>(in.tile_bytes()), w = static_cast<double>(width) / kParts;
-    if (!resident(in)) phase.stages.push_back({Unit::Reader, w * page_read(arch, in, bytes) / 2, 0, 2});
+    if (!resident(in)) phase.stages.push_back({Unit::Reader, w * page_read(arch, in, bytes) * 0.5, 0, 2});
     phase.stages.push_back({Unit::Compute, (row_cycles + combine) / kParts + w * tile_cycles, 0, 2});
     if (!resident(c.outputs[0])) phase.stages.push_back({Unit::Writer, w * page_write(arch, bytes), 0, 2});
     dram_traffic(phase, c);
@@ -85,10 +85,12 @@ DeviceProgram softmax_lanes(const Arch& arch, const OpConfig& c, std::int64_t di
     return p;
 }
 
-DeviceProgram plan_softmax(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
     const TensorDesc& in = c.inputs[0];
     const auto rank = static_cast<std::int64_t>(in.padded.size());
-    std::int64_t dim = c.integer("dim", -1);
+    std::int64_t dim = op.dim.value_or(-1);
     if (dim < 0) dim += rank;
     if (dim >= 0 && dim < rank - 1 && !resident(in)) return softmax_lanes(arch, c, dim);
     // Input and exponentials of a row (a multiple of the block), statistics, scalers and output blocks; a masked copy when the row ends
@@ -114,13 +116,13 @@ DeviceProgram plan_softmax(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_layernorm(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const LayerNorm& op) {
     const TensorDesc& in = c.inputs[0];
-    const bool rms = c.flag("rms") || c.op == "rmsnorm", local = resident(in);
+    const bool rms = op.rms, local = resident(in);
     DeviceProgram p = row_program(
         arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row, arch.k.norm_tile, 0);
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
-    const bool residual = c.flag("residual");
+    const bool residual = op.residual.value_or(false);
     const std::int64_t weights = static_cast<std::int64_t>(c.inputs.size()) - 1 - residual;
     // Gamma and beta are tiles, or rows of 32 values that become tiles.
     std::int64_t weight_bytes = 0;
@@ -155,7 +157,7 @@ DeviceProgram plan_layernorm(const Arch& arch, const OpConfig& c) {
     };
     p.circular_buffers = buffers(round_up(ceil_div(in.width(), 32), block), false);
     // Rows that do not fit are read again for every pass, in chunks: at most those of the table, fewer where tensors in L1 leave less.
-    const std::int64_t room = c.integer("l1_free_bytes", arch.l1_bytes) / 100 * 95;
+    const std::int64_t room = c.l1_free_bytes.value_or(arch.l1_bytes) / 100 * 95;
     std::int64_t chunk = (weights > 0 ? 56 : 112) * 2048 / im;
     if (sum_of(p.circular_buffers) > room) {
         while (chunk > block && sum_of(buffers(chunk, true)) > room) chunk -= block;
@@ -164,10 +166,10 @@ DeviceProgram plan_layernorm(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_groupnorm(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const GroupNorm& op) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
-    const double groups = static_cast<double>(std::max<std::int64_t>(1, c.integer("num_groups", 1))),
+    const double groups = static_cast<double>(std::max<std::int64_t>(1, op.num_groups)),
                  channels = static_cast<double>(std::max<std::int64_t>(1, in.width()));
     const double tiles_per_group = std::max(1.0, channels / groups / 32);
     Phase phase;
@@ -182,9 +184,9 @@ DeviceProgram plan_groupnorm(const Arch& arch, const OpConfig& c) {
         const double reducing = std::max(1.0, std::round(static_cast<double>(cores) * static_cast<double>(s.w) / channels));
         cycles = mine * reducing * k.norm_core + rows * w * k.groupnorm_tile + rows * mine * tiles_per_group * k.groupnorm_group_tile;
     } else {
-        const auto grid = c.integers("grid");
-        cores = grid.size() == 2 && grid[0] * grid[1] > 0 ? static_cast<int>(grid[0] * grid[1]) : arch.cores();
-        cores = static_cast<int>(c.integer("core_count", cores));
+        const Pair grid = op.grid.value_or(Pair{});
+        cores = grid[0] * grid[1] > 0 ? static_cast<int>(grid[0] * grid[1]) : arch.cores();
+        cores = static_cast<int>(c.core_count.value_or(cores));
         const double rows = std::ceil(static_cast<double>(ceil_div(in.rows(), 32)) / cores),
                      w = static_cast<double>(ceil_div(in.width(), 32));
         const double visits = rows * groups * tiles_per_group;
@@ -200,7 +202,7 @@ DeviceProgram plan_groupnorm(const Arch& arch, const OpConfig& c) {
 }
 
 /// Reduction of W, H or HW; with dim NC of the leading dimensions.
-DeviceProgram plan_reduce(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reduce& op) {
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
     const std::int64_t outputs = std::max<std::int64_t>(1, out.tiles());
@@ -209,11 +211,11 @@ DeviceProgram plan_reduce(const Arch& arch, const OpConfig& c) {
     phase.items = ceil_div(outputs, cores) * std::max<std::int64_t>(1, ceil_div(in.tiles(), outputs));
     phase.coupling = arch.k.stage_exponent;
     const double bytes = static_cast<double>(in.tile_bytes());
-    phase.stages = {{Unit::Reader, page_read(arch, in, bytes) / 2, 0, 2}, {Unit::Compute, arch.k.unary_tile + 8.0 * phases(c), 0, 2}};
+    phase.stages = {{Unit::Reader, page_read(arch, in, bytes) * 0.5, 0, 2}, {Unit::Compute, arch.k.unary_tile + 8.0 * phases(c), 0, 2}};
     dram_traffic(phase, c);
-    const std::string dim = c.text("dim"), op = c.text("op");
+    const std::string& dim = op.dim;
     const std::int64_t t = in.tile_bytes(), o = out.tile_bytes();
-    if (op == "VAR" || op == "STD") {
+    if (op.op == "VAR" || op.op == "STD") {
         const std::int64_t along = dim == "H" ? ceil_div(outputs, cores) : ceil_div(in.width(), 32);
         DeviceProgram p = one_phase("WelfordReduceProgramFactory", arch, cores, std::move(phase), true, false);
         p.circular_buffers = {{"in", std::max<std::int64_t>(8, round_up(along, 4)) * t}, {"out", 2 * o}};
@@ -238,7 +240,7 @@ DeviceProgram plan_reduce(const Arch& arch, const OpConfig& c) {
 }
 
 /// Padding of the tiles at the edges overwritten; the others are not touched.
-DeviceProgram plan_fill_pad(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const FillPad&) {
     const TensorDesc& in = c.inputs[0];
     const auto edge = [&](std::size_t from_end) {
         const std::size_t n = in.logical.size();
@@ -262,9 +264,9 @@ DeviceProgram plan_fill_pad(const Arch& arch, const OpConfig& c) {
 }
 
 /// Running sum along a leading dimension: each core owns lanes of tiles and walks them.
-DeviceProgram plan_accumulation(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Accumulation& op) {
     const TensorDesc& in = c.inputs[0];
-    std::int64_t dim = c.integer("dim", 0);
+    std::int64_t dim = op.dim;
     if (dim < 0) dim += static_cast<std::int64_t>(in.padded.size());
     const auto rank = static_cast<std::int64_t>(in.padded.size());
     std::int64_t along = dim >= 0 && dim < rank ? in.padded[static_cast<std::size_t>(dim)] : 1;
@@ -282,7 +284,7 @@ DeviceProgram plan_accumulation(const Arch& arch, const OpConfig& c) {
     dram_traffic(phase, c);
     DeviceProgram p = one_phase("AccumulationProgramFactory", arch, cores, std::move(phase), true, false);
     // Partial results beside the tiles: in Dst's format; bfloat16 sums within the last two dimensions need none.
-    const bool direct = c.text("op") == "SUM" && in.dtype == DType::BFloat16 && dim >= rank - 2;
+    const bool direct = op.op == "SUM" && in.dtype == DType::BFloat16 && dim >= rank - 2;
     const std::int64_t partial = direct                       ? 0
                                  : in.dtype == DType::Float32 ? 2 * bytes_per_tile(DType::Float32)
                                                               : bytes_per_tile(DType::Float32);
@@ -291,21 +293,15 @@ DeviceProgram plan_accumulation(const Arch& arch, const OpConfig& c) {
 }
 
 /// Integral image: column blocks on few cores.
-DeviceProgram plan_intimg(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const IntImg&) {
     const TensorDesc& in = c.inputs[0];
-    const int cores = static_cast<int>(
-        c.integer("core_count", std::max<std::int64_t>(1, std::min<std::int64_t>(arch.cores(), ceil_div(in.width(), 32)))));
+    const int cores =
+        static_cast<int>(c.core_count.value_or(std::max<std::int64_t>(1, std::min<std::int64_t>(arch.cores(), ceil_div(in.width(), 32)))));
     Phase phase;
     phase.items = ceil_div(in.tiles(), cores);
     phase.stages.push_back({Unit::Compute, page_read(arch, in, static_cast<double>(in.tile_bytes())) + 2 * arch.k.unary_tile, 0, 2});
     dram_traffic(phase, c);
     return one_phase("IntImgProgramFactory", arch, cores, std::move(phase), true, false);
 }
-
-}  // namespace
-
-const std::vector<PlanRow> kNormPlans = {{"softmax", plan_softmax},           {"layernorm", plan_layernorm}, {"rmsnorm", plan_layernorm},
-                                         {"groupnorm", plan_groupnorm},       {"reduce", plan_reduce},       {"intimg", plan_intimg},
-                                         {"accumulation", plan_accumulation}, {"fill_pad", plan_fill_pad}};
 
 }  // namespace ttnn_shim::strategy

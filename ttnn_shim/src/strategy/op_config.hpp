@@ -1,65 +1,16 @@
-// OpConfig -> DeviceProgram: which program real TTNN would run for an op, and what it costs the machine.
-//
-// `OpConfig.op` is the device operation (profiler op_code without "DeviceOperation", normalised). Understood names and the attributes that
-// matter: all optional unless marked *; attributes that are not listed are ignored.
-//
-//   matmul           inputs A, B[, bias]
-//                    transpose_a, transpose_b (bool); core_grid ([x, y]); activation (string)
-//                    program_config (string): MatmulMultiCoreReuseMultiCastProgramConfig, MatmulMultiCoreReuseProgramConfig,
-//                      MatmulMultiCoreReuseMultiCast1DProgramConfig, MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig
-//                    in0_block_w, per_core_M, per_core_N, out_subblock_h, out_subblock_w, out_block_h, out_block_w (tiles);
-//                    mcast_in0 (bool)
-//   minimal_matmul   inputs A, B[, bias]
-//   conv2d           inputs A (sharded, after halo), W (tile, [1, 1, K, N])
-//                    act_block_h, act_block_w, subblock_h, subblock_w, per_core_m, per_core_n (tiles)
-//                    window_hw, stride ([h, w]); num_cores_nhw, num_cores_c_in, num_cores_c_out; untilize_out (bool); groups
-//   halo             batch, input_hw, window_hw, stride_hw, padding ([top, bottom, left, right]), dilation_hw
-//                    num_cores_nhw, num_cores_c; is_out_tiled, config_tensors_in_dram (bool); in_nsticks_per_core
-//   unary            ops (strings, e.g. ["EXP"]; may carry several); approx (bool)
-//   typecast         dtypes of input and output
-//   binary           op (string: ADD, MUL, ...); broadcast (string: NONE, ROW_A, ROW_B, COL_A, COL_B, SCALAR_A, SCALAR_B)
-//                    is_sfpu, scalar (bool); post_ops (strings)
-//   ternary          op (string: WHERE, ADDCMUL, ...)
-//   softmax          dim; numeric_stable, inplace (bool)
-//   layernorm        also rmsnorm: rms = true; l1_free_bytes
-//   groupnorm        num_groups *; out_row_major (bool); grid ([x, y])
-//   reduce           op (string: SUM, MAX, MEAN, ...); dim (string: W, H, HW, NC)
-//   accumulation     dim
-//   argmax           dim
-//   sdpa             inputs Q, K, V[, mask]; is_causal (bool); q_chunk, k_chunk
-//   sdpa_decode      inputs Q, K, V; cur_pos
-//   transpose        dim (string: WH, HC, CN)
-//   permute          dims *
-//   reshape, tilize, tilize_with_val_padding, untilize, untilize_with_unpadding
-//   interleaved_to_sharded, sharded_to_interleaved, reshard, move, copy, clone
-//   slice, padded_slice, slice_write   begins, ends, step
-//   concat           dim
-//   split            dim, num_splits
-//   pad, repeat
-//   embedding        tilized (bool)
-//   pool2d           window_hw *; max (bool)
-//   upsample         scale_hw *
-//   grid_sample, create_heads, concat_heads, rotary
-//   update_cache     op (string: FILL, UPDATE)
-//   fill             any op that only writes its output
-//
-// An op that is not in this list is planned with a roofline of its bytes and reported with modelled = false. For all ops:
-//   traced (bool)      replayed from a trace (larger start skew on Wormhole)
-//   selector           "table": program choice of the releases before 0.81.1
-//   core_count (int)   overrides the core split where a profile recorded it
+// OpConfig -> DeviceProgram: which program real TTNN would run for an op, and what it costs the machine. The operations and their
+// attributes are in operations.hpp.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 #include "sim/arch.hpp"
 #include "sim/engine.hpp"
 #include "sim/stats.hpp"
 #include "sim/workload.hpp"
+#include "strategy/operations.hpp"
 
 namespace ttnn_shim::strategy {
 
@@ -96,9 +47,6 @@ struct TensorDesc {
     double element_bytes() const;
 };
 
-using AttrValue =
-    std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>;
-
 struct ComputeConfig {
     Fidelity fidelity = Fidelity::HiFi4;
     bool fp32_dest_acc = false;
@@ -106,19 +54,21 @@ struct ComputeConfig {
     bool packer_l1_acc = false;
 };
 
+/// One device operation on tensors: all that its price depends on.
 struct OpConfig {
-    std::string op;
+    Operation op;
     std::vector<TensorDesc> inputs;
     std::vector<TensorDesc> outputs;
-    std::map<std::string, AttrValue, std::less<>> attrs;
     ComputeConfig compute;
+    OptionalInteger l1_free_bytes;  ///< what tensors in L1 leave for the circular buffers of a core; all of it when not said
 
-    bool flag(std::string_view name, bool otherwise = false) const;
-    std::int64_t integer(std::string_view name, std::int64_t otherwise = 0) const;
-    std::string text(std::string_view name, std::string_view otherwise = "") const;
-    std::vector<std::int64_t> integers(std::string_view name) const;
-    std::vector<std::string> texts(std::string_view name) const;
-    bool has(std::string_view name) const { return attrs.find(name) != attrs.end(); }
+    // What a measured row says beyond the operation.
+    bool traced = false;         ///< replayed from a trace (larger start skew on Wormhole)
+    bool table_era = false;      ///< made by a release before 0.81.1, whose choice of programs it follows
+    OptionalInteger core_count;  ///< cores of the profile, instead of the core split
+
+    /// "op 'matmul': ", the start of its errors.
+    std::string label() const { return "op '" + std::string(name_of(op)) + "': "; }
 };
 
 struct CircularBuffer {

@@ -1,25 +1,10 @@
-// Op name -> family planner; a roofline of the bytes for ops without a model, reported as such.
+// Operation -> its family's planner; a roofline of the bytes for operations without a model, reported as such.
 #include <stdexcept>
-#include <unordered_map>
+#include <type_traits>
 
-#include "strategy/common.hpp"
+#include "strategy/planners.hpp"
 
 namespace ttnn_shim::strategy {
-namespace {
-
-const std::unordered_map<std::string_view, PlanFn>& table() {
-    static const std::unordered_map<std::string_view, PlanFn> map = [] {
-        std::unordered_map<std::string_view, PlanFn> m;
-        for (const auto* rows :
-             {&kEltwisePlans, &kMatmulPlans, &kConvPlans, &kMovePlans, &kLayoutPlans, &kShardPlans, &kNormPlans, &kTransformerPlans,
-              &kSelectPlans})
-            for (const PlanRow& row : *rows) m.emplace(row.op, row.plan);
-        return m;
-    }();
-    return map;
-}
-
-}  // namespace
 
 DeviceProgram roofline(const Arch& arch, const OpConfig& config) {
     Phase phase;
@@ -41,14 +26,20 @@ DeviceProgram roofline(const Arch& arch, const OpConfig& config) {
 }
 
 DeviceProgram plan(const sim::Arch& arch, const OpConfig& config) {
-    if (config.outputs.empty()) throw std::invalid_argument("op '" + config.op + "': no output tensor");
-    if (arch.cores() <= 0) throw std::invalid_argument("op '" + config.op + "': the arch has no worker cores");
-    const auto it = table().find(config.op);
-    if (it == table().end()) return roofline(arch, config);
-    if (config.inputs.empty() && config.op != "fill") throw std::invalid_argument("op '" + config.op + "': no input tensor");
-    DeviceProgram program = it->second(arch, config);
-    program.work.traced = config.flag("traced", false);
-    return program;
+    if (config.outputs.empty()) throw std::invalid_argument(config.label() + "no output tensor");
+    if (arch.cores() <= 0) throw std::invalid_argument(config.label() + "the arch has no worker cores");
+    return std::visit(
+        [&]<class Op>(const Op& op) {
+            if constexpr (HasPlanner<Op>) {
+                if (config.inputs.empty() && !std::is_same_v<Op, Fill>) throw std::invalid_argument(config.label() + "no input tensor");
+                DeviceProgram program = plan(arch, config, op);
+                program.work.traced = config.traced;
+                return program;
+            } else {
+                return roofline(arch, config);
+            }
+        },
+        config.op);
 }
 
 }  // namespace ttnn_shim::strategy

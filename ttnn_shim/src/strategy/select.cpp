@@ -1,5 +1,5 @@
 // Selection along a dimension (argmax, topk, sort): the library's programs and buffers; times are a roofline, flagged as not modelled.
-#include "strategy/common.hpp"
+#include "strategy/planners.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -16,23 +16,24 @@ DeviceProgram named(const Arch& arch, const OpConfig& c, const char* factory, st
 
 std::int64_t logical_width(const TensorDesc& t) { return t.logical.empty() ? t.width() : t.logical.back(); }
 
-DeviceProgram plan_argmax(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const ArgMax&) {
     const TensorDesc& in = c.inputs[0];
     if (in.layout == PageLayout::Tile) return named(arch, c, "ArgMaxSingleCoreProgramFactory", 1, in.tile_bytes());
     // The reduced dimension is cut into runs of 32 bytes over the cores, at least four each; partial results meet on one core.
-    const bool all = c.flag("all");
     const auto element = static_cast<std::int64_t>(in.element_bytes());
-    const std::int64_t width = logical_width(in), rows = all || in.logical.size() < 2 ? 1 : in.logical[in.logical.size() - 2];
+    const std::int64_t width = logical_width(in), rows = in.logical.size() < 2 ? 1 : in.logical[in.logical.size() - 2];
     const std::int64_t runs = std::max<std::int64_t>(1, ceil_div(width * element, 32));
-    const std::int64_t cores = std::min<std::int64_t>(arch.cores(), all || runs <= 4 ? runs : ceil_div(runs, 4));
+    const std::int64_t cores = std::min<std::int64_t>(arch.cores(), runs <= 4 ? runs : ceil_div(runs, 4));
     const std::int64_t index = round_up(rows * 4, 32), value = round_up(rows * element, 32);
-    const std::int64_t buffered = (in.rows() > 1 && !all ? 2 : 1) * ceil_div(runs, cores) * 32;
+    const std::int64_t buffered = (in.rows() > 1 ? 2 : 1) * ceil_div(runs, cores) * 32;
     return named(arch, c, "ArgMaxMultiCoreProgramFactory", cores, buffered + index + cores * (index + value));
 }
 
-DeviceProgram plan_topk(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const TopK& op) {
     const TensorDesc& in = c.inputs[0];
-    const std::int64_t width = logical_width(in), t = in.tile_bytes(), k = std::max<std::int64_t>(1, ceil_div(c.integer("k", 32), 32));
+    const std::int64_t width = logical_width(in), t = in.tile_bytes(), k = std::max<std::int64_t>(1, ceil_div(op.k, 32));
     const bool power = width > 0 && (width & (width - 1)) == 0;
     const std::int64_t rows = std::max<std::int64_t>(1, in.tiles() / std::max<std::int64_t>(1, ceil_div(in.width(), 32)));
     if (!power || width < 1024 || width >= 65536 || k > 2)
@@ -43,7 +44,7 @@ DeviceProgram plan_topk(const Arch& arch, const OpConfig& c) {
     return named(arch, c, "TopKMultiCoreProgramFactory", 1, (8 + 4 * parts * k + 6 * k + 2 * part) * t);
 }
 
-DeviceProgram plan_sort(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sort&) {
     const TensorDesc& in = c.inputs[0];
     const std::int64_t w = ceil_div(in.width(), 32), rows = std::max<std::int64_t>(1, in.tiles() / std::max<std::int64_t>(1, w));
     const std::int64_t t = in.tile_bytes();
@@ -54,9 +55,5 @@ DeviceProgram plan_sort(const Arch& arch, const OpConfig& c) {
     return named(
         arch, c, "SortProgramFactoryCrossCoreDataExchange", std::min<std::int64_t>(ceil_div(w, each), arch.cores()), (19 + 2 * each) * t);
 }
-
-}  // namespace
-
-const std::vector<PlanRow> kSelectPlans = {{"argmax", plan_argmax}, {"topk", plan_topk}, {"sort", plan_sort}};
 
 }  // namespace ttnn_shim::strategy

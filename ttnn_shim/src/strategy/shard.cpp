@@ -1,5 +1,5 @@
 // Moves between interleaved and sharded memory, and between shards.
-#include "strategy/common.hpp"
+#include "strategy/planners.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -17,7 +17,7 @@ ShardPages shard_pages(const TensorDesc& t, const Shard& s) {
 int cores_of(const Arch& arch, const OpConfig& c, const TensorDesc& t) {
     const Shard s = shard_of(arch, t);
     const std::int64_t needed = ceil_div(t.rows(), s.h) * ceil_div(t.width(), s.w);
-    return static_cast<int>(c.integer("core_count", std::max<std::int64_t>(1, needed)));
+    return static_cast<int>(c.core_count.value_or(std::max<std::int64_t>(1, needed)));
 }
 
 /// Bytes of shards written to interleaved DRAM; whole-width shards start at multiples of their page count, which may be the same bank.
@@ -28,7 +28,9 @@ void write_back(const Arch& arch, Phase& phase, const TensorDesc& in, const Tens
         in.memory == MemoryLayout::HeightSharded ? bank_spread(cores, static_cast<std::int64_t>(pages), arch.dram_banks).effective : 0;
 }
 
-DeviceProgram plan_to_interleaved(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const ShardedToInterleaved& op) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
@@ -40,12 +42,11 @@ DeviceProgram plan_to_interleaved(const Arch& arch, const OpConfig& c) {
     write_back(arch, phase, in, out, sp.pages, cores);
     phase.extra_cycles = k.s2i_start;
     return one_phase(
-        c.has("num_slices") && c.integer("num_slices") > 1 ? "ShardedToInterleavedPartialProgramFactory"
-                                                           : "ShardedToInterleavedProgramFactory",
-        arch, cores, std::move(phase), in.dtype != out.dtype, true);
+        op.num_slices.value_or(1) > 1 ? "ShardedToInterleavedPartialProgramFactory" : "ShardedToInterleavedProgramFactory", arch, cores,
+        std::move(phase), in.dtype != out.dtype, true);
 }
 
-DeviceProgram plan_to_sharded(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const InterleavedToSharded&) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
@@ -64,7 +65,7 @@ DeviceProgram plan_to_sharded(const Arch& arch, const OpConfig& c) {
     return one_phase("InterleavedToShardedProgramFactory", arch, cores_of(arch, c, out), std::move(phase), in.dtype != out.dtype, false);
 }
 
-DeviceProgram plan_move(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Move&) {
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
     if (resident(in) && resident(out)) {
@@ -86,7 +87,7 @@ DeviceProgram plan_move(const Arch& arch, const OpConfig& c) {
     return stream(arch, c, s);
 }
 
-DeviceProgram plan_reshard(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshard&) {
     const TensorDesc& out = c.outputs[0];
     const ShardPages sp = shard_pages(out, shard_of(arch, out));
     Phase phase;
@@ -100,11 +101,15 @@ DeviceProgram plan_reshard(const Arch& arch, const OpConfig& c) {
         same_width ? "ReshardSameWidthFactory" : "ReshardGenericFactory", arch, cores_of(arch, c, out), std::move(phase), false, true);
 }
 
+namespace {
+
 /// Tile columns that a pixel range of an image row spans.
 std::int64_t tiles_spanned(std::int64_t first, std::int64_t last) { return last / 32 - first / 32 + 1; }
 
+}  // namespace
+
 /// Part of an interleaved image -> shards (conv slices). Tiled input is untilized on the way.
-DeviceProgram plan_padded_slice(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const PaddedSlice& op) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
@@ -119,8 +124,7 @@ DeviceProgram plan_padded_slice(const Arch& arch, const OpConfig& c) {
             phase.shared.dram_read_bytes = static_cast<double>(out.rows()) * static_cast<double>(out.width()) * out.element_bytes();
         return one_phase("PaddedSliceRMProgramFactory", arch, cores, std::move(phase), false, false);
     }
-    auto starts = c.integers("padded_slice_start");
-    auto ends = c.integers("padded_slice_end");
+    const Integers starts = op.padded_slice_start.value_or(Integers{}), ends = op.padded_slice_end.value_or(Integers{});
     std::int64_t x0 = 0, x1 = out.rows();
     if (starts.size() >= 3 && ends.size() == starts.size()) {
         x0 = starts[starts.size() - 2];
@@ -157,7 +161,7 @@ DeviceProgram plan_padded_slice(const Arch& arch, const OpConfig& c) {
 }
 
 /// Shards -> part of an interleaved image.
-DeviceProgram plan_slice_write(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const SliceWrite&) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
@@ -181,15 +185,5 @@ DeviceProgram plan_slice_write(const Arch& arch, const OpConfig& c) {
         in.layout == PageLayout::RowMajor ? "SliceWriteRMShardedInputProgramFactory" : "SliceWriteTiledShardedInputProgramFactory", arch,
         cores, std::move(phase), false, false);
 }
-
-}  // namespace
-
-const std::vector<PlanRow> kShardPlans = {
-    {"sharded_to_interleaved", plan_to_interleaved},
-    {"interleaved_to_sharded", plan_to_sharded},
-    {"move", plan_move},
-    {"reshard", plan_reshard},
-    {"padded_slice", plan_padded_slice},
-    {"slice_write", plan_slice_write}};
 
 }  // namespace ttnn_shim::strategy

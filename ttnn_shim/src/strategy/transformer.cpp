@@ -1,7 +1,7 @@
 // Attention and its tile shuffles: SDPA prefill and decode, head split and concat, rotary embedding, KV-cache updates.
 #include <stdexcept>
 
-#include "strategy/common.hpp"
+#include "strategy/planners.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -11,10 +11,10 @@ std::int64_t dim(const TensorDesc& t, std::size_t from_end) {
 }
 
 /// Tiles copied in another order; one unit is a row of tiles of a batch.
-DeviceProgram plan_heads(const Arch& arch, const OpConfig& c) {
+DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHeads* create) {
     const TensorDesc& in = c.inputs[0];
     Stream s;
-    const bool joins = c.op == "concat_heads";
+    const bool joins = create == nullptr;
     s.factory = joins ? "NLPConcatHeadsProgramFactory" : "NlpCreateHeadsDeviceOperation::Interleaved";
     std::int64_t tiles = 0;
     for (const TensorDesc& t : c.outputs) {
@@ -25,11 +25,11 @@ DeviceProgram plan_heads(const Arch& arch, const OpConfig& c) {
     // Work units: rows of tiles of a batch entry; 0.81.1 also splits joined heads.
     const std::int64_t rows = std::max<std::int64_t>(
         1, ceil_div(dim(in, 1), 32) *
-               (joins ? dim(in, 3) * (c.text("selector") == "table" ? 1 : dim(in, 2)) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
-    const bool decode = c.outputs[0].sharded() && !c.has("transpose_k_heads");
-    const bool splits_heads = !joins && !decode && c.text("selector") != "table" && !c.flag("transpose_k_heads");
+               (joins ? dim(in, 3) * (c.table_era ? 1 : dim(in, 2)) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
+    const bool decode = c.outputs[0].sharded() && !(create && create->transpose_k_heads);
+    const bool splits_heads = !joins && !decode && !c.table_era && !create->transpose_k_heads.value_or(false);
     s.cores = decode ? shard_cores(arch, c.outputs[0])
-                     : split_cores(arch, c, splits_heads ? rows * (c.integer("num_heads", 1) + 2 * c.integer("num_kv_heads", 1)) : rows);
+                     : split_cores(arch, c, splits_heads ? rows * (create->num_heads + 2 * create->num_kv_heads.value_or(1)) : rows);
     s.units = tiles;
     s.per_core = ceil_div(rows, s.cores) * std::max<std::int64_t>(1, tiles / rows);
     s.page_bytes = static_cast<double>(in.tile_bytes());
@@ -45,11 +45,16 @@ DeviceProgram plan_heads(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_rotary(const Arch& arch, const OpConfig& c) {
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const CreateHeads& op) { return heads_program(arch, c, &op); }
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const ConcatHeads&) { return heads_program(arch, c, nullptr); }
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const std::int64_t heads = dim(in, 2), w = ceil_div(in.width(), 32), rows = std::max<std::int64_t>(1, in.tiles() / w);
-    const bool llama = c.flag("llama") || c.text("selector") == "table", local = resident(in);
+    const bool llama = op.llama.value_or(false) || c.table_era, local = resident(in);
     const int cores = local ? shard_cores(arch, in) : split_cores(arch, c, rows);
     Phase phase;
     phase.items = ceil_div(rows, cores);
@@ -77,14 +82,14 @@ DeviceProgram plan_rotary(const Arch& arch, const OpConfig& c) {
         if (!local) {
             p.circular_buffers.push_back({"operands", 2 * w * (t + t1 + t2) + 2048});
             p.circular_buffers.push_back({"out", 2 * w * o});
-            if (!c.has("core_count")) {  // placed on the whole grid
+            if (!c.core_count) {  // placed on the whole grid
                 p.cores = arch.cores();
                 p.grid_x = arch.grid_x;
                 p.grid_y = arch.grid_y;
             }
         }
     } else {
-        const bool decode = c.flag("decode");  // one row of cos and sin is untilized, repeated and tilized again
+        const bool decode = op.decode.value_or(false);  // one row of cos and sin is untilized, repeated and tilized again
         p.circular_buffers = {
             {"in", 4 * w * t},
             {"angles", (decode ? 1 : 2) * w * (t1 + t2)},
@@ -95,10 +100,10 @@ DeviceProgram plan_rotary(const Arch& arch, const OpConfig& c) {
     return p;
 }
 
-DeviceProgram plan_cache(const Arch& arch, const OpConfig& c) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const UpdateCache& op) {
     const TensorDesc& update = c.inputs.size() > 1 ? c.inputs[1] : c.inputs[0];
     Stream s;
-    const bool fill = c.text("op", "FILL") == "FILL";
+    const bool fill = op.op == "FILL";
     s.factory = fill ? "FillCacheMultiCoreProgramFactory" : "UpdateCacheMultiCoreProgramFactory";
     s.page_bytes = static_cast<double>(update.tile_bytes());
     s.units = update.tiles();
@@ -121,7 +126,7 @@ DeviceProgram plan_cache(const Arch& arch, const OpConfig& c) {
             {"cache", 2 * w * t},
             {"rows", 4 * w * 2048},
             {"out", dim(update, 2) * w * t},
-            {"positions", c.flag("positions") ? 2 * 2048 : 0}};
+            {"positions", op.positions.value_or(false) ? 2 * 2048 : 0}};
         p.cores = shard_cores(arch, update);
     } else {
         const std::int64_t deep = 2 * std::min<std::int64_t>(2, dim(c.inputs[0], 3));
@@ -131,23 +136,22 @@ DeviceProgram plan_cache(const Arch& arch, const OpConfig& c) {
 }
 
 /// Prefill attention: query chunks over cores; per key chunk two matmuls and an online softmax.
-DeviceProgram plan_sdpa(const Arch& arch, const OpConfig& c) {
-    if (c.inputs.size() < 3) throw std::invalid_argument("op '" + c.op + "': needs Q, K and V");
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
+    if (c.inputs.size() < 3) throw std::invalid_argument(c.label() + "needs Q, K and V");
     const Constants& k = arch.k;
     const TensorDesc& q = c.inputs[0];
     const TensorDesc& key = c.inputs[1];
     const std::int64_t batch = dim(q, 3), heads = dim(q, 2), sq = ceil_div(dim(q, 1), 32), d = ceil_div(dim(q, 0), 32),
                        sk = ceil_div(dim(key, 1), 32);
-    const std::int64_t q_chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(sq, ceil_div(c.integer("q_chunk", 32), 32))),
-                       k_chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(sk, ceil_div(c.integer("k_chunk", 32), 32)));
+    const std::int64_t q_chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(sq, ceil_div(op.q_chunk.value_or(32), 32))),
+                       k_chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(sk, ceil_div(op.k_chunk.value_or(32), 32)));
     const std::int64_t units = batch * heads * ceil_div(sq, q_chunk);
     const int cores = split_cores(arch, c, units);
-    const double causal = c.flag("is_causal", true) ? 0.5 * (1 + 1.0 / static_cast<double>(ceil_div(sk, k_chunk))) : 1.0;
+    const double causal = op.is_causal ? 0.5 * (1 + 1.0 / static_cast<double>(ceil_div(sk, k_chunk))) : 1.0;
     const double steps = static_cast<double>(ceil_div(units, cores)) * std::ceil(static_cast<double>(ceil_div(sk, k_chunk)) * causal);
     const double macs = 2.0 * static_cast<double>(q_chunk * k_chunk * d), scores = static_cast<double>(q_chunk * k_chunk);
     const double math = macs * 16.0 * phases(c) * k.fpu_overhead;
-    // tt-metal issue 55760: front end of about 3300 cycles per step, 70 cycles per exp tile, 204 per query tile.
-    const double compute = std::max(math + scores * 70 + 48 + static_cast<double>(q_chunk) * 204, 3300.0);
+    const double compute = std::max(math + scores * 70.0 + 48 + static_cast<double>(q_chunk) * 204, 3300.0);
     const double reader =
         2.0 * static_cast<double>(k_chunk * d) * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate) +
         page_read(arch, key, 0);
@@ -171,7 +175,7 @@ DeviceProgram plan_sdpa(const Arch& arch, const OpConfig& c) {
         {"out", 4 * q_chunk * d * 2048},
         {"statistics", 6 * q_chunk * 2048},
         {"scalers", 2 * 2048}};
-    if (c.flag("is_causal", true) || c.flag("mask")) p.circular_buffers.push_back({"mask", 2 * q_chunk * k_chunk * 2048});
+    if (op.is_causal || op.mask.value_or(false)) p.circular_buffers.push_back({"mask", 2 * q_chunk * k_chunk * 2048});
     p.cores = arch.cores();  // the program is placed on the whole grid
     p.grid_x = arch.grid_x;
     p.grid_y = arch.grid_y;
@@ -179,13 +183,12 @@ DeviceProgram plan_sdpa(const Arch& arch, const OpConfig& c) {
 }
 
 /// Decode attention: the cache streams through, then partial results are reduced over cores.
-DeviceProgram plan_sdpa_decode(const Arch& arch, const OpConfig& c) {
-    if (c.inputs.size() < 3) throw std::invalid_argument("op '" + c.op + "': needs Q, K and V");
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
+    if (c.inputs.size() < 3) throw std::invalid_argument(c.label() + "needs Q, K and V");
     const Constants& k = arch.k;
     const TensorDesc& key = c.inputs[1];
     const std::int64_t batch = dim(key, 3), kv_heads = dim(key, 2), d = ceil_div(dim(key, 0), 32);
-    std::int64_t length = ceil_div(dim(key, 1), 32);
-    if (const auto pos = c.integer("cur_pos"); pos > 0) length = std::min(length, ceil_div(pos + 1, 32));
+    const std::int64_t length = ceil_div(dim(key, 1), 32);
     const std::int64_t streams = std::max<std::int64_t>(1, batch * kv_heads);
     const std::int64_t per_head = std::max<std::int64_t>(1, std::min<std::int64_t>({16, arch.cores() / streams, length}));
     const int cores = static_cast<int>(std::min<std::int64_t>(arch.cores(), streams * per_head));
@@ -207,14 +210,14 @@ DeviceProgram plan_sdpa_decode(const Arch& arch, const OpConfig& c) {
     // Query, doubled key and value chunks of up to 512 positions, scores and mask of a chunk, statistics, partial outputs of the other
     // cores.
     const std::int64_t heads = ceil_div(dim(c.inputs[0], 1), 32);
-    const std::int64_t whole = ceil_div(dim(key, 1), 32), asked = ceil_div(c.integer("k_chunk", 0), 32);
+    const std::int64_t whole = ceil_div(dim(key, 1), 32), asked = ceil_div(op.k_chunk.value_or(0), 32);
     const std::int64_t chunk = std::min<std::int64_t>(whole, asked > 0 ? asked : 16);
     const std::int64_t helpers = std::max<std::int64_t>(1, arch.cores() / streams) - 1;
-    if (c.has("v_width")) {  // multi-latent: values narrower than keys; up to 16 heads are half a tile
-        const std::int64_t v = ceil_div(c.integer("v_width"), 32), page = dim(c.inputs[0], 1) <= 32 && c.inputs[0].logical.size() > 1 &&
-                                                                                  c.inputs[0].logical[c.inputs[0].logical.size() - 2] <= 16
-                                                                              ? 1024
-                                                                              : 2048;
+    if (op.v_width) {  // multi-latent: values narrower than keys; up to 16 heads are half a tile
+        const std::int64_t v = ceil_div(*op.v_width, 32), page = dim(c.inputs[0], 1) <= 32 && c.inputs[0].logical.size() > 1 &&
+                                                                         c.inputs[0].logical[c.inputs[0].logical.size() - 2] <= 16
+                                                                     ? 1024
+                                                                     : 2048;
         p.circular_buffers = {
             {"q", heads * d * page},
             {"k and v", 2 * chunk * (d + v) * key.tile_bytes()},
@@ -235,11 +238,5 @@ DeviceProgram plan_sdpa_decode(const Arch& arch, const OpConfig& c) {
         {"partial", helpers * heads * (d + 2) * 2048}};
     return p;
 }
-
-}  // namespace
-
-const std::vector<PlanRow> kTransformerPlans = {{"create_heads", plan_heads}, {"concat_heads", plan_heads},
-                                                {"rotary", plan_rotary},      {"update_cache", plan_cache},
-                                                {"sdpa", plan_sdpa},          {"sdpa_decode", plan_sdpa_decode}};
 
 }  // namespace ttnn_shim::strategy

@@ -145,8 +145,7 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
     if (layout == Layout::ROW_MAJOR)  // rows of whole tiles
         spec = spec.with_padded_shape(Shape({result[0], result[1], result[2], result[3], (outs + 31) / 32 * 32}));
     return launch(
-        {.op = "conv3d",
-         .attrs = {{"window", std::vector<int64_t>{kernel[0], kernel[1], kernel[2]}}},
+        {.op = strategy::Conv3d{.window = {kernel[0], kernel[1], kernel[2]}},
          .compute = args.compute_kernel_config,
          .name = "Conv3dDeviceOperation"},
         inputs, {spec}, [&](std::span<const Tensor> outputs) {

@@ -36,7 +36,6 @@ Program conv_program(
     const Tensor& input, const Tensor& weight, const Convolution& conv, const Placement& placement, uint32_t rows, Layout layout,
     const Settings& settings) {
     const Window& w = conv.window;
-    const auto integer = [](uint64_t value) { return static_cast<int64_t>(value); };
     const bool split_channels = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
     const uint32_t per_core_m = div_up(rows, placement.cores_nhw);
     const uint32_t cores_c_out = result_placement(placement, conv.weights.out_channels).cores_c;
@@ -52,27 +51,24 @@ Program conv_program(
     const uint32_t limit = compute.fp32_dest_acc_en ? DEST_TILES / 2 : DEST_TILES;
     const uint32_t subblock_w = largest_divisor_up_to(per_core_n, limit);
     const uint32_t subblock_h = largest_divisor_up_to(block_h, std::max(1U, limit / subblock_w));
-    return {
-        .op = "conv2d",
-        .attrs =
-            {{"act_block_h", integer(block_h)},
-             {"act_block_w", integer(std::max(1U, inner / settings.config.act_block_w_div))},
-             {"subblock_h", integer(subblock_h)},
-             {"subblock_w", integer(subblock_w)},
-             {"per_core_m", integer(per_core_m)},
-             {"per_core_n", integer(per_core_n)},
-             {"window_hw", std::vector<int64_t>{integer(w.kernel_h), integer(w.kernel_w)}},
-             {"stride", std::vector<int64_t>{integer(w.stride_h), integer(w.stride_w)}},
-             {"num_cores_nhw", integer(placement.cores_nhw)},
-             {"num_cores_c_in", integer(placement.cores_c)},
-             {"num_cores_c_out", integer(cores_c_out)},
-             {"core_count", integer(placement.cores())},
-             {"act_double_buffer", settings.config.enable_act_double_buffer},
-             {"weights_double_buffer", settings.config.enable_weights_double_buffer},
-             {"untilize_out", layout == Layout::ROW_MAJOR},
-             {"groups", integer(conv.weights.groups)}},
-        .compute = compute,
-        .name = "Conv2dDeviceOperation"};
+    const strategy::Conv2d operation{
+        .act_block_h = block_h,
+        .act_block_w = std::max(1U, inner / settings.config.act_block_w_div),
+        .subblock_h = subblock_h,
+        .subblock_w = subblock_w,
+        .per_core_m = per_core_m,
+        .per_core_n = per_core_n,
+        .window_hw = {w.kernel_h, w.kernel_w},
+        .stride = strategy::Pair{w.stride_h, w.stride_w},
+        .num_cores_nhw = placement.cores_nhw,
+        .num_cores_c_in = placement.cores_c,
+        .num_cores_c_out = cores_c_out,
+        .core_count = placement.cores(),
+        .act_double_buffer = settings.config.enable_act_double_buffer,
+        .weights_double_buffer = settings.config.enable_weights_double_buffer,
+        .untilize_out = layout == Layout::ROW_MAJOR,
+        .groups = conv.weights.groups};
+    return {.op = operation, .compute = compute, .name = "Conv2dDeviceOperation"};
 }
 
 /// Values of the whole convolution into `output`.
@@ -198,13 +194,15 @@ uint64_t core_bytes(
     const uint64_t out = pixels * out_channels * (dtype == DataType::FLOAT32 ? 4 : 2);
     const Program program =
         conv_program(input, weight, conv, placement, div_up(part.out_pixels(), TILE_EDGE), settings.config.output_layout, settings);
-    const auto integer = [&](const char* name) { return static_cast<uint64_t>(std::get<int64_t>(program.attrs.at(name))); };
-    const uint64_t block = integer("act_block_h") * integer("act_block_w"), tile = 1024;
+    const auto& blocks = std::get<strategy::Conv2d>(program.op);
+    const auto integer = [](int64_t value) { return static_cast<uint64_t>(value); };
+    const uint64_t block = integer(blocks.act_block_h * blocks.act_block_w), tile = 1024;
     const uint64_t weight_tile = tile * (weight.dtype() == DataType::FLOAT32 ? 4 : 2);
     uint64_t buffers = block * tile * element * (settings.config.enable_act_double_buffer ? 3 : 2);
-    buffers += (integer("act_block_w") * (settings.config.enable_weights_double_buffer ? 2 : 1) + 1) * integer("per_core_n") * weight_tile;
+    buffers += (integer(blocks.act_block_w) * (settings.config.enable_weights_double_buffer ? 2 : 1) + 1) * integer(blocks.per_core_n) *
+               weight_tile;
     if (matmul_compute_config(input, weight, settings.compute).fp32_dest_acc_en && dtype != DataType::FLOAT32)
-        buffers += integer("per_core_m") * integer("per_core_n") * tile * 4;
+        buffers += integer(blocks.per_core_m) * integer(blocks.per_core_n) * tile * 4;
     // Memory is given out from the top: what was freed above the halo is reused by outputs that fit into it.
     if (!settings.config.reallocate_halo_output) {
         return held + halo + (out <= held ? 0 : out) + buffers;
@@ -287,7 +285,7 @@ Tensor run_sliced(
         halo = Tensor();
         const bool last = end == extent;
         const TensorSpec target = last ? output_spec : make_spec(made, output_spec.data_type(), layout, dram());
-        output = launch({.op = "slice_write", .name = "SliceWriteDeviceOperation"}, {piece}, {target}, last ? kernel : nothing)[0];
+        output = launch({.op = strategy::SliceWrite{}, .name = "SliceWriteDeviceOperation"}, {piece}, {target}, last ? kernel : nothing)[0];
     }
     return output;
 }
@@ -339,7 +337,7 @@ Tensor folded(const Tensor& input, const Window& w) {
         Shape({w.batch * rows, columns, w.kernel_h, stick}), {line * w.kernel_h, static_cast<int64_t>(stick), line, int64_t{1}});
     const size_t bytes = stored_bytes(input.dtype());
     return launch(
-        {.op = "fold", .name = "Fold"}, {image}, {make_spec(result, input.dtype(), Layout::ROW_MAJOR, dram())},
+        {.op = strategy::Unmodelled{"fold"}, .name = "Fold"}, {image}, {make_spec(result, input.dtype(), Layout::ROW_MAJOR, dram())},
         [&](std::span<const Tensor> outputs) { strided_copy(bytes, raw_data(image), mutable_raw_data(outputs[0]), dims); })[0];
 }
 
@@ -482,7 +480,7 @@ Outcome convolve(
             if (image.is_allocated()) source = Tensor();  // its place is the result's
             if (to_dram) {
                 output = launch(
-                    {.op = "sharded_to_interleaved", .name = "ShardedToInterleavedDeviceOperation"}, {output},
+                    {.op = strategy::ShardedToInterleaved{}, .name = "ShardedToInterleavedDeviceOperation"}, {output},
                     {make_spec(flat_out, dtype, layout, dram())},
                     [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
             }

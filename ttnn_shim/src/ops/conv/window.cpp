@@ -258,7 +258,7 @@ Tensor padded_slice(const Tensor& source, const Window& part, const Placement& p
     const DataType dtype = is_block_float(source.dtype()) ? DataType::BFLOAT16 : source.dtype();
     const Shape shape({1, 1, static_cast<uint32_t>(part.in_pixels()), part.channels});
     return launch(
-        {.op = "padded_slice", .name = "PaddedSliceDeviceOperation"}, {source},
+        {.op = strategy::PaddedSlice{}, .name = "PaddedSliceDeviceOperation"}, {source},
         {make_spec(shape, dtype, Layout::ROW_MAJOR, placement.memory_config(part.in_pixels(), part.channels, 1, 8))},
         [](std::span<const Tensor> outputs) {
             outputs[0].shim().buffer->set_values(zero_values(outputs[0].logical_volume() * stored_bytes(outputs[0].dtype())));
@@ -287,7 +287,7 @@ Tensor gather_halo(
         const MemoryConfig config =
             placement.memory_config(window.in_pixels(), window.channels, multiple, multiple == TILE_EDGE ? TILE_EDGE : 8);
         sharded = launch(
-            {.op = "interleaved_to_sharded", .name = "InterleavedToShardedDeviceOperation"}, {input},
+            {.op = strategy::InterleavedToSharded{}, .name = "InterleavedToShardedDeviceOperation"}, {input},
             {make_spec(input.logical_shape(), input.dtype(), input.layout(), config)},
             [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];
     }
@@ -303,8 +303,6 @@ Tensor gather_halo(
             sharded.memory_config().shard_spec() ? sharded.memory_config().shard_spec()->grid
                                                  : placement.memory_config(1, 1, 1, 1).shard_spec()->grid,
             {static_cast<uint32_t>(sticks), static_cast<uint32_t>(round_up(channels, 8))}));
-    const auto integer = [](uint64_t value) { return static_cast<int64_t>(value); };
-    const std::vector<int64_t> padding{integer(window.top), integer(window.bottom), integer(window.left), integer(window.right)};
     const DataType dtype = is_block_float(sharded.dtype()) ? DataType::BFLOAT16 : sharded.dtype();
     const TensorSpec halo_spec = make_spec(halo_shape, dtype, Layout::ROW_MAJOR, halo_config);
     // The kernels that follow read the input itself: the gathered rows have a description and an address, but no values of their own.
@@ -313,18 +311,18 @@ Tensor gather_halo(
     };
     if (!config_in_dram) check_tables(sharded);
     Tensor halo = launch(
-        {.op = "halo",
-         .attrs =
-             {{"batch", integer(window.batch)},
-              {"input_hw", std::vector<int64_t>{integer(window.in_h), integer(window.in_w)}},
-              {"window_hw", std::vector<int64_t>{integer(window.kernel_h), integer(window.kernel_w)}},
-              {"stride_hw", std::vector<int64_t>{integer(window.stride_h), integer(window.stride_w)}},
-              {"dilation_hw", std::vector<int64_t>{integer(window.dilation_h), integer(window.dilation_w)}},
-              {"padding", padding},
-              {"num_cores_nhw", integer(placement.cores_nhw)},
-              {"is_out_tiled", unit == TILE_EDGE},
-              {"config_in_dram", config_in_dram},
-              {"pool", pool}},
+        {.op =
+             strategy::Halo{
+                 .batch = window.batch,
+                 .input_hw = {window.in_h, window.in_w},
+                 .window_hw = {window.kernel_h, window.kernel_w},
+                 .stride_hw = {window.stride_h, window.stride_w},
+                 .dilation_hw = {window.dilation_h, window.dilation_w},
+                 .padding = {window.top, window.bottom, window.left, window.right},
+                 .num_cores_nhw = placement.cores_nhw,
+                 .is_out_tiled = unit == TILE_EDGE,
+                 .config_in_dram = config_in_dram,
+                 .pool = pool},
          .name = "HaloDeviceOperation"},
         {sharded}, {halo_spec}, nothing)[0];
     if (move) {
@@ -337,7 +335,8 @@ Tensor gather_halo(
             nothing(std::span<const Tensor>(&moved, 1));
             return moved;
         }
-        halo = launch_on(device, {.op = "move", .released = {halo_spec}, .name = "MoveDeviceOperation"}, {}, {halo_spec}, nothing)[0];
+        halo = launch_on(
+            device, {.op = strategy::Move{}, .released = {halo_spec}, .name = "MoveDeviceOperation"}, {}, {halo_spec}, nothing)[0];
     }
     return halo;
 }

@@ -18,7 +18,7 @@ namespace ttnn {
 namespace {
 
 struct Relayout {
-    const char* op;
+    strategy::Operation op;
     const char* name;
     Layout layout;
     Shape logical;
@@ -126,7 +126,7 @@ Tensor tilize(
     check_tiles(input_tensor, input_tensor.logical_shape()[-1]);
     const DataType dtype = tilized_dtype(input_tensor, output_dtype);
     return run(
-        input_tensor, {"tilize", "TilizeDeviceOperation", Layout::TILE, input_tensor.logical_shape(), std::nullopt, dtype,
+        input_tensor, {strategy::Tilize{}, "TilizeDeviceOperation", Layout::TILE, input_tensor.logical_shape(), std::nullopt, dtype,
                        memory_config.value_or(input_tensor.memory_config())});
 }
 
@@ -160,7 +160,7 @@ Tensor tilize_with_val_padding(
             output_padded_shape, input_tensor.logical_shape());
     }
     return run(
-        input_tensor, {"tilize_with_val_padding", "TilizeWithValPaddingDeviceOperation", Layout::TILE, input_tensor.logical_shape(),
+        input_tensor, {strategy::TilizeWithValPadding{}, "TilizeWithValPaddingDeviceOperation", Layout::TILE, input_tensor.logical_shape(),
                        output_padded_shape, dtype, tilized_memory(input_tensor, memory, output_padded_shape)});
 }
 
@@ -202,8 +202,8 @@ Tensor untilize(
         "a padded tensor of more than 4 dimensions leaves pages that do not divide it: {}; use untilize_with_unpadding",
         input_tensor.logical_shape());
     return run(
-        input_tensor, {"untilize", "UntilizeDeviceOperation", Layout::ROW_MAJOR, input_tensor.logical_shape(), std::nullopt, dtype,
-                       memory_config.value_or(input_tensor.memory_config())});
+        input_tensor, {strategy::Untilize{}, "UntilizeDeviceOperation", Layout::ROW_MAJOR, input_tensor.logical_shape(), std::nullopt,
+                       dtype, memory_config.value_or(input_tensor.memory_config())});
 }
 
 Tensor untilize_with_unpadding(
@@ -225,7 +225,7 @@ Tensor untilize_with_unpadding(
     }
     return run(
         input_tensor,
-        {"untilize_with_unpadding", "UntilizeWithUnpaddingDeviceOperation", Layout::ROW_MAJOR, logical, std::nullopt,
+        {strategy::UntilizeWithUnpadding{}, "UntilizeWithUnpaddingDeviceOperation", Layout::ROW_MAJOR, logical, std::nullopt,
          untilized_dtype(input_tensor), unpadded_memory(input_tensor, logical, memory_config.value_or(input_tensor.memory_config()))});
 }
 

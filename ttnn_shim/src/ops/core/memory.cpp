@@ -20,7 +20,7 @@ namespace {
 
 /// One program that copies `input` into `memory_config` (and dtype).
 Tensor move_program(
-    const char* op, const char* name, const Tensor& input, const MemoryConfig& memory_config, std::optional<DataType> dtype,
+    const strategy::Operation& op, const char* name, const Tensor& input, const MemoryConfig& memory_config, std::optional<DataType> dtype,
     const std::optional<Tensor>& output) {
     return launch(
         {.op = op, .name = name}, {input}, {spec_like(input, dtype, memory_config)},
@@ -35,7 +35,7 @@ void check_sharded(const MemoryConfig& config, const char* what) {
 Tensor copy_program(
     const Tensor& input, const MemoryConfig& memory_config, std::optional<DataType> dtype, const std::optional<Tensor>& output) {
     SHIM_CHECK(input.dtype() != DataType::INT8, "{} tensors cannot be copied", input.dtype());
-    return move_program("copy", "CopyDeviceOperation", input, memory_config, dtype, output);
+    return move_program(strategy::Copy{}, "CopyDeviceOperation", input, memory_config, dtype, output);
 }
 
 /// Whether rows of the shards start on a boundary of L1, which the programs between shards and pages need.
@@ -65,7 +65,7 @@ Tensor interleaved_to_sharded(
         "dtype can only change in TILE layout");
     SHIM_CHECK(has_aligned_rows(input_tensor, sharded_memory_config), "rows of the shards of {} are not aligned", sharded_memory_config);
     return move_program(
-        "interleaved_to_sharded", "InterleavedToShardedDeviceOperation", input_tensor, sharded_memory_config, data_type_arg,
+        strategy::InterleavedToSharded{}, "InterleavedToShardedDeviceOperation", input_tensor, sharded_memory_config, data_type_arg,
         preallocated_output);
 }
 
@@ -107,7 +107,7 @@ Tensor sharded_to_interleaved(const Tensor& input_tensor, const MemoryConfig& me
         !own.shard_spec() || (own.buffer_type() == BufferType::L1 && has_aligned_rows(input_tensor, own)),
         "the input must have shards of aligned rows in L1, got {}", own);
     return move_program(
-        "sharded_to_interleaved", "ShardedToInterleavedDeviceOperation", input_tensor, memory_config, output_dtype, std::nullopt);
+        strategy::ShardedToInterleaved{}, "ShardedToInterleavedDeviceOperation", input_tensor, memory_config, output_dtype, std::nullopt);
 }
 
 Tensor reshard(const Tensor& input_tensor, const MemoryConfig& memory_config, const std::optional<Tensor>& optional_output_tensor) {
@@ -117,7 +117,7 @@ Tensor reshard(const Tensor& input_tensor, const MemoryConfig& memory_config, co
     check_sharded(memory_config, "the output memory config");
     SHIM_CHECK(
         !is_block_in_dram(memory_config) && !is_block_in_dram(input_tensor.memory_config()), "block shards in DRAM are not supported");
-    return move_program("reshard", "ReshardDeviceOperation", input_tensor, memory_config, std::nullopt, optional_output_tensor);
+    return move_program(strategy::Reshard{}, "ReshardDeviceOperation", input_tensor, memory_config, std::nullopt, optional_output_tensor);
 }
 
 Tensor to_memory_config(
@@ -168,8 +168,8 @@ Tensor clone(
             "memory_config: expected the input's shards {}, got {}", own, *memory_config);
     }
     return launch(
-        {.op = "clone", .compute = compute_kernel_config, .name = "CloneOperation"}, {input}, {spec_like(input, dtype, memory_config)},
-        [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
+        {.op = strategy::Clone{}, .compute = compute_kernel_config, .name = "CloneOperation"}, {input},
+        {spec_like(input, dtype, memory_config)}, [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
 }
 
 Tensor copy(const Tensor& src_tensor, const Tensor& dst_tensor) {
@@ -216,7 +216,7 @@ Tensor move(const Tensor& input_tensor, const std::optional<MemoryConfig>& memor
     MeshDevice* device = device_of(input_tensor);
     input_tensor.shim().buffer->release();
     return launch_on(
-        device, {.op = "move", .released = {input_tensor.tensor_spec()}, .name = "MoveDeviceOperation"}, {}, {spec},
+        device, {.op = strategy::Move{}, .released = {input_tensor.tensor_spec()}, .name = "MoveDeviceOperation"}, {}, {spec},
         [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(values); })[0];
 }
 

@@ -34,7 +34,7 @@ Tensor typecast(
             output_dtype);
     }
     return launch(
-        {.op = "typecast", .name = "TypecastDeviceOperation"}, {input}, {spec_like(input, output_dtype, memory_config)},
+        {.op = strategy::Typecast{}, .name = "TypecastDeviceOperation"}, {input}, {spec_like(input, output_dtype, memory_config)},
         [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); }, {optional_output_tensor})[0];
 }
 

@@ -47,7 +47,7 @@ Tensor rand(
     const uint64_t stream = sequence(seed);
     const DataType drawn = dtype == DataType::BFLOAT16 ? dtype : DataType::FLOAT32;  // what the program knows
     Tensor made = launch_on(
-        &device, {.op = "fill", .name = "RandDeviceOperation"}, {}, {make_spec(shape, drawn, Layout::TILE, memory_config)},
+        &device, {.op = strategy::Fill{}, .name = "RandDeviceOperation"}, {}, {make_spec(shape, drawn, Layout::TILE, memory_config)},
         [&](std::span<const Tensor> outputs) {
             generate(outputs[0], [&](size_t i) { return low + (high - low) * uniform_at(stream, i); });
         })[0];
@@ -62,8 +62,8 @@ Tensor randn(
     SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
     const uint64_t stream = sequence(seed.value_or(0));
     return launch_on(
-        &device, {.op = "fill", .compute = compute, .name = "RandnDeviceOperation"}, {}, {make_spec(shape, dtype, layout, memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        &device, {.op = strategy::Fill{}, .compute = compute, .name = "RandnDeviceOperation"}, {},
+        {make_spec(shape, dtype, layout, memory_config)}, [&](std::span<const Tensor> outputs) {
             generate(outputs[0], [&](size_t i) {  // Box and Muller; 1 - u is never 0
                 const float radius = std::sqrt(-2.0F * std::log(1.0F - uniform_at(stream, 2 * i)));
                 return radius * std::cos(6.28318531F * uniform_at(stream, 2 * i + 1));
@@ -82,7 +82,7 @@ Tensor uniform(
     SHIM_CHECK(from < to, "from and to: expected from < to, got {} and {}", from, to);
     const uint64_t stream = sequence(seed);
     return launch(
-        {.op = "fill", .compute = compute, .name = "UniformDeviceOperation"}, {input}, {input.tensor_spec()},
+        {.op = strategy::Fill{}, .compute = compute, .name = "UniformDeviceOperation"}, {input}, {input.tensor_spec()},
         [&](std::span<const Tensor> outputs) {
             generate(outputs[0], [&](size_t i) { return from + (to - from) * uniform_at(stream, i); });
         },
@@ -97,8 +97,8 @@ Tensor bernoulli(
     SHIM_CHECK(is_floating_point(input.dtype()), "input: expected a floating point dtype, got {}", input.dtype());
     const uint64_t stream = sequence(seed);
     return launch(
-        {.op = "unary", .attrs = {{"ops", std::vector<std::string>{"BERNOULLI"}}}, .compute = compute, .name = "BernoulliDeviceOperation"},
-        {input}, {spec_like(input, dtype.value_or(DataType::FLOAT32), memory_config)},
+        {.op = strategy::Unary{.ops = {"BERNOULLI"}}, .compute = compute, .name = "BernoulliDeviceOperation"}, {input},
+        {spec_like(input, dtype.value_or(DataType::FLOAT32), memory_config)},
         [&](std::span<const Tensor> outputs) {
             const F32Values chance(input);
             generate(outputs[0], [&](size_t i) { return uniform_at(stream, i) < chance[i] ? 1.0F : 0.0F; });
@@ -119,7 +119,7 @@ Tensor experimental::dropout(
         !memory_config || memory_config->memory_layout() == input.memory_config().memory_layout(),
         "memory_config: expected the input's memory layout, got {}", *memory_config);
     return launch(
-        {.op = "unary", .attrs = {{"ops", std::vector<std::string>{"DROPOUT"}}}, .name = "DropoutDeviceOperation"}, {input},
+        {.op = strategy::Unary{.ops = {"DROPOUT"}}, .name = "DropoutDeviceOperation"}, {input},
         {spec_like(input, std::nullopt, memory_config)},
         [&](std::span<const Tensor> outputs) {
             const F32Values values(input);

@@ -162,7 +162,7 @@ Tensor concat(
     extents[axis] = static_cast<uint32_t>(total);
     const Shape result = shape_of(extents);
     return launch(
-        {.op = "concat", .attrs = {{"dim", int64_t{axis}}}}, tensors, {make_spec(result, first.dtype(), first.layout(), memory)},
+        {.op = strategy::Concat{.dim = axis}}, tensors, {make_spec(result, first.dtype(), first.layout(), memory)},
         [&](std::span<const Tensor> outputs) {
             std::byte* target = mutable_raw_data(outputs[0]);
             const size_t bytes = stored_bytes(first.dtype());

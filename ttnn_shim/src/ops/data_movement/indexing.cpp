@@ -97,7 +97,7 @@ Tensor scattered(
     // TT-NN scatters rows: padded block floats end as it untilized them.
     const DataType dtype = inside && is_block_float(input.dtype()) ? DataType::BFLOAT16 : input.dtype();
     return launch(
-        {.op = "scatter", .attrs = {{"dim", int64_t{axis}}}, .name = "ScatterDeviceOperation"}, {input, index, source},
+        {.op = strategy::Scatter{.dim = axis}, .name = "ScatterDeviceOperation"}, {input, index, source},
         {spec_like(input, dtype, memory_config)}, [&](std::span<const Tensor> outputs) {
             const auto picks = indices_of(index, shape[at(axis)], "index");
             const uint64_t step = strides_of(shape)[axis];
@@ -155,7 +155,7 @@ Tensor gather(
     SHIM_CHECK(index.layout() == input.layout(), "index: expected layout {} as the input's, got {}", input.layout(), index.layout());
     const Shape& is = index.logical_shape();
     return launch(
-        {.op = "gather", .attrs = {{"dim", int64_t{axis}}}, .name = "GatherDeviceOperation"}, {input, index},
+        {.op = strategy::Gather{.dim = axis}, .name = "GatherDeviceOperation"}, {input, index},
         {make_spec(is, input.dtype(), input.layout(), output ? output->memory_config() : memory_config.value_or(input.memory_config()))},
         [&](std::span<const Tensor> outputs) {
             const auto picks = indices_of(index, shape[at(axis)], "index");
@@ -202,8 +202,8 @@ Tensor indexed_fill(
     SHIM_CHECK(
         batch_id.logical_volume() == sb[at(axis)], "batch_id: expected {} indices, got shape {}", sb[at(axis)], batch_id.logical_shape());
     return launch(
-        {.op = "indexed_fill", .name = "IndexedFillDeviceOperation"}, {batch_id, a, b}, {spec_like(a, std::nullopt, memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        {.op = strategy::Unmodelled{"indexed_fill"}, .name = "IndexedFillDeviceOperation"}, {batch_id, a, b},
+        {spec_like(a, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
             const auto picks = indices_of(batch_id, sa[at(axis)], "batch_id");
             const size_t bytes = stored_bytes(a.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);
@@ -232,8 +232,8 @@ Tensor index_fill(
     const uint32_t axis = normalize_dim(dim, shape.rank());
     const double number = std::visit([](auto v) { return static_cast<double>(v); }, value);
     return launch(
-        {.op = "index_fill", .name = "IndexFillDeviceOperation"}, {input, index}, {spec_like(input, std::nullopt, memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        {.op = strategy::Unmodelled{"index_fill"}, .name = "IndexFillDeviceOperation"}, {input, index},
+        {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
             const auto picks = indices_of(index, shape[at(axis)], "index");
             const size_t bytes = stored_bytes(input.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);

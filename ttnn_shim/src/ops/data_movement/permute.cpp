@@ -75,12 +75,12 @@ Tensor permuted(const Tensor& given, const std::vector<uint32_t>& order, const s
     }
     const Shape result = shape_of(extents);
     bool native = false;
-    Program program{.op = "permute", .attrs = {{"dims", std::vector<int64_t>(order.begin(), order.end())}}};
+    Program program{.op = strategy::Permute{.dims = {order.begin(), order.end()}}};
     if (changed.size() == 2 && rank <= 4 && input.layout() == Layout::TILE) {
         const std::string kind = changed[1] == 0 && changed[0] == 1
                                      ? "WH"
                                      : (changed[1] == 1 && changed[0] == 2 ? "HC" : (changed[1] == 2 && changed[0] == 3 ? "CN" : ""));
-        if (!kind.empty()) program = {.op = "transpose", .attrs = {{"dim", kind}}};
+        if (!kind.empty()) program = {.op = strategy::Transpose{.dim = kind}};
         native = kind == "WH" || kind == "CN";
     }
     if (!native && by_bfloat16(input) && !(memory_config && memory_config->is_sharded()))

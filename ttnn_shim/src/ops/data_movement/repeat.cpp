@@ -34,7 +34,8 @@ Tensor repeated(
         paired.insert(paired.end(), {times[i], own[i]});
         paired_strides.insert(paired_strides.end(), {0, strides[i]});
     }
-    return moved({.op = "repeat"}, input, shape_of(extents), memory_config, dense_target(shape_of(paired), paired_strides), 0, output);
+    return moved(
+        {.op = strategy::Repeat{}}, input, shape_of(extents), memory_config, dense_target(shape_of(paired), paired_strides), 0, output);
 }
 
 /// A program per repeated dimension, the last one first; in four dimensions, a single slice is repeated along with the dimension below it.
@@ -60,7 +61,7 @@ Tensor repeated_in_steps(
 Tensor sticks_of(const Tensor& input) {
     if (input.dtype() != DataType::BFLOAT16) return ttnn::to_layout(input, Layout::ROW_MAJOR);
     return launch(
-        {.op = "untilize"}, {input}, {make_spec(input.logical_shape(), input.dtype(), Layout::ROW_MAJOR, input.memory_config())},
+        {.op = strategy::Untilize{}}, {input}, {make_spec(input.logical_shape(), input.dtype(), Layout::ROW_MAJOR, input.memory_config())},
         [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
 }
 
@@ -155,8 +156,7 @@ Tensor interleaved(const Tensor& input, uint32_t repeats, uint32_t axis, const M
     extents[axis] *= repeats;
     walked.insert(walked.begin() + axis + 1, repeats);
     strides.insert(strides.begin() + axis + 1, 0);
-    return moved(
-        {.op = "repeat", .attrs = {{"interleave", true}}}, input, shape_of(extents), memory, dense_target(shape_of(walked), strides));
+    return moved({.op = strategy::Repeat{.interleave = true}}, input, shape_of(extents), memory, dense_target(shape_of(walked), strides));
 }
 
 /// Shards of rows in four dimensions stay on their cores (TT-NN upsamples them).

@@ -93,8 +93,7 @@ Tensor padded_slice(const arguments::experimental::padded_slice& args) {
         shard[1], L1_ALIGNMENT_BYTES);
     const auto listed = [](const std::array<int64_t, 4>& from) { return std::vector<int64_t>(from.begin(), from.end()); };
     return launch(
-        {.op = "padded_slice",
-         .attrs = {{"padded_slice_start", listed(first)}, {"padded_slice_end", listed(last)}},
+        {.op = strategy::PaddedSlice{.padded_slice_start = listed(first), .padded_slice_end = listed(last)},
          .name = "PaddedSliceDeviceOperation"},
         {input}, {make_spec(Shape({1, 1, rows, width}), dtype, Layout::ROW_MAJOR, *memory)},
         [&](std::span<const Tensor> outputs) {
@@ -176,7 +175,7 @@ Tensor interleaved_to_sharded_partial(const arguments::interleaved_to_sharded_pa
         row_wise ? tt::tt_metal::ShardOrientation::ROW_MAJOR : tt::tt_metal::ShardOrientation::COL_MAJOR);
     const MemoryConfig memory(layout, BufferType::L1, shard);
     return launch(
-        {.op = "interleaved_to_sharded_partial", .name = "InterleavedToShardedPartialDeviceOperation"}, {input},
+        {.op = strategy::Unmodelled{"interleaved_to_sharded_partial"}, .name = "InterleavedToShardedPartialDeviceOperation"}, {input},
         {make_spec(Shape({1, 1, slice.rows, width}), args.output_dtype.value_or(input.dtype()), Layout::TILE, memory)},
         [&](std::span<const Tensor> outputs) {
             clear(outputs[0]);
@@ -202,8 +201,8 @@ Tensor sharded_to_interleaved_partial(const arguments::sharded_to_interleaved_pa
         s.rank() == 4 && s.volume() == uint64_t{slice.rows} * s[3] && s[3] == cache.padded_shape()[3],
         "input_tensor: expected the {} x {} values of the slice, got shape {}", slice.rows, cache.padded_shape()[3], s);
     return launch(
-        {.op = "sharded_to_interleaved_partial", .name = "ShardedToInterleavedPartialDeviceOperation"}, {input, cache},
-        {cache.tensor_spec()},
+        {.op = strategy::Unmodelled{"sharded_to_interleaved_partial"}, .name = "ShardedToInterleavedPartialDeviceOperation"},
+        {input, cache}, {cache.tensor_spec()},
         [&](std::span<const Tensor> outputs) {
             const size_t row = cache.logical_shape()[-1];
             for_real_rows(cache, slice, [&](size_t whole, size_t part, size_t rows) {
@@ -233,7 +232,7 @@ Tensor convert_to_chw(const arguments::experimental::convert_to_chw& args) {
         dtype);
     const tt::tt_metal::ShardSpec shard(own.shard_spec()->grid, {s[3], own.shard_spec()->shape[0]}, own.shard_spec()->orientation);
     return launch(
-        {.op = "convert_to_chw", .name = "ConvertToCHWDeviceOperation"}, {input},
+        {.op = strategy::Unmodelled{"convert_to_chw"}, .name = "ConvertToCHWDeviceOperation"}, {input},
         {make_spec(
             Shape({1, 1, s[3], s[2]}), dtype, Layout::ROW_MAJOR,
             MemoryConfig(TensorMemoryLayout::WIDTH_SHARDED, own.buffer_type(), shard))},
@@ -282,7 +281,7 @@ Tensor convert_to_hwc(const arguments::experimental::convert_to_hwc& args) {
     const DataType dtype = args.dtype.value_or(input.dtype());
     SHIM_CHECK(dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32, "dtype: expected BFLOAT16 or FLOAT32, got {}", dtype);
     return launch(
-        {.op = "convert_to_hwc", .name = "ConvertToHWCDeviceOperation"}, {input},
+        {.op = strategy::Unmodelled{"convert_to_hwc"}, .name = "ConvertToHWCDeviceOperation"}, {input},
         {make_spec(Shape({1, 1, s[1] * s[3], channels}), dtype, Layout::ROW_MAJOR, *memory)}, [&](std::span<const Tensor> outputs) {
             const F32Values values(input);
             const size_t pixels = s[3], real = s[2];

@@ -193,7 +193,7 @@ Tensor sliced(
         "input_tensor: rows of height shards must be in L1, got {}", source.memory_config());
     const Cut cut(shape, b);
     const Tensor part = launch(
-        {.op = "slice", .attrs = {{"begins", b.begins}, {"ends", b.ends}, {"step", b.steps}}}, {source},
+        {.op = strategy::Slice{.begins = b.begins, .ends = b.ends, .step = b.steps}}, {source},
         {make_spec(result, source.dtype(), source.layout(), untilized || !output ? resolved(source) : output->memory_config())},
         [&](std::span<const Tensor> outputs) { cut.copy(source, mutable_raw_data(outputs[0]), result.volume()); },
         {untilized ? std::nullopt : output})[0];
@@ -272,7 +272,7 @@ Tensor experimental::slice_write(
         dims.push_back({shape[at(i)], source[i], target[i] * b.steps[i]});
     }
     return launch(
-        {.op = "slice_write", .attrs = {{"begins", b.begins}, {"ends", b.ends}}}, {input, output}, {output.tensor_spec()},
+        {.op = strategy::SliceWrite{.begins = b.begins, .ends = b.ends}}, {input, output}, {output.tensor_spec()},
         [&](std::span<const Tensor> outputs) {
             const auto bytes = static_cast<int64_t>(stored_bytes(input.dtype()));
             strided_copy(static_cast<size_t>(bytes), raw_data(input), mutable_raw_data(outputs[0]) + offset * bytes, dims);

@@ -59,7 +59,8 @@ Tensor fold(const arguments::fold& args) {
     const int64_t line = int64_t{shape[2]} * shape[3], stick = shape[3];
     const MemoryConfig memory(input.memory_config().buffer_type());
     return moved(
-        {.op = "fold", .name = "FoldDeviceOperation"}, input, result, input.memory_config().is_sharded() ? memory : input.memory_config(),
+        {.op = strategy::Unmodelled{"fold"}, .name = "FoldDeviceOperation"}, input, result,
+        input.memory_config().is_sharded() ? memory : input.memory_config(),
         dense_target(Shape({shape[0] * rows, columns, down, across * shape[3]}), {line * down, stick * across, line, 1}));
 }
 
@@ -77,7 +78,7 @@ std::vector<Tensor> nonzero(const arguments::nonzero& args) {
     constexpr uint32_t COUNT_ROW = 8, DIMENSIONS = 4;
     const auto volume = static_cast<uint32_t>(input.logical_volume());
     return launch(
-        {.op = "nonzero", .name = "NonZeroIndicesDeviceOperation"}, {input},
+        {.op = strategy::Unmodelled{"nonzero"}, .name = "NonZeroIndicesDeviceOperation"}, {input},
         {make_spec(Shape({1, 1, 1, COUNT_ROW}), DataType::UINT32, Layout::ROW_MAJOR, memory),
          make_spec(Shape({1, 1, 1, volume * DIMENSIONS}), DataType::UINT32, Layout::ROW_MAJOR, memory)},
         [&](std::span<const Tensor> outputs) {
@@ -109,8 +110,7 @@ Tensor plus_one(const arguments::plus_one& args) {
         input.dtype());
     const bool skip = args.skip_negative_entries && input.dtype() == DataType::INT32;
     return launch(
-        {.op = "unary", .attrs = {{"ops", std::vector<std::string>{"ADD_UNARY_SFPU"}}}, .name = "PlusOneDeviceOperation"}, {input},
-        {input.tensor_spec()},
+        {.op = strategy::Unary{.ops = {"ADD_UNARY_SFPU"}}, .name = "PlusOneDeviceOperation"}, {input}, {input.tensor_spec()},
         [&](std::span<const Tensor> outputs) {
             auto values = integers(input);
             for (int64_t& value : values) value += skip && value < 0 ? 0 : 1;
@@ -129,7 +129,7 @@ Tensor fill_corner(const auto& args, float high, float low) {
     SHIM_CHECK(
         shape.volume() > 0 && rows <= shape[2] && columns <= shape[3], "hOnes and wOnes: {} x {} exceed shape {}", rows, columns, shape);
     return launch(
-        {.op = "fill", .name = "FillRmDeviceOperation"}, {any},
+        {.op = strategy::Fill{}, .name = "FillRmDeviceOperation"}, {any},
         {make_spec(shape, DataType::BFLOAT16, Layout::ROW_MAJOR, args.memory_config.value_or(any.memory_config()))},
         [&](std::span<const Tensor> outputs) {
             auto values = mutable_data<bfloat16>(outputs[0]);
@@ -147,7 +147,7 @@ Tensor isin(const arguments::experimental::isin& args) {
     SHIM_CHECK(elements.dtype() == tests.dtype(), "test_elements: expected {}, got {}", elements.dtype(), tests.dtype());
     const bool invert = args.invert;
     return launch(
-        {.op = "gather", .name = "IsInDeviceOperation"}, {elements, tests}, {spec_like(elements, DataType::UINT32)},
+        {.op = strategy::Gather{}, .name = "IsInDeviceOperation"}, {elements, tests}, {spec_like(elements, DataType::UINT32)},
         [&](std::span<const Tensor> outputs) {
             const F32Values values(elements), known(tests);
             const bool exact = is_integer(elements.dtype());
@@ -193,7 +193,7 @@ Tensor tosa(const auto& args) {
     }
     const MemoryConfig memory = args.memory_config.value_or(input.memory_config());
     return launch(
-        {.op = scatter ? "scatter" : "gather", .attrs = {{"dim", int64_t{1}}}}, inputs,
+        {.op = scatter ? strategy::Operation(strategy::Scatter{.dim = 1}) : strategy::Gather{.dim = 1}}, inputs,
         {make_spec(scatter ? shape : rows, input.dtype(), input.layout(), memory)}, [&](std::span<const Tensor> outputs) {
             const size_t run = shape[2] * stored_bytes(input.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);
@@ -217,8 +217,8 @@ Tensor integral_image(const arguments::experimental::intimg& args) {
     SHIM_CHECK(shape.rank() == 4 && shape[0] == 1, "input_tensor: expected shape [1, W, H, C], got {}", shape);
     SHIM_CHECK(input.dtype() == DataType::BFLOAT16, "input_tensor: expected BFLOAT16, got {}", input.dtype());
     return launch(
-        {.op = "accumulation", .attrs = {{"dim", int64_t{1}}, {"op", std::string("SUM")}}, .name = "IntImgDeviceOperation"}, {input},
-        {spec_like(input)}, [&](std::span<const Tensor> outputs) {
+        {.op = strategy::Accumulation{.dim = 1, .op = "SUM"}, .name = "IntImgDeviceOperation"}, {input}, {spec_like(input)},
+        [&](std::span<const Tensor> outputs) {
             const F32Values given(input);
             std::vector<float> sums(given.data(), given.data() + given.size());
             const size_t columns = shape[2], channels = shape[3], line = columns * channels;
@@ -262,7 +262,7 @@ static auto run_fill_implicit_tile_padding(const arguments::fill_implicit_tile_p
     const bool packed = is_block_float(input.dtype());  // goes through bfloat16
     const Tensor source = packed ? ttnn::typecast(input, DataType::BFLOAT16) : input;
     Tensor filled = launch(  // in place; padding holds no values in the simulator: the program costs time only
-        {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {source}, {source.tensor_spec()}, [](std::span<const Tensor>) {},
+        {.op = strategy::FillPad{}, .name = "FillPadDeviceOperation"}, {source}, {source.tensor_spec()}, [](std::span<const Tensor>) {},
         {source})[0];
     if (packed) filled = ttnn::typecast(filled, input.dtype());
     return memory && *memory != own ? ttnn::to_memory_config(filled, *memory) : filled;

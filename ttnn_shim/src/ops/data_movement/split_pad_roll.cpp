@@ -171,7 +171,7 @@ std::vector<Tensor> split(
         const uint32_t size = extents[axis] /= static_cast<uint32_t>(count);
         const Shape part = shape_of(extents);
         return launch(
-            {.op = "split", .attrs = {{"dim", int64_t{axis}}}, .name = "SplitDeviceOperation"}, {input},
+            {.op = strategy::Split{.dim = axis}, .name = "SplitDeviceOperation"}, {input},
             std::vector<TensorSpec>(count, make_spec(part, input.dtype(), Layout::TILE, memory)), [&](std::span<const Tensor> outputs) {
                 const auto strides = signed_strides(shape);
                 const size_t bytes = stored_bytes(input.dtype());
@@ -272,7 +272,8 @@ Tensor narrow(const Tensor& input, int dim, int start, uint32_t length) {
     extents[axis] = length;
     const Shape result = shape_of(extents);
     return launch(
-        {.op = "slice"}, {input}, {make_spec(result, input.dtype(), input.layout(), memory)}, [&](std::span<const Tensor> outputs) {
+        {.op = strategy::Slice{}}, {input}, {make_spec(result, input.dtype(), input.layout(), memory)},
+        [&](std::span<const Tensor> outputs) {
             const auto strides = signed_strides(input.logical_shape());
             const size_t bytes = stored_bytes(input.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);
@@ -350,7 +351,7 @@ Tensor pad(
     }
     const auto write = [&](std::span<const Tensor> outputs) { fill(mutable_raw_data(outputs[0])); };
     const auto padding_program = [&](const Tensor& from, DataType dtype) {
-        return launch({.op = "pad", .attrs = {{"padding", flat}}}, {from}, {make_spec(result, dtype, input.layout(), memory)}, write)[0];
+        return launch({.op = strategy::Pad{.padding = flat}}, {from}, {make_spec(result, dtype, input.layout(), memory)}, write)[0];
     };
     if (!tiled || input.memory_config().is_sharded() || memory.is_sharded()) return padding_program(input, input.dtype());
     // Padding inside tiles is overwritten in place; whole tiles are added after that. Block floats pass through bfloat16 each time.
@@ -363,7 +364,7 @@ Tensor pad(
         const Shape& filled = inside ? result : shape;
         const TensorSpec spec = make_spec(filled, dtype, Layout::TILE, source.memory_config());
         current = packed(launch(
-            {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {source}, {spec},
+            {.op = strategy::FillPad{}, .name = "FillPadDeviceOperation"}, {source}, {spec},
             [&](std::span<const Tensor> outputs) {
                 if (inside) write(outputs);
             },
@@ -415,7 +416,7 @@ Tensor roll(
             for (uint32_t i = 0; i < turn.axis; ++i) outer *= shape[at(i)];
             const Tensor source = result;
             result = launch(
-                {.op = "roll", .attrs = {{"dim", int64_t{turn.axis}}}, .name = "RollDeviceOperation"}, {source}, {source.tensor_spec()},
+                {.op = strategy::Roll{.dim = turn.axis}, .name = "RollDeviceOperation"}, {source}, {source.tensor_spec()},
                 [&](std::span<const Tensor> outputs) {
                     const int64_t inner = strides[turn.axis], run = shape[at(turn.axis)] * inner, head = turn.shift * inner;
                     const auto bytes = static_cast<int64_t>(stored_bytes(source.dtype()));

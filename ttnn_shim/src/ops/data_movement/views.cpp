@@ -143,7 +143,7 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<Me
         "input_tensor: a reshape that moves values takes BFLOAT16, FLOAT32, UINT32, INT32 or block floats, got {}", tensor.dtype());
     const auto one_program = [&](const Tensor& from, const MemoryConfig& to) {
         return launch(
-            {.op = "reshape", .name = "ReshapeViewDeviceOperation"}, {from}, {make_spec(shape, from.dtype(), from.layout(), to)},
+            {.op = strategy::Reshape{}, .name = "ReshapeViewDeviceOperation"}, {from}, {make_spec(shape, from.dtype(), from.layout(), to)},
             [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(from.shim().buffer->values()); })[0];
     };
     const auto interleaved = [](const MemoryConfig& config) { return MemoryConfig(config.buffer_type()); };
@@ -160,8 +160,8 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<Me
     if (packed) {
         if (shape != result.padded_shape())
             launch(  // in place
-                {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {result}, {result.tensor_spec()}, [](std::span<const Tensor>) {},
-                {result});
+                {.op = strategy::FillPad{}, .name = "FillPadDeviceOperation"}, {result}, {result.tensor_spec()},
+                [](std::span<const Tensor>) {}, {result});
         result = ttnn::typecast(result, tensor.dtype());
     }
     return target.is_sharded() ? ttnn::interleaved_to_sharded(result, target) : result;

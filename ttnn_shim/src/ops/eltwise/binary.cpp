@@ -278,8 +278,7 @@ Tensor isclose(const Tensor& a, const Tensor& b, float rtol, float atol, bool eq
     check_binary_broadcast(x.logical_shape(), y.logical_shape());
     const TensorSpec spec = make_spec(shape, x.dtype(), x.layout(), binary_memory(x, &y, shape, memory_config, std::nullopt));
     const Tensor result = launch(
-        {.op = "binary",
-         .attrs = {{"op", std::string("ISCLOSE")}, {"is_sfpu", true}, {"broadcast", broadcast_kind(a.logical_shape(), b.logical_shape())}},
+        {.op = strategy::Binary{.op = "ISCLOSE", .broadcast = broadcast_kind(a.logical_shape(), b.logical_shape()), .is_sfpu = true},
          .name = "BinaryNgDeviceOperation"},
         {x, y}, {spec}, [&](std::span<const Tensor> outputs) {
             const Tensor& out = outputs[0];

@@ -20,7 +20,7 @@ Tensor bitcast(
     const TensorSpec spec = spec_like(input, dtype, memory_config);
     check_unary_shards(input, spec.memory_config());
     return launch(
-        {.op = "unary", .attrs = {{"ops", std::vector<std::string>{"BITCAST"}}}, .name = "UnaryDeviceOperation"}, {input}, {spec},
+        {.op = strategy::Unary{.ops = {"BITCAST"}}, .name = "UnaryDeviceOperation"}, {input}, {spec},
         [&](std::span<const Tensor> outputs) {
             // Each element's low bits: of wider dtypes the rest is cut, narrower ones are extended by zeros.
             std::byte* target = mutable_raw_data(outputs[0]);

@@ -74,8 +74,7 @@ Tensor bcast(const arguments::bcast& args) {
     const TensorSpec spec = output ? output->tensor_spec() : make_spec(shape, a.dtype(), Layout::TILE, memory);
     SHIM_CHECK(spec.logical_shape() == shape, "output_tensor: expected shape {}, got {}", shape, spec.logical_shape());
     return launch(
-        {.op = "binary",
-         .attrs = {{"op", math}, {"broadcast", std::string(dim == "H" ? "ROW_B" : (dim == "W" ? "COL_B" : "SCALAR_B"))}},
+        {.op = strategy::Binary{.op = math, .broadcast = dim == "H" ? "ROW_B" : (dim == "W" ? "COL_B" : "SCALAR_B")},
          .name = "BcastDeviceOperation"},
         {a, b}, {spec},
         [&](std::span<const Tensor> outputs) {
@@ -140,7 +139,7 @@ Tensor snake_beta(const arguments::snake_beta& args) {
         "alpha and beta: expected {} values along the last dimension, got shapes {} and {}", shape[-1], alpha.logical_shape(),
         beta.logical_shape());
     return launch(
-        {.op = "ternary", .attrs = {{"op", std::string("SNAKE_BETA")}}, .name = "TernaryDeviceOperation"}, {input, alpha, beta},
+        {.op = strategy::Ternary{.op = "SNAKE_BETA"}, .name = "TernaryDeviceOperation"}, {input, alpha, beta},
         {spec_like(input, std::nullopt, args.memory_config)},
         [&](std::span<const Tensor> outputs) {
             const F32Values a(alpha), b(beta);

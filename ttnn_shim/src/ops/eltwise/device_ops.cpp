@@ -24,7 +24,7 @@ Tensor unary_op(const char* op_name, const Tensor& input, std::vector<UnaryStep>
     if (input.layout() == Layout::ROW_MAJOR && !spec.memory_config().is_sharded()) spec = spec.with_padded_shape(input.padded_shape());
     check_unary_shards(input, spec.memory_config());
     return launch(
-        {.op = "unary", .attrs = {{"ops", names}, {"approx", options.approx}}}, {input}, {spec},
+        {.op = strategy::Unary{.ops = names, .approx = options.approx}}, {input}, {spec},
         [&](std::span<const Tensor> outputs) { run_unary(input, outputs[0], steps); }, {options.output})[0];
 }
 
@@ -245,13 +245,13 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
                      !is_integer(lead.dtype());
     const std::string kind = ta != nullptr && tb != nullptr ? broadcast_kind(ta->logical_shape(), tb->logical_shape()) : "NONE";
     const Tensor result = launch(
-        {.op = "binary",
-         .attrs =
-             {{"op", std::string(binary_name(op))},
-              {"broadcast", kind},
-              {"is_sfpu", !fpu},
-              {"post_ops", post},
-              {"scalar", ta == nullptr || tb == nullptr}},
+        {.op =
+             strategy::Binary{
+                 .op = std::string(binary_name(op)),
+                 .broadcast = kind,
+                 .is_sfpu = !fpu,
+                 .scalar = ta == nullptr || tb == nullptr,
+                 .post_ops = post},
          .name = "BinaryNgDeviceOperation"},
         inputs, {spec},
         [&](std::span<const Tensor> outputs) { run_binary(a, b, outputs[0], op, {options.left, options.right, options.post}, integer); },

@@ -62,10 +62,9 @@ struct Ternary {
 
 /// `where` between numbers is a program of fewer operands.
 Program program_of(const char* op, size_t operands) {
-    if (std::string_view(op) != "WHERE" || operands == 3)
-        return {.op = "ternary", .attrs = {{"op", std::string(op)}}, .name = "TernaryDeviceOperation"};
-    if (operands == 2) return {.op = "binary", .attrs = {{"op", std::string(op)}, {"is_sfpu", true}}, .name = "BinaryNgDeviceOperation"};
-    return {.op = "unary", .attrs = {{"ops", std::vector<std::string>{op}}}};
+    if (std::string_view(op) != "WHERE" || operands == 3) return {.op = strategy::Ternary{.op = op}, .name = "TernaryDeviceOperation"};
+    if (operands == 2) return {.op = strategy::Binary{.op = op, .is_sfpu = true}, .name = "BinaryNgDeviceOperation"};
+    return {.op = strategy::Unary{.ops = {op}}};
 }
 
 /// Shape of a ternary program's result; throws for empty tensors, which no ternary program takes.

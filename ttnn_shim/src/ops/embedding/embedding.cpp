@@ -64,7 +64,7 @@ Tensor embedding(
     const bool fused =
         tilized && (output || memory.is_sharded() || (input.layout() == Layout::ROW_MAJOR && ids[-1] % 32 == 0 && table[-1] % 32 == 0));
     const Tensor looked_up = launch(
-        {.op = "embedding", .attrs = {{"tilized", fused}}, .name = "EmbeddingsDeviceOperation"}, {rows, values},
+        {.op = strategy::Embedding{.tilized = fused}, .name = "EmbeddingsDeviceOperation"}, {rows, values},
         {make_spec(shape, output ? output->dtype() : values.dtype(), fused ? Layout::TILE : Layout::ROW_MAJOR, memory)},
         [&](std::span<const Tensor> outputs) {
             const size_t width = table[-1], vocabulary = table[-2], count = input.logical_volume();

@@ -52,8 +52,7 @@ Tensor write_cache(
     const char* op, const Tensor& cache, const std::vector<Tensor>& inputs, const std::function<void()>& write,
     const std::optional<ttnn::ComputeKernelConfig>& compute = std::nullopt) {
     return launch(
-        {.op = "update_cache",
-         .attrs = {{"op", std::string(op)}, {"positions", inputs.size() > 2}},
+        {.op = strategy::UpdateCache{.op = op, .positions = inputs.size() > 2},
          .compute = compute,
          .name = inputs.size() > 1 && inputs[1].is_sharded() ? "PagedUpdateCacheDeviceOperation" : "UpdateKVCacheOperation"},
         inputs, {cache.tensor_spec()}, [&](std::span<const Tensor>) { write(); }, {cache})[0];
@@ -388,7 +387,7 @@ std::vector<Tensor> write_pair(
     std::vector<Tensor> inputs = {pair.caches[0], pair.inputs[0], pair.caches[1], pair.inputs[1]};
     inputs.insert(inputs.end(), extra.begin(), extra.end());
     return launch(
-        {.op = "update_cache", .attrs = {{"op", std::string("UPDATE")}, {"positions", !extra.empty()}}, .name = name}, inputs,
+        {.op = strategy::UpdateCache{.op = "UPDATE", .positions = !extra.empty()}, .name = name}, inputs,
         {pair.caches[0].tensor_spec(), pair.caches[1].tensor_spec()},
         [&](std::span<const Tensor>) {
             for (size_t i = 0; i < 2; ++i) write(pair.caches[i], pair.inputs[i]);

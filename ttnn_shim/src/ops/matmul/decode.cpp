@@ -96,10 +96,8 @@ Tensor matmul_decode(const arguments::experimental::matmul_decode& args) {
     std::vector<uint32_t> extents(sa.begin(), sa.end());
     extents.back() = fold.n;
     return launch(
-        {.op = "matmul_decode",
-         .attrs = {{"m", int64_t{fold.m}}, {"k", int64_t{fold.k}}, {"n", int64_t{fold.n}}},
-         .name = "MatmulDecodeDeviceOperation"},
-        {a, b}, {make_spec(Shape(std::span<const uint32_t>(extents)), args.dtype.value_or(a.dtype()), Layout::TILE, memory)},
+        {.op = strategy::MatmulDecode{.m = fold.m, .k = fold.k, .n = fold.n}, .name = "MatmulDecodeDeviceOperation"}, {a, b},
+        {make_spec(Shape(std::span<const uint32_t>(extents)), args.dtype.value_or(a.dtype()), Layout::TILE, memory)},
         [&](std::span<const Tensor> outputs) {
             const F32Values left(a), right(b);
             const TensixMath math = tensix_math(matmul_compute_config(a, b, std::nullopt));

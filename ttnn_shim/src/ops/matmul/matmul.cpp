@@ -100,33 +100,31 @@ void matmul_kernel(
     }
 }
 
-void add_config(Program& program, const MatmulProgramConfig& config, std::optional<UnaryStep>& activation) {
-    auto set = [&](const char* name, size_t value) { program.attrs[name] = static_cast<int64_t>(value); };
-    auto named = [&](const char* name) { program.attrs["program_config"] = std::string(name); };
+void add_config(strategy::Matmul& op, const MatmulProgramConfig& config, std::optional<UnaryStep>& activation) {
     std::visit(
         [&](const auto& c) {
             using C = std::decay_t<decltype(c)>;
             namespace mm = ttnn::operations::matmul;
-            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreProgramConfig>) named("MatmulMultiCoreProgramConfig");
-            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseProgramConfig>) named("MatmulMultiCoreReuseProgramConfig");
+            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreProgramConfig>) op.program_config = "MatmulMultiCoreProgramConfig";
+            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseProgramConfig>) op.program_config = "MatmulMultiCoreReuseProgramConfig";
             if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastProgramConfig>)
-                named("MatmulMultiCoreReuseMultiCastProgramConfig");
+                op.program_config = "MatmulMultiCoreReuseMultiCastProgramConfig";
             if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCast1DProgramConfig>) {
-                named("MatmulMultiCoreReuseMultiCast1DProgramConfig");
-                program.attrs["mcast_in0"] = c.mcast_in0;
+                op.program_config = "MatmulMultiCoreReuseMultiCast1DProgramConfig";
+                op.mcast_in0 = c.mcast_in0;
             }
             if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig>)
-                named("MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
+                op.program_config = "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig";
             if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig>)
-                named("MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig");
+                op.program_config = "MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig";
             if constexpr (requires { c.in0_block_w; }) {
                 SHIM_CHECK(
                     c.in0_block_w > 0 && c.per_core_M > 0 && c.per_core_N > 0,
                     "program_config: in0_block_w, per_core_M and per_core_N must be positive, got {}, {} and {}", c.in0_block_w,
                     c.per_core_M, c.per_core_N);
-                set("in0_block_w", c.in0_block_w);
-                set("per_core_M", c.per_core_M);
-                set("per_core_N", c.per_core_N);
+                op.in0_block_w = c.in0_block_w;
+                op.per_core_M = c.per_core_M;
+                op.per_core_N = c.per_core_N;
             }
             if constexpr (requires { c.out_subblock_h; }) {
                 SHIM_CHECK(
@@ -134,14 +132,13 @@ void add_config(Program& program, const MatmulProgramConfig& config, std::option
                         c.per_core_N % c.out_subblock_w == 0,
                     "program_config: out_subblock ({}, {}) must divide per_core ({}, {})", c.out_subblock_h, c.out_subblock_w, c.per_core_M,
                     c.per_core_N);
-                set("out_subblock_h", c.out_subblock_h);
-                set("out_subblock_w", c.out_subblock_w);
-                program.attrs["core_grid"] = std::vector<int64_t>{
-                    static_cast<int64_t>(c.compute_with_storage_grid_size.x), static_cast<int64_t>(c.compute_with_storage_grid_size.y)};
+                op.out_subblock_h = c.out_subblock_h;
+                op.out_subblock_w = c.out_subblock_w;
+                op.core_grid = pair_of(c.compute_with_storage_grid_size);
             }
             if constexpr (requires { c.out_block_h; }) {
-                if (c.out_block_h > 0) set("out_block_h", c.out_block_h);
-                if (c.out_block_w > 0) set("out_block_w", c.out_block_w);
+                if (c.out_block_h > 0) op.out_block_h = c.out_block_h;
+                if (c.out_block_w > 0) op.out_block_w = c.out_block_w;
             }
             if constexpr (requires { c.fused_activation; }) {
                 if (c.fused_activation) activation = *c.fused_activation;
@@ -245,18 +242,12 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
     const auto compute = matmul_compute_config(a, b, options.compute);
     Fused fused;
-    Program program{
-        .op = "matmul",
-        .attrs = {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}},
-        .compute = compute,
-        .name = "MatmulDeviceOperation"};
-    if (options.core_grid)
-        program.attrs["core_grid"] =
-            std::vector<int64_t>{static_cast<int64_t>(options.core_grid->x), static_cast<int64_t>(options.core_grid->y)};
-    if (options.program_config) add_config(program, *options.program_config, fused.activation);
+    strategy::Matmul matmul{.transpose_a = options.transpose_a, .transpose_b = options.transpose_b};
+    if (options.core_grid) matmul.core_grid = pair_of(*options.core_grid);
+    if (options.program_config) add_config(matmul, *options.program_config, fused.activation);
     const bool b_batched = batch_of(b.logical_shape()) > 1;
     MemoryConfig memory =
-        output_memory(options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{}), g, program, a);
+        output_memory(options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{}), g, matmul, a);
     if (!one_program && !a.is_sharded()) memory = checked_output(memory, g, b_batched);
     if (!one_program) check_shards(a, g, memory, b_batched);
     TensorSpec result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
@@ -266,7 +257,7 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
         options.program_config || !b_batched || g.batch_a == g.batch || (all_dram && !options.core_grid),
         "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", shape_a, shape_b);
     if (!options.program_config && memory.is_sharded()) {
-        if (const auto picked = picked_program(program, {a, b}, result_spec)) {
+        if (const auto picked = picked_program(matmul, compute, {a, b}, result_spec)) {
             if (memory.is_sharded() && !options.output) {
                 memory = program_shards(memory, *picked, a);
                 result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
@@ -284,7 +275,8 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     const bool late_bias = bias && !fused.bias;
     const bool late_activation = options.activation && (!fused.activation || late_bias);
     if (late_bias) fused.activation = std::nullopt;
-    if (fused.activation) program.attrs["activation"] = std::string(unary_name(fused.activation->op_type));
+    if (fused.activation) matmul.activation = unary_name(fused.activation->op_type);
+    const Program program{.op = matmul, .compute = compute, .name = "MatmulDeviceOperation"};
     const bool last = !late_bias && !late_activation;
 
     std::vector<Tensor> inputs = {a, b};

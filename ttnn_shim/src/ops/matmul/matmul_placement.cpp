@@ -49,9 +49,9 @@ int64_t product(const std::vector<int64_t>& extents) {
     return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
 }
 
-MemoryConfig output_memory(const MemoryConfig& wanted, const Geometry& g, const Program& program, const Tensor& a) {
+MemoryConfig output_memory(const MemoryConfig& wanted, const Geometry& g, const strategy::Matmul& matmul, const Tensor& a) {
     if (!wanted.is_sharded() || wanted.shard_spec() || wanted.nd_shard_spec()) return wanted;
-    if (a.memory_config().is_sharded() && a.memory_config().shard_spec() && !program.attrs.contains("per_core_M")) {
+    if (a.memory_config().is_sharded() && a.memory_config().shard_spec() && !matmul.per_core_M) {
         const auto& own = *a.memory_config().shard_spec();
         const uint32_t cores = own.num_cores();
         auto up = [](int64_t value) { return static_cast<uint32_t>((value + 31) / 32 * 32); };
@@ -67,13 +67,11 @@ MemoryConfig output_memory(const MemoryConfig& wanted, const Geometry& g, const 
         return wanted.with_shard_spec(ShardSpec(own.grid, shape, own.orientation));
     }
     SHIM_CHECK(
-        program.attrs.contains("per_core_M"),
-        "memory_config: a sharded output needs a shard spec, a sharded input_tensor_a or a program_config");
-    const auto per_m = std::get<int64_t>(program.attrs.at("per_core_M")), per_n = std::get<int64_t>(program.attrs.at("per_core_N"));
+        matmul.per_core_M.has_value(), "memory_config: a sharded output needs a shard spec, a sharded input_tensor_a or a program_config");
+    const int64_t per_m = *matmul.per_core_M, per_n = *matmul.per_core_N;
     const int64_t mt = product(g.batch) * ((g.m + 31) / 32), nt = (g.n + 31) / 32;
     const int64_t rows = (mt + per_m - 1) / per_m, columns = (nt + per_n - 1) / per_n;
-    std::vector<int64_t> grid{columns, rows};
-    if (program.attrs.contains("core_grid")) grid = std::get<std::vector<int64_t>>(program.attrs.at("core_grid"));
+    const strategy::Pair grid = matmul.core_grid.value_or(strategy::Pair{columns, rows});
     const bool block = wanted.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED;
     std::vector<CoreRange> ranges;
     if (block) {
@@ -88,11 +86,12 @@ MemoryConfig output_memory(const MemoryConfig& wanted, const Geometry& g, const 
     return wanted.with_shard_spec(ShardSpec(CoreRangeSet(ranges), {static_cast<uint32_t>(per_m * 32), static_cast<uint32_t>(per_n * 32)}));
 }
 
-std::optional<strategy::MatmulProgram> picked_program(const Program& program, const std::vector<Tensor>& inputs, const TensorSpec& output) {
-    const auto config = describe(program, inputs, {output});
+std::optional<strategy::MatmulProgram> picked_program(
+    const strategy::Matmul& matmul, const ttnn::ComputeKernelConfig& compute, const std::vector<Tensor>& inputs, const TensorSpec& output) {
+    const auto config = describe({.op = matmul, .compute = compute}, inputs, {output});
     const auto arch = sim::make_arch(machine_of(inputs[0]).machine().card);
     try {
-        return strategy::select_matmul(arch, config, strategy::matmul_shape(config));
+        return strategy::select_matmul(arch, config, matmul, strategy::matmul_shape(config, matmul));
     } catch (const std::invalid_argument&) {
         return std::nullopt;
     }

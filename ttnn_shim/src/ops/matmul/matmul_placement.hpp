@@ -23,10 +23,11 @@ Geometry geometry_of(const Shape& a, const Shape& b, bool transpose_a, bool tran
 int64_t product(const std::vector<int64_t>& extents);
 
 /// A sharded output without shard spec takes its shards from the program config or from A.
-MemoryConfig output_memory(const MemoryConfig& wanted, const Geometry& g, const Program& program, const Tensor& a);
+MemoryConfig output_memory(const MemoryConfig& wanted, const Geometry& g, const strategy::Matmul& matmul, const Tensor& a);
 
 /// The program that TT-NN picks for such operands and result, if one fits.
-std::optional<strategy::MatmulProgram> picked_program(const Program& program, const std::vector<Tensor>& inputs, const TensorSpec& output);
+std::optional<strategy::MatmulProgram> picked_program(
+    const strategy::Matmul& matmul, const ttnn::ComputeKernelConfig& compute, const std::vector<Tensor>& inputs, const TensorSpec& output);
 
 /// Shards of the result come from the program, whatever shard spec the call gives: one block of output tiles per core.
 MemoryConfig program_shards(const MemoryConfig& wanted, const strategy::MatmulProgram& p, const Tensor& a);

@@ -34,7 +34,7 @@ Shape with_width(const Shape& shape, uint32_t width) {
 }
 
 Program program_of(const char* name, bool rms, const Tensor& input, const std::optional<const ttnn::ComputeKernelConfig>& compute) {
-    Program program{.op = "layernorm", .attrs = {{"rms", rms}}, .name = name, .plan_depends_on_l1 = true};
+    Program program{.op = strategy::LayerNorm{.rms = rms}, .name = name};
     program.compute = ttnn::init_device_compute_kernel_config(device_of(input)->arch(), compute, ttnn::MathFidelity::HiFi4, true, false);
     return program;
 }

@@ -68,7 +68,7 @@ Tensor batch_norm(
         if (tensor) inputs.push_back(*tensor);
     }
     return launch(
-        {.op = "batch_norm", .attrs = {{"training", training}}, .compute = compute, .name = "BatchNormOperation"}, inputs,
+        {.op = strategy::BatchNorm{.training = training}, .compute = compute, .name = "BatchNormOperation"}, inputs,
         {spec_like(input, std::nullopt, memory_config)},
         [&](std::span<const Tensor> outputs) {
             const F32Values values(input);
@@ -156,12 +156,9 @@ Tensor group_norm(
         inputs.push_back(**tensor);
     }
     if (input_mask) inputs.push_back(*input_mask);
-    Program program{
-        .op = "groupnorm",
-        .attrs = {{"num_groups", int64_t{num_groups}}, {"out_row_major", output_layout == Layout::ROW_MAJOR}},
-        .compute = compute,
-        .name = "GroupNormDeviceOperation"};
-    if (core_grid) program.attrs["grid"] = std::vector<int64_t>{static_cast<int64_t>(core_grid->x), static_cast<int64_t>(core_grid->y)};
+    strategy::GroupNorm norm{.num_groups = num_groups, .out_row_major = output_layout == Layout::ROW_MAJOR};
+    if (core_grid) norm.grid = pair_of(*core_grid);
+    const Program program{.op = norm, .compute = compute, .name = "GroupNormDeviceOperation"};
     const Layout layout = output_layout.value_or(input.layout());
     const bool same = layout == input.layout() && (!dtype || *dtype == input.dtype());
     std::vector<OptionalTensor> preallocated(1);

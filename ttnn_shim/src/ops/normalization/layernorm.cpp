@@ -104,25 +104,22 @@ Tensor normalize(
     }
     if (weight) inputs.push_back(*weight);
     if (bias) inputs.push_back(*bias);
-    Program program{
-        .op = "layernorm",
-        .attrs = {{"rms", rms}, {"residual", residual.has_value()}, {"weight", weight.has_value()}, {"bias", bias.has_value()}},
-        .name = "LayerNormDeviceOperation",
-        .plan_depends_on_l1 = true};  // blocks are chosen by what tensors leave of it
-    program.compute = ttnn::init_device_compute_kernel_config(
-        device_of(input)->arch(), compute, ttnn::MathFidelity::HiFi4, true, !rms);  // layer norm's default accumulates in float32
+    strategy::LayerNorm norm{.rms = rms, .residual = residual.has_value(), .weight = weight.has_value(), .bias = bias.has_value()};
     std::vector<OptionalTensor> preallocated(1);
     if (program_config) {
         if (const auto* sharded = std::get_if<ttnn::prim::LayerNormShardedMultiCoreProgramConfig>(&*program_config)) {
             SHIM_CHECK(
                 input.memory_config().is_sharded(),
                 "program_config: LayerNormShardedMultiCoreProgramConfig expects a sharded input_tensor");
-            program.attrs["block_h"] = static_cast<int64_t>(sharded->block_h);
-            program.attrs["block_w"] = static_cast<int64_t>(sharded->block_w);
-            program.attrs["subblock_w"] = static_cast<int64_t>(sharded->subblock_w);
+            norm.block_h = sharded->block_h;
+            norm.block_w = sharded->block_w;
+            norm.subblock_w = sharded->subblock_w;
             if (sharded->inplace) preallocated[0] = input;
         }
     }
+    Program program{.op = norm, .name = "LayerNormDeviceOperation"};
+    program.compute = ttnn::init_device_compute_kernel_config(
+        device_of(input)->arch(), compute, ttnn::MathFidelity::HiFi4, true, !rms);  // layer norm's default accumulates in float32
     return launch(
         program, inputs, {spec_like(input, std::nullopt, preallocated[0] ? std::nullopt : memory_config)},
         [&](std::span<const Tensor> outputs) {

@@ -39,7 +39,7 @@ Tensor moved_pages(const Tensor& input, const Shape& shape) {
         input.dtype() == DataType::BFLOAT16 || (input.dtype() == DataType::FLOAT32 && input.layout() == Layout::TILE),
         "input_tensor: expected BFLOAT16, or FLOAT32 in TILE layout, got {}", input.dtype());
     return launch(
-        {.op = "reshape", .name = "ReshapeDeviceOperation"}, {input},
+        {.op = strategy::Reshape{}, .name = "ReshapeDeviceOperation"}, {input},
         {make_spec(shape, input.dtype(), input.layout(), input.memory_config())}, [&](std::span<const Tensor> outputs) {
             const Shape& held = input.logical_shape();
             const size_t bytes = stored_bytes(input.dtype()), width = size_t{held[3]} * bytes, padded_width = size_t{from[3]} * bytes;

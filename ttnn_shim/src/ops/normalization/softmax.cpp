@@ -177,12 +177,12 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
         inputs.push_back(*o.mask);
     }
     Program program{
-        .op = "softmax",
-        .attrs =
-            {{"dim", int64_t{dim} - static_cast<int64_t>(shape.rank())},
-             {"numeric_stable", o.stable},
-             {"inplace", o.in_place},
-             {"mask", o.mask.has_value()}},
+        .op =
+            strategy::Softmax{
+                .dim = int64_t{dim} - static_cast<int64_t>(shape.rank()),
+                .numeric_stable = o.stable,
+                .inplace = o.in_place,
+                .mask = o.mask.has_value()},
         .name = "SoftmaxDeviceOperation"};
     program.compute = ttnn::init_device_compute_kernel_config(
         device_of(input)->arch(), o.compute, ttnn::MathFidelity::HiFi4, true, input.dtype() == DataType::FLOAT32);

@@ -142,8 +142,7 @@ Tensor grid_sample(const arguments::grid_sample& args) {
          {std::pair(&input.memory_config(), "input_tensor"), std::pair(&grid.memory_config(), "grid"), std::pair(&asked, "memory_config")})
         check_rows(*memory, name);
     return launch(
-        {.op = "grid_sample",
-         .attrs = {{"nearest", how.nearest}, {"prepared", how.prepared}},
+        {.op = strategy::GridSample{.nearest = how.nearest, .prepared = how.prepared},
          .compute = args.compute_kernel_config,
          .name = "GridSampleOperation"},
         {input, grid}, {make_spec(result, input.dtype(), Layout::ROW_MAJOR, sampled_memory(input, grid, how, asked, folded, in_channels))},
@@ -244,7 +243,7 @@ Tensor deformable_attention(const arguments::experimental::multi_scale_deformabl
     const Shape result({sv[0], sa[1], sv[3]});
     const bool corners = args.align_corners;
     return launch(
-        {.op = "grid_sample", .name = "MultiScaleDeformableAttnDeviceOperation"}, {value, grid, attn},
+        {.op = strategy::GridSample{}, .name = "MultiScaleDeformableAttnDeviceOperation"}, {value, grid, attn},
         {make_spec(result, DataType::BFLOAT16, Layout::ROW_MAJOR, memory)}, [&](std::span<const Tensor> outputs) {
             const F32Values values(value), places(grid), weights(attn);
             const size_t channels = sv[3], samples = sa[2], queries = sa[1];
@@ -280,8 +279,8 @@ Tensor rotate(const arguments::rotate& args) {
     const float angle = args.angle * std::numbers::pi_v<float> / 180.0F, fill = args.fill;
     const MemoryConfig memory = args.memory_config.value_or(MemoryConfig(input.memory_config().buffer_type()));
     return launch(
-        {.op = "grid_sample", .name = "RotateDeviceOperation"}, {input}, {make_spec(shape, input.dtype(), Layout::ROW_MAJOR, memory)},
-        [&](std::span<const Tensor> outputs) {
+        {.op = strategy::GridSample{}, .name = "RotateDeviceOperation"}, {input},
+        {make_spec(shape, input.dtype(), Layout::ROW_MAJOR, memory)}, [&](std::span<const Tensor> outputs) {
             const F32Values values(input);
             const float cosine = std::cos(angle), sine = std::sin(angle);
             const size_t channels = shape[3], per_image = size_t{shape[1]} * shape[2];

@@ -221,11 +221,7 @@ std::vector<Tensor> run_pool(
     std::vector<TensorSpec> specs{make_spec(shape, settings.dtype, settings.layout, sharded)};
     if (settings.indices) specs.push_back(make_spec(shape, DataType::UINT16, Layout::ROW_MAJOR, sharded));
     return launch(
-        {.op = "pool2d",
-         .attrs =
-             {{"window_hw", std::vector<int64_t>{window.kernel_h, window.kernel_w}},
-              {"max", !settings.average},
-              {"core_count", int64_t{placement.cores()}}},
+        {.op = strategy::Pool2d{.window_hw = {window.kernel_h, window.kernel_w}, .max = !settings.average, .core_count = placement.cores()},
          .compute = settings.compute,
          .name = "Pool2D"},
         {halo}, specs, kernel);
@@ -253,14 +249,14 @@ Tensor pool_slices(const Tensor& input, const Window& window, const PoolSettings
         halo = Tensor();
         if (placement.scheme == TensorMemoryLayout::WIDTH_SHARDED)
             piece = launch(
-                {.op = "sharded_to_interleaved", .name = "ShardedToInterleavedDeviceOperation"}, {piece},
+                {.op = strategy::ShardedToInterleaved{}, .name = "ShardedToInterleavedDeviceOperation"}, {piece},
                 {make_spec(piece.logical_shape(), settings.dtype, settings.layout, dram)}, nothing)[0];
         const bool last = end == extent;
         const Shape made = last ? (tiled ? image : flat) : piece.logical_shape();
         const Kernel whole = [&](std::span<const Tensor> outputs) { pool_kernel(input, window, settings, outputs); };
         output = launch(
-            {.op = "slice_write", .name = "SliceWriteDeviceOperation"}, {piece}, {make_spec(made, settings.dtype, settings.layout, dram)},
-            last ? whole : nothing)[0];
+            {.op = strategy::SliceWrite{}, .name = "SliceWriteDeviceOperation"}, {piece},
+            {make_spec(made, settings.dtype, settings.layout, dram)}, last ? whole : nothing)[0];
     }
     return output.logical_shape() == flat ? output : ttnn::reshape(output, flat);
 }

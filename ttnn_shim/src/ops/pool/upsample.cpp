@@ -187,11 +187,10 @@ Tensor upsample(
             with_rows(source.memory_config(), rows * static_cast<uint64_t>(scales.by[0]) * static_cast<uint64_t>(scales.by[1])));
     }
     return launch(
-        {.op = "upsample",
-         .attrs =
-             {{"scale_hw",
-               std::vector<int64_t>{static_cast<int64_t>(std::ceil(scales.by[0])), static_cast<int64_t>(std::ceil(scales.by[1]))}},
-              {"mode", mode}},
+        {.op =
+             strategy::Upsample{
+                 .scale_hw = strategy::Pair{static_cast<int64_t>(std::ceil(scales.by[0])), static_cast<int64_t>(std::ceil(scales.by[1]))},
+                 .mode = mode},
          .compute = nearest ? std::nullopt : compute,
          .name = "UpsampleOperation"},
         {source}, {make_spec(result, dtype, Layout::ROW_MAJOR, memory)},

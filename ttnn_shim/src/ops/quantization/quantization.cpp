@@ -64,10 +64,8 @@ Tensor run(
         }
     }
     return launch(
-        {.op = "binary",
-         .attrs = {{"op", std::string(common.op)}, {"is_sfpu", true}, {"broadcast", std::string("NONE")}},
-         .name = "BinaryNgDeviceOperation"},
-        inputs, {make_spec(input.logical_shape(), common.dtype, input.layout(), common.memory_config.value_or(input.memory_config()))},
+        {.op = strategy::Binary{.op = common.op, .broadcast = "NONE", .is_sfpu = true}, .name = "BinaryNgDeviceOperation"}, inputs,
+        {make_spec(input.logical_shape(), common.dtype, input.layout(), common.memory_config.value_or(input.memory_config()))},
         [&](std::span<const Tensor> outputs) {
             const Tensor& out = outputs[0];
             const Shape& shape = out.logical_shape();

@@ -57,7 +57,7 @@ Tensor topk_large_indices(const arguments::experimental::topk_large_indices& arg
     std::vector<uint32_t> extents(shape.begin(), shape.end());
     extents.back() = k;
     return launch(
-        {.op = "topk_large_indices", .attrs = {{"k", int64_t{k}}}, .name = "TopkLargeIndicesDeviceOperation"}, inputs,
+        {.op = strategy::TopkLargeIndices{.k = k}, .name = "TopkLargeIndicesDeviceOperation"}, inputs,
         {make_spec(Shape(std::span<const uint32_t>(extents)), DataType::UINT32, Layout::ROW_MAJOR, input.memory_config())},
         [&](std::span<const Tensor> outputs) {
             uint64_t searched = length.value_or(width);
@@ -112,10 +112,7 @@ std::vector<Tensor> fast_reduce_nc_split(const arguments::experimental::fast_red
         return make_spec(Shape({dim == 0 ? 1 : shape[0], dim == 1 ? 1 : shape[1], padded[2], columns}), dtype, Layout::TILE, memory);
     };
     return launch(
-        {.op = "reduce",
-         .attrs = {{"op", std::string("SUM")}, {"dim", std::string("NC")}},
-         .compute = args.compute_kernel_config,
-         .name = "FastReduceNCDeviceOperation"},
+        {.op = strategy::Reduce{.op = "SUM", .dim = "NC"}, .compute = args.compute_kernel_config, .name = "FastReduceNCDeviceOperation"},
         {input}, {spec(first), spec(width - first)}, [&](std::span<const Tensor> outputs) {
             const F32Values values(input);
             const size_t kept = dim == 0 ? shape[1] : shape[0], count = shape[dim];

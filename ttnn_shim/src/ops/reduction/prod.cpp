@@ -31,7 +31,7 @@ Tensor product_of_all(const Tensor& input, const Shape& result, const MemoryConf
     const DataType dtype = blocks ? DataType::BFLOAT16 : value.dtype();
     (void)make_spec(Shape({1, 1, 1, tt::constants::TILE_HW}), dtype, Layout::TILE, memory);
     const Tensor product = launch(
-        {.op = "reduce", .attrs = {{"op", std::string("PROD")}, {"dim", std::string("HW")}}, .name = "ProdAllDeviceOperation"}, {value},
+        {.op = strategy::Reduce{.op = "PROD", .dim = "HW"}, .name = "ProdAllDeviceOperation"}, {value},
         {make_spec(result, dtype, Layout::TILE, memory)}, [&](std::span<const Tensor> outputs) {
             reduce_values(value, outputs[0], {.outer = 1, .size = value.logical_volume(), .inner = 1}, Kind::Prod, 1.0F);
         })[0];
@@ -49,8 +49,8 @@ Tensor product_outer(const Tensor& input, uint32_t axis, const MemoryConfig& mem
     const TensorSpec spec = make_spec(shape_of(extents), value.dtype(), Layout::TILE, memory);
     check_result_cores(input, memory, spec.padded_shape().volume() / tt::constants::TILE_HW);
     return launch(
-        {.op = "reduce", .attrs = {{"op", std::string("PROD")}, {"dim", std::string("NC")}}, .name = "ProdNcDeviceOperation"}, {value},
-        {spec}, [&](std::span<const Tensor> outputs) {
+        {.op = strategy::Reduce{.op = "PROD", .dim = "NC"}, .name = "ProdNcDeviceOperation"}, {value}, {spec},
+        [&](std::span<const Tensor> outputs) {
             reduce_values(value, outputs[0], middle_of(value.logical_shape(), axis), Kind::Prod, 1.0F);
         })[0];
 }

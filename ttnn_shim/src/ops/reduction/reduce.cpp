@@ -74,8 +74,7 @@ Tensor reduce_program(
     if (dim != "W") extents[2] = 1;
     if (dim != "H") extents[3] = 1;
     return launch(
-        {.op = "reduce",
-         .attrs = {{"op", std::string(KIND_NAMES[static_cast<int>(r.kind)])}, {"dim", dim}},
+        {.op = strategy::Reduce{.op = KIND_NAMES[static_cast<int>(r.kind)], .dim = dim},
          .compute = r.compute,
          .name = "ReduceDeviceOperation"},
         {input}, {reduced_spec(input, shape_of(extents), dtype, layout.value_or(input.layout()), memory)},
@@ -140,8 +139,7 @@ Tensor reduce_matrix(
             const DataType half = is_block_float(value.dtype()) ? DataType::BFLOAT16 : value.dtype();
             const DataType partial = r.accumulates() ? DataType::FLOAT32 : half;
             const Tensor parts = launch(
-                {.op = "reduce",
-                 .attrs = {{"op", std::string(KIND_NAMES[static_cast<int>(r.kind)])}, {"dim", std::string("H")}},
+                {.op = strategy::Reduce{.op = KIND_NAMES[static_cast<int>(r.kind)], .dim = "H"},
                  .compute = r.compute,
                  .name = "ReduceDeviceOperation"},
                 {value}, {make_spec(shape_of(extents), partial, Layout::ROW_MAJOR, memory)},
@@ -168,11 +166,8 @@ Tensor sum_outer(
         extents[axes[i]] = 1;
         const DataType dtype = !last_dtype ? input.dtype() : (i > 0 ? DataType::FLOAT32 : *last_dtype);
         value = launch(
-            {.op = "reduce",
-             .attrs = {{"op", std::string("SUM")}, {"dim", std::string("NC")}},
-             .compute = r.compute,
-             .name = "FastReduceNCDeviceOperation"},
-            {value}, {make_spec(shape_of(extents), dtype, Layout::TILE, memory)}, [&](std::span<const Tensor> outputs) {
+            {.op = strategy::Reduce{.op = "SUM", .dim = "NC"}, .compute = r.compute, .name = "FastReduceNCDeviceOperation"}, {value},
+            {make_spec(shape_of(extents), dtype, Layout::TILE, memory)}, [&](std::span<const Tensor> outputs) {
                 sum_values(value, outputs[0], middle_of(value.logical_shape(), axes[i]), 1.0F, r.math());
             })[0];
     }
@@ -182,7 +177,7 @@ Tensor sum_outer(
     for (const uint32_t extent : value.logical_shape()) ends.push_back(extent);
     const std::vector<int64_t> begins(ends.size(), 0), step(ends.size(), 1);
     return launch(
-        {.op = "slice", .attrs = {{"begins", begins}, {"ends", ends}, {"step", step}}, .name = "SliceDeviceOperation"}, {value},
+        {.op = strategy::Slice{.begins = begins, .ends = ends, .step = step}, .name = "SliceDeviceOperation"}, {value},
         {value.tensor_spec()},
         [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(value.shim().buffer->values()); })[0];
 }
@@ -241,8 +236,7 @@ Tensor spread_program(const Tensor& input, const std::vector<uint32_t>& axes, co
     const Shape result = without(shape, axes, true);
     const bool columns = axes.size() == 1 && axes[0] + 2 == shape.rank();
     return launch(
-        {.op = "reduce",
-         .attrs = {{"op", std::string(root ? "STD" : "VAR")}, {"dim", std::string(columns ? "H" : "W")}},
+        {.op = strategy::Reduce{.op = root ? "STD" : "VAR", .dim = columns ? "H" : "W"},
          .compute = r.compute,
          .name = "WelfordReduceDeviceOperation"},
         {input}, {reduced_spec(input, result, input.dtype(), Layout::TILE, memory)}, [&](std::span<const Tensor> outputs) {

@@ -67,8 +67,8 @@ Tensor sampling(
     SHIM_CHECK(p.dtype() == DataType::BFLOAT16 && temperature.dtype() == DataType::BFLOAT16, "p and temp: expected BFLOAT16");
     const uint64_t stream = sequence(given.value_or(0));
     return launch(
-        {.op = "topk", .attrs = {{"k", int64_t{32}}, {"dim", int64_t{3}}}, .name = "SamplingDeviceOperation"},
-        {values, indices, k, p, temperature}, {make_spec(Shape({1, 1, 1, shape[2]}), DataType::UINT32, Layout::ROW_MAJOR, MemoryConfig{})},
+        {.op = strategy::TopK{.k = 32, .dim = 3}, .name = "SamplingDeviceOperation"}, {values, indices, k, p, temperature},
+        {make_spec(Shape({1, 1, 1, shape[2]}), DataType::UINT32, Layout::ROW_MAJOR, MemoryConfig{})},
         [&](std::span<const Tensor> outputs) {
             const F32Values scores(values), shares(p), scales(temperature);
             const auto counts = integers(k), labels = integers(indices);

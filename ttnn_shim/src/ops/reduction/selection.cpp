@@ -189,10 +189,8 @@ Tensor accumulated(
         return ttnn::reshape(ttnn::permute(sums, order), shape);
     }
     return launch(
-        {.op = "accumulation",
-         .attrs = {{"dim", int64_t{axis}}, {"op", std::string(product ? "PROD" : "SUM")}},
-         .name = "AccumulationDeviceOperation"},
-        {input}, {spec_like(input, result, out ? std::optional<MemoryConfig>(out->memory_config()) : memory_config)},
+        {.op = strategy::Accumulation{.dim = axis, .op = product ? "PROD" : "SUM"}, .name = "AccumulationDeviceOperation"}, {input},
+        {spec_like(input, result, out ? std::optional<MemoryConfig>(out->memory_config()) : memory_config)},
         [&](std::span<const Tensor> outputs) {
             if (is_integer(input.dtype()) && is_integer(result)) {
                 accumulate<int64_t>(input, outputs[0], axis, product, reverse);
@@ -257,7 +255,7 @@ Tensor argmax(
     }
     const Lines lines = dim ? lines_of(shape, axis) : Lines{1, input.logical_volume(), 1};
     return launch(
-        {.op = "argmax", .attrs = {{"dim", int64_t{axis}}}, .name = "ArgMaxDeviceOperation"}, {input},
+        {.op = strategy::ArgMax{.dim = axis}, .name = "ArgMaxDeviceOperation"}, {input},
         {make_spec(
             shape_of(extents), DataType::UINT32, Layout::ROW_MAJOR,
             memory_config.value_or(output ? output->memory_config() : MemoryConfig(input.memory_config().buffer_type())))},
@@ -338,7 +336,7 @@ std::vector<Tensor> topk(
     std::vector<OptionalTensor> outputs(2);
     if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
     return launch(
-        {.op = "topk", .attrs = {{"k", int64_t{k}}, {"dim", int64_t{axis}}}, .name = "TopKDeviceOperation"}, {input},
+        {.op = strategy::TopK{.k = k, .dim = axis}, .name = "TopKDeviceOperation"}, {input},
         {make_spec(result, input.dtype(), Layout::TILE, memory),
          make_spec(result, index_dtype(input, shape[at(axis)]), Layout::TILE, memory)},
         [&](std::span<const Tensor> made) {
@@ -377,7 +375,7 @@ std::vector<Tensor> sort(
     std::vector<OptionalTensor> outputs(2);
     if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
     return launch(
-        {.op = "sort", .attrs = {{"dim", int64_t{axis}}}, .name = "SortDeviceOperation"}, {input},
+        {.op = strategy::Sort{.dim = axis}, .name = "SortDeviceOperation"}, {input},
         {spec_like(input, std::nullopt, memory), spec_like(input, sorted_index(input, shape[at(axis)]), memory)},
         [&](std::span<const Tensor> made) { sort_lines(input, axis, shape[at(axis)], descending, made[0], made[1], nullptr); }, outputs);
 }

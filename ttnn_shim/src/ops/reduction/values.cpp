@@ -173,7 +173,8 @@ Tensor fill_tile_padding(const Tensor& input) {
     }
     if (shape.volume() == 0) return input;
     return launch(
-        {.op = "fill_pad", .name = "FillPadDeviceOperation"}, {input}, {input.tensor_spec()}, [](std::span<const Tensor>) {}, {input})[0];
+        {.op = strategy::FillPad{}, .name = "FillPadDeviceOperation"}, {input}, {input.tensor_spec()}, [](std::span<const Tensor>) {},
+        {input})[0];
 }
 
 Tensor filled(const Tensor& input, const Shape& shape, float value, Layout layout, const MemoryConfig& memory) {

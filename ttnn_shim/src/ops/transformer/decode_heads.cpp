@@ -93,10 +93,8 @@ std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads_decode(
     std::vector<OptionalTensor> outputs_given;
     if (given) outputs_given.assign(given->begin(), given->end());
     const auto parts = launch(
-        {.op = "create_heads",
-         .attrs = {{"num_heads", int64_t{num_heads}}, {"num_kv_heads", int64_t{kv}}},
-         .name = "NLPCreateQKVHeadsDecodeDeviceOperation"},
-        inputs, {spec(num_heads, first), spec(kv, keys), spec(kv, first)},
+        {.op = strategy::CreateHeads{.num_heads = num_heads, .num_kv_heads = kv}, .name = "NLPCreateQKVHeadsDecodeDeviceOperation"}, inputs,
+        {spec(num_heads, first), spec(kv, keys), spec(kv, first)},
         [&](std::span<const Tensor> outputs) {
             const size_t bytes = stored_bytes(input.dtype());
             const uint32_t from = batch_offset ? data<uint32_t>(*batch_offset)[0] : 0;
@@ -163,7 +161,7 @@ Tensor experimental::nlp_concat_heads_decode(
         result.rank() == 4 && result[2] >= s[1] && result[3] == run && result.volume() == uint64_t{result[2]} * result[3],
         "output_tensor: expected shape [1, 1, {}, {}], got {}", MOST_USERS, run, result);
     return launch(
-        {.op = "concat_heads", .name = "NLPConcatHeadsDecodeDeviceOperation"}, {input},
+        {.op = strategy::ConcatHeads{}, .name = "NLPConcatHeadsDecodeDeviceOperation"}, {input},
         {output ? output->tensor_spec() : make_spec(result, input.dtype(), Layout::TILE, memory)},
         [&](std::span<const Tensor> outputs) {  // rows beyond the users are zero
             const size_t bytes = stored_bytes(input.dtype());

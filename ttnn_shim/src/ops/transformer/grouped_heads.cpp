@@ -98,8 +98,7 @@ std::vector<Tensor> make_heads(
 
 Program heads_program(const char* name, const Heads& heads) {
     return {
-        .op = "create_heads",
-        .attrs = {{"num_heads", int64_t{heads.q}}, {"num_kv_heads", int64_t{heads.kv}}, {"transpose_k_heads", heads.transpose_key}},
+        .op = strategy::CreateHeads{.num_heads = heads.q, .num_kv_heads = heads.kv, .transpose_k_heads = heads.transpose_key},
         .name = name};
 }
 
@@ -233,7 +232,7 @@ Tensor joined(const char* name, const Tensor& input, const Shape& result, const 
     const Shape& s = input.logical_shape();
     const int64_t heads = s[1], rows = s[2], depth = s[3];
     return moved(
-        {.op = "concat_heads", .name = name}, input, result, memory,
+        {.op = strategy::ConcatHeads{}, .name = name}, input, result, memory,
         {{s[0], heads * rows * depth, heads * rows * depth}, {s[2], depth, heads * depth}, {s[1], rows * depth, depth}, {s[3], 1, 1}}, 0,
         output);
 }
@@ -276,7 +275,7 @@ std::vector<Tensor> split_queries(const arguments::experimental::nlp_create_q_he
     }
     const auto spec = [&](uint32_t width) { return make_spec(Shape({s[0], heads, s[2], width}), input.dtype(), Layout::TILE, memory); };
     return launch(
-        {.op = "create_heads", .attrs = {{"num_heads", int64_t{heads}}}, .name = "NlpCreateHeadsDeviceOperation"}, {input},
+        {.op = strategy::CreateHeads{.num_heads = heads}, .name = "NlpCreateHeadsDeviceOperation"}, {input},
         {spec(first), spec(depth - first)}, [&](std::span<const Tensor> outputs) {
             copy_heads(input, outputs[0], left, false, s[0]);
             copy_heads(input, outputs[1], right, false, s[0]);
@@ -367,7 +366,7 @@ Tensor join_pairs(const arguments::experimental::nlp_concat_heads_boltz& args) {
     SHIM_SUPPORTED(s[3] % TILE == 0, "input_tensor: only heads of a multiple of 32 values are supported, got {}", s[3]);
     const int64_t pairs = int64_t{s[1]} * s[2], depth = s[3], heads = s[0];
     return moved(
-        {.op = "concat_heads", .name = "NLPConcatHeadsBoltzDeviceOperation"}, input, Shape({1, s[1], s[2], s[0] * s[3]}), memory,
+        {.op = strategy::ConcatHeads{}, .name = "NLPConcatHeadsBoltzDeviceOperation"}, input, Shape({1, s[1], s[2], s[0] * s[3]}), memory,
         {{static_cast<size_t>(pairs), depth, heads * depth}, {s[0], pairs * depth, depth}, {s[3], 1, 1}}, 0, args.output_tensor);
 }
 

@@ -41,8 +41,7 @@ std::tuple<Tensor, Tensor, Tensor> split_heads(
     if (input_kv) inputs.push_back(*input_kv);
     auto spec = [&](const Shape& shape) { return make_spec(shape, input.dtype(), Layout::TILE, memory); };
     const auto parts = launch(
-        {.op = "create_heads",
-         .attrs = {{"num_heads", int64_t{s.heads}}, {"num_kv_heads", int64_t{s.kv_heads}}, {"transpose_k_heads", s.transpose_key}},
+        {.op = strategy::CreateHeads{.num_heads = s.heads, .num_kv_heads = s.kv_heads, .transpose_k_heads = s.transpose_key},
          .name = "NlpCreateHeadsDeviceOperation"},
         inputs, {spec(q), spec(k), spec(v)},
         [&](std::span<const Tensor> outputs) {
@@ -86,7 +85,7 @@ Tensor join_heads(const Tensor& input, const Shape& result, const std::optional<
     const Shape& s = input.logical_shape();
     const int64_t heads = s[1], sequence = s[2], depth = s[3];
     return moved(
-        {.op = "concat_heads", .name = "NLPConcatHeadsDeviceOperation"}, input, result, memory_config,
+        {.op = strategy::ConcatHeads{}, .name = "NLPConcatHeadsDeviceOperation"}, input, result, memory_config,
         {{s[0], heads * sequence * depth, heads * sequence * depth},
          {s[2], depth, heads * depth},
          {s[1], sequence * depth, depth},
@@ -209,7 +208,7 @@ static auto run_nlp_create_qkv_heads_segformer(const arguments::experimental::nl
     const Shape result({s[0], heads, s[2], DEPTH});
     const int64_t row = s[3];
     const Tensor q = moved(
-        {.op = "create_heads", .attrs = {{"num_heads", int64_t{heads}}}, .name = "NlpCreateHeadsSegformerDeviceOperation"}, input, result,
+        {.op = strategy::CreateHeads{.num_heads = heads}, .name = "NlpCreateHeadsSegformerDeviceOperation"}, input, result,
         args.memory_config, dense_target(result, {row * s[2], DEPTH, row, 1}));
     return std::vector<Tensor>{q, q, q};
 }

@@ -84,8 +84,7 @@ Tensor rotary_embedding(
         token_index ? *token_index < cache[2] : cache[2] >= shape[2], "cos_cache: {} rows do not hold {}", cache[2],
         token_index ? *token_index + 1 : shape[2]);
     return launch(
-        {.op = "rotary",
-         .attrs = {{"decode", token_index.has_value()}},
+        {.op = strategy::Rotary{.decode = token_index.has_value()},
          .compute = compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt,
          .name = "RotaryEmbeddingDeviceOperation"},
         {input, cos_cache, sin_cache}, {spec_like(input, std::nullopt, rotary_memory(input, memory_config))},
@@ -127,8 +126,7 @@ Tensor rotary_embedding_llama(
             "cos_cache: expected shape [1, 1 or {}, {} or more, {}], got {}", shape[1], shape[2], shape[-1], cache);
     }
     return launch(
-        {.op = "rotary",
-         .attrs = {{"llama", true}, {"decode", is_decode_mode}},
+        {.op = strategy::Rotary{.llama = true, .decode = is_decode_mode},
          .compute = compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt,
          .name = "RotaryEmbeddingLlamaDeviceOperation"},
         {input, cos_cache, sin_cache, trans_mat}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
@@ -160,8 +158,8 @@ Tensor rotate_half(const Tensor& input, const std::optional<MemoryConfig>& memor
         shape.rank() == 4 && shape[-1] % 64 == 0, "input: expected rank 4 and a last dimension that is a multiple of 64, got shape {}",
         shape);
     return launch(
-        {.op = "rotate_half", .name = "RotateHalfDeviceOperation"}, {input}, {spec_like(input, std::nullopt, memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        {.op = strategy::Unmodelled{"rotate_half"}, .name = "RotateHalfDeviceOperation"}, {input},
+        {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
             const size_t width = shape[-1], half = width / 2;
             for_each_row(input, outputs[0], width, [&](size_t, float* row) {
                 for (size_t i = 0; i < half; ++i) {
@@ -209,7 +207,7 @@ static auto run_rotary_embedding_hf(const arguments::experimental::rotary_embedd
         SHIM_CHECK(cache[2] >= shape[2], "cos_cache: {} rows do not hold {}", cache[2], shape[2]);
     }
     return launch(
-        {.op = "rotary", .attrs = {{"decode", decode}}, .compute = args.compute_kernel_config, .name = "RotaryEmbeddingHfDeviceOperation"},
+        {.op = strategy::Rotary{.decode = decode}, .compute = args.compute_kernel_config, .name = "RotaryEmbeddingHfDeviceOperation"},
         {input, cosine, sine}, {spec_like(input, std::nullopt, memory)}, [&](std::span<const Tensor> outputs) {
             const size_t rows = shape[2], users = shape[1];
             turn_halves(input, outputs[0], cosine, sine, [&](size_t index) {  // a user's first row, or the row of the position

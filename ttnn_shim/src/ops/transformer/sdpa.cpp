@@ -25,14 +25,6 @@ void check_attention_operand(const Tensor& tensor, const char* name) {
         name, tensor.logical_shape());
 }
 
-void add_sdpa_config(Program& program, const std::optional<ttnn::operations::transformer::SDPAProgramConfig>& config) {
-    if (!config) return;
-    program.attrs["q_chunk"] = static_cast<int64_t>(config->q_chunk_size);
-    program.attrs["k_chunk"] = static_cast<int64_t>(config->k_chunk_size);
-    program.attrs["core_grid"] = std::vector<int64_t>{
-        static_cast<int64_t>(config->compute_with_storage_grid_size.x), static_cast<int64_t>(config->compute_with_storage_grid_size.y)};
-}
-
 ttnn::operations::transformer::SDPAProgramConfig ArgumentType<ttnn::operations::transformer::SDPAProgramConfig>::read(
     const Call& call, std::string_view name) {
     const auto record = call.record(name);
@@ -100,11 +92,14 @@ Tensor scaled_dot_product_attention(
     }
     if (mask) inputs.push_back(*mask);
     if (attention_sink) inputs.push_back(*attention_sink);
-    Program program{.op = "sdpa", .attrs = {{"is_causal", is_causal}, {"mask", mask.has_value()}}, .name = "SDPAOperation"};
+    strategy::Sdpa attention{.is_causal = is_causal, .mask = mask.has_value()};
     std::optional<const ComputeKernelConfig> given;
     if (compute) given.emplace(*compute);
-    program.compute = init_device_compute_kernel_config(device_of(q)->arch(), given, MathFidelity::HiFi2, true);
-    add_sdpa_config(program, program_config);
+    add_sdpa_config(attention, program_config);
+    const Program program{
+        .op = attention,
+        .compute = init_device_compute_kernel_config(device_of(q)->arch(), given, MathFidelity::HiFi2, true),
+        .name = "SDPAOperation"};
     const Shape shape({sq[0], sq[1], sq[2], sv[3]});
     Tensor result = launch(
         program, inputs, {make_spec(shape, q.dtype(), Layout::TILE, memory_config.value_or(MemoryConfig{}))},
@@ -175,10 +170,11 @@ std::vector<Tensor> joint_attention(const arguments::transformer::joint_scaled_d
         first[0] == second[0] && first[1] == second[1] && first[3] == second[3],
         "input and joint tensors: expected one batch, head count and head size, got shapes {} and {}", first, second);
     const float factor = args.scale.value_or(1.0F / std::sqrt(static_cast<float>(first[3])));
-    Program program{.op = "sdpa", .attrs = {{"is_causal", false}, {"mask", false}}, .name = "JointSDPADeviceOperation"};
+    strategy::Sdpa attention{.is_causal = false, .mask = false};
+    add_sdpa_config(attention, args.program_config);
+    Program program{.op = attention, .name = "JointSDPADeviceOperation"};
     program.compute = ttnn::init_device_compute_kernel_config(device_of(in[0])->arch(), std::nullopt, ttnn::MathFidelity::HiFi2, true);
     if (const auto compute = args.compute_kernel_config) program.compute = compute;
-    add_sdpa_config(program, args.program_config);
     const auto spec = [&](const Shape& shape) { return make_spec(shape, in[0].dtype(), Layout::TILE, MemoryConfig{}); };
     return launch(program, in, {spec(first), spec(second)}, [&](std::span<const Tensor> outputs) {
         const size_t depth = first[3], bytes = stored_bytes(in[0].dtype()), heads = size_t{first[0]} * first[1];

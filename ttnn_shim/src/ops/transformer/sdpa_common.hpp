@@ -8,6 +8,13 @@
 namespace ttnn_shim {
 
 void check_attention_operand(const Tensor& tensor, const char* name);
-void add_sdpa_config(Program& program, const std::optional<ttnn::operations::transformer::SDPAProgramConfig>& config);
+/// Chunks and grid of a program config into prefill or decode attention.
+template <class Attention>
+void add_sdpa_config(Attention& attention, const std::optional<ttnn::operations::transformer::SDPAProgramConfig>& config) {
+    if (!config) return;
+    attention.q_chunk = static_cast<int64_t>(config->q_chunk_size);
+    attention.k_chunk = static_cast<int64_t>(config->k_chunk_size);
+    attention.core_grid = pair_of(config->compute_with_storage_grid_size);
+}
 
 }  // namespace ttnn_shim

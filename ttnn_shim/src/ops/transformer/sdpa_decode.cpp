@@ -110,13 +110,10 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
     for (const auto* extra : {&d.page_table, &d.positions, &d.mask}) {
         if (*extra) inputs.push_back(**extra);
     }
-    Program program{
-        .op = "sdpa_decode",
-        .attrs = {{"is_causal", d.causal}, {"mask", d.mask.has_value()}, {"paged", d.page_table.has_value()}, {"cur_pos", d.listed}},
-        .compute = d.compute,
-        .name = "SdpaDecodeDeviceOperation"};
-    add_sdpa_config(program, d.program_config);
-    if (d.v_width) program.attrs["v_width"] = int64_t{*d.v_width};
+    strategy::SdpaDecode attention{
+        .is_causal = d.causal, .mask = d.mask.has_value(), .paged = d.page_table.has_value(), .cur_pos = d.listed, .v_width = d.v_width};
+    add_sdpa_config(attention, d.program_config);
+    const Program program{.op = attention, .compute = d.compute, .name = "SdpaDecodeDeviceOperation"};
     return launch(
         program, inputs, {make_spec(Shape({1, users, heads, sv[3]}), q.dtype(), Layout::TILE, result_memory(q, d.memory_config, sq))},
         [&](std::span<const Tensor> outputs) {
@@ -202,8 +199,9 @@ Tensor chunked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
     SHIM_CHECK(sk[3] == sq[3] && sk[1] > 0 && sq[1] % sk[1] == 0, "input_tensor_k: shape {} does not fit q's {}", sk, sq);
     const float factor = chunk.scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
     const auto window = chunk.window;
-    Program program{.op = "sdpa", .attrs = {{"is_causal", true}, {"chunked", true}}, .compute = chunk.compute, .name = "SDPAOperation"};
-    add_sdpa_config(program, chunk.program_config);
+    strategy::Sdpa attention{.is_causal = true, .chunked = true};
+    add_sdpa_config(attention, chunk.program_config);
+    const Program program{.op = attention, .compute = chunk.compute, .name = "SDPAOperation"};
     return launch(
         program, {q, k, v, table},
         {make_spec(Shape({sq[0], sq[1], sq[2], sv[3]}), q.dtype(), Layout::TILE, chunk.memory_config.value_or(MemoryConfig{}))},

@@ -1,0 +1,426 @@
+// The device operations and their attributes: one struct per program family. Ops fill them, planners read them; reports, keys of the price
+// memo and op configurations in JSON (measured rows, queries) take names and values from there.
+//
+// A new device operation: a struct here with OPERATION (its name: profiler op_code without "DeviceOperation", in snake case; every member),
+// a place in `Operation`, and a `plan` for it in its family's file, declared in planners.hpp. One that has no model yet says UNMODELLED: it
+// is priced by a roofline of its bytes and reported with modelled = false. Members that not every call sets are std::optional: an unset one
+// is in no report.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+namespace ttnn_shim::strategy {
+
+using Integers = std::vector<std::int64_t>;
+using Names = std::vector<std::string>;
+using Pair = std::array<std::int64_t, 2>;
+using OptionalInteger = std::optional<std::int64_t>;
+using OptionalFlag = std::optional<bool>;
+
+/// An operation's name and its members. A member that is left out does not compile: structured bindings must name them all.
+#define OPERATION(name, ...)                                      \
+    static constexpr std::string_view NAME = name;                \
+    static constexpr std::string_view FIELD_NAMES = #__VA_ARGS__; \
+    auto fields() const { return std::tie(__VA_ARGS__); }         \
+    auto fields() { return std::tie(__VA_ARGS__); }               \
+    __VA_OPT__(void every_member_is_named() const { [[maybe_unused]] const auto& [__VA_ARGS__] = *this; })
+/// No planner yet: priced by the roofline.
+#define UNMODELLED static constexpr bool HAS_PLANNER = false;
+
+// --- eltwise ---------------------------------------------------------------------------------------------------------------------------
+
+struct Unary {
+    Names ops{};            ///< a chain of SFPU functions: "EXP", "RELU", ... (rows of arch/sfpu.csv)
+    OptionalFlag approx{};  ///< approximate functions; exact when not said
+    OPERATION("unary", ops, approx)
+};
+
+struct Binary {
+    std::string op = "ADD";
+    std::optional<std::string> broadcast{};  ///< NONE (when not said), ROW_A, ROW_B, COL_A, COL_B, SCALAR_A, SCALAR_B
+    OptionalFlag is_sfpu{};                  ///< on the SFPU instead of the FPU
+    OptionalFlag scalar{};                   ///< the second operand is a number
+    std::optional<Names> post_ops{};         ///< unary functions on the result
+    OptionalFlag legacy{};                   ///< the kernel before BinaryNg (measured rows)
+    OPERATION("binary", op, broadcast, is_sfpu, scalar, post_ops, legacy)
+};
+
+struct Ternary {
+    std::optional<std::string> op{};  ///< WHERE, ADDCMUL, ...
+    OPERATION("ternary", op)
+};
+
+struct Typecast {
+    OPERATION("typecast")
+};
+struct Copy {
+    OPERATION("copy")
+};
+struct Clone {
+    OPERATION("clone")
+};
+/// Any op that only writes its output.
+struct Fill {
+    OPERATION("fill")
+};
+
+// --- normalisation and reduction -------------------------------------------------------------------------------------------------------
+
+struct BatchNorm {
+    OptionalFlag training{};
+    OPERATION("batch_norm", training)
+};
+
+struct Softmax {
+    OptionalInteger dim{};  ///< the last when not said
+    OptionalFlag numeric_stable{}, inplace{}, mask{};
+    OPERATION("softmax", dim, numeric_stable, inplace, mask)
+};
+
+/// Layer norm and RMS norm.
+struct LayerNorm {
+    static constexpr bool PLAN_DEPENDS_ON_L1 = true;  ///< blocks are chosen by what tensors leave of it
+    bool rms = false;
+    OptionalFlag residual{}, weight{}, bias{};           ///< operands
+    OptionalInteger block_h{}, block_w{}, subblock_w{};  ///< of a sharded program config, tiles
+    OPERATION("layernorm", rms, residual, weight, bias, block_h, block_w, subblock_w)
+};
+
+struct GroupNorm {
+    std::int64_t num_groups = 1;
+    OptionalFlag out_row_major{};
+    std::optional<Pair> grid{};  ///< cores asked for, x and y
+    OPERATION("groupnorm", num_groups, out_row_major, grid)
+};
+
+struct Reduce {
+    std::optional<std::string> op{};  ///< SUM, MAX, MEAN, VAR, ...
+    std::string dim = "W";            ///< W, H, HW, or NC for the leading dimensions
+    OPERATION("reduce", op, dim)
+};
+
+/// Running sums and products.
+struct Accumulation {
+    std::int64_t dim = 0;
+    std::optional<std::string> op{};  ///< SUM, PROD
+    OPERATION("accumulation", dim, op)
+};
+
+/// Integral image.
+struct IntImg {
+    OPERATION("intimg")
+};
+/// Padding inside tiles overwritten.
+struct FillPad {
+    OPERATION("fill_pad")
+};
+
+// --- selection: the library's programs and buffers, times by a roofline ------------------------------------------------------------------
+
+struct ArgMax {
+    OptionalInteger dim{};
+    OPERATION("argmax", dim)
+};
+
+struct TopK {
+    std::int64_t k = 32;
+    OptionalInteger dim{};
+    OPERATION("topk", k, dim)
+};
+
+struct Sort {
+    OptionalInteger dim{};
+    OPERATION("sort", dim)
+};
+
+struct TopkLargeIndices {
+    UNMODELLED
+    std::int64_t k = 0;
+    OPERATION("topk_large_indices", k)
+};
+
+// --- data movement ---------------------------------------------------------------------------------------------------------------------
+
+struct Transpose {
+    std::string dim = "WH";  ///< WH, HC, CN
+    OPERATION("transpose", dim)
+};
+
+struct Permute {
+    Integers dims{};
+    OPERATION("permute", dims)
+};
+
+struct Reshape {
+    OPERATION("reshape")
+};
+
+struct Slice {
+    std::optional<Integers> begins{}, ends{}, step{};
+    OPERATION("slice", begins, ends, step)
+};
+
+struct Concat {
+    std::int64_t dim = -1;
+    OPERATION("concat", dim)
+};
+
+struct Split {
+    OptionalInteger dim{};
+    OPERATION("split", dim)
+};
+
+struct Pad {
+    std::optional<Integers> padding{};  ///< before and after, dimension by dimension
+    OPERATION("pad", padding)
+};
+
+struct Repeat {
+    OptionalFlag interleave{};  ///< each element several times, instead of the whole
+    OPERATION("repeat", interleave)
+};
+
+struct Upsample {
+    std::optional<Pair> scale_hw{};
+    std::optional<std::string> mode{};
+    OPERATION("upsample", scale_hw, mode)
+};
+
+struct GridSample {
+    OptionalFlag nearest{}, prepared{};
+    OPERATION("grid_sample", nearest, prepared)
+};
+
+struct Embedding {
+    OptionalFlag tilized{};
+    OPERATION("embedding", tilized)
+};
+
+struct Roll {
+    UNMODELLED
+    std::int64_t dim = 0;
+    OPERATION("roll", dim)
+};
+
+struct Gather {
+    UNMODELLED
+    OptionalInteger dim{};
+    OPERATION("gather", dim)
+};
+
+struct Scatter {
+    UNMODELLED
+    OptionalInteger dim{};
+    OPERATION("scatter", dim)
+};
+
+// --- page layout -----------------------------------------------------------------------------------------------------------------------
+
+struct Tilize {
+    OPERATION("tilize")
+};
+
+struct TilizeWithValPadding {
+    OptionalFlag blocks_2d{};  ///< wide rows are cut over cores too; as the library chooses when not said (measured rows say it)
+    OPERATION("tilize_with_val_padding", blocks_2d)
+};
+
+struct Untilize {
+    OPERATION("untilize")
+};
+struct UntilizeWithUnpadding {
+    OPERATION("untilize_with_unpadding")
+};
+
+// --- shards ----------------------------------------------------------------------------------------------------------------------------
+
+struct ShardedToInterleaved {
+    OptionalInteger num_slices{};  ///< of the partial program
+    OPERATION("sharded_to_interleaved", num_slices)
+};
+
+struct InterleavedToSharded {
+    OPERATION("interleaved_to_sharded")
+};
+struct Move {
+    OPERATION("move")
+};
+struct Reshard {
+    OPERATION("reshard")
+};
+
+/// Part of an interleaved image into shards.
+struct PaddedSlice {
+    std::optional<Integers> padded_slice_start{}, padded_slice_end{};
+    OPERATION("padded_slice", padded_slice_start, padded_slice_end)
+};
+
+/// Shards into part of an interleaved image.
+struct SliceWrite {
+    std::optional<Integers> begins{}, ends{};
+    OPERATION("slice_write", begins, ends)
+};
+
+// --- matmul ----------------------------------------------------------------------------------------------------------------------------
+
+/// Inputs A, B[, bias]. A configured program: all sizes in tiles.
+struct Matmul {
+    bool transpose_a = false, transpose_b = false;
+    std::optional<Pair> core_grid{};              ///< x, y
+    std::optional<std::string> program_config{};  ///< class of the program config
+    OptionalInteger in0_block_w{}, per_core_M{}, per_core_N{}, out_subblock_h{}, out_subblock_w{}, out_block_h{}, out_block_w{};
+    OptionalFlag mcast_in0{};
+    std::optional<std::string> activation{};
+    OPERATION(
+        "matmul", transpose_a, transpose_b, core_grid, program_config, in0_block_w, per_core_M, per_core_N, out_subblock_h, out_subblock_w,
+        out_block_h, out_block_w, mcast_in0, activation)
+};
+
+/// Inputs A, B[, bias]; blocks in tiles.
+struct MinimalMatmul {
+    std::int64_t M_block_size = 8, N_block_size = 8, K_block_size = 8;
+    OPERATION("minimal_matmul", M_block_size, N_block_size, K_block_size)
+};
+
+struct MatmulDecode {
+    UNMODELLED
+    std::int64_t m = 0, k = 0, n = 0;
+    OPERATION("matmul_decode", m, k, n)
+};
+
+// --- sliding windows -------------------------------------------------------------------------------------------------------------------
+
+/// Neighbour sticks of each core's part of an image.
+struct Halo {
+    std::int64_t batch = 1;
+    Pair input_hw{1, 1}, window_hw{1, 1}, stride_hw{1, 1}, dilation_hw{1, 1};
+    std::array<std::int64_t, 4> padding{};  ///< top, bottom, left, right
+    OptionalInteger num_cores_nhw{};
+    bool is_out_tiled = true, config_in_dram = false;
+    OptionalFlag pool{};           ///< a pool follows
+    OptionalInteger in_nsticks{};  ///< sticks of a core
+    OPERATION(
+        "halo", batch, input_hw, window_hw, stride_hw, dilation_hw, padding, num_cores_nhw, is_out_tiled, config_in_dram, pool, in_nsticks)
+};
+
+/// Inputs A (sharded, after the halo), W (tiles, [1, 1, K, N])[, bias]. Blocks in tiles.
+struct Conv2d {
+    std::int64_t act_block_h = 1, act_block_w = 1, subblock_h = 1, subblock_w = 1, per_core_m = 1, per_core_n = 1;
+    Pair window_hw{1, 1};
+    std::optional<Pair> stride{};
+    OptionalInteger num_cores_nhw{}, num_cores_c_in{}, num_cores_c_out{}, core_count{};
+    bool act_double_buffer = false, weights_double_buffer = false, untilize_out = false;
+    OptionalFlag split_reader{};  ///< both data movement cores gather rows
+    OptionalInteger groups{};
+    OPERATION(
+        "conv2d", act_block_h, act_block_w, subblock_h, subblock_w, per_core_m, per_core_n, window_hw, stride, num_cores_nhw,
+        num_cores_c_in, num_cores_c_out, core_count, act_double_buffer, weights_double_buffer, untilize_out, split_reader, groups)
+};
+
+struct Conv3d {
+    UNMODELLED
+    Integers window{};
+    OPERATION("conv3d", window)
+};
+
+struct Pool2d {
+    Pair window_hw{3, 3};
+    bool max = true;
+    OptionalInteger core_count{};
+    OPERATION("pool2d", window_hw, max, core_count)
+};
+
+// --- transformer -----------------------------------------------------------------------------------------------------------------------
+
+struct CreateHeads {
+    std::int64_t num_heads = 1;
+    OptionalInteger num_kv_heads{};
+    OptionalFlag transpose_k_heads{};
+    OPERATION("create_heads", num_heads, num_kv_heads, transpose_k_heads)
+};
+
+struct ConcatHeads {
+    OPERATION("concat_heads")
+};
+
+struct Rotary {
+    OptionalFlag llama{}, decode{};
+    OPERATION("rotary", llama, decode)
+};
+
+struct UpdateCache {
+    std::string op = "FILL";   ///< FILL, UPDATE
+    OptionalFlag positions{};  ///< they come in a tensor
+    OPERATION("update_cache", op, positions)
+};
+
+/// Prefill attention, inputs Q, K, V[, mask]. Chunks in elements.
+struct Sdpa {
+    bool is_causal = true;
+    OptionalFlag mask{}, chunked{};
+    OptionalInteger q_chunk{}, k_chunk{};
+    std::optional<Pair> core_grid{};
+    OPERATION("sdpa", is_causal, mask, chunked, q_chunk, k_chunk, core_grid)
+};
+
+/// Decode attention, inputs Q, K, V.
+struct SdpaDecode {
+    OptionalFlag is_causal{}, mask{}, paged{};
+    std::optional<Integers> cur_pos{};  ///< of each user; the clock prices the whole cache whatever they say
+    OptionalInteger q_chunk{}, k_chunk{};
+    std::optional<Pair> core_grid{};
+    OptionalInteger v_width{};  ///< multi-latent attention: values narrower than keys
+    OPERATION("sdpa_decode", is_causal, mask, paged, cur_pos, q_chunk, k_chunk, core_grid, v_width)
+};
+
+// --- everything else -------------------------------------------------------------------------------------------------------------------
+
+/// A device operation without attributes that the strategy knows nothing of.
+struct Unmodelled {
+    UNMODELLED
+    std::string name{};
+};
+
+using Operation = std::variant<
+    Unmodelled, Unary, Binary, Ternary, Typecast, Copy, Clone, Fill, BatchNorm, Softmax, LayerNorm, GroupNorm, Reduce, Accumulation, IntImg,
+    FillPad, ArgMax, TopK, Sort, TopkLargeIndices, Transpose, Permute, Reshape, Slice, Concat, Split, Pad, Repeat, Upsample, GridSample,
+    Embedding, Roll, Gather, Scatter, Tilize, TilizeWithValPadding, Untilize, UntilizeWithUnpadding, ShardedToInterleaved,
+    InterleavedToSharded, Move, Reshard, PaddedSlice, SliceWrite, Matmul, MinimalMatmul, MatmulDecode, Halo, Conv2d, Conv3d, Pool2d,
+    CreateHeads, ConcatHeads, Rotary, UpdateCache, Sdpa, SdpaDecode>;
+
+// --- what reports, keys and JSON use -----------------------------------------------------------------------------------------------------
+
+template <class Op>
+concept HasPlanner = !requires { Op::HAS_PLANNER; };
+
+/// Calls visit(name, member) for every member of an operation.
+template <class Op, class Visit>
+void each_field(Op& op, Visit&& visit) {
+    if constexpr (requires { Op::FIELD_NAMES; }) {
+        std::string_view names = Op::FIELD_NAMES;
+        const auto next = [&] {
+            const std::string_view name = names.substr(0, names.find(','));
+            names.remove_prefix(std::min(names.size(), name.size() + 2));
+            return name;
+        };
+        std::apply([&](auto&... members) { (visit(next(), members), ...); }, op.fields());
+    }
+}
+
+/// "binary"
+std::string_view name_of(const Operation& op);
+/// Whether the program differs where tensors lie in L1: its planner gets what they leave of it (OpConfig::l1_free_bytes).
+bool plan_depends_on_l1(const Operation& op);
+using AttributeTexts = std::map<std::string, std::string, std::less<>>;
+/// The members that are set, by name, as reports print them: {"dim", "-1"}.
+AttributeTexts attribute_texts(const Operation& op);
+
+}  // namespace ttnn_shim::strategy
