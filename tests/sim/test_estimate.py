@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -150,6 +151,16 @@ def test_attributes_that_an_operation_does_not_have(op: str, attributes: dict[st
     page = tensor([32, 32], "bfloat16")
     with pytest.raises(SimulatorError, match=message):
         simulator().config({"op": op, "inputs": [page], "outputs": [page], "attrs": attributes})
+
+
+def test_strategy_has_no_machine_constants() -> None:
+    """They stand in arch/constants.csv with unit and source; one half is geometry (two data movement cores, a causal triangle)."""
+    fraction = re.compile(r"(?<![\w.])\d+\.\d*[1-9]\d*")
+    cycles = re.compile(r"(?:coupling|extra_cycles|round_cycles|head_cycles) \+?= \d")
+    for path in sorted((ARCH.parent / "src" / "strategy").glob("*.cpp")):
+        code = [re.sub(r"//.*|\"[^\"]*\"", "", line) for line in path.read_text(encoding="utf-8").splitlines()]
+        found = [line for line in code if set(fraction.findall(line)) - {"0.5"} or cycles.search(line)]
+        assert not found, f"{path.name}: {found}"
 
 
 def test_files_that_are_no_tables(tmp_path: Path) -> None:

@@ -148,6 +148,28 @@ constexpr ConstantRow kConstants[] = {
   {"groupnorm_group_tile", 772.68, 772.68},  // cycles
   {"drain_rate", 16.347, 17.575},  // B/cycle
   {"softmax_start", 14500, 6400},  // cycles
+  {"sfpu_exp_approx", 0.125, 0.125},  // 1
+  {"sfpu_typecast", 60, 60},  // cycles
+  {"sfpu_binary", 180, 180},  // cycles
+  {"sfpu_binary_divide", 1400, 1400},  // cycles
+  {"sfpu_ternary", 100, 100},  // cycles
+  {"fpu_tile", 16, 16},  // cycles
+  {"reduce_tile", 8, 8},  // cycles
+  {"row_coupling", 2, 2},  // 1
+  {"tilize_pad_rows", 1.02, 1.02},  // 1
+  {"slice_tile_block", 0.7, 0.7},  // 1
+  {"reshape_pages", 1.5, 1.5},  // pages
+  {"halo_coupling", 2, 2},  // 1
+  {"halo_untilize_coupling", 1.5, 1.5},  // 1
+  {"halo_table_read", 0.5, 0.5},  // 1
+  {"conv_split_reader", 0.55, 0.55},  // 1
+  {"mm_mcast_wide", 40, 40},  // cores
+  {"row_read_share", 0.5, 0.5},  // 1
+  {"sdpa_exp_tile", 70, 70},  // cycles
+  {"sdpa_step", 48, 48},  // cycles
+  {"sdpa_query_tile", 204, 204},  // cycles
+  {"sdpa_front_end", 3300, 3300},  // cycles
+  {"sdpa_start", 2900, 2900},  // cycles
 };
 
 }  // namespace

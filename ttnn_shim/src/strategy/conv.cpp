@@ -117,8 +117,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
         double busiest = 0;
         for (const CoreCopies& g : plan.cores)
             busiest = std::max(
-                busiest, soft_max(g.local * stick * share / k.halo_local_rate, plan.link[noc] * 2 * share * stick / k.noc_link_rate, 2) +
-                             g.runs * share * k.halo_run + (noc == 1 ? g.pad * stick / k.halo_pad_rate : 0));
+                busiest,
+                soft_max(
+                    g.local * stick * share / k.halo_local_rate, plan.link[noc] * 2 * share * stick / k.noc_link_rate, k.halo_coupling) +
+                    g.runs * share * k.halo_run + (noc == 1 ? g.pad * stick / k.halo_pad_rate : 0));
         gather = std::max(gather, busiest);
     }
     const double untilize =
@@ -126,7 +128,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
     Phase phase;
     phase.items = 1;
     phase.stages.push_back({Unit::Reader, gather, 0, 2});
-    phase.extra_cycles = (tiled ? soft_max(gather, untilize, 1.5) - gather : 0) + (op.config_in_dram ? k.read_dram * 0.5 : 0);
+    phase.extra_cycles = (tiled ? soft_max(gather, untilize, k.halo_untilize_coupling) - gather : 0) +
+                         (op.config_in_dram ? k.read_dram * k.halo_table_read : 0);
     const int used = static_cast<int>(c.core_count.value_or(shard_cores(arch, in)));
     DeviceProgram p = one_phase("UntilizeWithHaloProgramFactory", arch, used, std::move(phase), false, true);
     // Two sticks of padding; tiled input is untilized on the way.
@@ -173,7 +176,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
         // im2col: one local read per output pixel and kernel row; the K blocks share the kernel rows between them.
         const double row_bytes = kw * static_cast<double>(a.width()) * a.element_bytes();
         const double read = bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) *
-                            (op.split_reader.value_or(false) ? 0.55 : 1.0);
+                            (op.split_reader.value_or(false) ? k.conv_split_reader : 1.0);
         Phase first;
         first.items = static_cast<std::int64_t>(kb) * kParts;
         first.coupling = k.conv_coupling;
@@ -205,7 +208,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     p.work.cores = cores;
     p.work.has_compute = true;
     p.work.extra_cycles = k.conv_start;
-    p.work.math_cycles = hb * kb * bh * n * bw * 16.0 * ph;
+    p.work.math_cycles = hb * kb * bh * n * bw * k.fpu_tile * ph;
     p.work.total_math_cycles = p.work.math_cycles * cores;
     p.work.classes.push_back({cores, std::move(phases_list)});
     // Buffers stand on the whole rectangle of the shard grid, also where it has no shard.

@@ -20,7 +20,7 @@ const std::unordered_map<std::string_view, SfpuRow> kSfpu = {
 
 double sfpu(const Arch& arch, std::string_view op, bool approx) {
     const Constants& k = arch.k;
-    if (op == "EXP") return k.sfpu_exp * (approx ? 0.125 : 1);
+    if (op == "EXP") return k.sfpu_exp * (approx ? k.sfpu_exp_approx : 1);
     if (op == "RELU") return k.sfpu_relu;
     const auto it = kSfpu.find(op);
     if (it == kSfpu.end()) throw std::invalid_argument("unary op '" + std::string(op) + "' has no cost: add a row to arch/sfpu.csv");
@@ -101,7 +101,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Typecast&) {
     const TensorDesc& out = c.outputs[0];
     // Float to 32-bit integers goes through a long SFPU sequence; the others are a copy with a format change.
     const bool to_int = (out.dtype == DType::UInt32 || out.dtype == DType::Int32) && in.dtype != DType::Int32 && in.dtype != DType::UInt32;
-    const double compute = copy_tile(arch, in) + (to_int ? arch.k.sfpu_to_int : arch.k.sfpu_scale * 60);
+    const double compute = copy_tile(arch, in) + (to_int ? arch.k.sfpu_to_int : arch.k.sfpu_scale * arch.k.sfpu_typecast);
     if (resident(in) && resident(out) && (in.tile_bytes() == out.tile_bytes() || c.table_era))
         return resident_program(arch, c, "TypecastShardedProgramFactory", in, compute);
     return tile_stream(arch, c, "TypecastProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
@@ -138,7 +138,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     if (multiplies) compute += k.elwmul_phase * (phases(c) - 1);
     const bool wide = a.dtype == DType::Float32 || a.dtype == DType::Int32 || a.dtype == DType::UInt32;
     if (op.is_sfpu.value_or(false) || wide)
-        compute = 2 * copy_tile(arch, a) + k.sfpu_scale * (op.op == "DIV" || op.op == "POWER" ? 1400 : 180);
+        compute = 2 * copy_tile(arch, a) + k.sfpu_scale * (op.op == "DIV" || op.op == "POWER" ? k.sfpu_binary_divide : k.sfpu_binary);
     int passes = static_cast<int>(post_ops.size());
     for (const std::string& post : post_ops) {
         if (post == "RELU")
@@ -213,7 +213,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Ternary&) {
         if (i) reader += arch.k.second_operand;
         reads.push_back(&c.inputs[i]);
     }
-    const double compute = copy_tile(arch, a) + arch.k.sfpu_scale * 100 +
+    const double compute = copy_tile(arch, a) + arch.k.sfpu_scale * arch.k.sfpu_ternary +
                            static_cast<double>(reads.size() - 1) * static_cast<double>(a.tile_bytes()) / arch.k.unpack_two_rate;
     DeviceProgram p = tile_stream(arch, c, "TernaryProgramFactory", reader, compute, reads);
     whole_grid(p, arch, c);

@@ -88,11 +88,11 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const TilizeWithValPaddi
     }
     cores = split_blocks(arch, c, units, per_core);
     const double valid = (blocks == 1 || in_h == out_h || out.rows() == 32) ? std::min<double>(32, static_cast<double>(in_h))
-                                                                            : 32 * std::min(1.0, valid_share * 1.02);
+                                                                            : 32 * std::min(1.0, valid_share * k.tilize_pad_rows);
     const double pad_words = std::max(0.0, (padded_row_bytes - stick) * valid / 4) + (32 - valid) * padded_row_bytes / 4;
     Phase phase;
     phase.items = per_core;
-    phase.coupling = 2;
+    phase.coupling = k.row_coupling;
     phase.stages = {
         {Unit::Reader, valid * (page_read(arch, in, stick) - k.read_loop) + pad_words * k.pad_word, 0, 2},
         {Unit::Compute, compute_tilize(arch, w), 0, 2},

@@ -23,9 +23,9 @@ double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, b
     const double rate_a = k.unpack_a_rate * (overlap ? k.unpack_overlap : 1);
     const double unpack = n_a * static_cast<double>(c.inputs[1].tile_bytes()) / rate_a +
                           n_b * static_cast<double>(c.inputs[0].tile_bytes()) / k.unpack_b_rate;
-    const double fpu = sh * sw * (16.0 * phases(c) * k.fpu_overhead + k.mac_overhead);
+    const double fpu = sh * sw * (k.fpu_tile * phases(c) * k.fpu_overhead + k.mac_overhead);
     const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
-    ideal = static_cast<double>(p.block_h * p.block_w) * kb * 16.0 * phases(c);
+    ideal = static_cast<double>(p.block_h * p.block_w) * kb * k.fpu_tile * phases(c);
     const double pack = k.subblock_min + k.subblock_pack * (sh * sw - 1);
     return subblocks * std::max(kb * std::max(unpack, fpu) + k.subblock_sync + k.subblock_tile * (sh * sw - 1), pack) + k.mm_block_end;
 }
@@ -45,7 +45,7 @@ double fetch(const Arch& arch, const TensorDesc& t, std::int64_t rows, std::int6
 }
 /// Multicast of a block. Wide destination rectangles (1-D programs on much of the grid) run at a fraction of the rate.
 double multicast(const Arch& arch, double tiles, double bytes, int destinations) {
-    return tiles * bytes / (arch.k.mm_mcast_rate * (destinations > 40 ? arch.k.mm_mcast_1d : 1));
+    return tiles * bytes / (arch.k.mm_mcast_rate * (destinations > arch.k.mm_mcast_wide ? arch.k.mm_mcast_1d : 1));
 }
 
 /// DRAM-side time per K block of the whole program's reads.
@@ -141,7 +141,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
     program.work.has_compute = true;
     program.work.sharded = resident(c.inputs[0]) && resident(out);
     program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.ideal;
-    program.work.total_math_cycles = static_cast<double>(s.batch * s.m * s.n * s.k) * 16.0 * phases(c);
+    program.work.total_math_cycles = static_cast<double>(s.batch * s.m * s.n * s.k) * k.fpu_tile * phases(c);
     sim::Engine engine(arch);
     program.work.math_window_cycles =
         static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill + static_cast<double>(rounds - 1) * exposed;

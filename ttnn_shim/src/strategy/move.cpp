@@ -89,7 +89,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Transpose& op) {
                                  : 0.0;
     Phase phase;
     phase.items = ceil_div(in.tiles(), cores);
-    phase.coupling = 2;
+    phase.coupling = k.row_coupling;
     phase.stages = {
         {Unit::Reader, page_read(arch, in, page_bytes(in)), 0, 2},
         {Unit::Writer, valid_lines / static_cast<double>(std::max<std::int64_t>(1, in.tiles())) * k.face_line, 0, 2}};
@@ -214,7 +214,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
         }
         const double rows = static_cast<double>(most) / static_cast<double>(per_core);
         const double pieces = rows * static_cast<double>(ceil_div(std::min<std::int64_t>(w, 32), 16));
-        const double pages = w == in_w ? 1.5 : rows;
+        const double pages = w == in_w ? k.reshape_pages : rows;
         phase.items = ceil_div(out.tiles(), cores);
         phase.stages.push_back({Unit::Writer, k.reshape_tile + k.reshape_segment * pieces + k.reshape_page * pages, 0, 2});
     }

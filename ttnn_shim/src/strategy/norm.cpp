@@ -30,7 +30,7 @@ DeviceProgram row_program(
     phase.items = per_core * kParts;
     phase.coupling = arch.k.stage_exponent;
     const double bytes = static_cast<double>(in.tile_bytes()), w = static_cast<double>(width) / kParts;
-    if (!resident(in)) phase.stages.push_back({Unit::Reader, w * page_read(arch, in, bytes) * 0.5, 0, 2});
+    if (!resident(in)) phase.stages.push_back({Unit::Reader, w * page_read(arch, in, bytes) * arch.k.row_read_share, 0, 2});
     phase.stages.push_back({Unit::Compute, (row_cycles + combine) / kParts + w * tile_cycles, 0, 2});
     if (!resident(c.outputs[0])) phase.stages.push_back({Unit::Writer, w * page_write(arch, bytes), 0, 2});
     dram_traffic(phase, c);
@@ -211,7 +211,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reduce& op) {
     phase.items = ceil_div(outputs, cores) * std::max<std::int64_t>(1, ceil_div(in.tiles(), outputs));
     phase.coupling = arch.k.stage_exponent;
     const double bytes = static_cast<double>(in.tile_bytes());
-    phase.stages = {{Unit::Reader, page_read(arch, in, bytes) * 0.5, 0, 2}, {Unit::Compute, arch.k.unary_tile + 8.0 * phases(c), 0, 2}};
+    phase.stages = {
+        {Unit::Reader, page_read(arch, in, bytes) * arch.k.row_read_share, 0, 2},
+        {Unit::Compute, arch.k.unary_tile + arch.k.reduce_tile * phases(c), 0, 2}};
     dram_traffic(phase, c);
     const std::string& dim = op.dim;
     const std::int64_t t = in.tile_bytes(), o = out.tile_bytes();

@@ -148,9 +148,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const PaddedSlice& op) {
     const double latency = page_read(arch, in, static_cast<double>(in.tile_bytes())) - k.read_loop;
     const bool row_copies = x0 % 32 != 0 || s.w != round_up(std::min<std::int64_t>(s.w, in.width()), 32) || s.w < 32;
     phase.items = most;
-    phase.coupling = 2;
+    phase.coupling = k.row_coupling;
     phase.stages = {
-        {Unit::Reader, k.slice_read_share * latency + k.slice_tile * static_cast<double>(w) * (in.dtype == DType::BFloat8B ? 0.7 : 1.0), 0,
+        {Unit::Reader,
+         k.slice_read_share * latency + k.slice_tile * static_cast<double>(w) * (in.dtype == DType::BFloat8B ? k.slice_tile_block : 1.0), 0,
          2},
         {Unit::Compute, k.untilize_block + k.untilize_tile * static_cast<double>(w), 0, 2},
         {Unit::Writer, k.slice_copy_block + (row_copies ? 32 * k.slice_copy_row : 0), 0, 2}};

@@ -63,7 +63,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
     // x, cos and sin are read together; rotation is a matmul with one tile, then two multiplies and an add.
     phase.stages = {
         {Unit::Reader, tiles * (page_read(arch, in, bytes) + 2 * k.second_operand), 0, 2},
-        {Unit::Compute, tiles * (4 * k.unary_tile + 16.0 * phases(c)), 0, 2},
+        {Unit::Compute, tiles * (4 * k.unary_tile + k.fpu_tile * phases(c)), 0, 2},
         {Unit::Writer, tiles * page_write(arch, bytes), 0, 2}};
     for (const TensorDesc& t : c.inputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), false);
     for (std::size_t i = 1; i < std::min<std::size_t>(3, c.inputs.size()); ++i)  // cos and sin again for every head
@@ -150,8 +150,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
     const double causal = op.is_causal ? 0.5 * (1 + 1.0 / static_cast<double>(ceil_div(sk, k_chunk))) : 1.0;
     const double steps = static_cast<double>(ceil_div(units, cores)) * std::ceil(static_cast<double>(ceil_div(sk, k_chunk)) * causal);
     const double macs = 2.0 * static_cast<double>(q_chunk * k_chunk * d), scores = static_cast<double>(q_chunk * k_chunk);
-    const double math = macs * 16.0 * phases(c) * k.fpu_overhead;
-    const double compute = std::max(math + scores * 70.0 + 48 + static_cast<double>(q_chunk) * 204, 3300.0);
+    const double math = macs * k.fpu_tile * phases(c) * k.fpu_overhead;
+    const double compute =
+        std::max(math + scores * k.sdpa_exp_tile + k.sdpa_step + static_cast<double>(q_chunk) * k.sdpa_query_tile, k.sdpa_front_end);
     const double reader =
         2.0 * static_cast<double>(k_chunk * d) * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate) +
         page_read(arch, key, 0);
@@ -162,11 +163,11 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
     phase.shared.dram_read_bytes =
         static_cast<double>(q.bytes()) + (in_dram(key) ? 2.0 * static_cast<double>(k_chunk * d * key.tile_bytes()) * steps * cores : 0);
     add_dram(phase.shared, c.outputs[0], static_cast<double>(c.outputs[0].bytes()), true);
-    phase.extra_cycles = 2900;
+    phase.extra_cycles = k.sdpa_start;
     DeviceProgram p = one_phase("SDPAProgramFactory", arch, cores, std::move(phase), true, false);
-    p.work.math_cycles = steps * macs * 16.0 * phases(c);
+    p.work.math_cycles = steps * macs * k.fpu_tile * phases(c);
     p.work.total_math_cycles =
-        std::min(p.work.math_cycles * cores, 2.0 * static_cast<double>(batch * heads * sq * sk * d) * causal * 16.0 * phases(c));
+        std::min(p.work.math_cycles * cores, 2.0 * static_cast<double>(batch * heads * sq * sk * d) * causal * k.fpu_tile * phases(c));
     p.circular_buffers = {
         {"q", (units > cores ? 2 : 1) * q_chunk * d * q.tile_bytes()},
         {"k", 2 * k_chunk * d * key.tile_bytes()},
@@ -199,10 +200,11 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     phase.coupling = k.stage_exponent;
     phase.stages = {
         {Unit::Reader, 2 * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate), k.read_dram, 4},
-        {Unit::Compute, 2 * 16.0 * phases(c) * k.fpu_overhead + 70.0 / static_cast<double>(d), 0, 4}};
+        {Unit::Compute, 2 * k.fpu_tile * phases(c) * k.fpu_overhead + k.sdpa_exp_tile / static_cast<double>(d), 0, 4}};
     phase.shared.dram_read_bytes = 2.0 * static_cast<double>(streams * length * d * key.tile_bytes());
     const double rounds = std::ceil(std::log2(static_cast<double>(per_head) + 1));
-    phase.extra_cycles = 2900 + rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * k.unary_tile));
+    phase.extra_cycles =
+        k.sdpa_start + rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * k.unary_tile));
     DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
     p.cores = arch.cores();
     p.grid_x = arch.grid_x;
