@@ -45,8 +45,8 @@ def matmul(attrs: Attrs) -> dict[str, Any]:
     out: dict[str, Any] = {"selector": "table"}
     for key in ("transpose_a", "transpose_b"):
         out[key] = bool(attrs.get(key))
-    if isinstance(program, dict) and "in0_block_w" in program:
-        out["program_config"] = program.get("_", "")
+    if isinstance(program, dict) and program.get("_") and "in0_block_w" in program:
+        out["program_config"] = program["_"]
         for key in (
             "in0_block_w",
             "per_core_M",

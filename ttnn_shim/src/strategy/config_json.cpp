@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -221,7 +222,8 @@ struct Assign {
         member = v.boolean;
     }
     void operator()(std::int64_t& member, const Value& v) const {
-        if (v.kind != Value::Kind::Number) fail("a number");
+        constexpr double kLargest = 9007199254740992.0;  // 2^53: whole in a double
+        if (v.kind != Value::Kind::Number || !(std::abs(v.number) <= kLargest)) fail("a number");
         member = static_cast<std::int64_t>(v.number);
     }
     void operator()(std::string& member, const Value& v) const {
@@ -266,12 +268,16 @@ void read_members(Op& op, const Value& attributes) {
 }
 
 /// The operation of this name; one that has no struct is an operation without a model, whatever its attributes.
-Operation read_operation(const std::string& name, const Value& attributes) {
+Operation read_operation(std::string name, const Value& attributes) {
+    if (name == "linear") name = Matmul::NAME;
+    const bool rms = name == "rmsnorm";
+    if (rms) name = LayerNorm::NAME;
     Operation found = Unmodelled{name};
     const auto try_one = [&]<class Op>(Op op) {
         if constexpr (!std::is_same_v<Op, Unmodelled>) {
             if (name != Op::NAME) return;
             read_members(op, attributes);
+            if constexpr (std::is_same_v<Op, LayerNorm>) op.rms |= rms;
             found = std::move(op);
         }
     };
