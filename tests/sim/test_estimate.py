@@ -144,7 +144,7 @@ def test_every_unary_op_has_a_cost_with_source() -> None:
         ("unary", {"ops": [1]}, "must be a string"),
         ("unary", {"ops": "EXP"}, "must be a list"),
         ("halo", {"window_hw": [3]}, "must be a list of 2 numbers"),
-        ("move", {"dim": 1}, "known: core_count, selector, traced$"),
+        ("move", {"dim": 1}, "known: core_count, selector, traced"),
     ],
 )
 def test_attributes_that_an_operation_does_not_have(op: str, attributes: dict[str, Any], message: str) -> None:
