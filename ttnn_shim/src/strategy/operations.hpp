@@ -374,11 +374,12 @@ struct Sdpa {
 /// Decode attention, inputs Q, K, V.
 struct SdpaDecode {
     OptionalFlag is_causal{}, mask{}, paged{};
-    std::optional<Integers> cur_pos{};  ///< of each user; the clock prices the whole cache whatever they say
+    std::optional<Integers> cur_pos{};  ///< of each user; they do not count in the price yet
     OptionalInteger q_chunk{}, k_chunk{};
     std::optional<Pair> core_grid{};
-    OptionalInteger v_width{};  ///< multi-latent attention: values narrower than keys
-    OPERATION("sdpa_decode", is_causal, mask, paged, cur_pos, q_chunk, k_chunk, core_grid, v_width)
+    OptionalInteger v_width{};   ///< multi-latent attention: values narrower than keys
+    OptionalInteger position{};  ///< of a query: the cache up to here is priced, not the whole
+    OPERATION("sdpa_decode", is_causal, mask, paged, cur_pos, q_chunk, k_chunk, core_grid, v_width, position)
 };
 
 // --- everything else -------------------------------------------------------------------------------------------------------------------

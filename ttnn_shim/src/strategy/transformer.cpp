@@ -189,7 +189,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     const Constants& k = arch.k;
     const TensorDesc& key = c.inputs[1];
     const std::int64_t batch = dim(key, 3), kv_heads = dim(key, 2), d = ceil_div(dim(key, 0), 32);
-    const std::int64_t length = ceil_div(dim(key, 1), 32);
+    std::int64_t length = ceil_div(dim(key, 1), 32);
+    if (op.position.value_or(0) > 0) length = std::min(length, ceil_div(*op.position + 1, 32));
     const std::int64_t streams = std::max<std::int64_t>(1, batch * kv_heads);
     const std::int64_t per_head = std::max<std::int64_t>(1, std::min<std::int64_t>({16, arch.cores() / streams, length}));
     const int cores = static_cast<int>(std::min<std::int64_t>(arch.cores(), streams * per_head));
