@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "strategy/planners.hpp"
+#include "strategy/common.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {

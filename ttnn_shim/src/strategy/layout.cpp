@@ -1,5 +1,5 @@
 // Tilize and untilize, with and without padding. Unit of work: a block of 32 rows.
-#include "strategy/planners.hpp"
+#include "strategy/common.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {

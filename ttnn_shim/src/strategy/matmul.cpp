@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "strategy/matmul_config.hpp"
-#include "strategy/planners.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {

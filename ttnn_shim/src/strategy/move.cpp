@@ -1,6 +1,6 @@
 // Data movement over interleaved memory: transpose, permute, reshape, slice, concat, split, pad, repeat, upsample, grid_sample, pool,
 // embedding.
-#include "strategy/planners.hpp"
+#include "strategy/common.hpp"
 
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
 // Reductions and normalisations: rows (or lanes) over cores, tiles of a row one after the other.
-#include "strategy/planners.hpp"
+#include "strategy/common.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {

@@ -2,9 +2,8 @@
 // memo and op configurations in JSON (measured rows, queries) take names and values from there.
 //
 // A new device operation: a struct here with OPERATION (its name: profiler op_code without "DeviceOperation", in snake case; every member),
-// a place in `Operation`, and a `plan` for it in its family's file, declared in planners.hpp. One that has no model yet says UNMODELLED: it
-// is priced by a roofline of its bytes and reported with modelled = false. Members that not every call sets are std::optional: an unset one
-// is in no report.
+// a place in `Operation`, and its `plan` in its family's file. One that has no model yet says UNMODELLED: it is priced by a roofline of its
+// bytes and reported with modelled = false. Members that not every call sets are std::optional: an unset one is in no report.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -17,7 +16,14 @@
 #include <variant>
 #include <vector>
 
+namespace ttnn_shim::sim {
+struct Arch;
+}
+
 namespace ttnn_shim::strategy {
+
+struct DeviceProgram;
+struct OpConfig;
 
 using Integers = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
@@ -25,12 +31,14 @@ using Pair = std::array<std::int64_t, 2>;
 using OptionalInteger = std::optional<std::int64_t>;
 using OptionalFlag = std::optional<bool>;
 
-/// An operation's name and its members. A member that is left out does not compile: structured bindings must name them all.
-#define OPERATION(name, ...)                                      \
-    static constexpr std::string_view NAME = name;                \
-    static constexpr std::string_view FIELD_NAMES = #__VA_ARGS__; \
-    auto fields() const { return std::tie(__VA_ARGS__); }         \
-    auto fields() { return std::tie(__VA_ARGS__); }               \
+/// An operation's name, its members and its planner, which is defined in its family's file. A member that is left out does not compile:
+/// structured bindings must name them all.
+#define OPERATION(Type, name, ...)                                                                   \
+    static constexpr std::string_view NAME = name;                                                   \
+    static constexpr std::string_view FIELD_NAMES = #__VA_ARGS__;                                    \
+    auto fields() const { return std::tie(__VA_ARGS__); }                                            \
+    auto fields() { return std::tie(__VA_ARGS__); }                                                  \
+    friend DeviceProgram plan(const sim::Arch& arch, const OpConfig& config, const Type& operation); \
     __VA_OPT__(void every_member_is_named() const { [[maybe_unused]] const auto& [__VA_ARGS__] = *this; })
 /// No planner yet: priced by the roofline.
 #define UNMODELLED static constexpr bool HAS_PLANNER = false;
@@ -40,7 +48,7 @@ using OptionalFlag = std::optional<bool>;
 struct Unary {
     Names ops{};            ///< a chain of SFPU functions: "EXP", "RELU", ... (rows of arch/sfpu.csv)
     OptionalFlag approx{};  ///< approximate functions; exact when not said
-    OPERATION("unary", ops, approx)
+    OPERATION(Unary, "unary", ops, approx)
 };
 
 struct Binary {
@@ -50,39 +58,39 @@ struct Binary {
     OptionalFlag scalar{};                   ///< the second operand is a number
     std::optional<Names> post_ops{};         ///< unary functions on the result
     OptionalFlag legacy{};                   ///< the kernel before BinaryNg (measured rows)
-    OPERATION("binary", op, broadcast, is_sfpu, scalar, post_ops, legacy)
+    OPERATION(Binary, "binary", op, broadcast, is_sfpu, scalar, post_ops, legacy)
 };
 
 struct Ternary {
     std::optional<std::string> op{};  ///< WHERE, ADDCMUL, ...
-    OPERATION("ternary", op)
+    OPERATION(Ternary, "ternary", op)
 };
 
 struct Typecast {
-    OPERATION("typecast")
+    OPERATION(Typecast, "typecast")
 };
 struct Copy {
-    OPERATION("copy")
+    OPERATION(Copy, "copy")
 };
 struct Clone {
-    OPERATION("clone")
+    OPERATION(Clone, "clone")
 };
 /// Any op that only writes its output.
 struct Fill {
-    OPERATION("fill")
+    OPERATION(Fill, "fill")
 };
 
 // --- normalisation and reduction -------------------------------------------------------------------------------------------------------
 
 struct BatchNorm {
     OptionalFlag training{};
-    OPERATION("batch_norm", training)
+    OPERATION(BatchNorm, "batch_norm", training)
 };
 
 struct Softmax {
     OptionalInteger dim{};  ///< the last when not said
     OptionalFlag numeric_stable{}, inplace{}, mask{};
-    OPERATION("softmax", dim, numeric_stable, inplace, mask)
+    OPERATION(Softmax, "softmax", dim, numeric_stable, inplace, mask)
 };
 
 /// Layer norm and RMS norm.
@@ -91,182 +99,182 @@ struct LayerNorm {
     bool rms = false;
     OptionalFlag residual{}, weight{}, bias{};           ///< operands
     OptionalInteger block_h{}, block_w{}, subblock_w{};  ///< of a sharded program config, tiles
-    OPERATION("layernorm", rms, residual, weight, bias, block_h, block_w, subblock_w)
+    OPERATION(LayerNorm, "layernorm", rms, residual, weight, bias, block_h, block_w, subblock_w)
 };
 
 struct GroupNorm {
     std::int64_t num_groups = 1;
     OptionalFlag out_row_major{};
     std::optional<Pair> grid{};  ///< cores asked for, x and y
-    OPERATION("groupnorm", num_groups, out_row_major, grid)
+    OPERATION(GroupNorm, "groupnorm", num_groups, out_row_major, grid)
 };
 
 struct Reduce {
     std::optional<std::string> op{};  ///< SUM, MAX, MEAN, VAR, ...
     std::string dim = "W";            ///< W, H, HW, or NC for the leading dimensions
-    OPERATION("reduce", op, dim)
+    OPERATION(Reduce, "reduce", op, dim)
 };
 
 /// Running sums and products.
 struct Accumulation {
     std::int64_t dim = 0;
     std::optional<std::string> op{};  ///< SUM, PROD
-    OPERATION("accumulation", dim, op)
+    OPERATION(Accumulation, "accumulation", dim, op)
 };
 
 /// Integral image.
 struct IntImg {
-    OPERATION("intimg")
+    OPERATION(IntImg, "intimg")
 };
 /// Padding inside tiles overwritten.
 struct FillPad {
-    OPERATION("fill_pad")
+    OPERATION(FillPad, "fill_pad")
 };
 
 // --- selection: the library's programs and buffers, times by a roofline ------------------------------------------------------------------
 
 struct ArgMax {
     OptionalInteger dim{};
-    OPERATION("argmax", dim)
+    OPERATION(ArgMax, "argmax", dim)
 };
 
 struct TopK {
     std::int64_t k = 32;
     OptionalInteger dim{};
-    OPERATION("topk", k, dim)
+    OPERATION(TopK, "topk", k, dim)
 };
 
 struct Sort {
     OptionalInteger dim{};
-    OPERATION("sort", dim)
+    OPERATION(Sort, "sort", dim)
 };
 
 struct TopkLargeIndices {
     UNMODELLED
     std::int64_t k = 0;
-    OPERATION("topk_large_indices", k)
+    OPERATION(TopkLargeIndices, "topk_large_indices", k)
 };
 
 // --- data movement ---------------------------------------------------------------------------------------------------------------------
 
 struct Transpose {
     std::string dim = "WH";  ///< WH, HC, CN
-    OPERATION("transpose", dim)
+    OPERATION(Transpose, "transpose", dim)
 };
 
 struct Permute {
     Integers dims{};
-    OPERATION("permute", dims)
+    OPERATION(Permute, "permute", dims)
 };
 
 struct Reshape {
-    OPERATION("reshape")
+    OPERATION(Reshape, "reshape")
 };
 
 struct Slice {
     std::optional<Integers> begins{}, ends{}, step{};
-    OPERATION("slice", begins, ends, step)
+    OPERATION(Slice, "slice", begins, ends, step)
 };
 
 struct Concat {
     std::int64_t dim = -1;
-    OPERATION("concat", dim)
+    OPERATION(Concat, "concat", dim)
 };
 
 struct Split {
     OptionalInteger dim{};
-    OPERATION("split", dim)
+    OPERATION(Split, "split", dim)
 };
 
 struct Pad {
     std::optional<Integers> padding{};  ///< before and after, dimension by dimension
-    OPERATION("pad", padding)
+    OPERATION(Pad, "pad", padding)
 };
 
 struct Repeat {
     OptionalFlag interleave{};  ///< each element several times, instead of the whole
-    OPERATION("repeat", interleave)
+    OPERATION(Repeat, "repeat", interleave)
 };
 
 struct Upsample {
     std::optional<Pair> scale_hw{};
     std::optional<std::string> mode{};
-    OPERATION("upsample", scale_hw, mode)
+    OPERATION(Upsample, "upsample", scale_hw, mode)
 };
 
 struct GridSample {
     OptionalFlag nearest{}, prepared{};
-    OPERATION("grid_sample", nearest, prepared)
+    OPERATION(GridSample, "grid_sample", nearest, prepared)
 };
 
 struct Embedding {
     OptionalFlag tilized{};
-    OPERATION("embedding", tilized)
+    OPERATION(Embedding, "embedding", tilized)
 };
 
 struct Roll {
     UNMODELLED
     std::int64_t dim = 0;
-    OPERATION("roll", dim)
+    OPERATION(Roll, "roll", dim)
 };
 
 struct Gather {
     UNMODELLED
     OptionalInteger dim{};
-    OPERATION("gather", dim)
+    OPERATION(Gather, "gather", dim)
 };
 
 struct Scatter {
     UNMODELLED
     OptionalInteger dim{};
-    OPERATION("scatter", dim)
+    OPERATION(Scatter, "scatter", dim)
 };
 
 // --- page layout -----------------------------------------------------------------------------------------------------------------------
 
 struct Tilize {
-    OPERATION("tilize")
+    OPERATION(Tilize, "tilize")
 };
 
 struct TilizeWithValPadding {
     OptionalFlag blocks_2d{};  ///< wide rows are cut over cores too; as the library chooses when not said (measured rows say it)
-    OPERATION("tilize_with_val_padding", blocks_2d)
+    OPERATION(TilizeWithValPadding, "tilize_with_val_padding", blocks_2d)
 };
 
 struct Untilize {
-    OPERATION("untilize")
+    OPERATION(Untilize, "untilize")
 };
 struct UntilizeWithUnpadding {
-    OPERATION("untilize_with_unpadding")
+    OPERATION(UntilizeWithUnpadding, "untilize_with_unpadding")
 };
 
 // --- shards ----------------------------------------------------------------------------------------------------------------------------
 
 struct ShardedToInterleaved {
     OptionalInteger num_slices{};  ///< of the partial program
-    OPERATION("sharded_to_interleaved", num_slices)
+    OPERATION(ShardedToInterleaved, "sharded_to_interleaved", num_slices)
 };
 
 struct InterleavedToSharded {
-    OPERATION("interleaved_to_sharded")
+    OPERATION(InterleavedToSharded, "interleaved_to_sharded")
 };
 struct Move {
-    OPERATION("move")
+    OPERATION(Move, "move")
 };
 struct Reshard {
-    OPERATION("reshard")
+    OPERATION(Reshard, "reshard")
 };
 
 /// Part of an interleaved image into shards.
 struct PaddedSlice {
     std::optional<Integers> padded_slice_start{}, padded_slice_end{};
-    OPERATION("padded_slice", padded_slice_start, padded_slice_end)
+    OPERATION(PaddedSlice, "padded_slice", padded_slice_start, padded_slice_end)
 };
 
 /// Shards into part of an interleaved image.
 struct SliceWrite {
     std::optional<Integers> begins{}, ends{};
-    OPERATION("slice_write", begins, ends)
+    OPERATION(SliceWrite, "slice_write", begins, ends)
 };
 
 // --- matmul ----------------------------------------------------------------------------------------------------------------------------
@@ -280,20 +288,20 @@ struct Matmul {
     OptionalFlag mcast_in0{};
     std::optional<std::string> activation{};
     OPERATION(
-        "matmul", transpose_a, transpose_b, core_grid, program_config, in0_block_w, per_core_M, per_core_N, out_subblock_h, out_subblock_w,
-        out_block_h, out_block_w, mcast_in0, activation)
+        Matmul, "matmul", transpose_a, transpose_b, core_grid, program_config, in0_block_w, per_core_M, per_core_N, out_subblock_h,
+        out_subblock_w, out_block_h, out_block_w, mcast_in0, activation)
 };
 
 /// Inputs A, B[, bias]; blocks in tiles.
 struct MinimalMatmul {
     std::int64_t M_block_size = 8, N_block_size = 8, K_block_size = 8;
-    OPERATION("minimal_matmul", M_block_size, N_block_size, K_block_size)
+    OPERATION(MinimalMatmul, "minimal_matmul", M_block_size, N_block_size, K_block_size)
 };
 
 struct MatmulDecode {
     UNMODELLED
     std::int64_t m = 0, k = 0, n = 0;
-    OPERATION("matmul_decode", m, k, n)
+    OPERATION(MatmulDecode, "matmul_decode", m, k, n)
 };
 
 // --- sliding windows -------------------------------------------------------------------------------------------------------------------
@@ -308,7 +316,8 @@ struct Halo {
     OptionalFlag pool{};           ///< a pool follows
     OptionalInteger in_nsticks{};  ///< sticks of a core
     OPERATION(
-        "halo", batch, input_hw, window_hw, stride_hw, dilation_hw, padding, num_cores_nhw, is_out_tiled, config_in_dram, pool, in_nsticks)
+        Halo, "halo", batch, input_hw, window_hw, stride_hw, dilation_hw, padding, num_cores_nhw, is_out_tiled, config_in_dram, pool,
+        in_nsticks)
 };
 
 /// Inputs A (sharded, after the halo), W (tiles, [1, 1, K, N])[, bias]. Blocks in tiles.
@@ -321,21 +330,21 @@ struct Conv2d {
     OptionalFlag split_reader{};  ///< both data movement cores gather rows
     OptionalInteger groups{};
     OPERATION(
-        "conv2d", act_block_h, act_block_w, subblock_h, subblock_w, per_core_m, per_core_n, window_hw, stride, num_cores_nhw,
+        Conv2d, "conv2d", act_block_h, act_block_w, subblock_h, subblock_w, per_core_m, per_core_n, window_hw, stride, num_cores_nhw,
         num_cores_c_in, num_cores_c_out, core_count, act_double_buffer, weights_double_buffer, untilize_out, split_reader, groups)
 };
 
 struct Conv3d {
     UNMODELLED
     Integers window{};
-    OPERATION("conv3d", window)
+    OPERATION(Conv3d, "conv3d", window)
 };
 
 struct Pool2d {
     Pair window_hw{3, 3};
     bool max = true;
     OptionalInteger core_count{};
-    OPERATION("pool2d", window_hw, max, core_count)
+    OPERATION(Pool2d, "pool2d", window_hw, max, core_count)
 };
 
 // --- transformer -----------------------------------------------------------------------------------------------------------------------
@@ -344,22 +353,22 @@ struct CreateHeads {
     std::int64_t num_heads = 1;
     OptionalInteger num_kv_heads{};
     OptionalFlag transpose_k_heads{};
-    OPERATION("create_heads", num_heads, num_kv_heads, transpose_k_heads)
+    OPERATION(CreateHeads, "create_heads", num_heads, num_kv_heads, transpose_k_heads)
 };
 
 struct ConcatHeads {
-    OPERATION("concat_heads")
+    OPERATION(ConcatHeads, "concat_heads")
 };
 
 struct Rotary {
     OptionalFlag llama{}, decode{};
-    OPERATION("rotary", llama, decode)
+    OPERATION(Rotary, "rotary", llama, decode)
 };
 
 struct UpdateCache {
     std::string op = "FILL";   ///< FILL, UPDATE
     OptionalFlag positions{};  ///< they come in a tensor
-    OPERATION("update_cache", op, positions)
+    OPERATION(UpdateCache, "update_cache", op, positions)
 };
 
 /// Prefill attention, inputs Q, K, V[, mask]. Chunks in elements.
@@ -368,7 +377,7 @@ struct Sdpa {
     OptionalFlag mask{}, chunked{};
     OptionalInteger q_chunk{}, k_chunk{};
     std::optional<Pair> core_grid{};
-    OPERATION("sdpa", is_causal, mask, chunked, q_chunk, k_chunk, core_grid)
+    OPERATION(Sdpa, "sdpa", is_causal, mask, chunked, q_chunk, k_chunk, core_grid)
 };
 
 /// Decode attention, inputs Q, K, V.
@@ -379,7 +388,7 @@ struct SdpaDecode {
     std::optional<Pair> core_grid{};
     OptionalInteger v_width{};   ///< multi-latent attention: values narrower than keys
     OptionalInteger position{};  ///< of a query: the cache up to here is priced, not the whole
-    OPERATION("sdpa_decode", is_causal, mask, paged, cur_pos, q_chunk, k_chunk, core_grid, v_width, position)
+    OPERATION(SdpaDecode, "sdpa_decode", is_causal, mask, paged, cur_pos, q_chunk, k_chunk, core_grid, v_width, position)
 };
 
 // --- everything else -------------------------------------------------------------------------------------------------------------------

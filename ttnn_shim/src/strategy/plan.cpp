@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "strategy/planners.hpp"
+#include "strategy/common.hpp"
 
 namespace ttnn_shim::strategy {
 

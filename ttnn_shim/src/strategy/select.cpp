@@ -1,5 +1,5 @@
 // Selection along a dimension (argmax, topk, sort): the library's programs and buffers; times are a roofline, flagged as not modelled.
-#include "strategy/planners.hpp"
+#include "strategy/common.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {

@@ -1,5 +1,5 @@
 // Moves between interleaved and sharded memory, and between shards.
-#include "strategy/planners.hpp"
+#include "strategy/common.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {

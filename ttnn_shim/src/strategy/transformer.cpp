@@ -1,7 +1,7 @@
 // Attention and its tile shuffles: SDPA prefill and decode, head split and concat, rotary embedding, KV-cache updates.
 #include <stdexcept>
 
-#include "strategy/planners.hpp"
+#include "strategy/common.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
