@@ -160,7 +160,7 @@ TEST(registry_decodes_and_names_the_unknown) {
 TEST(blocks_are_rounded_per_output) {
     const Fixture f;
     const TensorSpec spec({32, 32}, DataType::BFLOAT8_B, Layout::TILE);
-    const auto outputs = launch({.op = "fill"}, {f.tensor({32, 32})}, {spec, spec}, [](std::span<const Tensor> made) {
+    const auto outputs = launch({.op = strategy::Fill{}}, {f.tensor({32, 32})}, {spec, spec}, [](std::span<const Tensor> made) {
         for (const Tensor& tensor : made) {
             auto values = mutable_data<bfloat16>(tensor);
             for (size_t i = 0; i < values.size(); ++i) values[i] = bfloat16(i % 16 == 0 ? 256.0F : 1.0F);  // 1 is below half a unit of 256

@@ -140,8 +140,13 @@ void KeyScores::keep(int64_t low, int64_t high) const {
 AttentionMath attention_math(const Program& program, const Tensor& q, const Tensor& k, const Tensor& v) {
     AttentionMath result{.q = q.dtype(), .k = k.dtype(), .v = v.dtype()};
     if (program.compute) result.math = {program.compute->math_fidelity, program.compute->fp32_dest_acc_en, 0};
-    const auto chunk = program.attrs.find("k_chunk");
-    if (chunk != program.attrs.end()) result.key_chunk = std::max<int64_t>(32, std::get<int64_t>(chunk->second));
+    std::visit(
+        [&](const auto& operation) {
+            if constexpr (requires { operation.k_chunk; }) {
+                if (operation.k_chunk) result.key_chunk = std::max<int64_t>(32, *operation.k_chunk);
+            }
+        },
+        program.op);
     return result;
 }
 
