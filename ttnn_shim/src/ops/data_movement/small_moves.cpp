@@ -192,9 +192,11 @@ Tensor tosa(const auto& args) {
         inputs.push_back(source);
     }
     const MemoryConfig memory = args.memory_config.value_or(input.memory_config());
+    strategy::Operation operation = strategy::Gather{.dim = 1};
+    if (scatter) operation = strategy::Scatter{.dim = 1};
     return launch(
-        {.op = scatter ? strategy::Operation(strategy::Scatter{.dim = 1}) : strategy::Gather{.dim = 1}}, inputs,
-        {make_spec(scatter ? shape : rows, input.dtype(), input.layout(), memory)}, [&](std::span<const Tensor> outputs) {
+        {.op = operation}, inputs, {make_spec(scatter ? shape : rows, input.dtype(), input.layout(), memory)},
+        [&](std::span<const Tensor> outputs) {
             const size_t run = shape[2] * stored_bytes(input.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);
             const std::byte* source = scatter ? raw_data(inputs[2]) : raw_data(input);
