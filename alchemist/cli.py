@@ -73,8 +73,10 @@ def parser() -> argparse.ArgumentParser:
     verify.set_defaults(run=_verify)
 
     estimate = commands.add_parser("estimate", help="device time of op configurations in a CSV file")
-    estimate.add_argument("--csv", type=Path, required=True, metavar="IN.csv", help="configuration columns of a profile table")
-    estimate.add_argument("--out", type=Path, required=True, metavar="OUT.csv", help="id,predicted_ns,predicted_wall_ns")
+    tables = "ops, gemm, eltwise_exp, matmul_height_sharded (device programs) or singles, layers, pairs (calls of ttnn), recognised by its columns"
+    estimate.add_argument("--csv", type=Path, required=True, metavar="IN.csv", help=tables)
+    answer = "id,predicted_ns,predicted_wall_ns; of calls id,predicted_ns, with a pair's sides as <id>a and <id>b"
+    estimate.add_argument("--out", type=Path, required=True, metavar="OUT.csv", help=answer)
     estimate.set_defaults(run=_estimate)
 
     ops = commands.add_parser("ops", help="table of supported ops")
@@ -207,13 +209,14 @@ def _estimate(args: argparse.Namespace) -> int:
 
     check_writable(args.out, "--out")
     try:
-        unmodelled = estimate_csv(args.csv, args.out)
+        left_out = estimate_csv(args.csv, args.out)
     except ShimError as error:
         print(error.report(), file=sys.stderr)
         return 1
     print(f"wrote {args.out}")
-    if unmodelled:
-        print(f"no model of the op, no prediction: {', '.join(unmodelled)}", file=sys.stderr)
+    for reason in sorted(set(left_out.values())):
+        ids = [row_id for row_id, why in left_out.items() if why == reason]
+        print(f"{reason}, no prediction: {', '.join(ids)}", file=sys.stderr)
     return 0
 
 

@@ -10,11 +10,14 @@ from pathlib import Path
 
 from ttnn_shim.calibrate import read_table
 from ttnn_shim.estimate import MEASURED, estimate_rows
+from ttnn_shim.published import ask, requests_of
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 RECORDED = DATA / "predictions.csv"
 STEP = {"ops": 1, "gemm": 1, "eltwise_exp": 10, "matmul_height_sharded": 5}
 """Every how many rows of a table; the large ones are sweeps over sizes."""
+CALLS = ("singles", "layers", "pairs")
+"""Tables of calls; pairs made of rows of the tables above are left out."""
 Key = tuple[str, str]
 Times = tuple[str, str]
 
@@ -26,6 +29,15 @@ def predictions() -> dict[Key, Times]:
         rows = [{k: v for k, v in row.items() if not MEASURED.match(k)} for row in read_table(DATA / "hardware" / f"{table}.train.csv.gz")[::step]]
         for row_id, ns, wall_ns in estimate_rows(rows):
             found[table, row_id] = ("" if ns is None else f"{ns:.1f}", "" if wall_ns is None else f"{wall_ns:.1f}")
+    requests = []
+    for table in CALLS:
+        rows = [{k: v for k, v in row.items() if not MEASURED.match(k)} for row in read_table(DATA / "hardware" / f"{table}.train.csv.gz")]
+        if table == "pairs":
+            rows = [row for row in rows if not row["derived_from_train"]]
+        requests += [{**request, "id": f"{table} {request['id']}"} for request in requests_of(table, rows)]
+    for name, answer in ask(requests).items():
+        table, row_id = name.split(" ")
+        found[table, row_id] = (f"{answer['ns']:.1f}" if "ns" in answer else "", "")
     return found
 
 
@@ -45,7 +57,7 @@ def difference(before: dict[Key, Times], after: dict[Key, Times], most: int = 20
     if not moved:
         return ""
     moved.sort(reverse=True)
-    tables = ", ".join(f"{sum(text.startswith(table + ' ') for _, text in moved)} of {table}" for table in STEP)
+    tables = ", ".join(f"{sum(text.startswith(table + ' ') for _, text in moved)} of {table}" for table in (*STEP, *CALLS))
     lines = [f"the clock changed for {len(moved)} of {len(after)} rows ({tables}); explain it in the commit and run", "    python -m tests.sim.predictions"]
     return "\n".join([*lines, *(text for _, text in moved[:most])])
 

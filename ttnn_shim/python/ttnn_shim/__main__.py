@@ -8,6 +8,7 @@ USAGE = """\
 usage: python -m ttnn_shim run [--arch NAME] [--estimate] [--profile DIR] main.py [arguments]
        python -m ttnn_shim report [--arch NAME] EVENTS.json PROGRAM_DIR OUT_DIR
        python -m ttnn_shim worker           runs the programs named on stdin (used by exports)
+       python -m ttnn_shim price-calls      prices the calls listed as JSON on stdin (used by `estimate`)
        python -m ttnn_shim --cmake-dir      directory for CMake's -DTT-NN_DIR=
        python -m ttnn_shim --python-path    directory that holds the simulator's ttnn package
        python -m ttnn_shim --version
@@ -23,6 +24,10 @@ def main(arguments: list[str]) -> int:
         from ttnn_shim.worker import main as work
 
         return work()
+    if arguments == ["price-calls"]:
+        from ttnn_shim.published_calls import main as price_calls
+
+        return price_calls()
     if arguments[:1] == ["report"]:
         from ttnn_shim.profiles import main as report
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from ttnn_shim.calibrate import (
     mask_of,
     score,
 )
+from ttnn_shim.published_accuracy import section
 
 HEADER = "| | n | median % | p90 % | Spearman |\n|---|---|---|---|---|"
 TARGETS = {
@@ -136,8 +138,9 @@ def accuracy_page(
     full: Fit,
     out_of_fold: Vector,
     folds: Sequence[Vector],
+    data: Path,
 ) -> str:
-    """The whole page as Markdown."""
+    """The whole page as Markdown; `data`: folder of the tables."""
     base = baselines(problem)
     few = [p.label for p, n in zip(parameters, (np.abs(full.jacobian) > SENSITIVE).sum(axis=0), strict=True) if n < 5]
     page = [
@@ -186,6 +189,7 @@ def accuracy_page(
         "The larger half of a family's rows is predicted from its smaller half and everything else.",
         "",
         WEAK,
+        section(data),
         "## Fitted constants",
         "",
         f"{len(parameters)} numbers are fitted; all other constants of `ttnn_shim/arch/constants.csv` keep the value of their source.",

@@ -440,7 +440,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.docs:
             from ttnn_shim.accuracy import accuracy_page
 
-            args.docs.write_text(accuracy_page(problem, constants, parameters, full, out_of_fold, folds), encoding="utf-8")
+            args.docs.write_text(accuracy_page(problem, constants, parameters, full, out_of_fold, folds, args.data), encoding="utf-8")
     if args.write:
         write_constants(args.arch, constants, parameters, full.values)
     return 0

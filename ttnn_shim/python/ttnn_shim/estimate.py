@@ -1,4 +1,5 @@
-"""Price rows of the measurement tables (ops, gemm, eltwise_exp, matmul_height_sharded) from their configuration columns only."""
+"""Price rows of the measurement tables from their configuration columns only: ops, gemm, eltwise_exp, matmul_height_sharded as device programs,
+singles, layers and pairs (`published.py`) as calls of ttnn."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ DRAM_BYTES = {"n150": 12 << 30, "n300": 12 << 30, "p100": 28 << 30, "p150": 32 <
 ELEMENT_BYTES = {"float32": 4.0, "uint32": 4.0, "int32": 4.0, "bfloat8_b": 1.0625, "bfloat4_b": 0.5625, "uint8": 1.0}
 DTYPES = {"bfloat16", "float32", "bfloat8_b", "bfloat4_b", "uint32", "int32", "uint16", "uint8"}
 FIDELITIES = {"LoFi", "HiFi2", "HiFi3", "HiFi4"}
-MEASURED = re.compile(r"^(kernel_ns.*|fw_ns|pm_.*|brisc_ns|ncrisc_ns|trisc.*|n|tflops|.*_util_pct|inference_time_avg_ns|wall_trace_ns)$")
+MEASURED = re.compile(
+    r"^(time_us|time_[ab]_us|winner|ratio_b_over_a|from_pair|kernel_ns.*|fw_ns|pm_.*|brisc_ns|ncrisc_ns|trisc.*|n|tflops|.*_util_pct|inference_time_avg_ns|wall_trace_ns)$"
+)
 
 
 class EstimateError(ShimError, ValueError):
@@ -321,6 +324,12 @@ TABLES = (
     ),
     Table("ops", ("id", "arch", "op", "attrs", "inputs", "outputs", "available_cores"), ops_row),
 )
+# Tables whose rows are calls of ttnn: name, columns, the column that tells it from the others.
+CALL_TABLES = {
+    "singles": (("id", "chip", "arch", "op", "family", "config"), "config"),
+    "layers": (("id", "chip", "arch", "model", "variant", "step", "op", "op_count", "config"), "op_count"),
+    "pairs": (("id", "chip", "arch", "op", "variant_a", "variant_b"), "variant_a"),
+}
 MARKS = {
     "eltwise_exp": "dataset",
     "matmul_height_sharded": "m_tiles_per_core",
@@ -329,13 +338,24 @@ MARKS = {
 }
 
 
-def recognise(columns: list[str]) -> Table:
-    """The table that these columns belong to; EstimateError naming what is missing."""
-    best = max(TABLES, key=lambda t: (MARKS[t.name] in columns, sum(c in columns for c in t.columns)))
-    missing = [c for c in best.columns if c not in columns]
+def recognise_any(columns: list[str]) -> str:
+    """Name of the table that these columns belong to; EstimateError naming what is missing."""
+    known = {t.name: (t.columns, MARKS[t.name]) for t in TABLES} | CALL_TABLES
+    best = max(known, key=lambda name: (known[name][1] in columns, sum(c in columns for c in known[name][0])))
+    needed = known[best][0]
+    missing = [c for c in needed if c not in columns]
     if missing:
-        raise EstimateError(0, missing[0], f"missing (needed for a row of {best.name}: {', '.join(best.columns)})")
+        raise EstimateError(0, missing[0], f"missing (needed for a row of {best}: {', '.join(needed)})")
     return best
+
+
+def recognise(columns: list[str]) -> Table:
+    """The table of device programs that these columns belong to; EstimateError naming what is missing."""
+    name = recognise_any(columns)
+    found = next((t for t in TABLES if t.name == name), None)
+    if found is None:
+        raise EstimateError(0, "", f"rows of {name} are calls of ttnn, not device programs")
+    return found
 
 
 def configure(row: Row, index: int, table: Table | None = None) -> Configured:
@@ -364,7 +384,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     if not columns:
         raise EstimateError(0, "id", "the file has no header")
     if not rows:
-        recognise(list(columns))
+        recognise_any(list(columns))
     for i, row in enumerate(rows, 1):
         if None in row:
             raise EstimateError(i, "", "more cells than columns")
@@ -392,20 +412,38 @@ def estimate_rows(rows: list[dict[str, str]], sim: Simulator | None = None) -> l
     return out
 
 
-def estimate_csv(source: Path, target: Path) -> list[str]:
-    """Price every row of `source` into `target` (id,predicted_ns,predicted_wall_ns); returns the ids of rows without a model."""
-    priced = estimate_rows(read_rows(Path(source)))
-    target = Path(target)
+def estimate_csv(source: Path, target: Path) -> dict[str, str]:
+    """Price every row of `source` into `target`; returns why rows have no prediction, by id.
+
+    ops, gemm, eltwise_exp, matmul_height_sharded: id,predicted_ns,predicted_wall_ns, empty where an op has no model. singles, layers, pairs:
+    id,predicted_ns of the rows that can be read; a pair is two rows, <id>a and <id>b.
+    """
+    rows = read_rows(Path(source))
+    if rows and recognise_any(list(rows[0])) in CALL_TABLES:
+        from ttnn_shim.published import price_rows
+
+        times, reasons = price_rows(recognise_any(list(rows[0])), rows)
+        write_table(Path(target), ("id", "predicted_ns"), [(row_id, f"{ns:.1f}") for row_id, ns in times.items()])
+        return reasons
+    priced = estimate_rows(rows)
+
+    def cell(value: float | None) -> str:
+        return "" if value is None else f"{value:.1f}"
+
+    write_table(Path(target), ("id", "predicted_ns", "predicted_wall_ns"), [(row_id, cell(ns), cell(wall)) for row_id, ns, wall in priced])
+    return {row_id: "no model of the op" for row_id, ns, _ in priced if ns is None}
+
+
+def write_table(target: Path, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """A CSV file, written whole or not at all."""
     scratch = target.with_name(target.name + ".part")
     try:
         with open(scratch, "w", newline="", encoding="utf-8") as handle:
             writer = csv.writer(handle, lineterminator="\n")
-            writer.writerow(("id", "predicted_ns", "predicted_wall_ns"))
-            for row_id, ns, wall in priced:
-                writer.writerow((row_id, "" if ns is None else f"{ns:.1f}", "" if wall is None else f"{wall:.1f}"))
+            writer.writerow(header)
+            writer.writerows(rows)
         scratch.replace(target)
     except OSError as error:
         with contextlib.suppress(OSError):
             scratch.unlink(missing_ok=True)
         raise EstimateError(0, "", f"cannot write {target}: {error.strerror}") from None
-    return [row_id for row_id, ns, _ in priced if ns is None]

@@ -1,0 +1,120 @@
+"""Tables of published calls: what is priced, what is left out and why, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from ttnn_shim.calibrate import read_table
+from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv
+from ttnn_shim.published_accuracy import END, START, with_section
+from ttnn_shim.published_ops import turned
+from ttnn_shim.published_words import Unreadable, dtype_name, integers, number
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "hardware"
+ADD = {"op": "ttnn.add", "inputs": [{"dtype": "bfloat16", "layout": "tile", "mem": "dram_interleaved", "shape": [1, 1, 64, 64]}] * 2, "kwargs": {}}
+LINEAR = {"op": "linear", "M": 512, "K": 768, "N": 768, "in0": "bfloat16 dram", "in1": "bfloat8_b dram", "core_grid": "8x8 (x by y)"}
+
+
+def single(row_id: str, config: dict[str, object], chip: str = "n150", arch: str = "wormhole_b0", measured: str = "device kernel") -> dict[str, str]:
+    return {
+        "id": row_id, "chip": chip, "arch": arch, "op": str(config.get("op", "")), "family": "any", "config": json.dumps(config),
+        "what_is_measured": measured, "time_us": "1",
+    }  # fmt: skip
+
+
+def write(path: Path, rows: list[dict[str, str]]) -> Path:
+    with open(path, "w", newline="", encoding="utf-8") as handle:
+        writer = csv.DictWriter(handle, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def test_calls_are_priced_or_left_out_with_a_reason(tmp_path: Path) -> None:
+    rows = [
+        single("add", ADD),
+        single("add on a larger chip", ADD, "p150", "blackhole"),
+        single("two programs", {**ADD, "op": "ttnn.geglu", "inputs": ADD["inputs"][:1]}),
+        single("kernel", LINEAR, "p300c", "blackhole"),
+        single("wall", LINEAR, "p300c", "blackhole", "wall per call"),
+        single("fewer cores", {**LINEAR, "core_grid": "4x8 (x by y)"}, "p300c", "blackhole"),
+        single("20 cores", {"op": "permute", "shape": [1, 48, 160, 256], "out_shape": [160, 48, 32, 256], "dtype": "uint32", "layout": "tile"}, "BH restricted to 20 cores", "blackhole"),
+        single("no sizes", {"op": "matmul", "M": 32}),
+        single("no op", {"op": "nonsense"}),
+        single("no such function", {**ADD, "op": "ttnn.__doc__"}),
+        single("no model", {"op": "topk", "shape": [32, 1024], "k": 32, "dtype": "bfloat16"}),
+        single("too large", {**ADD, "inputs": [{"dtype": "bfloat16", "shape": [1, 1, 1 << 20, 1 << 20]}] * 2}),
+        single("refused", {**ADD, "op": "ttnn.matmul", "inputs": [ADD["inputs"][0], {**ADD["inputs"][0], "shape": [1, 1, 32, 32]}]}),
+    ]  # fmt: skip
+    reasons = estimate_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv")
+    times = {row["id"]: float(row["predicted_ns"]) for row in read_table(tmp_path / "out.csv")}
+    assert list(times) == ["add", "add on a larger chip", "two programs", "kernel", "wall", "fewer cores", "20 cores"]
+    assert all(ns > 0 for ns in times.values())
+    assert times["wall"] > times["kernel"] + 1000
+    assert times["fewer cores"] > times["kernel"]
+    expected = {"no sizes": "K is not stated", "no op": "no call is known", "no such function": "ttnn has no", "no model": "no model of topk"}
+    expected |= {"too large": "too large", "refused": "the call is refused"}
+    assert reasons.keys() == expected.keys()
+    assert all(text in reasons[row_id] for row_id, text in expected.items()), reasons
+
+
+def test_pairs_and_layers_of_the_tables_are_read(tmp_path: Path) -> None:
+    pairs = [row for row in read_table(DATA / "pairs.train.csv.gz") if "core_grid" in row["variant_a"]][:4]
+    blank = [{k: "" if MEASURED.match(k) else v for k, v in row.items()} for row in pairs]
+    estimate_csv(write(tmp_path / "pairs.csv", pairs), tmp_path / "a.csv")
+    estimate_csv(write(tmp_path / "blank.csv", blank), tmp_path / "b.csv")
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    assert [row["id"] for row in read_table(tmp_path / "a.csv")] == [pair["id"] + side for pair in pairs for side in "ab"]
+    layers = [row for row in read_table(DATA / "layers.train.csv.gz") if row["op"].startswith("matmul") and "seq" in row["config"]]
+    assert estimate_csv(write(tmp_path / "layers.csv", layers), tmp_path / "c.csv") == {}
+    assert "time_us" in layers[0]
+    assert MEASURED.match("time_us")
+
+
+@pytest.mark.parametrize(("table", "column"), [("singles", "config"), ("singles", "chip"), ("layers", "op_count"), ("pairs", "variant_b")])
+def test_a_missing_column_is_named(tmp_path: Path, table: str, column: str) -> None:
+    rows = [{k: v for k, v in row.items() if k != column} for row in read_table(DATA / f"{table}.train.csv.gz")[:2]]
+    with pytest.raises(EstimateError, match=f"column '{column}': missing .needed for a row of {table}"):
+        estimate_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "what"),
+    [
+        ("singles", "config", "{oops", "not JSON"),
+        ("singles", "config", "[1]", "expected a JSON object"),
+        ("singles", "arch", "grayskull", "unknown value 'grayskull'"),
+        ("layers", "op_count", "some", "expected an integer"),
+        ("pairs", "variant_a", "7", "expected a JSON object"),
+        ("pairs", "id", "", "is empty"),
+    ],
+)
+def test_junk_is_refused_with_row_and_column(tmp_path: Path, table: str, column: str, value: str, what: str) -> None:
+    rows = read_table(DATA / f"{table}.train.csv.gz")[:3]
+    rows[1] = {**rows[1], column: value}
+    with pytest.raises(EstimateError, match=f"row 2, column '{column}': .*{what}"):
+        estimate_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_words_of_configurations() -> None:
+    assert dtype_name("bfp8 weights, bfloat16 activations") == "bfloat8_b"
+    assert dtype_name(None, {"dtype": "int32 (inferred from test)"}) == "int32"
+    assert integers("1x48x160x256 -> 160x48x32x256", "shape") == [1, 48, 160, 256]
+    assert number({"width": "5376 (inferred)"}, "width") == 5376
+    assert turned([1, 48, 160, 256], [160, 48, 32, 256]) == ([1, 48, 160, 256], [2, 1, 0, 3])
+    assert turned([160, 48, 32, 256], [1, 48, 160, 256]) == ([160, 48, 1, 256], [2, 1, 0, 3])
+    for refused in (lambda: dtype_name("not stated"), lambda: integers("many", "shape"), lambda: number({"M": "8x8"}, "M"), lambda: turned([2, 3], [4, 6])):
+        with pytest.raises(Unreadable):
+            refused()
+
+
+def test_the_section_replaces_itself() -> None:
+    page = with_section("head\n## Fitted constants\nrest\n", f"{START}\none\n{END}\n")
+    assert page.index("one") < page.index("## Fitted constants")
+    again = with_section(page, f"{START}\ntwo\n{END}\n")
+    assert again == page.replace("one", "two")

@@ -1,0 +1,142 @@
+"""Prices calls of published timings by making them: each row's configuration becomes a call of the simulator's `ttnn` on a device without values.
+
+`python -m ttnn_shim price-calls` reads a JSON list of {"id", "chip", "arch", "op", "date", "measured", "config"} on stdin and writes a JSON list of
+{"id", "ns", "floor_ns", "bytes", "programs"} or {"id", "reason"}. floor_ns: bytes at the peak of DRAM or the matrix engine's work, whichever is
+longer. It runs in a process of its own (`published.py` starts it): devices of several cards are open here at a time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ttnn_shim import session
+from ttnn_shim.errors import ShimError
+from ttnn_shim.published_ops import BUILDERS, earlier_call, eltwise_call
+from ttnn_shim.published_words import Call, Machine, Unreadable
+from ttnn_shim.simlib import simulator
+
+MOST_BYTES = 8 << 30
+"""Of all tensors of one configuration; a larger one is left out."""
+
+
+def card_of(chip: str, arch: str) -> tuple[str, tuple[int, int]]:
+    """(card, worker grid) behind a chip's name. Raises Unreadable for names that say neither."""
+    name = chip.lower()
+    if arch == "wormhole_b0":
+        if "galaxy" in name:
+            return "n150", (7, 10)  # dispatch on a column
+        if "t3000" in name or name.strip() == "n300":
+            return "n300", (8, 7)
+        return "n150", (8, 8)
+    if arch == "blackhole":
+        if found := re.search(r"restricted to (\d+) cores", name):
+            grids = {20: (5, 4), 64: (8, 8)}
+            if int(found[1]) not in grids:
+                raise Unreadable(f"chip: no grid is known for {found[1]} cores")
+            return "p150", grids[int(found[1])]
+        if "galaxy" in name:
+            return "p150", (12, 10)
+        if "p100" in name:
+            return "p100", (11, 10)
+        return "p150", (11, 10)  # p150 with current firmware, p300
+    raise Unreadable(f"arch: unknown {arch[:40]!r}")
+
+
+def requested_grid(config: Mapping[str, Any]) -> tuple[int, int]:
+    """The largest grid that a configuration names; (0, 0) where it names none."""
+    largest = (0, 0)
+    for key in ("core_grid", "grid", "program"):
+        for x, y in re.findall(r"\b(\d+)x(\d+)\b", str(config.get(key) or "")):
+            if key == "program" and "subblock" in str(config[key]).split(f"{x}x{y}")[0][-14:]:
+                continue
+            largest = max(largest, (int(x), int(y)), key=lambda g: g[0] * g[1])
+    return largest
+
+
+def price_call(ttnn: Any, request: Mapping[str, Any], devices: dict[tuple[str, int, int], Any]) -> dict[str, Any]:
+    """Time of one configuration's device programs (with the gaps of a traced loop where wall time was measured)."""
+    config = request["config"]
+    card, (x, y) = card_of(request["chip"], request["arch"])
+    wanted = requested_grid(config)
+    if card == "p150" and (x, y) == (11, 10) and (wanted[0] > x or wanted[1] > y) and wanted[0] <= 14 and wanted[1] <= 10:
+        x, y = wanted
+    key = (card, x, y)
+    if key not in devices:
+        session.settings.card = f"{card}:{x}x{y}"
+        session.settings.estimate = True
+        devices[key] = importlib.import_module("ttnn._device").MeshDevice._create(len(devices), 32768, 0)
+        devices[key].events_enable(True)
+    device = devices[key]
+    machine = Machine(ttnn, device, (x, y), MOST_BYTES)
+    call = builder_of(request["op"], config, request["date"])(machine, config)
+    device.clock_reset()
+    call()
+    programs = device.events()
+    unmodelled = sorted({event["op"] for event in programs if not event["modelled"]})
+    if unmodelled:
+        raise Unreadable(f"no model of {', '.join(unmodelled)}")
+    if not programs:
+        raise Unreadable("the call runs nothing on the device")
+    if "Conv2dDeviceOperation only" in request["measured"]:
+        programs = [event for event in programs if event["op"] == "conv2d"]
+    gap_ns = 0.0
+    if "wall" in request["measured"]:
+        gap_ns = simulator().get(simulator().arch(card), "launch_gap")
+    sizes = [sum(spec_bytes(spec) for spec in (*event["inputs"], *event["outputs"])) for event in programs]
+    peak_bytes_per_ns = 288.0 if request["arch"] == "wormhole_b0" else 448.0 if card == "p100" else 512.0
+    floors = [max(size / peak_bytes_per_ns, event["fpu_utilisation"] * event["ns"]) for size, event in zip(sizes, programs, strict=True)]
+    return {
+        "ns": float(sum(event["ns"] + gap_ns for event in programs)),
+        "floor_ns": sum(floors),
+        "bytes": sum(sizes),
+        "programs": [f"{event['factory'].removesuffix('::ProgramFactory')} {event['ns']:.0f} ns" for event in programs],
+    }
+
+
+def spec_bytes(spec: Mapping[str, Any]) -> float:
+    """Bytes of a tensor of the event log."""
+    elements = float(math.prod(spec["padded_shape"]))
+    return elements * {"BFLOAT8_B": 1.0625, "BFLOAT4_B": 0.5625, "UINT8": 1.0, "BFLOAT16": 2.0, "UINT16": 2.0}.get(spec["dtype"], 4.0)
+
+
+def builder_of(op: str, config: Mapping[str, Any], date: str) -> Callable[[Machine, Mapping[str, Any]], Call]:
+    """The builder of an op's name as published; Unreadable for one that none takes."""
+    if isinstance(config.get("inputs"), list) and config["inputs"] and isinstance(config["inputs"][0], dict):
+        return earlier_call(op, date) or eltwise_call
+    name = op.lower().removeprefix("ttnn.")
+    for pattern, build in BUILDERS:
+        if re.search(pattern, name):
+            return build
+    raise Unreadable(f"op: no call is known for {op[:60]!r}")
+
+
+def main() -> int:
+    """Answers the requests on stdin. What ops print is dropped."""
+    requests = json.load(sys.stdin)
+    answers = os.fdopen(os.dup(1), "w")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    import ttnn_shim
+
+    ttnn_shim.activate(explicit=True)
+    ttnn = importlib.import_module("ttnn")
+    devices: dict[tuple[str, int, int], Any] = {}
+    out: list[dict[str, Any]] = []
+    for request in requests:
+        try:
+            out.append({"id": request["id"], **price_call(ttnn, request, devices)})
+        except Unreadable as reason:
+            out.append({"id": request["id"], "reason": str(reason)})
+        except (ShimError, RuntimeError, TypeError, ValueError, KeyError, IndexError, AttributeError) as refused:
+            text = " ".join(re.sub(r" at <[^>]*>:\d+", "", str(refused)).split())
+            out.append({"id": request["id"], "reason": f"the call is refused: {text[:300]}"})
+    json.dump(out, answers)
+    answers.flush()
+    return 0

@@ -1,0 +1,124 @@
+"""Calls of matmul, linear and minimal_matmul behind published configurations: operands, core grids and program configurations from their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ttnn_shim.published_words import DTYPES, TILE, Call, Config, Machine, Unreadable, dtype_name, grid_text, integers, known, number, plain
+
+
+def matmul_program(machine: Machine, config: Config, m: int, k: int, n: int) -> tuple[Any, Any]:
+    """(program_config, core_grid) that the text of `program` and its neighbours states; None for what the library chooses."""
+    ttnn = machine.ttnn
+    text = plain(config.get("program"))
+    cores = re.search(r"(\d+) cores", text)
+    grid = grid_text(config.get("core_grid")) if known(config.get("core_grid")) else None
+    box = grid or grid_text(config.get("grid") if known(config.get("grid")) else None) or grid_text(re.sub(r"(out_)?subblock \d+x\d+", "", text))
+    count = int(cores[1]) if cores else number(config, "cores") if known(config.get("cores")) else 0
+    block = re.search(r"in0_block_w (\d+)", text)
+    in0_block_w = int(block[1]) if block else int(config["in0_block_w"]) if known(config.get("in0_block_w")) else 0
+    subblock = grid_text(config.get("subblock")) or grid_text((re.findall(r"subblock (\d+x\d+)", text) or [""])[0])
+    mt, nt = -(-m // TILE), -(-n // TILE)
+    if grid or "core_grid" in text:
+        x, y = grid or machine.rows_of_cores(count)
+        return None, ttnn.CoreGrid(x=x, y=y)
+    if not in0_block_w or not (box or count):
+        return None, None
+    if "1d" in text.split() or (mt == 1 and "2d" not in text.split()):
+        count = count or (box[0] * box[1] if box else 0)
+        x, y = box or machine.rows_of_cores(count)
+        per_n = -(-nt // count)
+        h, w = subblock or (1, max(s for s in range(1, 5) if per_n % s == 0))
+        return ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig(
+            compute_with_storage_grid_size=ttnn.CoreCoord(x, y),
+            in0_block_w=in0_block_w,
+            out_subblock_h=h,
+            out_subblock_w=w,
+            out_block_h=mt,
+            out_block_w=per_n,
+            per_core_M=mt,
+            per_core_N=per_n,
+            fuse_batch=True,
+            fused_activation=None,
+            mcast_in0=True,
+        ), None
+    x, y = box or machine.rows_of_cores(count)
+    per_m, per_n = -(-mt // y), -(-nt // x)
+    h, w = subblock or (1, max(s for s in range(1, 5) if per_n % s == 0))
+    return ttnn.MatmulMultiCoreReuseMultiCastProgramConfig(
+        compute_with_storage_grid_size=ttnn.CoreCoord(x, y),
+        in0_block_w=in0_block_w,
+        out_subblock_h=h,
+        out_subblock_w=w,
+        out_block_h=per_m,
+        out_block_w=per_n,
+        per_core_M=per_m,
+        per_core_N=per_n,
+        transpose_mcast=False,
+        fused_activation=None,
+        fuse_batch=True,
+    ), None
+
+
+def matmul_call(machine: Machine, config: Config) -> Call:
+    """matmul, linear, minimal_matmul by M, K, N."""
+    ttnn = machine.ttnn
+    m, k, n = number(config, "M", "rows"), number(config, "K"), number(config, "N")
+    text = f"{config.get('op')} {config.get('program')}".lower()
+    if "gather_in0" in text or "ring" in text.split():
+        raise Unreadable("op: a ring matmul with prefetched weights is not modelled")
+    dtypes = str(config.get("dtypes") or "")
+    in0, in1 = config.get("in0"), config.get("in1")
+    weights = re.search(r"(\w+)\s+weights", dtypes)
+    type0 = dtype_name(in0, config.get("in0_dtype"), config.get("dtype"), dtypes)
+    type1 = dtype_name(in1, config.get("in1_dtype"), config.get("dtype"), weights[1] if weights else "")
+    batch = config.get("batch")
+    lead = integers(batch, "batch") if isinstance(batch, list) else [batch, 1] if isinstance(batch, int) and batch > 1 else [1, 1]
+    if isinstance(batch, int) and m % batch == 0 and m // batch == config.get("seq"):
+        lead = [1, 1]  # the batch is in M already
+    mem = config.get("mem")
+
+    def placed(operand: Any, *keys: str) -> Any:
+        if isinstance(operand, Mapping):
+            return operand.get("mem")
+        for key in keys:
+            if known(config.get(key)):
+                return config[key]
+        rest = plain(operand)
+        for pattern, _ in DTYPES:
+            rest = re.sub(pattern, " ", rest)
+        return rest.strip() if isinstance(operand, str) and rest.strip() else mem
+
+    if mem and "operand or output" in str(mem):
+        raise Unreadable("config: which operand lies in L1 is not stated")
+    shape0 = [*lead, k, m] if config.get("transpose_a") else [*lead, m, k]
+    batched1 = isinstance(batch, list) or lead[0] > 1
+    shape1 = [*(lead if batched1 else [1, 1]), k, n]
+    a = machine.tensor(shape0, type0, placed(in0, "in0_mem"))
+    b = machine.tensor(shape1, type1, placed(in1, "in1_mem"))
+    out = config.get("out")
+    out_shape = [*lead, m, n]
+    out_text = out if isinstance(out, Mapping) else " ".join(plain(out).split()[1:]) if isinstance(out, str) and re.match("b|f", plain(out)) else out
+    kwargs: dict[str, Any] = {"compute_kernel_config": machine.compute(config)}
+    memory = machine.out_memory(config.get("out_mem") or out_text or mem, out_shape)
+    if memory is not None:
+        kwargs["memory_config"] = memory
+    for value in (out, config.get("out_dtype")):
+        if value and re.search("|".join(p for p, _ in DTYPES), str(value)):
+            kwargs["dtype"] = getattr(ttnn, dtype_name(value))
+    if "minimal_matmul" in text:
+        kwargs.pop("memory_config", None)
+        return lambda: ttnn.experimental.minimal_matmul(a, b, **kwargs)
+    program, core_grid = matmul_program(machine, config, m, k, n)
+    kwargs |= {"program_config": program} if program else {}
+    kwargs |= {"core_grid": core_grid} if core_grid else {}
+    kwargs |= {"transpose_a": True} if config.get("transpose_a") else {}
+    if known(config.get("activation")):
+        kwargs["activation"] = plain(config["activation"]).split()[0]
+    if config.get("bias") is True:
+        kwargs["bias"] = machine.tensor([1, 1, 1, n], type1)
+        return lambda: ttnn.linear(a, b, **kwargs)
+    function = ttnn.linear if "linear" in text else ttnn.matmul
+    return lambda: function(a, b, **kwargs)
