@@ -202,14 +202,14 @@ def _verify(args: argparse.Namespace) -> int:
 
 def _estimate(args: argparse.Namespace) -> int:
     try:
-        from ttnn_shim.estimate import estimate_csv
+        from ttnn_shim.estimate import price_csv
     except ImportError as error:
         raise ToolchainError("the simulator is not installed", hint="install the wheel, or `make` in a checkout") from error
     from ttnn_shim.errors import ShimError
 
     check_writable(args.out, "--out")
     try:
-        left_out = estimate_csv(args.csv, args.out)
+        left_out = price_csv(args.csv, args.out)
     except ShimError as error:
         print(error.report(), file=sys.stderr)
         return 1

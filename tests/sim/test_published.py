@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ttnn_shim.calibrate import read_table
-from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv
+from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, price_csv
 from ttnn_shim.published_accuracy import END, START, with_section
 from ttnn_shim.published_ops import turned
 from ttnn_shim.published_words import Unreadable, dtype_name, integers, number
@@ -49,7 +49,7 @@ def test_calls_are_priced_or_left_out_with_a_reason(tmp_path: Path) -> None:
         single("too large", {**ADD, "inputs": [{"dtype": "bfloat16", "shape": [1, 1, 1 << 20, 1 << 20]}] * 2}),
         single("refused", {**ADD, "op": "ttnn.matmul", "inputs": [ADD["inputs"][0], {**ADD["inputs"][0], "shape": [1, 1, 32, 32]}]}),
     ]  # fmt: skip
-    reasons = estimate_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv")
+    reasons = price_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv")
     times = {row["id"]: float(row["predicted_ns"]) for row in read_table(tmp_path / "out.csv")}
     assert list(times) == ["add", "add on a larger chip", "two programs", "kernel", "wall", "fewer cores", "20 cores"]
     assert all(ns > 0 for ns in times.values())
@@ -69,7 +69,7 @@ def test_pairs_and_layers_of_the_tables_are_read(tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
     assert [row["id"] for row in read_table(tmp_path / "a.csv")] == [pair["id"] + side for pair in pairs for side in "ab"]
     layers = [row for row in read_table(DATA / "layers.train.csv.gz") if row["op"].startswith("matmul") and "seq" in row["config"]]
-    assert estimate_csv(write(tmp_path / "layers.csv", layers), tmp_path / "c.csv") == {}
+    assert estimate_csv(write(tmp_path / "layers.csv", layers), tmp_path / "c.csv") == []
     assert "time_us" in layers[0]
     assert MEASURED.match("time_us")
 

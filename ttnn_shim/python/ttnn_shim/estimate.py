@@ -165,7 +165,7 @@ def exp_row(cells: Cells) -> Configured:
         "op": "unary",
         "inputs": [source],
         "outputs": [tensor(shape, dtype, cells.text("out_mem_inferred"))],
-        "attrs": {"ops": ["EXP"]},
+        "attrs": {"ops": ["EXP"], "selector": "table"},
     }
     return Configured("n150", (8, 7) if cells.text("dataset") == "final" else (8, 8), 0, config, "eltwise_exp")
 
@@ -327,7 +327,7 @@ TABLES = (
 # Tables whose rows are calls of ttnn: name, columns, the column that tells it from the others.
 CALL_TABLES = {
     "singles": (("id", "chip", "arch", "op", "family", "config"), "config"),
-    "layers": (("id", "chip", "arch", "model", "variant", "step", "op", "op_count", "config"), "op_count"),
+    "layers": (("id", "chip", "arch", "model", "variant", "step", "op", "op_count", "config"), "step"),
     "pairs": (("id", "chip", "arch", "op", "variant_a", "variant_b"), "variant_a"),
 }
 MARKS = {
@@ -412,7 +412,12 @@ def estimate_rows(rows: list[dict[str, str]], sim: Simulator | None = None) -> l
     return out
 
 
-def estimate_csv(source: Path, target: Path) -> dict[str, str]:
+def estimate_csv(source: Path, target: Path) -> list[str]:
+    """As `price_csv`; returns the ids of rows without a prediction."""
+    return list(price_csv(source, target))
+
+
+def price_csv(source: Path, target: Path) -> dict[str, str]:
     """Price every row of `source` into `target`; returns why rows have no prediction, by id.
 
     ops, gemm, eltwise_exp, matmul_height_sharded: id,predicted_ns,predicted_wall_ns, empty where an op has no model. singles, layers, pairs:

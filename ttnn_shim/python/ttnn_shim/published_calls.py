@@ -1,7 +1,7 @@
 """Prices calls of published timings by making them: each row's configuration becomes a call of the simulator's `ttnn` on a device without values.
 
 `python -m ttnn_shim price-calls` reads a JSON list of {"id", "chip", "arch", "op", "date", "measured", "config"} on stdin and writes a JSON list of
-{"id", "ns", "floor_ns", "bytes", "programs"} or {"id", "reason"}. floor_ns: bytes at the peak of DRAM or the matrix engine's work, whichever is
+{"id", "ns", "floor_ns", "bytes", "ops", "programs"} or {"id", "reason"}. floor_ns: bytes at the peak of DRAM or the matrix engine's work, whichever is
 longer. It runs in a process of its own (`published.py` starts it): devices of several cards are open here at a time.
 """
 
@@ -96,6 +96,7 @@ def price_call(ttnn: Any, request: Mapping[str, Any], devices: dict[tuple[str, i
         "ns": float(sum(event["ns"] + gap_ns for event in programs)),
         "floor_ns": sum(floors),
         "bytes": sum(sizes),
+        "ops": [(event["op"], event["attributes"]) for event in programs],
         "programs": [f"{event['factory'].removesuffix('::ProgramFactory')} {event['ns']:.0f} ns" for event in programs],
     }
 

@@ -4,11 +4,15 @@
 #include <unordered_map>
 
 #include "strategy/common.hpp"
+#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
 
-/// SFPU cycles per tile beyond the copy/pack of any unary op: ttnn_shim/arch/sfpu.csv. EXP and RELU are fitted constants.
+/// Programs of the measured tables before 2026: slower exp, writes that nothing hides.
+bool older(const OpConfig& c) { return c.table_era; }
+
+/// SFPU cycles per tile beyond the copy/pack of any unary op: ttnn_shim/arch/sfpu.csv. RELU and the older EXP are fitted constants.
 struct SfpuRow {
     double wormhole, blackhole;
 };
@@ -18,13 +22,23 @@ const std::unordered_map<std::string_view, SfpuRow> kSfpu = {
 #undef X
 };
 
-double sfpu(const Arch& arch, std::string_view op, bool approx) {
+double sfpu(const Arch& arch, const OpConfig& c, std::string_view op, bool approx) {
     const Constants& k = arch.k;
-    if (op == "EXP") return k.sfpu_exp * (approx ? k.sfpu_exp_approx : 1);
+    if (op == "EXP" && older(c)) return k.sfpu_exp * (approx ? k.sfpu_exp_approx : 1);
     if (op == "RELU") return k.sfpu_relu;
-    const auto it = kSfpu.find(op);
+    auto it = older(c) ? kSfpu.find("OLDER_" + std::string(op)) : kSfpu.end();
+    if (it == kSfpu.end()) it = kSfpu.find(op);
     if (it == kSfpu.end()) throw std::invalid_argument("unary op '" + std::string(op) + "' has no cost: add a row to arch/sfpu.csv");
-    return k.sfpu_scale * (arch.family == sim::Family::Wormhole ? it->second.wormhole : it->second.blackhole);
+    const double cycles = k.sfpu_scale * (arch.family == sim::Family::Wormhole ? it->second.wormhole : it->second.blackhole);
+    return op == "EXP" && approx ? cycles * k.sfpu_exp_approx : cycles;
+}
+
+/// SFPU cycles per tile of an op on several tiles in the destination registers: rows BINARY_* and TERNARY_* of sfpu.csv, else a short
+/// program.
+double sfpu_of_several(const Arch& arch, const std::string& row, double otherwise) {
+    const auto it = kSfpu.find(row);
+    if (it == kSfpu.end()) return arch.k.sfpu_scale * otherwise;
+    return arch.k.sfpu_scale * (arch.family == sim::Family::Wormhole ? it->second.wormhole : it->second.blackhole);
 }
 
 /// Unpack, pack and synchronisation of one tile through Dst.
@@ -51,6 +65,23 @@ DeviceProgram resident_program(const Arch& arch, const OpConfig& c, const char* 
     return one_phase(factory, arch, cores, std::move(phase), true, true);
 }
 
+/// Part of the writes takes place while the banks serve reads. The engine adds reads and writes: what is hidden comes off its sum, as far
+/// as the memory and not a stage of the cores decides.
+void hide_writes(const Arch& arch, Phase& phase) {
+    const Constants& k = arch.k;
+    const double read_ns = phase.shared.dram_read_bytes / (arch.dram_banks * k.dram_read_bank);
+    const double write_ns = phase.shared.dram_write_bytes / (arch.dram_banks * k.dram_write_bank);
+    const double dram = arch.ns_to_cycles(read_ns + write_ns);
+    const double hidden = arch.ns_to_cycles(costs::eltwise_write_hidden.on(arch) * std::min(read_ns, write_ns));
+    double slowest = 0, sum = 0;
+    for (const Stage& stage : phase.stages) {
+        slowest = soft_max(slowest, stage.cycles, k.stage_exponent);
+        sum += stage.cycles;
+    }
+    const double cores = slowest * static_cast<double>(phase.items) + sum - slowest;
+    phase.extra_cycles -= soft_max(cores, dram, k.contention_exponent) - soft_max(cores, dram - hidden, k.contention_exponent);
+}
+
 DeviceProgram tile_stream(
     const Arch& arch, const OpConfig& c, std::string factory, double reader, double compute, const std::vector<const TensorDesc*>& reads) {
     const TensorDesc& out = c.outputs[0];
@@ -67,8 +98,9 @@ DeviceProgram tile_stream(
     }
     add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
     s.writes_dram = in_dram(out);
-    s.shared.same_walk = true;
+    s.shared.same_walk = older(c);
     DeviceProgram p = stream(arch, c, s);
+    if (!older(c)) hide_writes(arch, p.work.classes[0].phases[0]);
     for (std::size_t i = 0; i < reads.size(); ++i)
         p.circular_buffers.push_back(buffer("in" + std::to_string(i), static_cast<std::int64_t>(page_bytes(*reads[i]))));
     p.circular_buffers.push_back(buffer("out", static_cast<std::int64_t>(s.page_bytes)));
@@ -89,9 +121,13 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Unary& op) {
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
     double compute = copy_tile(arch, in);
-    for (const std::string& function : op.ops) compute += sfpu(arch, function, op.approx.value_or(false));
-    if (resident(in) && resident(out)) return resident_program(arch, c, "UnaryDeviceOperation::ProgramFactory", in, compute);
+    for (const std::string& function : op.ops) compute += sfpu(arch, c, function, op.approx.value_or(false));
+    const bool local = resident(in) && resident(out);
+    const double beside = local || older(c) ? 0 : std::min(costs::pack_beside_sfpu.on(arch), compute - copy_tile(arch, in));
+    compute -= beside;
+    if (local) return resident_program(arch, c, "UnaryDeviceOperation::ProgramFactory", in, compute);
     DeviceProgram p = tile_stream(arch, c, "UnaryDeviceOperation::ProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
+    p.work.extra_cycles += beside;  // the last tile is packed alone
     whole_grid(p, arch, c);
     return p;
 }
@@ -137,16 +173,21 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     const bool multiplies = op.op == "MUL" || op.op == "SQUARED_DIFFERENCE";
     if (multiplies) compute += k.elwmul_phase * (phases(c) - 1);
     const bool wide = a.dtype == DType::Float32 || a.dtype == DType::Int32 || a.dtype == DType::UInt32;
-    if (op.is_sfpu.value_or(false) || wide)
-        compute = 2 * copy_tile(arch, a) + k.sfpu_scale * (op.op == "DIV" || op.op == "POWER" ? k.sfpu_binary_divide : k.sfpu_binary);
+    const bool on_sfpu = op.is_sfpu.value_or(false);
+    if (on_sfpu || wide) {
+        const double general = op.op == "DIV" || op.op == "POWER" ? k.sfpu_binary_divide : k.sfpu_binary;
+        compute = 2 * copy_tile(arch, a) + (older(c) ? k.sfpu_scale * general : sfpu_of_several(arch, "BINARY_" + op.op, general));
+    }
     int passes = static_cast<int>(post_ops.size());
     for (const std::string& post : post_ops) {
         if (post == "RELU")
             --passes;  // the packer applies it
         else
-            compute += sfpu(arch, post, false);
+            compute += sfpu(arch, c, post, false);
     }
-    if (logical_op(op.op)) passes += 2;  // both operands go through a not-equal-zero pass first
+    // Both operands of a logical op go through a not-equal-zero pass first; since 2026 that is part of the measured SFPU cost.
+    if (logical_op(op.op) && older(c)) passes += 2;
+    const double alone = on_sfpu && !older(c) ? std::min(costs::pack_beside_sfpu.on(arch), compute - 2 * copy_tile(arch, a)) : 0;
     const double streaming = copy_tile(arch, a) + passes * (copy_tile(arch, a) + k.cb_pass);
 
     const bool native = resident(a) && resident(out) && (scalar || (resident(b) && same_tiles(a, b) && b.dtype == a.dtype)) &&
@@ -175,8 +216,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     std::vector<const TensorDesc*> reads;
     if (!half_native) reads.push_back(&a);
     if (!scalar) reads.push_back(&b);
-    DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute, streaming), reads);
+    DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute - alone, streaming), reads);
     whole_grid(p, arch, c);
+    if (!older(c) && !scalar) p.work.extra_cycles += costs::binary_start.on(arch) + alone;
     if (op.op == "LOGICAL_AND" || op.op == "LOGICAL_OR" || op.op == "LOGICAL_XOR")  // both operands become 0 or 1 first
         p.circular_buffers.push_back(buffer("truth", a.tile_bytes()));
     if (half_native) p.circular_buffers.push_back(buffer("in1", static_cast<std::int64_t>(page_bytes(a))));
@@ -197,7 +239,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const BatchNorm&) {
     const TensorDesc& a = c.inputs[0];
     const double extra = static_cast<double>(c.inputs.size() - 1);
-    const double compute = (extra + 1) * copy_tile(arch, a) + sfpu(arch, "RSQRT", false);
+    const double compute = (extra + 1) * copy_tile(arch, a) + sfpu(arch, c, "RSQRT", false);
     DeviceProgram p = tile_stream(
         arch, c, "BatchNormOperation::BatchNormFactory", page_read(arch, a, page_bytes(a)) + extra * arch.k.second_operand, compute, {&a});
     p.circular_buffers = {{"operands", 18 * a.tile_bytes()}};
@@ -205,7 +247,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const BatchNorm&) {
     return p;
 }
 
-DeviceProgram plan(const Arch& arch, const OpConfig& c, const Ternary&) {
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Ternary& op) {
     const TensorDesc& a = c.inputs[0];
     double reader = page_read(arch, a, page_bytes(a));
     std::vector<const TensorDesc*> reads;
@@ -213,10 +255,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Ternary&) {
         if (i) reader += arch.k.second_operand;
         reads.push_back(&c.inputs[i]);
     }
-    const double compute = copy_tile(arch, a) + arch.k.sfpu_scale * arch.k.sfpu_ternary +
-                           static_cast<double>(reads.size() - 1) * static_cast<double>(a.tile_bytes()) / arch.k.unpack_two_rate;
+    double compute = copy_tile(arch, a) + arch.k.sfpu_scale * arch.k.sfpu_ternary +
+                     static_cast<double>(reads.size() - 1) * static_cast<double>(a.tile_bytes()) / arch.k.unpack_two_rate;
+    if (!older(c))  // each operand is copied to the destination registers
+        compute = static_cast<double>(reads.size()) * copy_tile(arch, a) +
+                  sfpu_of_several(arch, "TERNARY_" + op.op.value_or(""), arch.k.sfpu_ternary);
     DeviceProgram p = tile_stream(arch, c, "TernaryProgramFactory", reader, compute, reads);
     whole_grid(p, arch, c);
+    if (!older(c)) p.work.extra_cycles += costs::binary_start.on(arch);
     return p;
 }
 

@@ -1,5 +1,6 @@
 // Reductions and normalisations: rows (or lanes) over cores, tiles of a row one after the other.
 #include "strategy/common.hpp"
+#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -211,11 +212,23 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reduce& op) {
     phase.items = ceil_div(outputs, cores) * std::max<std::int64_t>(1, ceil_div(in.tiles(), outputs));
     phase.coupling = arch.k.stage_exponent;
     const double bytes = static_cast<double>(in.tile_bytes());
+    const std::string& dim = op.dim;
+    const bool product = op.op == "PROD", variance = op.op == "VAR" || op.op == "STD";
+    // A product over everything waits for each tile; the other readers keep a second read under way.
     phase.stages = {
-        {Unit::Reader, page_read(arch, in, bytes) * arch.k.row_read_share, 0, 2},
+        {Unit::Reader, page_read(arch, in, bytes) * (product && !c.table_era ? 1 : arch.k.row_read_share), 0, 2},
         {Unit::Compute, arch.k.unary_tile + arch.k.reduce_tile * phases(c), 0, 2}};
     dram_traffic(phase, c);
-    const std::string& dim = op.dim;
+    if (variance && !c.table_era) {
+        // Column by column: the RISC divides by the count in software before each step. Over both dimensions every row of tiles leaves a
+        // column of results that is combined like one more tile.
+        std::int64_t values = 1;
+        for (std::int64_t size : out.logical) values *= size;
+        const std::int64_t rows = ceil_div(in.tiles(), std::max<std::int64_t>(1, ceil_div(in.width(), 32)));
+        if (values < rows || (values == 1 && dim != "H")) phase.items += ceil_div(rows, cores);
+        phase.stages[1].cycles = costs::welford_tile.on(arch);
+    } else if (!product && !c.table_era)
+        phase.extra_cycles += costs::reduce_scaler.on(arch);
     const std::int64_t t = in.tile_bytes(), o = out.tile_bytes();
     if (op.op == "VAR" || op.op == "STD") {
         const std::int64_t along = dim == "H" ? ceil_div(outputs, cores) : ceil_div(in.width(), 32);
