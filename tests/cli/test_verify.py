@@ -61,6 +61,6 @@ esac
 """
     )
     python.chmod(0o755)
-    words = ["make", "-C", str(ROOT), "-o", "setup", "-o", "test", "-o", "sanitize", "test-all", f"VENV={tmp_path}", f"BIN={tmp_path}"]
+    words = ["make", "-C", str(ROOT), "-o", "setup", "-o", "test", "-o", "deep", "test-all", f"VENV={tmp_path}", f"BIN={tmp_path}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == status, done.stdout + done.stderr

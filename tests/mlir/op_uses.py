@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from alchemist.ir.dialects import op_info
+from alchemist.ir.dialects import op_info, op_table
 from alchemist.ir.layout import TTNNLayout
 from alchemist.ir.text import attribute_text
 
@@ -42,12 +42,18 @@ class Use:
 
 
 def uses(dialect: str) -> Iterator[Use]:
-    """A use per op name of the dialect's rows ("ttir", "ttnn")."""
+    """A use per op name of the dialect's rows ("ttir", "ttnn"); an elementwise function of one tensor needs no row."""
+    listed = set()
     for line in (DATA / f"{dialect}_uses.txt").read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
             names, operands, attributes, results = (part.strip() for part in line.split(" |"))
+            listed.update(names.split())
             for name in names.split():
                 yield Use(f"{dialect}.{name}", _module(dialect, f"{dialect}.{name}", operands, attributes, results))
+    for name, info in op_table(dialect).items():
+        short = name.removeprefix(f"{dialect}.")
+        if short not in listed and "elementwise_unary" in info.traits and not info.attributes:
+            yield Use(name, _module(dialect, name, "32x64xbf16", "", "32x64xbf16"))
 
 
 def _type(dialect: str, word: str) -> str:

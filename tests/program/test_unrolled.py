@@ -46,7 +46,8 @@ def made(model: nn.Module, x: torch.Tensor, directory: Path) -> str:
     torch.manual_seed(0)
     path = codegen_py(model.eval(), x, export_path=directory).path
     with torch.no_grad():
-        torch.testing.assert_close(load_codegen_py(model, x, load_path=directory), model(x), rtol=1e-3, atol=1e-3)
+        result, reference = load_codegen_py(model, x, load_path=directory), model(x)
+        assert torch.linalg.norm(result - reference) <= 5e-3 * torch.linalg.norm(reference)  # float32 products: docs/numerics.md
     lines = (path / "main.py").read_text().splitlines()
     return "\n".join(line for line in lines if not line.strip().startswith("#"))
 
