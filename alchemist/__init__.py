@@ -24,3 +24,8 @@ def __getattr__(name: str) -> Any:
 
         return loaded.load_codegen_py
     raise AttributeError(f"module 'alchemist' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return sorted(__all__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import io
 import os
@@ -13,7 +14,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import alchemist
-from alchemist.errors import AlchemistError, InternalError, ParseError, ToolchainError, VerifyError, as_our_error, check_writable
+from alchemist.errors import AlchemistError, InternalError, OptionError, ParseError, ToolchainError, VerifyError, as_our_error, check_writable
 from alchemist.options import CompilerOptions, described, pairs, table, values_of
 
 EPILOG = """\
@@ -24,10 +25,15 @@ examples:
   alchemist show model.mlir
   alchemist estimate --csv ops.csv --out times.csv
   alchemist verify out ...                        run out/main.py against the real ttnn wheel, without a card
-  alchemist doctor
+  alchemist explain ALC-0111                      what an error code means, and what to do
+  alchemist doctor                                what is installed, what is missing, how to get it
+  source <(alchemist completion bash)             commands and options complete with Tab
 
 In Python: from alchemist import codegen_py; codegen_py(model, *inputs, export_path="out")
 """
+
+STOPPED = 130
+"""Exit code after Ctrl-C, as shells have it."""
 
 DRIVER = {
     "opt": "run passes or pipelines on an MLIR file, print the IR",
@@ -80,12 +86,22 @@ def parser() -> argparse.ArgumentParser:
     estimate.set_defaults(run=_estimate)
 
     ops = commands.add_parser("ops", help="table of supported ops")
+    ops.add_argument("words", nargs="*", metavar="WORD", help="only ops with all of these in their names, calls or notes: `alchemist ops conv`")
     ops.add_argument("--markdown", action="store_true", help="as in docs/ops.md")
     ops.set_defaults(run=_ops)
 
     options = commands.add_parser("options", help="every compiler option with its values")
     options.add_argument("--markdown", action="store_true", help="as in README.md")
     options.set_defaults(run=_options)
+
+    explain = commands.add_parser("explain", help="what an error code means, and what to do")
+    explain.add_argument("codes", nargs="*", metavar="CODE", help="ALC-0111, or 0111; none: the list of all")
+    explain.add_argument("--markdown", action="store_true", help="as in docs/errors.md")
+    explain.set_defaults(run=_explain)
+
+    completion = commands.add_parser("completion", help="completion of commands and options: source <(alchemist completion bash)")
+    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    completion.set_defaults(run=_completion)
 
     doctor = commands.add_parser("doctor", help="versions, compiler, devices, and what is missing for which feature")
     doctor.set_defaults(run=_doctor)
@@ -128,12 +144,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if words and words[0] in DRIVER:
             driver = importlib.import_module(f"alchemist.driver.{words[0]}")
-            return int(driver.main(words[1:]))
+            code = int(driver.main(words[1:]))
+            sys.stdout.flush()
+            return code
         args = parser().parse_args(words)
-        return int(args.run(args))
+        code = int(args.run(args))
+        sys.stdout.flush()  # a reader that left is noticed here, not in Python's last words
+        return code
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # Python flushes it at its end, which would fail again
-        return 0
+        return _reader_left()
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return STOPPED
     except (AlchemistError, ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
         found = as_our_error(error)
         if isinstance(found, InternalError) and os.environ.get("ALCHEMIST_TRACEBACK"):
@@ -141,6 +163,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for each in _all_errors(words, found) if isinstance(found, ParseError | VerifyError) else [found]:
             print(each, file=sys.stderr)
         return 1
+
+
+def _reader_left() -> int:
+    """`alchemist ops | head`: the rest goes nowhere, also what Python flushes at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _all_errors(words: Sequence[str], first: AlchemistError) -> Sequence[AlchemistError]:
@@ -223,7 +252,32 @@ def _estimate(args: argparse.Namespace) -> int:
 def _ops(args: argparse.Namespace) -> int:
     from alchemist.ops.table import support_table
 
-    print(support_table(markdown=args.markdown))
+    print(support_table(args.words, markdown=args.markdown))
+    return 0
+
+
+def _explain(args: argparse.Namespace) -> int:
+    from alchemist import explanations
+
+    if args.markdown or not args.codes:
+        print(explanations.markdown() if args.markdown else explanations.listing())
+        return 0
+    found = []
+    for code in args.codes:
+        entry = explanations.find(code)
+        if entry is None:
+            near = explanations.near(code)
+            hint = f"did you mean {' or '.join(near)}?" if near else "`alchemist explain` lists all"
+            raise OptionError(f"no error code {code[:40]!r}", expected="ALC-nnnn or SHIM-nnnn", hint=hint)
+        found.append(explanations.text(*entry))
+    print("\n\n".join(found))
+    return 0
+
+
+def _completion(args: argparse.Namespace) -> int:
+    import shtab
+
+    print(shtab.complete(parser(), args.shell))
     return 0
 
 

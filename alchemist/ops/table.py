@@ -122,9 +122,11 @@ def _totals(body: Sequence[Sequence[str]]) -> str:
     return f"{', '.join(parts)}, and {simulated} more ops of the TTNN API in the simulator"
 
 
-def support_table(*, markdown: bool = False) -> str:
-    """The table as aligned text or Markdown, with a line of totals."""
-    body = rows()
+def support_table(words: Sequence[str] = (), *, markdown: bool = False) -> str:
+    """The table as aligned text or Markdown, with a line of totals. words: only rows that have each of them, in any case, in op, call or notes."""
+    body = [row for row in rows() if all(word.lower() in " ".join((row[0], row[1], row[-1])).lower() for word in words)]
+    if words and not body:
+        return f"no op has {' and '.join(map(repr, words))} in its name, call or notes"
     if markdown:
         lines = [f"| {' | '.join(HEADER)} |", f"|{'---|' * len(HEADER)}"]
         lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in body]

@@ -1,0 +1,199 @@
+"""What every error code means: `alchemist explain CODE`, and docs/errors.md (`alchemist explain --markdown`)."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """title: in a few words. cause: when it is raised. example: a message as it is printed. remedy: what to do."""
+
+    title: str
+    cause: str
+    example: str
+    remedy: str
+
+
+EXPLANATIONS: dict[str, Explanation] = {
+    "ALC-0000": Explanation(
+        "an error of alchemist without a code of its own",
+        "The base of all errors; nothing is raised with it.",
+        "error[ALC-0000] ...",
+        "Seeing it is a bug in alchemist: please report it with its text.",
+    ),
+    "ALC-0100": Explanation(
+        "the input cannot be handled",
+        "What was given is no model, no export, or no program of ours.",
+        "error[ALC-0100] no main.py in out\n  at out\n  hint: give the directory of codegen_py",
+        "The hint says what was expected. For a directory: the one that codegen_py or generate-python made.",
+    ),
+    "ALC-0101": Explanation(
+        "a bad option",
+        "An unknown compiler option or argument, a value it does not take, one that is not implemented yet, or two that contradict each other.",
+        "error[ALC-0101] unknown compiler option 'math_fidelty'\n  expected one of arch, disable, ...\n  hint: did you mean 'math_fidelity'?",
+        "`alchemist options` lists all options with their values (docs/options.md).",
+    ),
+    "ALC-0102": Explanation(
+        "arguments of the wrong kind, shape or dtype",
+        "The model's arguments, or those of `load_codegen_py`, are not what the model or the export takes.",
+        "error[ALC-0102] input x\n  expected shape [32, 64]\n  got shape [16, 64]",
+        "Shapes and dtypes are fixed at export: give such arguments, or export again with the new ones.",
+    ),
+    "ALC-0103": Explanation(
+        "a file is not there",
+        "A path on the command line or in a call names nothing.",
+        "error[ALC-0103] cannot read: no such file or directory\n  at model.mlir\n  hint: check the path",
+        "Check the path; relative ones count from the current directory.",
+    ),
+    "ALC-0104": Explanation(
+        "a file cannot be read or written",
+        "A directory in a file's place, missing permissions, a full disk, a name that is too long.",
+        "error[ALC-0104] --json: no directory results\n  at results/out.json\n  hint: make the directory first",
+        "The hint names the way out. Outputs are tried before the work begins, so nothing is lost.",
+    ),
+    "ALC-0105": Explanation(
+        "not enough memory",
+        "The host's memory does not hold the tensors of this step.",
+        "error[ALC-0105] the input needs more memory than there is\n  hint: make the input smaller",
+        "A smaller batch, fewer layers, bfloat16 weights; `./run --estimate` needs no tensors at all.",
+    ),
+    "ALC-0110": Explanation(
+        "the model cannot be captured",
+        "A branch or a shape depends on values, or a framework feature has no static form.",
+        "error[ALC-0110] control flow depends on data: Could not guard on data-dependent expression\n  at model.py:12",
+        "Put the branch into `torch.cond`, `torch.where` or `jax.lax.cond`, or move it out of the model; call the model's inner part (docs/bring_a_model.md).",
+    ),
+    "ALC-0111": Explanation(
+        "ops without a rule",
+        "Some ops of the framework have no TTIR form here. All of them are listed at once, with their source lines.",
+        "error[ALC-0111] 2 operations cannot be converted\n  aten.geqrf.default  x2  at model.py:41: no rule",
+        "Write the line with other ops, or split the model there and compute that part on the host. `alchemist ops` lists what is supported.",
+    ),
+    "ALC-0200": Explanation(
+        "the module is not valid",
+        "MLIR text that parses, but whose types, operands or attributes do not fit the op.",
+        'error[ALC-0200] "ttir.add": operand shapes do not broadcast\n  at model.mlir:4:10',
+        "Mend the line; `alchemist opt FILE` checks a file and lists all errors.",
+    ),
+    "ALC-0300": Explanation(
+        "no TTNN form",
+        "A TTIR op, a type or a combination of them has no form in the TTNN dialect: collectives of several chips, 64-bit floats, ...",
+        "error[ALC-0300] ttir.all_reduce: a collective of several chips\n  at model.mlir:7:3\n  hint: programs are for one chip",
+        "Replace the op, cast to a type that the device holds, or leave the pass out that made it (`disable`).",
+    ),
+    "ALC-0400": Explanation(
+        "the module cannot be written as source",
+        "TTNN text without layouts, without a public function, or with an op that has no call.",
+        "error[ALC-0400] the module has no public function\n  expected func.func @forward",
+        "Give TTIR text, or run `alchemist opt FILE --ttir-to-ttnn-backend-pipeline` first.",
+    ),
+    "ALC-0500": Explanation(
+        "the export directory cannot be made or replaced",
+        "It holds other files or an edited export, is in use, or may not be written.",
+        "error[ALC-0500] out was edited\n  at out/main.py\n  hint: choose another export_path, or overwrite=True",
+        "Another `export_path`; `overwrite=True` (`--overwrite`) when what is there may go.",
+    ),
+    "ALC-0510": Explanation(
+        "a damaged tensor file",
+        "A `.tensorbin` or `.npy` file is truncated, garbled, or holds something else than numbers.",
+        "error[ALC-0510] not a .npy file, or a damaged one\n  at inputs/x.npy",
+        "Write it again (`numpy.save(file, array, allow_pickle=False)`), or export again.",
+    ),
+    "ALC-0600": Explanation(
+        "a program or package is missing",
+        "This step needs something that is not installed: the simulator, a framework, a Python for the real ttnn.",
+        "error[ALC-0600] the simulator is not installed\n  hint: install the wheel, or `make` in a checkout",
+        "Install what the hint names; `alchemist doctor` lists everything with its state.",
+    ),
+    "ALC-0601": Explanation(
+        "a program ended with an error",
+        "An emitted, perhaps edited, program stopped: an op or keyword that TT-NN does not have, a weight's name that is not there, an error of its own.",
+        "error[ALC-0601] ttnn.linear: no parameter 'activatoin'\n  at main.py:95 in block: up = ttnn.linear(\n"
+        "  called from main.py:115 in gpt (i = 0), main.py:131 in main\n  hint: did you mean activation?",
+        "The first place is the line to mend, what follows is how the program came there. `ALCHEMIST_TRACEBACK=1 ./run` prints Python's own traceback as well.",
+    ),
+    "ALC-0700": Explanation(
+        "malformed text",
+        "MLIR text that does not parse, or that is nested too deeply.",
+        "error[ALC-0700] expected a type\n  at model.mlir:3:14\n  got tensr<2x2xf32>",
+        "Mend the text at file:line:column.",
+    ),
+    "ALC-0900": Explanation(
+        "a bug in alchemist",
+        "A state that should not be possible.",
+        "error[ALC-0900] KeyError: 'x'\n  hint: a bug in alchemist, please report it; ALCHEMIST_TRACEBACK=1 on the command line shows where",
+        "Please report it with its text. Leaving passes out (`enable_fusing=false`) often goes around it.",
+    ),
+    "SHIM-0001": Explanation(
+        "TT-NN refuses a call",
+        "Shapes, dtypes, layouts or values that the op does not take; the real library refuses them too (TT_FATAL).",
+        "error[SHIM-0001] ttnn.permute: dim: expected -5 to 4 for rank 5, got 9\n  at main.py:42 in attention",
+        "Mend the call at that line.",
+    ),
+    "SHIM-0002": Explanation(
+        "the simulator does not have it",
+        "Legal TT-NN that the simulator does not implement, or an argument without a kernel.",
+        "error[SHIM-0002] ttnn.conv3d: groups > 1\n  at main.py:60 in stem",
+        "Another form of the call, or a run on a card (`./run --device`).",
+    ),
+    "SHIM-0003": Explanation(
+        "the chip's memory is full",
+        "Tensors and circular buffers need more L1 or DRAM than the card has.",
+        "error[SHIM-0003] ttnn.matmul: out of L1\n  at main.py:88 in mlp",
+        "Keep large tensors in DRAM (`memory_config`), delete what is not needed any more (`del`), smaller blocks in a program config.",
+    ),
+    "SHIM-0004": Explanation(
+        "a tensor file of the program is missing or damaged",
+        "A file in `tensors/` does not have the size or content that its header says.",
+        "error[SHIM-0004] ttnn.load_tensor: tensors/head.weight.tensorbin is truncated\n  at utils.py:140 in load",
+        "Export again, or restore the file.",
+    ),
+    "SHIM-0005": Explanation(
+        "a bug in the simulator",
+        "A state that should not be possible.",
+        "error[SHIM-0005] ttnn.add: ...",
+        "Please report it with its text and the line of the program.",
+    ),
+}
+
+
+def find(code: str) -> tuple[str, Explanation] | None:
+    """Code and entry of `ALC-0601`, `alc-0601`, `0601` or `601`; None where there is none."""
+    wanted = code.strip().upper().removeprefix("ERROR").strip("[]")
+    number = wanted.rjust(4, "0")
+    for name in (wanted, f"ALC-{number}", f"SHIM-{number}"):
+        if name in EXPLANATIONS:
+            return name, EXPLANATIONS[name]
+    return None
+
+
+def near(code: str) -> list[str]:
+    """Codes that look like it."""
+    return difflib.get_close_matches(code.upper(), EXPLANATIONS, n=3, cutoff=0.6)
+
+
+def text(code: str, entry: Explanation) -> str:
+    """For a terminal."""
+    example = "\n".join(f"    {line}" for line in entry.example.splitlines())
+    return f"{code}: {entry.title}\n\n{entry.cause}\n\n{example}\n\nWhat to do: {entry.remedy}"
+
+
+def listing() -> str:
+    """One line per code."""
+    return "\n".join(f"{code:10} {entry.title}" for code, entry in EXPLANATIONS.items())
+
+
+def markdown() -> str:
+    """docs/errors.md."""
+    parts = [
+        "# Errors",
+        "",
+        "Written by `alchemist explain --markdown` (`make docs`); `alchemist explain CODE` prints one. Every message has the same shape: code, op, "
+        "what is wrong, the place, what was expected, what was there, a hint.",
+        "Codes that begin with ALC are of the compiler and of emitted programs, SHIM of the simulator.",
+    ]
+    for code, entry in EXPLANATIONS.items():
+        parts += ["", f"## {code}: {entry.title}", "", entry.cause, "", "```text", entry.example, "```", "", entry.remedy]
+    return "\n".join(parts)
