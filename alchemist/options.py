@@ -454,3 +454,11 @@ def table(*, markdown: bool = False) -> str:
         others = [name for name in about(entry).upstream if name.replace("-", "_") != entry.name]
         rows += [f"{entry.name} = {' | '.join(values_of(entry))}", f"    {described(entry)}" + (f" (upstream: {', '.join(others)})" if others else "")]
     return "\n".join(rows)
+
+
+def without_effect_table() -> str:
+    """The options of upstream that are taken and change nothing, with the values at which they are taken, as Markdown."""
+    rows = ["| option of upstream | taken at |", "|---|---|"]
+    for name, wanted in WITHOUT_EFFECT.items():
+        rows.append(f"| `{name}` | {'any value' if wanted is None else f'`{wanted}`' if wanted else 'empty only'} |")
+    return "\n".join(rows)

@@ -23,7 +23,7 @@ def script(name: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["jax_mlp/jax_mlp.py", "torch_custom_module/custom_module.py", "resnet/resnet.py", "bert/bert.py"])
+@pytest.mark.parametrize("name", ["jax_mlp/jax_mlp.py", "torch_custom_module/custom_module.py", "resnet/resnet.py", "bert/bert.py", "gpt/gpt.py"])
 def test_example(name: str, tmp_path: Path) -> None:
     script(name, str(tmp_path / "out"))
     assert all(row["pcc"] > 0.99 for row in check(tmp_path / "out")["outputs"])
@@ -59,5 +59,5 @@ def test_cpp_in_cmake_project(tmp_path: Path) -> None:
 
 def test_every_folder_has_a_readme_and_a_test() -> None:
     folders = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "demo")
-    assert folders == ["bert", "cpp_in_cmake_project", "edit_and_check", "jax_mlp", "llama_static_cache", "resnet", "torch_custom_module"]
+    assert folders == ["bert", "cpp_in_cmake_project", "edit_and_check", "gpt", "jax_mlp", "llama_static_cache", "resnet", "torch_custom_module"]
     assert all((EXAMPLES / name / "README.md").is_file() for name in folders)

@@ -1,0 +1,147 @@
+"""What README.md and the pages of docs/ show is what runs: source, emitted code and output between `<!-- shown: NAME -->` and `<!-- /shown -->`.
+
+python -m tests.docs.shown --write    writes these parts and the report's picture anew (`make docs`)
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from alchemist import verify
+from alchemist.options import table, without_effect_table
+from alchemist.verify.environment import is_ready
+from tests.docs.picture import picture
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PICTURE = ROOT / "docs/pictures/report.svg"
+EXAMPLE = ROOT / "examples/gpt/gpt.py"
+MARK = re.compile(r"(<!-- shown: (?P<name>[a-z0-9-]+) -->\n)(?P<body>.*?)(<!-- /shown -->\n)", re.DOTALL)
+
+# The edit of docs/make_it_faster.md: these lines of `attention` become one call.
+REPLACED = re.compile(r"^    qkv = ttnn\.reshape\(.*?(?=^    # \d+: context = )", re.DOTALL | re.MULTILINE)
+ONE_CALL = """\
+    query, key, value = ttnn.transformer.split_query_key_value_and_split_heads(
+        qkv, num_heads=4, transpose_key=False, memory_config=DRAM
+    )
+    del qkv
+
+"""
+
+
+def _fence(language: str, text: str) -> str:
+    return f"```{language}\n{text.strip(chr(10))}\n```\n"
+
+
+def _definition(source: str, head: str) -> str:
+    """The top-level function or class that begins with `head`, with what belongs to it."""
+    lines = source[source.index(f"\n{head}") + 1 :].splitlines()
+    body = [line for line in _until_dedent(lines)]
+    return "\n".join([lines[0], *body]).rstrip()
+
+
+def _until_dedent(lines: list[str]) -> Iterator[str]:
+    for line in lines[1:]:
+        if line and not line.startswith(" "):
+            return
+        yield line
+
+
+def _run(program: Path, *options: str) -> str:
+    """A command and what it prints."""
+    done = subprocess.run([str(program / "run"), *options], cwd=program.parent, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stdout + done.stderr)
+    return f"$ {' '.join([f'./{program.name}/run', *options])}\n{re.sub(r' +$', '', done.stdout, flags=re.MULTILINE)}"
+
+
+def _profile(program: Path, report: Path) -> str:
+    """The first rows of both tables."""
+    text = _run(program, "--profile", report.name)
+    tables = text[text.index("device time") :].split("\n\n")
+    rows = ["\n".join(each.splitlines()[:6]) for each in tables[1:3]]
+    return "\n\n".join([f"$ ./{program.name}/run --profile {report.name}", tables[0], *rows])
+
+
+def accuracy() -> str:
+    """The sentence on the clock's errors, from docs/accuracy.md."""
+    text = (ROOT / "docs/accuracy.md").read_text()
+
+    def cells(row: str) -> list[str]:
+        found = re.search(rf"^\| {re.escape(row)} \|(.*)\|$", text, re.MULTILINE)
+        assert found is not None, f"docs/accuracy.md has no row {row}"
+        return [cell.strip() for cell in found[1].split("|")]
+
+    every, wormhole, blackhole = cells("ops (kernel time)"), cells("wormhole_b0"), cells("blackhole")
+    return (
+        f"Against {every[0]} published measurements of ops, each predicted by constants fitted without it and its like, the median error is {every[1]} % and "
+        f"nine of ten rows are within {every[2]} %.\n**{blackhole[0]} of these rows are from Blackhole cards** (median {blackhole[1]} %); only {wormhole[0]} are from "
+        f"Wormhole, the default chip, with a median of {wormhole[1]} %\nand a 90th percentile of {wormhole[2]} %. Wormhole's matrix and exp kernels are measured more widely "
+        f"(tables in the page); for its other ops trust the order more than the number.\n"
+    )
+
+
+def edit(program: Path) -> str:
+    """Makes the edit of docs/make_it_faster.md; the difference."""
+    main = program / "main.py"
+    before = main.read_text()
+    after, count = REPLACED.subn(ONE_CALL, before)
+    assert count == 1
+    main.write_text(after)
+    rows = list(difflib.unified_diff(before.splitlines(), after.splitlines(), "main.py", "main.py, edited", lineterm="", n=1))
+    return "\n".join(rows)
+
+
+def shown(folder: Path, *, with_wheel: bool) -> dict[str, str]:
+    """Name of a part -> its Markdown, and "report.svg" -> the picture. with_wheel: also what `alchemist verify` prints."""
+    program = folder / "gpt"
+    subprocess.run([sys.executable, str(EXAMPLE), str(program)], check=True, capture_output=True, text=True)
+    source, emitted = EXAMPLE.read_text(), (program / "main.py").read_text()
+    parts = {
+        "torch": _fence("python", _definition(source, "class Attention")),
+        "emitted": _fence("python", _definition(emitted, "def attention")),
+        "emitted-caller": _fence("python", _definition(emitted, "def gpt")),
+        "check": _fence("console", _run(program, "--check")),
+        "estimate": _fence("console", _run(program, "--estimate", "--arch", "p150")),
+        "profile": _fence("console", _profile(program, folder / "report")),
+        "options": table(markdown=True) + "\n",
+        "options-without-effect": without_effect_table() + "\n",
+        "accuracy": accuracy(),
+    }
+    if with_wheel:
+        with verify.RealTtnn() as real:
+            lines = real.run(program).lines("gpt")
+        parts["verify"] = _fence("console", "\n".join(["$ alchemist verify gpt", *lines]))
+    parts["report.svg"] = picture((folder / "report/report.html").read_text())
+    parts["edit"] = _fence("diff", edit(program))
+    parts["edit-check"] = _fence("console", _run(program, "--check"))
+    text = (program / "main.py").read_text()
+    (program / "main.py").write_text(text.replace("DRAM = ttnn.DRAM_MEMORY_CONFIG", "DRAM = ttnn.L1_MEMORY_CONFIG"))
+    parts["edit-l1"] = _fence("console", _run(program, "--check"))
+    return parts
+
+
+def masked(text: str) -> str:
+    """The text without what another clock or machine changes: numbers in output and in the picture, and the order of rows by time."""
+    return re.sub(r"\d+(\.\d+)?(e-?\d+)?", "#", re.sub(r" +", " ", text))
+
+
+def write() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        parts = shown(Path(folder), with_wheel=is_ready())
+    PICTURE.write_text(parts["report.svg"])
+    for page in PAGES:
+        before = page.read_text()
+        page.write_text(MARK.sub(lambda found: found[1] + (f"\n{parts[found['name']]}\n" if found["name"] in parts else found["body"]) + found[4], before))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--write"]:
+        sys.exit(__doc__)
+    write()
