@@ -241,6 +241,7 @@ def _export(
                 export_golden=export_golden,
                 progress=progress,
                 standalone=standalone,
+                place=path / folder,
             )
         if len(programs) > 1:
             write_index(staging, folders)

@@ -55,8 +55,9 @@ def write_export(
     export_golden: Golden,
     progress: Progress,
     standalone: bool = False,
+    place: Path | None = None,
 ) -> list[ExportedArgument]:
-    """Fills the (empty) staging `directory`.
+    """Fills the (empty) staging `directory`. place: where it will be.
 
     Raises:
         InputError: an integer input or constant that does not fit its 32-bit device type.
@@ -82,7 +83,7 @@ def write_export(
         _write_text(directory / "irs" / f"{number:02}_{stage}.mlir", text)
     _write_text(directory / "README.md", _readme(compiled, language, options, arguments, outputs))
     run = directory / "run"
-    _write_text(run, _run_script(language, options, standalone))
+    _write_text(run, _run_script(language, options, standalone, place))
     os.chmod(run, run.stat().st_mode | 0o111)
     if standalone:
         with progress.stage("bundle the simulator"):
@@ -267,9 +268,21 @@ def _hashes(directory: Path, written: dict[str, WrittenTensor]) -> Iterable[tupl
             yield (name, known.size_bytes, known.sha256) if known else (name, path.stat().st_size, file_sha256(path))
 
 
-def _run_script(language: Language, options: CompilerOptions, standalone: bool) -> str:
+def _run_script(language: Language, options: CompilerOptions, standalone: bool, place: Path | None = None) -> str:
     template = "project/run_py.j2" if language == "python" else "project/run_cpp.j2"
-    return render(template, arch=options.arch, interpreter=shlex.quote(sys.executable), bundled=standalone, cpp=language == "cpp")
+    return render(template, arch=options.arch, interpreter=shlex.quote(interpreter_from(place)), bundled=standalone, cpp=language == "cpp")
+
+
+def interpreter_from(place: Path | None) -> str:
+    """This Python as `run` in directory `place` is to look for it: `../.venv/bin/python` when the directory that holds the virtual environment
+    holds the export too, so that both may be moved or checked in together; else by its full path."""
+    environment = Path(sys.prefix)
+    if place is None or sys.prefix == sys.base_prefix or environment.parent == Path("/") or not Path(sys.executable).is_relative_to(environment):
+        return sys.executable
+    real = Path(os.path.realpath(place))
+    if not real.is_relative_to(os.path.realpath(environment.parent)):
+        return sys.executable
+    return os.path.join(os.path.relpath(os.path.realpath(environment), real), Path(sys.executable).relative_to(environment))
 
 
 def _readme(
