@@ -16,6 +16,7 @@ from pathlib import Path
 import alchemist
 from alchemist.errors import AlchemistError, InternalError, OptionError, ParseError, ToolchainError, VerifyError, as_our_error, check_writable
 from alchemist.options import CompilerOptions, described, pairs, table, values_of
+from alchemist.progress import Progress
 
 EPILOG = """\
 examples:
@@ -238,7 +239,8 @@ def _estimate(args: argparse.Namespace) -> int:
 
     check_writable(args.out, "--out")
     try:
-        left_out = price_csv(args.csv, args.out)
+        with Progress().stage("estimate", str(args.csv)):
+            unmodelled = estimate_csv(args.csv, args.out)
     except ShimError as error:
         print(error.report(), file=sys.stderr)
         return 1

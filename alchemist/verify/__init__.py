@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from alchemist.errors import UserError
+from alchemist.progress import Progress
 from alchemist.verify.environment import MockRuntime
 
 _RECORDER = Path(__file__).with_name("recorder.py")
@@ -124,7 +125,8 @@ def verify_directories(directories: Sequence[Path], *, arch: str, json_path: Pat
     results: list[dict[str, Any]] = []
     with RealTtnn(arch) as real:
         for directory in directories:
-            verdict = real.run(directory)
+            with Progress().stage("verify", f"{directory} on the real ttnn, {arch}"):
+                verdict = real.run(directory)
             print("\n".join(verdict.lines(str(directory))), flush=True)
             results.append({"directory": str(directory), "arch": arch, "accepted": verdict.accepted, "calls": list(verdict.calls)})
     if json_path is not None and results:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shutil
 import struct
@@ -116,7 +117,16 @@ def _state() -> Path:
 
 def is_ready() -> bool:
     """Whether the wheel is installed already."""
-    return (_state() / "venv" / "ready").exists()
+    return _is_here() or (_state() / "venv" / "ready").exists()
+
+
+def _is_here() -> bool:
+    """Whether this very environment has the wheel (extra `verify`)."""
+    name, _, version = TTNN_WHEEL.partition("==")
+    try:
+        return importlib.metadata.version(name) == version
+    except importlib.metadata.PackageNotFoundError:
+        return False
 
 
 def available_python() -> Path | None:
@@ -136,6 +146,9 @@ def _candidates(version: str) -> Iterator[str]:
 
 
 def _python_with_wheel(state: Path) -> Path:
+    if _is_here():
+        state.mkdir(parents=True, exist_ok=True)
+        return Path(sys.executable)
     venv = state / "venv"
     python, ready = venv / "bin" / "python", venv / "ready"
     if ready.exists():
