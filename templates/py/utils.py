@@ -2,13 +2,14 @@
 
 import argparse
 import contextlib
+import difflib
 import functools
 import json
 import os
 import sys
 import time
 import tokenize
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,20 @@ options = argparse.Namespace(inputs=None, partial_inputs=False, estimate=False, 
 measured: dict[str, float | int | str | None] = {"device_ns": None, "cycles": None, "ops": None, "host_s": None}
 
 
+class UnknownTensor(KeyError):
+    """A name that is not among the program's tensors. hint: the nearest there is, or ""."""
+
+    def __init__(self, name: str, place: str, known: Iterable[str]):
+        super().__init__(name)
+        names = list(known)
+        near = difflib.get_close_matches(name, names, 1, 0.6)
+        self.text = f"no tensor {name!r} in {place} ({len(names)} names)"
+        self.hint = f"did you mean {near[0]!r}?" if near else f"the names begin with {', '.join(names[:4])}"
+
+    def __str__(self) -> str:
+        return f"{self.text}; {self.hint}"
+
+
 class Weights:
     """Tensors by parameter name. `scope("encoder.layer.0")` is the same collection seen from that module."""
 
@@ -67,7 +82,10 @@ class Weights:
         self._prefix = prefix
 
     def __getitem__(self, name: str) -> ttnn.Tensor:
-        return self._tensors[self._prefix + name]
+        try:
+            return self._tensors[self._prefix + name]
+        except KeyError:
+            raise UnknownTensor(self._prefix + name, "prepared weights", self._tensors) from None
 
     def __setitem__(self, name: str, tensor: ttnn.Tensor) -> None:
         self._tensors[self._prefix + name] = tensor
@@ -135,7 +153,7 @@ def stored_weights(device: ttnn.MeshDevice, keep: bool = False) -> Weights:
 def load(name: str, device: ttnn.MeshDevice | None) -> ttnn.Tensor:
     """The tensor `name` on the device (on the host if device is None): own input of --inputs, or the exported file."""
     if name not in MANIFEST["tensors"]:
-        raise KeyError(f"no tensor {name!r} in manifest.json; it has {', '.join(MANIFEST['tensors'])}")
+        raise UnknownTensor(name, "manifest.json", MANIFEST["tensors"])
     entry = MANIFEST["tensors"][name]
     own = own_input(name, entry) if entry["kind"] == "input" else None
     if own is not None:

@@ -123,13 +123,21 @@ def _lookup(module: str, name: str) -> Any:
         from ttnn_shim.errors import NotOffered
 
         raise NotOffered(f"{full} exists in ttnn {__version__} but not in the simulator{_similar(module, name)}", name=name)
-    raise AttributeError(f"module {module!r} has no attribute {name!r}{_similar(module, name)}", name=name)
+    from ttnn_shim.errors import UnknownName
+
+    raise UnknownName(module, name, _near(module, name))
+
+
+def _near(module: str, name: str) -> list[str]:
+    """Names of the module that look like it; else the same name in another module."""
+    import difflib
+
+    elsewhere = (full for full in facts()["functions"] if full.rpartition(".")[2] == name)
+    return difflib.get_close_matches(name, offered(module), 4, 0.6) or sorted(elsewhere)[:4]
 
 
 def _similar(module: str, name: str) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, offered(module), 4, 0.6)
+    close = _near(module, name)
     return f"; it has {', '.join(close)}" if close else ""
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import enum
 import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from ttnn_shim.errors import CallMismatch
 
 from ttnn._convert import MISMATCH, Checker, checker, default_value, restrict
 from ttnn._facts import REQUIRED, Overload, Param, facts, overload_set
@@ -106,7 +109,23 @@ class Overloads:
                 bound = one.bind(args, kwargs, loose)
                 if bound is not None:
                     return one, bound
-        raise TypeError(self.mismatch(args, kwargs))
+        reason, expected, hint = self._why(args, kwargs)
+        raise CallMismatch(self.mismatch(args, kwargs), op=self.name, reason=reason, expected=expected, hint=hint)
+
+    def _why(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[str, str, str]:
+        """What is wrong with a call that fits no overload, what is expected, a hint: of the first misspelt, missing or wrong argument."""
+        names = {param.name for one in self.overloads for param in one.params}
+        for key in kwargs:
+            if key not in names and not any(param.kind == "**" for one in self.overloads for param in one.params):
+                near = difflib.get_close_matches(key, names, 3, 0.6)
+                return f"no parameter {key!r}", ", ".join(sorted(names)), f"did you mean {' or '.join(near)}?" if near else ""
+        if len(self.overloads) == 1:
+            for place, param in enumerate(self.overloads[0].params):
+                given = place < len(args) and param.kind != "K"
+                if param.required and not given and param.name not in kwargs:
+                    return f"argument {param.name!r} is missing", f"{param.name}: {param.type}", ""
+        called = [type_name(value) for value in args] + [f"{key}={_brief(value)}" for key, value in kwargs.items()]
+        return f"does not take ({', '.join(called)})", " or ".join(text(one) for one in self.overloads[:2]), ""
 
     def mismatch(self, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
         short = self.name.rsplit(".", 1)[-1]

@@ -6,7 +6,6 @@ shape in order, so that edits shift nothing: what was inserted or replaced has n
 
 from __future__ import annotations
 
-import ast
 import difflib
 import itertools
 import json
@@ -19,6 +18,8 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+
+from ttnn_shim.program_errors import for_loops
 
 Array = np.ndarray[Any, Any]
 ToNumpy = Callable[[Any], Array]
@@ -95,20 +96,11 @@ class OpWatch:
             file = at.f_code.co_filename
             if Path(file).is_relative_to(self.root):
                 if file not in self._loops:
-                    self._loops[file] = _for_loops("".join(linecache.getlines(file)))
+                    self._loops[file] = for_loops("".join(linecache.getlines(file)))
                 around = [name for first, last, name in self._loops[file] if first <= at.f_lineno <= last and name in at.f_locals]
                 found += [f"{name} = {at.f_locals[name]!r:.40}" for name in reversed(around)]
             at = at.f_back
         return tuple(reversed(found))
-
-
-def _for_loops(text: str) -> list[tuple[int, int, str]]:
-    """First line, last line and variable of each `for` statement of a source text, from the outside."""
-    return [
-        (node.body[0].lineno, node.end_lineno or node.lineno, node.target.id)
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id != "_"
-    ]
 
 
 @dataclass(frozen=True, slots=True)

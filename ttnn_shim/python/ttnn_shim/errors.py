@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 # Frames of these folders are ours, not the caller's.
@@ -59,14 +60,14 @@ class ShimError(RuntimeError):
         """As the real package words it, for code that catches RuntimeError."""
         return self._lines(self.title + ":")
 
-    def report(self) -> str:
-        """In the project's one error shape, for people: `error[SHIM-000n] op: message`, location, hint."""
-        return self._lines(f"error[{self.code}]")
+    def report(self, called_from: str = "") -> str:
+        """In the project's one error shape, for people: `error[SHIM-000n] op: message`, location, how the program came there, hint."""
+        return self._lines(f"error[{self.code}]", called_from)
 
-    def _lines(self, head: str) -> str:
+    def _lines(self, head: str, called_from: str = "") -> str:
         most = ((self.op, 100), (self.message, 1100), (self.location, 300), (self.hint, 400))  # with the labels below 2,000 characters
         op, message, location, hint = (bounded(printable(text), limit) for text, limit in most)
-        rows = (("at ", location), ("hint: ", hint))
+        rows = (("at ", location), ("called from ", printable(called_from)), ("hint: ", hint))
         first = f"{head} " + (f"{op}: " if op else "") + message
         return "\n".join([first, *(f"  {label}{text}" for label, text in rows if text)])
 
@@ -107,6 +108,27 @@ class ActivationError(ImportError):
 
 class NotOffered(AttributeError, NotImplementedError):
     """The real package has this name, the simulator does not."""
+
+
+class UnknownName(AttributeError):
+    """A name that `ttnn` or one of its modules does not have. hint: near ones, or ""."""
+
+    def __init__(self, module: str, name: str, near: Sequence[str]) -> None:
+        known = f"; it has {', '.join(near)}" if near else ""
+        super().__init__(f"module {module!r} has no attribute {name!r}{known}", name=name)
+        self.module = module
+        self.hint = f"did you mean {' or '.join(near)}?" if near else ""
+
+
+class CallMismatch(TypeError):
+    """A call that fits no signature of the op. The text is the real package's; reason, expected and hint say it in a line each."""
+
+    def __init__(self, text: str, *, op: str, reason: str, expected: str, hint: str) -> None:
+        super().__init__(text)
+        self.op = op
+        self.reason = reason
+        self.expected = expected
+        self.hint = hint
 
 
 BY_CODE: dict[int, type[ShimError]] = {1: InvalidArgument, 2: NotSupported, 3: OutOfMemory, 4: TensorFileError, 5: InternalError}

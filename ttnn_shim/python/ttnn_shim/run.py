@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import runpy
 import sys
-import traceback
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+
+from ttnn_shim import program_errors, progress
+
+STOPPED, READER_LEFT = 130, 141
+"""Exit codes after Ctrl-C and after the end of a pipe, as shells have them."""
 
 CARDS = ("wormhole_b0", "wormhole", "blackhole", "n150", "n300", "p100", "p150")
 
@@ -32,7 +37,6 @@ def main(arguments: list[str]) -> int:
 
     import ttnn_shim
     from ttnn_shim import session
-    from ttnn_shim.errors import ShimError
 
     session.settings.card = {"wormhole_b0": "n150", "wormhole": "n150", "blackhole": "p150"}.get(options.arch, options.arch)
     session.settings.estimate = options.estimate
@@ -52,21 +56,24 @@ def main(arguments: list[str]) -> int:
     sys.path.insert(0, str(program.parent))
     sys.excepthook = partial(_show, program.parent)
     try:
-        runpy.run_path(str(program), run_name="__main__")
+        with progress.shown(program.parent, sys.stderr):
+            runpy.run_path(str(program), run_name="__main__")
+        sys.stdout.flush()
     except SystemExit as exit_:
         return _exit_code(exit_)
-    except ShimError as error:
-        error.location = program_location(error, program.parent)
-        print(error.report(), file=sys.stderr)
-        return 1
+    except KeyboardInterrupt:
+        print("run: stopped", file=sys.stderr)
+        return STOPPED
+    except BrokenPipeError:  # `./run --profile DIR | head`: the rest goes nowhere, also what Python flushes at its end
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_LEFT
     return 0
 
 
 def _show(root: Path, kind: type[BaseException], error: BaseException, entry: TracebackType | None) -> None:
-    """Python's own traceback, from the program's first frame on."""
-    while entry is not None and not Path(entry.tb_frame.f_code.co_filename).is_relative_to(root):
-        entry = entry.tb_next
-    traceback.print_exception(kind, error, entry)
+    """One message in the place of Python's traceback, at the program's own line."""
+    print(program_errors.show(root, kind, error, entry), file=sys.stderr)
 
 
 def _exit_code(exit_: SystemExit) -> int:
@@ -74,15 +81,3 @@ def _exit_code(exit_: SystemExit) -> int:
         return exit_.code or 0
     print(exit_.code, file=sys.stderr)
     return 1
-
-
-def program_location(error: BaseException, root: Path) -> str:
-    """`file:line in function` of the innermost frame that lies in the program's directory."""
-    place = "?"
-    entry = error.__traceback__
-    while entry is not None:
-        code = entry.tb_frame.f_code
-        if Path(code.co_filename).is_relative_to(root):
-            place = f"{Path(code.co_filename).relative_to(root)}:{entry.tb_lineno} in {code.co_name}"
-        entry = entry.tb_next
-    return place
