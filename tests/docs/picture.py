@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 WIDTH_PX = 1000
-ROWS = 4
+ROWS = 2
 """Rows of the table of slowest calls."""
 SECTIONS = ("By op", "Slowest calls")
 
@@ -33,7 +33,7 @@ def picture(page: str) -> str:
         parts.append(body)
     text = re.sub(r"<br>", "<br/>", "\n".join(parts))
     # Lines of text as the style sets them: 22 px each; a cell of the last table has three or four.
-    height = 180 + 34 * text.count("<tr>") + 52 * ROWS + 130
+    height = 180 + 34 * text.count("<tr>") + 52 * ROWS + 150
     css = style[1].replace(":root", "svg")
     css = css.replace("body {", ".page {")
     return (
