@@ -240,7 +240,7 @@ def _estimate(args: argparse.Namespace) -> int:
     check_writable(args.out, "--out")
     try:
         with Progress().stage("estimate", str(args.csv)):
-            unmodelled = estimate_csv(args.csv, args.out)
+            left_out = price_csv(args.csv, args.out)
     except ShimError as error:
         print(error.report(), file=sys.stderr)
         return 1
