@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -62,5 +63,6 @@ esac
     )
     python.chmod(0o755)
     words = ["make", "-C", str(ROOT), "-o", "setup", "-o", "test", "-o", "deep", "test-all", f"VENV={tmp_path}", f"BIN={tmp_path}"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # variables of the outer make go along there
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env=environment)
     assert done.returncode == status, done.stdout + done.stderr
