@@ -57,6 +57,10 @@ def verify_attributes(op: Operation) -> None:
         kind = _KINDS.get(info.type)
         if kind is not None and not isinstance(value, kind[0]) and not _without_values(info.type, value):
             raise VerifyException(f"attribute {name} must be {kind[1]} ({info.type}), got {type(value).__name__}")
+        if info.type == "I32ArrayAttr" and isinstance(value, ArrayAttr):
+            for part in value:
+                if not isinstance(part, IntegerAttr):
+                    raise VerifyException(f"attribute {name} must hold integers ({info.type}), got {attribute_text(part)}")
         record = enums.get(info.type)
         if record is not None and value.name != record["name"] and value.name != "tt.opaque":
             raise VerifyException(f"attribute {name} must be #{record['name']}, got #{value.name}")

@@ -147,6 +147,10 @@ SHOWN = {
   %0, %1 = "ttir.topk"(%a) <{k = 8 : i32, dim = -1 : i32, largest = true, sorted = true}> : (tensor<32x64xbf16>) -> (tensor<32x8xbf16>, tensor<32x8xf32>)
   return %0, %1 : tensor<32x8xbf16>, tensor<32x8xf32>
 }""",
+    "types among the sizes of a reshape": """func.func @main(%a: tensor<2x3xbf16>) -> tensor<3x2xbf16> {
+  %0 = "ttir.reshape"(%a) <{shape = [i32, 2 : i32]}> : (tensor<2x3xbf16>) -> tensor<3x2xbf16>
+  return %0 : tensor<3x2xbf16>
+}""",
     "an attribute under a type alias": """!u = #ttcore.argument_type<input>
 func.func @main(%a: tensor<2x2x!u>) -> tensor<2x2x!u> {
   %0 = "ttir.relu"(%a) : (tensor<2x2x!u>) -> tensor<2x2x!u>
