@@ -160,7 +160,8 @@ def _is_complete(manifest: Mapping[str, Any]) -> bool:
     calls = isinstance(call, list) and all(
         isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("shape", []), list) for item in call
     )
-    l1 = isinstance(device, dict) and isinstance(device.get("l1_small_size"), int)
+    size_bytes = device.get("l1_small_size") if isinstance(device, dict) else None
+    l1 = isinstance(size_bytes, int) and 0 <= size_bytes < 1 << 31  # what fits is the device's to say
     return known and whole and entries and calls and l1 and isinstance(manifest.get("options"), dict)
 
 

@@ -51,3 +51,13 @@ def test_entries_of_a_manifest(key: str, tmp_path: Path) -> None:
     (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(UserError, match=r"manifest\.json is damaged"):
         LoadedProgram(tmp_path / "out")
+
+
+@pytest.mark.parametrize("size_bytes", [-1, 1 << 70, "0", None])
+def test_device_of_a_manifest(size_bytes: object, tmp_path: Path) -> None:
+    shutil.copytree(export(), tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    manifest["device"]["l1_small_size"] = size_bytes
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(UserError, match=r"manifest\.json is damaged"):
+        LoadedProgram(tmp_path / "out")

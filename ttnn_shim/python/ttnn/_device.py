@@ -223,8 +223,8 @@ def open_device(
         InvalidArgument: device_id is not 0.
     """
     for name, value in (("device_id", device_id), ("l1_small_size", l1_small_size), ("trace_region_size", trace_region_size)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise TypeError(f"open_device(): incompatible function arguments: {name} must be a non-negative int, got {value!r}")
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 64:
+            raise TypeError(f"open_device(): incompatible function arguments: {name} must be a non-negative int of 64 bits, got {value!r}")
     if device_id != 0:
         raise _core.error(InvalidArgument, f"device_id {device_id} is not available: the simulator has device 0", "ttnn.open_device")
     if num_command_queues not in (1, 2):
