@@ -32,7 +32,7 @@ def export_target(export_path: str | Path) -> Path:
     Raises:
         OptionError: an empty one, which would mean the current directory.
     """
-    if export_path == "":
+    if isinstance(export_path, str) and not export_path:
         raise OptionError("an empty export path", expected="a directory", got="''", hint="name a directory, or '.' for the current one")
     return checked_path(export_path, "export_path")
 

@@ -12,7 +12,7 @@ from ttnn_shim.query import query
 
 from alchemist import codegen_py, load_codegen_py
 from alchemist.codegen import codegen_mlir
-from alchemist.errors import FileError, InternalError, OptionError, UserError
+from alchemist.errors import FileError, FrontendError, InternalError, OptionError, UserError
 
 MODEL = 'func.func @main(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {\n  %0 = "ttir.relu"(%a) : (tensor<2x2xf32>) -> tensor<2x2xf32>\n  return %0 : tensor<2x2xf32>\n}\n'
 
@@ -63,3 +63,21 @@ def test_missing_argument_is_pythons_own_error() -> None:
 def test_query(named: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         query(**({"op": "relu", "inputs": [], "outputs": []} | named))
+
+
+def test_a_model_that_fails_on_its_arguments(tmp_path: Path) -> None:
+    """torch.export traces shapes; what the kernels refuse shows when the expected outputs are computed."""
+    with pytest.raises(FrontendError, match="the model fails on its example arguments"):
+        codegen_py(torch.nn.ReLU(), torch.ones(2, 2, dtype=torch.bool), export_path=tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_export_path_that_cannot_be_compared(tmp_path: Path) -> None:
+    class Incomparable:
+        def __eq__(self, other: object) -> bool:
+            raise ValueError("not comparable")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    with pytest.raises(OptionError):
+        codegen_py(torch.relu, torch.ones(2, 2), export_path=Incomparable())  # type: ignore[arg-type]

@@ -333,7 +333,11 @@ class _Golden:
         try:
             with torch.no_grad(), _as_exported():
                 args, kwargs = pytree.tree_map(lambda leaf: leaf, (self.args, self.kwargs))  # a cache anew: calls append to it
-                result = self.model(*args, **kwargs)
+                try:
+                    result = self.model(*args, **kwargs)
+                except Exception as error:
+                    hint = "call the model with these arguments: torch.export knows its shapes only"
+                    raise FrontendError("the model fails on its example arguments", got=f"{type(error).__name__}: {error}", hint=hint) from error
                 specs = [s for s in self.program.graph_signature.output_specs if s.kind is OutputKind.USER_OUTPUT]
                 leaves = pytree.tree_leaves(result)
                 arrays = [_array(leaf) for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec.arg, TensorArgument)]
