@@ -159,20 +159,7 @@ def fill(rng: random.Random, text: str, given: Input) -> str:
     rng.shuffle(dims)
     starts = [rng.choice((0, 0, 0, extent // 2, -extent)) for extent in shape]
     ends = [rng.choice((extent, extent, extent // 2 + 1, max(extent - 1, 0), extent + 1, -1)) for extent in shape]
-    choices = [
-        [volume],
-        [1, volume],
-        [-1],
-        [*shape[:-2], -1],
-        [volume // 2, 2],
-        [volume // 32, 32],
-        [-1, 32],
-        [*shape, 1],
-        [1, *shape],
-        [volume + 1],
-        [2, -1, 16],
-        [0, -1],
-    ]
+    choices = [[volume], [1, volume], [-1], [*shape[:-2], -1], [volume // 2, 2], [volume // 32, 32], [-1, 32], [*shape, 1], [1, *shape], [volume + 1], [2, -1, 16], [0, -1]]
     values = {
         "d": dim(), "e": dim(), "k": rng.choice((1, 2, 3, 16, 32, 0, -1)), "to": rng.choice(choices), "dims": dims if rng.random() < 0.9 else [0, 1, 2],
         "times": [rng.choice((1, 1, 2, 3, 0)) for _ in range(rank if rng.random() < 0.85 else rank + 1)],
@@ -263,18 +250,7 @@ def _matmul() -> Iterator[rule_rows.Row]:
             lead: Shape = rng.choice(((), (), (1,), (2,), (1, 1), (2, 3), (1, 2, 3)))
             other: Shape = rng.choice(((), lead, (1,) * len(lead), (2, 1)))
             left, right = (*lead, m, k), (*other, k if rng.random() < 0.95 else k + 1, n)
-            tail = rng.choice(
-                (
-                    "",
-                    "",
-                    "",
-                    ", transpose_a=True",
-                    ", transpose_b=True",
-                    ", dtype=ttnn.bfloat8_b",
-                    ", dtype=ttnn.float32",
-                    ", core_grid=ttnn.CoreGrid(y=4, x=4)",
-                )
-            )
+            tail = rng.choice(("", "", "", ", transpose_a=True", ", transpose_b=True", ", dtype=ttnn.bfloat8_b", ", dtype=ttnn.float32", ", core_grid=ttnn.CoreGrid(y=4, x=4)"))
             if name != "addmm":
                 tail += rng.choice(("", "", "", ', activation="relu"', ', activation="gelu"', ', activation="nothing"'))
             if "transpose_a" in tail:
@@ -297,23 +273,11 @@ def _matmul() -> Iterator[rule_rows.Row]:
 
 
 def _create() -> Iterator[rule_rows.Row]:
-    for name in (
-        "zeros({s}",
-        "ones({s}",
-        "full({s}, 1.5",
-        "full({s}, fill_value=3",
-        "empty({s}",
-        "rand({s}",
-        "arange(0, {k}, 1",
-        "arange(2, {k}, 3",
-        "full({s}, -1",
-    ):
+    for name in ("zeros({s}", "ones({s}", "full({s}, 1.5", "full({s}, fill_value=3", "empty({s}", "rand({s}", "arange(0, {k}, 1", "arange(2, {k}, 3", "full({s}, -1"):
         rng = _random("create " + name)
         for _ in range(COUNTS["create"]):
             shape = rng.choice(SHAPES)
-            text = name.replace("{s}", str(list(shape)) if rng.random() < 0.7 else f"ttnn.Shape({list(shape)})").replace(
-                "{k}", str(rng.choice((0, 1, 10, 33, 64, -4)))
-            )
+            text = name.replace("{s}", str(list(shape)) if rng.random() < 0.7 else f"ttnn.Shape({list(shape)})").replace("{k}", str(rng.choice((0, 1, 10, 33, 64, -4))))
             if rng.random() < 0.85:
                 text += f", dtype=ttnn.{rng.choice(DTYPES)}"
             if rng.random() < 0.6:

@@ -54,21 +54,12 @@ MODELS: dict[str, Callable[[], Built]] = {
     "llama_static_cache": static_cache,
     "t5_with_cache": _of("T5", T5, "ForConditionalGeneration", input_ids=ids, attention_mask=mask, decoder_input_ids=decoder_ids),
     "bart_with_cache": _of("Bart", {**SEQ2SEQ, "vocab_size": 100}, "ForConditionalGeneration", input_ids=ids, decoder_input_ids=decoder_ids),
-    "whisper_with_cache_bf16": _of(
-        "Whisper", WHISPER, "ForConditionalGeneration", bf16=True, input_features=lambda: torch.randn(2, 8, 40), decoder_input_ids=lambda: ids()[:, :5]
-    ),
-    "mamba_with_states": _of(
-        "Mamba", {"hidden_size": 64, "num_hidden_layers": 1, "vocab_size": 100, "state_size": 4}, "ForCausalLM", input_ids=lambda: ids()[:1, :8]
-    ),
+    "whisper_with_cache_bf16": _of("Whisper", WHISPER, "ForConditionalGeneration", bf16=True, input_features=lambda: torch.randn(2, 8, 40), decoder_input_ids=lambda: ids()[:, :5]),
+    "mamba_with_states": _of("Mamba", {"hidden_size": 64, "num_hidden_layers": 1, "vocab_size": 100, "state_size": 4}, "ForCausalLM", input_ids=lambda: ids()[:1, :8]),
     "fnet": _of("FNet", TEXT, "ForMaskedLM", input_ids=ids),
     "xlm": _of("XLM", XLM, "WithLMHeadModel", input_ids=ids, attention_mask=mask),
     "flaubert_bf16": _of("Flaubert", XLM, "Model", bf16=True, input_ids=ids, attention_mask=mask),
-    "wav2vec2_positions": _of(
-        "Wav2Vec2",
-        {**WAV2VEC2, "hidden_size": 256, "num_conv_pos_embeddings": 128, "num_conv_pos_embedding_groups": 16},
-        "ForCTC",
-        input_values=lambda: torch.randn(1, 400),
-    ),
+    "wav2vec2_positions": _of("Wav2Vec2", {**WAV2VEC2, "hidden_size": 256, "num_conv_pos_embeddings": 128, "num_conv_pos_embedding_groups": 16}, "ForCTC", input_values=lambda: torch.randn(1, 400)),
     "vae_latents": diffusers_("AutoencoderKL", VAE, "encode", x=lambda: image(16)),
     "wan_vae_decoder": diffusers_("AutoencoderKLWan", WAN, "decode", z=lambda: torch.randn(1, 4, 1, 8, 8)),
 }
