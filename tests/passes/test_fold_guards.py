@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pass_graphs import F, Graph, V, X, arrays, build, names
 from test_near_misses import TALL, three_slices
-from test_passes import F, Graph, V, X, arrays, build, names
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline

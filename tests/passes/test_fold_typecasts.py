@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_passes import Graph, build, names
+from pass_graphs import Graph, build, names
 from ttnn_numpy import run as run_ttnn
 
 from alchemist.ops.evaluate import run as run_ttir

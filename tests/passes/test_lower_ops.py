@@ -13,7 +13,7 @@ from alchemist.passes import lower_to_ttnn
 from alchemist.passes.lower import RULES
 
 WITHOUT_LOWERING = {
-    "ttir.conv3d": "becomes conv2d before lowering: cases `volume ...` of test_passes.py",
+    "ttir.conv3d": "becomes conv2d before lowering: cases `volume ...` of pass_cases.py",
 }
 NOT_SAMPLED = {
     "ttir.rand": "random",

@@ -6,27 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_passes import (
-    BIAS,
-    CHANGES,
-    CONV,
-    HEADS,
-    HIDDEN,
-    IMAGE,
-    KERNEL,
-    SQUARE,
-    UNCHANGED,
-    VECTOR,
-    B,
-    F,
-    Graph,
-    W,
-    X,
-    arrays,
-    build,
-    run_ttir_with_activations,
-    written_attention,
-)
+from pass_cases import CHANGES, UNCHANGED
+from pass_graphs import BIAS, CONV, HEADS, HIDDEN, IMAGE, KERNEL, SQUARE, VECTOR, B, F, Graph, W, X, arrays, build, run_ttir_with_activations, written_attention
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline

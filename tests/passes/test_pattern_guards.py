@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from test_passes import Graph, V, X, build, names
+from pass_graphs import Graph, V, X, build, names
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline

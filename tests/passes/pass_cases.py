@@ -1,0 +1,345 @@
+"""Modules that a pass changes, and modules that it must leave alone: pass, module and, for the former, the ops after it."""
+
+from __future__ import annotations
+
+from pass_graphs import (
+    BIAS,
+    CONV,
+    HEADS,
+    HIDDEN,
+    IMAGE,
+    KERNEL,
+    NCDHW,
+    SQUARE,
+    TAPS,
+    VECTOR,
+    VOLUME,
+    WAVE,
+    B,
+    F,
+    V,
+    W,
+    X,
+    attention,
+    build,
+    conv_norm,
+    gelu_factored,
+    gelu_tanh_written_out,
+    gelu_written_out,
+    layer_norm_by_division,
+    layer_norm_written_out,
+    moving,
+    over_one_plus,
+    reduced,
+    rms_norm_by_division,
+    rms_norm_written_out,
+    softmax_written_out,
+    turned,
+    volume,
+    wave,
+    written_attention,
+)
+from xdsl.dialects.builtin import ModuleOp
+
+CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
+    "a mean of a mean": (
+        "merge-reductions",
+        build(lambda g, x: reduced(g, x, ("mean", [-1], (2, 4), False), ("mean", [-1], (2,), False)), X),
+        ["mean"],
+    ),
+    "a sum over dims before and behind another's": (
+        "merge-reductions",
+        build(lambda g, x: reduced(g, x, ("sum", [1], (2, 64, 8), False), ("sum", [0, 2], (64,), False)), ((2, 4, 64, 8), F, "input")),
+        ["sum"],
+    ),
+    "three maxima whose dims stay": (
+        "merge-reductions",
+        build(lambda g, x: reduced(g, x, ("max", [2], (2, 4, 1), True), ("max", [1, 2], (2, 1, 1), True), ("max", [0], (1, 1, 1), True)), X),
+        ["max"],
+    ),
+    "a conv1d whose result is turned": (
+        "conv1d-channels-last",
+        build(lambda g, x, w: turned(g, wave(g, x, w)), WAVE, TAPS),
+        ["permute", "conv1d", "permute", "permute"],
+    ),
+    "conv1ds with activations between": (
+        "conv1d-channels-last",
+        build(lambda g, x, w, v: g("exp", wave(g, g("gelu", g("relu", wave(g, x, w))), v)), WAVE, TAPS, ((16, 16, 3), F, "parameter")),
+        ["permute", "conv1d", "relu", "gelu", "permute", "permute", "conv1d", "exp", "permute"],
+    ),
+    "identities": (
+        "fold",
+        build(lambda g, x: g("reshape", g("multiply", g("dropout", x), g.number(1.0)), out=(2, 4, 64), shape=(2, 4, 64)), X),
+        [],
+    ),
+    "constants": (
+        "fold",
+        build(lambda g, x: g("add", x, g("add", g.number(1.0), g.number(2.0))), X),
+        ["full", "add"],
+    ),
+    "views": (
+        "fold",
+        build(
+            lambda g, x: g(
+                "unsqueeze",
+                g("transpose", g("transpose", x, out=(2, 64, 4), dim0=1, dim1=2), out=(2, 4, 64), dim0=1, dim1=2),
+                out=(1, 2, 4, 64),
+                dim=0,
+            ),
+            X,
+        ),
+        ["reshape"],
+    ),
+    "equal ops": ("fold", build(lambda g, x: g("add", g("exp", x), g("exp", x)), X), ["exp", "add"]),
+    "mask": (
+        "fold",
+        build(
+            lambda g, m: g("logical_and", g("ne", m, g.number(0, (1, 1), "i64"), of="i1"), g.number(1, (2, 8), "i1"), of="i1"),
+            ((2, 8), "i64", "input"),
+        ),
+        ["full", "ne"],
+    ),
+    "broadcast": (
+        "implicit-broadcast",
+        build(lambda g, x, w: g("add", x, g("broadcast", w, out=(2, 4, 64), broadcast_dimensions=[2, 4, 1])), X, ((1, 1, 64), F, "input")),
+        ["add"],
+    ),
+    "softmax": ("fuse-patterns", build(softmax_written_out, X), ["softmax"]),
+    "layer norm": ("fuse-patterns", build(layer_norm_written_out, X, V, V), ["layer_norm"]),
+    "rms norm": ("fuse-patterns", build(rms_norm_written_out, X, V), ["rms_norm"]),
+    "attention": ("fuse-attention", build(written_attention, HEADS, HEADS, HEADS), ["scaled_dot_product_attention"]),
+    "attention with a mask that is added": (
+        "fuse-attention",
+        build(written_attention, HEADS, HEADS, HEADS, BIAS),
+        ["scaled_dot_product_attention"],
+    ),
+    "attention with scores replaced": (
+        "fuse-attention",
+        build(lambda g, *x: written_attention(g, *x, chosen=True), HEADS, HEADS, HEADS, BIAS),
+        ["full", "gt", "full", "full", "where", "scaled_dot_product_attention"],
+    ),
+    "attention with a scaled query": (
+        "fuse-attention",
+        build(lambda g, q, k, v: written_attention(g, g("multiply", q, g.number(2.0, (1, 1, 1, 1))), k, v), HEADS, HEADS, HEADS),
+        ["scaled_dot_product_attention"],
+    ),
+    "layer norm by division": ("fuse-patterns", build(layer_norm_by_division, X, V, V), ["layer_norm"]),
+    "rms norm by division": ("fuse-patterns", build(rms_norm_by_division, X, V), ["rms_norm"]),
+    "gelu with x taken out": ("fuse-patterns", build(gelu_factored, X), ["gelu"]),
+    "silu by division": ("fuse-patterns", build(lambda g, x: over_one_plus(g, x, x), X), ["silu"]),
+    "sigmoid by division": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g.number(1.0, (1, 1, 1)), x), X), ["sigmoid"]),
+    "sigmoid by reciprocal": (
+        "fuse-patterns",
+        build(lambda g, x: g("reciprocal", g("add", g("exp", g("neg", x)), g.number(1.0, (1, 1, 1)))), X),
+        ["sigmoid"],
+    ),
+    "gelu": ("fuse-patterns", build(gelu_written_out, X), ["gelu"]),
+    "gelu_new": ("fuse-patterns", build(gelu_tanh_written_out, X), ["gelu"]),
+    "silu": ("fuse-patterns", build(lambda g, x: g("multiply", x, g("sigmoid", x)), X), ["silu"]),
+    "dot": (
+        "canonicalize-dots",
+        build(
+            lambda g, x, w: g("dot_general", x, w, out=(2, 4, 32), batch_dims_lhs=[], batch_dims_rhs=[], contract_dims_lhs=[2], contract_dims_rhs=[1]),
+            X,
+            W,
+        ),
+        ["matmul"],
+    ),
+    "linear": ("fuse-linear", build(lambda g, x, w, b: g("add", g("matmul", x, w, out=(2, 4, 32), transpose_b=True), b), X, W, B), ["linear"]),
+    "activation": (
+        "fuse-activation",
+        build(lambda g, x, w, b: g("relu", g("linear", x, w, b, out=(2, 4, 32), transpose_b=True)), X, W, B),
+        ["linear"],
+    ),
+    "rank": (
+        "keep-rank",
+        build(
+            lambda g, x, w, b: g(
+                "reshape",
+                g("linear", g("reshape", x, out=(8, 64), shape=(8, 64)), w, b, out=(8, 32), transpose_b=True),
+                out=(2, 4, 32),
+                shape=(2, 4, 32),
+            ),
+            X,
+            W,
+            B,
+        ),
+        ["linear"],
+    ),
+    "batch norm": (
+        "fold-batch-norm",
+        build(conv_norm, IMAGE, KERNEL, VECTOR, VECTOR, VECTOR, VECTOR),
+        ["full", "add", "rsqrt", "multiply", "reshape", "reshape", "multiply", "reshape", "multiply", "subtract", "conv2d"],
+    ),
+    "batch norm of a volume": (
+        "fold-batch-norm",
+        build(
+            lambda g, x, w, *vectors: g(
+                "batch_norm_inference",
+                g("conv3d", x, w, out=(2, 6, 3, 4, 5), **NCDHW, groups=1, stride=[1, 1, 1], padding=[0, 0, 0]),
+                *vectors,
+                epsilon=1e-5,
+                dimension=1,
+            ),
+            VOLUME,
+            ((6, 4, 3, 3, 3), F, "parameter"),
+            *[((6,), F, "parameter")] * 4,
+        ),
+        ["full", "add", "rsqrt", "multiply", "reshape", "reshape", "multiply", "reshape", "multiply", "subtract", "conv3d"],
+    ),
+    "volume windows": (
+        "decompose-conv",
+        build(volume((2, 6, 3, 6, 3), stride=[2, 1, 2], padding=[1, 1, 0]), VOLUME, ((6, 4, 3, 3, 3), F, "parameter"), ((1, 6, 1, 1, 1), F, "parameter")),
+        ["pad", *["slice_static"] * 3, *["reshape"] * 3, "concat", "permute", "reshape", "reshape", "reshape", "conv2d", "reshape", "permute"],
+    ),
+    "volume tubelets": (
+        "decompose-conv",
+        build(volume((2, 6, 2, 3, 3), stride=[2, 2, 2], padding=[0, 0, 0]), VOLUME, ((6, 4, 2, 2, 2), F, "parameter"), ((1, 6, 1, 1, 1), F, "parameter")),
+        ["slice_static", "reshape", "permute", "reshape", "reshape", "reshape", "conv2d", "reshape", "permute"],
+    ),
+    "volume groups, channels last": (
+        "decompose-conv",
+        build(
+            lambda g, x, w: g("conv3d", x, w, out=(1, 5, 4, 4, 8), groups=2, stride=[1, 1, 1], padding=[0, 0, 0]),
+            ((1, 5, 6, 6, 4), F, "input"),
+            ((8, 2, 1, 3, 3), F, "parameter"),
+        ),
+        ["permute", "reshape", "permute", "reshape", "reshape", "conv2d", "reshape", "permute", "permute"],
+    ),
+    "windows of computed weights": (
+        "decompose-conv",
+        build(moving((2, 6, 4, 3), stride=[2, 2], padding=[1, 0, 1, 0], dilation=[1, 1], groups=2), ((2, 4, 7, 8), F, "input"), ((6, 2, 2, 3), F, "input")),
+        ["pad", *["slice_static", "reshape"] * 6, "concat", "reshape", "broadcast", "reshape", "matmul", "reshape"],
+    ),
+    "places of a weight gradient": (
+        "decompose-conv",
+        build(moving((3, 5, 2, 2), stride=[1, 1], padding=[0, 0], dilation=[1, 1], groups=1), ((3, 2, 7, 7), F, "input"), ((5, 2, 6, 6), F, "input")),
+        [*["slice_static", "reshape"] * 4, "concat", "reshape", "broadcast", "reshape", "matmul", "reshape"],
+    ),
+    "padding": (
+        "fold-padding",
+        build(
+            lambda g, x, w: g("conv2d", g("pad", x, out=(1, 8, 8, 7), padding=[0, 0, 0, 0, 1, 1, 0, 1], value=0.0), w, out=(1, 16, 8, 7), **CONV),
+            IMAGE,
+            KERNEL,
+        ),
+        ["conv2d"],
+    ),
+    "split heads": (
+        "fuse-split-heads",
+        build(attention, HIDDEN, SQUARE, SQUARE, SQUARE),
+        ["concat", "linear", "split_query_key_value_and_split_heads", "scaled_dot_product_attention"],
+    ),
+    "concat heads": (
+        "fuse-concat-heads",
+        build(
+            lambda g, x: g("reshape", g("permute", x, out=(2, 32, 2, 32), permutation=[0, 2, 1, 3]), out=(2, 32, 64), shape=(2, 32, 64)),
+            ((2, 2, 32, 32), F, "input"),
+        ),
+        ["concatenate_heads"],
+    ),
+}
+
+UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
+    "a sum of means": ("merge-reductions", build(lambda g, x: reduced(g, x, ("mean", [2], (2, 4), False), ("sum", [1], (2,), False)), X)),
+    "a mean whose dim stays under one whose does not": (
+        "merge-reductions",
+        build(lambda g, x: reduced(g, x, ("mean", [2], (2, 4, 1), True), ("mean", [1], (2, 1), False)), X),
+    ),
+    "a mean that is used twice": (
+        "merge-reductions",
+        build(lambda g, x: (y := reduced(g, x, ("mean", [2], (2, 4), False)), reduced(g, y, ("mean", [1], (2,), False))), X),
+    ),
+    "a sum of sums that are rounded": (
+        "merge-reductions",
+        build(lambda g, x: g("sum", g("sum", x, out=(2, 4), of="bf16", dim_arg=[2], keep_dim=False), out=(2,), dim_arg=[1], keep_dim=False), X),
+    ),
+    "products": ("merge-reductions", build(lambda g, x: reduced(g, x, ("prod", [2], (2, 4), False), ("prod", [1], (2,), False)), X)),
+    "a real broadcast": (
+        "implicit-broadcast",
+        build(lambda g, x: g("exp", g("broadcast", x, out=(2, 4, 64), broadcast_dimensions=[2, 4, 1])), ((1, 1, 64), F, "input")),
+    ),
+    "an added number that matters": ("fold", build(lambda g, x: g("add", x, g.number(0.5)), X)),
+    "random values": ("fold", build(lambda g: g("add", *(g("rand", out=(4, 4), size=[4, 4]) for _ in range(2))))),
+    "softmax of something else": (
+        "fuse-patterns",
+        build(lambda g, x, y: g("div", g("exp", x), g("sum", g("exp", y), out=(2, 4, 1), keep_dim=True, dim_arg=[2])), X, X),
+    ),
+    "almost gelu": (
+        "fuse-patterns",
+        build(lambda g, x: g("multiply", g("multiply", x, g.number(0.7, (1, 1, 1))), g("add", g("erf", x), g.number(1.0, (1, 1, 1)))), X),
+    ),
+    "a product with two uses": (
+        "fuse-linear",
+        build(lambda g, x, w, b: (lambda y: (y, g("add", y, b)))(g("matmul", x, w, out=(2, 4, 32), transpose_b=True)), X, W, B),
+    ),
+    "a bias that is a matrix": (
+        "fuse-linear",
+        build(lambda g, x, w, b: g("add", g("matmul", x, w, out=(2, 4, 32), transpose_b=True), b), X, W, ((4, 32), F, "input")),
+    ),
+    "an activation of two uses": (
+        "fuse-activation",
+        build(lambda g, x, w: (lambda y: (y, g("relu", y)))(g("matmul", x, w, out=(2, 4, 32), transpose_b=True)), X, W),
+    ),
+    "attention whose weights are returned": (
+        "fuse-attention",
+        build(
+            lambda g, q, k, v: (lambda p: (p, g("matmul", p, v, out=(2, 2, 8, 32))))(
+                g("softmax", g("matmul", q, g("permute", k, out=(2, 2, 32, 8), permutation=[0, 1, 3, 2]), out=(2, 2, 8, 8)), dimension=3)
+            ),
+            HEADS,
+            HEADS,
+            HEADS,
+        ),
+    ),
+    "scores replaced by a small number": (
+        "fuse-attention",
+        build(lambda g, *x: written_attention(g, *x, chosen=True, fill=-1.0), HEADS, HEADS, HEADS, BIAS),
+    ),
+    "keys that are not turned": (
+        "fuse-attention",
+        build(lambda g, q, k, v, t: written_attention(g, q, k, v, key=t), HEADS, HEADS, HEADS, ((2, 2, 32, 8), F, "input")),
+    ),
+    "a norm with the unbiased variance": ("fuse-patterns", build(lambda g, x, w, b: layer_norm_by_division(g, x, w, b, 1.0), X, V, V)),
+    "a cubic with another factor": ("fuse-patterns", build(lambda g, x: gelu_factored(g, x, 0.05), X)),
+    "1 / (2 + exp(-x))": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g.number(1.0, (1, 1, 1)), x, 2.0), X)),
+    "y / (1 + exp(-x))": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g("exp", x), x), X)),
+    "a conv1d whose result is sliced": (
+        "conv1d-channels-last",
+        build(lambda g, x, w: turned(g, g("slice_static", wave(g, x, w), out=(2, 16, 12), begins=[0, 0, 0], ends=[2, 16, 12], step=[1, 1, 1])), WAVE, TAPS),
+    ),
+    "a conv1d that another op reads too": (
+        "conv1d-channels-last",
+        build(lambda g, x, w: (lambda y: (turned(g, y), g("sum", y, out=(2, 16), dim_arg=[2], keep_dim=False)))(wave(g, x, w)), WAVE, TAPS),
+    ),
+    "padding with ones": (
+        "fold-padding",
+        build(
+            lambda g, x, w: g("conv2d", g("pad", x, out=(1, 8, 8, 7), padding=[0, 0, 0, 0, 1, 1, 0, 1], value=1.0), w, out=(1, 16, 8, 7), **CONV),
+            IMAGE,
+            KERNEL,
+        ),
+    ),
+    "weights that are parameters": ("decompose-conv", build(conv_norm, IMAGE, KERNEL, VECTOR, VECTOR, VECTOR, VECTOR)),
+    "small heads": (
+        "fuse-concat-heads",
+        build(
+            lambda g, x: g("reshape", g("permute", x, out=(2, 32, 2, 12), permutation=[0, 2, 1, 3]), out=(2, 32, 24), shape=(2, 32, 24)),
+            ((2, 2, 32, 12), F, "input"),
+        ),
+    ),
+    "weights that are computed": (
+        "fuse-split-heads",
+        build(lambda g, x, *ws: attention(g, x, *(g("exp", w) for w in ws)), HIDDEN, SQUARE, SQUARE, SQUARE),
+    ),
+    "batched dims in the middle": (
+        "canonicalize-dots",
+        build(
+            lambda g, a, b: g(
+                "dot_general", a, b, out=(2, 4, 3, 5), batch_dims_lhs=[0, 2], batch_dims_rhs=[0, 2], contract_dims_lhs=[3], contract_dims_rhs=[3]
+            ),
+            ((2, 3, 4, 8), F, "input"),
+            ((2, 5, 4, 8), F, "input"),
+        ),
+    ),
+}

@@ -1,0 +1,215 @@
+"""TTIR functions that the tests of passes are made from: a builder, its usual inputs, and computations as front ends spell them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from ttnn_numpy import run as run_ttnn
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from alchemist.ir import access
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import Scope, SourceInfo
+from alchemist.ops.evaluate import run as run_ttir
+from alchemist.passes import lower_to_ttnn
+
+Net = Callable[["Graph"], Any]
+
+
+class Graph:
+    """A TTIR function under construction; values know their shapes."""
+
+    def __init__(self) -> None:
+        self.inputs: list[tuple[str, Any, str, SourceInfo | None]] = []
+        self.b: Any = None
+        self.count = 0
+
+    def __call__(self, op: str, *operands: Any, out: tuple[int, ...] | None = None, of: str = "f32", **attributes: Any) -> Any:
+        dims = access.shape(operands[0]) if out is None else out
+        given = [list(operands)] if op == "concat" else list(operands)
+        self.count += 1
+        source = SourceInfo((Scope("", "Net"),), (), f"aten.{op}", f"{op}_{self.count}")
+        return self.b.op(f"ttir.{op}", given, attributes, [tensor(dims, of)], source=source)
+
+    def number(self, value: float, dims: tuple[int, ...] = (1, 1), of: str = "f32") -> Any:
+        return self("full", out=dims, of=of, shape=dims, fill_value=value)
+
+
+def build(net: Net, *inputs: tuple[tuple[int, ...], str, str]) -> ModuleOp:
+    graph = Graph()
+    described = [(f"a{i}", tensor(dims, element), kind, None) for i, (dims, element, kind) in enumerate(inputs)]
+    graph.b = Builder.module("forward", described)
+    results = net(graph, *graph.b.args) if described else net(graph)
+    graph.b.ret(list(results) if isinstance(results, tuple) else [results])
+    module: ModuleOp = graph.b.module_op
+    return module
+
+
+def names(module: ModuleOp, function: str = "forward") -> list[str]:
+    func = next(op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == function)
+    return [op.name.split(".")[1] for op in func.body.block.ops][:-1]
+
+
+def arrays(module: ModuleOp) -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(1)
+    func = next(op for op in module.ops if isinstance(op, FuncOp))
+    found = []
+    for arg in func.args:
+        element, dims = access.element_type(arg), access.shape(arg)
+        if element == "i1":
+            found.append(rng.integers(0, 2, dims).astype(bool))
+        elif element.startswith("i"):
+            found.append(rng.integers(0, 5, dims))
+        else:
+            found.append(rng.uniform(0.1, 2.0, dims).astype(np.float32))
+    return found
+
+
+F = "f32"
+X = ((2, 4, 64), F, "input")
+W = ((32, 64), F, "parameter")
+B = ((32,), F, "parameter")
+V = ((64,), F, "parameter")
+
+
+def softmax_written_out(g: Graph, x: Any) -> Any:
+    top = g("max", x, out=(2, 4, 1), keep_dim=True, dim_arg=[2])
+    e = g("exp", g("subtract", x, g("broadcast", top, out=(2, 4, 64), broadcast_dimensions=[1, 1, 64])))
+    return g("div", e, g("sum", e, out=(2, 4, 1), keep_dim=True, dim_arg=[2]))
+
+
+def layer_norm_written_out(g: Graph, x: Any, w: Any, b: Any) -> Any:
+    mean = g("mean", x, out=(2, 4, 1), keep_dim=True, dim_arg=[2])
+    square = g("mean", g("multiply", x, x), out=(2, 4, 1), keep_dim=True, dim_arg=[2])
+    variance = g("subtract", square, g("multiply", mean, mean))
+    root = g("rsqrt", g("add", variance, g.number(1e-6, (1, 1, 1))))
+    scaled = g("multiply", g("subtract", x, mean), root, out=(2, 4, 64))
+    return g("add", g("multiply", scaled, w), b)
+
+
+def rms_norm_written_out(g: Graph, x: Any, w: Any) -> Any:
+    power = g("mean", g("square", x), out=(2, 4, 1), keep_dim=True, dim_arg=[2])
+    return g("multiply", w, g("multiply", x, g("rsqrt", g("add", power, g.number(1e-6, (1, 1, 1))))), out=(2, 4, 64))
+
+
+def layer_norm_by_division(g: Graph, x: Any, w: Any, b: Any, spare: float = 0.0) -> Any:
+    """w * (x - mean) / sqrt(variance + epsilon) + b; spare: values that the variance is short of (1 is the unbiased one)."""
+    mean = g("mean", x, out=(2, 4, 1), keep_dim=True, dim_arg=[2])
+    centred = g("subtract", x, mean)
+    total = g("sum", g("multiply", centred, centred), out=(2, 4, 1), keep_dim=True, dim_arg=[2])
+    variance = g("multiply", total, g.number(1 / (64 - spare), (1, 1, 1)), out=(2, 4, 1))
+    root = g("sqrt", g("add", variance, g.number(1e-5, (1, 1, 1)), out=(2, 4, 1)))
+    return g("add", g("div", g("multiply", w, centred, out=(2, 4, 64)), root), b)
+
+
+def rms_norm_by_division(g: Graph, x: Any, w: Any) -> Any:
+    power = g("mean", g("multiply", x, x), out=(2, 4, 1), keep_dim=True, dim_arg=[2])
+    return g("multiply", g("div", x, g("sqrt", g("add", power, g.number(1e-6, (1, 1, 1))))), w)
+
+
+HEADS = ((2, 2, 8, 32), F, "input")
+BIAS = ((2, 1, 1, 8), F, "input")
+
+
+def written_attention(g: Graph, q: Any, k: Any, v: Any, mask: Any = None, *, chosen: bool = False, fill: float = -1e9, key: Any = None) -> Any:
+    """softmax(q k^T / sqrt(32) + mask) v; with `chosen` the scores where the mask is above 0 are replaced."""
+    scores = g("matmul", q, key if key is not None else g("permute", k, out=(2, 2, 32, 8), permutation=[0, 1, 3, 2]), out=(2, 2, 8, 8))
+    scores = g("multiply", scores, g.number(32**-0.5, (1, 1, 1, 1)))
+    if chosen:
+        scores = g("where", g("gt", mask, g.number(0.0, (1, 1, 1, 1))), g.number(fill, (1, 1, 1, 1)), scores, out=(2, 2, 8, 8))
+    elif mask is not None:
+        scores = g("add", scores, mask)
+    return g("matmul", g("softmax", scores, dimension=3, numericStable=True), v, out=(2, 2, 8, 32))
+
+
+def gelu_factored(g: Graph, x: Any, factor: float = 0.044715) -> Any:
+    square = g("multiply", g("multiply", x, g.number(factor, (1, 1, 1))), x)
+    inner = g("multiply", g("multiply", x, g.number(math.sqrt(2 / math.pi), (1, 1, 1))), g("add", square, g.number(1.0, (1, 1, 1))))
+    return g("multiply", g("multiply", x, g.number(0.5, (1, 1, 1))), g("add", g("tanh", inner), g.number(1.0, (1, 1, 1))))
+
+
+def over_one_plus(g: Graph, top: Any, x: Any, one: float = 1.0) -> Any:
+    return g("div", top, g("add", g("exp", g("neg", x)), g.number(one, (1, 1, 1))), out=(2, 4, 64))
+
+
+def gelu_written_out(g: Graph, x: Any) -> Any:
+    error = g("erf", g("div", x, g.number(math.sqrt(2.0), (1, 1, 1))))
+    return g("multiply", g("multiply", x, g.number(0.5, (1, 1, 1))), g("add", error, g.number(1.0, (1, 1, 1))))
+
+
+def gelu_tanh_written_out(g: Graph, x: Any) -> Any:
+    cubic = g("add", x, g("multiply", g("pow", x, g.number(3.0, (1, 1, 1))), g.number(0.044715, (1, 1, 1))))
+    curve = g("tanh", g("multiply", cubic, g.number(math.sqrt(2.0 / math.pi), (1, 1, 1))))
+    return g("multiply", g("multiply", x, g.number(0.5, (1, 1, 1))), g("add", curve, g.number(1.0, (1, 1, 1))))
+
+
+def three_heads(g: Graph, x: Any, *weights: Any) -> Any:
+    parts = []
+    for w in weights:
+        y = g("linear", x, w, out=(2, 32, 64), transpose_b=True)
+        y = g("reshape", y, out=(2, 32, 2, 32), shape=(2, 32, 2, 32))
+        parts.append(g("permute", y, out=(2, 2, 32, 32), permutation=[0, 2, 1, 3]))
+    return parts
+
+
+def attention(g: Graph, x: Any, *weights: Any) -> Any:
+    return g("scaled_dot_product_attention", *three_heads(g, x, *weights), is_causal=False)
+
+
+CONV = {"stride": [1, 1], "padding": [1, 1], "dilation": [1, 1], "groups": 1, "channel_dim": 1, "height_dim": 2, "width_dim": 3}
+IMAGE = ((1, 8, 6, 6), F, "input")
+KERNEL = ((16, 8, 3, 3), F, "parameter")
+VECTOR = ((16,), F, "parameter")
+
+
+def conv_norm(g: Graph, x: Any, w: Any, *vectors: Any) -> Any:
+    y = g("conv2d", x, w, out=(1, 16, 6, 6), **CONV)
+    return g("batch_norm_inference", y, *vectors, epsilon=1e-5, dimension=1)
+
+
+VOLUME = ((2, 4, 5, 6, 7), F, "input")
+NCDHW = {"batch_dim": 0, "channel_dim": 1, "depth_dim": 2, "height_dim": 3, "width_dim": 4}
+
+
+def volume(out: tuple[int, ...], **attributes: Any) -> Net:
+    """conv3d with a bias, torch's dim order."""
+    return lambda g, x, w, b: g("conv3d", x, w, b, out=out, **(NCDHW | {"groups": 1} | attributes))
+
+
+def moving(out: tuple[int, ...], **attributes: Any) -> Net:
+    """A conv2d whose weights are an input."""
+    return lambda g, x, w: g("conv2d", x, w, out=out, **(CONV | {"batch_dim": 0, "channel_dim": 1, "height_dim": 2, "width_dim": 3} | attributes))
+
+
+HIDDEN = ((2, 32, 64), F, "input")
+SQUARE = ((64, 64), F, "parameter")
+
+WAVE, TAPS = ((2, 8, 12), F, "input"), ((16, 8, 3), F, "parameter")
+
+
+def wave(g: Graph, x: Any, w: Any, out: tuple[int, ...] = (2, 16, 12)) -> Any:
+    return g("conv1d", x, w, out=out, stride=1, padding=1, groups=1, batch_dim=0, channel_dim=1, length_dim=2, dilation=1)
+
+
+def turned(g: Graph, x: Any) -> Any:
+    return g("permute", x, out=(2, 12, 16), permutation=[0, 2, 1])
+
+
+def reduced(g: Graph, x: Any, *steps: tuple[str, list[int], tuple[int, ...], bool]) -> Any:
+    for name, dims, out, keep in steps:
+        x = g(name, x, out=out, dim_arg=dims, keep_dim=keep)
+    return x
+
+
+def run_ttir_with_activations(module: ModuleOp, inputs: list[Any]) -> list[Any]:
+    """TTIR references do not know activations merged by attribute: those are checked through the lowering."""
+    func = next(op for op in module.ops if isinstance(op, FuncOp))
+    if any("alchemist.activation" in op.attributes for op in func.body.block.ops):
+        lowered = lower_to_ttnn(module)
+        return run_ttnn(lowered.module, inputs)
+    return run_ttir(module, inputs)
