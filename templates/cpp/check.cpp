@@ -105,15 +105,8 @@ std::optional<double> known(const Json& limits, const std::string& key) {
     return limits.at(key).number;
 }
 
-std::string judge_floats(
-    Verdict& row,
-    const Array& actual,
-    const Array& expected,
-    const Json& limits,
-    const Array* unedited,
-    double tolerance,
-    bool on_card,
-    bool same_ops) {
+std::string judge_floats(Verdict& row, const Array& actual, const Array& expected, const Terms& terms) {
+    const auto& [limits, unedited, tolerance, on_card, same_ops] = terms;
     std::vector<double> a, e, u;
     std::size_t wrong = 0;
     const bool has_unedited =
@@ -386,21 +379,14 @@ std::string joined(const std::vector<std::string>& parts, const std::string& bet
     return out;
 }
 
-Verdict compare(
-    const Array& actual,
-    const Array& expected,
-    const Json& limits,
-    const Array* unedited,
-    double tolerance,
-    bool on_card,
-    bool same_ops) {
+Verdict compare(const Array& actual, const Array& expected, const Terms& terms) {
     Verdict row;
     if (actual.shape != expected.shape) {
         row.why = "shape " + spelled(actual.shape) + " instead of " + spelled(expected.shape);
     } else if (expected.integer) {
         row.why = judge_whole_numbers(row, actual, expected);
     } else {
-        row.why = judge_floats(row, actual, expected, limits, unedited, tolerance, on_card, same_ops);
+        row.why = judge_floats(row, actual, expected, terms);
     }
     row.passed = row.why.empty();
     return row;

@@ -20,18 +20,18 @@ struct Verdict {
     std::string why;
 };
 
+// What an output is judged by.
+struct Terms {
+    const Json& limits;  // its entry in manifest.json: "pcc", "rel_l2", "noise"; "unedited_rel_l2" and
+                         // "unedited_max_abs_err" where known
+    const Array* unedited = nullptr;  // the unedited program's output, where it is known
+    double tolerance = TOLERANCE;     // errors of the unedited program that are allowed
+    bool on_card = false;
+    bool same_ops = false;  // the edits keep every op (only_values_changed)
+};
+
 // An error is relative to the size of the framework's output, so that a verdict does not depend on its scale.
-// limits: the output's entry in manifest.json: "pcc", "rel_l2", "noise"; "unedited_rel_l2" and
-// "unedited_max_abs_err" where known. unedited: that program's output, or null. tolerance: errors of the
-// unedited program that are allowed. same_ops: the edits keep every op (only_values_changed).
-Verdict compare(
-    const Array& actual,
-    const Array& expected,
-    const Json& limits,
-    const Array* unedited,
-    double tolerance,
-    bool on_card,
-    bool same_ops);
+Verdict compare(const Array& actual, const Array& expected, const Terms& terms);
 
 // Functions that differ from the sources at export (golden/unedited), as "name in file"; comments and layout
 // do not count.

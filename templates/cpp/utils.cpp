@@ -451,7 +451,8 @@ Verdict judged(const Array& actual, const Json& entry, double tolerance) {
     static const bool same_ops = manifest().has("unedited") && manifest().at("unedited").has("instructions") &&
                                  manifest().at("unedited").word("instructions") == instructions() &&
                                  !changed_functions().empty() && only_values_changed();
-    return compare(actual, golden, entry, unedited ? &*unedited : nullptr, tolerance, !same_numbers(), same_ops);
+    return compare(
+        actual, golden, {entry, unedited ? &*unedited : nullptr, tolerance, !same_numbers(), same_ops});
 }
 
 // What else a user has to know about the verdict: the functions that were edited, bounds that are missing.

@@ -35,18 +35,18 @@ void field(const char* name, const std::optional<double>& value) {
 }  // namespace
 
 void judge_cases() {
-    for (const auto& one : utils::manifest().at("cases").items) {
-        const bool integer = one.at("dtype").text != "float";
-        const utils::Array expected = array_of(one.at("expected"), integer), actual = array_of(one.at("actual"), integer);
-        const utils::Array unedited = one.has("unedited") ? array_of(one.at("unedited"), integer) : utils::Array();
+    for (const auto& entry : utils::manifest().at("cases").items) {
+        const bool integer = entry.at("dtype").text != "float";
+        const utils::Array expected = array_of(entry.at("expected"), integer), actual = array_of(entry.at("actual"), integer);
+        const utils::Array unedited = entry.has("unedited") ? array_of(entry.at("unedited"), integer) : utils::Array();
         const auto row = utils::compare(
             actual,
             expected,
-            one.at("limits"),
-            one.has("unedited") ? &unedited : nullptr,
-            one.has("tolerance") ? one.at("tolerance").number : utils::TOLERANCE,
-            one.has("on_card") && one.at("on_card").boolean,
-            one.has("same_ops") && one.at("same_ops").boolean);
+            {entry.at("limits"),
+             entry.has("unedited") ? &unedited : nullptr,
+             entry.has("tolerance") ? entry.at("tolerance").number : utils::TOLERANCE,
+             entry.has("on_card") && entry.at("on_card").boolean,
+             entry.has("same_ops") && entry.at("same_ops").boolean});
         std::cout << "{\"passed\": " << (row.passed ? "true" : "false") << ", \"why\": " << utils::escaped(row.why);
         field("pcc", row.pcc);
         field("rel_l2", row.rel_l2);
