@@ -9,7 +9,8 @@ A message always reads
       hint: use -1 for the last dimension
 
 `UserError` and its children say that the input cannot be handled and how to go on; `InternalError` says that alchemist
-itself is wrong. The shim has the same shape behind its C ABI (`ttnn_shim.errors`).
+itself is wrong. The shim has the same shape behind its C ABI (`ttnn_shim.errors`), and its own `bounded`: an export carries
+ttnn_shim without alchemist.
 """
 
 from __future__ import annotations

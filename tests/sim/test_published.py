@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
+from test_estimate import write
 from ttnn_shim.calibrate import read_table
-from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, price_csv
+from ttnn_shim.estimate import MEASURED, estimate_csv, price_csv
 from ttnn_shim.published_accuracy import END, START, with_section
 from ttnn_shim.published_ops import turned
 from ttnn_shim.published_words import Unreadable, dtype_name, integers, number
@@ -23,14 +23,6 @@ def single(row_id: str, config: dict[str, object], chip: str = "n150", arch: str
         "id": row_id, "chip": chip, "arch": arch, "op": str(config.get("op", "")), "family": "any", "config": json.dumps(config),
         "what_is_measured": measured, "time_us": "1",
     }  # fmt: skip
-
-
-def write(path: Path, rows: list[dict[str, str]]) -> Path:
-    with open(path, "w", newline="", encoding="utf-8") as handle:
-        writer = csv.DictWriter(handle, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
 
 
 def test_calls_are_priced_or_left_out_with_a_reason(tmp_path: Path) -> None:
@@ -72,33 +64,6 @@ def test_pairs_and_layers_of_the_tables_are_read(tmp_path: Path) -> None:
     assert estimate_csv(write(tmp_path / "layers.csv", layers), tmp_path / "c.csv") == []
     assert "time_us" in layers[0]
     assert MEASURED.match("time_us")
-
-
-@pytest.mark.parametrize(("table", "column"), [("singles", "config"), ("singles", "chip"), ("layers", "op_count"), ("pairs", "variant_b")])
-def test_a_missing_column_is_named(tmp_path: Path, table: str, column: str) -> None:
-    rows = [{k: v for k, v in row.items() if k != column} for row in read_table(DATA / f"{table}.train.csv.gz")[:2]]
-    with pytest.raises(EstimateError, match=f"column '{column}': missing .needed for a row of {table}"):
-        estimate_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv")
-    assert not (tmp_path / "out.csv").exists()
-
-
-@pytest.mark.parametrize(
-    ("table", "column", "value", "what"),
-    [
-        ("singles", "config", "{oops", "not JSON"),
-        ("singles", "config", "[1]", "expected a JSON object"),
-        ("singles", "arch", "grayskull", "unknown value 'grayskull'"),
-        ("layers", "op_count", "some", "expected an integer"),
-        ("pairs", "variant_a", "7", "expected a JSON object"),
-        ("pairs", "id", "", "is empty"),
-    ],
-)
-def test_junk_is_refused_with_row_and_column(tmp_path: Path, table: str, column: str, value: str, what: str) -> None:
-    rows = read_table(DATA / f"{table}.train.csv.gz")[:3]
-    rows[1] = {**rows[1], column: value}
-    with pytest.raises(EstimateError, match=f"row 2, column '{column}': .*{what}"):
-        estimate_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv")
-    assert not (tmp_path / "out.csv").exists()
 
 
 def test_words_of_configurations() -> None:

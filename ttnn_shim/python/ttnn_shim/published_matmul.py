@@ -26,40 +26,19 @@ def matmul_program(machine: Machine, config: Config, m: int, k: int, n: int) -> 
         return None, ttnn.CoreGrid(x=x, y=y)
     if not in0_block_w or not (box or count):
         return None, None
-    if "1d" in text.split() or (mt == 1 and "2d" not in text.split()):
-        count = count or (box[0] * box[1] if box else 0)
-        x, y = box or machine.rows_of_cores(count)
-        per_n = -(-nt // count)
-        h, w = subblock or (1, max(s for s in range(1, 5) if per_n % s == 0))
-        return ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig(
-            compute_with_storage_grid_size=ttnn.CoreCoord(x, y),
-            in0_block_w=in0_block_w,
-            out_subblock_h=h,
-            out_subblock_w=w,
-            out_block_h=mt,
-            out_block_w=per_n,
-            per_core_M=mt,
-            per_core_N=per_n,
-            fuse_batch=True,
-            fused_activation=None,
-            mcast_in0=True,
-        ), None
+    one_row = "1d" in text.split() or (mt == 1 and "2d" not in text.split())
+    if one_row and not count:
+        count = box[0] * box[1] if box else 0
     x, y = box or machine.rows_of_cores(count)
-    per_m, per_n = -(-mt // y), -(-nt // x)
+    per_m, per_n = (mt, -(-nt // count)) if one_row else (-(-mt // y), -(-nt // x))
     h, w = subblock or (1, max(s for s in range(1, 5) if per_n % s == 0))
-    return ttnn.MatmulMultiCoreReuseMultiCastProgramConfig(
-        compute_with_storage_grid_size=ttnn.CoreCoord(x, y),
-        in0_block_w=in0_block_w,
-        out_subblock_h=h,
-        out_subblock_w=w,
-        out_block_h=per_m,
-        out_block_w=per_n,
-        per_core_M=per_m,
-        per_core_N=per_n,
-        transpose_mcast=False,
-        fused_activation=None,
-        fuse_batch=True,
-    ), None
+    blocks = {
+        "compute_with_storage_grid_size": ttnn.CoreCoord(x, y), "in0_block_w": in0_block_w, "out_subblock_h": h, "out_subblock_w": w,
+        "out_block_h": per_m, "out_block_w": per_n, "per_core_M": per_m, "per_core_N": per_n, "fused_activation": None,
+    }  # fmt: skip
+    if one_row:
+        return ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig(**blocks, fuse_batch=True, mcast_in0=True), None
+    return ttnn.MatmulMultiCoreReuseMultiCastProgramConfig(**blocks, transpose_mcast=False), None
 
 
 def matmul_call(machine: Machine, config: Config) -> Call:
