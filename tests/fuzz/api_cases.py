@@ -200,7 +200,7 @@ def simulator(rng: random.Random, place: Path) -> None:
     """The shim's own Python functions and commands."""
     from ttnn_shim.__main__ import main
 
-    from ttnn_shim import profiles, query
+    from ttnn_shim import profiles, program_query
 
     (place / "events.json").write_text(rng.choice(("", "[]", "{}", "[1]", "[{}]", '{"events": 3}', "[" * 100_000, '{"card": "n150", "events": [{}]}')))
     (place / "x.py").write_text("import ttnn\n")
@@ -231,7 +231,7 @@ def simulator(rng: random.Random, place: Path) -> None:
         if rng.random() < 0.3:
             spec.pop(rng.choice(sorted(spec)))
         op = rng.choice(("matmul", "relu", rng.choice(WORDS), "softmax"))
-        query.query(
+        program_query.query_program(
             op,
             rng.choice(([spec], [spec, spec], [], [{}], rng.choice(JUNK))),
             rng.choice(([spec], [])),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from ttnn_shim.errors import InvalidArgument
-from ttnn_shim.query import query
+from ttnn_shim.program_query import query_program
 
 from alchemist import codegen_py, load_codegen_py
 from alchemist.codegen import codegen_mlir
@@ -62,7 +62,7 @@ def test_missing_argument_is_pythons_own_error() -> None:
 @pytest.mark.parametrize("named", [{"inputs": 3}, {"inputs": [3]}, {"attributes": True}, {"attributes": {"x": object()}}, {"op": None}])
 def test_query(named: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
-        query(**({"op": "relu", "inputs": [], "outputs": []} | named))
+        query_program(**({"op": "relu", "inputs": [], "outputs": []} | named))
 
 
 def test_a_model_that_fails_on_its_arguments(tmp_path: Path) -> None:

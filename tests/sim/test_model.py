@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from ttnn_shim.query import query
+from ttnn_shim.program_query import query_program
 from ttnn_shim.simlib import Priced, Simulator, SimulatorError
 
 CARDS = ("n150", "n300", "p100", "p150")
@@ -282,10 +282,10 @@ def test_unknown_names_and_bad_configurations(sim: Simulator) -> None:
         sim.config({"op": "unary", "inputs": [{"logical": [32, 32], "dtype": "float12"}], "outputs": []})
     with pytest.raises(SimulatorError, match='"op" is missing'):
         sim.config({"inputs": []})
-    bad = query("matmul", [tensor([1, 1, 64, 64]), tensor([1, 1, 96, 64])], [tensor([1, 1, 64, 64])])
+    bad = query_program("matmul", [tensor([1, 1, 64, 64]), tensor([1, 1, 96, 64])], [tensor([1, 1, 64, 64])])
     assert not bad.valid
     assert "inner dimensions differ" in bad.error
-    config = query(
+    config = query_program(
         "matmul",
         [tensor([1, 1, 64, 64]), tensor([1, 1, 64, 64])],
         [tensor([1, 1, 64, 64])],
@@ -297,7 +297,7 @@ def test_unknown_names_and_bad_configurations(sim: Simulator) -> None:
 
 def test_an_op_without_a_model_says_so() -> None:
     t = tensor([1, 1, 64, 64])
-    answer = query("sort", [t], [t])
+    answer = query_program("sort", [t], [t])
     assert answer.valid
     assert answer.price is not None
     assert not answer.price.modelled

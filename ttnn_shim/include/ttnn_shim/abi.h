@@ -140,6 +140,13 @@ int shim_invoke(int op_id, shim_tensor* const* inputs, int n_inputs, shim_device
 /* Number that the events of the following programs of this thread carry as call_id. */
 void shim_set_call(uint64_t call_id);
 
+/* One call on specs, without tensors and without a device of the caller's: accepted or refused, its device programs and their cost.
+   The question is an attribute blob: card s, op s, l1_small_bytes i, l1_taken_bytes i, inputs l of records TensorSpec {shape I, dtype s,
+   layout s, memory_config r, on_host b}, configuration r (the call's attributes; tensors are indexes into inputs). The answer is JSON:
+   {"accepted", "code", "message", "hint", "outputs": [tensor or null], "numbers": [...], "programs": as shim_events_json}; free it with
+   shim_string_free. Answers are remembered by question. */
+int shim_query(const void* question, size_t bytes, char** json);
+
 /* Event log and clock. */
 int shim_clock_get(shim_device* device, shim_clock* out);
 /* Host time that planning, pricing and recording those programs took. */

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from ttnn_shim.errors import ActivationError
+from ttnn_shim.queries import query as query
 
 _HERE = Path(__file__).resolve().parent
 

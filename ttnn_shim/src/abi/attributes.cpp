@@ -126,6 +126,8 @@ private:
     std::string bytes_;
 };
 
+}  // namespace
+
 std::vector<int64_t> corners(const CoreRangeSet& grid) {
     std::vector<int64_t> result;
     for (const CoreRange& range : grid.ranges()) {
@@ -135,8 +137,6 @@ std::vector<int64_t> corners(const CoreRangeSet& grid) {
     }
     return result;
 }
-
-}  // namespace
 
 Record decode_attributes(std::span<const uint8_t> blob) {
     Reader reader(blob);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ops/registry.hpp"
 
@@ -13,5 +14,7 @@ namespace ttnn_shim {
 Record decode_attributes(std::span<const uint8_t> blob);
 /// A blob with one record "memory_config".
 std::string encode_memory_config(const MemoryConfig& config);
+/// Ranges of cores as x0, y0, x1, y1 each.
+std::vector<int64_t> corners(const CoreRangeSet& grid);
 
 }  // namespace ttnn_shim

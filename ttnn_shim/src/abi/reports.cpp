@@ -5,6 +5,7 @@
 
 #include <omp.h>
 
+#include "abi/attributes.hpp"
 #include "tensor/gemm.hpp"
 
 namespace ttnn_shim {
@@ -64,6 +65,7 @@ public:
     Json& field(std::string_view name, const T& item) {
         return key(name).value(item);
     }
+    Json& null() { return raw("null"); }
     std::string take() { return std::move(text_); }
 
 private:
@@ -109,9 +111,37 @@ void write_tensor(Json& json, const TensorSpec& spec, uint64_t id, uint64_t addr
     if (const auto& shard = config.shard_spec()) {
         json.key("shard_shape").list(shard->shape);
         json.field("shard_cores", shard->num_cores()).field("shard_grid", std::string_view(shard->grid.str()));
+        json.key("shard_corners").list(corners(shard->grid));
         json.field("shard_orientation", to_string(shard->orientation));
     }
     json.close('}');
+}
+
+void write_event(Json& json, const Event& event) {
+    const sim::Stats& stats = event.stats;
+    json.open('{');
+    json.field("index", event.index).field("call_id", event.call_id).field("call_op", std::string_view(event.call_op));
+    json.field("op", std::string_view(event.op)).field("name", std::string_view(event.name));
+    json.field("factory", std::string_view(event.factory));
+    json.field("cores", event.cores).field("grid_x", event.grid_x).field("grid_y", event.grid_y);
+    json.field("cycles", event.cycles).field("ns", event.ns).field("gap_ns", event.gap_ns);
+    json.field("start_ns", event.start_ns).field("modelled", event.modelled);
+    json.field("l1_bytes", event.l1_bytes).field("l1_peak_bytes", event.l1_peak_bytes);
+    json.field("dram_bytes", event.dram_bytes);
+    json.field("bound", sim::to_string(stats.bound)).key("busy_cycles").list(stats.busy);
+    json.field("dram_cycles", stats.dram_cycles).field("noc_cycles", stats.noc_cycles);
+    json.field("fpu_utilisation", stats.fpu_utilisation).field("dram_utilisation", stats.dram_utilisation);
+    json.field("noc_utilisation", stats.noc_utilisation);
+    json.field("attributes", std::string_view(event.attributes)).field("fidelity", std::string_view(event.fidelity));
+    json.key("inputs").open('[');
+    for (size_t i = 0; i < event.inputs.size(); ++i) {
+        write_tensor(json, event.inputs[i], event.input_ids[i], event.input_addresses[i]);
+    }
+    json.close(']').key("outputs").open('[');
+    for (size_t i = 0; i < event.outputs.size(); ++i) {
+        write_tensor(json, event.outputs[i], event.output_ids[i], event.output_addresses[i]);
+    }
+    json.close(']').close('}');
 }
 
 }  // namespace
@@ -120,35 +150,33 @@ std::string events_json(const EventLog& log, uint64_t from, uint64_t to) {
     Json json;
     json.open('[');
     for (const Event& event : log.events()) {
-        if (event.index < from || (to != 0 && event.index >= to)) {
-            continue;
+        if (event.index >= from && (to == 0 || event.index < to)) {
+            write_event(json, event);
         }
-        const sim::Stats& stats = event.stats;
-        json.open('{');
-        json.field("index", event.index).field("call_id", event.call_id).field("call_op", std::string_view(event.call_op));
-        json.field("op", std::string_view(event.op)).field("name", std::string_view(event.name));
-        json.field("factory", std::string_view(event.factory));
-        json.field("cores", event.cores).field("grid_x", event.grid_x).field("grid_y", event.grid_y);
-        json.field("cycles", event.cycles).field("ns", event.ns).field("gap_ns", event.gap_ns);
-        json.field("start_ns", event.start_ns).field("modelled", event.modelled);
-        json.field("l1_bytes", event.l1_bytes).field("l1_peak_bytes", event.l1_peak_bytes);
-        json.field("dram_bytes", event.dram_bytes);
-        json.field("bound", sim::to_string(stats.bound)).key("busy_cycles").list(stats.busy);
-        json.field("dram_cycles", stats.dram_cycles).field("noc_cycles", stats.noc_cycles);
-        json.field("fpu_utilisation", stats.fpu_utilisation).field("dram_utilisation", stats.dram_utilisation);
-        json.field("noc_utilisation", stats.noc_utilisation);
-        json.field("attributes", std::string_view(event.attributes)).field("fidelity", std::string_view(event.fidelity));
-        json.key("inputs").open('[');
-        for (size_t i = 0; i < event.inputs.size(); ++i) {
-            write_tensor(json, event.inputs[i], event.input_ids[i], event.input_addresses[i]);
-        }
-        json.close(']').key("outputs").open('[');
-        for (size_t i = 0; i < event.outputs.size(); ++i) {
-            write_tensor(json, event.outputs[i], event.output_ids[i], event.output_addresses[i]);
-        }
-        json.close(']').close('}');
     }
     json.close(']');
+    return json.take();
+}
+
+std::string answer_json(const QueryAnswer& answer) {
+    Json json;
+    json.open('{');
+    json.field("accepted", answer.accepted).field("code", answer.accepted ? 0 : static_cast<int>(answer.code));
+    json.field("message", std::string_view(answer.message)).field("hint", std::string_view(answer.hint));
+    json.key("outputs").open('[');
+    for (const auto& output : answer.outputs) {
+        if (output) {
+            write_tensor(json, *output, 0, 0);
+        } else {
+            json.null();
+        }
+    }
+    json.close(']').key("numbers").list(answer.numbers);
+    json.key("programs").open('[');
+    for (const Event& event : answer.programs) {
+        write_event(json, event);
+    }
+    json.close(']').close('}');
     return json.take();
 }
 

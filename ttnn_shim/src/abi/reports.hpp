@@ -5,11 +5,14 @@
 #include <string>
 
 #include "ops/launch.hpp"
+#include "ops/query.hpp"
 
 namespace ttnn_shim {
 
 /// Events [from, to) as a JSON list; to 0 means all.
 std::string events_json(const EventLog& log, uint64_t from, uint64_t to);
+/// As documented at shim_query.
+std::string answer_json(const QueryAnswer& answer);
 std::string memory_blocks_json(const MemoryView& view);
 std::string build_info_json();
 

@@ -1,4 +1,4 @@
-"""Ask for one op before running it: is there a program, on how many cores, with how much L1, and how long would it take? No data is touched."""
+"""Ask for one device program, by the names of `strategy/operations.hpp`: cores, circular buffers, time. Whole calls: `ttnn_shim.query`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Answer:
         return self.price.l1_bytes if self.price else 0
 
 
-def query(
+def query_program(
     op: str,
     inputs: Sequence[Mapping[str, Any]],
     outputs: Sequence[Mapping[str, Any]],
@@ -45,7 +45,7 @@ def query(
     sim = simulator()
     listed = all(isinstance(group, Sequence) and all(isinstance(spec, Mapping) for spec in group) for group in (inputs, outputs))
     if not listed or not isinstance(op, str) or not all(isinstance(given, Mapping | None) for given in (attributes, compute)):
-        raise InvalidArgument("expected an op's name, lists of tensors as dictionaries, and dictionaries of attributes", op="ttnn_shim.query")
+        raise InvalidArgument("expected an op's name, lists of tensors as dictionaries, and dictionaries of attributes", op="ttnn_shim.program_query")
     try:
         handle = sim.arch(arch)
         config: dict[str, Any] = {
@@ -61,4 +61,4 @@ def query(
     except SimulatorError as error:
         return Answer(False, error=error.message)
     except (TypeError, ValueError, RecursionError) as error:  # a value that JSON does not have
-        raise InvalidArgument(f"an attribute or shape that cannot be written: {error}", op="ttnn_shim.query") from error
+        raise InvalidArgument(f"an attribute or shape that cannot be written: {error}", op="ttnn_shim.program_query") from error
