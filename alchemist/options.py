@@ -70,12 +70,13 @@ class CompilerOptions:
 
     optimization_level: int = option(
         0,
-        "0: every tensor in interleaved DRAM",
+        "0: the library's own choices, every tensor in interleaved DRAM; 1: each op with the program config that the clock prices best",
         choices=(0, 1, 2),
-        implemented=(0,),
-        hint="leave the option out; placement and sharding can be edited by hand in the emitted code",
+        implemented=(0, 1),
+        hint="use 1; placement and sharding can be edited by hand in the emitted code",
         upstream=("optimization-level",),
     )
+    tensor_l1_usage_cap: float = option(0.95, "share of a core's L1 that tensors and buffers of an op may take", smallest=0.05, largest=1.0)
     arch: str = option("wormhole_b0", "an architecture (its smallest card), or a card", choices=tuple(CARDS), upstream=("mock-system-desc-arch",))
     recover_structure: bool = option(
         True,
@@ -238,7 +239,6 @@ WITHOUT_EFFECT: dict[str, str | None] = {
     "row_major_enabled": "false",
     "system_desc_path": None,
     "target_bit_width": "32",
-    "tensor_l1_usage_cap": None,
     "ttnn_perf_metrics_enabled": "false",
     "ttnn_perf_metrics_output_file": None,
     "ttnn_perf_metrics_verbose_output_enabled": None,

@@ -131,6 +131,8 @@ def compile_captured(captured: FrontendResult, language: Language, options: Comp
     if options.dump_irs:
         with progress.stage("dump irs"):
             irs["ttnn"] = print_module(lowered.module)
+            if lowered.decisions:
+                irs["decisions"] = lowered.decisions
     with progress.stage("structure"):
         program = build_program(lowered.module, captured, options, language)
     names = [argument.name for argument in captured.arguments]

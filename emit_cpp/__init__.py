@@ -14,7 +14,7 @@ from alchemist.resources import template_text
 from emit_cpp import layout
 from emit_cpp.printer import function_text
 from emit_cpp.text import quoted
-from emit_cpp.values import CONSTANT_TYPES, render, render_float
+from emit_cpp.values import CONSTANT_TYPES, record_class, render, render_float
 
 __all__ = ["emit"]
 
@@ -134,7 +134,7 @@ def _constant(constant: model.Constant) -> list[str]:
         labelled = ", ".join(f"/*{name}=*/{render(part)}" for name, part in value.fields)
         return [*out, f"const ttnn::CoreGrid {constant.name}({labelled});"]
     if isinstance(value, model.Record) and not isinstance(value, EnumRef):
-        type_ = CONSTANT_TYPES.get(constant.kind, "auto")
+        type_ = record_class(value.class_name) if constant.kind is Kind.PROGRAM_CONFIG else CONSTANT_TYPES.get(constant.kind, "auto")
         if type_ != "auto":
             fields = [f"    .{name} = {render(part)}," for name, part in value.fields]
             return [*out, f"const {type_} {constant.name}{{", *fields, "};"]

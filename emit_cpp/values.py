@@ -137,14 +137,19 @@ def _array_size(cpp_type: str) -> int:
     return int(cpp_type.rpartition(",")[2].strip(" >"))
 
 
-def _record(class_name: str, fields: tuple[tuple[str, model.Value], ...]) -> str:
-    if class_name in ("ttnn.CoreGrid", "ttnn.CoreCoord"):
-        return f"{class_name.replace('.', '::')}({', '.join(render(part) for _, part in fields)})"
+def record_class(class_name: str) -> str:
+    """The C++ type of a config object."""
     name = _CLASSES.get(class_name)
     if name is None:
         short = class_name.rpartition(".")[2]
         name = _MATMUL + short if short.startswith("Matmul") else class_name.replace(".", "::")
-    return f"{name}{{{', '.join(f'.{key} = {_field(part)}' for key, part in fields)}}}"
+    return name
+
+
+def _record(class_name: str, fields: tuple[tuple[str, model.Value], ...]) -> str:
+    if class_name in ("ttnn.CoreGrid", "ttnn.CoreCoord"):
+        return f"{class_name.replace('.', '::')}({', '.join(render(part) for _, part in fields)})"
+    return f"{record_class(class_name)}{{{', '.join(f'.{key} = {_field(part)}' for key, part in fields)}}}"
 
 
 def _field(value: model.Value) -> str:

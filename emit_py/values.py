@@ -40,10 +40,12 @@ def render(value: model.Value) -> str:
             return f"ttnn.{name.upper()}_LAYOUT"
         case model.MemoryConfig():
             return render_memory_config(value)
+        case model.Record("ttnn.CoreCoord", fields):
+            return f"ttnn.CoreCoord({', '.join(render(part) for _, part in fields)})"
         case model.Record(class_name, fields):
             return f"{class_name}({', '.join(f'{name}={render(part)}' for name, part in fields)})"
         case model.Unary(op, parameters):
-            tail = f", {[*parameters]}" if parameters else ""
+            tail = "" if not parameters else f", {render_float(parameters[0])}" if len(parameters) == 1 else f", {[*parameters]}"
             return f"ttnn.UnaryWithParam(ttnn.UnaryOpType.{op}{tail})"
         case EnumRef(enum, member):
             return f"{enum}.{member}"

@@ -173,6 +173,9 @@ IN_PLACE = frozenset({"ttnn.update_cache", "ttnn.fill_cache", "ttnn.paged_update
 NOTE = "alchemist.note"
 """String attribute on any TTNN op: a remark for the emitted comment ("bfloat16: ttnn.embedding refuses float32")."""
 
+WHY = "alchemist.why"
+"""String attribute on any TTNN op: why its program config is as it is, for the comment at the emitted constant."""
+
 
 def inline_scalar(value: Any) -> int | float | None:
     """The literal that stands for an SSA value whose defining op is marked INLINE, else None."""

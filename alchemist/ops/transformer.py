@@ -101,7 +101,7 @@ _DECODE_HEADER = "transformer/sdpa_decode/sdpa_decode.hpp"
 op(
     "scaled_dot_product_attention",
     "input_tensor_q=query input_tensor_k=key input_tensor_v=value attn_mask=attention_mask is_causal scale sliding_window_size "
-    "memory_config compute_kernel_config=alchemist.compute_config attention_sink",
+    "memory_config program_config=alchemist.program_config compute_kernel_config=alchemist.compute_config attention_sink",
     _HEADER,
     target="ttnn.transformer.scaled_dot_product_attention",
     samples=tuple(

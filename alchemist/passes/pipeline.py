@@ -14,6 +14,7 @@ from alchemist.options import CompilerOptions
 from alchemist.passes import lower
 from alchemist.passes.deallocate import frees
 from alchemist.passes.lift_constants import lifted
+from alchemist.passes.optimize import decisions_of
 from alchemist.passes.registry import configure, functions
 
 TTIR_PIPELINE = (
@@ -36,7 +37,7 @@ TTIR_PIPELINE = (
     "fuse-activation",
     "fold",
 )
-ORDER_PIPELINE = ("fuse-roll", "order-joined", "order-by-module", "deallocate")
+ORDER_PIPELINE = ("fuse-roll", "order-joined", "order-by-module", "optimize", "deallocate")
 """What decides the statements of the program, their order and lifetimes."""
 TTNN_PIPELINE = ("sweep", "fold-typecasts", "fuse-residual-norm", "place-conversions", "lift-constants", "const-eval", *ORDER_PIPELINE)
 PIPELINES: dict[str, tuple[str, ...]] = {
@@ -49,11 +50,13 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 @dataclass(slots=True)
 class Lowered:
     """module: in the ttnn dialect, with `@forward` and private `@const_eval_<n>`. constants: values of the `@forward`
-    arguments that lowering added, by name. l1_small_bytes: L1_SMALL region that sliding-window ops need, 0 without any."""
+    arguments that lowering added, by name. l1_small_bytes: L1_SMALL region that sliding-window ops need, 0 without any. decisions: what the
+    optimizer chose and why, as text; "" at level 0."""
 
     module: ModuleOp
     constants: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     l1_small_bytes: int = 0
+    decisions: str = ""
 
 
 def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> Lowered:
@@ -70,7 +73,7 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
             if not any(frees(func) for func in functions(module)):
                 for step in configure(ORDER_PIPELINE, options):
                     step.run(module)
-            return Lowered(module, {}, _l1_small(module))
+            return Lowered(module, {}, _l1_small(module), decisions_of(module))
     for step in configure(TTIR_PIPELINE, options):
         step.run(module)
     small = lower.lower_module(module, options)
@@ -79,7 +82,7 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
         step.run(module)
         if step.name == "lift-constants":
             constants = lifted(module)
-    return Lowered(module, constants, small)
+    return Lowered(module, constants, small, decisions_of(module))
 
 
 def _copy_places(given: ModuleOp, copied: ModuleOp) -> None:

@@ -13,7 +13,11 @@ from alchemist.program.walk import mapped
 _NUMBERS = {"num_heads": "NUM_HEADS", "num_kv_heads": "NUM_KV_HEADS", "num_groups": "NUM_GROUPS"}
 """Arguments whose integers are numbers of the model."""
 _GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
+_COMPUTE_COMMENT = "What the library takes by itself, spelled out: a program config alone lowers the fidelity."
 _DRAM = model.MemoryConfig()
+_PLACEMENT = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
+"""Kinds that have a name even where they are used once, in a program whose configs were chosen."""
+_ROLES = {"ttnn.transformer.scaled_dot_product_attention": "ATTENTION", "ttnn.layer_norm": "NORM", "ttnn.rms_norm": "NORM", "ttnn.softmax": "SOFTMAX"}
 
 Place = tuple[str, model.Value, Kind]
 """What a value is called by default, the value, its kind."""
@@ -25,7 +29,6 @@ class _Entry:
     value: model.Value
     kind: Kind
     count: int = 0
-    comment: str = ""
 
 
 def name_constants(
@@ -48,11 +51,14 @@ def name_constants(
             for base, value, kind in _places(function.body, partial):
                 key = _identity(value, kind, base)
                 entry = entries.setdefault(key, _Entry(base, value, kind))
+                if kind is Kind.PROGRAM_CONFIG and len(base) < len(entry.base):
+                    entry.base = base
                 entry.count += 1
                 used[file][key] = used[file].get(key, 0) + 1
+    tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
     names: dict[object, str] = {}
     for key, entry in sorted(entries.items(), key=lambda pair: _rank(pair[1])):
-        if entry.count >= 2:
+        if entry.count >= 2 or (tuned and entry.kind in _PLACEMENT):
             name, number = entry.base, 2
             while name in taken:
                 name, number = f"{entry.base}_{number}", number + 1
@@ -63,12 +69,18 @@ def name_constants(
         name = names.get(_identity(value, kind, base))
         return model.ConstantRef(name) if name else value
 
-    made = [tuple(model.Constant(names[key], entries[key].value, entries[key].kind, _comment(entries[key])) for key in names if key in file) for file in used]
+    made = [
+        tuple(model.Constant(names[key], entries[key].value, entries[key].kind, _comment(entries[key], tuned)) for key in names if key in file) for file in used
+    ]
     rewritten = [tuple(replace(function, body=_rewrite(function.body, convert, partial)) for function in group) for group in (functions, prepare)]
     return rewritten[0], rewritten[1], made[0], made[1]
 
 
-def _comment(entry: _Entry) -> str:
+def _comment(entry: _Entry, tuned: bool) -> str:
+    if isinstance(entry.value, model.Record) and entry.value.comment:
+        return entry.value.comment
+    if tuned and entry.kind is Kind.COMPUTE_CONFIG:
+        return _COMPUTE_COMMENT
     return _GRID_COMMENT if entry.base == "GRID" else ""
 
 
@@ -84,8 +96,9 @@ def _identity(value: model.Value, kind: Kind, base: str) -> object:
     return (kind if isinstance(value, model.Items) else None, value)
 
 
-def _base_name(arg: Arg, value: model.Value, op: str) -> str:
+def _base_name(arg: Arg, value: model.Value, call: model.Call) -> str:
     """Default name of a value worth one, "" for all others."""
+    op = call.spec.target
     if isinstance(value, model.MemoryConfig):
         return memory_name(value)
     if isinstance(value, model.Record):
@@ -93,6 +106,8 @@ def _base_name(arg: Arg, value: model.Value, op: str) -> str:
             return "GRID"
         if "ComputeKernelConfig" in value.class_name:
             return _compute_name(value)
+        if arg.kind is Kind.PROGRAM_CONFIG:
+            return _role(call, op)
         return _conv_name(value) if value.class_name == "ttnn.Conv2dConfig" else constant_case(value.class_name.rpartition(".")[2])
     if isinstance(value, model.Literal) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
         if arg.name in _NUMBERS:
@@ -100,6 +115,16 @@ def _base_name(arg: Arg, value: model.Value, op: str) -> str:
         if arg.name in ("epsilon", "eps"):
             return f"{snake_case(op.rpartition('.')[2]).upper()}_EPS"
     return ""
+
+
+def _role(call: model.Call, op: str) -> str:
+    """What a call is for: `FC1_MATMUL` by its weight, `ATTENTION` by its op."""
+    if op in _ROLES:
+        return _ROLES[op]
+    keys = [value.key for _, value in call.arguments if isinstance(value, model.WeightRef)]
+    words = [piece for piece in keys[0] if isinstance(piece, str)] if keys else []
+    path = [word for word in "".join(words).split(".") if word and not word.isdigit()]
+    return f"{constant_case(path[-2])}_MATMUL" if len(path) > 1 else "MATMUL"
 
 
 def memory_name(config: model.MemoryConfig) -> str:
@@ -133,7 +158,7 @@ def _places(body: tuple[model.Statement, ...], partial: set[str]) -> Iterator[Pl
     for statement in model.statements(body):
         if isinstance(statement, model.Call):
             for arg, value in statement.arguments:
-                base = _base_name(arg, value, statement.spec.target)
+                base = _base_name(arg, value, statement)
                 if base:
                     yield base, value, arg.kind
         elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
@@ -149,7 +174,7 @@ def _loop_name(loop: model.Loop) -> str:
 def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Value, Kind], model.Value], partial: set[str]) -> tuple[model.Statement, ...]:
     def change(statement: model.Statement) -> model.Statement:
         if isinstance(statement, model.Call):
-            bases = [_base_name(arg, value, statement.spec.target) for arg, value in statement.arguments]
+            bases = [_base_name(arg, value, statement) for arg, value in statement.arguments]
             arguments = [(arg, convert(base, value, arg.kind) if base else value) for base, (arg, value) in zip(bases, statement.arguments, strict=True)]
             return replace(statement, arguments=tuple(arguments))
         if isinstance(statement, model.Loop) and _counts_all(statement, partial):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -14,7 +15,7 @@ from alchemist.errors import EmitError, InternalError
 from alchemist.ir import access
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import sources_of
-from alchemist.ops.spec import INLINE, NOTE, REQUIRED, TTNN_OPS, Arg, EnumRef, Kind, inline_scalar
+from alchemist.ops.spec import INLINE, NOTE, REQUIRED, TTNN_OPS, WHY, Arg, EnumRef, Kind, inline_scalar
 from alchemist.program import model
 from alchemist.program.graph import ConstEval, Graph, Node, Raw, TensorType, Use, Value
 
@@ -34,7 +35,8 @@ DTYPES = {
 }
 """IR data type -> TT-NN's name."""
 _FIDELITY = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}
-_WORDS = {"1d": "1D", "dram": "DRAM", "sdpa": "SDPA"}
+_WORDS = {"1d": "1D", "dram": "DRAM", "sdpa": "SDPA", "layernorm": "LayerNorm", "multicore": "MultiCore"}
+_FIELD_NAMES = {"per_core_m": "per_core_M", "per_core_n": "per_core_N"}
 
 
 def extract(module: ModuleOp, entry: str = "") -> Graph:
@@ -180,7 +182,10 @@ class _Extraction:
             value = access.attr(op, name)
             if value is None or _same(value, arg.default):
                 return None
-            return to_value(value, arg, attribute.name if attribute is not None else "")
+            made = to_value(value, arg, attribute.name if attribute is not None else "")
+            if arg.kind is Kind.PROGRAM_CONFIG and isinstance(made, model.Record):
+                return replace(made, comment=str(access.attr(op, WHY, "")))
+            return made
         type_ = tensor_type(op.results[0].type)
         derived: dict[str, Raw | None] = {
             "dtype": model.DType(type_.dtype),
@@ -293,7 +298,7 @@ def record(fields: Mapping[str, Any], attribute_name: str) -> model.Record:
     """#ttnn.conv2d_config -> ttnn.Conv2dConfig, #ttnn.matmul_multi_core_reuse_program_config -> ttnn.Matmul..."""
     words = attribute_name.rpartition(".")[2].removesuffix("_attr").split("_")
     name = "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in words)
-    return model.Record(f"ttnn.{name}", tuple((key, _field(key, part)) for key, part in fields.items() if part is not None))
+    return model.Record(f"ttnn.{name}", tuple((_FIELD_NAMES.get(key, key), _field(key, part)) for key, part in fields.items() if part is not None))
 
 
 def unary(value: Any) -> model.Unary:

@@ -8,7 +8,7 @@ by the emitters. Python and C++ print the same statements in the same order.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from alchemist.ops.spec import Arg, EnumRef, Kind, OpSpec
 
@@ -88,10 +88,14 @@ class MemoryConfig:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A config object of the library: ttnn.WormholeComputeKernelConfig(math_fidelity=...). Only fields that are set."""
+    """A config object of the library: ttnn.WormholeComputeKernelConfig(math_fidelity=...). Only fields that are set.
+
+    comment: why it is as it is, for the constant's; equal configs are one whatever it says.
+    """
 
     class_name: str
     fields: tuple[tuple[str, Value], ...]
+    comment: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

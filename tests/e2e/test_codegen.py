@@ -232,7 +232,7 @@ def test_data_dependent_control_flow(tmp_path: Path) -> None:
         ("file/out", {}, ExportDirectoryError),
         ("file", {}, ExportDirectoryError),
         ("out", {"compiler_options": {"mathfidelity": "lofi"}}, OptionError),
-        ("out", {"compiler_options": {"optimization_level": 1}}, OptionError),
+        ("out", {"compiler_options": {"optimization_level": 7}}, OptionError),
         ("out", {"export_golden": "all"}, OptionError),
     ],
 )

@@ -119,7 +119,7 @@ def test_hostile_models(text: str) -> None:
             "ttnn.ShardSpec(ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(7, 3))]), [32, 64], "
             "ttnn.ShardOrientation.ROW_MAJOR))",
         ),
-        (model.Unary("LEAKY_RELU", (0.5,)), "ttnn.UnaryWithParam(ttnn.UnaryOpType.LEAKY_RELU, [0.5])"),
+        (model.Unary("LEAKY_RELU", (0.5,)), "ttnn.UnaryWithParam(ttnn.UnaryOpType.LEAKY_RELU, 0.5)"),
         (model.WeightRef(("layer.", model.Index("i", 1), ".w")), 'weights[f"layer.{i + 1}.w"]'),
         (model.WeightRef((model.Index("name", text=True),), stored=True), "stored[name]"),
     ],

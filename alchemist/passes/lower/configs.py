@@ -20,8 +20,3 @@ def compute_config(options: CompilerOptions) -> StructAttr | None:
 def weight_dtype(options: CompilerOptions) -> str | None:
     """Block format of matmul weights, None for the model's own."""
     return None if options.experimental_weight_dtype == "none" else options.experimental_weight_dtype
-
-
-def core_grid(options: CompilerOptions) -> tuple[int, int] | None:
-    """From level 1 on matmuls get the 8x8 grid: bias and activation become part of the matmul program."""
-    return (8, 8) if options.optimization_level >= 1 else None

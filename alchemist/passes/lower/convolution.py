@@ -10,7 +10,7 @@ from alchemist.ir import access
 from alchemist.ir.access import memory_config, operand, shape, struct
 from alchemist.ir.attributes import StructAttr
 from alchemist.ops.windows import expand, padding_pairs
-from alchemist.passes.lower.configs import compute_config, core_grid, weight_dtype
+from alchemist.passes.lower.configs import compute_config, weight_dtype
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.eltwise import ACTIVATION
 
@@ -126,7 +126,7 @@ class _Conv:
             matrix = c.convert(matrix, TILE, weight_dtype(c.options))
         attributes = {
             "transpose_a": False, "transpose_b": False, "activation": access.attr(op, ACTIVATION),
-            "compute_config": compute_config(c.options), "alchemist.core_grid": core_grid(c.options),
+            "compute_config": compute_config(c.options),
         }  # fmt: skip
         bias = operand(op, "bias")
         out = (1, 1, self.rows, self.out_channels)

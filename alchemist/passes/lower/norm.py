@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
-from alchemist.passes.lower.configs import compute_config, core_grid, weight_dtype
+from alchemist.passes.lower.configs import compute_config, weight_dtype
 from alchemist.passes.lower.context import TILE, Lowering, rule
 from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to
 
@@ -35,7 +35,6 @@ def _attributes(c: Lowering, op: Operation, transpose_a: bool, transpose_b: bool
         "transpose_b": transpose_b,
         "activation": access.attr(op, ACTIVATION),
         "compute_config": compute_config(c.options),
-        "alchemist.core_grid": core_grid(c.options),
     }
 
 

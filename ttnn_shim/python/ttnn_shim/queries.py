@@ -218,6 +218,36 @@ def _spec(row: Mapping[str, Any]) -> Spec:
     return Spec(tuple(row["shape"]), row["dtype"].lower(), row["layout"].lower(), Memory(row["buffer_type"], row["memory_layout"], shard))
 
 
+@dataclass(frozen=True, slots=True)
+class Card:
+    """name, architecture: "n150", "wormhole_b0". grid: columns and rows of worker cores. l1_bytes: of a core, that tensors and buffers share."""
+
+    name: str
+    architecture: str
+    grid: tuple[int, int]
+    l1_bytes: int
+    dram_banks: int
+
+
+@cache
+def card(name: str) -> Card:
+    """Facts of a card, or of an architecture's smallest one. Raises: InvalidArgument for an unknown one."""
+    from ttnn_shim.native import load
+
+    ffi, lib, _ = load()
+    device, facts = ffi.new("shim_device **"), ffi.new("shim_device_info_t *")
+    if lib.shim_device_open(name.encode(), 0, 0, 1, device):
+        raise InvalidArgument(ffi.string(lib.shim_error_message()).decode("utf-8", "replace"), op="ttnn_shim.query")
+    try:
+        lib.shim_device_info(device[0], facts)
+    finally:
+        lib.shim_device_close(device[0])
+        lib.shim_device_free(device[0])
+    named = ffi.string(facts.card).decode()
+    architecture = "blackhole" if named.startswith("p") else "wormhole_b0"
+    return Card(named, architecture, (facts.grid_x, facts.grid_y), facts.l1_bytes_per_bank, facts.dram_banks)
+
+
 UNMODELLED_BAND = 1.0
 
 

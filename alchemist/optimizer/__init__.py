@@ -1,0 +1,1 @@
+"""Choice of program configs, memory and layouts by simulated time."""

@@ -1,0 +1,180 @@
+"""IR ops as questions to `ttnn_shim.query`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ttnn_shim.queries import CallAnswer, Memory, Record, Spec, query
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.attributes import StructAttr
+from alchemist.ir.layout import TTNNLayout, layout_of
+from alchemist.ops.spec import TTNN_OPS, Arg, Kind, inline_scalar
+
+DTYPES = {
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "u32": "uint32",
+    "si32": "int32",
+    "u16": "uint16",
+    "u8": "uint8",
+    "bfp_bf8": "bfloat8_b",
+    "bfp_bf4": "bfloat4_b",
+}
+_FIDELITIES = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}
+_WORDS = {"1d": "1D", "dram": "DRAM", "sdpa": "SDPA", "layernorm": "LayerNorm", "multicore": "MultiCore"}
+_FIELDS = {"per_core_m": "per_core_M", "per_core_n": "per_core_N"}
+
+
+class NotAskable(Exception):
+    """The op is no call that a query can stand for."""
+
+
+def memory_of(layout: TTNNLayout) -> Memory:
+    """Where a tensor of this layout lies."""
+    if not layout.is_sharded or layout.data.ranges is None:
+        return Memory(layout.buffer.upper(), "INTERLEAVED" if not layout.is_sharded else layout.memory.upper())
+    corners = tuple(part for (x0, y0), (x1, y1) in layout.data.ranges for part in (x0, y0, x1, y1))
+    rows, columns = layout.shard_shape()
+    return Memory(layout.buffer.upper(), layout.memory.upper(), ((rows, columns), corners, "ROW_MAJOR"))
+
+
+def spec_of(value: SSAValue, memory: Memory | None = None) -> Spec:
+    """The tensor's spec; `memory` instead of its own.
+
+    Raises:
+        NotAskable: no TTNN tensor.
+    """
+    layout = layout_of(value.type)
+    if layout is None or layout.dtype not in DTYPES:
+        raise NotAskable(str(value.type))
+    if layout.on_host:
+        return Spec(access.shape(value), DTYPES[layout.dtype], layout.page, on_host=True)
+    return Spec(access.shape(value), DTYPES[layout.dtype], layout.page, memory or memory_of(layout))
+
+
+def class_name(attribute: str) -> str:
+    """ "ttnn.sdpa_program_config" -> "SDPAProgramConfig"."""
+    words = attribute.rpartition(".")[2].split("_")
+    return "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in words)
+
+
+def record_of(config: StructAttr) -> Record:
+    """A config attribute as the library's object."""
+    fields: Mapping[str, Any] = config.python()
+    return Record(class_name(config.name), tuple((_FIELDS.get(name, name), _field(name, value)) for name, value in fields.items() if value is not None))
+
+
+def _field(name: str, value: Any) -> Any:
+    if name == "math_fidelity":
+        return _FIDELITIES[str(value).lower()]
+    if name in ("activation", "fused_activation"):
+        return _unary(value)
+    if name == "shard_layout":
+        return str(value).upper()
+    if name in ("weights_dtype", "output_dtype", "dtype"):
+        return DTYPES.get(str(value), str(value)).upper()
+    if name == "output_layout":
+        return str(value).upper()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(value)
+    return value
+
+
+def _unary(value: Any) -> Record:
+    spec = {"op_type": value} if isinstance(value, str) else dict(value)
+    parameters = tuple(float(part) for part in spec.get("params") or ())
+    return Record("UnaryWithParam", (("op_type", str(spec["op_type"]).upper()), ("params", parameters)))
+
+
+def ask(
+    op: Operation,
+    card: str,
+    attributes: Mapping[str, Any] | None = None,
+    operands: Mapping[int, Memory] | None = None,
+    results: Memory | None = None,
+    l1_small_bytes: int = 0,
+    l1_taken_bytes: int = 0,
+) -> CallAnswer:
+    """What the op's call would do.
+
+    Args:
+        attributes: instead of the op's own, by IR name; None leaves one out.
+        operands: memories by place among the op's operands, instead of those of their types. results: of the first result.
+
+    Raises:
+        NotAskable: an op without description, or with arguments that no query takes.
+    """
+    spec = TTNN_OPS.get(op.name)
+    if spec is None or not op.results:
+        raise NotAskable(op.name)
+    places = {id(value): memory for index, value in enumerate(op.operands) if (memory := (operands or {}).get(index)) is not None}
+    arguments: dict[str, Any] = {}
+    for arg in spec.args:
+        value = _argument(op, arg, attributes or {}, places, results)
+        if value is not None:
+            arguments[arg.name] = value
+    return query(spec.target, [], card=card, l1_small_bytes=l1_small_bytes, l1_taken_bytes=l1_taken_bytes, **arguments)
+
+
+def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], places: Mapping[int, Memory], results: Memory | None) -> Any:
+    source, _, name = arg.source.partition(":")
+    if source == "operand":
+        values = access.operands(op, name)
+        tensors = [_tensor(value, places) for value in values]
+        return None if not values else tensors if arg.kind is Kind.TENSOR_LIST else tensors[0]
+    if source == "device":
+        return None
+    if source == "const":
+        return ast.literal_eval(name)
+    if source == "attr":
+        if name in changed:
+            given = changed[name]
+            return record_of(given) if isinstance(given, StructAttr) else given
+        attribute = op.properties.get(name) or op.attributes.get(name)
+        if isinstance(attribute, StructAttr):
+            return record_of(attribute)
+        return _plain(access.attr(op, name), arg)
+    layout = layout_of(op.results[0].type)
+    if layout is None:
+        raise NotAskable(op.name)
+    if source == "memory_config":
+        return None if layout.on_host else (results or memory_of(layout))
+    if source == "dtype":
+        return DTYPES[layout.dtype]
+    if source == "layout":
+        return layout.page
+    if source == "shape":
+        return tuple(access.shape(op.results[0]))
+    raise NotAskable(f"{op.name}: {arg.source}")
+
+
+def _tensor(value: SSAValue, places: Mapping[int, Memory]) -> Any:
+    scalar = inline_scalar(value)
+    return scalar if scalar is not None else spec_of(value, places.get(id(value)))
+
+
+def _plain(value: Any, arg: Arg) -> Any:
+    if value is None:
+        return None
+    if hasattr(value, "reshape"):
+        value = value.reshape(-1).tolist()
+    if arg.kind is Kind.UNARY_LIST:
+        parts = [value] if isinstance(value, str | Mapping) else value
+        return [_unary(part) for part in parts]
+    if arg.kind is Kind.FLOAT:
+        return float(value)
+    if arg.kind is Kind.DTYPE:
+        return DTYPES[str(value)]
+    if arg.kind is Kind.ENUM:
+        return str(value).upper() if str(value).islower() else str(value)
+    if arg.kind is Kind.PAIR_LIST:
+        return [tuple(value[index : index + 2]) for index in range(0, len(value), 2)]
+    if isinstance(value, Mapping):
+        raise NotAskable(f"argument {arg.name}")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(value)
+    return value

@@ -1,0 +1,37 @@
+"""What may be chosen for one op."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ttnn_shim.queries import CallAnswer, Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """attributes: IR attributes that change, by name (None leaves one out). operands: memories that tensors must have, by place among the
+    op's operands; absent ones stay as they are. result: memory of the results, None for the op's own. label: for people.
+    """
+
+    label: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    operands: Mapping[int, Memory] = field(default_factory=dict)
+    result: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A candidate that the library takes, with what it says of it."""
+
+    candidate: Candidate
+    answer: CallAnswer
+
+    @property
+    def ns(self) -> float:
+        """Kernels and the gaps in front of them."""
+        return self.answer.device_ns
+
+
+SAFE = Candidate("as at level 0")

@@ -1,0 +1,135 @@
+"""Level 1: every op on its own, tensors stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ttnn_shim.errors import ShimError
+from ttnn_shim.queries import CallAnswer, Memory
+from xdsl.ir import Operation
+
+from alchemist.ir import access
+from alchemist.optimizer import attention, matmul
+from alchemist.optimizer.calls import NotAskable, ask
+from alchemist.optimizer.candidate import SAFE, Candidate, Priced
+from alchemist.optimizer.machine import Machine
+
+Family = Callable[[Operation, Machine, dict[int, Memory], Memory | None], Iterator[Candidate]]
+FAMILIES: dict[str, Family] = {
+    "ttnn.linear": matmul.interleaved,
+    "ttnn.matmul": matmul.interleaved,
+    "ttnn.scaled_dot_product_attention": attention.attention,
+}
+MOST_KEPT = 2
+TRIFLE = 0.01
+
+
+@dataclass(slots=True)
+class Decision:
+    """What became of an op. safe: as level 0 does it. next: the candidates behind the chosen one. refused: reasons, with a count each."""
+
+    op: str
+    chosen: Priced
+    safe: Priced
+    next: list[Priced] = field(default_factory=list)
+    refused: dict[str, int] = field(default_factory=dict)
+    tried: int = 0
+    reason: str = ""
+
+    @property
+    def gain_ns(self) -> float:
+        return self.safe.ns - self.chosen.ns
+
+
+def fits(answer: CallAnswer, machine: Machine, cap: float) -> bool:
+    """Whether tensors and buffers leave what the cap says."""
+    return answer.l1_peak_bytes <= cap * machine.l1_bytes
+
+
+def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], cap: float, refused: dict[str, int], l1_small_bytes: int = 0) -> list[Priced]:
+    """The accepted candidates, fastest first; ties keep their order, simpler ones come first."""
+    found: list[Priced] = []
+    seen: set[Any] = set()
+    for candidate in candidates:
+        same = (tuple(candidate.attributes.items()), tuple(candidate.operands.items()), candidate.result)
+        if same in seen:
+            continue
+        seen.add(same)
+        try:
+            answer = ask(op, machine.card, candidate.attributes, candidate.operands, candidate.result, l1_small_bytes)
+        except ShimError as error:  # the simulator has no such path: not a candidate
+            refused[str(error)[:160]] = refused.get(str(error)[:160], 0) + 1
+            continue
+        if not answer.accepted:
+            reason = answer.error.splitlines()[0][:160] if answer.error else "refused"
+            refused[reason] = refused.get(reason, 0) + 1
+        elif not all(program.modelled for program in answer.programs):
+            refused["no model of its time"] = refused.get("no model of its time", 0) + 1
+        elif not fits(answer, machine, cap):
+            refused["more L1 than the cap leaves"] = refused.get("more L1 than the cap leaves", 0) + 1
+        else:
+            found.append(Priced(candidate, answer))
+    return sorted(found, key=lambda priced: priced.ns)
+
+
+def roomiest(found: list[Priced]) -> Priced:
+    """Of the candidates as fast as the first but for a trifle, the one with the smallest buffers."""
+    near = [priced for priced in found if priced.ns <= found[0].ns * (1 + TRIFLE)]
+    return min(near, key=lambda priced: priced.answer.cb_bytes)
+
+
+def margin(safe: Priced, chosen: Priced) -> float:
+    """Nanoseconds that a gain must exceed: the error band of the op's family, of the smaller of both times.
+
+    Errors of one family are of one sign for configurations of one shape, so the band counts once and of the time that is left.
+    """
+    bands = [program.ns for program in chosen.answer.programs]
+    total = sum(bands)
+    return chosen.answer.ns_error * 0.5 if total else 0.0
+
+
+def choose(op: Operation, machine: Machine, cap: float, l1_small_bytes: int = 0) -> Decision | None:
+    """The best configuration of an op whose tensors stay where they are; None for an op without alternatives or a price."""
+    family = FAMILIES.get(op.name)
+    if family is None:
+        return None
+    try:
+        answer = ask(op, machine.card, l1_small_bytes=l1_small_bytes)
+    except (NotAskable, ShimError):
+        return None
+    if not answer.accepted:
+        return None
+    safe = Priced(SAFE, answer)
+    refused: dict[str, int] = {}
+    found = price_all(op, machine, family(op, machine, {}, None), cap, refused, l1_small_bytes)
+    decision = Decision(label(op), safe, safe, found[:MOST_KEPT], refused, len(found) + sum(refused.values()))
+    if not found:
+        decision.reason = "no candidate is accepted"
+    elif safe.ns - found[0].ns <= margin(safe, found[0]):
+        decision.reason = "the gain is within the error band"
+    else:
+        best = roomiest(found)
+        decision.chosen, decision.next = best, [priced for priced in found if priced is not best][:MOST_KEPT]
+    return decision
+
+
+def reason(decision: Decision) -> str:
+    """Why a config is as it is, for the comment at its constant."""
+    chosen, answer = decision.chosen, decision.chosen.answer
+    shape = chosen.candidate.label
+    cores = "" if "cores" in shape else f", {answer.cores} cores"
+    return f"{shape}{cores}, {answer.cb_bytes / 1024:.0f} KB of buffers per core; {chosen.ns / 1000:.1f} us, level 0: {decision.safe.ns / 1000:.1f}"
+
+
+def label(op: Operation) -> str:
+    """ "ttnn.linear [8, 197, 768] x [768, 3072]"."""
+    shapes = [access.shape(value) for value in op.operands[:2] if access.shape(value)]
+    return f"{op.name} " + " x ".join(str(list(shape)) for shape in shapes)
+
+
+def key_of(op: Operation) -> tuple[Any, ...]:
+    """Ops with equal keys are decided once."""
+    attributes: Mapping[str, Any] = {**op.properties, **{name: value for name, value in op.attributes.items() if name != "alchemist.note"}}
+    return op.name, tuple(value.type for value in op.operands), tuple(op.result_types), tuple(sorted((name, value) for name, value in attributes.items()))

@@ -1,0 +1,59 @@
+"""The compute configs that the library takes by itself, spelled out.
+
+A bfloat16 matmul that is given `program_config` or `core_grid` without a compute config drops from HiFi2 to LoFi (`create_matmul_attributes`,
+tt-metal #55889): with every program config the config of level 0 is written too, so that numbers stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from xdsl.ir import Operation
+
+from alchemist.ir import access
+from alchemist.ir.access import struct
+from alchemist.ir.attributes import StructAttr
+from alchemist.ir.layout import layout_of
+
+_BLOCK = ("bfp_bf8", "bfp_bf4")
+
+
+def _config(fidelity: str, approx: bool, fp32: bool, packer: bool) -> StructAttr:
+    values: Mapping[str, Any] = {"math_fidelity": fidelity, "math_approx_mode": approx, "fp32_dest_acc_en": fp32, "packer_l1_acc": packer}
+    return struct("ttnn.device_compute_kernel_config", values)
+
+
+def _dtype(op: Operation, index: int) -> str:
+    layout = layout_of(op.operands[index].type)
+    return layout.dtype if layout is not None else ""
+
+
+def of_matmul(op: Operation, architecture: str) -> StructAttr:
+    """As `create_matmul_attributes` of ttnn 0.81.1 without program config: by the dtypes of both inputs."""
+    a, b = _dtype(op, 0), _dtype(op, 1)
+    exact = a == "f32" and b == "f32"
+    if a in _BLOCK and b in _BLOCK:
+        fidelity = "lofi"
+    elif exact:
+        fidelity = "hifi4" if architecture == "blackhole" else "hifi3"
+    else:
+        fidelity = "hifi2"
+    return _config(fidelity, False, exact, not exact)
+
+
+def of_attention() -> StructAttr:
+    return _config("hifi2", True, False, False)
+
+
+def of_norm() -> StructAttr:
+    return _config("hifi4", True, True, False)
+
+
+def of_softmax() -> StructAttr:
+    return _config("hifi4", True, False, False)
+
+
+def given(op: Operation, name: str) -> bool:
+    """Whether the op has a compute config already, from the compiler options or the text."""
+    return access.attr(op, name) is not None

@@ -1,0 +1,27 @@
+"""What the optimizer knows of a card."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ttnn_shim.queries import card as facts_of
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """card: as `ttnn_shim.query` takes it. grid: columns and rows of worker cores. l1_bytes: of a core, for tensors and buffers."""
+
+    card: str
+    architecture: str
+    grid: tuple[int, int]
+    l1_bytes: int
+
+    def rectangle(self, cores: int) -> tuple[int, int]:
+        """The smallest grid of whole rows that has `cores`; programs fill it row by row."""
+        columns = self.grid[0]
+        return (cores, 1) if cores <= columns else (columns, -(-cores // columns))
+
+
+def machine(card: str) -> Machine:
+    facts = facts_of(card)
+    return Machine(facts.name, facts.architecture, facts.grid, facts.l1_bytes)

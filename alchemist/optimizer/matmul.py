@@ -1,0 +1,232 @@
+"""Program configs of matmul and linear, from the rules of `matmul_device_operation.cpp` (ttnn 0.81.1).
+
+All sizes are in tiles. M is the rows of A with its batch folded in, K the inner width, N the columns of B.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ttnn_shim.queries import Memory
+from xdsl.ir import Operation
+
+from alchemist.ir import access
+from alchemist.ir.access import struct
+from alchemist.ir.attributes import StructAttr
+from alchemist.ir.layout import tile_padded
+from alchemist.optimizer import compute
+from alchemist.optimizer.candidate import Candidate
+from alchemist.optimizer.machine import Machine
+
+CONFIG = "matmul_program_config"
+COMPUTE = "compute_config"
+FUSED = {"relu": ("RELU", ()), "gelu": ("GELU", (0.0,)), "silu": ("SILU", ())}
+"""Activations by name -> the same variant as a fused unary."""
+MOST_BLOCKS = 7  # shapes of the output block per core that are tried, those with the least work per core first
+MOST_INNER = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    m: int
+    k: int
+    n: int
+    batch: int  # of B; 1 when it has none
+    fp32: bool
+
+    @property
+    def most_subblock(self) -> int:
+        """Tiles of the destination registers."""
+        return 4 if self.fp32 else 8
+
+
+def sizes(op: Operation, fp32: bool) -> Sizes | None:
+    """None for a matmul that no program config of ours fits: transposed operands."""
+    if access.attr(op, "transpose_a") or access.attr(op, "transpose_b"):
+        return None
+    a, b = tile_padded(access.shape(op.operands[0])), tile_padded(access.shape(op.operands[1]))
+    batch = math.prod(b[:-2])
+    rows = math.prod(a[:-2]) * a[-2] // 32
+    return Sizes(rows if batch == 1 else a[-2] // 32, a[-1] // 32, b[-1] // 32, batch, fp32)
+
+
+@cache
+def divisors(number: int, most: int) -> tuple[int, ...]:
+    """Divisors up to `most`, largest first."""
+    return tuple(part for part in range(min(number, most), 0, -1) if number % part == 0)
+
+
+@cache
+def subblocks(rows: int, columns: int, most: int, sharded: bool) -> tuple[tuple[int, int], ...]:
+    """(height, width) of output subblocks worth a try: the largest of each aspect. A sharded output takes height 1 or the whole width."""
+    found: set[tuple[int, int]] = set()
+    for height in divisors(rows, most):
+        for width in divisors(columns, most // height):
+            if sharded and height > 1 and width != columns:
+                continue
+            found.add((height, width))
+            break
+    widest = max(found, key=lambda pair: (pair[0] * pair[1], pair[1]))
+    tallest = max(found, key=lambda pair: (pair[0] * pair[1], pair[0]))
+    flat = max((pair for pair in found if pair[0] == 1), key=lambda pair: pair[1])
+    high = max((pair for pair in found if pair[1] == 1), key=lambda pair: pair[0], default=flat)
+    return tuple(dict.fromkeys((widest, tallest, high, flat)))
+
+
+def multicast(
+    grid: tuple[int, int], inner: int, subblock: tuple[int, int], block: tuple[int, int], fused: Any, part: tuple[int, int] | None = None
+) -> StructAttr:
+    """2-D: activations travel along rows of cores, weights along columns. part: output tiles that are held at once, None for the block."""
+    rows, columns = part or (None, None)
+    return struct(
+        "ttnn.matmul_multi_core_reuse_multi_cast_program_config",
+        {
+            "compute_with_storage_grid_size": grid,
+            "in0_block_w": inner,
+            "out_subblock_h": subblock[0],
+            "out_subblock_w": subblock[1],
+            "out_block_h": rows,
+            "out_block_w": columns,
+            "per_core_m": block[0],
+            "per_core_n": block[1],
+            "transpose_mcast": False,
+            "fused_activation": fused,
+            "fuse_batch": True,
+        },
+    )
+
+
+def multicast_1d(
+    grid: tuple[int, int], inner: int, subblock: tuple[int, int], block: tuple[int, int], fused: Any, in0: bool, part: tuple[int, int] | None = None
+) -> StructAttr:
+    """1-D: every core has all rows (in0: activations are sent to all) or all columns."""
+    rows, columns = part or (None, None)
+    return struct(
+        "ttnn.matmul_multi_core_reuse_multi_cast_1d_program_config",
+        {
+            "compute_with_storage_grid_size": grid,
+            "in0_block_w": inner,
+            "out_subblock_h": subblock[0],
+            "out_subblock_w": subblock[1],
+            "out_block_h": rows,
+            "out_block_w": columns,
+            "per_core_m": block[0],
+            "per_core_n": block[1],
+            "fuse_batch": True,
+            "fused_activation": fused,
+            "mcast_in0": in0,
+        },
+    )
+
+
+def reuse(grid: tuple[int, int], inner: int, subblock: tuple[int, int], block: tuple[int, int]) -> StructAttr:
+    """Batches of B: a block of one batch per core."""
+    return struct(
+        "ttnn.matmul_multi_core_reuse_program_config",
+        {
+            "compute_with_storage_grid_size": grid,
+            "in0_block_w": inner,
+            "out_subblock_h": subblock[0],
+            "out_subblock_w": subblock[1],
+            "per_core_m": block[0],
+            "per_core_n": block[1],
+        },
+    )
+
+
+def attributes(op: Operation, machine: Machine, config: StructAttr) -> dict[str, Any]:
+    """What a program config changes of an op: the config, level 0's compute config, and the activation where the config has it."""
+    changed: dict[str, Any] = {CONFIG: config}
+    if not compute.given(op, COMPUTE):
+        changed[COMPUTE] = compute.of_matmul(op, machine.architecture)
+    if config.python().get("fused_activation") is not None:
+        changed["activation"] = None
+    return changed
+
+
+def fused_of(op: Operation) -> Any:
+    """The op's activation as the config's; None without one, or one that stays an argument."""
+    name = access.attr(op, "activation")
+    found = FUSED.get(str(name)) if name else None
+    return {"op_type": found[0].lower(), "params": found[1]} if found else None
+
+
+def is_fp32_dest(op: Operation, machine: Machine) -> bool:
+    config = access.attr(op, COMPUTE)
+    if config is None:
+        config = compute.of_matmul(op, machine.architecture).python()
+    return bool(config.get("fp32_dest_acc_en"))
+
+
+def _grids(count: int, most: int) -> tuple[int, ...]:
+    """Tiles per core along one axis, one for each number of cores that they differ for."""
+    return tuple(sorted({-(-count // cores) for cores in range(1, most + 1)}))
+
+
+def interleaved(op: Operation, machine: Machine, operands: dict[int, Memory], result: Memory | None) -> Iterator[Candidate]:
+    """Candidates with an interleaved result, wherever the inputs lie."""
+    shape = sizes(op, is_fp32_dest(op, machine))
+    if shape is None:
+        return
+    fused = fused_of(op)
+    if shape.batch > 1:
+        yield from _batched(op, machine, shape, operands, result)
+        return
+    width, height = machine.grid
+    blocks = [(rows, columns) for rows in _grids(shape.m, height) for columns in _grids(shape.n, width)]
+    for rows, columns in _fewest(blocks, shape):
+        grid = (-(-shape.n // columns), -(-shape.m // rows))
+        if grid[0] > 1 and grid[1] > 1:
+            for inner, subblock, part in _steps(shape, (rows, columns)):
+                config = multicast(grid, inner, subblock, (rows, columns), fused, part)
+                yield Candidate(f"{grid[0]}x{grid[1]} cores, {rows}x{columns} tiles each", attributes(op, machine, config), operands, result)
+    cores = width * height
+    for in0 in (True, False):
+        across, along = (shape.n, shape.m) if in0 else (shape.m, shape.n)
+        if along > 64 or (across > 64 * along and along > 16):
+            continue
+        for each in sorted({-(-across // cores), -(-across // (cores // 2))}):
+            block = (shape.m, each) if in0 else (each, shape.n)
+            for inner, subblock, part in _steps(shape, block):
+                config = multicast_1d(machine.rectangle(-(-across // each)), inner, subblock, block, fused, in0, part)
+                yield Candidate(f"{-(-across // each)} cores, {block[0]}x{block[1]} tiles each", attributes(op, machine, config), operands, result)
+
+
+def _fewest(blocks: list[tuple[int, int]], shape: Sizes) -> list[tuple[int, int]]:
+    """The blocks with the least work per core, ties with fewer tiles to read first."""
+
+    def work(block: tuple[int, int]) -> tuple[int, int]:
+        return block[0] * block[1], block[0] + block[1]
+
+    return sorted(blocks, key=work)[:MOST_BLOCKS]
+
+
+def _steps(shape: Sizes, block: tuple[int, int]) -> Iterator[tuple[int, tuple[int, int], tuple[int, int] | None]]:
+    """(tiles of K per step, output subblock, part of the output block)."""
+    rows, columns = block
+    parts: list[tuple[int, int] | None] = [None]
+    if rows * columns > 96:  # a whole block may not fit beside its inputs
+        parts += [(rows // 2, columns)] if rows % 2 == 0 else []
+        parts += [(rows, columns // 2)] if columns % 2 == 0 else []
+    for part in parts:
+        height, width = part or block
+        for subblock in subblocks(height, width, shape.most_subblock, False):
+            for inner in divisors(shape.k, MOST_INNER)[:5]:
+                yield inner, subblock, part
+
+
+def _batched(op: Operation, machine: Machine, shape: Sizes, operands: dict[int, Memory], result: Memory | None) -> Iterator[Candidate]:
+    if access.attr(op, "activation") or len(op.operands) > 2:
+        return
+    batch_a = math.prod(access.shape(op.operands[0])[:-2])
+    if batch_a != shape.batch:
+        return
+    for rows in divisors(shape.m, shape.m)[:4]:
+        for subblock in subblocks(rows, shape.n, shape.most_subblock, False):
+            for inner in divisors(shape.k, MOST_INNER)[:4]:
+                config = reuse(machine.grid, inner, subblock, (rows, shape.n))
+                yield Candidate(f"a batch's {rows}x{shape.n} tiles per core", attributes(op, machine, config), operands, result)

@@ -1,0 +1,68 @@
+"""Small TTIR modules whose ops have better configurations than the library's own choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from alchemist.frontends.mlir.read import parse_module
+from alchemist.optimizer.calls import NotAskable, ask
+from alchemist.optimizer.choose import FAMILIES
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.passes.registry import functions, is_const_eval
+
+
+def mlp(rows: int = 1024, width: int = 768, wide: int = 3072, dtype: str = "bf16") -> str:
+    """linear, gelu, linear."""
+    x, up, middle, down = (f"tensor<{a}x{b}x{dtype}>" for a, b in ((rows, width), (width, wide), (rows, wide), (wide, width)))
+    return f"""module {{
+  func.func @forward(
+      %x: {x} {{ttcore.argument_type = #ttcore.argument_type<input>, ttir.name = "x"}},
+      %up: {up} {{ttcore.argument_type = #ttcore.argument_type<parameter>, ttir.name = "up.weight"}},
+      %down: {down} {{ttcore.argument_type = #ttcore.argument_type<parameter>, ttir.name = "down.weight"}}) -> {x} {{
+    %0 = "ttir.matmul"(%x, %up) : ({x}, {up}) -> {middle}
+    %1 = "ttir.gelu"(%0) : ({middle}) -> {middle}
+    %2 = "ttir.matmul"(%1, %down) : ({middle}, {down}) -> {x}
+    return %2 : {x}
+  }}
+}}
+"""
+
+
+def attention(batch: int = 4, heads: int = 12, rows: int = 197, size: int = 64) -> str:
+    """Scaled dot-product attention alone."""
+    q = f"tensor<{batch}x{heads}x{rows}x{size}xbf16>"
+    arguments = ", ".join(f'%{name}: {q} {{ttcore.argument_type = #ttcore.argument_type<input>, ttir.name = "{name}"}}' for name in "qkv")
+    return f"""module {{
+  func.func @forward({arguments}) -> {q} {{
+    %0 = "ttir.scaled_dot_product_attention"(%q, %k, %v) <{{is_causal = false, scale = 0.125 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}}> : ({q}, {q}, {q}) -> {q}
+    return %0 : {q}
+  }}
+}}
+"""
+
+
+def lowered(text: str, **options: Any) -> ModuleOp:
+    return lower_to_ttnn(parse_module(text)[0], CompilerOptions.parse(options)).module
+
+
+def decisions(text: str, **options: Any) -> str:
+    return lower_to_ttnn(parse_module(text)[0], CompilerOptions.parse(options)).decisions
+
+
+def times(module: ModuleOp, card: str) -> Mapping[str, float]:
+    """Device nanoseconds of a forward pass by op, asked as the ops stand in the module."""
+    found: dict[str, float] = {}
+    for func in functions(module):
+        for op in () if is_const_eval(func) else func.body.block.ops:
+            try:
+                answer = ask(op, card)
+            except NotAskable:
+                continue
+            if op.name in FAMILIES:
+                assert answer.accepted, answer.error
+            found[op.name] = found.get(op.name, 0) + answer.device_ns
+    return found

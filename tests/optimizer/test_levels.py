@@ -1,0 +1,81 @@
+"""`optimization_level`: faster by the clock, same arithmetic, safe choices where nothing is gained."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from modules import attention, decisions, lowered, mlp, times
+
+from alchemist.codegen import codegen_mlir, mlir_sources
+from alchemist.ir import access
+from alchemist.options import CARDS
+from alchemist.passes.registry import functions, is_const_eval
+
+MODELS = {"mlp": mlp(), "tall": mlp(rows=4096, width=256, wide=256), "float32": mlp(dtype="f32"), "attention": attention(), "bfp8": mlp()}
+OPTIONS = {"bfp8": {"experimental_weight_dtype": "bfp_bf8"}}
+
+
+@pytest.mark.parametrize("card", ["n150", "p150"])
+@pytest.mark.parametrize("name", MODELS)
+def test_level_1_is_faster_with_the_arithmetic_of_level_0(name: str, card: str) -> None:
+    options = {"arch": card} | OPTIONS.get(name, {})
+    module = lowered(MODELS[name], optimization_level=1, **options)
+    before, after = (sum(times(each, card).values()) for each in (lowered(MODELS[name], **options), module))
+    assert after < before / 1.2, (before, after)
+    configured = 0
+    for func in functions(module):
+        for op in () if is_const_eval(func) else func.body.block.ops:
+            config = access.attr(op, "matmul_program_config")
+            if config is not None:
+                configured += 1
+                compute = access.attr(op, "compute_config")
+                assert compute is not None, "a program config alone lowers the fidelity"
+                assert compute["math_fidelity"] == ("hifi2" if name != "float32" else "hifi4" if CARDS[card][0] == "blackhole" else "hifi3")
+            if access.attr(op, "alchemist.program_config") is not None:
+                configured += 1
+                assert access.attr(op, "alchemist.compute_config") is not None
+    assert configured
+
+
+@pytest.mark.parametrize("text", [mlp(32, 32, 32), mlp(1, 64, 64)], ids=["a tile", "a row"])
+def test_small_gains_leave_the_safe_choice(text: str) -> None:
+    module = lowered(text, optimization_level=1)
+    plain = [op for func in functions(module) for op in func.body.block.ops if op.name == "ttnn.matmul" and not access.attr(op, "alchemist.why")]
+    assert len(plain) == 1 and access.attr(plain[0], "matmul_program_config") is None  # the one whose activation is a program of its own gains
+    assert "stays as it is" in decisions(text, optimization_level=1)
+
+
+def test_the_decision_file_names_choice_and_refusals() -> None:
+    text = decisions(mlp(), optimization_level=1)
+    for part in ("  level 0 ", "  chosen ", "  next ", "  refused ", "us   64 cores", "ttnn.matmul [1024, 768] x [768, 3072]", "stays as it is"):
+        assert part in text, text
+    assert not decisions(mlp())
+
+
+def test_cap_on_l1() -> None:
+    full, capped = (decisions(mlp(), optimization_level=1, tensor_l1_usage_cap=cap) for cap in (0.95, 0.1))
+    assert "more L1 than the cap leaves" in capped and full != capped
+
+
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_configs_are_named_constants(language: str, tmp_path: Path) -> None:
+    source = tmp_path / "mlp.mlir"
+    source.write_text(mlp())
+    text = mlir_sources(source, language=language, compiler_options={"optimization_level": 1})["main.py" if language == "python" else "main.cpp"]
+    head, _, body = text.partition("def mlp(" if language == "python" else "Tensor mlp(")
+    for name in ("UP_MATMUL", "HIFI2_BF16_DEST"):
+        assert name in head and name in body, text
+    assert "us, level 0:" in head
+    assert "ProgramConfig" not in body
+
+
+def test_an_optimized_program_passes_its_check(tmp_path: Path) -> None:
+    source = tmp_path / "mlp.mlir"
+    source.write_text(mlp(256, 256, 512))
+    codegen_mlir(source, export_path=tmp_path / "out", compiler_options={"optimization_level": 1})
+    assert (tmp_path / "out/irs/02_decisions.txt").is_file()
+    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
