@@ -11,7 +11,10 @@ from alchemist.ops.describe import Array, op, ttir
 from alchemist.ops.spec import ErrorSample, Sample
 
 HEADER = "matmul/matmul.hpp"
-_ARGS = "transpose_a transpose_b memory_config program_config=matmul_program_config activation compute_kernel_config core_grid=alchemist.core_grid"
+_ARGS = (
+    "transpose_a transpose_b memory_config dtype=changed_dtype program_config=matmul_program_config activation compute_kernel_config "
+    "core_grid=alchemist.core_grid"
+)
 """With `core_grid` bias and activation become part of one matmul."""
 
 

@@ -7,6 +7,7 @@ defaults of the Python overloads and the parameter types of the C++ ones. A row 
     input_tensor                an operand or attribute of the IR op with that name, or the one that `SHORTHANDS` gives
     dim=dim_arg                 an operand or attribute of another name; dotted ones are discardable attributes
     memory_config, dtype, layout, device    of the result's type, of the program
+    dtype=changed_dtype         of the result's type where it is another than the first operand's
     return_indices=const:True   any source of `Arg` in full
 
 A lone `*` divides the arguments written without their names from those written with them; without it the required ones are written without.
@@ -32,7 +33,9 @@ from alchemist.ops.spec import ONES, REQUIRED, Arg, CppParam, EnumRef, Kind
 from ttnn_shim import python_path
 
 SHORTHANDS = {"input_tensor": "input", "tensor": "input", "compute_kernel_config": "compute_config"}
-DERIVED = ("memory_config", "dtype", "layout", "device")
+EXPLICIT = frozenset({"is_causal", "scale", "epsilon", "transpose_key"})
+"""Parameters that change what is computed: calls show their values, the library's defaults too."""
+DERIVED = ("memory_config", "dtype", "changed_dtype", "layout", "device")
 _ENUMS = {"GeluVariant", "TensorMemoryLayout"}
 _KINDS = {
     "bool": Kind.BOOL, "int": Kind.INT, "float": Kind.FLOAT, "str": Kind.STR, "Sequence[int]": Kind.INT_LIST, "DataType": Kind.DTYPE, "Layout": Kind.LAYOUT,
@@ -248,7 +251,7 @@ def _arg(name: str, parameter: Parameter, source: str, kind: Kind, type_: str, k
         kind = Kind.PAIR_LIST
     quirk = _quirk(name, parameter, "default")
     default = REQUIRED if quirk == "none" else ONES if quirk == "ones" else _default(parameter.default)
-    return Arg(parameter.name, source, kind, keyword, default, cpp_type=_cpp_type(name, parameter, kind, type_))
+    return Arg(parameter.name, source, kind, keyword, default, cpp_type=_cpp_type(name, parameter, kind, type_), explicit=parameter.name in EXPLICIT)
 
 
 def _quirk(name: str, parameter: Parameter, field: str) -> str:

@@ -71,10 +71,12 @@ class Arg:
         "attr:<name>"     an attribute or property (absent = left out); discardable ones have dotted names
             ("attr:alchemist.core_grid")
         "dtype" | "layout" | "memory_config" | "shape"   derived from the first result's type
+        "changed_dtype"   the first result's where the first operand has another
         "device"          the device of the program
         "const:<python literal>"   always this value
     keyword: True if it must be or reads better as keyword in Python; tensors are positional where the API allows.
     default: value of the real package's default; an argument equal to it is not written. REQUIRED: always written.
+    explicit: written even where it is the default, because a reader must not have to know that one.
     cpp_type: spelled type for literals that need one, e.g. "std::array<uint32_t, 2>", "std::string"; of a device "pointer" or "reference".
     """
 
@@ -84,6 +86,7 @@ class Arg:
     keyword: bool = True
     default: Any = REQUIRED
     cpp_type: str = ""
+    explicit: bool = False
 
 
 @dataclass(frozen=True, slots=True)

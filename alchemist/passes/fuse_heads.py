@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,27 +16,38 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.views import VIEWS, View, joined, view_of
 
 
 @register("fuse-concat-heads", fusing=True)
 class FuseConcatHeads(Pass):
-    """[B, H, S, D] permuted to [B, S, H, D] and reshaped to [B, S, H*D] becomes concatenate_heads."""
+    """[B, H, S, D] permuted and reshaped to rows of H*D columns becomes concatenate_heads, [B, S, H*D]; rows in another order are rearranged behind it."""
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             for op in list(func.body.block.ops):
-                if op.name != "ttir.reshape":
-                    continue
-                turned = defining(op.operands[0], "ttir.permute")
-                if turned is None or tuple(access.attr(turned, "permutation")) != (0, 2, 1, 3) or not single_use(op.operands[0]):
-                    continue
-                b, h, s, d = shape(turned.operands[0])
-                if d % TILE_EDGE or shape(op.results[0]) != (b, s, h * d):
-                    continue
-                made = Builder.before(op).make("ttir.concatenate_heads", [turned.operands[0]], {}, [op.results[0].type])
-                add_sources(made, turned, op)
-                replace(op, list(made.results))
+                if op.name in VIEWS and op.parent is not None and any(use.operation.name not in VIEWS for use in op.results[0].uses):
+                    _concatenate(op)
             erase_dead(func)
+
+
+def _concatenate(op: Operation) -> None:
+    view, chain = view_of(op.results[0], lambda inner: inner is op or single_use(inner.results[0]))
+    dims = shape(view.root)
+    if len(dims) != 4 or view.offset or not any(inner.name == "ttir.permute" for inner in chain) or not view.axes:
+        return
+    b, h, s, d = dims
+    if d % TILE_EDGE or h == 1 or view.axes[-1] != joined([(h, s * d), (d, 1)]) or math.prod(view.shape) != math.prod(dims):
+        return
+    if s == 1 or any(stride % d or (stride // d % s and s % (stride // d * size)) for axis in view.axes[:-1] for size, stride in axis):
+        return
+    rows = tuple(tuple((size, stride * h if stride < s * d else stride) for size, stride in axis) for axis in view.axes[:-1])
+    made = Builder.before(op).make("ttir.concatenate_heads", [view.root], {}, [tensor((b, s, h * d), element_type(view.root))])
+    add_sources(made, *chain)
+    after = Builder.before(op)
+    after.source = sources_of(op) or None
+    placed = View(made.results[0], (*rows, joined([(h * d, 1)])))
+    replace(op, [placed.emit(after)])
 
 
 @dataclass(slots=True)

@@ -91,6 +91,7 @@ FUSED = {
     "ttir.linear": ("relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"),
     "ttir.matmul": ("relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"),
     "ttir.conv2d": ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh"),
+    "ttir.conv1d": ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh"),
     "ttir.add": ("relu",),
 }
 """Op -> activations that its TTNN call takes."""

@@ -32,14 +32,17 @@ TTIR_PIPELINE = (
     "fold-batch-norm",
     "decompose-conv",
     "conv1d-channels-last",
+    "fold-attention-scale",
+    "project-heads",
     "fuse-split-heads",
     "fuse-concat-heads",
+    "undo-rows",
     "fuse-activation",
     "fold",
 )
 ORDER_PIPELINE = ("fuse-roll", "order-joined", "order-by-module", "optimize", "deallocate")
 """What decides the statements of the program, their order and lifetimes."""
-TTNN_PIPELINE = ("sweep", "fold-typecasts", "fuse-residual-norm", "place-conversions", "lift-constants", "const-eval", *ORDER_PIPELINE)
+TTNN_PIPELINE = ("sweep", "fold-typecasts", "cast-in-product", "fuse-residual-norm", "place-conversions", "lift-constants", "const-eval", *ORDER_PIPELINE)
 PIPELINES: dict[str, tuple[str, ...]] = {
     "ttir-passes": TTIR_PIPELINE,
     "ttnn-passes": TTNN_PIPELINE,

@@ -180,13 +180,15 @@ class _Extraction:
         if source == "attr":
             attribute = op.properties.get(name) or op.attributes.get(name)
             value = access.attr(op, name)
-            if value is None or _same(value, arg.default):
+            if value is None or (_same(value, arg.default) and not arg.explicit):
                 return None
             made = to_value(value, arg, attribute.name if attribute is not None else "")
             if arg.kind is Kind.PROGRAM_CONFIG and isinstance(made, model.Record):
                 return replace(made, comment=str(access.attr(op, WHY, "")))
             return made
         type_ = tensor_type(op.results[0].type)
+        if source == "changed_dtype":
+            return None if tensor_type(op.operands[0].type).dtype == type_.dtype else model.DType(type_.dtype)
         derived: dict[str, Raw | None] = {
             "dtype": model.DType(type_.dtype),
             "layout": model.Layout(type_.layout),

@@ -174,6 +174,9 @@ class FlatProgram:
         derived = {"dtype": DTYPES[layout.dtype], "layout": LAYOUTS[layout.page], "memory_config": _memory(layout)}
         if source == "shape":
             return repr(list(access.shape(op.results[0])))
+        if source == "changed_dtype":
+            first = layout_of(op.operands[0].type)
+            return derived["dtype"] if first is not None and first.dtype != layout.dtype else None
         return derived[source]
 
     def _operand(self, value: SSAValue) -> str:

@@ -238,6 +238,14 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         ),
         ["concatenate_heads"],
     ),
+    "concat heads whose rows are joined too": (
+        "fuse-concat-heads",
+        build(
+            lambda g, x: g("reshape", g("permute", x, out=(2, 32, 2, 32), permutation=[0, 2, 1, 3]), out=(64, 64), shape=(64, 64)),
+            ((2, 2, 32, 32), F, "input"),
+        ),
+        ["concatenate_heads", "reshape"],
+    ),
 }
 
 UNCHANGED: dict[str, tuple[str, ModuleOp]] = {

@@ -224,13 +224,6 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
             ((2, 2, 32, 32), F, "input"),
         ),
     ),
-    "concat heads: rows joined instead": (
-        "fuse-concat-heads",
-        build(
-            lambda g, x: g("reshape", g("permute", x, out=(2, 32, 2, 32), permutation=[0, 2, 1, 3]), out=(64, 64), shape=(64, 64)),
-            ((2, 2, 32, 32), F, "input"),
-        ),
-    ),
     # fuse-split-heads
     "split heads: small ones": (
         "fuse-split-heads",

@@ -32,12 +32,18 @@ def sdpa(c: Lowering, op: Operation) -> None:
     operands.append(None if mask is None else _mask(c, mask, dims, shape(key)))
     attributes = {
         "is_causal": bool(access.attr(op, "is_causal")),
-        "scale": access.attr(op, "scale"),
+        "scale": _scale(op, dims[-1]),
         "sliding_window_size": access.attr(op, "sliding_window_size"),
         "alchemist.compute_config": compute_config(c.options),
     }
     made = c.emit("scaled_dot_product_attention", operands, attributes, dims, "bf16")
     c.set(result, c.convert(made, TILE, dtype))
+
+
+def _scale(op: Operation, size: int) -> float:
+    """The factor of the scores; by default one over the root of the head's size."""
+    found = access.attr(op, "scale")
+    return 1.0 / math.sqrt(size) if found is None else float(found)
 
 
 def _mask(c: Lowering, mask: SSAValue, query: tuple[int, ...], key: tuple[int, ...]) -> SSAValue:
@@ -60,8 +66,7 @@ def _composed(c: Lowering, op: Operation) -> None:
     groups = shape(q)[1] // shape(k)[1]
     if groups > 1:
         k, v = (c.emit("repeat_interleave", [x], {"repeats": groups, "dim": 1}, (shape(x)[0], shape(q)[1], *shape(x)[2:]), dtype) for x in (k, v))
-    scale = access.attr(op, "scale")
-    scale = 1.0 / math.sqrt(shape(q)[-1]) if scale is None else float(scale)
+    scale = _scale(op, shape(q)[-1])
     dims = (*shape(q)[:3], shape(k)[2])
     keys = c.permute(k, (0, 1, 3, 2))
     configs = {"compute_config": compute_config(c.options)}

@@ -1,0 +1,77 @@
+"""TTNN: a matrix product is written in the type that its readers ask for."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from alchemist.ir.access import shape
+from alchemist.ir.layout import layout_of
+from alchemist.ops.spec import NOTE
+from alchemist.passes.registry import Pass, defining, erase, ops_named, register, single_use
+
+PRODUCTS = ("ttnn.matmul", "ttnn.linear")
+MOVES = ("ttnn.split_query_key_value_and_split_heads", "ttnn.reshape", "ttnn.permute", "ttnn.transpose", "ttnn.slice_static")
+"""Ops that give values of any type as they are."""
+
+
+@register("cast-in-product", fusing=True)
+class CastInProduct(Pass):
+    """typecast(move(matmul(a, b))) becomes move(matmul(a, b, dtype=...)), rounded once as before; heads are joined before a typecast to a wider type."""
+
+    def run(self, module: ModuleOp) -> None:
+        for op in ops_named(module, *PRODUCTS, const_eval=False):
+            _fold(op)
+        for op in ops_named(module, "ttnn.concatenate_heads", const_eval=False):
+            _widen_later(op)
+
+
+def _dtype(value: SSAValue) -> str:
+    layout = layout_of(value.type)
+    return layout.dtype if layout is not None else ""
+
+
+def _fold(product: Operation) -> None:
+    if _dtype(product.results[0]) != "f32":
+        return
+    moved: list[SSAValue] = [product.results[0]]
+    casts: list[Operation] = []
+    for value in moved:
+        for use in value.uses:
+            if use.operation.name == "ttnn.typecast":
+                casts.append(use.operation)
+            elif use.operation.name in MOVES and use.index == 0:
+                moved += [result for result in use.operation.results if result not in moved]
+            else:
+                return
+    if not casts or any(_dtype(cast.results[0]) != "bf16" for cast in casts):
+        return
+    note = next((cast.attributes[NOTE] for cast in casts if NOTE in cast.attributes), None)
+    for value in moved:
+        layout = layout_of(value.type)
+        assert layout is not None
+        Rewriter.replace_value_with_new_type(value, layout.with_(shape(value), dtype="bf16").type_for(shape(value)))
+    for cast in casts:
+        source = cast.operands[0]
+        cast.results[0].replace_all_uses_with(source)
+        erase(cast)
+    if note is not None and NOTE not in product.attributes:
+        product.attributes[NOTE] = note
+
+
+def _widen_later(heads: Operation) -> None:
+    cast = defining(heads.operands[0], "ttnn.typecast")
+    if cast is None or not single_use(cast.results[0]) or (_dtype(cast.operands[0]), _dtype(cast.results[0])) != ("bf16", "f32"):
+        return
+    wide = heads.results[0].type
+    result: SSAValue = heads.results[0]
+    layout = layout_of(wide)
+    assert layout is not None
+    heads.operands[0] = cast.operands[0]
+    result = Rewriter.replace_value_with_new_type(result, layout.with_(shape(result), dtype="bf16").type_for(shape(result)))
+    cast.detach()  # type: ignore[no-untyped-call]
+    assert heads.parent is not None
+    heads.parent.insert_op_after(cast, heads)
+    result.replace_all_uses_with(Rewriter.replace_value_with_new_type(cast.results[0], wide))
+    cast.operands[0] = result

@@ -1,0 +1,216 @@
+"""Heads of attention that come of projections: one joined projection in [B, S, H * D], whatever order, packing and rearrangement the model has them in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import element_type, operand, shape
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.layout import TILE_EDGE
+from alchemist.ir.location import sources_of
+from alchemist.passes.fuse_linear import ACTIVATION
+from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register
+from alchemist.passes.views import VIEWS, View, joined, view_of
+
+
+@dataclass(slots=True)
+class _Head:
+    """A value [B, H, S, D] whose heads are consecutive columns of a projection.
+
+    rows: [B, S, K], what is projected. columns: of the projection's weight, from the first to behind the last. views: the ops between.
+    """
+
+    value: SSAValue
+    rows: View
+    projection: Operation
+    columns: tuple[int, int]
+    views: list[Operation]
+
+    @property
+    def heads(self) -> int:
+        return shape(self.value)[1]
+
+    @property
+    def size(self) -> int:
+        return shape(self.value)[3]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for heads that one projection can give."""
+        _, _, s, d = shape(self.value)
+        return self.rows, s, d, element_type(self.value), access.attr(self.projection, "transpose_b")
+
+
+@register("project-heads", fusing=True)
+class ProjectHeads(Pass):
+    """Query, key and value heads of one tensor come of one projection: joined weights, a zero bias where one has none, rows in batch order."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            position = {op: index for index, op in enumerate(func.body.block.ops)}
+            fixed: dict[SSAValue, bool] = {}
+            made: dict[tuple[object, ...], list[_Head]] = {}
+            for op in list(func.body.block.ops):
+                head = _head(op)
+                if head is not None and all(_is_fixed(value, fixed) for value in head.projection.operands[1:]):
+                    made.setdefault(head.key, []).append(head)
+            for heads in made.values():
+                roles = _roles(heads)
+                if roles is not None:
+                    _project(roles, position)
+            if made:
+                erase_dead(func)
+
+
+def _is_fixed(value: SSAValue, known: dict[SSAValue, bool]) -> bool:
+    """Whether the value is an argument, a constant or parts of them: cheap to join, by const-eval when they are parameters."""
+    if value not in known:
+        if isinstance(value, BlockArgument):
+            known[value] = True
+        else:
+            op = value.owner
+            assert isinstance(op, Operation)
+            known[value] = op.name in (*VIEWS, "ttir.concat", "ttir.full", "ttir.constant") and all(_is_fixed(one, known) for one in op.operands)
+    return known[value]
+
+
+def _head(op: Operation) -> _Head | None:
+    if op.name not in VIEWS or len(shape(op.results[0])) != 4:
+        return None
+    value = op.results[0]
+    if all(use.operation.name in VIEWS for use in value.uses):
+        return None
+    view, ops = view_of(value)
+    dot = defining(view.root, "ttir.linear", "ttir.matmul")
+    if dot is None or ACTIVATION in dot.attributes or access.attr(dot, "transpose_a") or len(shape(dot.operands[1])) != 2 or len(shape(view.root)) < 2:
+        return None
+    _, h, s, d = shape(value)
+    width = shape(view.root)[-1]
+    if d % TILE_EDGE or view.offset + h * d > width or s < 2:
+        return None
+    batches, heads, steps, size = view.axes
+    if size != ((d, 1),) or heads != joined([(h, d)]):
+        return None
+    if any(stride % width for _, stride in (*batches, *steps)):
+        return None
+    by_row = View(view.root, tuple(tuple((size, stride // width) for size, stride in axis) for axis in (batches, steps)))
+    source, _ = view_of(dot.operands[0])
+    rows = _rows(by_row, source)
+    return None if rows is None else _Head(value, rows, dot, (view.offset, view.offset + h * d), ops)
+
+
+def _rows(order: View, source: View) -> View | None:
+    """[B, S, K]: the rows of a projection's operand in the order [B, S] of `order`, whose strides count rows."""
+    depth = source.shape[-1]
+    axes = tuple(tuple((size, stride * depth) for size, stride in axis) for axis in order.axes)
+    return View(order.root, (*axes, joined([(depth, 1)]))).over(source)
+
+
+def _roles(heads: list[_Head]) -> list[_Head] | None:
+    """Query, key and value of an attention: the order in which the attention reads them, else the order in which they are made."""
+    if len(heads) != 3 or len({head.value for head in heads}) != 3:
+        return None
+    asked = [_asked(head) for head in heads]
+    if sorted(asked) == [0, 1, 2]:
+        heads = [heads[asked.index(place)] for place in range(3)]
+    else:
+        lone = [head for head in heads if sum(other.heads == head.heads for other in heads) == 1]
+        heads = [*lone, *(head for head in heads if head not in lone)]
+    return heads if heads[1].heads == heads[2].heads and heads[0].heads % heads[1].heads == 0 else None
+
+
+def _asked(head: _Head) -> int:
+    """The place of the operand that the value is of an attention, -1 where none reads it."""
+    for use in head.value.uses:
+        if use.operation.name == "ttir.scaled_dot_product_attention":
+            return int(use.index)
+    return -1
+
+
+def _project(heads: list[_Head], position: dict[Operation, int]) -> None:
+    first = min((head.projection for head in heads), key=position.__getitem__)
+    dots = sorted(dict.fromkeys(head.projection for head in heads), key=position.__getitem__)
+    for dot in dots:
+        for value in dot.operands[1:]:
+            _make_before(value, first, position)
+    b = Builder.before(first)
+    b.source = [info for dot in dots for info in sources_of(dot)] or None
+    rows = heads[0].rows.emit(b)
+    transposed = bool(access.attr(first, "transpose_b"))
+    weight = _columns(b, [(head.projection.operands[1], head.columns) for head in heads], 0 if transposed else 1)
+    biases = [_bias(head.projection) for head in heads]
+    operands = [rows, weight]
+    if any(bias is not None for bias in biases):
+        of = element_type(next(bias for bias in biases if bias is not None))
+        pieces = [
+            (bias, head.columns) if bias is not None else (_zeros(b, head.columns[1] - head.columns[0], of), (0, head.columns[1] - head.columns[0]))
+            for head, bias in zip(heads, biases, strict=True)
+        ]
+        operands.append(_columns(b, pieces, 0))
+    width = sum(head.columns[1] - head.columns[0] for head in heads)
+    of = element_type(heads[0].projection.results[0])
+    name = "ttir.linear" if len(operands) == 3 else "ttir.matmul"
+    whole = b.op(name, operands, {"transpose_b": transposed}, [tensor((*shape(rows)[:2], width), of)])
+    attributes: dict[str, object] = {"num_heads": heads[0].heads, "transpose_key": False}
+    if heads[1].heads != heads[0].heads:
+        attributes["num_kv_heads"] = heads[1].heads
+    b.source = None
+    made = b.make("ttir.split_query_key_value_and_split_heads", [whole], attributes, [head.value.type for head in heads])
+    add_sources(made, *sorted(dict.fromkeys(op for head in heads for op in head.views), key=position.__getitem__))
+    for head, result in zip(heads, made.results, strict=True):
+        head.value.replace_all_uses_with(result)
+
+
+def _bias(dot: Operation) -> SSAValue | None:
+    return operand(dot, "bias") if dot.name == "ttir.linear" else None
+
+
+def _zeros(b: Builder, size: int, of: str) -> SSAValue:
+    made: SSAValue = b.op("ttir.full", [], {"shape": (size,), "fill_value": 0.0}, [tensor((size,), of)])
+    return made
+
+
+def _columns(b: Builder, pieces: list[tuple[SSAValue, tuple[int, int]]], dim: int) -> SSAValue:
+    """The pieces side by side; neighbours of one tensor are taken together."""
+    merged: list[tuple[SSAValue, tuple[int, int]]] = []
+    for value, (start, end) in pieces:
+        if merged and merged[-1][0] is value and merged[-1][1][1] == start:
+            merged[-1] = (value, (merged[-1][1][0], end))
+        else:
+            merged.append((value, (start, end)))
+    cut = [_cut(b, value, columns, dim) for value, columns in merged]
+    if len(cut) == 1:
+        return cut[0]
+    dims = list(shape(cut[0]))
+    dims[dim] = sum(shape(value)[dim] for value in cut)
+    made: SSAValue = b.op("ttir.concat", [cut], {"dim": dim}, [tensor(tuple(dims), element_type(cut[0]))])
+    return made
+
+
+def _cut(b: Builder, value: SSAValue, columns: tuple[int, int], dim: int) -> SSAValue:
+    dims = shape(value)
+    if columns == (0, dims[dim]):
+        return value
+    begins, ends = [0] * len(dims), list(dims)
+    begins[dim], ends[dim] = columns
+    out = tuple(end - begin for begin, end in zip(begins, ends, strict=True))
+    made: SSAValue = b.op("ttir.slice_static", [value], {"begins": begins, "ends": ends, "step": [1] * len(dims)}, [tensor(out, element_type(value))])
+    return made
+
+
+def _make_before(value: SSAValue, anchor: Operation, position: dict[Operation, int]) -> None:
+    """Moves what makes a fixed value in front of `anchor`."""
+    op = value.owner
+    if not isinstance(op, Operation) or position.get(op, -1) < position[anchor]:
+        return
+    for one in op.operands:
+        _make_before(one, anchor, position)
+    op.detach()  # type: ignore[no-untyped-call]
+    assert anchor.parent is not None
+    anchor.parent.insert_op_before(op, anchor)
+    position[op] = position[anchor] - 1

@@ -1,0 +1,93 @@
+"""Rows that are rearranged, worked on one by one and put back: the work is done on the rows where they lie."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from alchemist.ir import access
+from alchemist.ir.access import element_type, shape
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import sources_of
+from alchemist.passes.channels_last import ELEMENTWISE
+from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, single_use
+from alchemist.passes.views import View, joined, view_of
+
+_ROWWISE = frozenset({"ttir.linear", "ttir.matmul", "ttir.layer_norm", "ttir.rms_norm", *ELEMENTWISE})
+
+
+@register("undo-rows", fusing=True)
+class UndoRows(Pass):
+    """back(f(there(x))) becomes f(x) where `there` and `back` permute rows and f works on the last dim alone: linear, norms, elementwise."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            changed = False
+            for op in list(func.body.block.ops):
+                if op.name == "ttir.permute" and op.parent is not None:
+                    changed = _undo(op) or changed
+            if changed:
+                erase_dead(func)
+
+
+def _undo(back: Operation) -> bool:
+    """back: the permute that may put rows back."""
+    last = back.results[0]
+    while single_use(last) and (user := next(iter(last.uses)).operation).name == "ttir.reshape":
+        last = user.results[0]
+    after, behind = view_of(last)
+    work: list[Operation] = []
+    value = after.root
+    while single_use(value) and (op := _rowwise(value)) is not None:
+        work.append(op)
+        value = op.operands[0]
+        before, ahead = view_of(value)
+        if any(op.name == "ttir.permute" for op in ahead):
+            break
+    else:
+        return False
+    rows, result = _rows(after), _rows(before)
+    whole = rows.over(result) if rows is not None and result is not None else None
+    moves = [*ahead, *behind[:-1]]
+    if whole is None or whole.parts != joined([(math.prod(whole.shape), 1)]) or not all(single_use(op.results[0]) for op in moves):
+        return False
+    source = before.root
+    for op in reversed(work):
+        op.operands[0] = source
+        dims = (*shape(source)[:-1], shape(op.results[0])[-1])
+        source = Rewriter.replace_value_with_new_type(op.results[0], tensor(dims, element_type(op.results[0])))
+    add_sources(work[-1], *ahead)
+    add_sources(work[0], *behind, before=False)
+    b = Builder.before(back)
+    b.source = sources_of(back) or None
+    if shape(source) != shape(last):
+        last.replace_all_uses_with(b.op("ttir.reshape", [source], {"shape": shape(last)}, [last.type]))
+    else:
+        last.replace_all_uses_with(source)
+    return True
+
+
+def _rowwise(value: SSAValue) -> Operation | None:
+    op = defining(value, *_ROWWISE)
+    if op is None:
+        return None
+    if op.name in ("ttir.linear", "ttir.matmul") and (access.attr(op, "transpose_a") or len(shape(op.operands[1])) != 2 or len(shape(op.operands[0])) < 2):
+        return None
+    if op.name.endswith("_norm") and tuple(access.attr(op, "normalized_shape") or ()) != shape(value)[-1:]:
+        return None
+    return op
+
+
+def _rows(view: View) -> View | None:
+    """The view with rows for elements; None where it rearranges anything inside its last dim."""
+    width = shape(view.root)[-1] if shape(view.root) else 1
+    if not view.axes or view.axes[-1] != (((width, 1),) if width > 1 else ()) or view.offset:
+        return None
+    axes = view.axes[:-1]
+    if any(stride % width for axis in axes for _, stride in axis):
+        return None
+    return View(view.root, tuple(tuple((size, stride // width) for size, stride in axis) for axis in axes))

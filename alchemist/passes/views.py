@@ -1,0 +1,176 @@
+"""Reshapes, permutes and slices as one strided view of the value behind them: the normal form in which spellings of the same rearrangement are equal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import element_type, shape
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.passes.registry import defining
+
+Part = tuple[int, int]
+"""(size, stride in elements of the root, which lies in row-major order)"""
+Axis = tuple[Part, ...]
+"""A dim as the parts that it joins, the outermost first; a dim of size 1 has none."""
+VIEWS = ("ttir.reshape", "ttir.permute", "ttir.slice_static")
+
+
+def joined(parts: Iterable[Part]) -> Axis:
+    """The same walk with as few parts as possible."""
+    found: list[Part] = []
+    for size, stride in parts:
+        if size == 1:
+            continue
+        if found and found[-1][1] == size * stride:
+            found[-1] = (found[-1][0] * size, stride)
+        else:
+            found.append((size, stride))
+    return tuple(found)
+
+
+def split(parts: Sequence[Part], sizes: Sequence[int]) -> tuple[Axis, ...] | None:
+    """The walk cut into axes of `sizes`; None where a cut falls inside a part that it does not divide."""
+    rest = list(reversed(joined(parts)))
+    axes: list[Axis] = []
+    for wanted in sizes:
+        axis: list[Part] = []
+        while wanted > 1:
+            if not rest:
+                return None
+            size, stride = rest.pop()
+            if wanted % size == 0:
+                axis.append((size, stride))
+                wanted //= size
+            elif size % wanted == 0:
+                inner = size // wanted
+                axis.append((wanted, stride * inner))
+                rest.append((inner, stride))
+                wanted = 1
+            else:
+                return None
+        axes.append(joined(axis))
+    return tuple(axes) if not rest else None
+
+
+def count(axis: Axis) -> int:
+    return math.prod(size for size, _ in axis)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """root: the value that is rearranged. axes: its dims. offset: element of the root where it starts."""
+
+    root: SSAValue
+    axes: tuple[Axis, ...]
+    offset: int = 0
+
+    @staticmethod
+    def whole(root: SSAValue) -> View:
+        dims = shape(root)
+        strides = [math.prod(dims[place + 1 :]) for place in range(len(dims))]
+        return View(root, tuple(joined([part]) for part in zip(dims, strides, strict=True)))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(count(axis) for axis in self.axes)
+
+    @property
+    def parts(self) -> Axis:
+        """Of all dims, as one walk."""
+        return joined(part for axis in self.axes for part in axis)
+
+    def is_plain(self) -> bool:
+        """Whether the elements come in the root's order, all of them."""
+        size = math.prod(shape(self.root))
+        return self.offset == 0 and self.parts == joined([(size, 1)])
+
+    def reshape(self, dims: Sequence[int]) -> View | None:
+        axes = split(self.parts, dims)
+        return None if axes is None else View(self.root, axes, self.offset)
+
+    def permute(self, order: Sequence[int]) -> View:
+        return View(self.root, tuple(self.axes[place] for place in order), self.offset)
+
+    def slice(self, begins: Sequence[int], sizes: Sequence[int]) -> View | None:
+        """Consecutive elements of each dim; a cut through a dim of several parts has to keep its inner ones whole."""
+        axes, offset = list(self.axes), self.offset
+        for place, (axis, begin, size) in enumerate(zip(self.axes, begins, sizes, strict=True)):
+            if (begin, size) == (0, count(axis)):
+                continue
+            (outer, stride), inner = axis[0], axis[1:]
+            step = count(inner)
+            if begin % step or size % step or begin + size > outer * step:
+                return None
+            offset += begin // step * stride
+            axes[place] = joined([(size // step, stride), *inner])
+        return View(self.root, tuple(axes), offset)
+
+    def over(self, inner: View) -> View | None:
+        """This view when its root is `inner`, read from the root of `inner`; None for one that takes a part of its root or repeats it."""
+        if self.offset or math.prod(self.shape) != math.prod(inner.shape):
+            return None
+        places = sorted((part for axis in self.axes for part in axis), key=lambda part: -part[1])
+        if joined(places) != joined([(math.prod(self.shape), 1)]):
+            return None
+        found = inner.reshape([size for size, _ in places])
+        if found is None:
+            return None
+        place_of = {part: place for place, part in enumerate(places)}
+        axes = tuple(joined(part for outer in axis for part in found.axes[place_of[outer]]) for axis in self.axes)
+        return View(found.root, axes, found.offset)
+
+    def emit(self, b: Builder) -> SSAValue:
+        """The view as at most reshape, permute, reshape. It has to show the whole root, each element once."""
+        order = [part for axis in self.axes for part in axis]
+        places = sorted(order, key=lambda part: -part[1])
+        value = _reshaped(b, self.root, [size for size, _ in places])
+        permutation = [places.index(part) for part in order]
+        if permutation != sorted(permutation):
+            dims = [size for size, _ in order]
+            value = b.op("ttir.permute", [value], {"permutation": permutation}, [tensor(tuple(dims), element_type(value))])
+        return _reshaped(b, value, self.shape)
+
+
+def _reshaped(b: Builder, value: SSAValue, dims: Sequence[int]) -> SSAValue:
+    if shape(value) == tuple(dims):
+        return value
+    made: SSAValue = b.op("ttir.reshape", [value], {"shape": tuple(dims)}, [tensor(tuple(dims), element_type(value))])
+    return made
+
+
+def view_of(value: SSAValue, may_pass: Callable[[Operation], bool] = lambda op: True) -> tuple[View, list[Operation]]:
+    """`value` as a view of the value furthest back that it can be read from, and the ops between, the first one first.
+
+    may_pass: which view ops may be looked through.
+    """
+    chain: list[Operation] = []
+    while (op := defining(value, *VIEWS)) is not None and may_pass(op):
+        chain.append(op)
+        value = op.operands[0]
+    for start in range(len(chain), -1, -1):  # a view that no walk can describe becomes the root of the ones after it
+        root = chain[start].results[0] if start < len(chain) else value
+        found = _applied(View.whole(root), reversed(chain[:start]))
+        if found is not None:
+            return found, list(reversed(chain[:start]))
+    raise AssertionError("a value is a view of itself")
+
+
+def _applied(view: View | None, ops: Iterable[Operation]) -> View | None:
+    for op in ops:
+        if view is None:
+            return None
+        if op.name == "ttir.reshape":
+            view = view.reshape(shape(op.results[0]))
+        elif op.name == "ttir.permute":
+            view = view.permute(access.attr(op, "permutation"))
+        elif all(step == 1 for step in access.attr(op, "step")) and all(begin >= 0 for begin in access.attr(op, "begins")):
+            view = view.slice(access.attr(op, "begins"), shape(op.results[0]))
+        else:
+            return None
+    return view
