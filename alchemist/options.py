@@ -70,10 +70,9 @@ class CompilerOptions:
 
     optimization_level: int = option(
         0,
-        "0: the library's own choices, every tensor in interleaved DRAM; 1: each op with the program config that the clock prices best",
+        "0: the library's own choices, every tensor in interleaved DRAM; 1: each op with the program config that the clock prices best; "
+        "2: also where tensors lie, over the whole graph",
         choices=(0, 1, 2),
-        implemented=(0, 1),
-        hint="use 1; placement and sharding can be edited by hand in the emitted code",
         upstream=("optimization-level",),
     )
     tensor_l1_usage_cap: float = option(0.95, "share of a core's L1 that tensors and buffers of an op may take", smallest=0.05, largest=1.0)

@@ -22,6 +22,7 @@ _PLAIN_MEMORY = {
 _CLASSES = {
     "ttnn.WormholeComputeKernelConfig": "ttnn::ComputeKernelConfig",
     "ttnn.Conv2dConfig": "ttnn::Conv2dConfig",
+    "ttnn.LayerNormShardedMultiCoreProgramConfig": "ttnn::prim::LayerNormShardedMultiCoreProgramConfig",
     "ttnn.SDPAProgramConfig": "ttnn::operations::transformer::SDPAProgramConfig",
 }
 _ENUMS = {"ttnn.UnaryOpType": "ttnn::operations::unary::UnaryOpType"}

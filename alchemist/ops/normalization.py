@@ -94,7 +94,7 @@ ttir("softmax", softmax)
 for _name, _reference in (("layer_norm", layer_norm), ("rms_norm", rms_norm)):
     op(
         _name,
-        "input_tensor epsilon weight bias memory_config compute_kernel_config",
+        "input_tensor epsilon weight bias memory_config program_config=alchemist.program_config compute_kernel_config",
         f"normalization/{_name.replace('_', '')}/{_name.replace('_', '')}.hpp",
         samples=tuple(Sample(((s, "bfloat16"), (s[-1:], "bfloat16"), (s[-1:], "bfloat16")), {"epsilon": 1e-5}, (s,)) for s in EDGE_SIZES),
         reference=_reference,
@@ -103,7 +103,7 @@ for _name, _reference in (("layer_norm", layer_norm), ("rms_norm", rms_norm)):
     ttir(_name, _reference)
     op(
         f"add_{_name}",
-        "input_tensor epsilon weight bias residual_input_tensor=residual memory_config compute_kernel_config",
+        "input_tensor epsilon weight bias residual_input_tensor=residual memory_config program_config=alchemist.program_config compute_kernel_config",
         f"normalization/{_name.replace('_', '')}/{_name.replace('_', '')}.hpp",
         target=f"ttnn.{_name}",
         samples=tuple(Sample((*(((s, "bfloat16"),) * 2), *(((s[-1:], "bfloat16"),) * 2)), {"epsilon": 1e-5}, (s,)) for s in EDGE_SIZES),

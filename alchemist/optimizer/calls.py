@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ttnn_shim.queries import CallAnswer, Memory, Record, Spec, query
@@ -108,24 +108,36 @@ def ask(
     Raises:
         NotAskable: an op without description, or with arguments that no query takes.
     """
+    places = {id(value): memory for index, value in enumerate(op.operands) if (memory := (operands or {}).get(index)) is not None}
+    target, arguments = call_of(op, attributes or {}, results, lambda value: spec_of(value, places.get(id(value))))
+    return query(target, [], card=card, l1_small_bytes=l1_small_bytes, l1_taken_bytes=l1_taken_bytes, **arguments)
+
+
+def call_of(op: Operation, attributes: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any]) -> tuple[str, dict[str, Any]]:
+    """The op's callee and arguments by name. attributes, result: as in `ask`. tensor: what stands for an operand.
+
+    Raises:
+        NotAskable: as `ask`.
+    """
     spec = TTNN_OPS.get(op.name)
     if spec is None or not op.results:
         raise NotAskable(op.name)
-    places = {id(value): memory for index, value in enumerate(op.operands) if (memory := (operands or {}).get(index)) is not None}
     arguments: dict[str, Any] = {}
     for arg in spec.args:
-        value = _argument(op, arg, attributes or {}, places, results)
+        value = _argument(op, arg, attributes, result, tensor)
         if value is not None:
             arguments[arg.name] = value
-    return query(spec.target, [], card=card, l1_small_bytes=l1_small_bytes, l1_taken_bytes=l1_taken_bytes, **arguments)
+    return spec.target, arguments
 
 
-def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], places: Mapping[int, Memory], results: Memory | None) -> Any:
+def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any]) -> Any:
     source, _, name = arg.source.partition(":")
     if source == "operand":
-        values = access.operands(op, name)
-        tensors = [_tensor(value, places) for value in values]
-        return None if not values else tensors if arg.kind is Kind.TENSOR_LIST else tensors[0]
+        tensors = []
+        for value in access.operands(op, name):
+            scalar = inline_scalar(value)
+            tensors.append(scalar if scalar is not None else tensor(value))
+        return None if not tensors else tensors if arg.kind is Kind.TENSOR_LIST else tensors[0]
     if source == "device":
         return None
     if source == "const":
@@ -142,7 +154,7 @@ def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], places: Mappi
     if layout is None:
         raise NotAskable(op.name)
     if source == "memory_config":
-        return None if layout.on_host else (results or memory_of(layout))
+        return None if layout.on_host else (result or memory_of(layout))
     if source == "dtype":
         return DTYPES[layout.dtype]
     if source == "layout":
@@ -150,11 +162,6 @@ def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], places: Mappi
     if source == "shape":
         return tuple(access.shape(op.results[0]))
     raise NotAskable(f"{op.name}: {arg.source}")
-
-
-def _tensor(value: SSAValue, places: Mapping[int, Memory]) -> Any:
-    scalar = inline_scalar(value)
-    return scalar if scalar is not None else spec_of(value, places.get(id(value)))
 
 
 def _plain(value: Any, arg: Arg) -> Any:

@@ -22,6 +22,8 @@ FAMILIES: dict[str, Family] = {
     "ttnn.matmul": matmul.interleaved,
     "ttnn.scaled_dot_product_attention": attention.attention,
 }
+Refusals = dict[str, int]
+"""How often each reason was given."""
 MOST_KEPT = 2
 TRIFLE = 0.01
 
@@ -48,7 +50,7 @@ def fits(answer: CallAnswer, machine: Machine, cap: float) -> bool:
     return answer.l1_peak_bytes <= cap * machine.l1_bytes
 
 
-def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], cap: float, refused: dict[str, int], l1_small_bytes: int = 0) -> list[Priced]:
+def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], cap: float, refused: Refusals, l1_small_bytes: int = 0) -> list[Priced]:
     """The accepted candidates, fastest first; ties keep their order, simpler ones come first."""
     found: list[Priced] = []
     seen: set[Any] = set()
@@ -59,6 +61,8 @@ def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], 
         seen.add(same)
         try:
             answer = ask(op, machine.card, candidate.attributes, candidate.operands, candidate.result, l1_small_bytes)
+        except NotAskable:
+            return []
         except ShimError as error:  # the simulator has no such path: not a candidate
             refused[str(error)[:160]] = refused.get(str(error)[:160], 0) + 1
             continue

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ttnn_shim.queries import Memory
+
 from alchemist.optimizer.candidate import Priced
-from alchemist.optimizer.choose import Decision
+from alchemist.optimizer.choose import Decision, label
+from alchemist.optimizer.graph import DRAM
+from alchemist.optimizer.level2 import Placed
+from alchemist.optimizer.placement import Choice
 
 MOST_REASONS = 4
 
@@ -34,6 +39,73 @@ def report(decisions: Sequence[tuple[Decision, int]], card: str) -> str:
             lines.append(f"  refused   {sum(number for _, number in reasons[MOST_REASONS:]):4d}  for {len(reasons) - MOST_REASONS} other reasons")
         lines.append("")
     return "\n".join(lines)
+
+
+def placed_reason(placed: Placed, number: int) -> str:
+    """Why a step's config is as it is, for the comment at its constant; "" for a step with the library's own."""
+    taken = placed.plan.taken.get(number)
+    if taken is None or not taken.choice.priced.candidate.attributes:
+        return ""
+    answer = taken.choice.priced.answer
+    safe = safe_of(placed, number)
+    before = f", level 0: {safe.ns / 1000:.1f}" if safe is not None else ""
+    return f"{taken.choice.priced.candidate.label}, {answer.cb_bytes / 1024:.0f} KB of buffers per core; {taken.choice.ns / 1000:.1f} us{before}"
+
+
+def safe_of(placed: Placed, number: int) -> Choice | None:
+    """The step as level 0 does it."""
+    for choice in placed.options.get(number, []):
+        if not choice.priced.candidate.attributes and choice.result == DRAM and all(memory == DRAM for memory in choice.operands):
+            return choice
+    return None
+
+
+def placed_report(placed: Placed, card: str) -> str:
+    """Level 2: per step the chosen memories and configuration, and the next ones."""
+    lines = [
+        f"Decisions on {card}, by simulated time: {placed.ns / 1000:.1f} us for {placed.safe_ns / 1000:.1f} at level 0 (replayed with all addresses),"
+        f" at most {placed.l1_peak_bytes} B of tensors in L1 per core, {placed.replays} plans.",
+        "",
+    ]
+    seen: dict[str, int] = {}
+    blocks: list[list[str]] = []
+    for number, step in enumerate(placed.graph.steps):
+        taken = placed.plan.taken.get(number)
+        block = [f"{label(step.op)}: {len(placed.options.get(number, []))} choices"]
+        safe = safe_of(placed, number)
+        if safe is not None:
+            block.append(f"  level 0   {_line(safe.priced)}")
+        if taken is None:
+            block.append("  stays as it is: nothing is known of it")
+        else:
+            block.append(f"  chosen    {_line(taken.choice.priced)} {_where(taken.choice)}")
+            block += [f"  moved     operand {index} to {spelled(memory)}" for index, memory in taken.moves]
+            others = [choice for choice in sorted(placed.options[number], key=lambda each: each.ns) if choice is not taken.choice]
+            block += [f"  next      {_line(choice.priced)} {_where(choice)}" for choice in others[:2]]
+        reasons = sorted(placed.refused.get(number, {}).items(), key=lambda item: -item[1])
+        block += [f"  refused   {count:4d}  {reason}" for reason, count in reasons[:MOST_REASONS]]
+        text = "\n".join(block)
+        if text not in seen:
+            blocks.append(block)
+        seen[text] = seen.get(text, 0) + 1
+    for block in blocks:
+        count = seen["\n".join(block)]
+        lines += [block[0] + (f", {count} times" if count > 1 else ""), *block[1:], ""]
+    return "\n".join(lines)
+
+
+def spelled(memory: Memory) -> str:
+    """ "L1", "DRAM", or "L1 block shards of 7x3 tiles on 8x8 cores"."""
+    if memory.shard is None:
+        return memory.buffer
+    (rows, columns), (x0, y0, x1, y1) = memory.shard[0], memory.shard[1][:4]
+    kind = memory.layout.removesuffix("_SHARDED").lower()
+    return f"{memory.buffer} {kind} shards of {rows // 32}x{columns // 32} tiles on {x1 - x0 + 1}x{y1 - y0 + 1} cores"
+
+
+def _where(choice: Choice) -> str:
+    inside = ", ".join(map(spelled, choice.operands)) or "weights"
+    return f"({inside} -> {spelled(choice.result)})"
 
 
 def _line(priced: Priced) -> str:

@@ -14,7 +14,7 @@ from alchemist.options import CompilerOptions
 from alchemist.passes import lower
 from alchemist.passes.deallocate import frees
 from alchemist.passes.lift_constants import lifted
-from alchemist.passes.optimize import decisions_of
+from alchemist.passes.optimize import decisions_of, l1_small_bytes
 from alchemist.passes.registry import configure, functions
 
 TTIR_PIPELINE = (
@@ -76,7 +76,7 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
             if not any(frees(func) for func in functions(module)):
                 for step in configure(ORDER_PIPELINE, options):
                     step.run(module)
-            return Lowered(module, {}, _l1_small(module), decisions_of(module))
+            return Lowered(module, {}, l1_small_bytes(module), decisions_of(module))
     for step in configure(TTIR_PIPELINE, options):
         step.run(module)
     small = lower.lower_module(module, options)
@@ -99,11 +99,3 @@ def _needs_lowering(module: ModuleOp) -> bool:
     from alchemist.ir.layout import layout_of
 
     return any(layout_of(arg.type) is None for func in functions(module) for arg in func.args)
-
-
-def _l1_small(module: ModuleOp) -> int:
-    from alchemist.passes.lower.convolution import L1_SMALL_BYTES
-
-    names = ("ttnn.conv", "ttnn.max_pool2d", "ttnn.avg_pool2d", "ttnn.upsample")
-    found = any(op.name.startswith(names) for func in functions(module) for op in func.body.block.ops)
-    return L1_SMALL_BYTES if found else 0

@@ -58,7 +58,8 @@ def name_constants(
     tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
     names: dict[object, str] = {}
     for key, entry in sorted(entries.items(), key=lambda pair: _rank(pair[1])):
-        if entry.count >= 2 or (tuned and entry.kind in _PLACEMENT):
+        sharded = isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None
+        if entry.count >= 2 or (tuned and (sharded or entry.kind in _PLACEMENT)):
             name, number = entry.base, 2
             while name in taken:
                 name, number = f"{entry.base}_{number}", number + 1
@@ -79,9 +80,17 @@ def name_constants(
 def _comment(entry: _Entry, tuned: bool) -> str:
     if isinstance(entry.value, model.Record) and entry.value.comment:
         return entry.value.comment
+    if tuned and isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None:
+        return _shards(entry.value.shard)
     if tuned and entry.kind is Kind.COMPUTE_CONFIG:
         return _COMPUTE_COMMENT
     return _GRID_COMMENT if entry.base == "GRID" else ""
+
+
+def _shards(shard: tuple[tuple[int, ...], tuple[tuple[tuple[int, int], tuple[int, int]], ...], str]) -> str:
+    shape, ranges, _ = shard
+    (x0, y0), (x1, y1) = ranges[0]
+    return f"Shards of {shape[0] // 32}x{shape[-1] // 32} tiles on {x1 - x0 + 1}x{y1 - y0 + 1} cores."
 
 
 def _rank(entry: _Entry) -> tuple[int, int]:
@@ -130,6 +139,8 @@ def _role(call: model.Call, op: str) -> str:
 def memory_name(config: model.MemoryConfig) -> str:
     if config.memory == "interleaved":
         return config.buffer.upper()
+    if config.shard is not None and all(extent % 32 == 0 for extent in config.shard[0]):
+        return f"{config.memory.removesuffix('_sharded')}_{config.shard[0][0] // 32}X{config.shard[0][1] // 32}".upper()
     return f"{config.buffer}_{config.memory}".upper()
 
 

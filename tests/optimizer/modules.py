@@ -66,3 +66,28 @@ def times(module: ModuleOp, card: str) -> Mapping[str, float]:
                 assert answer.accepted, answer.error
             found[op.name] = found.get(op.name, 0) + answer.device_ns
     return found
+
+
+def layers(count: int = 3, rows: int = 1024, width: int = 512) -> str:
+    """Residual blocks of norm, linear, gelu, linear: what is read twice must be placed for both."""
+    x, up, down, vector = f"tensor<{rows}x{width}xbf16>", f"tensor<{width}x{4 * width}xbf16>", f"tensor<{4 * width}x{width}xbf16>", f"tensor<{width}xbf16>"
+    middle = f"tensor<{rows}x{4 * width}xbf16>"
+    arguments = [f'%x: {x} {{ttcore.argument_type = #ttcore.argument_type<input>, ttir.name = "x"}}']
+    body = []
+    value = "%x"
+    for layer in range(count):
+        for name, kind in (("up", up), ("down", down), ("scale", vector), ("shift", vector)):
+            fact = f'{{ttcore.argument_type = #ttcore.argument_type<parameter>, ttir.name = "layers.{layer}.{name}.weight"}}'
+            arguments.append(f"%{name}{layer}: {kind} {fact}")
+        body += [
+            f'%n{layer} = "ttir.layer_norm"({value}, %scale{layer}, %shift{layer}) <{{normalized_shape = array<i64: {width}>, epsilon = 1.0e-5 : f32, '
+            f"operandSegmentSizes = array<i32: 1, 1, 1>}}> : ({x}, {vector}, {vector}) -> {x}",
+            f'%u{layer} = "ttir.matmul"(%n{layer}, %up{layer}) : ({x}, {up}) -> {middle}',
+            f'%g{layer} = "ttir.gelu"(%u{layer}) : ({middle}) -> {middle}',
+            f'%d{layer} = "ttir.matmul"(%g{layer}, %down{layer}) : ({middle}, {down}) -> {x}',
+            f'%x{layer} = "ttir.add"(%d{layer}, {value}) : ({x}, {x}) -> {x}',
+        ]
+        value = f"%x{layer}"
+    return (
+        "module {\n  func.func @forward(" + ",\n      ".join(arguments) + f") -> {x} {{\n    " + "\n    ".join(body) + f"\n    return {value} : {x}\n  }}\n}}\n"
+    )

@@ -166,14 +166,12 @@ def query(
         raise InvalidArgument(f"expected an op's name, got {type(op).__name__}", op="ttnn_shim.query")
     if isinstance(inputs, str) or not isinstance(inputs, Sequence):
         raise InvalidArgument("expected the call's positional arguments as a list", op="ttnn_shim.query")
-    arguments, wrong = _bound(op, inputs, configuration)
+    arguments, wrong = bound_arguments(op, inputs, configuration)
     if wrong:
         return CallAnswer(False, wrong, code=InvalidArgument.code)
     tensors: list[Any] = []
     try:
-        fields = b"".join(_name(name) + _value(value, tensors, name) for name, value in arguments.items() if value is not None)
-        count = sum(value is not None for value in arguments.values())
-        configured = b"r" + _name("Call") + count.to_bytes(2, "little") + fields
+        configured = b"r" + _name("Call") + encoded_arguments(arguments, tensors)
         listed = b"l" + len(tensors).to_bytes(4, "little") + b"".join(spec._encode() for spec in tensors)
         question = _head(card, op, l1_small_bytes, l1_taken_bytes) + _name("inputs") + listed + _name("configuration") + configured
     except (TypeError, ValueError, OverflowError, struct.error) as error:
@@ -298,7 +296,7 @@ def _overloads(op: str) -> tuple[tuple[tuple[str, bool, bool], ...], ...]:
     )
 
 
-def _bound(op: str, inputs: Sequence[Any], configuration: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def bound_arguments(op: str, inputs: Sequence[Any], configuration: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The arguments by name, of the first overload that has their names and takes tensors where tensors are; or what is wrong."""
     overloads = _overloads(op)
     if not overloads:  # the core knows whether there is such an op; without names its arguments are taken as they are
@@ -320,6 +318,12 @@ def _bound(op: str, inputs: Sequence[Any], configuration: Mapping[str, Any]) -> 
         else:
             return arguments, ""
     return {}, error
+
+
+def encoded_arguments(arguments: Mapping[str, Any], tensors: list[Any]) -> bytes:
+    """The arguments as an attribute blob; their tensors are appended to `tensors`. Raises: TypeError for a value that cannot be written."""
+    fields = [_name(name) + _value(value, tensors, name) for name, value in arguments.items() if value is not None]
+    return len(fields).to_bytes(2, "little") + b"".join(fields)
 
 
 @lru_cache(maxsize=4096)
@@ -362,7 +366,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _as_spec(value: Any) -> Any:
-    if isinstance(value, Spec):
+    if isinstance(value, Spec) or isinstance(getattr(value, "spec", None), Spec):
         return value
     memory = value.memory_config()
     return _Described(_record("TensorSpec", (("shape", tuple(value.shape)), ("dtype", value.dtype), ("layout", value.layout), ("memory_config", memory))))

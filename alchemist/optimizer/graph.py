@@ -1,0 +1,120 @@
+"""The ops of a forward function as the search sees them: values that may move, how long they live."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from ttnn_shim.queries import Memory, Spec
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from alchemist.ir.layout import layout_of
+from alchemist.ir.location import sources_of
+from alchemist.ir.scopes import chain_of_source, common_prefix
+from alchemist.ops.spec import INLINE, TTNN_OPS
+from alchemist.optimizer.calls import DTYPES, memory_of, spec_of
+
+DRAM = Memory()
+L1 = Memory("L1")
+_TILE_BYTES = {"bfloat16": 2048, "float32": 4096, "uint32": 4096, "int32": 4096, "uint16": 2048, "uint8": 1024, "bfloat8_b": 1088, "bfloat4_b": 576}
+_BYTES = {"bfloat16": 2, "float32": 4, "uint32": 4, "int32": 4, "uint16": 2, "uint8": 1}
+_IN_PLACE = ("cache", "assign", "deallocate")
+
+
+@dataclass(slots=True)
+class Step:
+    """An op of the forward function. results: places of its results among the values that may move."""
+
+    op: Operation
+    results: tuple[int, ...]
+    operands: tuple[tuple[int, int], ...]  # (place among the op's operands, place among the values)
+
+
+@dataclass(slots=True)
+class Forward:
+    """steps: in program order. values: those that may move. ends: the step behind which a value's memory is free."""
+
+    steps: list[Step] = field(default_factory=list)
+    values: list[SSAValue] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+
+
+def forward_of(func: FuncOp) -> Forward:
+    """Values of ops with a `memory_config`, in tiles or rows on the device, that the function does not return."""
+    graph = Forward()
+    places: dict[SSAValue, int] = {}
+    ops = [
+        op
+        for op in func.body.block.ops
+        if op.name.startswith("ttnn.") and op.name not in ("ttnn.get_device", "ttnn.deallocate") and INLINE not in op.attributes
+    ]
+    returned = {value for op in func.body.block.ops if isinstance(op, ReturnOp) for value in op.operands}
+    scopes = [_scope(op) for op in ops]
+    for number, op in enumerate(ops):
+        made = []
+        if _movable(op) and not returned.intersection(op.results):
+            for result in op.results:
+                places[result] = len(graph.values)
+                made.append(len(graph.values))
+                graph.values.append(result)
+                graph.ends.append(number)
+        operands = tuple((index, places[value]) for index, value in enumerate(op.operands) if value in places)
+        for _, place in operands:
+            graph.ends[place] = max(graph.ends[place], number)
+        graph.steps.append(Step(op, tuple(made), operands))
+    _until_functions_return(graph, scopes)
+    return graph
+
+
+def _movable(op: Operation) -> bool:
+    spec = TTNN_OPS.get(op.name)
+    if spec is None or any(word in op.name for word in _IN_PLACE) or not any(arg.source == "memory_config" for arg in spec.args):
+        return False
+    layouts = [layout_of(result.type) for result in op.results]
+    return bool(layouts) and all(layout is not None and not layout.on_host and not layout.is_sharded and layout.dtype in DTYPES for layout in layouts)
+
+
+def _scope(op: Operation) -> tuple[str, ...]:
+    """Path of the module that the op belongs to, as the emitted functions nest."""
+    chains = [chain_of_source(info) for info in sources_of(op)]
+    return tuple(scope.path for scope in common_prefix(chains))
+
+
+def _until_functions_return(graph: Forward, scopes: list[tuple[str, ...]]) -> None:
+    """A function's argument is its caller's until it returns: a value that is last read inside a callee lives as long as the callee runs."""
+    makers = {place: number for number, step in enumerate(graph.steps) for place in step.results}
+    for place, end in enumerate(graph.ends):
+        made, used = scopes[makers[place]], scopes[end]
+        common = 0
+        while common < min(len(made), len(used)) and made[common] == used[common]:
+            common += 1
+        if common < len(used):
+            prefix = used[: common + 1]
+            last = end
+            while last + 1 < len(scopes) and scopes[last + 1][: common + 1] == prefix:
+                last += 1
+            graph.ends[place] = last
+
+
+def l1_bytes(spec: Spec, memory: Memory, cores: int) -> int:
+    """Bytes of L1 per core that a tensor takes: pages dealt round robin to the cores, or its shard."""
+    if memory.buffer != "L1":
+        return 0
+    tile = spec.layout == "tile"
+    shape = (1,) * (2 - len(spec.shape)) + tuple(spec.shape)
+    if memory.shard is not None:
+        rows, columns = memory.shard[0]
+        return -(-rows // 32) * -(-columns // 32) * _TILE_BYTES[spec.dtype] if tile else rows * columns * _BYTES.get(spec.dtype, 2)
+    if tile:
+        pages, page = math.prod(shape[:-2]) * -(-shape[-2] // 32) * -(-shape[-1] // 32), _TILE_BYTES[spec.dtype]
+    else:
+        pages, page = math.prod(shape[:-1]), -(-shape[-1] * _BYTES.get(spec.dtype, 2) // 32) * 32
+    return -(-pages // cores) * page
+
+
+def is_weight(value: SSAValue) -> bool:
+    return isinstance(value, BlockArgument) or (isinstance(value.owner, Operation) and value.owner.name == "ttcore.load_cached")
+
+
+__all__ = ["DRAM", "L1", "Forward", "Step", "forward_of", "is_weight", "l1_bytes", "memory_of", "spec_of"]

@@ -1,0 +1,190 @@
+"""Level 2: search, replay, fall back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ttnn_shim.errors import OutOfMemory, ShimError
+from ttnn_shim.queries import Memory, Spec
+from ttnn_shim.replay import Held, Replay
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir.location import sources_of
+from alchemist.optimizer.calls import NotAskable, call_of, spec_of
+from alchemist.optimizer.choose import key_of
+from alchemist.optimizer.graph import DRAM, Forward, forward_of
+from alchemist.optimizer.machine import Machine
+from alchemist.optimizer.placement import Choice, Moves, choices
+from alchemist.optimizer.search import Plan, Taken, consistent, search
+
+MOST_REPLAYS = 24
+
+
+@dataclass(slots=True)
+class Placed:
+    """What was decided for a forward function. ns: of the replay. safe_ns: of the same function as at level 0, replayed."""
+
+    graph: Forward
+    plan: Plan
+    ns: float
+    safe_ns: float
+    replays: int
+    l1_peak_bytes: int = 0
+    options: dict[int, list[Choice]] = field(default_factory=dict)
+    refused: dict[int, dict[str, int]] = field(default_factory=dict)
+
+
+def place(func: FuncOp, machine: Machine, cap: float, l1_small_bytes: int = 0, say: Callable[[str], None] = lambda text: None) -> Placed | None:
+    """The fastest plan that the replay takes; None when that is level 0."""
+    graph = forward_of(func)
+    known: dict[Any, tuple[list[Choice], dict[str, int]]] = {}
+    options: dict[int, list[Choice]] = {}
+    refused: dict[int, dict[str, int]] = {}
+    for number, step in enumerate(graph.steps):
+        key = (key_of(step.op), tuple(index for index, _ in step.operands), bool(step.results))
+        if key not in known:
+            say(f"pricing {step.op.name}, {number + 1} of {len(graph.steps)} ops")
+            reasons: dict[str, int] = {}
+            known[key] = (choices(step, machine, cap, reasons, l1_small_bytes), reasons)
+        options[number], refused[number] = known[key]
+    moves = Moves(machine)
+    groups = {number: (_group(step.op), tuple(index for index, _ in step.operands)) for number, step in enumerate(graph.steps)}
+    safe = replay(graph, Plan(0.0), machine, l1_small_bytes)
+    if safe.ns is None:
+        return None
+    barred: frozenset[int] = frozenset()
+    for attempt in range(MOST_REPLAYS):
+        say(f"searching, plan {attempt + 1}")
+
+        def run(fixed: Mapping[int, Choice], barred: frozenset[int] = barred) -> Plan | None:
+            held = {number: [fixed[number]] if number in fixed else each for number, each in options.items()}
+            return search(graph, held, machine, moves, cap, barred)
+
+        plan = run({})
+        if plan is None:
+            return None
+        for _ in range(2):
+            plan = consistent(plan, groups, run)
+        done = replay(graph, plan, machine, l1_small_bytes)
+        if done.ns is not None:
+            return Placed(graph, plan, done.ns, safe.ns, attempt + 1, done.l1_peak_bytes, options, refused) if done.ns < safe.ns else None
+        victim = _victim(graph, plan, done.failed, barred)
+        if victim is None:
+            return None
+        barred |= {place for place in _like(graph, victim, groups)}
+    return None
+
+
+@dataclass(slots=True)
+class Replayed:
+    """ns: None where the device ran out of memory at step `failed`."""
+
+    ns: float | None
+    failed: int = -1
+    error: str = ""
+    l1_peak_bytes: int = 0
+
+
+def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) -> Replayed:
+    """Runs the steps on an idle device: exact addresses, circular buffers against tensors, and the clock."""
+    device = Replay(machine.card, l1_small_bytes)
+    held: dict[SSAValue, Held] = {}
+    ends: dict[int, list[SSAValue]] = {}
+    for place_, end in enumerate(graph.ends):
+        ends.setdefault(end, []).append(graph.values[place_])
+    uses = {value: number for number, step in enumerate(graph.steps) for value in step.op.operands}
+    movable = set(graph.values)
+    try:
+        for number, step in enumerate(graph.steps):
+            try:
+                _run(device, step.op, plan.taken.get(number), held)
+            except NotAskable:
+                continue
+            except OutOfMemory as error:
+                return Replayed(None, number, str(error))
+            except ShimError as error:
+                if number in plan.taken:
+                    return Replayed(None, number, str(error))
+            for value in ends.get(number, []):
+                if value in held:
+                    device.free(held.pop(value))
+            for value in step.op.operands:
+                if value in held and value not in movable and uses[value] == number and isinstance(value.owner, Operation):
+                    device.free(held.pop(value))
+        return Replayed(device.device_ns, l1_peak_bytes=device.l1_peak_bytes)
+    finally:
+        for tensor in held.values():
+            device.free(tensor)
+        device.close()
+
+
+def _run(device: Replay, op: Operation, taken: Taken | None, held: dict[SSAValue, Held]) -> None:
+    moved: dict[SSAValue, Held] = {}
+    for index, memory in taken.moves if taken is not None else ():
+        value = op.operands[index]
+        moved[value] = _first(device.call("ttnn.to_memory_config", [_held(device, value, held), memory]))
+    changed = taken.choice.priced.candidate.attributes if taken is not None else {}
+    result = taken.choice.result if taken is not None else None
+    target, arguments = call_of(op, changed, result, lambda value: moved.get(value) or _held(device, value, held))
+    made = device.call(target, [], **arguments)
+    for value, tensor in zip(op.results, made, strict=False):
+        if tensor is not None:
+            held[value] = tensor
+    for tensor in made[len(op.results) :]:
+        if tensor is not None:
+            device.free(tensor)
+    for tensor in moved.values():
+        device.free(tensor)
+
+
+def _first(tensors: list[Held | None]) -> Held:
+    assert tensors[0] is not None
+    return tensors[0]
+
+
+def _held(device: Replay, value: SSAValue, held: dict[SSAValue, Held]) -> Held:
+    """The tensor of a value; inputs, weights and what could not be run are there already, where their types say."""
+    if value not in held:
+        held[value] = device.tensor(spec_of(value))
+    return held[value]
+
+
+def _victim(graph: Forward, plan: Plan, failed: int, barred: frozenset[int]) -> int | None:
+    """Of the values in L1 while a step ran out of memory, the one that holds most for longest."""
+    makers = {place_: number for number, step in enumerate(graph.steps) for place_ in step.results}
+    best: tuple[float, int] | None = None
+    for place_, made in makers.items():
+        taken = plan.taken.get(made)
+        if taken is None or taken.choice.result.buffer != "L1" or place_ in barred or not made <= failed <= graph.ends[place_]:
+            continue
+        spec: Spec = spec_of(graph.values[place_])
+        size = 1.0
+        for extent in spec.shape:
+            size *= extent
+        score = size * (graph.ends[place_] - made + 1)
+        if best is None or score > best[0]:
+            best = (score, place_)
+    return best[1] if best else None
+
+
+def _like(graph: Forward, victim: int, groups: Mapping[int, Any]) -> list[int]:
+    """The values of the same group of ops: what is spilled in one layer is spilled in all."""
+    makers = {place_: number for number, step in enumerate(graph.steps) for place_ in step.results}
+    return [place_ for place_, number in makers.items() if groups[number] == groups[makers[victim]]]
+
+
+_NUMBER = re.compile(r"\d+")
+
+
+def _group(op: Operation) -> Any:
+    """Ops of equal layers: same op, types and attributes, from the same statement of modules whose paths differ in numbers alone."""
+    infos = sources_of(op)
+    where = tuple((tuple(_NUMBER.sub("*", scope.path) for scope in info.scopes), info.frames[-1].line if info.frames else 0) for info in infos)
+    return key_of(op), where
+
+
+__all__ = ["DRAM", "Memory", "Placed", "Replayed", "place", "replay"]

@@ -1,0 +1,138 @@
+"""Level 2: memories and configurations over the whole forward function, by accumulated time.
+
+Dynamic programming over the ops in program order. A state holds the memories of the values that are still needed, so a value with several
+users is placed once for all of them; a user that wants another memory pays the move. Of equal states the fastest stays; a beam bounds them.
+Equal ops of repeated layers are priced once, and after the first pass the layers of a loop are held to the choice of the one in their middle:
+they remain one function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ttnn_shim.queries import Memory
+
+from alchemist.optimizer.calls import spec_of
+from alchemist.optimizer.graph import DRAM, Forward, Step, l1_bytes
+from alchemist.optimizer.machine import Machine
+from alchemist.optimizer.placement import Choice, Moves
+
+BEAM = 96
+RESHARD_NS = 1000.0  # a statement more in the program must gain something
+Options = Mapping[int, Sequence[Choice]]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was decided for a step: its choice and where its operands must be moved to before, by place among the op's operands."""
+
+    choice: Choice
+    moves: tuple[tuple[int, Memory], ...]
+
+
+@dataclass(slots=True)
+class _Path:
+    ns: float
+    taken: Taken | None
+    before: _Path | None
+
+
+@dataclass(slots=True)
+class Plan:
+    """ns: of all steps with choices. taken: by step."""
+
+    ns: float
+    taken: dict[int, Taken] = field(default_factory=dict)
+
+
+State = tuple[tuple[int, Memory], ...]
+
+
+def search(graph: Forward, options: Options, machine: Machine, moves: Moves, cap: float, barred: frozenset[int] = frozenset()) -> Plan | None:
+    """The fastest plan whose tensors and buffers fit; None where even DRAM does not.
+
+    Args:
+        options: choices of each step that has any; others leave their results where they are.
+        barred: values that must lie in DRAM.
+    """
+    cores = machine.grid[0] * machine.grid[1]
+    room = cap * machine.l1_bytes
+    states: dict[State, _Path] = {(): _Path(0.0, None, None)}
+    for number, step in enumerate(graph.steps):
+        following: dict[State, _Path] = {}
+        for state, path in states.items():
+            held = dict(state)
+            for taken, ns in _ways(step, held, options.get(number, ()), machine, moves, cores, room, graph, barred):
+                after = dict(held)
+                for place in step.results:
+                    after[place] = taken.choice.result if taken is not None else DRAM
+                key = tuple(sorted((place, memory) for place, memory in after.items() if graph.ends[place] > number)) if after else ()
+                known = following.get(key)
+                if known is None or path.ns + ns < known.ns:
+                    following[key] = _Path(path.ns + ns, taken, path)
+        if not following:
+            return None
+        if len(following) > BEAM:
+            following = dict(sorted(following.items(), key=lambda item: item[1].ns)[:BEAM])
+        states = following
+    best = min(states.values(), key=lambda path: path.ns)
+    plan = Plan(best.ns)
+    for number in range(len(graph.steps) - 1, -1, -1):
+        if best.taken is not None:
+            plan.taken[number] = best.taken
+        assert best.before is not None
+        best = best.before
+    return plan
+
+
+def _ways(
+    step: Step,
+    held: Mapping[int, Memory],
+    choices: Sequence[Choice],
+    machine: Machine,
+    moves: Moves,
+    cores: int,
+    room: float,
+    graph: Forward,
+    barred: frozenset[int],
+) -> list[tuple[Any, float]]:
+    if not choices:  # nothing is known of it: it reads DRAM
+        return [(None, 0.0)] if all(held[place] == DRAM for _, place in step.operands) else []
+    operands = {place for _, place in step.operands}
+    others = sum(l1_bytes(spec_of(graph.values[place]), memory, cores) for place, memory in held.items() if place not in operands)
+    found: list[tuple[Any, float]] = []
+    for choice in choices:
+        if others + choice.own_bytes > room or (choice.result != DRAM and barred.intersection(step.results)):
+            continue
+        ns, moved, extra = choice.ns, [], 0
+        for (index, place), wanted in zip(step.operands, choice.operands, strict=True):
+            if held[place] == wanted:
+                continue
+            cost = moves.ns(spec_of(step.op.operands[index], held[place]), wanted)
+            if cost is None:
+                break
+            ns += cost + RESHARD_NS
+            extra += l1_bytes(spec_of(step.op.operands[index]), held[place], cores)  # both are there while it is moved
+            moved.append((index, wanted))
+        else:
+            if others + choice.own_bytes + extra <= room:
+                found.append((Taken(choice, tuple(moved)), ns))
+    return found
+
+
+def consistent(plan: Plan, groups: Mapping[int, Any], run: Callable[[Mapping[int, Choice]], Plan | None]) -> Plan:
+    """The plan with equal choices in all steps of a group: that of the group's middle step."""
+    members: dict[Any, list[int]] = {}
+    for number in plan.taken:
+        if number in groups:
+            members.setdefault(groups[number], []).append(number)
+    fixed: dict[int, Choice] = {}
+    for numbers in members.values():
+        if len(numbers) > 1 and len({(plan.taken[number].choice.operands, plan.taken[number].choice.result) for number in numbers}) > 1:
+            middle = plan.taken[numbers[len(numbers) // 2]].choice
+            fixed.update((number, middle) for number in numbers)
+    if not fixed:
+        return plan
+    return run(fixed) or plan

@@ -1,0 +1,61 @@
+"""Level 2: where tensors lie over the whole graph."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from modules import layers, lowered, mlp
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp
+
+from alchemist.codegen import codegen_mlir
+from alchemist.ir.layout import layout_of
+from alchemist.optimizer.graph import forward_of
+from alchemist.optimizer.level2 import Plan, replay
+from alchemist.optimizer.machine import machine
+from alchemist.passes.registry import functions, is_const_eval
+
+
+def replayed(module: ModuleOp, card: str) -> float:
+    """Device nanoseconds of the forward function with all its addresses."""
+    (forward,) = [func for func in functions(module) if not is_const_eval(func)]
+    done = replay(forward_of(forward), Plan(0.0), machine(card), 0)
+    assert done.ns is not None, done.error
+    return done.ns
+
+
+@pytest.mark.parametrize("card", ["n150", "p150"])
+@pytest.mark.parametrize(("text", "gain"), [(layers(), 2.0), (mlp(), 1.5)], ids=["layers", "mlp"])
+def test_level_2_is_faster_than_level_1(text: str, gain: float, card: str) -> None:
+    times = [replayed(lowered(text, arch=card, optimization_level=level), card) for level in (0, 1, 2)]
+    assert times[2] < times[1] <= times[0] and times[2] < times[0] / gain, times
+
+
+def test_equal_layers_are_placed_alike_and_results_lie_in_dram() -> None:
+    module = lowered(layers(4), optimization_level=2)
+    (forward,) = [func for func in functions(module) if not is_const_eval(func)]
+    ops = [op for op in forward.body.block.ops if op.name in ("ttnn.layer_norm", "ttnn.matmul", "ttnn.add")]
+    facts = [(op.name, tuple(map(str, op.result_types)), sorted((name, str(value)) for name, value in op.properties.items())) for op in ops]
+    assert len(ops) == 16 and facts[4:8] == facts[8:12], "the layers between the first and the last are one"
+    returned = [value for op in forward.body.block.ops if isinstance(op, ReturnOp) for value in op.operands]
+    assert [layout.buffer for value in returned if (layout := layout_of(value.type))] == ["dram"]
+    assert any(layout.buffer == "l1" for op in ops if (layout := layout_of(op.results[0].type)))
+
+
+@pytest.mark.parametrize(("rows", "wide", "cap"), [(16384, 3072, 0.95), (2048, 3072, 0.2)], ids=["more than all L1", "a small cap"])
+def test_what_does_not_fit_stays_in_dram(rows: int, wide: int, cap: float) -> None:
+    module = lowered(mlp(rows=rows, wide=wide), optimization_level=2, tensor_l1_usage_cap=cap)
+    assert replayed(module, "n150") <= replayed(lowered(mlp(rows=rows, wide=wide)), "n150")
+
+
+def test_a_placed_program_passes_its_check(tmp_path: Path) -> None:
+    source = tmp_path / "layers.mlir"
+    source.write_text(layers(2, 512, 256))
+    codegen_mlir(source, export_path=tmp_path / "out", compiler_options={"optimization_level": 2})
+    text = (tmp_path / "out/main.py").read_text()
+    assert "memory_config=L1" in text and "MATMUL" in text
+    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
