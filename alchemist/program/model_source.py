@@ -126,6 +126,7 @@ class _File:
         self.functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
         self.classes: list[ast.ClassDef] = []
         self.owner: dict[int, int] = {}
+        self._found: dict[int, FunctionSource | None] = {}  # function_at, which naming asks for every op again
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError):
@@ -157,6 +158,11 @@ class _File:
 
     def function_at(self, line: int) -> FunctionSource | None:
         """The function whose `def` (or first decorator) is at the line, or the innermost one around it."""
+        if line not in self._found:
+            self._found[line] = self._function_at(line)
+        return self._found[line]
+
+    def _function_at(self, line: int) -> FunctionSource | None:
         best: ast.FunctionDef | ast.AsyncFunctionDef | None = None
         for node in self.functions:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
