@@ -34,7 +34,7 @@ $(VENV)/.packages: requirements/dev.lock requirements/models.lock requirements/t
 	$(BIN)/python -m pip install -q -r requirements/torch.txt
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' 2>/dev/null)
+$(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name '*.cmake.in' 2>/dev/null) $(wildcard templates/cpp/*.?pp)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps -e .
 	@touch $@
 

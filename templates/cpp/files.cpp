@@ -15,9 +15,18 @@
 #include <stdexcept>
 #include <system_error>
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 namespace utils {
+
+// Set by CMakeLists.txt; where this file is built once for many programs, each of them links its own.
+#ifdef PROGRAM_DIR
+constexpr char PROGRAM_PLACE[] = PROGRAM_DIR;
+#else
+extern const char PROGRAM_PLACE[];
+#endif
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -273,20 +282,20 @@ std::vector<std::size_t> fortran_places(const std::vector<std::size_t>& shape, s
     return places;
 }
 
-// Where manifest.json and tensors/ are: as seen from this binary when it was built inside, else the path of the build.
+// Where manifest.json and tensors/ are, with PROGRAM_PLACE as seen from this binary unless it is absolute.
 fs::path program_directory() {
-#ifdef PROGRAM_DIR_FROM_BINARY
-    const char* binary = "/proc/self/exe";
-#ifdef PROGRAM_IN_LIBRARY
-    Dl_info library{};
-    if (dladdr(reinterpret_cast<const void*>(&program_directory), &library) != 0) {
-        binary = library.dli_fname;
+    const fs::path place = PROGRAM_PLACE;
+    if (place.is_absolute()) {
+        return place;
     }
-#endif
-    return (fs::canonical(binary).parent_path() / PROGRAM_DIR_FROM_BINARY).lexically_normal();
-#else
-    return PROGRAM_DIR;
-#endif
+    const char* binary = "/proc/self/exe";
+    Dl_info here{}, program{};
+    if (dladdr(reinterpret_cast<const void*>(&program_directory), &here) != 0 &&
+        dladdr(reinterpret_cast<const void*>(getauxval(AT_PHDR)), &program) != 0 &&
+        here.dli_fbase != program.dli_fbase) {
+        binary = here.dli_fname;  // a library of another program
+    }
+    return (fs::canonical(binary).parent_path() / place).lexically_normal();
 }
 
 }  // namespace

@@ -273,7 +273,7 @@ Args parse_args(int argc, char** argv) {
     }
     std::error_code code;
     if (!args.inputs.empty() && !fs::is_directory(args.inputs, code)) {
-        refuse("--inputs: no directory " + args.inputs.string());
+        refuse("--inputs: no directory " + args.inputs);
     }
     // Before the run, which may be long.
     if (const std::string why = args.json.empty() ? "" : unwritable(args.json, false); !why.empty()) {
@@ -487,7 +487,7 @@ int report(const Args& args, const std::vector<std::pair<std::string, Tensor>>& 
             const Array actual = to_array(tensor);
             if (!args.outputs.empty()) {
                 fs::create_directories(args.outputs);
-                write_npy(args.outputs / (entry.word("stem") + ".npy"), actual);
+                write_npy(fs::path(args.outputs) / (entry.word("stem") + ".npy"), actual);
             }
             if (entry.has("golden") && args.inputs.empty()) {  // golden/ belongs to the exported inputs
                 row.verdict = judged(actual, entry, args.tolerance);

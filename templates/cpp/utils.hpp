@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,7 +25,7 @@ struct Args {
     bool partial_inputs = false;
     int loops = 1;
     double tolerance = 4.0;  // errors of the unedited program that --check allows
-    std::filesystem::path inputs, outputs, json;
+    std::string inputs, outputs, json;  // paths
 };
 
 // Exits with code 2 and a message when an option is unknown or lacks its value.

@@ -21,6 +21,7 @@ from tests.program.models import program_of, transformer
 GOLDEN = Path(__file__).parent / "golden"
 INCLUDE = Path(__file__).parents[2] / "ttnn_shim" / "include"
 COMPILER = shutil.which("g++")
+COMPILED: set[tuple[str, tuple[str, ...], bool]] = set()  # source, headers and warnings of what this process has compiled without errors
 GENERATED = ("main.cpp", "consteval.cpp")
 
 
@@ -31,11 +32,14 @@ def compile_all(directory: Path, files: dict[str, str], *, warnings: bool = True
     for name, content in files.items():
         (directory / name).write_text(content)
     flags = ["-Wall", "-Wextra", "-Werror"] if warnings else []
+    headers = tuple(content for name, content in sorted(files.items()) if name.endswith(".hpp"))
     for name in files:
-        if name.endswith(".cpp"):
+        unit = (files[name], headers, warnings)
+        if name.endswith(".cpp") and unit not in COMPILED:
             command = [COMPILER, "-fsyntax-only", "-std=c++20", *flags, f"-I{INCLUDE}", '-DPROGRAM_DIR="."', name]
             done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{name}\n{done.stderr[:4000]}"
+            COMPILED.add(unit)
 
 
 @pytest.mark.parametrize(
