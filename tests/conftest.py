@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.device import open_devices
+
+# JAX compiles hundreds of small programs for values to compare with: most of its optimisation passes take longer than what they save here.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 
 @pytest.fixture(autouse=True)
