@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.test_codegen import check
+from tests.zoo.scripts import run_script
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
+# Each script runs in a process of its own, forked from one that has imported what most of them import (most of their time).
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["torch.export", "torch._dynamo", "transformers.modeling_utils", "alchemist.codegen", "alchemist.frontends.torch"])
+
+
 def script(name: str, *arguments: str) -> str:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    command = [sys.executable, str(EXAMPLES / name), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=900)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    with tempfile.NamedTemporaryFile("w+") as output:
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        process = PROCESSES.Process(target=run_script, args=(EXAMPLES / name, arguments, output.name, path))
+        process.start()
+        process.join(900)
+        process.kill()  # nothing once it has ended
+        process.join()
+        printed = output.read()
+        assert process.exitcode == 0, printed
+        return printed
 
 
 @pytest.mark.parametrize("name", ["jax_mlp/jax_mlp.py", "torch_custom_module/custom_module.py", "resnet/resnet.py", "bert/bert.py", "gpt/gpt.py"])
