@@ -12,6 +12,7 @@
 
 #include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
+#include "ops/matmul/config_rules.hpp"
 #include "ops/matmul/matmul_placement.hpp"
 #include "ops/matmul/multiply.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
@@ -198,7 +199,7 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     check_device_tensor(a, "input_tensor_a");
     check_device_tensor(b, "input_tensor_b");
     SHIM_CHECK(
-        !options.activation || options.program_config || (!a.is_sharded() && !b.is_sharded()),
+        !options.activation || (!a.is_sharded() && !b.is_sharded()),
         "activation: a sharded matmul takes it in the program_config's fused_activation, got {}", a.memory_config());
     const Shape &shape_a = a.logical_shape(), &shape_b = b.logical_shape();
     for (size_t i = 0; shape_a.rank() > 1 && i + shape_a.rank() < shape_b.rank(); ++i)
@@ -240,14 +241,20 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     const bool row_bias = bias && bias->logical_volume() == static_cast<uint64_t>(g.n);
     const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : a.dtype());
     SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
-    const auto compute = matmul_compute_config(a, b, options.compute);
+    const auto compute = matmul_compute_config(a, b, options.compute, dtype, one_program);
     Fused fused;
     strategy::Matmul matmul{.transpose_a = options.transpose_a, .transpose_b = options.transpose_b};
     if (options.core_grid) matmul.core_grid = pair_of(*options.core_grid);
     if (options.program_config) add_config(matmul, *options.program_config, fused.activation);
     const bool b_batched = batch_of(b.logical_shape()) > 1;
-    MemoryConfig memory =
-        output_memory(options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{}), g, matmul, a);
+    MemoryConfig memory = options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{});
+    if (options.program_config) {
+        ConfiguredMatmul call{a, b, bias, options.transpose_a, options.transpose_b, memory, compute};
+        if (!options.output) memory = configured_output(call, *options.program_config);
+        check_config(call, *options.program_config);
+    } else {
+        memory = output_memory(memory, g, matmul, a);
+    }
     if (!one_program && !a.is_sharded()) memory = checked_output(memory, g, b_batched);
     if (!one_program) check_shards(a, g, memory, b_batched);
     TensorSpec result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
@@ -269,11 +276,10 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
         if (bias->logical_shape().rank() > g.shape.rank())  // a bias of more dimensions gives them to the result
             result_spec = make_spec(g.shape.to_rank(bias->logical_shape().rank()), dtype, Layout::TILE, memory);
     }
-    if (one_program) {
-        if (options.activation && !fused.activation) fused.activation = options.activation;
-    }
+    // With a core_grid the program applies the activation, with a program_config a program of its own after the config's own.
+    if (options.activation && options.core_grid && !options.program_config) fused.activation = options.activation;
     const bool late_bias = bias && !fused.bias;
-    const bool late_activation = options.activation && (!fused.activation || late_bias);
+    const bool late_activation = options.activation && (options.program_config || !fused.activation || late_bias);
     if (late_bias) fused.activation = std::nullopt;
     if (fused.activation) matmul.activation = unary_name(fused.activation->op_type);
     const Program program{.op = matmul, .compute = compute, .name = "MatmulDeviceOperation"};

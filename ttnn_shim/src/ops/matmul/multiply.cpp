@@ -187,16 +187,20 @@ TensixMath matmul_math(const ttnn::ComputeKernelConfig& compute) {
     return math;
 }
 
-ttnn::ComputeKernelConfig matmul_compute_config(const Tensor& a, const Tensor& b, const std::optional<ttnn::ComputeKernelConfig>& given) {
+ttnn::ComputeKernelConfig matmul_compute_config(
+    const Tensor& a, const Tensor& b, const std::optional<ttnn::ComputeKernelConfig>& given, std::optional<DataType> output,
+    bool configured) {
     using ttnn::MathFidelity;
     const auto arch = device_of(a)->arch();
     const bool exact = a.dtype() == DataType::FLOAT32 && b.dtype() == DataType::FLOAT32;
-    const auto fidelity = is_block_float(a.dtype()) && is_block_float(b.dtype()) ? MathFidelity::LoFi
-                          : exact ? (arch == tt::ARCH::BLACKHOLE ? MathFidelity::HiFi4 : MathFidelity::HiFi3)
-                                  : MathFidelity::HiFi2;
+    const bool wide = output ? *output == DataType::FLOAT32 : exact;
+    const bool coarse = configured || (is_block_float(a.dtype()) && is_block_float(b.dtype()));
+    const auto fidelity = exact    ? (arch == tt::ARCH::BLACKHOLE ? MathFidelity::HiFi4 : MathFidelity::HiFi3)
+                          : coarse ? MathFidelity::LoFi
+                                   : MathFidelity::HiFi2;
     std::optional<const ttnn::ComputeKernelConfig> config;
     if (given) config.emplace(*given);
-    return ttnn::init_device_compute_kernel_config(arch, config, fidelity, false, exact, !exact);
+    return ttnn::init_device_compute_kernel_config(arch, config, fidelity, false, wide, !wide);
 }
 
 }  // namespace ttnn_shim

@@ -24,6 +24,10 @@ TensixMath tensix_math(const ttnn::ComputeKernelConfig& compute);
 TensixMath matmul_math(const ttnn::ComputeKernelConfig& compute);
 
 /// The compute config a matmul runs with when the caller gives none, or the caller's.
-ttnn::ComputeKernelConfig matmul_compute_config(const Tensor& a, const Tensor& b, const std::optional<ttnn::ComputeKernelConfig>& given);
+/// A caller who configures the program, or gives its cores, gets LoFi unless he also says otherwise; a float32 result accumulates in
+/// float32.
+ttnn::ComputeKernelConfig matmul_compute_config(
+    const Tensor& a, const Tensor& b, const std::optional<ttnn::ComputeKernelConfig>& given, std::optional<DataType> output = std::nullopt,
+    bool configured = false);
 
 }  // namespace ttnn_shim
