@@ -60,6 +60,47 @@ void check_shards(const Tensor& input, const std::optional<MemoryConfig>& memory
     SHIM_CHECK(down * across == cores, "input_tensor: {} x {} shards on {} cores", down, across, cores);
 }
 
+/// A config for shards: its blocks are the shards, and their grid lies within its own.
+void check_config(
+    const ttnn::prim::LayerNormShardedMultiCoreProgramConfig& config, const Tensor& input, const OptionalConst& residual,
+    const std::optional<MemoryConfig>& memory_config, const ttnn::ComputeKernelConfig& compute) {
+    SHIM_CHECK(input.memory_config().is_sharded(), "program_config: LayerNormShardedMultiCoreProgramConfig expects a sharded input_tensor");
+    const MemoryConfig &own = input.memory_config(), &result = memory_config ? *memory_config : own;
+    SHIM_CHECK(
+        own.buffer_type() == result.buffer_type() && own.memory_layout() == result.memory_layout(),
+        "memory_config: expected the memory layout of the input, {}, got {}", own, result);
+    SHIM_CHECK(
+        config.subblock_w > 0 && config.block_w % config.subblock_w == 0, "program_config: block_w {} is not a multiple of subblock_w {}",
+        config.block_w, config.subblock_w);
+    const auto& shard = own.shard_spec();
+    if (!shard) return;
+    const Shape padded = input.padded_shape();
+    const auto up = [](uint64_t value, uint64_t part) { return (value + part - 1) / part; };
+    const uint64_t columns = padded[-1] / 32, rows = padded.volume() / padded[-1] / 32;
+    const CoreCoord box = shard->grid.bounding_box().grid_size(), grid = config.compute_with_storage_grid_size;
+    SHIM_CHECK(
+        box.x <= grid.x && box.y <= grid.y, "program_config: shards on {} x {} cores do not fit its grid of {} x {}", box.x, box.y, grid.x,
+        grid.y);
+    uint64_t block_w = up(columns, shard->num_cores()), block_h = rows;
+    if (rows != config.block_h) {
+        const bool by_rows = shard->orientation == tt::tt_metal::ShardOrientation::ROW_MAJOR;
+        block_w = up(columns, by_rows ? box.x : box.y);
+        block_h = up(rows, by_rows ? box.y : box.x);
+    }
+    SHIM_CHECK(
+        config.block_w == block_w && config.block_h == block_h,
+        "program_config: expected block_h {} and block_w {} (tiles of a core), got {} and {}", block_h, block_w, config.block_h,
+        config.block_w);
+    SHIM_CHECK(
+        config.block_h * 32 == shard->shape[0] && config.block_w * 32 == shard->shape[1],
+        "program_config: block_h {} and block_w {} are not the shards of {}", config.block_h, config.block_w, own);
+    SHIM_CHECK(
+        !residual || residual->memory_config() == own, "residual_input_tensor: expected the input's shards, {}, got {}", own,
+        residual->memory_config());
+    const size_t registers = (compute.dst_full_sync_en ? 16 : 8) / (compute.fp32_dest_acc_en ? 2 : 1);
+    SHIM_CHECK(config.subblock_w <= registers, "program_config: subblock_w {} does not fit {} registers", config.subblock_w, registers);
+}
+
 Tensor normalize(
     const char* op_name, bool rms, const Tensor& input, float epsilon, const OptionalConst& weight, const OptionalConst& bias,
     const OptionalConst& residual, const std::optional<MemoryConfig>& memory_config,
@@ -105,21 +146,23 @@ Tensor normalize(
     if (weight) inputs.push_back(*weight);
     if (bias) inputs.push_back(*bias);
     strategy::LayerNorm norm{.rms = rms, .residual = residual.has_value(), .weight = weight.has_value(), .bias = bias.has_value()};
+    const auto compute_config = ttnn::init_device_compute_kernel_config(
+        device_of(input)->arch(), compute, ttnn::MathFidelity::HiFi4, true, !rms);  // layer norm's default accumulates in float32
     std::vector<OptionalTensor> preallocated(1);
     if (program_config) {
         if (const auto* sharded = std::get_if<ttnn::prim::LayerNormShardedMultiCoreProgramConfig>(&*program_config)) {
-            SHIM_CHECK(
-                input.memory_config().is_sharded(),
-                "program_config: LayerNormShardedMultiCoreProgramConfig expects a sharded input_tensor");
+            check_config(*sharded, input, residual, memory_config, compute_config);
             norm.block_h = sharded->block_h;
             norm.block_w = sharded->block_w;
             norm.subblock_w = sharded->subblock_w;
             if (sharded->inplace) preallocated[0] = input;
+        } else {
+            SHIM_CHECK(
+                !memory_config || !memory_config->is_sharded() || memory_config->shard_spec(),
+                "memory_config: LayerNormDefaultProgramConfig expects a shard spec, got {}", *memory_config);
         }
     }
-    Program program{.op = norm, .name = "LayerNormDeviceOperation"};
-    program.compute = ttnn::init_device_compute_kernel_config(
-        device_of(input)->arch(), compute, ttnn::MathFidelity::HiFi4, true, !rms);  // layer norm's default accumulates in float32
+    Program program{.op = norm, .compute = compute_config, .name = "LayerNormDeviceOperation"};
     return launch(
         program, inputs, {spec_like(input, std::nullopt, preallocated[0] ? std::nullopt : memory_config)},
         [&](std::span<const Tensor> outputs) {

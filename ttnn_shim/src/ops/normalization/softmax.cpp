@@ -84,6 +84,16 @@ void check_sharded_config(const Tensor& input, const Softmax& o) {
     SHIM_CHECK(blocks == grid.x * grid.y, "program_config: {} blocks for {} x {} cores", blocks, grid.x, grid.y);
 }
 
+/// A program on shards takes blocks that are its shards.
+void check_blocks(const MemoryConfig& memory, const ttnn::SoftmaxShardedMultiCoreProgramConfig& config) {
+    SHIM_CHECK(memory.shard_spec(), "program_config: SoftmaxShardedMultiCoreProgramConfig expects a sharded result, got {}", memory);
+    const auto& shard = memory.shard_spec()->shape;
+    SHIM_CHECK(
+        config.block_h * 32 == shard[0] && config.block_w * 32 == shard[1],
+        "program_config: expected block_h {} and block_w {} (the shard's tiles), got {} and {}", shard[0] / 32, shard[1] / 32,
+        config.block_h, config.block_w);
+}
+
 /// The kernels read a mask as tiles of the 4D input: in its shards all of it, else one matrix per batch; they do not broadcast further.
 void check_mask(const Tensor& input, const Softmax& o) {
     const Shape padded = input.padded_shape().to_rank(4), &mask = o.mask->padded_shape();
@@ -189,6 +199,7 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     std::vector<OptionalTensor> preallocated(1);
     if (o.in_place) preallocated[0] = input;
     const TensorSpec spec = spec_like(input, std::nullopt, o.memory_config);
+    if (o.sharded) check_blocks(spec.memory_config(), *o.sharded);
     // The program sees whole tiles; rows of shards are cut back to their length only where a shard holds them whole.
     if (const auto& shard = spec.memory_config().shard_spec(); shard && plain && !o.in_place) {
         const Shape& padded = spec.padded_shape();
@@ -259,8 +270,11 @@ Tensor softmax(
     const Tensor& input, int dim, const std::optional<MemoryConfig>& memory_config, OptionalCompute compute, bool numeric_stable) {
     return run_softmax("ttnn.softmax", input, {.dim = dim, .stable = numeric_stable, .memory_config = memory_config, .compute = compute});
 }
-Tensor softmax_in_place(const Tensor& input, int dim, const SoftmaxProgramConfig&, OptionalCompute compute, bool numeric_stable) {
-    return run_softmax("ttnn.softmax_in_place", input, {.dim = dim, .stable = numeric_stable, .in_place = true, .compute = compute});
+Tensor softmax_in_place(
+    const Tensor& input, int dim, const SoftmaxProgramConfig& program_config, OptionalCompute compute, bool numeric_stable) {
+    return run_softmax(
+        "ttnn.softmax_in_place", input,
+        {.dim = dim, .stable = numeric_stable, .in_place = true, .compute = compute, .sharded = for_shards(program_config)});
 }
 Tensor scale_mask_softmax(
     const Tensor& input, std::optional<float> scale, const OptionalConst& mask, const std::optional<MemoryConfig>& memory_config,
@@ -340,7 +354,11 @@ SHIM_OP("ttnn.softmax", [](const arguments::softmax& args) {
 SHIM_OP("ttnn.softmax_in_place", [](const arguments::softmax_in_place& args) {
     return run_softmax(
         "ttnn.softmax_in_place", args.input_tensor,
-        {.dim = args.dim, .stable = args.numeric_stable, .in_place = true, .compute = args.compute_kernel_config});
+        {.dim = args.dim,
+         .stable = args.numeric_stable,
+         .in_place = true,
+         .compute = args.compute_kernel_config,
+         .sharded = for_shards(args.program_config)});
 });
 SHIM_OP("ttnn.scale_mask_softmax", [](const arguments::scale_mask_softmax& args) {
     return run_softmax(
