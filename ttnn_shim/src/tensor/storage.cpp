@@ -221,7 +221,7 @@ Tensor make_host_tensor(const TensorSpec& spec, std::shared_ptr<Values> values) 
 
 namespace {
 /// DRAM banks are one row: shards may lie on cores (x, 0) only. Cores of a block grid that get no shard do not count.
-void check_dram_shards(const Shape& padded, const MemoryConfig& config) {
+void check_dram_shards(const Shape& padded, const MemoryConfig& config, uint64_t banks) {
     const auto& shard = *config.shard_spec();
     if (padded.volume() == 0 || shard.grid.empty()) return;
     const uint64_t width = padded[-1], rows = (padded.volume() / width + shard.shape[0] - 1) / shard.shape[0];
@@ -230,6 +230,8 @@ void check_dram_shards(const Shape& padded, const MemoryConfig& config) {
     const bool block = config.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED;
     const bool one_row = block ? (shard.orientation == ShardOrientation::ROW_MAJOR ? rows : columns) <= 1 : grid.y == 1;
     SHIM_CHECK(one_row, "Invalid DRAM shard grid: {} is not on row 0 alone; DRAM banks are 1D", config);
+    SHIM_CHECK(
+        shard.grid.bounding_box().end_coord.x < banks || grid.y > 1, "Invalid shard grid: {} goes beyond the {} DRAM banks", config, banks);
 }
 }  // namespace
 
@@ -244,7 +246,8 @@ Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::share
     SHIM_CHECK(
         !config.is_sharded() || config.shard_spec() || config.nd_shard_spec(),
         "a tensor cannot be allocated with a sharded memory config that has no shard spec: {}", config);
-    if (config.buffer_type() == BufferType::DRAM && config.shard_spec()) check_dram_shards(spec.padded_shape(), config);
+    if (config.buffer_type() == BufferType::DRAM && config.shard_spec())
+        check_dram_shards(spec.padded_shape(), config, device->shim().machine().dram_banks);
     return Tensor(std::make_shared<TensorAttributes>(
         TensorAttributes{spec, std::make_shared<Buffer>(std::move(owner), spec, std::move(values)), next_tensor_id()}));
 }

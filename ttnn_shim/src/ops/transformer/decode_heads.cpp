@@ -36,6 +36,22 @@ CoreRangeSet cores_from(uint32_t first, uint32_t count, uint32_t columns) {
     return CoreRangeSet(ranges);
 }
 
+/// `count` cores of `grid` from its core number `first` on, row by row.
+CoreRangeSet cores_of(const CoreRangeSet& grid, uint32_t first, uint32_t count) {
+    if (grid.ranges().size() != 1) {
+        const auto all = tt::tt_metal::corerange_to_cores(grid, std::nullopt, true);
+        return CoreRangeSet(std::span<const CoreCoord>(all).subspan(first, count));
+    }
+    const CoreCoord corner = grid.bounding_box().start_coord;
+    const CoreRangeSet local = cores_from(first, count, static_cast<uint32_t>(grid.bounding_box().grid_size().x));
+    std::vector<CoreRange> ranges;
+    for (const CoreRange& range : local.ranges())
+        ranges.emplace_back(
+            CoreCoord(range.start_coord.x + corner.x, range.start_coord.y + corner.y),
+            CoreCoord(range.end_coord.x + corner.x, range.end_coord.y + corner.y));
+    return CoreRangeSet(ranges);
+}
+
 }  // namespace
 
 namespace ttnn {
@@ -64,7 +80,6 @@ std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads_decode(
     }
     const uint32_t users = slice_size.value_or(shape[2]);
     const bool apart = !overlap_qk_coregrid.value_or(true) && input.is_sharded();
-    const auto columns = static_cast<uint32_t>(machine_of(input).grid().x);
     if (input.is_sharded()) {
         const MemoryConfig& own = input.memory_config();
         SHIM_CHECK(
@@ -75,13 +90,15 @@ std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads_decode(
             "overlap_qk_coregrid: shards of {} columns hold parts of several heads of {}; only with overlapping cores",
             own.shard_spec()->shape[1], depth);
     }
-    // the result is one user per core in L1, whatever else is asked for
-    const bool placed = memory_config && memory_config->memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && memory_config->is_l1() &&
-                        memory_config->shard_spec() && !input.is_sharded();
-    const CoreRangeSet first = placed ? memory_config->shard_spec()->grid : cores_from(0, users, columns);
-    const CoreRangeSet keys = apart ? cores_from(users, users, columns) : first;
+    // the result is one user per core in L1, on the first cores of the grid that is asked for
+    const CoreCoord size = machine_of(input).grid();
+    const CoreRangeSet grid = memory_config && memory_config->shard_spec() ? memory_config->shard_spec()->grid
+                                                                           : CoreRangeSet(CoreRange({0, 0}, {size.x - 1, size.y - 1}));
+    const uint32_t needed = apart ? 2 * users : users;
     SHIM_CHECK(
-        2 * users <= columns * machine_of(input).grid().y || !apart, "overlap_qk_coregrid: {} users need twice as many cores", users);
+        grid.num_cores() >= needed, "memory_config: {} users need {} cores{}, got {}", users, needed,
+        apart ? " without overlap_qk_coregrid" : "", grid.num_cores());
+    const CoreRangeSet first = cores_of(grid, 0, users), keys = apart ? cores_of(grid, users, users) : first;
     const auto spec = [&](uint32_t heads, const CoreRangeSet& cores) {
         const tt::tt_metal::ShardSpec shard(cores, {(heads + TILE - 1) / TILE * TILE, depth});
         return make_spec(
@@ -136,19 +153,7 @@ Tensor experimental::nlp_concat_heads_decode(
         SHIM_CHECK(
             first + num_heads <= all.size(), "sub_core_grids: {} heads need as many cores, it has {} from {} on", num_heads,
             all.size() - first, start.str());
-        if (grids->ranges().size() == 1) {
-            const CoreCoord corner = grids->bounding_box().start_coord;
-            const auto columns = static_cast<uint32_t>(grids->bounding_box().grid_size().x);
-            const CoreRangeSet local = cores_from(static_cast<uint32_t>(first), num_heads, columns);
-            std::vector<CoreRange> ranges;
-            for (const CoreRange& range : local.ranges())
-                ranges.emplace_back(
-                    CoreCoord(range.start_coord.x + corner.x, range.start_coord.y + corner.y),
-                    CoreCoord(range.end_coord.x + corner.x, range.end_coord.y + corner.y));
-            cores = CoreRangeSet(ranges);
-        } else {
-            cores = CoreRangeSet(std::span<const CoreCoord>(all).subspan(first, num_heads));
-        }
+        cores = cores_of(*grids, static_cast<uint32_t>(first), num_heads);
     } else {
         SHIM_CHECK(num_heads <= grid.x * grid.y, "num_heads: {} heads need as many cores, the grid is {} x {}", num_heads, grid.x, grid.y);
         cores = cores_from(0, num_heads, static_cast<uint32_t>(grid.x));

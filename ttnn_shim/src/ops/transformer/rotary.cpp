@@ -1,4 +1,5 @@
 // rotary_embedding, rotary_embedding_llama, rotate_half.
+#include <functional>
 #include <cstring>
 
 #include "ops/arguments.hpp"
@@ -53,6 +54,33 @@ std::optional<MemoryConfig> rotary_memory(const Tensor& input, const std::option
     const auto all = static_cast<uint32_t>(grid.x * grid.y), each = (rows + all - 1) / all;
     const CoreRangeSet cores = tt::tt_metal::num_cores_to_corerangeset((rows + each - 1) / each, grid, true);
     return MemoryConfig(requested->memory_layout(), requested->buffer_type(), tt::tt_metal::ShardSpec(cores, {each * 32, padded[-1]}));
+}
+
+}  // namespace
+
+namespace {
+
+struct LlamaTables {
+    const Tensor &cosine, &sine, &turn;
+};
+
+/// Each row times its row of cosines, plus the row turned by 32 x 32 blocks times its row of sines; `row_of` a row's number in the tables.
+void turn_tiles(const Tensor& input, const Tensor& output, const LlamaTables& tables, const std::function<size_t(size_t)>& row_of) {
+    const F32Values cosine(tables.cosine), sine(tables.sine), turn(tables.turn);
+    const size_t width = input.logical_shape()[-1];
+    for_each_row(input, output, width, [&](size_t index, float* row) {
+        const size_t at = row_of(index);
+        const float *c = cosine.data() + at * width, *s = sine.data() + at * width;
+        float turned[32];
+        for (size_t block = 0; block < width; block += 32) {
+            for (size_t j = 0; j < 32; ++j) {
+                float sum = 0.0F;
+                for (size_t i = 0; i < 32; ++i) sum += row[block + i] * turn[i * 32 + j];
+                turned[j] = sum;
+            }
+            for (size_t j = 0; j < 32; ++j) row[block + j] = row[block + j] * c[block + j] + turned[j] * s[block + j];
+        }
+    });
 }
 
 }  // namespace
@@ -130,21 +158,10 @@ Tensor rotary_embedding_llama(
          .compute = compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt,
          .name = "RotaryEmbeddingLlamaDeviceOperation"},
         {input, cos_cache, sin_cache, trans_mat}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
-            const F32Values cosine(cos_cache), sine(sin_cache), turn(trans_mat);
-            const size_t width = shape[-1], rows = shape[2], heads = shape[1];
-            for_each_row(input, outputs[0], width, [&](size_t index, float* row) {
+            const size_t rows = shape[2], heads = shape[1];
+            turn_tiles(input, outputs[0], {cos_cache, sin_cache, trans_mat}, [&](size_t index) {
                 const size_t head = index / rows % heads, r = index % rows;
-                const size_t at = is_decode_mode ? head * cache[2] : (cache[1] == 1 ? 0 : head * cache[2]) + r;
-                const float *c = cosine.data() + at * width, *s = sine.data() + at * width;
-                float turned[32];
-                for (size_t block = 0; block < width; block += 32) {
-                    for (size_t j = 0; j < 32; ++j) {
-                        float sum = 0.0F;
-                        for (size_t i = 0; i < 32; ++i) sum += row[block + i] * turn[i * 32 + j];
-                        turned[j] = sum;
-                    }
-                    for (size_t j = 0; j < 32; ++j) row[block + j] = row[block + j] * c[block + j] + turned[j] * s[block + j];
-                }
+                return is_decode_mode ? head * cache[2] : (cache[1] == 1 ? 0 : head * cache[2]) + r;
             });
         })[0];
 }
@@ -216,17 +233,60 @@ static auto run_rotary_embedding_hf(const arguments::experimental::rotary_embedd
         })[0];
 }
 SHIM_OP("ttnn.experimental.rotary_embedding_hf", run_rotary_embedding_hf);
+/// Queries and keys of one token per user on cores apart: the tables hold the users' rows for the queries, then those for the keys.
 static auto run_rotary_embedding_llama_fused_qk(const arguments::experimental::rotary_embedding_llama_fused_qk& args) {
     const OpScope scope("ttnn.experimental.rotary_embedding_llama_fused_qk");
-    const auto turn = [&](const Tensor& tensor, const char* name) {
-        check_device_tensor(tensor, name, Layout::TILE);
+    const Tensor &q = args.q_input_tensor, &k = args.k_input_tensor, &cosine = args.cos_cache, &sine = args.sin_cache;
+    for (const auto& [tensor, name] :
+         {std::pair(&q, "q_input_tensor"), std::pair(&k, "k_input_tensor"), std::pair(&cosine, "cos_cache"), std::pair(&sine, "sin_cache"),
+          std::pair(&args.trans_mat, "trans_mat")}) {
+        check_device_tensor(*tensor, name, Layout::TILE);
+        const MemoryConfig& memory = tensor->memory_config();
         SHIM_CHECK(
-            tensor.memory_config().memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED, "{}: expected height sharded memory, got {}",
-            name, tensor.memory_config());
-        return ttnn::experimental::rotary_embedding_llama(
-            tensor, args.cos_cache, args.sin_cache, args.trans_mat, true, std::nullopt, args.compute_kernel_config);
-    };
-    return std::vector<Tensor>{turn(args.q_input_tensor, "q_input_tensor"), turn(args.k_input_tensor, "k_input_tensor")};
+            memory.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && memory.shard_spec(),
+            "{}: expected height sharded memory, got {}", name, memory);
+        SHIM_CHECK(tensor->dtype() == DataType::BFLOAT16, "{}: expected BFLOAT16, got {}", name, tensor->dtype());
+        SHIM_CHECK(tensor->logical_shape().rank() == 4, "{}: expected rank 4, got shape {}", name, tensor->logical_shape());
+    }
+    const Shape &sq = q.logical_shape(), &sk = k.logical_shape(), &cache = cosine.logical_shape();
+    SHIM_CHECK(sq[0] == 1 && sk[0] == 1, "q_input_tensor and k_input_tensor: expected one token per user, got shapes {} and {}", sq, sk);
+    SHIM_CHECK(
+        sq[3] == sk[3] && sq[3] % 32 == 0, "q_input_tensor and k_input_tensor: expected one head size, a multiple of 32, got {} and {}",
+        sq[3], sk[3]);
+    SHIM_CHECK(
+        sq[3] <= 128 || !args.compute_kernel_config || !args.compute_kernel_config->fp32_dest_acc_en,
+        "compute_kernel_config: fp32_dest_acc_en only for head sizes up to 128, got {}", sq[3]);
+    SHIM_CHECK(
+        sq[1] == sk[1] && sq[1] <= 32, "q_input_tensor and k_input_tensor: expected at most 32 users in both, got {} and {}", sq[1], sk[1]);
+    const auto &q_cores = q.memory_config().shard_spec()->grid, &k_cores = k.memory_config().shard_spec()->grid;
+    SHIM_CHECK(
+        q_cores.subtract(k_cores).num_cores() == q_cores.num_cores(), "k_input_tensor: its cores must not be those of the queries, got {}",
+        k.memory_config());
+    const uint32_t cores = q_cores.num_cores() + k_cores.num_cores();
+    SHIM_CHECK(cores <= 64, "q_input_tensor and k_input_tensor: expected at most 64 cores together, got {}", cores);
+    SHIM_CHECK(cache == sine.logical_shape(), "cos_cache and sin_cache: expected one shape, got {} and {}", cache, sine.logical_shape());
+    SHIM_CHECK(
+        cache[1] == sq[1] + sk[1] && cache[3] == sq[3], "cos_cache: expected rows for the {} queries and as many keys, got shape {}", sq[1],
+        cache);
+    const auto& turn_shards = *args.trans_mat.memory_config().shard_spec();
+    SHIM_CHECK(
+        turn_shards.grid.num_cores() >= cores && turn_shards.shape == (std::array<uint32_t, 2>{32, 32}),
+        "trans_mat: expected a tile on each of the {} cores, got {}", cores, args.trans_mat.memory_config());
+    return launch(
+        {.op = strategy::Rotary{.llama = true, .decode = true},
+         .compute = args.compute_kernel_config,
+         .name = "RotaryEmbeddingLlamaFusedQKDeviceOperation"},
+        {q, cosine, sine, args.trans_mat, k}, {spec_like(q, std::nullopt, std::nullopt), spec_like(k, std::nullopt, std::nullopt)},
+        [&](std::span<const Tensor> outputs) {
+            const auto turn = [&](const Tensor& input, const Tensor& output, size_t first) {
+                const size_t heads = input.logical_shape()[2], users = input.logical_shape()[1];
+                turn_tiles(input, output, {cosine, sine, args.trans_mat}, [&, heads, users, first](size_t index) {
+                    return (first + index / heads % users) * cache[2];
+                });
+            };
+            turn(q, outputs[0], 0);
+            turn(k, outputs[1], sq[1]);
+        });
 }
 SHIM_OP("ttnn.experimental.rotary_embedding_llama_fused_qk", run_rotary_embedding_llama_fused_qk);
 

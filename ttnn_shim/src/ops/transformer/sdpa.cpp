@@ -34,6 +34,7 @@ ttnn::operations::transformer::SDPAProgramConfig ArgumentType<ttnn::operations::
     config.compute_with_storage_grid_size = record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8));
     config.q_chunk_size = static_cast<size_t>(record->integer("q_chunk_size", 32));
     config.k_chunk_size = static_cast<size_t>(record->integer("k_chunk_size", 32));
+    config.max_cores_per_head_batch = static_cast<uint32_t>(record->integer("max_cores_per_head_batch", 16));
     SHIM_CHECK(
         config.q_chunk_size % 32 == 0 && config.k_chunk_size % 32 == 0,
         "program_config: chunk sizes must be multiples of 32, got {} and {}", config.q_chunk_size, config.k_chunk_size);

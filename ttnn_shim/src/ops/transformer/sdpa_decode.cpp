@@ -66,16 +66,57 @@ std::vector<float> sink_values(const std::optional<Tensor>& sink, size_t heads) 
     return values;
 }
 
+/// The query may be row-major and on shards of its rows; keys and values are tiles in DRAM.
+void check_decode_operand(const Tensor& tensor, const char* name, bool query) {
+    check_device_tensor(tensor, name);
+    const MemoryConfig& memory = tensor.memory_config();
+    SHIM_CHECK(query || tensor.layout() == Layout::TILE, "{} must have layout TILE, got {}", name, tensor.layout());
+    SHIM_CHECK(
+        tensor.dtype() == DataType::BFLOAT16 || is_block_float(tensor.dtype()), "{}: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}",
+        name, tensor.dtype());
+    SHIM_CHECK(tensor.logical_shape().rank() == 4, "{}: expected rank 4, got shape {}", name, tensor.logical_shape());
+    SHIM_CHECK(
+        query && memory.is_sharded() ? memory.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED : memory.is_dram(),
+        "{}: expected {}, got {}", name, query ? "height shards or DRAM" : "DRAM", memory);
+}
+
+/// Keys per step without a program config: the largest power of two that divides them, at most 512.
+uint32_t chunk_of(uint32_t keys) {
+    uint32_t chunk = 2;
+    while (chunk < 512 && keys % (2 * chunk) == 0) chunk *= 2;
+    return chunk;
+}
+
+void check_chunks(const Decode& d, uint32_t keys) {
+    const bool given = d.program_config && d.program_config->k_chunk_size > 0;
+    if (!given && d.page_table) return;
+    const auto chunk = given ? static_cast<uint32_t>(d.program_config->k_chunk_size) : chunk_of(keys);
+    SHIM_CHECK(
+        chunk % 32 == 0 && (chunk & (chunk - 1)) == 0, "program_config: k_chunk_size must be a power of two and a multiple of 32, got {}",
+        chunk);
+    SHIM_CHECK(d.page_table || keys % chunk == 0, "program_config: k_chunk_size {} does not divide the {} keys", chunk, keys);
+}
+
+/// The cores of a head of keys join their parts by a tree of at most six rounds.
+void check_cores(const Decode& d, const Tensor& q, uint32_t users, uint32_t kv_heads) {
+    const CoreCoord grid = d.program_config ? d.program_config->compute_with_storage_grid_size : machine_of(q).grid();
+    const uint64_t available = grid.x * grid.y, most = d.program_config ? d.program_config->max_cores_per_head_batch : available;
+    SHIM_CHECK(available >= users, "program_config: {} users need as many cores, got {}", users, available);
+    SHIM_CHECK(most > 0, "program_config: max_cores_per_head_batch must be greater than 0");
+    const uint64_t each = std::min(available, most * users * kv_heads) / users / kv_heads;
+    SHIM_CHECK(each <= 64, "program_config: {} cores for a head of keys, at most 64 join their parts; give a smaller grid", each);
+}
+
 Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::optional<Tensor>& v, const Decode& d) {
     OpScope scope(op_name);
-    check_attention_operand(q, "input_tensor_q");
-    check_attention_operand(k, "input_tensor_k");
-    if (v) check_attention_operand(*v, "input_tensor_v");
+    check_decode_operand(q, "input_tensor_q", true);
+    check_decode_operand(k, "input_tensor_k", false);
+    if (v) check_decode_operand(*v, "input_tensor_v", false);
     const Shape &sq = q.logical_shape(), &sk = k.logical_shape();
     const Shape sv = v ? v->logical_shape() : Shape({sk[0], sk[1], sk[2], d.v_width.value_or(sk[3])});
     const uint32_t users = sq[1], heads = sq[2];
     SHIM_CHECK(
-        !d.positions || d.positions->dtype() == DataType::INT32, "cur_pos_tensor: expected INT32, got {}",
+        !d.positions || !d.page_table || d.positions->dtype() == DataType::INT32, "cur_pos_tensor: expected INT32, got {}",
         d.positions ? d.positions->dtype() : DataType::INT32);
     SHIM_CHECK(d.v_width || sv[3] == sq[3], "input_tensor_v: expected {} columns, got shape {}", sq[3], sv);
     if (d.page_table) {
@@ -105,6 +146,18 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
     SHIM_CHECK(
         !d.causal || d.positions || d.listed.size() == users, "cur_pos: expected {} positions (or cur_pos_tensor), got {}", users,
         d.listed.size());
+    check_chunks(d, k.padded_shape()[2]);
+    check_cores(d, q, users, sk[1]);
+    for (const int64_t position : d.listed)
+        SHIM_CHECK(d.page_table || position < sk[2], "cur_pos: position {} is beyond the {} keys", position, sk[2]);
+    const MemoryConfig memory = d.memory_config.value_or(MemoryConfig{});
+    SHIM_CHECK(
+        !memory.is_sharded() || memory.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED,
+        "memory_config: a sharded result is HEIGHT_SHARDED, got {}", memory);
+    if (sk[1] > 1) {
+        SHIM_CHECK(!memory.is_sharded(), "memory_config: no sharded result for grouped heads ({} of keys), got {}", sk[1], memory);
+        SHIM_CHECK(q.dtype() == DataType::BFLOAT16, "input_tensor_q: expected BFLOAT16 for grouped heads, got {}", q.dtype());
+    }
     const float factor = d.scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
     std::vector<Tensor> inputs = {q, k, v.value_or(k)};
     for (const auto* extra : {&d.page_table, &d.positions, &d.mask}) {
@@ -115,8 +168,7 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
     add_sdpa_config(attention, d.program_config);
     const Program program{.op = attention, .compute = d.compute, .name = "SdpaDecodeDeviceOperation"};
     return launch(
-        program, inputs, {make_spec(Shape({1, users, heads, sv[3]}), q.dtype(), Layout::TILE, result_memory(q, d.memory_config, sq))},
-        [&](std::span<const Tensor> outputs) {
+        program, inputs, {make_spec(Shape({1, users, heads, sv[3]}), q.dtype(), q.layout(), memory)}, [&](std::span<const Tensor> outputs) {
             auto positions = d.listed;
             if (d.positions) positions = integers_of(*d.positions);
             SHIM_CHECK(!d.causal || positions.size() >= users, "cur_pos_tensor: expected {} positions, got {}", users, positions.size());
