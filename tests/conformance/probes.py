@@ -170,12 +170,18 @@ def probes_of(spec: OpSpec) -> Iterator[Probe]:
 
 
 def all_probes() -> list[Probe]:
+    import config_rows
     import random_rows
     import rule_rows
     import written_rows
 
     made = [probe for spec in TTNN_OPS.values() for probe in probes_of(spec)]
-    for letter, table in (("x", written_rows.ROWS), ("y", rule_rows.grouped(rule_rows.rows())), ("z", rule_rows.grouped(random_rows.rows()))):
+    for letter, table in (
+        ("x", written_rows.ROWS),
+        ("y", rule_rows.grouped(rule_rows.rows())),
+        ("z", rule_rows.grouped(random_rows.rows())),
+        ("c", rule_rows.grouped(config_rows.rows())),
+    ):
         for name, rows in table.items():
             for number, (inputs, call) in enumerate(rows):
                 shaped = tuple((tuple(row[0]), *(tuple(row[1:]) + ("bfloat16", "tile", DRAM)[len(row) - 1 :])) for row in inputs)

@@ -119,7 +119,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--arch", choices=sorted(CARDS))
     parser.add_argument("--op", help="only records whose name contains this")
-    parser.add_argument("--only", metavar="LETTER", help="only probes of one source: x (written_rows.py), y (rule_rows.py), z (random_rows.py)")
+    parser.add_argument(
+        "--only", metavar="LETTER", help="only probes of one source: x (written_rows.py), y (rule_rows.py), z (random_rows.py), c (config_rows.py)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="other random probes than the committed ones; implies --no-doc")
     parser.add_argument("--known", action="store_true", help="only probes that the real wheel has answered already")
     parser.add_argument("--fresh", action="store_true", help="ask the real wheel again")

@@ -1,0 +1,264 @@
+"""Calls with program configs, sharded operands and sharded results as experts' models and an optimizer make them: drawn around valid ones, so
+that about half are refused by the real package for one reason. Rows as in `rule_rows.py`, with a fixed seed per family.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from rule_rows import Row
+
+_D, _L1, _RM = "ttnn.DRAM_MEMORY_CONFIG", "ttnn.L1_MEMORY_CONFIG", "row_major"
+COUNTS = {"matmul": 500, "norm": 160, "softmax": 120, "decode": 120, "decode_heads": 60, "fused_rotary": 50}
+
+
+def cores(x: int, y: int, x0: int = 0, y0: int = 0) -> str:
+    return f"ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord({x0}, {y0}), ttnn.CoreCoord({x0 + x - 1}, {y0 + y - 1}))])"
+
+
+def shards(kind: str, shape: tuple[int, int], x: int, y: int, where: str = "L1", order: str = "ROW_MAJOR") -> str:
+    spec = f"ttnn.ShardSpec({cores(x, y)}, [{shape[0]}, {shape[1]}], ttnn.ShardOrientation.{order})"
+    return f"ttnn.MemoryConfig(ttnn.TensorMemoryLayout.{kind}_SHARDED, ttnn.BufferType.{where}, {spec})"
+
+
+def placed(kind: str) -> str:
+    return f"ttnn.MemoryConfig(ttnn.TensorMemoryLayout.{kind}_SHARDED, ttnn.BufferType.L1)"
+
+
+def _divisors(number: int) -> list[int]:
+    return [n for n in range(1, number + 1) if number % n == 0]
+
+
+def _up(number: int, part: int) -> int:
+    return -(-number // part)
+
+
+def _matmul(rng: random.Random) -> Row:
+    """One product with a config: operands and result in any memory; every number right or one of them wrong."""
+    kind = rng.choice(("2D", "2D", "1D-in0", "1D-in0", "1D-in1", "1D-in1", "Reuse", "DRAM"))
+    batch = rng.choice((1, 1, 1, 2, 4)) if kind != "DRAM" else 1
+    m, k, n = rng.choice((1, 2, 4, 7, 8, 14)), rng.choice((2, 4, 6, 8)), rng.choice((1, 2, 4, 6, 8, 12))
+    b_batch = batch if kind == "Reuse" or rng.random() < 0.1 else 1
+    x, y = rng.choice(((8, 8), (4, 2), (2, 4), (1, 4), (4, 1), (8, 1), (3, 2)))
+    fuse = rng.random() < 0.85
+    rows = m * (batch if fuse and kind != "Reuse" else 1)
+    if kind == "DRAM":
+        m = rows = rng.choice((1, 1, 1, 2))
+    per_m, per_n = {
+        "2D": (_up(rows, y), _up(n, x)), "1D-in0": (rows, _up(n, x * y)), "1D-in1": (_up(rows, x * y), n), "Reuse": (rng.choice(_divisors(m)), n),
+        "DRAM": (m, _up(n, x * y)),
+    }[kind]  # fmt: skip
+    roll = rng.random()
+    if roll < 0.06:
+        per_m += 1
+    elif roll < 0.12:
+        per_n += 1
+    elif roll < 0.16 and kind == "Reuse":
+        per_m *= 2
+    block_k = rng.choice(_divisors(k)) if rng.random() < 0.93 else rng.choice((3, 5))
+    sub_h, sub_w = rng.choice(_divisors(per_m)), rng.choice(_divisors(per_n))
+    if rng.random() < 0.5:
+        sub_h = 1
+    # where A lies
+    down, across = min(x * y, _up(m * batch, per_m)), _up(n, per_n)
+    a_memory = rng.choice((_D, _L1, "match", "match", "match"))
+    if a_memory == "match":
+        all_rows = m * batch
+        if kind == "2D":
+            a_memory = shards("BLOCK", (per_m * 32, _up(k, min(k, x)) * 32), min(k, x), _up(all_rows, per_m), order="COL_MAJOR" if rng.random() < 0.1 else "ROW_MAJOR")
+            if rng.random() < 0.1:
+                a_memory = shards("HEIGHT", (per_m * 32, k * 32), 1, _up(all_rows, per_m))
+        elif kind in ("1D-in0", "DRAM"):
+            parts = rng.choice([d for d in _divisors(k) if d <= x * y])
+            a_memory = shards("WIDTH", (all_rows * 32, k // parts * 32), parts, 1)
+        else:
+            a_memory = shards("HEIGHT", (per_m * 32, k * 32), *((down, 1) if down <= 8 else (8, _up(down, 8))))
+    # where B lies
+    b_memory = _D if rng.random() < 0.7 else _L1
+    if kind == "DRAM" and rng.random() < 0.9:
+        b_memory = shards("WIDTH", (k * 32, _up(n, 12) * 32), 12, 1, "DRAM")
+    elif rng.random() < 0.12:
+        b_memory = shards("WIDTH", (k * 32, per_n * 32), min(8, across), 1)
+    elif kind == "Reuse" and rng.random() < 0.2:
+        b_memory = shards("HEIGHT", (k * 32, n * 32), *((b_batch, 1)))
+    # where the result goes
+    natural = {"2D": "BLOCK", "1D-in0": "WIDTH", "1D-in1": "HEIGHT", "Reuse": "HEIGHT", "DRAM": "WIDTH"}[kind]
+    roll = rng.random()
+    if roll < 0.35:
+        out = rng.choice((_D, _L1))
+    elif roll < 0.75:
+        out = placed(natural)
+    elif roll < 0.9:
+        out = shards(natural, (per_m * 32 * rng.choice((1, 1, 2)), per_n * 32), *((across, _up(rows, per_m)) if kind == "2D" else (min(8, across * down), 1)))
+    else:
+        out = placed(rng.choice(("HEIGHT", "WIDTH", "BLOCK")))
+    numbers = f"in0_block_w={block_k}, per_core_M={per_m}, per_core_N={per_n}"
+    grid = f"compute_with_storage_grid_size=({x}, {y})"
+    block = f"{grid}, {numbers}, out_subblock_h={sub_h}, out_subblock_w={sub_w}"
+    fused = rng.choice(("None", "None", "ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU)"))
+    if kind == "2D":
+        config = f"ttnn.MatmulMultiCoreReuseMultiCastProgramConfig({block}, transpose_mcast={rng.random() < 0.1}, fused_activation={fused}, fuse_batch={fuse})"
+    elif kind.startswith("1D"):
+        config = f"ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig({block}, fuse_batch={fuse}, fused_activation={fused}, mcast_in0={kind == '1D-in0'})"
+    elif kind == "Reuse":
+        config = f"ttnn.MatmulMultiCoreReuseProgramConfig({block})"
+    else:
+        config = f"ttnn.MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig({numbers}, fused_activation={fused})"
+    dtype = rng.choice(("bfloat16", "bfloat16", "bfloat16", "bfloat8_b", "float32"))
+    lead = (batch,) if rng.random() < 0.5 else (1, batch)
+    b_lead = (b_batch,) if len(lead) == 1 else (1, b_batch)
+    inputs: list[tuple[object, ...]] = [((*lead, m * 32, k * 32), dtype, "tile", a_memory), ((*b_lead, k * 32, n * 32), rng.choice((dtype, "bfloat8_b")), "tile", b_memory)]
+    tail = ""
+    if rng.random() < 0.1:
+        tail += ", activation='relu'"
+    if rng.random() < 0.15:
+        tail += f", dtype=ttnn.{rng.choice(('bfloat8_b', 'float32'))}"
+    if rng.random() < 0.15:
+        tail += ", compute_kernel_config=ttnn.WormholeComputeKernelConfig(fp32_dest_acc_en=True, packer_l1_acc=True)"
+    if rng.random() < 0.25:
+        inputs.append(((1, n * 32), "bfloat16"))
+        return inputs, f"ttnn.linear(a[0], a[1], bias=a[2], program_config={config}, memory_config={out}{tail})"
+    return inputs, f"ttnn.matmul(a[0], a[1], program_config={config}, memory_config={out}{tail})"
+
+
+def _norm(rng: random.Random) -> Row:
+    kind = rng.choice(("BLOCK", "BLOCK", "BLOCK", "WIDTH", "WIDTH", "HEIGHT"))
+    m, k = rng.choice((1, 2, 4, 8)), rng.choice((2, 4, 8, 12))
+    x, y = rng.choice(_divisors(k)), rng.choice(_divisors(m))
+    x, y = min(x, 8), (1 if kind == "WIDTH" else min(y, 8))
+    if kind == "HEIGHT":
+        x = 1
+    if k % x:
+        x = 1
+    order = "COL_MAJOR" if rng.random() < 0.1 else "ROW_MAJOR"
+    gx, gy = (y, x) if order == "COL_MAJOR" and kind == "BLOCK" else (x, y)
+    memory = shards(kind, (m // y * 32, k // x * 32), gx, gy, order=order)
+    block_h, block_w = m // y, k // x
+    grid = (gx, gy)
+    roll = rng.random()
+    if roll < 0.1:
+        grid = (max(1, gx - 1), gy)
+    elif roll < 0.2:
+        grid = (8, 8)
+    elif roll < 0.3:
+        block_h *= 2
+    elif roll < 0.4:
+        block_w = max(1, block_w // 2)
+    subblock = rng.choice(_divisors(block_w)) if rng.random() < 0.9 else block_w + 1
+    config = f"ttnn.LayerNormShardedMultiCoreProgramConfig(compute_with_storage_grid_size={grid}, subblock_w={subblock}, block_h={block_h}, block_w={block_w}, inplace={rng.random() < 0.3})"
+    if rng.random() < 0.12:
+        config = rng.choice(("None", "ttnn.LayerNormDefaultProgramConfig()"))
+    out = rng.choice(("", "", f", memory_config={memory}", f", memory_config={placed(kind)}", f", memory_config={_D}", f", memory_config={_L1}", f", memory_config={placed('WIDTH' if kind == 'BLOCK' else 'BLOCK')}"))
+    inputs: list[tuple[object, ...]] = [((1, 1, m * 32, k * 32), rng.choice(("bfloat16", "bfloat16", "bfloat8_b", "float32")), "tile", memory if rng.random() < 0.93 else _D)]
+    tail = ""
+    if rng.random() < 0.5:
+        inputs.append(((1, 1, k, 32), "bfloat16", _RM) if rng.random() < 0.5 else ((1, 1, 1, k * 32),))
+        tail += f", weight=a[{len(inputs) - 1}]"
+        if rng.random() < 0.5:
+            inputs.append(inputs[-1])
+            tail += f", bias=a[{len(inputs) - 1}]"
+    if rng.random() < 0.3:
+        inputs.append(((1, 1, m * 32, k * 32), "bfloat16", "tile", rng.choice((memory, memory, _D))))
+        tail += f", residual_input_tensor=a[{len(inputs) - 1}]"
+    return inputs, f"ttnn.{rng.choice(('layer_norm', 'rms_norm'))}(a[0], epsilon=1e-5{tail}, program_config={config}{out})"
+
+
+def _softmax(rng: random.Random) -> Row:
+    batch, heads = rng.choice((1, 2, 4)), rng.choice((1, 2, 4))
+    m, k = rng.choice((1, 2, 4)), rng.choice((2, 4, 6))
+    kind = rng.choice(("HEIGHT", "BLOCK", "BLOCK", "interleaved"))
+    y, x = batch, heads
+    block_h, block_w = m, k
+    memory = shards("BLOCK", (block_h * heads * 32, block_w * 32), 1, y) if kind == "BLOCK" else shards("HEIGHT", (block_h * 32, block_w * 32), x, y) if kind == "HEIGHT" else rng.choice((_D, _L1))
+    grid = (x, y) if kind == "HEIGHT" else (1, y)
+    if kind == "BLOCK":
+        block_h *= heads
+    roll = rng.random()
+    if roll < 0.1:
+        block_w = max(1, block_w // 2)
+    elif roll < 0.2:
+        block_h *= 2
+    elif roll < 0.3:
+        grid = (8, 8)
+    subblock = rng.choice(_divisors(block_w)) if rng.random() < 0.9 else block_w + 1
+    config = f"ttnn.SoftmaxShardedMultiCoreProgramConfig(compute_with_storage_grid_size={grid}, subblock_w={subblock}, block_h={block_h}, block_w={block_w})"
+    if rng.random() < 0.15:
+        config = "ttnn.SoftmaxDefaultProgramConfig()"
+    inputs: list[tuple[object, ...]] = [((batch, heads, m * 32, k * 32), rng.choice(("bfloat16", "bfloat16", "bfloat8_b")), "tile", memory)]
+    name = rng.choice(("softmax_in_place", "scale_mask_softmax_in_place", "transformer.attention_softmax_"))
+    if name == "softmax_in_place":
+        return inputs, f"ttnn.softmax_in_place(a[0], program_config={config})"
+    inputs.append(((batch, 1, 1, k * 32), "bfloat16", "tile") if rng.random() < 0.6 else ((batch, 1, k, 32), "bfloat16", _RM))
+    if name.startswith("scale"):
+        return inputs, f"ttnn.{name}(a[0], 0.125, a[1], program_config={config})"
+    return inputs, f"ttnn.{name}(a[0], head_size=64, attention_mask=a[1], program_config={config})"
+
+
+def _decode(rng: random.Random) -> Row:
+    """Attention of one token per user: where the query and the result lie, heads in groups, positions in a list or a tensor."""
+    users, kv = rng.choice((1, 2, 4, 8)), rng.choice((1, 1, 2, 8))
+    heads, depth, keys = kv * rng.choice((1, 4, 8)), rng.choice((32, 64, 64, 128)), rng.choice((64, 128, 256, 96))
+    padded = -(-heads // 32) * 32
+    one_each = shards("HEIGHT", (padded, depth), users, 1)
+    query = rng.choice((_D, _D, _L1, one_each, one_each, shards("WIDTH", (users * padded, depth), 1, 1)))
+    cache = rng.choice(("bfloat16", "bfloat8_b"))
+    q_dtype = "bfloat16" if rng.random() < 0.85 else "bfloat8_b"
+    where = _D if rng.random() < 0.92 else _L1
+    inputs: list[tuple[object, ...]] = [((1, users, heads, depth), q_dtype, "tile", query), ((users, kv, keys, depth), cache, "tile", where), ((users, kv, keys, depth), cache, "tile", _D)]
+    tail = ""
+    paged = rng.random() < 0.25
+    if paged:
+        pages = keys // 32
+        inputs[1:] = [((users * pages, kv, 32, depth), cache)] * 2
+        inputs += [((users, pages), "int32", _RM), ((users,), "int32", _RM)]
+        tail = ", page_table_tensor=a[3], cur_pos_tensor=a[4]"
+    elif rng.random() < 0.5:
+        inputs.append(((users,), rng.choice(("int32", "int32", "uint32")), _RM))
+        tail = ", cur_pos_tensor=a[3]"
+    else:
+        tail = f", cur_pos={[rng.choice((0, 31, keys - 1, keys)) if rng.random() < 0.2 else keys - 1 for _ in range(users)]}"
+    if rng.random() < 0.35:
+        tail += f", program_config=ttnn.SDPAProgramConfig(compute_with_storage_grid_size=(8, 8), q_chunk_size=32, k_chunk_size={rng.choice((32, 64, 128, 96))})"
+    out = rng.choice(("", "", _D, _L1, one_each, one_each, placed("HEIGHT"), shards("WIDTH", (users * padded, depth), 1, 1)))
+    tail += f", memory_config={out}" if out else ""
+    return inputs, f"ttnn.transformer.{'paged_' if paged else ''}scaled_dot_product_attention_decode(a[0], a[1], a[2]{tail})"
+
+
+def _decode_heads(rng: random.Random) -> Row:
+    users, kv, depth = rng.choice((1, 8, 16, 32, 32)), rng.choice((1, 2, 4, 8)), rng.choice((32, 64, 128))
+    heads = kv * rng.choice((1, 2, 4))
+    width = (heads + 2 * kv) * depth
+    parts = rng.choice([n for n in (1, 2, 4, 8, 16, 32) if width // 32 % n == 0])
+    memory = rng.choice((_D, _L1, shards("WIDTH", (32, width // parts), *((parts, 1) if parts <= 8 else (8, parts // 8)))))
+    x, y = rng.choice(((8, 4), (8, 4), (8, 5), (8, 8), (4, 2), (8, 1)))
+    out = rng.choice(("", ", memory_config=ttnn.L1_HEIGHT_SHARDED_MEMORY_CONFIG", f", memory_config={shards('HEIGHT', (32, depth), x, y)}", f", memory_config={shards('HEIGHT', (32, depth), x, y)}"))
+    overlap = rng.choice(("", ", overlap_qk_coregrid=True", ", overlap_qk_coregrid=False"))
+    return [((1, 1, users, width), "bfloat16", "tile", memory)], f"ttnn.experimental.nlp_create_qkv_heads_decode(a[0], num_heads={heads}, num_kv_heads={kv}{overlap}{out})"
+
+
+def _fused_rotary(rng: random.Random) -> Row:
+    users, heads, kv, depth = rng.choice((1, 4, 8, 16)), rng.choice((1, 8, 32)), rng.choice((1, 8)), rng.choice((32, 64, 128))
+
+    def on(first: int, count: int, rows: int, width: int) -> str:
+        ranges = ", ".join(f"ttnn.CoreRange(ttnn.CoreCoord({i % 8}, {i // 8}), ttnn.CoreCoord({i % 8}, {i // 8}))" for i in range(first, first + count))
+        return f"ttnn.MemoryConfig(ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.BufferType.L1, ttnn.ShardSpec(ttnn.CoreRangeSet([{ranges}]), [{rows}, {width}], ttnn.ShardOrientation.ROW_MAJOR))"
+
+    apart = users if rng.random() < 0.9 else 0
+    tables = rng.choice((2 * users, 2 * users, 2 * users, users))
+    rows = rng.choice((1, 1, 32))
+    cos: tuple[object, ...] = ((1, tables, rows, depth), "bfloat16", "tile", on(0, tables, 32, depth) if rng.random() < 0.9 else _D)
+    inputs: list[tuple[object, ...]] = [((1, users, heads, depth), "bfloat16", "tile", on(0, users, 32, depth)), ((1, users, kv, depth), "bfloat16", "tile", on(apart, users, 32, depth)), cos, cos]
+    count = rng.choice((2 * users, 2 * users, 2 * users, users))
+    inputs.append(((1, 1, 32 * count, 32), "bfloat16", "tile", on(0, count, 32, 32)))
+    return inputs, "ttnn.experimental.rotary_embedding_llama_fused_qk(a[0], a[1], a[2], a[3], a[4])"
+
+
+DRAWN = {"matmul": _matmul, "norm": _norm, "softmax": _softmax, "decode": _decode, "decode_heads": _decode_heads, "fused_rotary": _fused_rotary}
+
+
+def rows() -> Iterator[Row]:
+    for name, draw in DRAWN.items():
+        rng = random.Random(name)
+        for _ in range(COUNTS[name]):
+            yield draw(rng)
