@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from rule_rows import Row
 
 _D, _L1, _RM = "ttnn.DRAM_MEMORY_CONFIG", "ttnn.L1_MEMORY_CONFIG", "row_major"
-COUNTS = {"matmul": 500, "norm": 160, "softmax": 120, "decode": 120, "decode_heads": 60, "fused_rotary": 50}
+COUNTS = {"matmul": 500, "norm": 160, "softmax": 120, "decode": 120, "decode_heads": 60, "fused_rotary": 50, "heads": 150, "moved": 100}
 
 
 def cores(x: int, y: int, x0: int = 0, y0: int = 0) -> str:
@@ -254,7 +254,65 @@ def _fused_rotary(rng: random.Random) -> Row:
     return inputs, "ttnn.experimental.rotary_embedding_llama_fused_qk(a[0], a[1], a[2], a[3], a[4])"
 
 
-DRAWN = {"matmul": _matmul, "norm": _norm, "softmax": _softmax, "decode": _decode, "decode_heads": _decode_heads, "fused_rotary": _fused_rotary}
+def _heads(rng: random.Random) -> Row:
+    """Splitting and joining heads on shards, as encoders of experts' models do."""
+    batch, heads, depth, length = rng.choice((1, 2, 4, 7, 8)), rng.choice((2, 4, 12, 16)), rng.choice((32, 64)), rng.choice((32, 64, 96, 224))
+    columns = rng.choice([n for n in (1, 2, 4, 6, 8) if heads % n == 0])
+    out = rng.choice((_D, _L1, placed("HEIGHT"), placed("HEIGHT"), placed("BLOCK"), "ttnn.L1_HEIGHT_SHARDED_MEMORY_CONFIG"))
+    kind = rng.randrange(4)
+    order = "COL_MAJOR" if rng.random() < 0.25 else "ROW_MAJOR"
+    grid = (batch, columns) if order == "COL_MAJOR" else (columns, batch)
+    if kind == 0:
+        width = 3 * heads * depth
+        memory = rng.choice((_D, _L1, *[shards("BLOCK", (length, width // columns), *grid, order=order)] * 3))
+        tail = rng.choice(("", "", ", transpose_key=False"))
+        rank3 = (batch, length, width)
+        return [(rank3, rng.choice(("bfloat16", "bfloat8_b")), "tile", memory)], f"ttnn.transformer.split_query_key_value_and_split_heads(a[0], num_heads={heads}{tail}, memory_config={out})"
+    joined = shards("HEIGHT", (heads // columns * length, depth), *grid, order=order)
+    memory = rng.choice((_D, _L1, *[joined] * 4))
+    out = rng.choice((_D, _L1, placed("BLOCK"), placed("BLOCK"), "ttnn.L1_BLOCK_SHARDED_MEMORY_CONFIG", shards("BLOCK", (length, heads * depth // columns), *grid, order=order)))
+    call = ("ttnn.transformer.concatenate_heads(a[0]", "ttnn.experimental.nlp_concat_heads(a[0]", "ttnn.experimental.concatenate_heads(a[0], ttnn.CoreCoord(8, 8)")[kind - 1]
+    if kind == 3:
+        call = "ttnn.experimental.nlp_concat_heads(a[0]"
+    return [((batch, heads, length, depth), rng.choice(("bfloat16", "bfloat8_b")), "tile", memory)], f"{call}, memory_config={out})"
+
+
+def _moved(rng: random.Random) -> Row:
+    """Embedding to shards, untilize of shards, sharded upsample and fold."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        ids, width = rng.choice(((1, 32), (1, 128), (8, 32), (4, 64))), rng.choice((64, 128, 256, 96))
+        rows = ids[0] * ids[1]
+        parts = rng.choice([n for n in (1, 2, 4, 8) if width // 32 % n == 0])
+        x, y = parts, rng.choice([n for n in (1, 2, 4, 8) if rows // 32 % n == 0])
+        out = rng.choice((_D, _L1, shards("WIDTH", (rows, width // parts), parts, 1), shards("WIDTH", (rows, width // parts), parts, 1), shards("BLOCK", (rows // y, width // parts), x, y), shards("HEIGHT", (rows // y, width), y, 1), shards("HEIGHT", (rows // y, width), y, 1)))
+        tail = rng.choice(("", ", layout=ttnn.TILE_LAYOUT", ", layout=ttnn.TILE_LAYOUT", ", padding_idx=3", ", dtype=ttnn.bfloat16"))
+        return [(ids, "uint32", _RM), ((512, width), "bfloat16", _RM)], f"ttnn.embedding(a[0], a[1]{tail}, memory_config={out})"
+    m, k = rng.choice((1, 2, 4)), rng.choice((4, 8, 16, 64))
+    parts = rng.choice([n for n in (1, 2, 4, 8) if k % n == 0])
+    if kind == 1:
+        memory = rng.choice((shards("WIDTH", (m * 32, k // parts * 32), parts, 1), shards("HEIGHT", (32, k * 32), m, 1), shards("BLOCK", (32, k // parts * 32), parts, m)))
+        out = rng.choice((f", memory_config={_D}", f", memory_config={_L1}", "", f", memory_config={memory}"))
+        return [((1, 1, m * 32, k * 32), rng.choice(("bfloat16", "float32", "bfloat8_b")), "tile", memory)], f"ttnn.untilize(a[0]{out}{rng.choice(('', ', use_multicore=True'))})"
+    channels, h = rng.choice((16, 32, 64, 4)), rng.choice((4, 8, 16))
+    rows = 2 * h * h
+    cores_y = rng.choice([n for n in (2, 4, 8) if rows % n == 0])
+    memory = rng.choice((_D, _L1, shards("HEIGHT", (rows // cores_y, channels), cores_y, 1), shards("HEIGHT", (rows // cores_y, channels), cores_y, 1), shards("BLOCK", (rows // cores_y, channels // 2), 2, cores_y)))
+    image = [((2, h, h, channels), "bfloat16", _RM, memory)]
+    if kind == 2:
+        mode = rng.choice(("", "", ", mode='bilinear'")) if "BLOCK" not in memory else ""
+        return image, f"ttnn.upsample(a[0], {'2' if mode else rng.choice(('2', '(2, 2)', '(2, 1)', '3'))}{mode})"
+    if rng.random() < 0.5 and "BLOCK" not in memory:  # the transposes go through whole tiles
+        height = [((2, h, 16, 24), "bfloat16", _RM, memory if memory in (_D, _L1) else shards("HEIGHT", (2 * h * 16 // cores_y, 24), cores_y, 1))]
+        stride = rng.choice(("2, 2", "2, 2", "4, 4"))
+        return height, f"ttnn.fold(a[0], {stride}, use_transpose_as_fold=True{rng.choice(('', ', padding=[3, 3, 3, 3, 0, 1]'))})"
+    if "BLOCK" in memory:
+        image = [(image[0][0], "bfloat16", _RM)]
+    padding = rng.choice(("", "", ", padding=[1, 1, 1, 1]")) if memory in (_D, _L1) else ""
+    return image, f"ttnn.fold(a[0], {rng.choice(('2, 2', '2, 2', '4, 4', '3, 3'))}{padding})"
+
+
+DRAWN = {"matmul": _matmul, "norm": _norm, "softmax": _softmax, "decode": _decode, "decode_heads": _decode_heads, "fused_rotary": _fused_rotary, "heads": _heads, "moved": _moved}
 
 
 def rows() -> Iterator[Row]:

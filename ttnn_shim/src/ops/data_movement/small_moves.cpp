@@ -1,4 +1,4 @@
-// Small programs that move or mark values: fold, nonzero, plus_one, fills, isin, TOSA's gather and scatter, integral images.
+// Small programs that move or mark values: nonzero, plus_one, fills, isin, TOSA's gather and scatter, integral images.
 #include <algorithm>
 #include <cstring>
 #include <unordered_set>
@@ -12,7 +12,6 @@
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/data_movement/fill_pad/fill_pad.hpp"
 #include "ttnn/operations/data_movement/fill_rm/fill_rm.hpp"
-#include "ttnn/operations/data_movement/fold/fold.hpp"
 #include "ttnn/operations/data_movement/gather/tosa/gather_tosa.hpp"
 #include "ttnn/operations/data_movement/non_zero_indices/non_zero_indices.hpp"
 #include "ttnn/operations/data_movement/permute/permute.hpp"
@@ -33,35 +32,6 @@ std::vector<int64_t> integers(const Tensor& tensor) {
     std::vector<int64_t> values(tensor.logical_volume());
     load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
     return values;
-}
-
-/// [N, H, W, C] -> [N, H / sh, W / sw, sh * sw * C]: every neighbourhood of pixels becomes one, row by row.
-Tensor fold(const arguments::fold& args) {
-    const OpScope scope("ttnn.fold");
-    Tensor input = args.input;
-    check_device_tensor(input, "input");
-    SHIM_SUPPORTED(
-        !args.output_shape.has_value() && !args.grid_size.has_value() && !args.override_memory_config.has_value() &&
-            !args.use_transpose_as_fold,
-        "use_transpose_as_fold, output_shape, grid_size and override_memory_config are not supported; leave them out");
-    const auto& sides = args.padding;
-    SHIM_SUPPORTED(
-        std::all_of(sides.begin(), sides.end(), [](uint32_t side) { return side == 0; }), "padding: not supported; call ttnn.pad first");
-    const uint32_t down = args.stride_h, across = args.stride_w;
-    const Shape shape = input.logical_shape();
-    SHIM_CHECK(shape.rank() == 4, "input: expected shape [N, H, W, C], got {}", shape);
-    SHIM_CHECK(
-        down > 0 && across > 0 && shape[1] % down == 0 && shape[2] % across == 0, "stride_h and stride_w: {} x {} do not divide shape {}",
-        down, across, shape);
-    if (input.layout() == Layout::TILE) input = ttnn::to_layout(input, Layout::ROW_MAJOR);
-    const uint32_t rows = shape[1] / down, columns = shape[2] / across, width = down * across * shape[3];
-    const Shape result = args.collapse_output ? Shape({1, 1, shape[0] * rows * columns, width}) : Shape({shape[0], rows, columns, width});
-    const int64_t line = int64_t{shape[2]} * shape[3], stick = shape[3];
-    const MemoryConfig memory(input.memory_config().buffer_type());
-    return moved(
-        {.op = strategy::Unmodelled{"fold"}, .name = "FoldDeviceOperation"}, input, result,
-        input.memory_config().is_sharded() ? memory : input.memory_config(),
-        dense_target(Shape({shape[0] * rows, columns, down, across * shape[3]}), {line * down, stick * across, line, 1}));
 }
 
 /// (count in a row of 8, flat row of 4 indices per non-zero value: position in each of the four dimensions).
@@ -235,7 +205,6 @@ Tensor integral_image(const arguments::experimental::intimg& args) {
 
 }  // namespace
 
-SHIM_OP("ttnn.fold", fold);
 SHIM_OP("ttnn.nonzero", nonzero);
 SHIM_OP("ttnn.plus_one", plus_one);
 static auto run_fill_rm(const arguments::fill_rm& args) { return fill_corner(args, args.val_hi, args.val_lo); }
@@ -305,22 +274,6 @@ SHIM_OP("ttnn.experimental.nlp_kv_cache_load_slice", run_nlp_kv_cache_load_slice
 // ---- the C++ functions ------------------------------------------------------------------------------------------------------
 
 namespace ttnn {
-
-Tensor fold(
-    const Tensor& input, uint32_t stride_h, uint32_t stride_w, bool use_transpose_as_fold, const std::optional<const Shape>& output_shape,
-    std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>, std::array<uint32_t, 6>> padding,
-    const std::optional<CoreRangeSet>& core_grid, const std::optional<MemoryConfig>& override_memory_config, bool collapse_output) {
-    return ::fold(
-        {.input = input,
-         .stride_h = stride_h,
-         .stride_w = stride_w,
-         .use_transpose_as_fold = use_transpose_as_fold,
-         .output_shape = output_shape,
-         .padding = std::visit([](const auto& sides) { return std::vector<uint32_t>(sides.begin(), sides.end()); }, padding),
-         .grid_size = core_grid,
-         .override_memory_config = override_memory_config,
-         .collapse_output = collapse_output});
-}
 
 std::vector<Tensor> nonzero(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
     return ::nonzero({.input_tensor = input, .memory_config = memory_config});

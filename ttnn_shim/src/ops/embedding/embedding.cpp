@@ -27,15 +27,15 @@ Tensor embedding(
         weight.dtype() == DataType::BFLOAT16 || is_block_float(weight.dtype()), "weight: expected BFLOAT16 or block floats, got {}",
         weight.dtype());
     SHIM_CHECK(!weight.is_sharded(), "weight: expected interleaved memory, got {}", weight.memory_config());
-    SHIM_SUPPORTED(embeddings_type != prim::EmbeddingsType::BINARY, "embeddings_type BINARY is not supported");
-    SHIM_CHECK(
-        (embeddings_type == prim::EmbeddingsType::PADDED) == padding_idx.has_value(),
-        "padding_idx: expected with embeddings_type PADDED, and only then");
+    SHIM_CHECK(embeddings_type != prim::EmbeddingsType::PADDED || padding_idx, "padding_idx: expected with embeddings_type PADDED");
     const Shape& ids = input.logical_shape();
     const Shape table = weight.logical_shape().rank() == 1 ? weight.logical_shape().to_rank(2) : weight.logical_shape();  // one row
     SHIM_CHECK(
         table.rank() >= 2 && weight.logical_volume() == uint64_t{table[-2]} * table[-1],
         "weight: expected shape [vocabulary, width] with leading ones at most, got {}", table);
+    SHIM_CHECK(
+        embeddings_type != prim::EmbeddingsType::BINARY || padding_idx || table[-2] == 2,
+        "weight: expected 2 rows with embeddings_type BINARY, got shape {}", table);
     SHIM_CHECK(ids.rank() >= 1, "input_tensor: expected rank 1 or more");
     std::vector<uint32_t> extents;
     if (ids.rank() == 1) {
@@ -54,15 +54,21 @@ Tensor embedding(
     SHIM_CHECK(
         tilized || result_dtype == values.dtype(), "dtype: only embeddings in TILE layout can change it; the weight has {}",
         values.dtype());
-    SHIM_CHECK(
-        !memory_config || !memory_config->is_sharded() || memory_config->memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED,
-        "memory_config: expected interleaved or height sharded memory, got {}", *memory_config);
     const MemoryConfig memory = output
                                     ? output->memory_config()
                                     : memory_config.value_or(input.memory_config().is_sharded() ? MemoryConfig{} : input.memory_config());
     // Whole tiles of row-major indices are tilized by the program itself, others after it.
     const bool fused =
         tilized && (output || memory.is_sharded() || (input.layout() == Layout::ROW_MAJOR && ids[-1] % 32 == 0 && table[-1] % 32 == 0));
+    if (memory.is_sharded() && !fused)
+        SHIM_CHECK(
+            memory.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED,
+            "memory_config: rows in ROW_MAJOR layout are height sharded, got {}", memory);
+    if (const auto& shard = memory.shard_spec(); shard && fused && !output)
+        SHIM_CHECK(
+            shard->shape[0] % 32 == 0 && shard->shape[1] % 32 == 0 && input.logical_volume() % shard->shape[0] == 0 &&
+                table[-1] % shard->shape[1] == 0,
+            "memory_config: expected shards of whole tiles that divide {} rows of {}, got {}", input.logical_volume(), table[-1], memory);
     const Tensor looked_up = launch(
         {.op = strategy::Embedding{.tilized = fused}, .name = "EmbeddingsDeviceOperation"}, {rows, values},
         {make_spec(shape, output ? output->dtype() : values.dtype(), fused ? Layout::TILE : Layout::ROW_MAJOR, memory)},

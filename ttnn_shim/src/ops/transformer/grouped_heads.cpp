@@ -4,6 +4,7 @@
 
 #include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
+#include "ops/transformer/grouped_heads.hpp"
 #include "ttnn/operations/experimental/transformer/nlp_heads.hpp"
 
 using namespace ttnn_shim;
@@ -59,12 +60,13 @@ Cores block_cores(const Tensor& input, const char* name) {
     return {rows ? y : x, rows ? x : y, static_cast<uint32_t>(box.size())};
 }
 
-/// Spec of heads spread over the cores that held the input: each core has an equal share of the rows.
+/// Spec of heads spread over the cores that held the input: each core has an equal share of the rows, with their padding.
 TensorSpec spread(const Tensor& input, const Shape& shape, const MemoryConfig& memory, uint32_t cores) {
     const auto& old = *input.memory_config().shard_spec();
-    const auto rows = static_cast<uint32_t>(shape.volume() / shape[-1] / cores);
+    const Shape padded = make_spec(shape, input.dtype(), Layout::TILE).padded_shape();
+    const auto rows = static_cast<uint32_t>(padded.volume() / padded[-1] / cores);
     return make_spec(
-        shape, input.dtype(), Layout::TILE, memory.with_shard_spec(tt::tt_metal::ShardSpec(old.grid, {rows, shape[-1]}, old.orientation)));
+        shape, input.dtype(), Layout::TILE, memory.with_shard_spec(tt::tt_metal::ShardSpec(old.grid, {rows, padded[-1]}, old.orientation)));
 }
 
 std::vector<OptionalTensor> given_outputs(const std::optional<std::vector<Tensor>>& given) {
@@ -107,7 +109,8 @@ Shape key_shape(const Heads& heads, uint32_t batch, uint32_t rows) {
 }
 
 /// create_qkv_heads: each key head comes with its query heads, [q.. k v] per group; of separate tensors: [k v] per group.
-std::vector<Tensor> grouped_heads(const auto& args, const char* op_name) {
+/// `logical_rows`: the results have the input's rows without their padding.
+std::vector<Tensor> grouped_heads(const auto& args, const char* op_name, bool logical_rows = false) {
     constexpr bool separate = requires { args.input_kv; };
     const OpScope scope(op_name);
     const Tensor& input = args.input;
@@ -130,7 +133,7 @@ std::vector<Tensor> grouped_heads(const auto& args, const char* op_name) {
         heads.kv % cores.width == 0 && heads.q % cores.width == 0,
         "num_heads and num_kv_heads: {} and {} are not multiples of the {} cores along the width", heads.q, heads.kv, cores.width);
     std::optional<Tensor> pairs;
-    uint32_t rows = padded[2], pair_rows = rows;
+    uint32_t rows = logical_rows ? shape[2] : padded[2], pair_rows = rows;
     if constexpr (separate) {
         pairs = args.input_kv;
         check_tiles(*pairs, "input_kv");
@@ -372,6 +375,19 @@ Tensor join_pairs(const arguments::experimental::nlp_concat_heads_boltz& args) {
 
 }  // namespace
 
+std::vector<Tensor> ttnn_shim::split_sharded_heads(
+    const Tensor& input, uint32_t num_heads, uint32_t num_kv_heads, bool transpose_key, const std::optional<MemoryConfig>& memory_config) {
+    const Shape& shape = input.logical_shape();
+    const Tensor wide =
+        make_view(input, make_spec(Shape({shape[0], 1, shape[1], shape[2]}), input.dtype(), Layout::TILE, input.memory_config()));
+    const arguments::experimental::create_qkv_heads args{
+        .input = wide,
+        .num_heads = num_heads,
+        .num_kv_heads = num_kv_heads,
+        .transpose_k_heads = transpose_key,
+        .memory_config = memory_config};
+    return grouped_heads(args, "ttnn.transformer.split_query_key_value_and_split_heads", true);
+}
 static auto run_create_qkv_heads(const arguments::experimental::create_qkv_heads& args) {
     return grouped_heads(args, "ttnn.experimental.create_qkv_heads");
 }

@@ -1,6 +1,8 @@
 // Splitting projections into heads and joining them again: strided copies.
 #include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
+#include "ops/transformer/grouped_heads.hpp"
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/experimental/transformer/nlp_heads.hpp"
 #include "ttnn/operations/transformer/concatenate_heads/concatenate_heads.hpp"
 #include "ttnn/operations/transformer/split_query_key_value_and_split_heads/split_query_key_value_and_split_heads.hpp"
@@ -92,15 +94,32 @@ Tensor join_heads(const Tensor& input, const Shape& result, const std::optional<
          {s[3], 1, 1}});
 }
 
-void check_heads(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
+/// Where joined heads lie: in the shards of the heads, as wide as those of a shard together. Throws for shards that cut heads.
+MemoryConfig joined_memory(const Tensor& input, const MemoryConfig& wanted) {
+    const MemoryConfig& own = input.memory_config();
+    if (!own.is_sharded()) {
+        SHIM_CHECK(!wanted.is_sharded(), "memory_config: expected INTERLEAVED memory for an interleaved input_tensor, got {}", wanted);
+        return wanted;
+    }
+    const Shape padded = input.padded_shape();
+    SHIM_CHECK(
+        own.memory_layout() != TensorMemoryLayout::WIDTH_SHARDED && own.shard_spec() && own.shard_spec()->shape[1] == padded[-1] &&
+            own.shard_spec()->shape[0] % padded[-2] == 0 && padded[1] % (own.shard_spec()->shape[0] / padded[-2]) == 0,
+        "input_tensor: expected shards of whole heads of {} x {}, got {}", padded[-2], padded[-1], own);
+    SHIM_CHECK(
+        wanted.memory_layout() != TensorMemoryLayout::HEIGHT_SHARDED, "memory_config: joined heads are not HEIGHT_SHARDED, got {}", wanted);
+    SHIM_CHECK(wanted.is_sharded(), "memory_config: expected sharded memory for the heads of {}, got {}", own, wanted);
+    const auto& shard = *own.shard_spec();
+    const uint32_t heads = shard.shape[0] / padded[-2];
+    return wanted.with_shard_spec(tt::tt_metal::ShardSpec(shard.grid, {shard.shape[0] / heads, shard.shape[1] * heads}, shard.orientation));
+}
+
+void check_heads(const Tensor& input) {
     check_device_tensor(input, "input_tensor", Layout::TILE);
     const DataType dtype = input.dtype();
     SHIM_CHECK(
         dtype == DataType::FLOAT32 || dtype == DataType::BFLOAT16 || dtype == DataType::BFLOAT8_B,
         "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", dtype);
-    SHIM_CHECK(
-        !input.memory_config().is_sharded() && !(memory_config && memory_config->is_sharded()),
-        "input_tensor and memory_config: expected interleaved memory");
     SHIM_CHECK(
         input.logical_shape().rank() == 4, "input_tensor: expected shape [batch, heads, sequence, head size], got {}",
         input.logical_shape());
@@ -120,17 +139,23 @@ std::tuple<Tensor, Tensor, Tensor> transformer::split_query_key_value_and_split_
         input.logical_shape());
     Split split = check_split(input, input_kv, num_heads, num_kv_heads.value_or(num_heads), false);
     split.transpose_key = transpose_key;
-    SHIM_CHECK(
-        !input.memory_config().is_sharded() && !(memory_config && memory_config->is_sharded()),
-        "input_tensor and memory_config: expected interleaved memory");
+    if (input.is_sharded()) {
+        SHIM_CHECK(!input_kv, "kv_input_tensor: not beside a sharded input_tensor");
+        return as_tuple<3>(split_sharded_heads(input, split.heads, split.kv_heads, transpose_key, memory_config));
+    }
+    SHIM_CHECK(!(memory_config && memory_config->is_sharded()), "memory_config: expected interleaved memory");
     return split_heads(input, input_kv, split, memory_config);
 }
 
 Tensor transformer::concatenate_heads(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
     OpScope scope("ttnn.transformer.concatenate_heads");
-    check_heads(input, memory_config);
+    check_heads(input);
     const Shape& s = input.logical_shape();
-    return join_heads(input, Shape({s[0], s[2], s[1] * s[3]}), memory_config);
+    SHIM_CHECK(s[3] % 32 == 0, "input_tensor: the head size must be a multiple of 32, got {}", s[3]);
+    const MemoryConfig wanted = memory_config.value_or(input.memory_config());
+    const Tensor heads =
+        input.is_sharded() && !wanted.is_sharded() ? ttnn::to_memory_config(input, MemoryConfig(wanted.buffer_type())) : input;
+    return join_heads(heads, Shape({s[0], s[2], s[1] * s[3]}), joined_memory(heads, wanted));
 }
 
 std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads(
@@ -148,9 +173,9 @@ std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads(
 
 Tensor experimental::nlp_concat_heads(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
     OpScope scope("ttnn.experimental.nlp_concat_heads");
-    check_heads(input, memory_config);
+    check_heads(input);
     const Shape& s = input.logical_shape();
-    return join_heads(input, Shape({s[0], 1, s[2], s[1] * s[3]}), memory_config);
+    return join_heads(input, Shape({s[0], 1, s[2], s[1] * s[3]}), joined_memory(input, memory_config.value_or(input.memory_config())));
 }
 
 }  // namespace ttnn
