@@ -237,16 +237,25 @@ def test_moves_and_fills(device: Any) -> None:
 
 
 def test_rotary_embedding_llama_fused_qk(device: Any) -> None:
-    """Both results are those of the op for one tensor."""
-    cores = ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(0, 0))})
-    memory = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.BufferType.L1, ttnn.ShardSpec(cores, [32, 64], ttnn.ShardOrientation.ROW_MAJOR))
-    q, k = (ttnn.to_memory_config(put(device, values(1, 1, 32, 64, seed=i)), memory) for i in (0, 1))
-    matrix = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.BufferType.L1, ttnn.ShardSpec(cores, [32, 32], ttnn.ShardOrientation.ROW_MAJOR))
-    tables = [ttnn.to_memory_config(put(device, values(1, 1, 32, 64, seed=i)), memory) for i in (2, 3)]
-    tables.append(ttnn.to_memory_config(put(device, values(1, 1, 32, 32, seed=4)), matrix))
-    both = ttnn.experimental.rotary_embedding_llama_fused_qk(q, k, *tables)
-    for result, source in zip(both, (q, k), strict=True):
-        alone = ttnn.experimental.rotary_embedding_llama(source, *tables, is_decode_mode=True)
+    """Queries and keys on cores apart, with rows of the tables for each: both results are those of the op for one tensor."""
+
+    def on(first: int, last: int, width: int) -> Any:
+        cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(first, 0), ttnn.CoreCoord(last, 0))])
+        spec = ttnn.ShardSpec(cores, [32, width], ttnn.ShardOrientation.ROW_MAJOR)
+        return ttnn.MemoryConfig(ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.BufferType.L1, spec)
+
+    def placed(x: torch.Tensor, memory: Any) -> Any:
+        return ttnn.to_memory_config(put(device, x), memory)
+
+    heads = [values(1, 1, 32, 64, seed=i) for i in (0, 1)]
+    cosine, sine = (values(1, 2, 32, 64, seed=i) for i in (2, 3))
+    turn = values(1, 1, 32, 32, seed=4)
+    q, k = placed(heads[0], on(0, 0, 64)), placed(heads[1], on(1, 1, 64))
+    tables = [placed(x, on(0, 1, 64)) for x in (cosine, sine)]
+    both = ttnn.experimental.rotary_embedding_llama_fused_qk(q, k, *tables, placed(torch.cat([turn, turn], 2), on(0, 1, 32)))
+    for i, (result, source) in enumerate(zip(both, heads, strict=True)):
+        own = [placed(x[:, i : i + 1], on(0, 0, 64)) for x in (cosine, sine)]
+        alone = ttnn.experimental.rotary_embedding_llama(placed(source, on(0, 0, 64)), *own, placed(turn, on(0, 0, 32)), is_decode_mode=True)
         assert torch.equal(got(result), got(alone))
 
 

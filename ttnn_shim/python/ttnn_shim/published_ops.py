@@ -205,10 +205,10 @@ def norm_call(machine: Machine, config: Config) -> Call:
     program = config.get("program_config")
     sizes = program if isinstance(program, Mapping) else config
     if isinstance(mem, Mapping) and known(sizes.get("block_w")):
+        shards = x.memory_config().shard_spec
         found = grid_text(mem.get("grid"))
-        x_cores, y_cores = found or machine.rows_of_cores(int(mem.get("cores") or 0))
         kwargs["program_config"] = ttnn.LayerNormShardedMultiCoreProgramConfig(
-            compute_with_storage_grid_size=ttnn.CoreCoord(x_cores, y_cores),
+            compute_with_storage_grid_size=ttnn.CoreCoord(*found) if found else shards.grid.bounding_box().grid_size(),
             subblock_w=int(sizes.get("subblock_w") or 1),
             block_h=int(sizes.get("block_h") or 1),
             block_w=int(sizes["block_w"]),
