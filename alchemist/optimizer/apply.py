@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ttnn_shim.queries import Memory
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
-from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.location import SourceInfo, set_source, sources_of
 from alchemist.ops.spec import NOTE
 from alchemist.optimizer.level2 import Placed
+from alchemist.optimizer.placement import WINDOWS
 
 
 def set_attributes(op: Operation, attributes: Mapping[str, Any]) -> None:
@@ -61,9 +64,59 @@ def apply(placed: Placed) -> None:
             set_source(move, *sources_of(op))
             op.operands[index] = move.results[0]
         set_attributes(op, taken.choice.priced.candidate.attributes)
+        if op.name in WINDOWS:
+            _prepare_weights(op)
         if step.results:
             for result in op.results:
                 retype(result, taken.choice.result)
-            for stale in ("memory_config",):
-                op.properties.pop(stale, None)
-                op.attributes.pop(stale, None)
+            op.properties.pop("memory_config", None)  # a text's own: the type says it now
+            op.attributes.pop("memory_config", None)
+    _bring_back(placed)
+
+
+def _prepare_weights(op: Operation) -> None:
+    """Weights are prepared for the memory that the call reads its input from."""
+    layout = layout_of(op.operands[0].type)
+    if layout is None or layout.is_sharded or layout.on_host:
+        return
+    for value in op.operands[1:]:
+        for maker in _makers(value):
+            if access.attr(maker, "input_memory_config") is not None:
+                access.set_attr(maker, "input_memory_config", access.memory_config(layout.buffer))
+
+
+def _makers(value: SSAValue) -> list[Operation]:
+    """The op that prepares a weight: here, or in the const-eval function that the program loads it from."""
+    owner = value.owner
+    if not isinstance(owner, Operation):
+        return []
+    if owner.name != "ttcore.load_cached":
+        return [owner]
+    module = owner
+    while module.parent_op() is not None:
+        module = module.parent_op()  # type: ignore[assignment]
+    callee = str(access.attr(owner, "callee"))
+    for func in module.walk():
+        if isinstance(func, FuncOp) and func.sym_name.data == callee:
+            return [op for op in func.body.block.ops if op.name.startswith("ttnn.prepare_")]
+    return []
+
+
+def _bring_back(placed: Placed) -> None:
+    """Results that were made in L1 go to DRAM before the function returns them."""
+    for place in placed.graph.returned:
+        value = placed.graph.values[place]
+        layout = layout_of(value.type)
+        if layout is None or layout.buffer == "dram":
+            continue
+        kind = layout_in(value, Memory()).type_for(access.shape(value))
+        for use in [use for use in value.uses if isinstance(use.operation, ReturnOp)]:
+            move = Builder.before(use.operation).make("ttnn.to_memory_config", [value], {NOTE: "reshard"}, [kind])
+            if isinstance(value.owner, Operation):
+                set_source(move, *_outermost(value.owner))
+            use.operation.operands[use.index] = move.results[0]
+
+
+def _outermost(op: Operation) -> tuple[SourceInfo, ...]:
+    """The op's source as a statement of the whole model: the move belongs to no layer."""
+    return tuple(replace(info, scopes=info.scopes[:1]) for info in sources_of(op))

@@ -157,6 +157,9 @@ def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memor
         return None if layout.on_host else (result or memory_of(layout))
     if source == "dtype":
         return DTYPES[layout.dtype]
+    if source == "changed_dtype":
+        first = layout_of(op.operands[0].type)
+        return None if first is None or first.dtype == layout.dtype else DTYPES[layout.dtype]
     if source == "layout":
         return layout.page
     if source == "shape":

@@ -8,9 +8,8 @@ from ttnn_shim.queries import Memory
 
 from alchemist.optimizer.candidate import Priced
 from alchemist.optimizer.choose import Decision, label
-from alchemist.optimizer.graph import DRAM
 from alchemist.optimizer.level2 import Placed
-from alchemist.optimizer.placement import Choice
+from alchemist.optimizer.placement import Choice, is_safe
 
 MOST_REASONS = 4
 
@@ -55,7 +54,7 @@ def placed_reason(placed: Placed, number: int) -> str:
 def safe_of(placed: Placed, number: int) -> Choice | None:
     """The step as level 0 does it."""
     for choice in placed.options.get(number, []):
-        if not choice.priced.candidate.attributes and choice.result == DRAM and all(memory == DRAM for memory in choice.operands):
+        if is_safe(choice):
             return choice
     return None
 

@@ -33,15 +33,19 @@ class Step:
 
 @dataclass(slots=True)
 class Forward:
-    """steps: in program order. values: those that may move. ends: the step behind which a value's memory is free."""
+    """steps: in program order. values: those that may move. ends: the step behind which a value's memory is free.
+
+    returned: values that the function returns: they are brought to DRAM at its end, wherever they were made.
+    """
 
     steps: list[Step] = field(default_factory=list)
     values: list[SSAValue] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
+    returned: list[int] = field(default_factory=list)
 
 
 def forward_of(func: FuncOp) -> Forward:
-    """Values of ops with a `memory_config`, in tiles or rows on the device, that the function does not return."""
+    """Values of ops with a `memory_config`, in tiles or rows on the device."""
     graph = Forward()
     places: dict[SSAValue, int] = {}
     ops = [
@@ -53,7 +57,7 @@ def forward_of(func: FuncOp) -> Forward:
     scopes = [_scope(op) for op in ops]
     for number, op in enumerate(ops):
         made = []
-        if _movable(op) and not returned.intersection(op.results):
+        if _movable(op):
             for result in op.results:
                 places[result] = len(graph.values)
                 made.append(len(graph.values))
@@ -64,6 +68,9 @@ def forward_of(func: FuncOp) -> Forward:
             graph.ends[place] = max(graph.ends[place], number)
         graph.steps.append(Step(op, tuple(made), operands))
     _until_functions_return(graph, scopes)
+    graph.returned = [place for place, value in enumerate(graph.values) if value in returned]
+    for place in graph.returned:
+        graph.ends[place] = len(graph.steps)
     return graph
 
 

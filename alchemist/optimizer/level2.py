@@ -18,7 +18,7 @@ from alchemist.optimizer.calls import NotAskable, call_of, spec_of
 from alchemist.optimizer.choose import key_of
 from alchemist.optimizer.graph import DRAM, Forward, forward_of
 from alchemist.optimizer.machine import Machine
-from alchemist.optimizer.placement import Choice, Moves, choices
+from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
 from alchemist.optimizer.search import Plan, Taken, consistent, search
 
 MOST_REPLAYS = 24
@@ -38,8 +38,8 @@ class Placed:
     refused: dict[int, dict[str, int]] = field(default_factory=dict)
 
 
-def place(func: FuncOp, machine: Machine, cap: float, l1_small_bytes: int = 0, say: Callable[[str], None] = lambda text: None) -> Placed | None:
-    """The fastest plan that the replay takes; None when that is level 0."""
+def place(func: FuncOp, machine: Machine, cap: float, l1_small_bytes: int = 0, level: int = 2, say: Callable[[str], None] = lambda text: None) -> Placed | None:
+    """The fastest plan that the replay takes; None when that is level 0. At level 1 results stay in DRAM; only what a sliding window reads is moved."""
     graph = forward_of(func)
     known: dict[Any, tuple[list[Choice], dict[str, int]]] = {}
     options: dict[int, list[Choice]] = {}
@@ -51,6 +51,8 @@ def place(func: FuncOp, machine: Machine, cap: float, l1_small_bytes: int = 0, s
             reasons: dict[str, int] = {}
             known[key] = (choices(step, machine, cap, reasons, l1_small_bytes), reasons)
         options[number], refused[number] = known[key]
+        if level == 1:
+            options[number] = [choice for choice in options[number] if _of_level_1(step.op, choice)]
     moves = Moves(machine)
     groups = {number: (_group(step.op), tuple(index for index, _ in step.operands)) for number, step in enumerate(graph.steps)}
     safe = replay(graph, Plan(0.0), machine, l1_small_bytes)
@@ -67,8 +69,7 @@ def place(func: FuncOp, machine: Machine, cap: float, l1_small_bytes: int = 0, s
         plan = run({})
         if plan is None:
             return None
-        for _ in range(2):
-            plan = consistent(plan, groups, run)
+        plan = consistent(plan, groups, run)
         done = replay(graph, plan, machine, l1_small_bytes)
         if done.ns is not None:
             return Placed(graph, plan, done.ns, safe.ns, attempt + 1, done.l1_peak_bytes, options, refused) if done.ns < safe.ns else None
@@ -77,6 +78,10 @@ def place(func: FuncOp, machine: Machine, cap: float, l1_small_bytes: int = 0, s
             return None
         barred |= {place for place in _like(graph, victim, groups)}
     return None
+
+
+def _of_level_1(op: Operation, choice: Choice) -> bool:
+    return choice.result == DRAM and (op.name in WINDOWS or all(memory == DRAM for memory in choice.operands))
 
 
 @dataclass(slots=True)
@@ -115,6 +120,13 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
             for value in step.op.operands:
                 if value in held and value not in movable and uses[value] == number and isinstance(value.owner, Operation):
                     device.free(held.pop(value))
+        for place_ in graph.returned:
+            value = graph.values[place_]
+            if value in held and _result_of(plan, graph, place_) != DRAM:
+                try:
+                    device.free(_first(device.call("ttnn.to_memory_config", [held[value], DRAM])))
+                except ShimError as error:
+                    return Replayed(None, len(graph.steps), str(error))
         return Replayed(device.device_ns, l1_peak_bytes=device.l1_peak_bytes)
     finally:
         for tensor in held.values():
@@ -139,6 +151,15 @@ def _run(device: Replay, op: Operation, taken: Taken | None, held: dict[SSAValue
             device.free(tensor)
     for tensor in moved.values():
         device.free(tensor)
+
+
+def _result_of(plan: Plan, graph: Forward, place_: int) -> Memory:
+    """Where a value is made."""
+    for number, step in enumerate(graph.steps):
+        if place_ in step.results:
+            taken = plan.taken.get(number)
+            return taken.choice.result if taken is not None else DRAM
+    return DRAM
 
 
 def _first(tensors: list[Held | None]) -> Held:

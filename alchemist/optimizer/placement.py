@@ -19,6 +19,27 @@ from alchemist.optimizer.sharded import SHARDED
 
 MOST_CONFIGS = 6  # configurations that are tried for the other memories of an op's tensors
 MOST_MOVING_OPERANDS = 4
+WINDOWS = ("ttnn.conv2d", "ttnn.conv_transpose2d", "ttnn.max_pool2d", "ttnn.avg_pool2d")
+"""Ops that shard their input themselves: from DRAM by way of two reshapes, from L1 at once."""
+_MATRICES = ("linear", "matmul", "layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm", "softmax", "embedding")
+_HEADS = (
+    "scaled_dot_product_attention",
+    "split_query_key_value_and_split_heads",
+    "concatenate_heads",
+    "nlp_concat_heads",
+    "rotary_embedding",
+    "rotary_embedding_llama",
+)
+_VALUES = (
+    *("add", "subtract", "multiply", "divide", "maximum", "minimum", "where", "typecast", "clamp_scalar", "pow_scalar", "addcmul"),
+    *("gelu", "relu", "silu", "sigmoid", "tanh", "exp", "log", "neg", "sqrt", "rsqrt", "reciprocal", "abs", "erf", "sin", "cos", "leaky_relu", "hardsigmoid"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not"),
+)
+_SHAPES = ("reshape", "permute", "transpose", "slice_static", "concat", "pad", "repeat", "repeat_interleave", "to_layout", "sum", "mean", "max", "min")
+MAY_MOVE = frozenset(WINDOWS) | {f"ttnn.{name}" for name in (*_MATRICES, *_HEADS, *_VALUES, *_SHAPES)}
+"""Ops that the real library is known to take with tensors in interleaved L1; all others keep theirs in DRAM."""
+IN_DRAM = {"ttnn.scaled_dot_product_attention": (3,)}
+"""Operands that the library wants in DRAM, by place: the mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +66,10 @@ def choices(step: Step, machine: Machine, cap: float, refused: Refusals, l1_smal
     safe_operands = (DRAM,) * len(places)
     found: list[Choice] = []
     best_of: dict[str, None] = {}
-    moving = len(places) <= MOST_MOVING_OPERANDS
-    for memories in itertools.product((DRAM, L1), repeat=len(places)) if moving else (safe_operands,):
-        for result in (DRAM, L1) if step.results else (DRAM,):
+    moving = len(places) <= MOST_MOVING_OPERANDS and op.name in MAY_MOVE
+    per_operand = [(DRAM,) if index in IN_DRAM.get(op.name, ()) else (DRAM, L1) for index in places]
+    for memories in itertools.product(*per_operand) if moving else (safe_operands,):
+        for result in (DRAM, L1) if step.results and moving else (DRAM,):
             found += _at(op, machine, cap, dict(zip(places, memories, strict=True)), result if step.results else None, refused, l1_small_bytes, best_of)
     if moving:
         found += _sharded(step, machine, cap, refused, l1_small_bytes)
@@ -100,13 +122,19 @@ def choice_of(priced: Priced, operands: dict[int, Memory], result: Memory | None
 
 
 def _pareto(found: list[Choice]) -> list[Choice]:
-    """Per memories the fastest, and a slower one when it needs less L1."""
+    """Level 0's choice; per memories the fastest, and a slower one when it needs less L1."""
     kept: dict[tuple[tuple[Memory, ...], Memory], list[Choice]] = {}
+    safe = [choice for choice in found if is_safe(choice)][:1]
     for choice in sorted(found, key=lambda each: (each.ns, each.own_bytes)):
         same = kept.setdefault((choice.operands, choice.result), [])
         if not same or choice.own_bytes < same[-1].own_bytes * 0.8:
             same.append(choice)
-    return [choice for same in kept.values() for choice in same[:2]]
+    return [*safe, *(choice for same in kept.values() for choice in same[:2] if choice not in safe)]
+
+
+def is_safe(choice: Choice) -> bool:
+    """As level 0 does it."""
+    return not choice.priced.candidate.attributes and choice.result == DRAM and all(memory == DRAM for memory in choice.operands)
 
 
 class Moves:

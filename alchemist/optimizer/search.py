@@ -77,14 +77,28 @@ def search(graph: Forward, options: Options, machine: Machine, moves: Moves, cap
         if len(following) > BEAM:
             following = dict(sorted(following.items(), key=lambda item: item[1].ns)[:BEAM])
         states = following
-    best = min(states.values(), key=lambda path: path.ns)
-    plan = Plan(best.ns)
+    finished = [(path.ns + cost, path) for state, path in states.items() if (cost := _return(graph, dict(state), moves)) is not None]
+    if not finished:
+        return None
+    ns, best = min(finished, key=lambda pair: pair[0])
+    plan = Plan(ns)
     for number in range(len(graph.steps) - 1, -1, -1):
         if best.taken is not None:
             plan.taken[number] = best.taken
         assert best.before is not None
         best = best.before
     return plan
+
+
+def _return(graph: Forward, held: Mapping[int, Memory], moves: Moves) -> float | None:
+    """What it costs to bring the results to DRAM."""
+    total = 0.0
+    for place in graph.returned:
+        cost = moves.ns(spec_of(graph.values[place], held[place]), DRAM)
+        if cost is None:
+            return None
+        total += cost + (RESHARD_NS if cost else 0.0)
+    return total
 
 
 def _ways(
@@ -123,16 +137,27 @@ def _ways(
 
 
 def consistent(plan: Plan, groups: Mapping[int, Any], run: Callable[[Mapping[int, Choice]], Plan | None]) -> Plan:
-    """The plan with equal choices in all steps of a group: that of the group's middle step."""
+    """The fastest plan with equal choices in all steps of a group: those of its middle, first or last step. `plan` where there is none."""
     members: dict[Any, list[int]] = {}
     for number in plan.taken:
         if number in groups:
             members.setdefault(groups[number], []).append(number)
-    fixed: dict[int, Choice] = {}
-    for numbers in members.values():
-        if len(numbers) > 1 and len({(plan.taken[number].choice.operands, plan.taken[number].choice.result) for number in numbers}) > 1:
-            middle = plan.taken[numbers[len(numbers) // 2]].choice
-            fixed.update((number, middle) for number in numbers)
-    if not fixed:
+    differing = [numbers for numbers in members.values() if len({_choice_key(plan, number) for number in numbers}) > 1]
+    if not differing:
         return plan
-    return run(fixed) or plan
+    found: list[Plan] = []
+    for part in (0.5, 0.0, 1.0):  # the choices of the middle layer, of the first, of the last
+        fixed: dict[int, Choice] = {}
+        for numbers in members.values():
+            like = plan.taken[numbers[min(int(part * len(numbers)), len(numbers) - 1)]].choice
+            if len(numbers) > 1:
+                fixed.update((number, like) for number in numbers)
+        made = run(fixed)
+        if made is not None:
+            found.append(made)
+    return min(found, key=lambda each: each.ns, default=plan)
+
+
+def _choice_key(plan: Plan, number: int) -> tuple[Any, ...]:
+    choice = plan.taken[number].choice
+    return choice.operands, choice.result, id(choice)

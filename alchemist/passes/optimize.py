@@ -25,11 +25,14 @@ class Optimize(Pass):
     def run(self, module: ModuleOp) -> None:
         if not self.options.optimization_level:
             return
+        from alchemist.optimizer.placement import WINDOWS
+
         card = machine(self.options.card)
         small = l1_small_bytes(module)
         for func in functions(module):
             if not is_const_eval(func):
-                report = self._level_2(func, card, small) if self.options.optimization_level >= 2 else ""
+                windows = any(op.name in WINDOWS for op in func.body.block.ops)
+                report = self._placed(func, card, small) if self.options.optimization_level >= 2 or windows else ""
                 report = report or self._level_1(func, card, small)
                 if report:
                     module.attributes[DECISIONS] = StringAttr(report)
@@ -53,13 +56,13 @@ class Optimize(Pass):
         decided = [(decision, counts[key]) for key, decision in known.items() if decision is not None]
         return report(decided, card.card) if decided else ""
 
-    def _level_2(self, func: FuncOp, card: Machine, l1_small: int) -> str:
+    def _placed(self, func: FuncOp, card: Machine, l1_small: int) -> str:
         """ "" when no plan is faster than level 0."""
         from alchemist.optimizer.apply import apply
         from alchemist.optimizer.decisions import placed_reason, placed_report
         from alchemist.optimizer.level2 import place
 
-        placed = place(func, card, self.options.tensor_l1_usage_cap, l1_small)
+        placed = place(func, card, self.options.tensor_l1_usage_cap, l1_small, self.options.optimization_level)
         if placed is None:
             return ""
         for number, step in enumerate(placed.graph.steps):

@@ -91,3 +91,32 @@ def layers(count: int = 3, rows: int = 1024, width: int = 512) -> str:
     return (
         "module {\n  func.func @forward(" + ",\n      ".join(arguments) + f") -> {x} {{\n    " + "\n    ".join(body) + f"\n    return {value} : {x}\n  }}\n}}\n"
     )
+
+
+def convolutions(batch: int = 4, size: int = 72) -> str:
+    """A stem on three colours, a pointwise convolution with relu, a 3x3 one."""
+    source, stem, first = f"tensor<{batch}x3x{size}x{size}xbf16>", "tensor<64x3x3x3xbf16>", f"tensor<{batch}x64x{size}x{size}xbf16>"
+    point, window = "tensor<64x64x1x1xbf16>", "tensor<64x64x3x3xbf16>"
+    arguments = [f'%x: {source} {{ttcore.argument_type = #ttcore.argument_type<input>, ttir.name = "x"}}']
+    for name, kind in (("stem", stem), ("point", point), ("window", window)):
+        arguments.append(f'%{name}: {kind} {{ttcore.argument_type = #ttcore.argument_type<parameter>, ttir.name = "{name}.weight"}}')
+
+    def conv(result: str, value: str, weight: str, kind: str, source: str, pad: int) -> str:
+        return (
+            f'{result} = "ttir.conv2d"({value}, {weight}) <{{stride = array<i32: 1, 1>, padding = array<i32: {pad}, {pad}>, groups = 1 : i32, batch_dim = 0 : i64, '
+            f"channel_dim = 1 : i64, height_dim = 2 : i64, width_dim = 3 : i64, dilation = array<i32: 1, 1>}}> : ({source}, {kind}) -> {first}"
+        )
+
+    body = [
+        conv("%0", "%x", "%stem", stem, source, 1),
+        conv("%1", "%0", "%point", point, first, 0),
+        f'%2 = "ttir.relu"(%1) : ({first}) -> {first}',
+        conv("%3", "%2", "%window", window, first, 1),
+    ]
+    return (
+        "module {\n  func.func @forward("
+        + ",\n      ".join(arguments)
+        + f") -> {first} {{\n    "
+        + "\n    ".join(body)
+        + f"\n    return %3 : {first}\n  }}\n}}\n"
+    )

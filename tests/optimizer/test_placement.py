@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from modules import layers, lowered, mlp
+from modules import convolutions, layers, lowered, mlp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
 
 from alchemist.codegen import codegen_mlir
+from alchemist.ir import access
 from alchemist.ir.layout import layout_of
 from alchemist.optimizer.graph import forward_of
 from alchemist.optimizer.level2 import Plan, replay
@@ -19,10 +20,10 @@ from alchemist.optimizer.machine import machine
 from alchemist.passes.registry import functions, is_const_eval
 
 
-def replayed(module: ModuleOp, card: str) -> float:
+def replayed(module: ModuleOp, card: str, l1_small_bytes: int = 0) -> float:
     """Device nanoseconds of the forward function with all its addresses."""
     (forward,) = [func for func in functions(module) if not is_const_eval(func)]
-    done = replay(forward_of(forward), Plan(0.0), machine(card), 0)
+    done = replay(forward_of(forward), Plan(0.0), machine(card), l1_small_bytes)
     assert done.ns is not None, done.error
     return done.ns
 
@@ -49,6 +50,31 @@ def test_equal_layers_are_placed_alike_and_results_lie_in_dram() -> None:
 def test_what_does_not_fit_stays_in_dram(rows: int, wide: int, cap: float) -> None:
     module = lowered(mlp(rows=rows, wide=wide), optimization_level=2, tensor_l1_usage_cap=cap)
     assert replayed(module, "n150") <= replayed(lowered(mlp(rows=rows, wide=wide)), "n150")
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_convolutions_read_l1_with_weights_prepared_for_it(level: int) -> None:
+    module = lowered(convolutions(), optimization_level=level)
+    before, after = (replayed(each, "n150", 1 << 15) for each in (lowered(convolutions()), module))
+    assert after < before / 1.4, (before, after)
+    names = [op.name for func in functions(module) if not is_const_eval(func) for op in func.body.block.ops]
+    assert names.count("ttnn.conv2d") == 2 and names.count("ttnn.matmul") == 1, "the pointwise one is a matmul"
+    read, prepared = [], []
+    for op in module.walk():
+        if op.name == "ttnn.conv2d":
+            layout = layout_of(op.operands[0].type)
+            assert layout is not None and layout.page == "tile"
+            read.append(layout.buffer)
+        elif op.name == "ttnn.prepare_conv2d_weights":
+            prepared.append(access.attr(op, "input_memory_config")["buffer"])
+    assert sorted(read) == sorted(prepared) and "l1" in read
+
+
+def test_the_result_of_the_last_layer_is_brought_to_dram() -> None:
+    module = lowered(layers(4), optimization_level=2)
+    (forward,) = [func for func in functions(module) if not is_const_eval(func)]
+    ops = [op for op in forward.body.block.ops if op.name in ("ttnn.matmul", "ttnn.add")]
+    assert len({str(op.result_types[0]) for op in ops[2::3]}) == 1, "the sums of all layers lie in one place"
 
 
 def test_a_placed_program_passes_its_check(tmp_path: Path) -> None:

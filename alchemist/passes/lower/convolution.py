@@ -18,6 +18,9 @@ L1_SMALL_BYTES = 1 << 15
 """What sliding-window ops need of every core's L1_SMALL region (halo configs); the size that tt-xla opens devices with."""
 
 
+SHORT_STICK = 4
+LARGE_PLANE = 1 << 12
+"""Channels up to which, and pixels from which on, an image goes to conv2d in tiles, from level 1 on."""
 PATCH_AREA = 64
 """Smallest kernel area whose non-overlapping windows become rows of a linear."""
 TALL_KERNEL = 64
@@ -80,9 +83,16 @@ class _Conv:
         if self._is_patches():
             self._lower_patches(dtype)
             return
+        if c.options.optimization_level and self._is_pointwise():
+            self._lower_pointwise(dtype)
+            return
         name = "conv_transpose2d" if self.transposed else "conv2d"
         page = _page(c, op.operands[0], self.order)
-        x = c.flat(op.operands[0], self.order, page, dtype)
+        if c.options.optimization_level and self._has_short_sticks():
+            page = TILE
+            x = self._planes_as_tiles(dtype)
+        else:
+            x = c.flat(op.operands[0], self.order, page, dtype)
         configs = {"conv2d_config": _config(c, op, dtype), "compute_config": compute_config(c.options)}
         prepare: dict[str, Any] = {
             "input_memory_config": memory_config("dram"),
@@ -105,6 +115,30 @@ class _Conv:
             and not any(g["padding"]) and g["dilation"] == [1, 1] and g["input_height"] % h == g["input_width"] % w == 0
         )  # fmt: skip
 
+    def _has_short_sticks(self) -> bool:
+        """Planes of pixels with fewer channels than a stick of a few bytes is worth moving: colours of an image."""
+        _, height, width, channels = (shape(self.op.operands[0])[i] for i in self.order)
+        return (
+            not self.transposed and self.order == (0, 2, 3, 1) and self.c.is_image(self.op.operands[0]) is None
+            and channels <= SHORT_STICK and height * width % 32 == 0 and height * width >= LARGE_PLANE
+        )  # fmt: skip
+
+    def _planes_as_tiles(self, dtype: str) -> SSAValue:
+        """[N, C, H, W] -> [1, 1, N*H*W, C] in tiles by a transpose of whole planes: moving pixels of a few bytes one by one takes far longer."""
+        c, source = self.c, self.op.operands[0]
+        n, channels, height, width = shape(source)
+        x = c.convert(c.reshape(c.get(source, ROW_MAJOR, dtype), (n, channels, height * width)), TILE)
+        return c.reshape(c.permute(x, (0, 2, 1)), (1, 1, n * height * width, channels))
+
+    def _is_pointwise(self) -> bool:
+        """Every pixel by itself: a matmul on the flat image, whose program can be chosen and whose activation is part of it."""
+        g = self.geometry
+        return not self.transposed and self.groups == 1 and self.kernel == [1, 1] and g["stride"] == [1, 1] and not any(g["padding"])
+
+    def _lower_pointwise(self, dtype: str) -> None:
+        x = self.c.flat(self.op.operands[0], self.order, TILE, dtype)
+        self._lower_rows(x, self.geometry["in_channels"], dtype)
+
     def _lower_patches(self, dtype: str) -> None:
         """Patches as rows [1, 1, N*H'*W', C*KH*KW] times the weights as a matrix."""
         c, op = self.c, self.op
@@ -119,7 +153,11 @@ class _Conv:
         x = c.reshape(c.get(op.operands[0], ROW_MAJOR, dtype), split)
         x = c.permute(x, (batch[0], rows[0], columns[0], channel[0], rows[1], columns[1]))
         depth = self.geometry["in_channels"] * h * w
-        x = c.convert(c.reshape(x, (1, 1, self.rows, depth)), TILE)
+        self._lower_rows(c.convert(c.reshape(x, (1, 1, self.rows, depth)), TILE), depth, dtype)
+
+    def _lower_rows(self, x: SSAValue, depth: int, dtype: str) -> None:
+        """x [1, 1, N*H'*W', depth] times the weights as a matrix [depth, channels]."""
+        c, op = self.c, self.op
         weight = c.get(self.weight, ROW_MAJOR, dtype)
         matrix = c.permute(c.convert(c.reshape(weight, (self.out_channels, depth)), TILE), (1, 0))
         if weight_dtype(c.options) is not None:

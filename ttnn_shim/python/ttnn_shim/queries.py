@@ -388,7 +388,7 @@ def _value(value: Any, tensors: list[Any] | None, name: str = "") -> bytes:
     if isinstance(value, float):
         return struct.pack("<cd", b"d", value)
     if isinstance(value, str):
-        data = (value.upper() if name in ("dtype", "layout", "output_dtype") else value).encode()
+        data = (value.upper() if name in ("dtype", "layout", "output_dtype", "output_layout") else value).encode()
         return b"s" + len(data).to_bytes(4, "little") + data
     if tensors is not None and _is_tensor(value):
         tensors.append(_as_spec(value))
