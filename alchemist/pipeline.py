@@ -25,7 +25,7 @@ Framework = Literal["torch", "jax"]
 class Compiled:
     """Everything the exporter writes.
 
-    sources: file name -> text ("main.py", "consteval.py" | "main.cpp", ...). irs: stage -> MLIR text.
+    sources: file name -> text ("main.py", "consteval.py" | "model.cpp", ...). irs: stage -> MLIR text.
     ttnn: the lowered module; its `@forward` arguments say which tensors the program loads and in which layout.
     constants: values of the `@forward` arguments that lowering added, by name.
     entry: {"function", "inputs": names in order, "weights": whether it takes them}. steps: TT-NN calls of a forward pass in order.

@@ -1,5 +1,5 @@
-"""C++ text of a program: `emit(program)` -> main.cpp, consteval.hpp, consteval.cpp, utils.hpp,
-utils.cpp, check.hpp, check.cpp, files.hpp, files.cpp, CMakeLists.txt."""
+"""C++ text of a program: `emit(program)` -> model.hpp, model.cpp, main.cpp, consteval.hpp, consteval.cpp, CMakeLists.txt and
+the files that are the same in every program."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from emit_cpp import layout
 from emit_cpp.printer import function_text
 from emit_cpp.text import quoted
 from emit_cpp.values import CONSTANT_TYPES, record_class, render, render_float
+from emit_cpp.wrap import wrapped
 
 __all__ = ["emit"]
 
@@ -27,7 +28,9 @@ _STANDARD = (
     ("tuple", r"std::(tuple|tie)\b"),
     ("vector", r"std::vector<"),
 )
-"""Standard headers and what in the text needs them; <exception> and <optional> are always there."""
+"""Standard headers and what in the text needs them."""
+SUPPORT = ("utils.hpp", "utils.cpp", "check.hpp", "check.cpp", "files.hpp", "files.cpp", "show.hpp", "show.cpp", "gdb_printers.py")
+"""Files that are the same in every program, besides main.cpp."""
 
 
 def emit(program: model.Program, module_arguments: Sequence[str] | None = None) -> dict[str, str]:
@@ -42,42 +45,34 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
     functions = [*program.functions, *(() if separate else program.prepare)]
     texts = [function_text(function) for function in functions]
     constants = [_constant(constant) for constant in program.constants]
-    device = ["device.get()"] if model.takes_device(program) else []
-    arguments = [*device, *(variable.identifier for variable in program.inputs), *(["weights"] if program.has_weights else [])]
-    weights = "utils::stored_weights(device, /*keep=*/true)"
-    if program.prepare:
-        weights = f"{'const_eval::' if separate else ''}prepare(utils::stored_weights(device))"
-    names = [variable.identifier for variable in program.outputs]
     body = "\n".join([*texts, *(line for lines in constants for line in lines)])
     release = "`release(x)` gives x's device memory back: TT-NN frees a buffer with its last reference."
-    call = layout.lines(layout.Call(f"{'outputs = ' if len(names) > 1 else f'{names[0]} = ' if names else ''}{program.entry}", arguments, ";"), " " * 8)
-    rows = [f"{{{quoted(variable.name)}, {variable.identifier}}}" for variable in program.outputs]
-    report = layout.lines(layout.Call("return utils::report", ["args", layout.Call("", rows, "", "{", "}")], ";"), "    ")
-    loads = [f"    const auto {variable.identifier} = utils::load({quoted(variable.name)}, device);" for variable in program.inputs]
+    facts = dict(program.facts)
     files = {
-        "main.cpp": render_template(
-            "cpp/main.cpp.j2",
+        "main.cpp": template_text("cpp/main.cpp"),
+        "model.hpp": render_template(
+            "cpp/model.hpp.j2",
+            title=comment(clean(program.title), 40),
+            inputs=_fields(program.inputs, facts.get("Inputs", "")),
+            outputs=_fields(program.outputs, facts.get("Outputs", "")),
+        ),
+        "model.cpp": render_template(
+            "cpp/model.cpp.j2",
             header=[f"// {line}".rstrip() for line in header.header_lines(program, _safe, _RUN, [release])],
-            standard=_standard_headers(body, ("exception", "optional")),
+            standard=_standard_headers(body, ("optional", "string", "utility", "vector")),
             headers=_headers(functions),
             consteval=separate,
             uses_release=any(isinstance(statement, model.Free) for function in functions for statement in model.statements(function.body)),
-            uses_weights=any(parameter.kind not in ("tensor", "number") for function in functions for parameter in function.parameters),
             constants=constants,
             functions=texts,
-            weights=weights if program.has_weights else "",
-            loads=loads,
-            outputs=names,
-            result_type=f"std::tuple<{', '.join(['Tensor'] * len(names))}>",
-            call=call,
-            module=_module(program, module_arguments, arguments),
-            given_weights=weights.replace("utils::stored_weights(device, /*keep=*/true)", "stored").replace("utils::stored_weights(device)", "stored"),
-            report=report,
+            interface=_interface(program, separate=separate),
         ),
-        **{name: template_text(f"cpp/{name}") for name in ("utils.hpp", "utils.cpp", "check.hpp", "check.cpp", "files.hpp", "files.cpp")},
+        **{name: template_text(f"cpp/{name}") for name in SUPPORT},
         "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate, module=module_arguments is not None),
         ".clang-format": template_text("cpp/clang-format"),
     }
+    if module_arguments is not None:
+        files["module.cpp"] = _module(program, module_arguments)
     if separate:
         texts = [function_text(function) for function in program.prepare]
         constants = [_constant(constant) for constant in program.prepare_constants]
@@ -91,20 +86,82 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
             functions=texts[:-1],
             prepare=texts[-1],
         )
-    return files
+    return {name: wrapped(text) if name.endswith((".cpp", ".hpp")) else text for name, text in files.items()}
 
 
-def _module(program: model.Program, names: Sequence[str] | None, arguments: Sequence[str]) -> dict[str, object] | None:
-    if names is None:
-        return None
-    return {
-        "arguments": ", ".join(quoted(name) for name in names),
-        "inputs": ", ".join(quoted(variable.name) for variable in program.inputs),
-        "count": len(names),
-        "loads": [(variable.identifier, quoted(variable.name)) for variable in program.inputs],
-        "call": f"::{program.entry}({', '.join(arguments)})",
-        "outputs": [variable.identifier for variable in program.outputs],
-    }
+def _fields(variables: Sequence[model.Variable], types: str) -> list[tuple[str, str]]:
+    """Members of a struct and the comment behind each: type from the header's row `name [shape] dtype, ...`, exact name where it differs."""
+    known = dict(re.findall(r"(?:^|, )(\S+) (\[[\d, ]*\] \w+)", types))
+    out = []
+    for variable in variables:
+        type_ = known.get(variable.name, "")
+        exact = clean(variable.name) if variable.name != variable.identifier else ""
+        note = comment(", ".join(part for part in (exact, type_) if part), 70)
+        out.append((variable.identifier, f"  // {note}" if note else ""))
+    return out
+
+
+def _interface(program: model.Program, *, separate: bool) -> list[str]:
+    """Definitions of what model.hpp declares."""
+    loads = [f"utils::load({quoted(variable.name)}, device)" for variable in program.inputs]
+    prepared = f"{'const_eval::' if separate else ''}prepare(%)" if program.prepare else "%"
+    keep = "" if program.prepare else ", /*keep=*/true"
+    names = [variable.identifier for variable in program.outputs]
+    arguments = [*(["device.get()"] if model.takes_device(program) else []), *(variable.identifier for variable in program.inputs)]
+    call = layout.Call(program.entry, [*arguments, *(["weights"] if program.has_weights else [])], ";")
+    unused = [
+        "" if program.inputs or model.takes_device(program) else "[[maybe_unused]] ",
+        "" if program.inputs else "[[maybe_unused]] ",
+        "" if program.has_weights else "[[maybe_unused]] ",
+    ]
+    given = [
+        f"    const auto {variable.identifier} = utils::input({quoted(variable.name)}, inputs.{variable.identifier}, device);" for variable in program.inputs
+    ]
+    if len(names) > 1:
+        ran = [*layout.lines(layout.Call(f"const auto [{', '.join(names)}] = {call.head}", call.parts, ";"), "    "), f"    return {{{', '.join(names)}}};"]
+    else:
+        head, tail = (f"return {{{program.entry}", "};") if names else (program.entry, ";")
+        ran = layout.lines(layout.Call(head, call.parts, tail), "    ") + ([] if names else ["    return {};"])
+    parameters = [f"{unused[0]}const utils::Device& device", f"{unused[1]}const Inputs& inputs", f"{unused[2]}const Weights& weights"]
+    rows = [f"{{{quoted(variable.name)}, outputs.{variable.identifier}}}" for variable in program.outputs]
+    return [
+        "\n".join(
+            [
+                f"Inputs load_inputs({'' if loads else '[[maybe_unused]] '}const utils::Device& device) {{",
+                *layout.lines(layout.Call("return ", loads, ";", "{", "}"), "    "),
+                "}",
+            ]
+        ),
+        "\n".join(
+            [
+                "Weights load_weights(const utils::Device& device) {",
+                f"    return {prepared.replace('%', f'utils::stored_weights(device{keep})')};",
+                "}",
+            ]
+        ),
+        f"Weights prepare_weights(const Weights& stored) {{\n    return {prepared.replace('%', 'stored')};\n}}",
+        "\n".join([*layout.lines(layout.Call("Outputs forward", parameters, " {"), ""), *given, *ran, "}"]),
+        "\n".join(
+            [
+                f"std::vector<std::pair<std::string, Tensor>> named({'' if rows else '[[maybe_unused]] '}const Outputs& outputs) {{",
+                *layout.lines(layout.Call("return ", rows, ";", "{", "}"), "    "),
+                "}",
+            ]
+        ),
+    ]
+
+
+def _module(program: model.Program, names: Sequence[str]) -> str:
+    def constant(name: str, values: Sequence[str]) -> str:
+        return "\n".join(layout.lines(layout.Call(f"const std::vector<std::string> {name} = ", [quoted(value) for value in values], ";", "{", "}"), ""))
+
+    inputs = [variable.name for variable in program.inputs]
+    return render_template(
+        "cpp/module.cpp.j2",
+        arguments=constant("ARGUMENTS", names),
+        inputs=constant("INPUTS", inputs),
+        loads=", ".join(f"given[{quoted(name)}]" for name in inputs),
+    )
 
 
 def _safe(text: str) -> str:

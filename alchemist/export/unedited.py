@@ -53,7 +53,7 @@ def measure_unedited(
     """
     (directory / FOLDER).mkdir(parents=True)
     for name, text in sources.items():
-        if Path(name).suffix in (".py", ".cpp") and Path(name).stem in ("main", "consteval"):
+        if Path(name).suffix in (".py", ".cpp") and Path(name).stem in ("main", "model", "consteval"):
             (directory / FOLDER / name).write_text(text, encoding="utf-8")
     unknown = _obstacle(directory) or _measure(directory, python_sources, manifest, options, written)
     measured = {"measured_on": f"simulated {options.card}"}

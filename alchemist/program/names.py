@@ -17,7 +17,10 @@ signed sizeof static static_assert static_cast struct switch synchronized templa
 typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
 """.split()
 _MACROS = "NULL EOF assert errno stdin stdout stderr linux unix i386 major minor makedev INFINITY NAN TRUE FALSE".split()
-_PROGRAM = ("ttnn tt std utils const_eval consteval main prepare sys device weights stored Weights Tensor Device release nullopt Shape i name").split()
+_PROGRAM = (
+    "ttnn tt std utils const_eval consteval main prepare sys device weights stored Weights Tensor Device release nullopt Shape i name "
+    "Inputs Outputs load_inputs load_weights prepare_weights named"
+).split()
 RESERVED = frozenset([*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *_CPP_KEYWORDS, *_MACROS, *_PROGRAM])
 """Names that no variable or function of an emitted program has."""
 MAIN_RESERVED = RESERVED | {"args", "argc", "argv", "loop", "outputs", "error"}

@@ -1,14 +1,10 @@
-// An existing application: calls the emitted model's program and goes on with its own work.
-#include <iostream>
-
-int model_main(int argc, char** argv);  // main() of model/main.cpp, renamed by CMakeLists.txt
+#include "model.hpp"
 
 int main() {
-  char program[] = "app";
-  char check[] = "--check";
-  char* arguments[] = {program, check, nullptr};
-  std::cout << "application: calling the model\n";
-  const int code = model_main(2, arguments);
-  std::cout << "application: the model returned " << code << "\n";
-  return code;
+    utils::Device device;
+    const auto weights = model::load_weights(device);
+    auto inputs = model::load_inputs(device);
+    utils::print(model::forward(device, inputs, weights).output, "example input");
+    inputs.input_ = utils::load("input", device);  // any tensor of this shape and data type
+    utils::print(model::forward(device, inputs, weights).output, "the same again");
 }

@@ -140,7 +140,7 @@ def main() -> int:
     directory.mkdir(parents=True, exist_ok=True)
     rows = [digits_demo(directory), *sentences_demo(directory)]
     print_table(rows)
-    print(f"\nread the code: {directory}/minilm_py/main.py, {directory}/minilm_cpp/main.cpp")
+    print(f"\nread the code: {directory}/minilm_py/main.py, {directory}/minilm_cpp/model.cpp")
     return 0
 
 

@@ -350,7 +350,8 @@ std::size_t edits(const std::string& one, const std::string& two) {
     return row[two.size()];
 }
 
-// The one with the fewest edits to `name`, "" if more than half of it would change.
+}  // namespace
+
 std::string nearest(const std::string& name, const std::vector<std::string>& names) {
     const auto best =
         std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
@@ -358,8 +359,6 @@ std::string nearest(const std::string& name, const std::vector<std::string>& nam
         });
     return best != names.end() && edits(name, *best) * 2 <= std::max(name.size(), best->size()) ? *best : "";
 }
-
-}  // namespace
 
 std::string spelled(const std::vector<std::size_t>& shape) {
     std::ostringstream out;

@@ -48,6 +48,9 @@ std::string instructions();
 std::string missing_inputs(
     const std::filesystem::path& directory, const std::vector<std::string>& stems, bool partial);
 
+// The name with the fewest edits to `name`, "" if more than half of it would change.
+std::string nearest(const std::string& name, const std::vector<std::string>& names);
+
 std::string spelled(const std::vector<std::size_t>& shape);
 std::string joined(const std::vector<std::string>& parts, const std::string& between = ", ");
 

@@ -18,14 +18,15 @@
 
 #include "check.hpp"
 #include "files.hpp"
+#include "show.hpp"
 #include "ttnn/distributed/api.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/tensor/serialization.hpp"
 
 // The simulator's clock; absent on a Tenstorrent card.
 #if __has_include(<ttnn_shim/profile.hpp>)
-#include <ttnn_shim/error.hpp>
 #include <ttnn_shim/profile.hpp>
+#include <ttnn_shim/stack.hpp>
 #define ON_SIMULATOR 1
 #else
 #define ON_SIMULATOR 0
@@ -38,41 +39,6 @@ using ttnn::Tensor;
 namespace fs = std::filesystem;
 
 using ttnn::DataType;
-
-const std::map<std::string, DataType> DATA_TYPES = {
-    {"bfloat16", DataType::BFLOAT16},
-    {"float32", DataType::FLOAT32},
-    {"uint32", DataType::UINT32},
-    {"int32", DataType::INT32},
-    {"uint16", DataType::UINT16},
-    {"uint8", DataType::UINT8},
-    {"bfloat8_b", DataType::BFLOAT8_B},
-    {"bfloat4_b", DataType::BFLOAT4_B},
-};
-
-template <typename T>
-std::vector<double> widened(const std::vector<T>& values) {
-    return std::vector<double>(values.begin(), values.end());
-}
-
-Array to_array(const Tensor& tensor) {
-    const Tensor host = tensor.cpu();
-    Array out;
-    for (const uint32_t extent : host.logical_shape().view()) {
-        out.shape.push_back(extent);
-    }
-    out.integer = true;
-    switch (host.dtype()) {
-        case DataType::UINT32: out.values = widened(host.to_vector<uint32_t>()); break;
-        case DataType::INT32: out.values = widened(host.to_vector<int32_t>()); break;
-        case DataType::UINT16: out.values = widened(host.to_vector<uint16_t>()); break;
-        case DataType::UINT8: out.values = widened(host.to_vector<uint8_t>()); break;
-        default:
-            out.integer = false;
-            out.values = widened(host.to_vector<float>());
-    }
-    return out;
-}
 
 template <typename T>
 std::vector<T> narrowed(const Array& array, const std::string& name) {
@@ -96,11 +62,11 @@ std::vector<T> narrowed(const Array& array, const std::string& name) {
 // The array as a host tensor of the manifest's dtype and layout.
 Tensor to_tensor(const Array& array, const Json& entry, const std::string& name) {
     std::vector<uint32_t> extents(array.shape.begin(), array.shape.end());
-    const auto found = DATA_TYPES.find(entry.word("dtype"));
-    if (found == DATA_TYPES.end()) {
+    const std::optional<DataType> known = data_type(entry.word("dtype"));
+    if (!known) {
         throw std::runtime_error("manifest.json: " + name + ": unknown data type '" + entry.word("dtype") + "'");
     }
-    const DataType dtype = found->second;
+    const DataType dtype = *known;
     const auto layout =
         entry.word("layout") == "TILE_LAYOUT" ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
     const ttnn::TensorSpec spec(
@@ -140,7 +106,7 @@ fs::path& inputs_directory() {
     return value;
 }
 
-void print(const Row& row) {
+void print_row(const Row& row) {
     std::ostringstream out;
     out << std::left << std::setw(24) << row.name << ' ' << std::setw(18) << spelled(row.shape);
     if (row.verdict) {
@@ -200,6 +166,23 @@ std::string timing() {
 // The file name of input `name` without its suffix.
 std::string file_stem(const std::string& name, const Json& entry) {
     return fs::path(entry.has("file") ? entry.word("file") : name + ".tensorbin").stem().string();
+}
+
+[[noreturn]] void throw_unknown(const Name& name, const std::vector<std::string>& known) {
+    const std::string near = nearest(name.text, known);
+    throw std::out_of_range(
+        "no tensor '" + name.text + "'\n  at " + spelled(name.where) +
+        (near.empty() ? "" : "\n  hint: did you mean '" + near + "'?"));
+}
+
+// The tensor on the device, in the layout that the manifest says.
+Tensor placed(Tensor tensor, const Json& entry, ttnn::MeshDevice* device) {
+    const auto layout =
+        entry.word("layout") == "TILE_LAYOUT" ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
+    if (tensor.layout() != layout) {
+        tensor = ttnn::to_layout(tensor, layout);
+    }
+    return tensor.storage_type() == ttnn::StorageType::DEVICE ? tensor : tensor.to_device(device);
 }
 
 // Own input from --inputs, on the host.
@@ -301,6 +284,13 @@ Args parse_args(int argc, char** argv) {
     return args;
 }
 
+// Errors name their line from now on.
+static void watch_errors() {
+#if ON_SIMULATOR
+    ttnn_shim::keep_stacks(true);
+#endif
+}
+
 Device::Device()
     : mesh_(ttnn::distributed::open_mesh_device(
           ttnn::MeshShape(1, 1),
@@ -308,10 +298,13 @@ Device::Device()
           /*trace_region_size=*/0,
           /*num_command_queues=*/1,
           tt::tt_metal::DispatchCoreConfig{})) {
+    watch_errors();
     measured().arch = mesh_->arch() == tt::ARCH::BLACKHOLE ? "blackhole" : "wormhole_b0";
 }
 
-Device::Device(ttnn::MeshDevice* borrowed) : mesh_(borrowed, [](ttnn::MeshDevice*) {}), owned_(false) {}
+Device::Device(ttnn::MeshDevice* borrowed) : mesh_(borrowed, [](ttnn::MeshDevice*) {}), owned_(false) {
+    watch_errors();
+}
 
 Device::~Device() {
     if (owned_) {
@@ -319,17 +312,22 @@ Device::~Device() {
     }
 }
 
-Tensor Weights::operator[](const std::string& name) const {
-    const auto found = state_->tensors.find(prefix_ + name);
+Tensor Weights::operator[](const Name& name) const {
+    const Name whole(prefix_ + name.text, name.where);
+    const auto found = state_->tensors.find(whole.text);
     if (found != state_->tensors.end()) {
         return found->second;
     }
     if (!state_->lookup) {
-        throw std::out_of_range("no weight '" + prefix_ + name + "'");
+        std::vector<std::string> known;
+        for (const auto& entry : state_->tensors) {
+            known.push_back(entry.first);
+        }
+        throw_unknown(whole, known);
     }
-    Tensor read = state_->lookup(prefix_ + name);
+    Tensor read = state_->lookup(whole);
     if (state_->keep) {
-        set(name, read);
+        set(name.text, read);
     }
     return read;
 }
@@ -340,10 +338,15 @@ Weights Weights::scope(const std::string& name) const {
     return narrowed;
 }
 
-Tensor load(const std::string& name, const Device& device) {
+Tensor load(const Name& asked, const Device& device) {
+    const std::string& name = asked.text;
     const Json& tensors = manifest().at("tensors");
     if (!tensors.has(name)) {
-        throw std::out_of_range("no tensor '" + name + "' in manifest.json");
+        std::vector<std::string> known;
+        for (const auto& field : tensors.fields) {
+            known.push_back(field.first);
+        }
+        throw_unknown(asked, known);
     }
     const Json& entry = tensors.at(name);
     if (const std::optional<Tensor> own = own_input(name, entry)) {
@@ -365,6 +368,26 @@ Tensor load(const std::string& name, const Device& device) {
     return to_tensor(ones, entry, name).to_device(device.get());
 }
 
+Tensor input(const Name& name, const Tensor& tensor, const Device& device) {
+    const auto refuse = [&](const std::string& what, const std::string& wanted, const std::string& got) {
+        throw std::invalid_argument(
+            "input " + name.text + ": expected " + what + " " + wanted + ", got " + got + "\n  at " + spelled(name.where));
+    };
+    const Json& entry = manifest().at("tensors").at(name.text);
+    if (!tensor.is_allocated()) {
+        refuse("a", "tensor", "none, or one that was released");
+    }
+    std::vector<std::size_t> got;
+    for (const uint32_t extent : tensor.logical_shape().view()) got.push_back(extent);
+    if (const auto wanted = entry.extents("shape"); wanted != got) {
+        refuse("shape", spelled(wanted), spelled(got));
+    }
+    if (const std::string& wanted = entry.word("dtype"); wanted != spelled(tensor.dtype())) {
+        refuse("data type", wanted, spelled(tensor.dtype()));
+    }
+    return placed(tensor, entry, device.get());
+}
+
 Weights given_tensors(const std::vector<Tensor>& tensors, const std::vector<std::string>& names, const Device& device) {
     if (tensors.size() != names.size()) {
         throw std::invalid_argument(
@@ -375,13 +398,8 @@ Weights given_tensors(const std::vector<Tensor>& tensors, const std::vector<std:
     for (std::size_t i = 0; i < names.size(); ++i) {
         Tensor tensor = tensors[i];
         if (entries.has(names[i])) {
-            const bool tiled = entries.at(names[i]).word("layout") == "TILE_LAYOUT";
-            const auto layout = tiled ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
-            if (tensor.layout() != layout) {
-                tensor = ttnn::to_layout(tensor, layout);
-            }
-        }
-        if (tensor.storage_type() != ttnn::StorageType::DEVICE) {
+            tensor = placed(tensor, entries.at(names[i]), device.get());
+        } else if (tensor.storage_type() != ttnn::StorageType::DEVICE) {
             tensor = tensor.to_device(device.get());
         }
         found.set(names[i], tensor);
@@ -390,7 +408,8 @@ Weights given_tensors(const std::vector<Tensor>& tensors, const std::vector<std:
 }
 
 Weights stored_weights(const Device& device, bool keep) {
-    return Weights([&device](const std::string& name) { return load(name, device); }, device.get(), keep);
+    auto* mesh = device.get();
+    return Weights([mesh](const Name& name) { return load(name, mesh); }, mesh, keep);
 }
 
 namespace {
@@ -498,7 +517,7 @@ int report(const Args& args, const std::vector<std::pair<std::string, Tensor>>& 
         } else if (!row.verdict->passed) {
             failed.push_back(name);
         }
-        print(row);
+        print_row(row);
         rows.push_back(std::move(row));
     }
     const Measured& times = measured();
@@ -520,29 +539,6 @@ int report(const Args& args, const std::vector<std::pair<std::string, Tensor>>& 
     }
     explain(!args.inputs.empty());
     return passed ? 0 : 1;
-}
-
-int fail(const std::exception& error) {
-#if ON_SIMULATOR
-    if (const auto* refused = dynamic_cast<const ttnn_shim::Error*>(&error)) {
-        std::cerr << "error[SHIM-000" << static_cast<int>(refused->code()) << "] " << refused->op()
-                  << (refused->op().empty() ? "" : ": ") << refused->message() << '\n';
-        if (!refused->hint().empty()) {
-            std::cerr << "  hint: " << refused->hint() << '\n';
-        }
-        return 1;
-    }
-#endif
-    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-        std::cerr << "error[ALC-0105] not enough memory\n";
-        return 1;
-    }
-    std::string text = error.what();
-    if (constexpr std::size_t MOST = 1900; text.size() > MOST) {  // names in a damaged manifest.json can be long
-        text = text.substr(0, MOST / 2) + " ... " + text.substr(text.size() - MOST / 2);
-    }
-    std::cerr << "error[ALC-0601] " << text << '\n';
-    return 1;
 }
 
 }  // namespace utils

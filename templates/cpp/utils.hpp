@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -35,7 +36,7 @@ Args parse_args(int argc, char** argv);
 class Device {
 public:
     Device();
-    explicit Device(ttnn::MeshDevice* borrowed);  // stays the caller's
+    Device(ttnn::MeshDevice* borrowed);  // stays the caller's
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -47,10 +48,21 @@ private:
     bool owned_ = true;
 };
 
+// The name of a tensor and the line that asks for it: made by itself from a string.
+struct Name {
+    Name(const char* name, std::source_location from = std::source_location::current())
+        : text(name), where(from) {}
+    Name(const std::string& name, std::source_location from = std::source_location::current())
+        : text(name), where(from) {}
+
+    std::string text;
+    std::source_location where;
+};
+
 // Tensors by parameter name. `scope("encoder.layer.0")` is the same collection seen from that module.
 class Weights {
 public:
-    using Lookup = std::function<ttnn::Tensor(const std::string&)>;
+    using Lookup = std::function<ttnn::Tensor(const Name&)>;
 
     Weights() : state_(std::make_shared<State>()) {}
     Weights(Lookup lookup, ttnn::MeshDevice* device, bool keep) : Weights() {
@@ -59,8 +71,8 @@ public:
         state_->keep = keep;
     }
 
-    // Throws std::out_of_range with the full name when there is no such tensor.
-    ttnn::Tensor operator[](const std::string& name) const;
+    // Throws std::out_of_range with line, full name and the nearest one when there is no such tensor.
+    ttnn::Tensor operator[](const Name& name) const;
     void set(const std::string& name, ttnn::Tensor tensor) const {
         state_->tensors[prefix_ + name] = std::move(tensor);
     }
@@ -81,7 +93,10 @@ private:
 };
 
 // The tensor `name` on the device: own input of --inputs, or the exported file.
-ttnn::Tensor load(const std::string& name, const Device& device);
+ttnn::Tensor load(const Name& name, const Device& device);
+// A caller's tensor for input `name`: in the layout of manifest.json and on the device. Throws std::invalid_argument
+// when it has another shape or data type.
+ttnn::Tensor input(const Name& name, const ttnn::Tensor& tensor, const Device& device);
 // tensors/<name>.tensorbin; each look-up reads the file, so the host never holds all of them. keep: only the first
 // look-up does, for programs whose forward pass reads the files itself.
 Weights stored_weights(const Device& device, bool keep = false);
@@ -121,6 +136,12 @@ Loops loops(const Args& args, const Device& device);
 
 // Prints one line per output, next to the framework's own in golden/. Returns the exit code.
 int report(const Args& args, const std::vector<std::pair<std::string, ttnn::Tensor>>& outputs);
+// Shape, type, layout, place, range and first values: "[2, 3] bfloat16 TILE DRAM  min 0 max 5 mean 2.5  0 1 2 ...".
+std::string text(const ttnn::Tensor& tensor);
+void print(const ttnn::Tensor& tensor, const std::string& label = "");
+
+// An error as text: what, the line of the program where it arose (on the simulator) and a hint.
+std::string describe(const std::exception& error);
 // Prints an error that ended the program. Returns the exit code.
 int fail(const std::exception& error);
 

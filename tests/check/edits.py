@@ -1,6 +1,6 @@
 """Edits of emitted programs, as people and agents make them, in Python and C++ alike.
 
-The statements of both languages are the same in the same order, so the n-th call of `main.py` is the n-th of `main.cpp`. An edit is a text
+The statements of both languages are the same in the same order, so the n-th call of `main.py` is the n-th of `model.cpp`. An edit is a text
 operation on one call (or loop); `wrong` ones change what is computed, `harmless` ones how.
 """
 

@@ -157,7 +157,7 @@ def in_python(name: str, export: Path, text: str, chosen: Sequence[edits.Edit], 
 
 def in_cpp(name: str, export: Path, chosen: Sequence[edits.Edit], scratch: Path) -> Iterator[tuple[edits.Edit, float | None, bool]]:
     """All edited programs are compiled as one, each in a namespace of its own: the headers are read once."""
-    text = (export / "main.cpp").read_text()
+    text = (export / "model.cpp").read_text()
     programs: dict[int, str] = {-1: text}
     for number, edit in enumerate(chosen):
         try:
@@ -185,9 +185,14 @@ def compiled(export: Path, programs: dict[int, str], scratch: Path) -> Path:
     import ttnn_shim
 
     (scratch / "cpp_build").mkdir(exist_ok=True)
-    source, build = export / "main.cpp", scratch / "cpp_build"
+    source, build = export / "model.cpp", scratch / "cpp_build"
+    head, _, caller = (export / "main.cpp").read_text().partition("int main(")
+    assert head and caller
+    (export / "main.cpp").write_text("")
+    interface = "".join(line for line in (export / "model.hpp").read_text().splitlines(keepends=True) if not line.startswith("#"))
+    run = f"int run({caller}"
     for _ in range(6):
-        source.write_text(all_in_one(programs))
+        source.write_text(all_in_one(programs, interface, run))
         project = export / "CMakeLists.txt"
         command = ["cmake", "-S", str(export), "-B", str(build), "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -fmax-errors=0"]
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -204,15 +209,18 @@ def compiled(export: Path, programs: dict[int, str], scratch: Path) -> Path:
     raise RuntimeError(f"{export}: the edited programs do not compile")
 
 
-def all_in_one(programs: dict[int, str]) -> str:
-    """One source: the headers of the unedited program, then each program in a namespace, then a main that picks by $EDIT."""
-    head, _, _ = programs[-1].partition("namespace {\n")
+def all_in_one(programs: dict[int, str], interface: str, run: str) -> str:
+    """One source: the headers of the unedited program, then each program in a namespace, then a main that picks by $EDIT.
+
+    interface, run: model.hpp and main() as text, for each of the namespaces.
+    """
+    head, _, _ = programs[-1].partition("namespace model {\n")
+    head = "\n".join(line for line in head.split("\n") if line != '#include "model.hpp"')
     parts = ["#include <cstdlib>\n#include <string>\n", *(f'#include "{name}"\n' for name in edits.HEADERS), head]
     for number, text in programs.items():
         label = f"edit_{number}" if number >= 0 else "unedited"
-        body = text[len(head) :] if text.startswith(head) else text.partition("namespace {\n")[2].join(["namespace {\n", ""])
-        body = body.replace("int main(int argc, char** argv) try {", "int run(int argc, char** argv) try {")
-        parts.append(f'namespace {label} {{\n#line 1 "{label}.cpp"\n{body}\n}}  // namespace {label}\n')
+        body = "namespace model {\n" + text.partition("namespace model {\n")[2]
+        parts.append(f'namespace {label} {{\n#line 1 "{label}.cpp"\n{interface}{body}{run}\n}}  // namespace {label}\n')
     cases = [f'    if (edit == "{number}") return {f"edit_{number}" if number >= 0 else "unedited"}::run(argc, argv);\n' for number in programs]
     parts.append('#line 1 "pick.cpp"\nint main(int argc, char** argv) {\n    const std::string edit = std::getenv("EDIT");\n')
     return "".join([*parts, *cases, "    return 99;\n}\n"])

@@ -61,7 +61,7 @@ def test_the_manifest_has_what_check_measures(attention: Path, tmp_path: Path) -
     model, args, kwargs = SMALL["torch_attention"]()
     cpp = codegen_cpp(model, *args, export_path=tmp_path / "cpp", **kwargs).path
     assert manifest_of(cpp)["outputs"]["output"] == entry
-    assert sorted(path.name for path in (cpp / "golden" / "unedited").iterdir()) == ["consteval.cpp", "main.cpp", "output.tensorbin"]
+    assert sorted(path.name for path in (cpp / "golden" / "unedited").iterdir()) == ["consteval.cpp", "main.cpp", "model.cpp", "output.tensorbin"]
     assert (cpp / entry["unedited"]).read_bytes() == (attention / entry["unedited"]).read_bytes()
 
 

@@ -266,7 +266,7 @@ def test_both_languages_in_one_process_and_no_shared_directory(tmp_path: Path) -
     model, args, _ = torch_mlp()
     codegen_py(model, *args, export_path=tmp_path / "out")
     codegen_cpp(model, *args, export_path=tmp_path / "out")
-    assert (tmp_path / "out" / "main.cpp").exists()
+    assert (tmp_path / "out" / "model.cpp").exists()
     assert not (tmp_path / "out" / "main.py").exists()
 
 

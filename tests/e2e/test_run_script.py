@@ -29,7 +29,8 @@ def write_program(folder: Path, language: str, model: str = "original") -> Path:
     (folder / "manifest.json").write_text(json.dumps({"model": model, "files": {}}))
     (folder / "main.py").write_text("import json\nprint(json.load(open('manifest.json'))['model'])\n")
     (folder / "main.cpp").write_text(PROGRAM)
-    for name in ("utils", "check", "files"):
+    (folder / "model.cpp").write_text("")
+    for name in ("utils", "check", "files", "show"):
         for suffix in ("hpp", "cpp"):
             (folder / f"{name}.{suffix}").write_text(template_text(f"cpp/{name}.{suffix}"))
     (folder / "CMakeLists.txt").write_text(render("cpp/CMakeLists.txt.j2", consteval=False, module=False))
@@ -123,7 +124,7 @@ def test_a_card_needs_the_real_cmake_package(tmp_path: Path) -> None:
     assert "simulator's does not count" in done.stderr
     real = tmp_path / "real" / "lib" / "cmake" / "TT-NN"
     real.mkdir(parents=True)
-    for name in ("utils.cpp", "check.cpp"):  # there is no library to link
+    for name in ("utils.cpp", "show.cpp", "check.cpp"):  # there is no library to link
         (folder / name).write_text("")
     (real / "tt-nn-config.cmake").write_text("add_library(TTNN::TTNN INTERFACE IMPORTED)\nmessage(STATUS REAL)\n")
     done = start(folder, "--device", CMAKE_PREFIX_PATH=f"{simulator}:{tmp_path / 'real'}")
@@ -150,13 +151,13 @@ def test_edited_support_files_are_built_with_the_program(tmp_path: Path) -> None
     """The simulator brings them built, from the text that they have in every export."""
     folder = write_program(tmp_path / "out", "cpp")
     assert start(folder).stdout.splitlines()[-1] == "original"
-    objects = folder / "build" / "simulator" / "CMakeFiles" / "main.dir"
+    objects = folder / "build" / "simulator" / "CMakeFiles" / "model.dir"
     assert not (objects / "files.cpp.o").exists()
     files = folder / "files.cpp"
     edited = files.read_text().replace('"manifest.json"', '"other.json"')
     assert edited != files.read_text()
     files.write_text(edited)
-    for name in ("utils.cpp", "check.cpp"):
+    for name in ("utils.cpp", "show.cpp", "check.cpp"):
         (folder / name).write_text("")
     (folder / "other.json").write_text(json.dumps({"model": "other"}))
     assert start(folder).stdout.splitlines()[-1] == "other"

@@ -20,7 +20,7 @@ def export(path: Path, language: str = "py", model: str = "torch_attention", **o
     built, args, kwargs = SMALL[model]()
     codegen = codegen_py if language == "py" else codegen_cpp
     result = codegen(built, *args, export_path=path, compiler_options=options, **kwargs)
-    sources = ("main.py", "consteval.py") if language == "py" else ("main.cpp", "consteval.cpp")
+    sources = ("main.py", "consteval.py") if language == "py" else ("model.cpp", "consteval.cpp")
     return "\n".join((result.path / name).read_text() for name in sources if name in result.files)
 
 

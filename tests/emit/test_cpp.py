@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,6 +16,7 @@ from alchemist.options import CompilerOptions
 from alchemist.program import model
 from emit_cpp.text import quoted
 from emit_cpp.values import render
+from emit_cpp.wrap import LIMIT, wrapped
 from tests.emit.test_python import HOSTILE, hostile_program
 from tests.program.models import program_of, transformer
 
@@ -22,7 +24,7 @@ GOLDEN = Path(__file__).parent / "golden"
 INCLUDE = Path(__file__).parents[2] / "ttnn_shim" / "include"
 COMPILER = shutil.which("g++")
 COMPILED: set[tuple[str, tuple[str, ...], bool]] = set()  # source, headers and warnings of what this process has compiled without errors
-GENERATED = ("main.cpp", "consteval.cpp")
+GENERATED = ("model.hpp", "model.cpp", "consteval.cpp")
 
 
 def compile_all(directory: Path, files: dict[str, str], *, warnings: bool = True) -> None:
@@ -114,7 +116,7 @@ def test_golden(split: bool, tmp_path: Path) -> None:
     for path in folder.iterdir():
         content = files[path.name.removesuffix(".txt")]
         assert content == path.read_text()
-        assert max(len(line) for line in content.splitlines()) <= 112
+        assert max(len(line) for line in content.splitlines()) <= LIMIT
 
 
 def test_parameters_are_never_assigned() -> None:
@@ -151,3 +153,26 @@ def test_same_structure_in_both_languages() -> None:
 def test_integer_parameters_do_not_narrow(op: str, name: str, value: model.Value, text: str) -> None:
     arg = next(arg for arg in TTNN_OPS[op].args if arg.name == name)
     assert render(value, arg).endswith(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    auto x = ttnn::matmul(" + ", ".join(f"argument_{index}" for index in range(40)) + ");  // [1, 2] a comment that stands behind",
+        'const auto name = weights["' + "encoder.layer." * 20 + '"];',
+        'f("' + '\\001\\"' * 60 + '");',
+        "// " + "word " * 60,
+        "// " + "w" * 400,
+        "const auto SHARDED = ttnn::MemoryConfig(" + "ttnn::CoreRange(ttnn::CoreCoord(0, 0), ttnn::CoreCoord(7, 7)), " * 8 + "1);",
+        "std::tuple<" + ", ".join(["Tensor"] * 60) + "> outputs(const Tensor& x) {",
+    ],
+)
+def test_no_line_is_longer_than_the_limit(line: str) -> None:
+    """Broken lines hold the same text: nothing but spaces and the quotes of split string literals is added."""
+    text = wrapped(f"{line}\n")
+    assert max(len(row) for row in text.splitlines()) <= LIMIT
+    assert all(row.lstrip().startswith("//") for row in text.splitlines()) or not line.startswith("//")
+    code, _, comment = line.partition("  // ") if not line.startswith("//") else ("", "", line)
+    spaceless = "".join(row for row in text.splitlines() if not row.lstrip().startswith("//")).replace(" ", "").replace('""', "")
+    assert spaceless == code.replace(" ", "").replace('""', "")
+    assert "".join(re.findall(r"\w", comment)) == "".join(re.findall(r"\w", "".join(row for row in text.splitlines() if row.lstrip().startswith("//"))))

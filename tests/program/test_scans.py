@@ -113,7 +113,7 @@ def test_values(function: Callable[..., Any], tmp_path: Path) -> None:
 
 
 def test_cpp_counts_down_and_puts_in_front(tmp_path: Path) -> None:
-    text = (codegen_cpp(backwards, *arguments(6), export_path=tmp_path / "made").path / "main.cpp").read_text()
+    text = (codegen_cpp(backwards, *arguments(6), export_path=tmp_path / "made").path / "model.cpp").read_text()
     assert "for (int i = 5; i > -1; i += -1)" in text
     assert ".insert(" in text
 

@@ -82,7 +82,7 @@ def run_model(name: str, language: str, directory: Path) -> Row:
         row.result = f"codegen: {error}"
         return row
     row.codegen_s = round(time.perf_counter() - start, 2)
-    row.lines = len((made.path / ("main.py" if language == "py" else "main.cpp")).read_text().splitlines())
+    row.lines = len((made.path / ("main.py" if language == "py" else "model.cpp")).read_text().splitlines())
     manifest = json.loads((made.path / "manifest.json").read_text())
     row.dtype = _dtype(manifest)
     report = directory.parent / f"{name}.{language}.json"

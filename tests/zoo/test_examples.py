@@ -67,7 +67,10 @@ def test_cpp_in_cmake_project(tmp_path: Path) -> None:
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-    assert "the model returned 0" in done.stdout
+    first, second = (line.partition(": ")[2] for line in done.stdout.splitlines())
+    assert first == second
+    assert first.startswith("[32, 10] float32 TILE DRAM")
+    assert len((EXAMPLES / "cpp_in_cmake_project" / "app.cpp").read_text().splitlines()) == 10
 
 
 def test_every_folder_has_a_readme_and_a_test() -> None:

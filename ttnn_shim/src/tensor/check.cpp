@@ -1,7 +1,12 @@
 #include "tensor/check.hpp"
 
+#include <execinfo.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
+
+#include "ttnn_shim/stack.hpp"
 
 namespace ttnn_shim {
 
@@ -10,6 +15,9 @@ namespace {
 thread_local std::string running_op;
 thread_local uint64_t running_number = 0;
 std::atomic<uint64_t> begun = uint64_t{1} << 32;  // clear of the numbers that hosts give with set_call
+
+std::atomic<bool> stacks_kept = false;
+thread_local std::vector<void*> stack_of_latest;
 
 constexpr size_t LONGEST_MESSAGE = 1400;  // bytes; with op and hint below 2,000, whatever a file or a caller named
 constexpr size_t LONGEST_HINT = 400;
@@ -50,7 +58,16 @@ Error::Error(ErrorCode code, std::string op, std::string message, std::string hi
       code_(code),
       op_(bounded(std::move(op), LONGEST_OP)),
       message_(bounded(std::move(message), LONGEST_MESSAGE)),
-      hint_(bounded(std::move(hint), LONGEST_HINT)) {}
+      hint_(bounded(std::move(hint), LONGEST_HINT)) {
+    if (stacks_kept) {
+        std::array<void*, 64> found{};
+        const int count = backtrace(found.data(), static_cast<int>(found.size()));
+        stack_of_latest.assign(found.begin(), found.begin() + count);
+    }
+}
+
+void keep_stacks(bool keep) { stacks_kept = keep; }
+const std::vector<void*>& latest_stack() { return stack_of_latest; }
 
 const std::string& current_op() { return running_op; }
 uint64_t current_call() { return running_number; }
