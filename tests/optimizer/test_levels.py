@@ -64,7 +64,7 @@ def test_cap_on_l1() -> None:
 def test_configs_are_named_constants(language: str, tmp_path: Path) -> None:
     source = tmp_path / "mlp.mlir"
     source.write_text(mlp())
-    text = mlir_sources(source, language=language, compiler_options={"optimization_level": 1})["main.py" if language == "python" else "main.cpp"]
+    text = mlir_sources(source, language=language, compiler_options={"optimization_level": 1})["main.py" if language == "python" else "model.cpp"]
     head, _, body = text.partition("def mlp(" if language == "python" else "Tensor mlp(")
     for name in ("UP_MATMUL", "HIFI2_BF16_DEST"):
         assert name in head and name in body, text
