@@ -7,6 +7,8 @@ import sys
 USAGE = """\
 usage: python -m ttnn_shim run [--arch NAME] [--estimate] [--profile DIR] main.py [arguments]
        python -m ttnn_shim report [--arch NAME] EVENTS.json PROGRAM_DIR OUT_DIR
+       python -m ttnn_shim compare [--arch NAME] [--html FILE] A B     two exports, or directories of --profile
+       python -m ttnn_shim what-if [--arch NAME] [--json FILE] PROGRAM_DIR
        python -m ttnn_shim worker           runs the programs named on stdin (used by exports)
        python -m ttnn_shim price-calls      prices the calls listed as JSON on stdin (used by `estimate`)
        python -m ttnn_shim --cmake-dir      directory for CMake's -DTT-NN_DIR=
@@ -32,6 +34,14 @@ def main(arguments: list[str]) -> int:
         from ttnn_shim.profiles import main as report
 
         return report(arguments[1:])
+    if arguments[:1] == ["compare"]:
+        from ttnn_shim.reports.compare import main as compare
+
+        return compare(arguments[1:])
+    if arguments[:1] == ["what-if"]:
+        from ttnn_shim.whatif import main as what_if
+
+        return what_if(arguments[1:])
     import ttnn_shim
 
     if arguments == ["--cmake-dir"]:

@@ -16,6 +16,7 @@ from ttnn_shim import program_errors, progress
 STOPPED, READER_LEFT = 130, 141
 """Exit codes after Ctrl-C and after the end of a pipe, as shells have them."""
 
+_SMALLEST = {"wormhole_b0": "n150", "wormhole": "n150", "blackhole": "p150"}
 CARDS = ("wormhole_b0", "wormhole", "blackhole", "n150", "n300", "p100", "p150")
 
 
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> int:
     import ttnn_shim
     from ttnn_shim import session
 
-    session.settings.card = {"wormhole_b0": "n150", "wormhole": "n150", "blackhole": "p150"}.get(options.arch, options.arch)
+    session.settings.card = card_name(options.arch)
     session.settings.estimate = options.estimate
     ttnn_shim.activate(explicit=True)
     if options.profile is not None:
@@ -69,6 +70,11 @@ def main(arguments: list[str]) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_LEFT
     return 0
+
+
+def card_name(text: str) -> str:
+    """The card that an architecture stands for; a card itself."""
+    return _SMALLEST.get(text, text)
 
 
 def _show(root: Path, kind: type[BaseException], error: BaseException, entry: TracebackType | None) -> None:

@@ -111,6 +111,13 @@ def record_calls(root: Path) -> None:
     _recording = _Recording(root)
 
 
+def stop_recording() -> None:
+    """Forgets what `record_calls` and `on_profile` began."""
+    global _recording
+    _recording = None
+    _on_profile.clear()
+
+
 def recording() -> bool:
     """True while calls are to be reported with `record_call`."""
     return (_recording is not None and _recording.active) or (_watch is not None and _watch.active)

@@ -39,7 +39,7 @@ def _answer_all(answers: TextIO, folder: str) -> int:
         ttnn_shim.activate(explicit=True)
         for line in sys.stdin:
             request = json.loads(line)
-            answer = _run(Path(request["program"]).resolve(), request["arguments"], request["card"])
+            answer = run_program(Path(request["program"]).resolve(), request["arguments"], request["card"])
             answer["rss_bytes"] = _resident_bytes()
             print(json.dumps(answer), file=answers, flush=True)
     return 0
@@ -53,12 +53,12 @@ def _resident_bytes() -> int:
         return 0
 
 
-def _run(program: Path, arguments: list[str], card: str) -> dict[str, Any]:
-    """One program as `__main__`. Its modules and devices are gone afterwards."""
+def run_program(program: Path, arguments: list[str], card: str, estimate: bool = False) -> dict[str, Any]:
+    """One program as `__main__`: {"code", "error"}. Its modules and devices are gone afterwards. estimate: clock only."""
     from ttnn_shim import session
     from ttnn_shim.errors import ShimError
 
-    session.settings.card, session.settings.estimate = card, False
+    session.settings.card, session.settings.estimate = card, estimate
     sys.argv = [str(program), *arguments]
     sys.path.insert(0, str(program.parent))
     code, error = 0, ""

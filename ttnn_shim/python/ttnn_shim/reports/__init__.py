@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ttnn_shim import session
 from ttnn_shim.records import Profile
+from ttnn_shim.reports.calls import write_calls
 from ttnn_shim.reports.html import write_page
 from ttnn_shim.reports.perf_csv import write_ops_perf_results, write_profile_log_device
 from ttnn_shim.reports.terminal import table
@@ -19,6 +20,7 @@ FILES = {
     "performance/ops_perf_results.csv": "for tt-perf-report and ttnn-visualizer --performance-path",
     "performance/profile_log_device.csv": "device-side zones",
     "memory/db.sqlite": "for ttnn-visualizer --profiler-path",
+    "calls.json": "the calls with their lines, for ./run --compare",
     "trace.json": "for ui.perfetto.dev or chrome://tracing",
 }
 
@@ -50,6 +52,7 @@ def write_all(profile: Profile, directory: Path) -> None:
     write_memory_report(profile, directory / "memory", str(profile.manifest.get("model", "program")))
     write_trace(profile, directory / "trace.json")
     write_page(profile, directory / "report.html")
+    write_calls(profile, directory / "calls.json")
     summary = {
         "device_ns": round(profile.device_ns),
         "ops": len(profile.programs),
