@@ -209,12 +209,12 @@ std::tuple<Tensor, Tensor> model(
 def test_edited_functions_are_named(check: ModuleType, judge: Path, before: str, after: str, expected: str) -> None:
     root = judge.parent
     (root / "golden" / "unedited").mkdir(parents=True, exist_ok=True)
-    for name, text in (("main.py", PYTHON), ("model.cpp", CPP)):
+    for name, text in (("main.py", PYTHON), ("main.cpp", CPP)):
         (root / "golden" / "unedited" / name).write_text(text)
         (root / name).write_text(text.replace(before, after))
     in_python, in_cpp = check.changed_functions(root), answers(judge, "changed")
     assert in_python == ([f"{expected}main.py"] if expected and before in PYTHON else [])
-    assert in_cpp == [f"{expected}model.cpp" if expected and before in CPP else ""]
+    assert in_cpp == [f"{expected}main.cpp" if expected and before in CPP else ""]
 
 
 OPS = {
