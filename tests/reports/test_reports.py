@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import re
 import sqlite3
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from ttnn_shim.records import Block, CallRecord, Frame, Profile, ProgramRecord, TensorRecord
 from ttnn_shim.reports import write_all
+from ttnn_shim.reports.answers import Answer, Edit, Suggestion, as_data, from_data
+from ttnn_shim.reports.answers import table as suggested
+from ttnn_shim.reports.calls import run_of
+from ttnn_shim.reports.html import write_page
 from ttnn_shim.reports.perf_csv import attributes_cell
-from ttnn_shim.reports.summary import by_line, by_module, by_op
+from ttnn_shim.reports.summary import best_case_ns, by_line, by_module, by_op, by_turn, longest_by_line, verdict
 from ttnn_shim.reports.terminal import table
 
+_EMPTY = ("meta", "br", "line", "circle", "path", "polygon", "polyline", "rect")
 HOSTILE = '<script>alert("x")</script>'
 
 
@@ -143,17 +150,18 @@ def test_database(written: tuple[Profile, Path]) -> None:
 def test_page_is_self_contained_and_escaped(written: tuple[Profile, Path]) -> None:
     _, directory = written
     text = (directory / "report.html").read_text()
-    assert "<script" not in text
+    assert text.count("<script") == 1  # ours, which sorts tables
+    assert "<script>alert" not in text
     assert not re.search(r"""(?:src|href)\s*=|url\(""", text)
 
     class Balance(HTMLParser):
         depth = 0
 
         def handle_starttag(self, tag: str, attrs: object) -> None:
-            self.depth += tag not in ("meta", "br", "line", "circle", "path", "polygon", "polyline")
+            self.depth += tag not in _EMPTY
 
         def handle_endtag(self, tag: str) -> None:
-            self.depth -= tag not in ("meta", "br", "line", "circle", "path", "polygon", "polyline")
+            self.depth -= tag not in _EMPTY
 
     parser = Balance()
     parser.feed(text)
@@ -163,3 +171,47 @@ def test_page_is_self_contained_and_escaped(written: tuple[Profile, Path]) -> No
 def test_empty_run(tmp_path: Path) -> None:
     write_all(profile(0), tmp_path)
     assert json.loads((tmp_path / "summary.json").read_text())["device_ns"] == 0
+
+
+def test_verdicts_of_page_and_terminal_are_the_same(written: tuple[Profile, Path]) -> None:
+    made, directory = written
+    page, text = (directory / "report.html").read_text(), table(made)
+    longest = longest_by_line(made)
+    for group in by_line(made):
+        told = verdict(made, group, longest[group.key])
+        assert escape(told) in page
+        assert told in text
+
+
+def test_suggestions_on_the_page_and_nothing_unescaped(written: tuple[Profile, Path], tmp_path: Path) -> None:
+    made, _ = written
+    one = Suggestion(HOSTILE, HOSTILE, HOSTILE, (Edit("main.py", 0, 0, HOSTILE),), frozenset({HOSTILE}), 2000.0, 500.0)
+    answer = from_data(json.loads(json.dumps(as_data(Answer(run_of(made), [one], [one], made.device_ns - 2000, 0)))), run_of(made))
+    write_page(made, tmp_path / "page.html", answer)
+    text = (tmp_path / "page.html").read_text()
+    assert "<script>alert" not in text
+    assert "together: 2.0 us less" in text
+    assert "2.0" in suggested(answer)
+
+
+def test_the_best_case_counts_what_no_program_makes() -> None:
+    made = profile()
+    read_bytes, best_ns = best_case_ns(made)
+    assert read_bytes == 0  # every tensor of this run is also an output
+    weight = TensorRecord(10_000, 0, (32, 64), (32, 64), "BFLOAT8_B", "TILE", "DRAM", "INTERLEAVED")
+    made.programs = [dataclasses.replace(made.programs[0], inputs=(weight,)), dataclasses.replace(made.programs[1], inputs=(weight,))]
+    read_bytes, best_ns = best_case_ns(made)
+    assert read_bytes == 2 * 1088
+    assert best_ns == pytest.approx(read_bytes / 288.0)
+
+
+def test_turns_of_a_loop() -> None:
+    """Three turns of a loop in `model` that calls `layer`, whose lines start over in each."""
+    made = profile(6)
+    for index, call in enumerate(made.calls.values()):
+        call.frames = (Frame("main.py", 30, "model"), Frame("main.py", 10 + index % 2, "layer"))
+    (label, turns), *rest = by_turn(made)
+    assert label == "layer, called at main.py:30"
+    assert len(turns) == 3
+    assert sum(turns) == pytest.approx(made.device_ns)
+    assert not rest

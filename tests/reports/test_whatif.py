@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ttnn_shim.whatif import Edit, Source, edited
+from ttnn_shim.reports.answers import Edit
+from ttnn_shim.whatif import Source, edited
 
 from alchemist import codegen_py
 from tests.e2e.models import torch_mlp

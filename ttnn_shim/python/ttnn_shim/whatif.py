@@ -15,9 +15,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from ttnn_shim.reports.answers import Answer, Edit, Suggestion, as_data, table
 from ttnn_shim.reports.calls import Call, Run, run_of
 
 LINES = 12
@@ -29,44 +30,6 @@ LEAST_GAIN = 0.002
 _MATMULS = ("ttnn.linear", "ttnn.matmul", "ttnn.addmm")
 _WITH_FIDELITY = (*_MATMULS, "ttnn.conv2d", "ttnn.transformer.scaled_dot_product_attention")
 _L1 = "ttnn.L1_MEMORY_CONFIG"
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Replaces text[start:end] (characters) of a source file."""
-
-    file: str
-    start: int
-    end: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A change and what it is worth. line: "main.py:62", "" for several lines; write: the code; touches: what two changes may not both edit."""
-
-    what: str
-    line: str
-    write: str
-    edits: tuple[Edit, ...]
-    touches: frozenset[str]
-    gain_ns: float = 0.0
-    error_ns: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """device_ns: of the program as it is; together: three that add up best, one after the other; together_ns: the program with them."""
-
-    run: Run
-    suggestions: Sequence[Suggestion]
-    together: Sequence[Suggestion]
-    together_ns: float
-    refused: int
-
-    @property
-    def device_ns(self) -> float:
-        return self.run.device_ns
 
 
 class Source:
@@ -113,12 +76,12 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     return text
 
 
-def suggestions(run: Run, sources: dict[str, Source], grid: tuple[int, int]) -> list[Suggestion]:
+def suggestions(run: Run, sources: dict[str, Source], grid: tuple[int, int], lines: int = LINES) -> list[Suggestion]:
     """Changes worth a try, without their gains."""
     by_line: dict[tuple[str, str], list[Call]] = {}
     for call in run.calls:
         by_line.setdefault((call.line, call.op), []).append(call)
-    slowest = sorted(by_line.items(), key=lambda item: -sum(call.ns for call in item[1]))[:LINES]
+    slowest = sorted(by_line.items(), key=lambda item: -sum(call.ns for call in item[1]))[:lines]
     out: list[Suggestion] = []
     for (line, op), calls in slowest:
         file, _, number = line.rpartition(":")
@@ -256,7 +219,7 @@ def ask(program: Path, card: str, lines: int = LINES) -> Answer:
     assert now_ns is not None
     assert pricer.run is not None
     found, refused = [], 0
-    tried = suggestions(pricer.run, pricer.sources, pricer.grid)
+    tried = suggestions(pricer.run, pricer.sources, pricer.grid, lines)
     for number, suggestion in enumerate(tried):
         if sys.stderr.isatty():
             print(f"what-if {number + 1} of {len(tried)}: {suggestion.what}", file=sys.stderr)
@@ -296,25 +259,6 @@ def _band(what: str) -> float:
     return error_band("matmul" if what.startswith(_MATMULS) else "conv2d" if what.startswith("ttnn.conv2d") else "")
 
 
-def table(answer: Answer, most: int = 15) -> str:
-    """Gain, new device time, change and the code to write."""
-    run = answer.run
-    lines = [f"what-if: {run.model} on simulated {run.card}: {answer.device_ns / 1e3:,.1f} us now, gaps included", ""]
-    if not answer.suggestions:
-        return "\n".join([*lines, f"none of the changes that were tried makes it faster ({answer.refused} are refused by the library)"])
-    lines.append(f"{'gain us':>9} {'+-':>7} {'new us':>10}  change")
-    for one in answer.suggestions[:most]:
-        place = f"{one.line} " if one.line else ""
-        lines.append(f"{one.gain_ns / 1e3:9.1f} {one.error_ns / 1e3:7.1f} {(answer.device_ns - one.gain_ns) / 1e3:10.1f}  {place}{one.what}")
-        lines.append(f"{'':30}{one.write}")
-    if len(answer.suggestions) > most:
-        lines.append(f"{'':30}({len(answer.suggestions) - most} more)")
-    gain = answer.device_ns - answer.together_ns
-    lines += ["", f"best {len(answer.together)} together: {gain / 1e3:,.1f} us less, {answer.together_ns / 1e3:,.1f} us ({-gain / answer.device_ns:+.1%})"]
-    lines += [f"{'':9} {one.line or 'main.py'}: {one.write}" for one in answer.together]
-    return "\n".join([*lines, "each gain is the clock's for the program with that edit; ./run --check says what it costs in accuracy"])
-
-
 def main(arguments: list[str]) -> int:
     """`python -m ttnn_shim what-if`. Returns the exit code."""
     from ttnn_shim.run import CARDS, card_name
@@ -323,12 +267,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("program", type=Path, metavar="PROGRAM_DIR")
     parser.add_argument("--arch", default="n150", metavar="NAME", choices=CARDS, help="card or architecture: " + ", ".join(CARDS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="suggestions with their edits, as JSON")
+    parser.add_argument("--lines", type=int, default=LINES, metavar="N", help=f"changes are tried for the N slowest lines (default {LINES})")
     options = parser.parse_args(arguments)
     import ttnn_shim
 
     ttnn_shim.activate(explicit=True)
     try:
-        answer = ask(options.program.resolve(), card_name(options.arch))
+        answer = ask(options.program.resolve(), card_name(options.arch), options.lines)
     except (OSError, ValueError, SyntaxError) as error:
         print(f"what-if: {error}", file=sys.stderr)
         return 1
@@ -336,8 +281,3 @@ def main(arguments: list[str]) -> int:
     if options.json is not None:
         options.json.write_text(json.dumps(as_data(answer), indent=1) + "\n", encoding="utf-8")
     return 0
-
-
-def as_data(answer: Answer) -> dict[str, object]:
-    rows, together = ([{**asdict(one), "touches": sorted(one.touches)} for one in some] for some in (answer.suggestions, answer.together))
-    return {"device_ns": answer.device_ns, "together_ns": answer.together_ns, "together": together, "suggestions": rows}

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from ttnn_shim import session
 from ttnn_shim.records import Profile
-from ttnn_shim.reports.calls import write_calls
+from ttnn_shim.reports.answers import Answer, from_data
+from ttnn_shim.reports.answers import table as suggested
+from ttnn_shim.reports.calls import run_of, write_calls
 from ttnn_shim.reports.html import write_page
 from ttnn_shim.reports.perf_csv import write_ops_perf_results, write_profile_log_device
 from ttnn_shim.reports.terminal import table
 from ttnn_shim.reports.trace import write_trace
 from ttnn_shim.reports.visualizer import write_memory_report
 
+LINES_WITH_HINTS, HINTS_S = 6, 120
+"""Lines for which a profile asks what would make them faster, and the seconds it waits for the answer."""
 FILES = {
     "report.html": "one page: time by op and module, roofline, memory, slowest ops with hints",
     "performance/ops_perf_results.csv": "for tt-perf-report and ttnn-visualizer --performance-path",
@@ -35,15 +41,44 @@ def start(directory: Path, program: Path) -> None:
 
 def write_and_show(profile: Profile, directory: Path) -> None:
     """Writes every report and prints the table of ops and the list of files."""
-    write_all(profile, directory)
+    answer = _asked(profile)
+    write_all(profile, directory, answer)
     print(table(profile))
+    if answer is not None:
+        print("\n" + suggested(answer, 5))
     print(f"\nreports in {directory}:")
     for name, purpose in FILES.items():
         print(f"  {name:36} {purpose}")
     sys.stdout.flush()
 
 
-def write_all(profile: Profile, directory: Path) -> None:
+def _asked(profile: Profile) -> Answer | None:
+    """What would make an emitted Python program faster, asked in a process of its own; None for other programs and where it cannot be asked."""
+    if not profile.manifest or not (profile.root / "main.py").is_file():
+        return None
+    with tempfile.TemporaryDirectory(prefix="alchemist-hints-") as folder:
+        file = Path(folder) / "answer.json"
+        command = [
+            sys.executable,
+            "-m",
+            "ttnn_shim",
+            "what-if",
+            str(profile.root),
+            "--arch",
+            profile.card,
+            "--lines",
+            str(LINES_WITH_HINTS),
+            "--json",
+            str(file),
+        ]
+        try:
+            subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=HINTS_S)
+            return from_data(json.loads(file.read_text(encoding="utf-8")), run_of(profile))
+        except (OSError, subprocess.SubprocessError, ValueError):
+            return None
+
+
+def write_all(profile: Profile, directory: Path, answer: Answer | None = None) -> None:
     """Every report file, and `summary.json` with the totals they share."""
     performance = directory / "performance"
     performance.mkdir(parents=True, exist_ok=True)
@@ -51,7 +86,7 @@ def write_all(profile: Profile, directory: Path) -> None:
     write_profile_log_device(profile, performance / "profile_log_device.csv")
     write_memory_report(profile, directory / "memory", str(profile.manifest.get("model", "program")))
     write_trace(profile, directory / "trace.json")
-    write_page(profile, directory / "report.html")
+    write_page(profile, directory / "report.html", answer)
     write_calls(profile, directory / "calls.json")
     summary = {
         "device_ns": round(profile.device_ns),

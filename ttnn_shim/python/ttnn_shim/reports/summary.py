@@ -1,11 +1,14 @@
-"""Aggregations shared by the terminal table and the HTML page, and the hint for what would make an op faster."""
+"""Aggregations shared by the terminal table and the HTML page: what limits a line, what each price is worth, time by turn of a loop."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from ttnn_shim.records import Profile, ProgramRecord
+from ttnn_shim.queries import error_band
+from ttnn_shim.records import Profile, ProgramRecord, TensorRecord
 
 
 @dataclass(slots=True)
@@ -55,24 +58,86 @@ def by_line(profile: Profile) -> list[Group]:
     return group_by(profile.programs, lambda program: f"{profile.line_of(program) or '?'} {program.call_op}")
 
 
-def hint(profile: Profile, program: ProgramRecord) -> str:
-    """One sentence on what limits this program and what would change it."""
+BOUND_TEXT = {
+    "compute": "compute",
+    "dram": "DRAM bandwidth",
+    "reader": "reading per core",
+    "writer": "writing per core",
+    "noc": "NoC",
+    "latency": "launch and latency",
+}
+
+
+def verdict(profile: Profile, group: Group, longest: ProgramRecord) -> str:
+    """What limits a group, in the words of the page and of the terminal; `longest` is its longest program."""
+    if group.gap_ns > group.kernel_ns:
+        return "gaps between programs"
+    text = BOUND_TEXT.get(group.bound, group.bound)
+    if group.bound == "dram":
+        return f"{text}, {longest.dram_utilisation:.0%} of its peak"
+    if group.bound == "compute":
+        if longest.fpu_utilisation < 0.1:
+            return f"compute per core (vector unit, unpacking; matrix engine {longest.fpu_utilisation:.0%} busy)"
+        return f"{text}, {longest.fpu_utilisation:.0%} of the {longest.fidelity or 'math'} peak"
     available = profile.grid[0] * profile.grid[1]
-    if program.gap_ns > program.kernel_ns:
-        return "The gap before it is longer than the kernel: fuse it with a neighbour."
-    if program.cores * 3 < available and program.bound != "dram":
-        return f"Runs on {program.cores} of {available} cores: a larger batch, or another split (core_grid, sharding), uses more."
-    if program.bound == "dram":
-        reads_dram = any(tensor.buffer_type == "DRAM" for tensor in program.inputs)
-        if reads_dram and any(tensor.dtype in ("FLOAT32", "BFLOAT16") for tensor in program.inputs):
-            return "DRAM bandwidth limits it: keep activations in L1 (memory_config), or store weights as bfloat8_b."
-        return "DRAM bandwidth limits it: keep operands in L1 (memory_config)."
-    if program.bound == "compute":
-        if program.fidelity in ("HiFi4", "HiFi3"):
-            return f"The math engine limits it: {program.fidelity} costs several passes, HiFi2 or LoFi fewer."
-        return "The math engine limits it: this is near what the chip can do."
-    if program.bound == "noc":
-        return "The NoC limits it: shard the operands so that each core reads its own."
-    if program.bound in ("reader", "writer"):
-        return f"The data movement of each core ({program.bound}) limits it: shard the tensor, or keep it in tile layout."
-    return "Fixed cost (launch, latency) dominates: fuse it with a neighbour or give it more work."
+    return f"{text}, {longest.cores} of {available} cores"
+
+
+def longest_by_line(profile: Profile) -> dict[str, ProgramRecord]:
+    """The longest program of each group of `by_line`."""
+    found: dict[str, ProgramRecord] = {}
+    for program in profile.programs:
+        key = f"{profile.line_of(program) or '?'} {program.call_op}"
+        if key not in found or program.kernel_ns > found[key].kernel_ns:
+            found[key] = program
+    return found
+
+
+_WIDTHS = {"FLOAT32": 4.0, "UINT32": 4.0, "INT32": 4.0, "BFLOAT16": 2.0, "UINT16": 2.0, "UINT8": 1.0, "BFLOAT8_B": 1088 / 1024, "BFLOAT4_B": 576 / 1024}
+"""Bytes per element; block formats with their shared exponents (a tile of 1024 has 64 of them)."""
+
+
+def size_bytes(tensor: TensorRecord) -> float:
+    """Bytes of a tensor in memory, padding included."""
+    return math.prod(tensor.padded_shape) * _WIDTHS.get(tensor.dtype, 2.0)
+
+
+def best_case_ns(profile: Profile) -> tuple[float, float]:
+    """(bytes that every forward call has to read from DRAM: tensors that no program of it makes; nanoseconds at the card's DRAM peak)."""
+    made = {tensor.id for program in profile.programs for tensor in program.outputs}
+    given = {tensor.id: tensor for program in profile.programs for tensor in program.inputs if tensor.id not in made and tensor.buffer_type == "DRAM"}
+    total = sum(map(size_bytes, given.values()))
+    return total, total / profile.dram_peak_gb_s if profile.dram_peak_gb_s else 0.0
+
+
+def by_turn(profile: Profile) -> list[tuple[str, list[float]]]:
+    """Device time of each turn of the program's loops ("layer 3"): the line of the call in the loop, nanoseconds by turn.
+
+    A turn begins where the lines of the called function start over.
+    """
+    found: dict[tuple[str, int, str], list[float]] = {}
+    last: dict[tuple[str, int, str], tuple[int, int]] = {}
+    for position, program in enumerate(profile.programs):
+        call = profile.call_of(program)
+        frames = call.frames if call is not None else ()
+        for outer, inner in itertools.pairwise(frames):
+            key = (outer.file, outer.line, inner.function)
+            before = last.get(key)
+            turns = found.setdefault(key, [])
+            if before is None or inner.line < before[0] or (position - before[1] > 1 and inner.line <= before[0]):
+                turns.append(0.0)
+            turns[-1] += program.kernel_ns + program.gap_ns
+            last[key] = (inner.line, position)
+    rows = [(f"{function}, called at {file}:{line}", turns) for (file, line, function), turns in found.items() if len(turns) > 1]
+    return sorted(rows, key=lambda row: -sum(row[1]))[:3]
+
+
+def band_of(program: ProgramRecord) -> float:
+    """Relative error to expect of a program's price, by its op's family."""
+    plain = program.op_code.lower()
+    for family in ("matmul", "conv2d", "binary", "concat", "halo", "permute", "reshape", "slice", "interleavedtosharded", "shardedtointerleaved", "copy"):
+        if family in plain:
+            return error_band(
+                {"interleavedtosharded": "interleaved_to_sharded", "shardedtointerleaved": "sharded_to_interleaved"}.get(family, family), program.modelled
+            )
+    return error_band("", program.modelled)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ttnn_shim.records import Profile
-from ttnn_shim.reports.summary import Group, by_line, by_op
+from ttnn_shim.reports.summary import BOUND_TEXT, Group, by_line, by_op, longest_by_line, verdict
 
 _ROWS = 15
 
@@ -11,12 +13,13 @@ _ROWS = 15
 def table(profile: Profile) -> str:
     """Device time by op and the slowest lines; the rows of each table add up to the total."""
     total_ns = profile.device_ns or 1.0
+    longest = longest_by_line(profile)
     lines = [
         f"device time {total_ns / 1e6:.3f} ms on {profile.card}, {len(profile.programs)} device programs",
         "",
-        *_groups("op", by_op(profile), total_ns),
+        *_groups("op", by_op(profile), total_ns, lambda group: BOUND_TEXT.get(group.bound, group.bound)),
         "",
-        *_groups("line", by_line(profile), total_ns),
+        *_groups("line", by_line(profile), total_ns, lambda group: verdict(profile, group, longest[group.key])),
     ]
     unmodelled = sum(not program.modelled for program in profile.programs)
     if unmodelled:
@@ -24,11 +27,11 @@ def table(profile: Profile) -> str:
     return "\n".join(lines)
 
 
-def _groups(title: str, groups: list[Group], total_ns: float) -> list[str]:
-    lines = [f"{title:58} {'count':>6} {'kernel us':>11} {'gaps us':>9} {'share':>7}  bound"]
+def _groups(title: str, groups: list[Group], total_ns: float, limit: Callable[[Group], str]) -> list[str]:
+    lines = [f"{title:58} {'count':>6} {'kernel us':>11} {'gaps us':>9} {'share':>7}  limited by"]
     for group in groups[:_ROWS]:
         lines.append(
-            f"{group.key[:58]:58} {group.count:6} {group.kernel_ns / 1e3:11.1f} {group.gap_ns / 1e3:9.1f} {group.total_ns / total_ns:7.1%}  {group.bound}"
+            f"{group.key[:58]:58} {group.count:6} {group.kernel_ns / 1e3:11.1f} {group.gap_ns / 1e3:9.1f} {group.total_ns / total_ns:7.1%}  {limit(group)}"
         )
     rest = groups[_ROWS:]
     if rest:

@@ -1,0 +1,82 @@
+"""Suggestions of `./run --what-if` as data, and as the table of the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ttnn_shim.reports.calls import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replaces text[start:end] (characters) of a source file."""
+
+    file: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A change and what it is worth. line: "main.py:62", "" for several lines; write: the code; touches: what two changes may not both edit."""
+
+    what: str
+    line: str
+    write: str
+    edits: tuple[Edit, ...]
+    touches: frozenset[str]
+    gain_ns: float = 0.0
+    error_ns: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """device_ns: of the program as it is; together: three that add up best, one after the other; together_ns: the program with them."""
+
+    run: Run
+    suggestions: Sequence[Suggestion]
+    together: Sequence[Suggestion]
+    together_ns: float
+    refused: int
+
+    @property
+    def device_ns(self) -> float:
+        return self.run.device_ns
+
+
+def table(answer: Answer, most: int = 15) -> str:
+    """Gain, new device time, change and the code to write."""
+    run = answer.run
+    lines = [f"what-if: {run.model} on simulated {run.card}: {answer.device_ns / 1e3:,.1f} us now, gaps included", ""]
+    if not answer.suggestions:
+        return "\n".join([*lines, f"none of the changes that were tried makes it faster ({answer.refused} are refused by the library)"])
+    lines.append(f"{'gain us':>9} {'+-':>7} {'new us':>10}  change")
+    for one in answer.suggestions[:most]:
+        place = f"{one.line} " if one.line else ""
+        lines.append(f"{one.gain_ns / 1e3:9.1f} {one.error_ns / 1e3:7.1f} {(answer.device_ns - one.gain_ns) / 1e3:10.1f}  {place}{one.what}")
+        lines.append(f"{'':30}{one.write}")
+    if len(answer.suggestions) > most:
+        lines.append(f"{'':30}({len(answer.suggestions) - most} more)")
+    gain = answer.device_ns - answer.together_ns
+    lines += ["", f"best {len(answer.together)} together: {gain / 1e3:,.1f} us less, {answer.together_ns / 1e3:,.1f} us ({-gain / answer.device_ns:+.1%})"]
+    lines += [f"{'':9} {one.line or 'main.py'}: {one.write}" for one in answer.together]
+    return "\n".join([*lines, "each gain is the clock's for the program with that edit; ./run --check says what it costs in accuracy"])
+
+
+def as_data(answer: Answer) -> dict[str, object]:
+    rows, together = ([{**asdict(one), "touches": sorted(one.touches)} for one in some] for some in (answer.suggestions, answer.together))
+    return {"device_ns": answer.device_ns, "refused": answer.refused, "together_ns": answer.together_ns, "together": together, "suggestions": rows}
+
+
+def from_data(data: Mapping[str, Any], run: Run) -> Answer:
+    """The answer that `as_data` wrote."""
+
+    def read(row: Mapping[str, Any]) -> Suggestion:
+        return Suggestion(**{**row, "edits": tuple(Edit(**edit) for edit in row["edits"]), "touches": frozenset(row["touches"])})
+
+    found = [read(row) for row in data["suggestions"]]
+    together = [one for one in found if one in [read(row) for row in data["together"]]]
+    return Answer(run, found, together, float(data["together_ns"]), int(data["refused"]))
