@@ -75,6 +75,8 @@ class CompilerOptions:
         choices=(0, 1, 2),
         upstream=("optimization-level",),
     )
+    enable_optimizer: bool | None = option(None, "upstream's switch: true is level 1, with memory_layout_analysis_enabled level 2, unless a level is given")
+    memory_layout_analysis_enabled: bool | None = option(None, "upstream's switch beside enable_optimizer")
     tensor_l1_usage_cap: float = option(0.95, "share of a core's L1 that tensors and buffers of an op may take", smallest=0.05, largest=1.0)
     arch: str = option("wormhole_b0", "an architecture (its smallest card), or a card", choices=tuple(CARDS), upstream=("mock-system-desc-arch",))
     recover_structure: bool = option(
@@ -130,7 +132,7 @@ class CompilerOptions:
                 contradict each other.
         """
         if isinstance(given, CompilerOptions):
-            given = given.changed()
+            given = given.changed() | {"optimization_level": given.optimization_level}  # settled, whatever upstream's switches say
         if given is not None and not isinstance(given, Mapping):
             raise OptionError(
                 "compiler_options is not a dictionary",
@@ -156,6 +158,8 @@ class CompilerOptions:
                 raise OptionError(f"compiler option {name!r} is given twice", expected="one value", got=f"{spelled[name]} and {key}={_short(value)}")
             values[name] = read
             spelled[name] = f"{key}={_short(value)}"
+        if values.get("enable_optimizer") is not None and "optimization_level" not in values:
+            values["optimization_level"] = (2 if values.get("memory_layout_analysis_enabled") else 1) if values["enable_optimizer"] else 0
         options = CompilerOptions(**values)
         options._check_conflicts()
         return options
@@ -215,7 +219,6 @@ WITHOUT_EFFECT: dict[str, str | None] = {
     "enable_fusing_conv2d_with_multiply_pattern": None,
     "enable_implicit_broadcast_folding_pass": "true",
     "enable_layout_workaround_pass": None,
-    "enable_optimizer": "false",
     "enable_permute_matmul_fusion": None,
     "enable_permute_slice_after_matmul_fusion": None,
     "enable_quant_dequant_conversion_pass": None,
@@ -229,7 +232,6 @@ WITHOUT_EFFECT: dict[str, str | None] = {
     "insert_memreconfig": "",
     "max_fallback_attempts": None,
     "max_legal_layouts": None,
-    "memory_layout_analysis_enabled": "false",
     "mesh_shape": "1,1",
     "mesh_topology": "disabled",
     "override_conv2d_config": "",

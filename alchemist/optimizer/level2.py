@@ -51,13 +51,34 @@ def place(func: FuncOp, machine: Machine, cap: float, l1_small_bytes: int = 0, l
             reasons: dict[str, int] = {}
             known[key] = (choices(step, machine, cap, reasons, l1_small_bytes), reasons)
         options[number], refused[number] = known[key]
-        if level == 1:
-            options[number] = [choice for choice in options[number] if _of_level_1(step.op, choice)]
-    moves = Moves(machine)
-    groups = {number: (_group(step.op), tuple(index for index, _ in step.operands)) for number, step in enumerate(graph.steps)}
     safe = replay(graph, Plan(0.0), machine, l1_small_bytes)
     if safe.ns is None:
         return None
+    moves = Moves(machine)
+    in_place = {number: [choice for choice in each if _of_level_1(graph.steps[number].op, choice)] for number, each in options.items()}
+    found = [
+        placed
+        for each in ([in_place, options] if level > 1 else [in_place])
+        if (placed := _fitting(graph, each, machine, moves, cap, l1_small_bytes, safe.ns, say)) is not None and placed.ns < safe.ns
+    ]
+    best = min(found, key=lambda placed: placed.ns, default=None)
+    if best is not None:
+        best.options, best.refused = options, refused
+    return best
+
+
+def _fitting(
+    graph: Forward,
+    options: Mapping[int, list[Choice]],
+    machine: Machine,
+    moves: Moves,
+    cap: float,
+    l1_small_bytes: int,
+    safe_ns: float,
+    say: Callable[[str], None],
+) -> Placed | None:
+    """The fastest plan of these choices whose replay has room for everything: what has not goes to DRAM, and the search starts again."""
+    groups = {number: (_group(step.op), tuple(index for index, _ in step.operands)) for number, step in enumerate(graph.steps)}
     barred: frozenset[int] = frozenset()
     for attempt in range(MOST_REPLAYS):
         say(f"searching, plan {attempt + 1}")
@@ -72,11 +93,11 @@ def place(func: FuncOp, machine: Machine, cap: float, l1_small_bytes: int = 0, l
         plan = consistent(plan, groups, run)
         done = replay(graph, plan, machine, l1_small_bytes)
         if done.ns is not None:
-            return Placed(graph, plan, done.ns, safe.ns, attempt + 1, done.l1_peak_bytes, options, refused) if done.ns < safe.ns else None
+            return Placed(graph, plan, done.ns, safe_ns, attempt + 1, done.l1_peak_bytes)
         victim = _victim(graph, plan, done.failed, barred)
         if victim is None:
             return None
-        barred |= {place for place in _like(graph, victim, groups)}
+        barred |= {place_ for place_ in _like(graph, victim, groups)}
     return None
 
 

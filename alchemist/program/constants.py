@@ -71,10 +71,22 @@ def name_constants(
         return model.ConstantRef(name) if name else value
 
     made = [
-        tuple(model.Constant(names[key], entries[key].value, entries[key].kind, _comment(entries[key], tuned)) for key in names if key in file) for file in used
+        _said_once([model.Constant(names[key], entries[key].value, entries[key].kind, _comment(entries[key], tuned)) for key in names if key in file])
+        for file in used
     ]
     rewritten = [tuple(replace(function, body=_rewrite(function.body, convert, partial)) for function in group) for group in (functions, prepare)]
     return rewritten[0], rewritten[1], made[0], made[1]
+
+
+def _said_once(constants: Sequence[model.Constant]) -> tuple[model.Constant, ...]:
+    """What holds for several constants of the compute configs stands above the first of them."""
+    said: set[str] = set()
+    found = []
+    for constant in constants:
+        repeated = constant.comment in said and constant.kind is Kind.COMPUTE_CONFIG
+        found.append(replace(constant, comment="") if repeated else constant)
+        said.add(constant.comment)
+    return tuple(found)
 
 
 def _comment(entry: _Entry, tuned: bool) -> str:

@@ -73,6 +73,23 @@ def test_alias_and_text() -> None:
     assert CompilerOptions.parse(options) == options
 
 
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("enable-optimizer=true", 1),
+        ("enable-optimizer=true memory-layout-analysis-enabled=true", 2),
+        ("enable-optimizer=false", 0),
+        ("memory-layout-analysis-enabled=true", 0),
+        ("enable-optimizer=true optimization-level=2", 2),
+        ("enable-optimizer=true memory-layout-analysis-enabled=true optimization-level=0", 0),
+    ],
+)
+def test_upstream_switches_are_levels(text: str, level: int) -> None:
+    options = CompilerOptions.from_text(text)
+    assert options.optimization_level == level
+    assert CompilerOptions.parse(options) == options
+
+
 @pytest.mark.parametrize(("text", "match"), [("a=1 a=2", "given twice"), ("=3", "malformed option"), ("'a", "malformed options")])
 def test_malformed_text(text: str, match: str) -> None:
     with pytest.raises(OptionError, match=match):

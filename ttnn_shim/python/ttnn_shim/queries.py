@@ -9,6 +9,8 @@ The call goes through the op's own validation, placement, circular buffers, allo
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -180,11 +182,11 @@ def query(
     if found is None:
         if len(_answers) >= MOST_REMEMBERED:
             _answers.clear()
-        found = _answers[question] = _ask(question, op)
+        found = _answers[question] = _ask(question, op, card)
     return found
 
 
-def _ask(question: bytes, op: str) -> CallAnswer:
+def _ask(question: bytes, op: str, card: str) -> CallAnswer:
     from ttnn_shim.native import load
 
     ffi, lib, _ = load()
@@ -205,7 +207,7 @@ def _ask(question: bytes, op: str) -> CallAnswer:
     )
     outputs = tuple(None if row is None else _spec(row) for row in data["outputs"])
     code = "" if data["accepted"] else BY_CODE.get(data["code"], InternalError).code
-    error = sum(program.ns * error_band(program.family, program.modelled) for program in programs)
+    error = sum(program.ns * error_band(program.family, program.modelled, card) for program in programs)
     return CallAnswer(data["accepted"], data["message"], data["hint"], code, outputs, tuple(data["numbers"]), programs, error)
 
 
@@ -249,9 +251,20 @@ def card(name: str) -> Card:
 UNMODELLED_BAND = 1.0
 
 
-def error_band(family: str, modelled: bool = True) -> float:
-    """Relative error to expect of a family's price: a p90 of the measured rows (docs/accuracy.md), wider where few were measured."""
+def error_band(family: str, modelled: bool = True, card: str = "n150") -> float:
+    """Relative error to expect of a family's price: the table of bands where there is one, else a p90 of the measured rows (docs/accuracy.md)."""
+    table = _published_bands()
+    if table is not None:
+        return float(table(family, card, modelled))
     return _BANDS.get(family, _OTHER_BAND) if modelled else UNMODELLED_BAND
+
+
+@cache
+def _published_bands() -> Any:
+    """`relative_error` of `ttnn_shim.error_bands`, None in a build without its table."""
+    if importlib.util.find_spec("ttnn_shim.error_bands") is None:
+        return None
+    return importlib.import_module("ttnn_shim.error_bands").relative_error
 
 
 _OTHER_BAND = 0.3
