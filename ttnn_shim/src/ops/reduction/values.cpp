@@ -127,22 +127,15 @@ void reduce_kernel(const Tensor& input, const Tensor& output, const Middle& m, K
         });
         return;
     }
-    // Strips of columns: long runs of each row, but enough strips for the threads. A sum's order does not depend on them.
-    constexpr size_t LEAST = 64, MOST = 2048;
-    const size_t wanted = 4 * static_cast<size_t>(omp_get_max_threads());
-    const size_t strips = std::max<size_t>(1, wanted / std::max<size_t>(1, m.outer));
-    const size_t width = std::clamp<size_t>((m.inner / strips + LEAST - 1) / LEAST * LEAST, LEAST, MOST);
-    const size_t parts = (m.inner + width - 1) / width;
-    const size_t grain = std::max<size_t>(1, 8192 / std::max<size_t>(1, m.size * std::min(width, m.inner)));
-    parallel_for(m.outer * parts, grain, [&](size_t begin, size_t end) {
-        std::vector<T> sum(width), scratch;
-        for (size_t index = begin; index < end; ++index) {
-            const size_t o = index / parts, first = index % parts * width, count = std::min(width, m.inner - first);
-            const std::byte* strip = source + (o * m.size * m.inner + first) * stored_bytes(input.dtype());
-            reduce_columns(kind, input.dtype(), strip, m.inner, m.size, sum.data(), count, scratch);
-            scale(sum.data(), count);
-            store_values(output.dtype(), target, o * m.inner + first, sum.data(), count);
-        }
+    struct Scratch {
+        std::vector<T> sum, row;
+    };
+    over_strips<Scratch>(m, [&](size_t o, size_t first, size_t count, Scratch& scratch) {
+        const std::byte* strip = source + (o * m.size * m.inner + first) * stored_bytes(input.dtype());
+        scratch.sum.resize(count);
+        reduce_columns(kind, input.dtype(), strip, m.inner, m.size, scratch.sum.data(), count, scratch.row);
+        scale(scratch.sum.data(), count);
+        store_values(output.dtype(), target, o * m.inner + first, scratch.sum.data(), count);
     });
 }
 

@@ -31,6 +31,25 @@ inline Middle middle_of(const Shape& shape, size_t axis, size_t count = 1) {
     return m;
 }
 
+/// run(outer, first, count, scratch) for strips of columns, in parallel: long runs of each row, but enough strips for the threads, each of
+/// which has a `Scratch`. A sum's order does not depend on the strips.
+template <typename Scratch, typename Run>
+void over_strips(const Middle& m, const Run& run) {
+    constexpr size_t LEAST = 64, MOST = 2048;
+    const size_t wanted = 4 * static_cast<size_t>(omp_get_max_threads());
+    const size_t strips = std::max<size_t>(1, wanted / std::max<size_t>(1, m.outer));
+    const size_t width = std::clamp<size_t>((m.inner / strips + LEAST - 1) / LEAST * LEAST, LEAST, MOST);
+    const size_t parts = (m.inner + width - 1) / width;
+    const size_t grain = std::max<size_t>(1, 8192 / std::max<size_t>(1, m.size * std::min(width, m.inner)));
+    parallel_for(m.outer * parts, grain, [&](size_t begin, size_t end) {
+        Scratch scratch;
+        for (size_t index = begin; index < end; ++index) {
+            const size_t first = index % parts * width;
+            run(index / parts, first, std::min(width, m.inner - first), scratch);
+        }
+    });
+}
+
 /// The reduction of `input` along the middle, times `factor`, into `output`, rounded once. Sums of floats: sum_values.
 void reduce_values(const Tensor& input, const Tensor& output, const Middle& m, Kind kind, float factor);
 
