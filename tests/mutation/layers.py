@@ -26,6 +26,7 @@ LAYERS = (
         "text", ("alchemist/frontends", "alchemist/ir"), ("tests/ir", "tests/mlir/test_syntax.py", "tests/mlir/test_op_rules.py", "tests/mlir/test_programs.py")
     ),
     Layer("ops", ("alchemist/ops",), ("tests/ops", "tests/passes")),
+    Layer("optimizer", ("alchemist/optimizer", "alchemist/passes/optimize.py"), ("tests/optimizer", "tests/passes/test_passes.py")),
     Layer("passes", ("alchemist/passes",), ("tests/passes", "tests/mlir/test_passes.py")),
     Layer("program", ("alchemist/program", "emit_py", "emit_cpp"), ("tests/program", "tests/emit", "tests/e2e/test_codegen.py")),
     Layer("export", ("alchemist/export", "alchemist/loaded.py", "templates"), ("tests/export", "tests/e2e/test_codegen.py")),

@@ -16,7 +16,7 @@ from ttnn._binding import api_function
 from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, ShardStrategy, StorageType, TensorMemoryLayout
 from ttnn._facts import facts
 from ttnn._grid import CoreCoord, CoreGrid, CoreRange, CoreRangeSet, Shape
-from ttnn._memory import MemoryConfig, ShardSpec, tile_bytes
+from ttnn._memory import TILE_SIDE, MemoryConfig, ShardSpec, tile_bytes
 from ttnn._tensor import Tensor, empty_handle
 
 ffi, lib = _core.ffi, _core.lib
@@ -285,11 +285,11 @@ def create_sharded_memory_config_(
         cores = grid.num_cores()
         parts = {"BLOCK_SHARDED": (down, across), "HEIGHT_SHARDED": (cores, 1), "WIDTH_SHARDED": (1, cores)}[layout.name]
         if tile_layout and layout is not TensorMemoryLayout.WIDTH_SHARDED:
-            height = roundup(height, parts[0] * (32 if layout is TensorMemoryLayout.BLOCK_SHARDED else 1))
+            height = roundup(height, parts[0] * (TILE_SIDE if layout is TensorMemoryLayout.BLOCK_SHARDED else 1))
         height, width = divup(height, parts[0]), divup(width, parts[1])
     elif orientation is ShardOrientation.COL_MAJOR:
         height, width = width, height
-    if tile_layout and height % 32 and width % 32:
+    if tile_layout and height % TILE_SIDE and width % TILE_SIDE:
         message = f"Incorrect tensor shape: tile layout needs shards with a side of whole tiles, not {height}x{width}"
         raise _core.error(InvalidArgument, message, "ttnn.create_sharded_memory_config_")
     return MemoryConfig(layout, BufferType.L1, ShardSpec(grid, [height, width], orientation))
@@ -576,7 +576,7 @@ def create_group_norm_weight_bias_rm(input_tensor: Any, num_channels: int, num_c
     import torch
 
     per_core = num_channels // num_cores_x
-    padded = roundup(per_core, 32)
+    padded = roundup(per_core, TILE_SIDE)
     rows = torch.zeros((num_cores_x, padded), dtype=input_tensor.dtype)
     rows[:, :per_core] = input_tensor.reshape(num_cores_x, per_core)
-    return rows.reshape(1, 1, -1, 32)
+    return rows.reshape(1, 1, -1, TILE_SIDE)

@@ -14,6 +14,9 @@ from ttnn._enums import BufferType, DataType, Layout, ShardDistributionStrategy,
 from ttnn._grid import CoreRangeSet, Shape
 from ttnn._keyed import Keyed
 
+TILE_SIDE = 32
+"""Rows and columns of the tiles that are simulated."""
+
 _EXPONENT_BYTES = 64
 _TILE_BYTES = {"BFLOAT16": 2048, "FLOAT32": 4096, "UINT32": 4096, "INT32": 4096, "BFLOAT8_B": 1088, "BFLOAT4_B": 576, "UINT8": 1024,
                "UINT16": 2048, "FP8_E4M3": 1024, "INT8": 1024}  # fmt: skip
@@ -339,7 +342,7 @@ class TensorSpec(Keyed):
         nd_shard_spec: NdShardSpec | None = None,
     ) -> None:
         self._shape, self._dtype, self._layout = shape, dtype, layout
-        self._tile = tile or Tile([32, 32])
+        self._tile = tile or Tile([TILE_SIDE, TILE_SIDE])
         if nd_shard_spec is not None:
             self._memory_config = MemoryConfig(buffer_type=buffer_type, nd_shard_spec=nd_shard_spec)
         else:
@@ -348,7 +351,7 @@ class TensorSpec(Keyed):
     @classmethod
     def _of(cls, shape: Shape, dtype: Any, layout: Any, memory_config: MemoryConfig) -> TensorSpec:
         spec = object.__new__(cls)
-        spec._shape, spec._dtype, spec._layout, spec._memory_config, spec._tile = shape, dtype, layout, memory_config, Tile([32, 32])
+        spec._shape, spec._dtype, spec._layout, spec._memory_config, spec._tile = shape, dtype, layout, memory_config, Tile([TILE_SIDE, TILE_SIDE])
         return spec
 
     shape = property(lambda self: self._shape)
@@ -364,7 +367,7 @@ class TensorSpec(Keyed):
         for dim in dims[:-2]:
             height *= dim
         rows = dims[-2] if len(dims) > 1 else 1
-        align = 32 if self._layout is Layout.TILE else 1
+        align = TILE_SIDE if self._layout is Layout.TILE else 1
         height *= -(-rows // align) * align
         shard = [-(-side // align) * align for side in divide(height, dims[-1])]
         spec = ShardSpec(grid, shard, orientation)

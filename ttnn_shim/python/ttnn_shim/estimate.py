@@ -31,6 +31,7 @@ GRIDS = {
 }
 # Worker cores and DRAM of a card before harvesting and dispatch: no row can ask for more.
 TENSIX = {"n150": (8, 9), "n300": (8, 8), "p100": (12, 10), "p150": (14, 10)}
+TILE = 32  # rows and columns of a tile
 DRAM_BYTES = {"n150": 12 << 30, "n300": 12 << 30, "p100": 28 << 30, "p150": 32 << 30}
 ELEMENT_BYTES = {"float32": 4.0, "uint32": 4.0, "int32": 4.0, "bfloat8_b": 1.0625, "bfloat4_b": 0.5625, "uint8": 1.0}
 DTYPES = {"bfloat16", "float32", "bfloat8_b", "bfloat4_b", "uint32", "int32", "uint16", "uint8"}
@@ -175,24 +176,24 @@ def height_sharded_row(cells: Cells) -> Configured:
     m, k, n, cores = (cells.integer(c) for c in ("M", "K", "N", "num_cores"))
     if cores > 64:
         raise cells.fail("num_cores", f"an n150 has 64 worker cores, got {cores}")
-    per_core = math.ceil(math.ceil(m / 32) / cores)
-    k32, n32 = -(-k // 32) * 32, -(-n // 32) * 32
-    rows = per_core * 32 * cores
+    per_core = math.ceil(math.ceil(m / TILE) / cores)
+    tiled_k, tiled_n = -(-k // TILE) * TILE, -(-n // TILE) * TILE
+    rows = per_core * TILE * cores
     a = tensor(
-        [1, 1, rows, k32],
+        [1, 1, rows, tiled_k],
         "bfloat16",
         "l1_height_sharded",
-        shard={"shape": [per_core * 32, k32], "cores": cores},
+        shard={"shape": [per_core * TILE, tiled_k], "cores": cores},
     )
     out = tensor(
-        [1, 1, rows, n32],
+        [1, 1, rows, tiled_n],
         "bfloat16",
         "l1_height_sharded",
-        shard={"shape": [per_core * 32, n32], "cores": cores},
+        shard={"shape": [per_core * TILE, tiled_n], "cores": cores},
     )
     config = {
         "op": "matmul",
-        "inputs": [a, tensor([1, 1, k32, n32], "bfloat16")],
+        "inputs": [a, tensor([1, 1, tiled_k, tiled_n], "bfloat16")],
         "outputs": [out],
         "compute": {"fidelity": "HiFi2"},
         "attrs": {"selector": "table", "core_count": cores},
@@ -224,7 +225,7 @@ def gemm_row(cells: Cells) -> Configured:
         if not l1:
             return tensor([1, 1, rows, cols], dtype)
         shard = {
-            "shape": [-(-rows // 32 // gy) * 32, -(-cols // 32 // gx) * 32],
+            "shape": [-(-rows // TILE // gy) * TILE, -(-cols // TILE // gx) * TILE],
             "cores": gx * gy,
             "grid": [gx, gy],
         }
