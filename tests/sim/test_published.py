@@ -37,7 +37,7 @@ def test_calls_are_priced_or_left_out_with_a_reason(tmp_path: Path) -> None:
         single("no sizes", {"op": "matmul", "M": 32}),
         single("no op", {"op": "nonsense"}),
         single("no such function", {**ADD, "op": "ttnn.__doc__"}),
-        single("no model", {"op": "topk", "shape": [32, 1024], "k": 32, "dtype": "bfloat16"}),
+        single("no model", {**ADD, "op": "ttnn.experimental.rotate_half", "inputs": [{**ADD["inputs"][0], "shape": [1, 1, 32, 64]}]}),
         single("too large", {**ADD, "inputs": [{"dtype": "bfloat16", "shape": [1, 1, 1 << 20, 1 << 20]}] * 2}),
         single("refused", {**ADD, "op": "ttnn.matmul", "inputs": [ADD["inputs"][0], {**ADD["inputs"][0], "shape": [1, 1, 32, 32]}]}),
     ]  # fmt: skip
@@ -47,7 +47,7 @@ def test_calls_are_priced_or_left_out_with_a_reason(tmp_path: Path) -> None:
     assert all(ns > 0 for ns in times.values())
     assert times["wall"] > times["kernel"] + 1000
     assert times["fewer cores"] > times["kernel"]
-    expected = {"no sizes": "K is not stated", "no op": "no call is known", "no such function": "ttnn has no", "no model": "no model of topk"}
+    expected = {"no sizes": "K is not stated", "no op": "no call is known", "no such function": "ttnn has no", "no model": "no model of rotate_half"}
     expected |= {"too large": "too large", "refused": "the call is refused"}
     assert reasons.keys() == expected.keys()
     assert all(text in reasons[row_id] for row_id, text in expected.items()), reasons

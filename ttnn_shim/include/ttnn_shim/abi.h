@@ -149,6 +149,8 @@ int shim_query(const void* question, size_t bytes, char** json);
 
 /* Event log and clock. */
 int shim_clock_get(shim_device* device, shim_clock* out);
+/* JSON list of [operation, 1 when modelled, kernel ns] of the programs since the last clear; free with shim_string_free. */
+int shim_clock_by_op(shim_device* device, char** json);
 /* Host time that planning, pricing and recording those programs took. */
 int shim_clock_host_ns(shim_device* device, int64_t* out);
 int shim_events_clear(shim_device* device);

@@ -144,6 +144,10 @@ class MeshDevice:
         _core.check(lib.shim_clock_get(self._handle, clock))
         return {"device_ns": float(clock.device_ns), "cycles": int(clock.cycles), "ops": int(clock.programs)}
 
+    def clock_by_op(self) -> list[tuple[str, bool, float]]:
+        """(device operation, whether it has a model, kernel ns) of the programs since `clock_reset`."""
+        return [(op, bool(modelled), float(ns)) for op, modelled, ns in _json(lib.shim_clock_by_op, self._handle)]
+
     def clock_host_ns(self) -> int:
         """Host time in ns that the clock itself took since `clock_reset`."""
         host_ns = ffi.new("int64_t *")

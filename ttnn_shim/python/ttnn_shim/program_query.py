@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ttnn_shim.error_bands import relative_error
 from ttnn_shim.errors import InvalidArgument
 from ttnn_shim.simlib import Priced, SimulatorError, simulator
 
@@ -57,7 +58,8 @@ def query_program(
             config["attrs"] = dict(attributes)
         if compute:
             config["compute"] = dict(compute)
-        return Answer(True, price=sim.price(handle, sim.config(config)))
+        price = sim.price(handle, sim.config(config))
+        return Answer(True, price=replace(price, ns_error=relative_error(op, arch, price.modelled)))
     except SimulatorError as error:
         return Answer(False, error=error.message)
     except (TypeError, ValueError, RecursionError) as error:  # a value that JSON does not have

@@ -25,11 +25,15 @@ def matmul_program(machine: Machine, config: Config, m: int, k: int, n: int) -> 
         x, y = grid or machine.rows_of_cores(count)
         return None, ttnn.CoreGrid(x=x, y=y)
     if not in0_block_w or not (box or count):
+        if {"1d", "2d", "mcast"} & set(text.split()) or (box and known(config.get("program"))):
+            raise Unreadable("config: the program's in0_block_w is not stated")
         return None, None
     one_row = "1d" in text.split() or (mt == 1 and "2d" not in text.split())
     if one_row and not count:
         count = box[0] * box[1] if box else 0
     x, y = box or machine.rows_of_cores(count)
+    if not one_row and count and -(-mt // -(-mt // y)) * -(-nt // -(-nt // x)) != count == -(-mt // -(-mt // x)) * -(-nt // -(-nt // y)):
+        x, y = y, x  # the grid was stated rows first
     per_m, per_n = (mt, -(-nt // count)) if one_row else (-(-mt // y), -(-nt // x))
     h, w = subblock or (1, max(s for s in range(1, 5) if per_n % s == 0))
     blocks = {
@@ -41,10 +45,21 @@ def matmul_program(machine: Machine, config: Config, m: int, k: int, n: int) -> 
     return ttnn.MatmulMultiCoreReuseMultiCastProgramConfig(**blocks, transpose_mcast=False), None
 
 
+def sizes(config: Config) -> tuple[int, int, int]:
+    """M, K, N as stated, or from the shapes of both operands."""
+    shapes = [operand.get("shape") if isinstance(operand, Mapping) else None for operand in (config.get("in0"), config.get("in1"))]
+    if "M" in config or "rows" in config or not all(isinstance(shape, list) and len(shape) > 1 for shape in shapes):
+        return number(config, "M", "rows"), number(config, "K"), number(config, "N")
+    first, second = integers(shapes[0], "in0"), integers(shapes[1], "in1")
+    if first[-1] != second[-2] or any(size != 1 for size in first[:-2] + second[:-2]):
+        raise Unreadable("config: a batch of matrices, or shapes that do not fit")
+    return first[-2], first[-1], second[-1]
+
+
 def matmul_call(machine: Machine, config: Config) -> Call:
     """matmul, linear, minimal_matmul by M, K, N."""
     ttnn = machine.ttnn
-    m, k, n = number(config, "M", "rows"), number(config, "K"), number(config, "N")
+    m, k, n = sizes(config)
     text = f"{config.get('op')} {config.get('program')}".lower()
     if "gather_in0" in text or "ring" in text.split():
         raise Unreadable("op: a ring matmul with prefetched weights is not modelled")

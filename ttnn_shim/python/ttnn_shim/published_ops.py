@@ -307,7 +307,7 @@ def sdpa_decode_call(machine: Machine, config: Config) -> Call:
     }
     if "paged" in text and "not paged" not in text:
         block = number(config, "block_size")
-        pages = -(-length // block)
+        pages = -(-(last + 1) // block)  # a tensor of positions has no values here: the table holds the pages that are read
         cache = machine.tensor([batch * pages, kv_heads, block, d], cache_type)
         table = machine.tensor([batch, pages], "int32", None, "row_major")
         current = machine.tensor([batch], "int32", None, "row_major")

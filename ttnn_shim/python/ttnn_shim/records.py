@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.error_bands import GAP, total_error
+
 BOUNDS = ("latency", "compute", "reader", "writer", "dram", "noc")
 UNITS = ("reader", "compute", "writer", "sender")
 
@@ -93,6 +95,8 @@ class ProgramRecord:
     attributes: str
     inputs: tuple[TensorRecord, ...] = ()
     outputs: tuple[TensorRecord, ...] = ()
+    op: str = ""
+    """As the strategy names it ("matmul"); op_code as the profiler does."""
 
 
 @dataclass(slots=True)
@@ -118,6 +122,12 @@ class Profile:
     def device_ns(self) -> float:
         """Kernels and the gaps before them; every report's rows add up to this."""
         return sum(program.kernel_ns + program.gap_ns for program in self.programs)
+
+    @property
+    def device_ns_error(self) -> float:
+        """Relative band of `device_ns` (`error_bands`)."""
+        parts = [(program.kernel_ns, program.op, self.arch, program.modelled) for program in self.programs]
+        return total_error([*parts, (sum(program.gap_ns for program in self.programs), GAP, self.arch, True)])
 
     def call_of(self, program: ProgramRecord) -> CallRecord | None:
         return self.calls.get(program.call_id)
@@ -186,4 +196,5 @@ def program_record(data: Mapping[str, Any], origin_ns: float) -> ProgramRecord:
         attributes=data["attributes"],
         inputs=tensors("input"),
         outputs=tensors("output"),
+        op=data.get("op", ""),
     )

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from ttnn_shim.check_ops import Compare, OpWatch, ReadGolden, ToNumpy, check_program
 from ttnn_shim.check_ops import op_errors as errors_of_ops
+from ttnn_shim.error_bands import GAP, total_error
 from ttnn_shim.records import Block, CallRecord, Frame, Profile
 
 
@@ -26,6 +27,9 @@ class ClockedDevice(Protocol):
 
     def clock_read(self) -> dict[str, Any]:
         """{"device_ns", "cycles", "ops", "uncalibrated"} since `clock_reset`."""
+
+    def clock_by_op(self) -> list[tuple[str, bool, float]]:
+        """(device operation, whether it has a model, kernel ns) since `clock_reset`."""
 
     def profile(self, calls: Mapping[int, CallRecord], root: Path) -> Profile:
         """Everything recorded since `clock_reset`."""
@@ -179,7 +183,10 @@ def begin_forward() -> None:
 
 
 def end_forward() -> dict[str, Any]:
-    """Device time of the forward call: the gaps between device programs are in it, const-eval and transfers are not."""
+    """Device time of the forward call: the gaps between device programs are in it, const-eval and transfers are not.
+
+    device_ns_error: its relative band (`error_bands`).
+    """
     if _watch is not None:
         _watch.active = False
     total: dict[str, Any] = {"device_ns": 0, "cycles": 0, "ops": 0}
@@ -189,6 +196,9 @@ def end_forward() -> dict[str, Any]:
         for key in total:
             total[key] += row[key]
         uncalibrated = uncalibrated or bool(row.get("uncalibrated"))
+    parts = [(ns, op, settings.card, modelled) for device in _devices for op, modelled, ns in device.clock_by_op()]
+    gaps_ns = total["device_ns"] - sum(ns for ns, *_ in parts)
+    total["device_ns_error"] = round(total_error([*parts, (gaps_ns, GAP, settings.card, True)]), 3)
     total["device_ns"] = round(total["device_ns"])
     if uncalibrated:
         total["uncalibrated"] = True

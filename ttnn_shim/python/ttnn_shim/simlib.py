@@ -46,6 +46,8 @@ class Priced:
     fpu_utilisation: float
     dram_utilisation: float
     noc_utilisation: float
+    ns_error: float = 0.0
+    """Relative band of `ns`: four of five published times of this operation lie within it (`error_bands`)."""
 
 
 def header_text() -> str:

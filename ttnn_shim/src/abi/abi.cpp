@@ -382,6 +382,10 @@ int shim_clock_get(shim_device* device, shim_clock* out) {
     });
 }
 
+int shim_clock_by_op(shim_device* device, char** json) {
+    return guard([&] { *json = duplicate(op_times_json(op_times(device_behind(device)))); });
+}
+
 int shim_clock_host_ns(shim_device* device, int64_t* out) {
     return guard([&] { *out = LockedEventLog(device_behind(device))->host_ns(); });
 }

@@ -146,6 +146,13 @@ void write_event(Json& json, const Event& event) {
 
 }  // namespace
 
+std::string op_times_json(const std::vector<OpTime>& times) {
+    Json json;
+    json.open('[');
+    for (const OpTime& time : times) json.open('[').value(time.op).value(time.modelled).value(time.ns).close(']');
+    return json.close(']').take();
+}
+
 std::string events_json(const EventLog& log, uint64_t from, uint64_t to) {
     Json json;
     json.open('[');

@@ -6,6 +6,7 @@
 
 #include "ops/launch.hpp"
 #include "ops/query.hpp"
+#include "ops/op_times.hpp"
 
 namespace ttnn_shim {
 
@@ -13,6 +14,8 @@ namespace ttnn_shim {
 std::string events_json(const EventLog& log, uint64_t from, uint64_t to);
 /// As documented at shim_query.
 std::string answer_json(const QueryAnswer& answer);
+/// [[operation, modelled, kernel ns], ...]
+std::string op_times_json(const std::vector<OpTime>& times);
 std::string memory_blocks_json(const MemoryView& view);
 std::string build_info_json();
 

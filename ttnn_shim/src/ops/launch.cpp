@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "ops/block_rounding.hpp"
+#include "ops/op_times.hpp"
 
 namespace ttnn_shim {
 
@@ -44,6 +45,9 @@ struct ClockState final : DeviceState {
     sim::Engine engine;
     std::unordered_map<std::string, Priced, KeyHash, std::equal_to<>> memo;
     EventLog log;
+    /// Kernel ns by operation since the log was cleared: [index of the operation][modelled]. Names: of the last program of each.
+    std::array<std::array<double, 2>, std::variant_size_v<strategy::Operation>> op_ns{};
+    std::array<std::string_view, std::variant_size_v<strategy::Operation>> op_names{};
 };
 
 /// Ops may run on several threads; their programs queue up on the one device as on the chip.
@@ -311,6 +315,10 @@ void account(
     running_block_k = priced.block_k;
 
     const double gap_ns = clock.arch.k.program_gap;
+    if (clock.log.count() == 0) clock.op_ns = {};
+    const size_t op = program.op.index();
+    clock.op_ns[op][priced.modelled ? 1 : 0] += priced.stats.ns;
+    clock.op_names[op] = op == 0 ? "unmodelled" : strategy::name_of(program.op);  // names of operation 0 are the program's own
     const double start_ns = clock.log.advance(gap_ns, priced.stats.ns, priced.stats.cycles);
     if (!clock.log.enabled()) {
         return;
@@ -466,6 +474,18 @@ void EventLog::clear() {
     cycles_ = 0;
     count_ = 0;
     host_ns_ = 0;
+}
+
+std::vector<OpTime> op_times(Device& device) {
+    const std::lock_guard lock(clock_mutex());
+    const ClockState& clock = clock_of(device);
+    std::vector<OpTime> times;
+    if (clock.log.count() == 0) return times;
+    for (size_t op = 0; op < clock.op_ns.size(); ++op)
+        for (const bool modelled : {true, false})
+            if (const double ns = clock.op_ns[op][modelled ? 1 : 0]; ns > 0)
+                times.push_back({std::string(clock.op_names[op]), modelled, ns});
+    return times;
 }
 
 LockedEventLog::LockedEventLog(Device& device) : lock_(clock_mutex()), log_(&clock_of(device).log) {}

@@ -31,7 +31,9 @@ SharedTime shared_time(const Arch& arch, const Shared& s) {
     // Writes lose rate when cores walk the banks in step (few banks hit at a time); reads do not, they are queued deeper.
     const double spread = s.dram_banks_hit > 0 ? std::min(1.0, s.dram_banks_hit / banks) : 1.0;
     const double write_rate = k.dram_write_bank * (k.dram_write_aligned + (1 - k.dram_write_aligned) * spread * spread);
-    double ns = s.dram_read_bytes / (banks * k.dram_read_bank) + s.dram_write_bytes / (banks * write_rate);
+    const double read_ns = s.dram_read_bytes / (banks * k.dram_read_bank), write_ns = s.dram_write_bytes / (banks * write_rate);
+    double ns = read_ns + write_ns - s.write_hidden * std::min(read_ns, write_ns);
+    ns += s.dram_near_bytes / (banks * k.dram_peak_bank * k.dram_sharded_efficiency);
     if (s.same_walk) ns += k.dram_turnaround * std::min(s.dram_read_bytes, s.dram_write_bytes) / banks;
     ns += s.dram_requests * k.dram_request / arch.clock_ghz / banks;
     ns = std::max(ns, s.hot_bank_bytes / k.hot_bank_rate);
@@ -114,7 +116,7 @@ Stats Engine::run(const Workload& work) const {
                     (stage.cycles * static_cast<double>(phase.items) + stage.head_cycles) * static_cast<double>(phase.repeat);
             shared.dram += st.dram;
             shared.link += st.link;
-            read_bytes += phase.shared.dram_read_bytes;
+            read_bytes += phase.shared.dram_read_bytes + phase.shared.dram_near_bytes;
             write_bytes += phase.shared.dram_write_bytes;
         }
         for (std::size_t u = 0; u < busy.size(); ++u) busy[u] = std::max(busy[u], mine[u]);

@@ -56,6 +56,9 @@ inline double run_efficiency(const Arch& arch, std::int64_t run) {
 
 void add_dram(Shared& shared, const TensorDesc& t, double bytes, bool write);
 
+/// SFPU cycles per tile of a unary function (a row of arch/sfpu.csv) beyond copy and pack; std::invalid_argument for an unknown one.
+double sfpu_cycles(const Arch& arch, const OpConfig& config, std::string_view function, bool approximate);
+
 /// A program of one phase of identical cores.
 DeviceProgram one_phase(std::string factory, const Arch& arch, int cores, Phase phase, bool compute, bool sharded);
 void set_grid(DeviceProgram& program, const Arch& arch);

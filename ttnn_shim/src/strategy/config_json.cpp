@@ -205,6 +205,8 @@ TensorDesc tensor(const Value& v) {
             shard.grid_y = static_cast<int>(x->array[1].number);
         }
         if (const Value* x = s->get("orient")) shard.col_major = x->string == "COL_MAJOR";
+        if (shard.h <= 0 || shard.w <= 0)
+            throw std::invalid_argument("op configuration: a shard needs a \"shape\" of two positive numbers");
         t.shard = shard;
     }
     return t;

@@ -22,16 +22,21 @@ const std::unordered_map<std::string_view, SfpuRow> kSfpu = {
 #undef X
 };
 
-double sfpu(const Arch& arch, const OpConfig& c, std::string_view op, bool approx) {
+}  // namespace
+
+double sfpu_cycles(const Arch& arch, const OpConfig& c, std::string_view op, bool approx) {
     const Constants& k = arch.k;
     if (op == "EXP" && older(c)) return k.sfpu_exp * (approx ? k.sfpu_exp_approx : 1);
     if (op == "RELU") return k.sfpu_relu;
+    if (op == "GELU" && approx) op = "GELU_LUT";
     auto it = older(c) ? kSfpu.find("OLDER_" + std::string(op)) : kSfpu.end();
     if (it == kSfpu.end()) it = kSfpu.find(op);
     if (it == kSfpu.end()) throw std::invalid_argument("unary op '" + std::string(op) + "' has no cost: add a row to arch/sfpu.csv");
     const double cycles = k.sfpu_scale * (arch.family == sim::Family::Wormhole ? it->second.wormhole : it->second.blackhole);
     return op == "EXP" && approx ? cycles * k.sfpu_exp_approx : cycles;
 }
+
+namespace {
 
 /// SFPU cycles per tile of an op on several tiles in the destination registers: rows BINARY_* and TERNARY_* of sfpu.csv, else a short
 /// program.
@@ -65,23 +70,6 @@ DeviceProgram resident_program(const Arch& arch, const OpConfig& c, const char* 
     return one_phase(factory, arch, cores, std::move(phase), true, true);
 }
 
-/// Part of the writes takes place while the banks serve reads. The engine adds reads and writes: what is hidden comes off its sum, as far
-/// as the memory and not a stage of the cores decides.
-void hide_writes(const Arch& arch, Phase& phase) {
-    const Constants& k = arch.k;
-    const double read_ns = phase.shared.dram_read_bytes / (arch.dram_banks * k.dram_read_bank);
-    const double write_ns = phase.shared.dram_write_bytes / (arch.dram_banks * k.dram_write_bank);
-    const double dram = arch.ns_to_cycles(read_ns + write_ns);
-    const double hidden = arch.ns_to_cycles(costs::eltwise_write_hidden.on(arch) * std::min(read_ns, write_ns));
-    double slowest = 0, sum = 0;
-    for (const Stage& stage : phase.stages) {
-        slowest = soft_max(slowest, stage.cycles, k.stage_exponent);
-        sum += stage.cycles;
-    }
-    const double cores = slowest * static_cast<double>(phase.items) + sum - slowest;
-    phase.extra_cycles -= soft_max(cores, dram, k.contention_exponent) - soft_max(cores, dram - hidden, k.contention_exponent);
-}
-
 DeviceProgram tile_stream(
     const Arch& arch, const OpConfig& c, std::string factory, double reader, double compute, const std::vector<const TensorDesc*>& reads) {
     const TensorDesc& out = c.outputs[0];
@@ -99,8 +87,8 @@ DeviceProgram tile_stream(
     add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
     s.writes_dram = in_dram(out);
     s.shared.same_walk = older(c);
+    if (!older(c)) s.shared.write_hidden = costs::eltwise_write_hidden.on(arch);
     DeviceProgram p = stream(arch, c, s);
-    if (!older(c)) hide_writes(arch, p.work.classes[0].phases[0]);
     for (std::size_t i = 0; i < reads.size(); ++i)
         p.circular_buffers.push_back(buffer("in" + std::to_string(i), static_cast<std::int64_t>(page_bytes(*reads[i]))));
     p.circular_buffers.push_back(buffer("out", static_cast<std::int64_t>(s.page_bytes)));
@@ -121,7 +109,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Unary& op) {
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
     double compute = copy_tile(arch, in);
-    for (const std::string& function : op.ops) compute += sfpu(arch, c, function, op.approx.value_or(false));
+    for (const std::string& function : op.ops) compute += sfpu_cycles(arch, c, function, op.approx.value_or(false));
     const bool local = resident(in) && resident(out);
     const double beside = local || older(c) ? 0 : std::min(costs::pack_beside_sfpu.on(arch), compute - copy_tile(arch, in));
     compute -= beside;
@@ -178,12 +166,15 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
         const double general = op.op == "DIV" || op.op == "POWER" ? k.sfpu_binary_divide : k.sfpu_binary;
         compute = 2 * copy_tile(arch, a) + (older(c) ? k.sfpu_scale * general : sfpu_of_several(arch, "BINARY_" + op.op, general));
     }
+    // A function on an operand: the tile goes through Dst and a buffer of its own first.
+    for (const std::string& before : op.pre_ops.value_or(Names{}))
+        compute += copy_tile(arch, a) + k.cb_pass + sfpu_cycles(arch, c, before, false);
     int passes = static_cast<int>(post_ops.size());
     for (const std::string& post : post_ops) {
         if (post == "RELU")
             --passes;  // the packer applies it
         else
-            compute += sfpu(arch, c, post, false);
+            compute += sfpu_cycles(arch, c, post, false);
     }
     // Both operands of a logical op go through a not-equal-zero pass first; since 2026 that is part of the measured SFPU cost.
     if (logical_op(op.op) && older(c)) passes += 2;
@@ -239,7 +230,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const BatchNorm&) {
     const TensorDesc& a = c.inputs[0];
     const double extra = static_cast<double>(c.inputs.size() - 1);
-    const double compute = (extra + 1) * copy_tile(arch, a) + sfpu(arch, c, "RSQRT", false);
+    const double compute = (extra + 1) * copy_tile(arch, a) + sfpu_cycles(arch, c, "RSQRT", false);
     DeviceProgram p = tile_stream(
         arch, c, "BatchNormOperation::BatchNormFactory", page_read(arch, a, page_bytes(a)) + extra * arch.k.second_operand, compute, {&a});
     p.circular_buffers = {{"operands", 18 * a.tile_bytes()}};

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "strategy/matmul_config.hpp"
+#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -71,16 +72,25 @@ double sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, co
             in0 = local0 ? 0 : fetch0 + k.mm_handshake / 2;
             break;
         case MatmulKind::DramSharded:
-            in1 = n1 * t1 * p.cores / (arch.dram_banks * k.dram_peak_bank * k.dram_sharded_efficiency) * arch.clock_ghz;
+            // Each reader streams the columns that lie in the bank beside it: the bank's rate is a shared demand of the whole program.
+            in1 = n1 * costs::dram_shard_tile.on(arch);
             in0 = multicast(arch, n0, t0, p.cores) + k.mm_handshake_local;
             break;
+        case MatmulKind::MultiCore:  // both tiles of every product are waited for, one after the other
+            return page_read(arch, c.inputs[0], t0) + page_read(arch, c.inputs[1], t1);
         default: in1 = fetch1 + k.mm_handshake / 2; in0 = fetch0 + k.mm_handshake / 2;
     }
     slack = std::max(0.0, in0 - in1);  // the core that fetches in1 also writes the output
     return std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1));
 }
 
-DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, const MatmulProgram& p) {
+/// A fused activation on one output block: the math thread applies it tile by tile after the last K block; the packer does relu alone.
+double fused_cycles(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulProgram& p) {
+    if (c.table_era || !op.activation || *op.activation == "RELU") return 0;
+    return static_cast<double>(p.block_h * p.block_w) * sfpu_cycles(arch, c, *op.activation, op.activation_approx.value_or(false));
+}
+
+DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulShape& s, const MatmulProgram& p) {
     const Constants& k = arch.k;
     const TensorDesc& out = c.outputs[0];
     const std::int64_t k_blocks = ceil_div(s.k, p.block_k);
@@ -113,13 +123,20 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
     if (p.kind == MatmulKind::Mcast1DIn1)
         phase.shared.dram_read_bytes /= run_efficiency(arch, p.block_k);  // every core walks its own rows of A in short runs
     add_dram(phase.shared, c.inputs[1], static_cast<double>(s.k * s.n * (s.b_batched ? s.batch : 1) * c.inputs[1].tile_bytes()), false);
+    if (p.kind == MatmulKind::DramSharded) std::swap(phase.shared.dram_read_bytes, phase.shared.dram_near_bytes);
+    if (p.kind == MatmulKind::MultiCore && !c.table_era) {  // no reuse: a tile of each operand per product
+        phase.shared.dram_read_bytes = 0;
+        for (const TensorDesc& t : {c.inputs[0], c.inputs[1]})
+            add_dram(phase.shared, t, static_cast<double>(s.batch * s.m * s.n * s.k * t.tile_bytes()), false);
+    }
 
     // Un-overlapped output write: what is left of a block's output when its last K block ends. The write runs while the block's math does;
     // math that takes over from the sender lengthens a single block by less than itself (coupling), and hides no more than that.
-    double overlap = t.math;
+    const double activation = fused_cycles(arch, c, op, p);
+    double overlap = t.math + activation;
     if (single_block && t.math > t.data && k.mm_coupling > 0) {
         const auto coupled = [&](double math) { return math * std::pow(1 + std::pow(t.data / math, k.mm_coupling), 1 / k.mm_coupling); };
-        overlap = t.data > 0 ? t.data + coupled(t.math) - coupled(t.data) : t.math;
+        overlap = (t.data > 0 ? t.data + coupled(t.math) - coupled(t.data) : t.math) + activation;
     }
     double tail = 0;
     if (!resident(out)) {
@@ -135,15 +152,15 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
     phase.extra_cycles = k.mm_fill;
     // Between rounds the writer has the time that the other operand's sender still needs.
     const double exposed = std::max(0.0, tail - slack * static_cast<double>(k_blocks));
-    phase.round_cycles = (tail + exposed * static_cast<double>(rounds - 1)) / static_cast<double>(rounds);
+    phase.round_cycles = (tail + exposed * static_cast<double>(rounds - 1)) / static_cast<double>(rounds) + activation;
     program.work.cores = p.cores;
     program.work.has_compute = true;
     program.work.sharded = resident(c.inputs[0]) && resident(out);
     program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.ideal;
     program.work.total_math_cycles = static_cast<double>(s.batch * s.m * s.n * s.k) * k.fpu_tile * phases(c);
     sim::Engine engine(arch);
-    program.work.math_window_cycles =
-        static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill + static_cast<double>(rounds - 1) * exposed;
+    program.work.math_window_cycles = static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill +
+                                      static_cast<double>(rounds - 1) * exposed + static_cast<double>(rounds) * activation;
     program.work.tail_cycles = tail;
     program.work.classes.push_back({p.cores, {std::move(phase)}});
     return program;
@@ -153,7 +170,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const MatmulShape& s, c
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Matmul& op) {
     const MatmulShape s = matmul_shape(c, op);
-    return build(arch, c, s, select_matmul(arch, c, op, s));
+    return build(arch, c, op, s, select_matmul(arch, c, op, s));
 }
 
 /// minimal_matmul: blocks are handed from core to core instead of being multicast; M blocks over rows, N blocks over columns.
@@ -170,7 +187,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const MinimalMatmul& op)
     p.cores = arch.cores();
     p.grid_x = arch.grid_x;
     p.grid_y = arch.grid_y;
-    DeviceProgram program = build(arch, c, s, p);
+    DeviceProgram program = build(arch, c, Matmul{}, s, p);
     program.factory = "MinimalMatmulProgramFactory";
     // Store and forward along the line of cores: the last core starts a whole chain later, and each block pays one more handshake.
     const double hops = arch.grid_x + arch.grid_y - 2;

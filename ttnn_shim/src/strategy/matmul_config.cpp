@@ -315,7 +315,9 @@ MatmulProgram select_matmul(const Arch& arch, const OpConfig& c, const Matmul& o
     }
     if (p.block_h <= 0) p.block_h = p.m;
     if (p.block_w <= 0) p.block_w = p.n;
-    if (choose_subblock) pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, resident(c.outputs[0]), p.sub_h, p.sub_w);
+    // The DRAM-sharded program hands its columns on to the shards of the output: any subblock will do.
+    const bool full_width = resident(c.outputs[0]) && p.kind != MatmulKind::DramSharded;
+    if (choose_subblock) pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, full_width, p.sub_h, p.sub_w);
     if (c.core_count.value_or(0) > 0) p.cores = static_cast<int>(*c.core_count);
     return p;
 }

@@ -1,6 +1,7 @@
 // Data movement over interleaved memory: transpose, permute, reshape, slice, concat, split, pad, repeat, upsample, grid_sample, pool,
 // embedding.
 #include "strategy/common.hpp"
+#include "strategy/program_costs.hpp"
 
 #include <stdexcept>
 
@@ -128,18 +129,19 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Permute& op) {
         return p;
     }
     const int cores = split_cores(arch, c, std::max(in.tiles(), out.tiles()));
+    // Lines of 16 stay whole when the last dimension remains one of the last two; otherwise blocks are transposed.
+    const auto rank = static_cast<std::int64_t>(dims.size());
+    const bool swaps = !keeps_width && rank > 1 && dims.back() == rank - 2, generic = !keeps_width && !swaps;
+    const double line = generic && !c.table_era ? costs::permute_element_line.on(arch) : k.permute_line;
     Phase phase;
     phase.items = 1;
     phase.stages.push_back(
         {Unit::Writer,
          static_cast<double>(ceil_div(in.tiles(), cores)) * page_read(arch, in, 2048) +
-             static_cast<double>(ceil_div(out.tiles(), cores)) * 64 * k.permute_line,
+             static_cast<double>(ceil_div(out.tiles(), cores)) * 64 * line,
          0, 2});
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
-    // Lines of 16 stay whole when the last dimension remains one of the last two; otherwise blocks are transposed.
-    const auto rank = static_cast<std::int64_t>(dims.size());
-    const bool swaps = !keeps_width && rank > 1 && dims.back() == rank - 2, generic = !keeps_width && !swaps;
     DeviceProgram p = one_phase(
         generic ? "PermuteDeviceOperation::MultiCoreTiledGeneric" : "PermuteDeviceOperation::MultiCoreTileRowInvariant", arch, cores,
         std::move(phase), !keeps_width, false);
@@ -357,8 +359,12 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Embedding&) {
     Phase phase;
     phase.items = ceil_div(blocks, cores);
     const double stick = static_cast<double>(table.stick_bytes());
+    // Rows of the table are waited for one by one; for a row of tiles all 32 at once.
+    const bool together = fused && !c.table_era;
+    const double row = together ? std::max(arch.k.stick_issue, stick / arch.k.mm_read_rate) : page_read(arch, table, stick);
     phase.stages.push_back(
-        {Unit::Reader, static_cast<double>(std::min(block, tokens)) * page_read(arch, table, stick), page_read(arch, c.inputs[0], 64), 2});
+        {Unit::Reader, static_cast<double>(std::min(block, tokens)) * row,
+         page_read(arch, c.inputs[0], 64) + (together ? page_read(arch, table, 0) : 0), 2});
     if (fused) {
         const std::int64_t w = ceil_div(out.width(), 32);
         phase.stages.push_back({Unit::Compute, arch.k.tilize_block + arch.k.tilize_tile * static_cast<double>(w), 0, 2});

@@ -10,21 +10,45 @@ void dram_traffic(Phase& phase, const OpConfig& c) {
     for (const TensorDesc& t : c.outputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), true);
 }
 
+/// How the partial statistics of a sharded normalisation are gathered.
+struct GatheredRows {
+    std::int64_t rows = 1;   ///< rows of tiles that one core combines
+    std::int64_t parts = 1;  ///< partial results per row, both stages
+    bool two_stage = false;  ///< the row lies over several rows of cores
+};
+GatheredRows gathered_rows(const TensorDesc& in, const Shard& s) {
+    const std::int64_t across = std::max<std::int64_t>(1, ceil_div(in.width(), s.w));
+    GatheredRows g;
+    g.two_stage = in.memory == MemoryLayout::WidthSharded && s.grid_x > 0 && s.grid_y > 1 && across == s.cores;
+    g.parts = g.two_stage ? s.grid_x + s.grid_y - 1 : across;
+    g.rows = ceil_div(ceil_div(s.h, 32), across);
+    return g;
+}
+
 /// Rows of tiles over cores; per row a fixed chain of small passes plus a cost per tile.
 DeviceProgram row_program(
-    const Arch& arch, const OpConfig& c, const char* factory, double row_cycles, double tile_cycles, std::int64_t buffered_tiles) {
+    const Arch& arch, const OpConfig& c, const char* factory, double row_cycles, double tile_cycles, std::int64_t buffered_tiles,
+    int statistics) {
     const TensorDesc& in = c.inputs[0];
     std::int64_t width = ceil_div(in.width(), 32), rows = std::max<std::int64_t>(1, in.tiles() / std::max<std::int64_t>(1, width));
     int cores = split_cores(arch, c, rows);
     std::int64_t per_core = ceil_div(rows, cores);
-    double combine = 0;
+    double combine = 0, once = 0;
     if (resident(in)) {
         const Shard s = shard_of(arch, in);
         cores = std::max(1, s.cores);
         per_core = ceil_div(s.h, 32);
         width = ceil_div(s.w, 32);
         const double across = static_cast<double>(ceil_div(in.width(), s.w));
-        if (across > 1) combine = 4 * arch.k.mm_handshake_local + across * arch.k.norm_core;  // partial statistics travel twice
+        if (across > 1 && c.table_era)
+            combine = 4 * arch.k.mm_handshake_local + across * arch.k.norm_core;  // partial statistics travel twice
+        else if (across > 1 && statistics > 0) {
+            // Each core of a row combines its share of the rows' partial statistics and multicasts the result; in two stages where a row
+            // of tiles lies over several rows of cores.
+            const GatheredRows g = gathered_rows(in, s);
+            const double mine = static_cast<double>(g.rows * g.parts) * costs::norm_gather_tile.on(arch);
+            once = statistics * (2 * arch.k.mm_handshake_local * (g.two_stage ? 2 : 1) + mine);
+        }
     }
     constexpr int kParts = 4;  // stages hand over blocks of a row, not whole rows
     Phase phase;
@@ -35,6 +59,7 @@ DeviceProgram row_program(
     phase.stages.push_back({Unit::Compute, (row_cycles + combine) / kParts + w * tile_cycles, 0, 2});
     if (!resident(c.outputs[0])) phase.stages.push_back({Unit::Writer, w * page_write(arch, bytes), 0, 2});
     dram_traffic(phase, c);
+    phase.extra_cycles = once;
     DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, resident(in));
     p.circular_buffers = {{"in", buffered_tiles * in.tile_bytes()}, {"out", std::min<std::int64_t>(8, width) * c.outputs[0].tile_bytes()}};
     return p;
@@ -98,8 +123,12 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
     // inside a tile. Rows that exceed 90 % of L1 go through chunks of 80 tiles.
     const std::int64_t w = ceil_div(in.width(), 32), block = std::min<std::int64_t>(w, 4), held = round_up(w, block);
     const bool ragged = !in.logical.empty() && in.logical.back() % 32 != 0;
-    DeviceProgram p = row_program(arch, c, "SoftmaxProgramFactoryAttentionOptimized", arch.k.softmax_row, arch.k.softmax_tile, 0);
-    p.work.extra_cycles = arch.k.softmax_start;
+    const double exact = c.compute.math_approx ? 0 : sfpu_cycles(arch, c, "EXP", false) - sfpu_cycles(arch, c, "EXP", true);
+    const double masked = op.mask.value_or(false) ? costs::tile_pass.on(arch) : 0;
+    DeviceProgram p = row_program(
+        arch, c, "SoftmaxProgramFactoryAttentionOptimized", c.table_era ? arch.k.softmax_row : costs::softmax_block_row.on(arch),
+        c.table_era ? arch.k.softmax_tile : costs::softmax_block_tile.on(arch) + masked + exact, 0, 0);
+    if (c.table_era) p.work.extra_cycles = arch.k.softmax_start;
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = in.dtype == DType::Float32 ? 4096 : interm_bytes(c);
     p.circular_buffers = {
         {"in", (ragged ? 2 * block : held) * t},
@@ -120,21 +149,21 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const LayerNorm& op) {
     const TensorDesc& in = c.inputs[0];
     const bool rms = op.rms, local = resident(in);
-    DeviceProgram p = row_program(
-        arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row, arch.k.norm_tile, 0);
-    const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
     const bool residual = op.residual.value_or(false);
     const std::int64_t weights = static_cast<std::int64_t>(c.inputs.size()) - 1 - residual;
+    const double passes = static_cast<double>((rms ? 3 : 5) + weights + residual);
+    DeviceProgram p = row_program(
+        arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row,
+        c.table_era ? arch.k.norm_tile : costs::norm_base_tile.on(arch) + passes * costs::norm_pass.on(arch), 0, rms ? 1 : 2);
+    const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
     // Gamma and beta are tiles, or rows of 32 values that become tiles.
     std::int64_t weight_bytes = 0;
     for (std::size_t i = residual ? 2 : 1; i < c.inputs.size(); ++i) weight_bytes += c.inputs[i].tile_bytes();
     if (local) {
         const Shard s = shard_of(arch, in);
-        const std::int64_t h = ceil_div(s.h, 32), w = ceil_div(s.w, 32), across = std::max<std::int64_t>(1, ceil_div(in.width(), s.w));
-        // Partial statistics of all cores of a row; in two stages when the row lies over several rows of cores.
-        const bool two_stage = in.memory == MemoryLayout::WidthSharded && s.grid_x > 0 && s.grid_y > 1 && across == s.cores;
-        const std::int64_t gathered = two_stage ? s.grid_x + s.grid_y - 1 : across, rows = ceil_div(h, across);
-        const std::int64_t partial = gathered * rows * im;
+        const std::int64_t h = ceil_div(s.h, 32), w = ceil_div(s.w, 32);
+        const GatheredRows g = gathered_rows(in, s);
+        const std::int64_t rows = g.rows, partial = g.parts * rows * im;
         p.circular_buffers = {{"scalers", 2 * 2048},        {"epsilon", im},         {"partial", 2 * h * im},
                               {"gathered", partial},        {"combined", rows * im}, {"centred", (rms ? 1 : 2) * h * w * im},
                               {"weights", w * weight_bytes}};
@@ -288,14 +317,17 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Accumulation& op) 
     if (dim >= rank - 2) along = ceil_div(along, 32);
     const std::int64_t lanes = std::max<std::int64_t>(1, in.tiles() / std::max<std::int64_t>(1, along));
     const int cores = split_cores(arch, c, lanes);
+    const bool product = op.op == "PROD" && !c.table_era;
     Phase phase;
     phase.items = ceil_div(lanes, cores) * along;
     phase.coupling = arch.k.stage_exponent;
     const double bytes = static_cast<double>(in.tile_bytes());
     phase.stages = {
         {Unit::Reader, page_read(arch, in, bytes), 0, 2},
-        {Unit::Compute, arch.k.unary_tile, 0, 2},
+        {Unit::Compute, product ? 3 * arch.k.unary_tile + arch.k.sfpu_binary : arch.k.unary_tile, 0, 2},
         {Unit::Writer, page_write(arch, bytes), 0, 2}};
+    // A product waits for its own last tile, which goes through a buffer, before the next one.
+    if (product) phase.stages[1].cycles += page_read(arch, in, bytes);
     dram_traffic(phase, c);
     DeviceProgram p = one_phase("AccumulationProgramFactory", arch, cores, std::move(phase), true, false);
     // Partial results beside the tiles: in Dst's format; bfloat16 sums within the last two dimensions need none.

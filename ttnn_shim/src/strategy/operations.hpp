@@ -56,9 +56,10 @@ struct Binary {
     std::optional<std::string> broadcast{};  ///< NONE (when not said), ROW_A, ROW_B, COL_A, COL_B, SCALAR_A, SCALAR_B
     OptionalFlag is_sfpu{};                  ///< on the SFPU instead of the FPU
     OptionalFlag scalar{};                   ///< the second operand is a number
+    std::optional<Names> pre_ops{};          ///< unary functions on the operands
     std::optional<Names> post_ops{};         ///< unary functions on the result
     OptionalFlag legacy{};                   ///< the kernel before BinaryNg (measured rows)
-    OPERATION(Binary, "binary", op, broadcast, is_sfpu, scalar, post_ops, legacy)
+    OPERATION(Binary, "binary", op, broadcast, is_sfpu, scalar, pre_ops, post_ops, legacy)
 };
 
 struct Ternary {
@@ -286,10 +287,11 @@ struct Matmul {
     std::optional<std::string> program_config{};  ///< class of the program config
     OptionalInteger in0_block_w{}, per_core_M{}, per_core_N{}, out_subblock_h{}, out_subblock_w{}, out_block_h{}, out_block_w{};
     OptionalFlag mcast_in0{};
-    std::optional<std::string> activation{};
+    std::optional<std::string> activation{};  ///< fused: a unary function on the result
+    OptionalFlag activation_approx{};         ///< its approximate form
     OPERATION(
         Matmul, "matmul", transpose_a, transpose_b, core_grid, program_config, in0_block_w, per_core_M, per_core_N, out_subblock_h,
-        out_subblock_w, out_block_h, out_block_w, mcast_in0, activation)
+        out_subblock_w, out_block_h, out_block_w, mcast_in0, activation, activation_approx)
 };
 
 /// Inputs A, B[, bias]; blocks in tiles.
@@ -362,7 +364,8 @@ struct ConcatHeads {
 
 struct Rotary {
     OptionalFlag llama{}, decode{};
-    OPERATION(Rotary, "rotary", llama, decode)
+    OptionalFlag fused_qk{};  ///< queries and keys in one launch, on cores of their own: a second input and output
+    OPERATION(Rotary, "rotary", llama, decode, fused_qk)
 };
 
 struct UpdateCache {
@@ -383,11 +386,11 @@ struct Sdpa {
 /// Decode attention, inputs Q, K, V.
 struct SdpaDecode {
     OptionalFlag is_causal{}, mask{}, paged{};
-    std::optional<Integers> cur_pos{};  ///< of each user; they do not count in the price yet
+    std::optional<Integers> cur_pos{};  ///< of each user; the longest decides the time, all of them the bytes
     OptionalInteger q_chunk{}, k_chunk{};
     std::optional<Pair> core_grid{};
     OptionalInteger v_width{};   ///< multi-latent attention: values narrower than keys
-    OptionalInteger position{};  ///< of a query: the cache up to here is priced, not the whole
+    OptionalInteger position{};  ///< of all users where they come in a tensor with values: the cache up to here is priced, not the whole
     OPERATION(SdpaDecode, "sdpa_decode", is_causal, mask, paged, cur_pos, q_chunk, k_chunk, core_grid, v_width, position)
 };
 

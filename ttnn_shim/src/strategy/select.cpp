@@ -1,18 +1,31 @@
-// Selection along a dimension (argmax, topk, sort): the library's programs and buffers; times are a roofline, flagged as not modelled.
+// Selection along a dimension: argmax by comparisons on the RISC, topk and sort by a sorting network over tiles.
 #include "strategy/common.hpp"
+#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
 
-DeviceProgram named(const Arch& arch, const OpConfig& c, const char* factory, std::int64_t cores, std::int64_t cb_bytes) {
-    DeviceProgram p = roofline(arch, c);
-    p.factory = factory;
-    p.cores = static_cast<int>(cores);
-    p.grid_x = std::min(p.cores, arch.grid_x);
-    p.grid_y = static_cast<int>(ceil_div(cores, arch.grid_x));
+/// `busy`: cycles of the slowest core's chain.
+DeviceProgram named(
+    const Arch& arch, const OpConfig& c, const char* factory, std::int64_t cores, std::int64_t cb_bytes, double busy, Unit unit) {
+    Phase phase;
+    phase.items = 1;
+    phase.stages = {{unit, busy, 0, 2}};
+    for (const TensorDesc& t : c.inputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), false);
+    for (const TensorDesc& t : c.outputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), true);
+    DeviceProgram p = one_phase(factory, arch, static_cast<int>(cores), std::move(phase), unit == Unit::Compute, false);
     p.circular_buffers = {{"buffers", cb_bytes}};
     return p;
 }
+
+/// Argmax of `rows` rows, `elements` of each on a core, partial results collected from `cores`.
+double argmax_cycles(const Arch& arch, double rows, double elements, double cores) {
+    return rows *
+           (costs::argmax_row.on(arch) + elements * costs::argmax_element.on(arch) + (cores > 1 ? cores * costs::argmax_core.on(arch) : 0));
+}
+
+/// Steps of a merge network over `tiles` tiles: each of log2 levels passes over all of them.
+double merge_steps(double tiles) { return tiles * std::max(1.0, std::ceil(std::log2(std::max(2.0, tiles)))); }
 
 std::int64_t logical_width(const TensorDesc& t) { return t.logical.empty() ? t.width() : t.logical.back(); }
 
@@ -20,7 +33,11 @@ std::int64_t logical_width(const TensorDesc& t) { return t.logical.empty() ? t.w
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const ArgMax&) {
     const TensorDesc& in = c.inputs[0];
-    if (in.layout == PageLayout::Tile) return named(arch, c, "ArgMaxSingleCoreProgramFactory", 1, in.tile_bytes());
+    const double all_rows = static_cast<double>(std::max<std::int64_t>(1, in.rows()));
+    if (in.layout == PageLayout::Tile)
+        return named(
+            arch, c, "ArgMaxSingleCoreProgramFactory", 1, in.tile_bytes(),
+            argmax_cycles(arch, all_rows, static_cast<double>(logical_width(in)), 1), Unit::Reader);
     // The reduced dimension is cut into runs of 32 bytes over the cores, at least four each; partial results meet on one core.
     const auto element = static_cast<std::int64_t>(in.element_bytes());
     const std::int64_t width = logical_width(in), rows = in.logical.size() < 2 ? 1 : in.logical[in.logical.size() - 2];
@@ -28,7 +45,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const ArgMax&) {
     const std::int64_t cores = std::min<std::int64_t>(arch.cores(), runs <= 4 ? runs : ceil_div(runs, 4));
     const std::int64_t index = round_up(rows * 4, 32), value = round_up(rows * element, 32);
     const std::int64_t buffered = (in.rows() > 1 ? 2 : 1) * ceil_div(runs, cores) * 32;
-    return named(arch, c, "ArgMaxMultiCoreProgramFactory", cores, buffered + index + cores * (index + value));
+    return named(
+        arch, c, "ArgMaxMultiCoreProgramFactory", cores, buffered + index + cores * (index + value),
+        argmax_cycles(arch, all_rows, static_cast<double>(ceil_div(width, cores)), static_cast<double>(cores)), Unit::Reader);
 }
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const TopK& op) {
@@ -38,10 +57,13 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const TopK& op) {
     const std::int64_t rows = std::max<std::int64_t>(1, in.tiles() / std::max<std::int64_t>(1, ceil_div(in.width(), 32)));
     if (!power || width < 1024 || width >= 65536 || k > 2)
         return named(
-            arch, c, "TopKSingleCoreProgramFactory", std::min<std::int64_t>(rows, arch.cores()), (4 * t + 8 * t + 4 * k * t + 2 * k * t));
+            arch, c, "TopKSingleCoreProgramFactory", std::min<std::int64_t>(rows, arch.cores()), (4 * t + 8 * t + 4 * k * t + 2 * k * t),
+            static_cast<double>(ceil_div(rows, arch.cores()) * ceil_div(in.width(), 32)) * costs::sort_tile.on(arch), Unit::Compute);
     // Parts of the row on up to 16 cores, whose candidates one more core merges.
     const std::int64_t parts = std::min<std::int64_t>(16, width / 128), part = width / 32 / parts;
-    return named(arch, c, "TopKMultiCoreProgramFactory", 1, (8 + 4 * parts * k + 6 * k + 2 * part) * t);
+    return named(
+        arch, c, "TopKMultiCoreProgramFactory", 1, (8 + 4 * parts * k + 6 * k + 2 * part) * t,
+        static_cast<double>(rows * (part + parts * k)) * costs::sort_tile.on(arch), Unit::Compute);
 }
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sort&) {
@@ -50,10 +72,15 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sort&) {
     const std::int64_t t = in.tile_bytes();
     if (w <= 64)
         return named(
-            arch, c, "SortProgramFactorySingleRowSingleCore", std::min<std::int64_t>(rows, arch.cores()), (8 + 2 * w + 4) * t + 1024);
+            arch, c, "SortProgramFactorySingleRowSingleCore", std::min<std::int64_t>(rows, arch.cores()), (8 + 2 * w + 4) * t + 1024,
+            static_cast<double>(ceil_div(rows, arch.cores())) * merge_steps(static_cast<double>(w)) * costs::sort_tile.on(arch),
+            Unit::Compute);
     const std::int64_t each = std::max<std::int64_t>(1, ceil_div(w, arch.cores()));
     return named(
-        arch, c, "SortProgramFactoryCrossCoreDataExchange", std::min<std::int64_t>(ceil_div(w, each), arch.cores()), (19 + 2 * each) * t);
+        arch, c, "SortProgramFactoryCrossCoreDataExchange", std::min<std::int64_t>(ceil_div(w, each), arch.cores()), (19 + 2 * each) * t,
+        static_cast<double>(rows) * merge_steps(static_cast<double>(w)) /
+            static_cast<double>(std::min<std::int64_t>(ceil_div(w, each), arch.cores())) * costs::sort_tile.on(arch),
+        Unit::Compute);
 }
 
 }  // namespace ttnn_shim::strategy

@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "strategy/common.hpp"
+#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -41,6 +42,20 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
     if (decode || (joins && resident(in))) {
         p.factory = joins ? "NLPConcatHeadsDecodeProgramFactory" : "NLPCreateQKVHeadsDecodeInterleavedProgramFactory";
         p.circular_buffers.clear();
+        if (!c.table_era) {
+            // Each core copies lines of 16 elements, two per tile: all heads of its user, or its head of all users.
+            Phase& phase = p.work.classes[0].phases[0];
+            const TensorDesc& gathered = joins ? in : c.outputs[0];
+            const auto shares =
+                static_cast<double>(joins ? dim(in, 2) : create->num_heads + 2 * create->num_kv_heads.value_or(create->num_heads));
+            phase = Phase{};
+            phase.items = 1;
+            phase.stages = {
+                {Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * costs::head_line.on(arch), 0, 2}};
+            phase.extra_cycles = page_read(arch, in, 32);
+            p.work.sharded = true;
+            p.work.has_compute = false;
+        }
     }
     return p;
 }
@@ -55,20 +70,29 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
     const TensorDesc& in = c.inputs[0];
     const std::int64_t heads = dim(in, 2), w = ceil_div(in.width(), 32), rows = std::max<std::int64_t>(1, in.tiles() / w);
     const bool llama = op.llama.value_or(false) || c.table_era, local = resident(in);
-    const int cores = local ? shard_cores(arch, in) : split_cores(arch, c, rows);
+    // The interleaved program of the llama form splits batch and sequence; a core turns all heads of its positions.
+    const std::int64_t turned_at_once = op.llama.value_or(false) && !local && !c.table_era ? std::max<std::int64_t>(1, heads) : 1;
+    // Queries and keys of one launch lie on different cores; the program ends with the larger shards.
+    const bool fused = op.fused_qk.value_or(false) && local && c.outputs.size() > 1;
+    const int cores =
+        local ? shard_cores(arch, in) + (fused ? shard_cores(arch, c.outputs[1]) : 0) : split_cores(arch, c, rows / turned_at_once);
     Phase phase;
-    phase.items = ceil_div(rows, cores);
+    phase.items = local ? ceil_div(shard_of(arch, in).h, 32) : ceil_div(rows / turned_at_once, cores) * turned_at_once;
     phase.coupling = k.stage_exponent;
     const double bytes = static_cast<double>(in.tile_bytes()), tiles = static_cast<double>(w);
     // x, cos and sin are read together; rotation is a matmul with one tile, then two multiplies and an add.
     phase.stages = {
-        {Unit::Reader, tiles * (page_read(arch, in, bytes) + 2 * k.second_operand), 0, 2},
-        {Unit::Compute, tiles * (4 * k.unary_tile + k.fpu_tile * phases(c)), 0, 2},
+        {Unit::Reader, tiles * (page_read(arch, in, bytes) + (turned_at_once > 1 ? 0 : 2 * k.second_operand)), 0, 2},
+        {Unit::Compute, tiles * (4 * (turned_at_once > 1 || local ? costs::tile_pass.on(arch) : k.unary_tile) + k.fpu_tile * phases(c)), 0,
+         2},
         {Unit::Writer, tiles * page_write(arch, bytes), 0, 2}};
+    if (local && !c.table_era) phase.stages = {phase.stages[1]};
     for (const TensorDesc& t : c.inputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), false);
     for (std::size_t i = 1; i < std::min<std::size_t>(3, c.inputs.size()); ++i)  // cos and sin again for every head
         add_dram(
-            phase.shared, c.inputs[i], static_cast<double>(c.inputs[i].bytes()) * static_cast<double>(std::max<std::int64_t>(0, heads - 1)),
+            phase.shared, c.inputs[i],
+            static_cast<double>(c.inputs[i].bytes()) *
+                static_cast<double>(turned_at_once > 1 ? 0 : std::max<std::int64_t>(0, heads * (c.table_era ? 1 : dim(in, 3)) - 1)),
             false);
     add_dram(phase.shared, c.outputs[0], static_cast<double>(c.outputs[0].bytes()), true);
     const char* factory = !llama  ? "RotaryEmbeddingProgramFactory"
@@ -146,22 +170,36 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
     const std::int64_t q_chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(sq, ceil_div(op.q_chunk.value_or(32), 32))),
                        k_chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(sk, ceil_div(op.k_chunk.value_or(32), 32)));
     const std::int64_t units = batch * heads * ceil_div(sq, q_chunk);
-    const int cores = split_cores(arch, c, units);
-    const double causal = op.is_causal ? 0.5 * (1 + 1.0 / static_cast<double>(ceil_div(sk, k_chunk))) : 1.0;
-    const double steps = static_cast<double>(ceil_div(units, cores)) * std::ceil(static_cast<double>(ceil_div(sk, k_chunk)) * causal);
+    const Pair grid = op.core_grid.value_or(Pair{});
+    const std::int64_t placed =
+        !c.core_count && grid[0] > 0 && grid[1] > 0 ? std::min<std::int64_t>(grid[0] * grid[1], arch.cores()) : units;
+    const int cores = split_cores(arch, c, std::min(units, placed));
+    const double k_steps = static_cast<double>(ceil_div(sk, k_chunk)), causal = op.is_causal ? 0.5 * (1 + 1.0 / k_steps) : 1.0;
+    // A causal core pairs an early with a late query chunk; what is left over is a late one.
+    const std::int64_t each = ceil_div(units, cores);
+    const double steps = op.is_causal && !c.table_era ? static_cast<double>(each / 2) * (k_steps + 1) +
+                                                            static_cast<double>(each % 2) * (each > 1 ? k_steps : std::ceil(k_steps))
+                                                      : static_cast<double>(each) * std::ceil(k_steps * causal);
     const double macs = 2.0 * static_cast<double>(q_chunk * k_chunk * d), scores = static_cast<double>(q_chunk * k_chunk);
     const double math = macs * k.fpu_tile * phases(c) * k.fpu_overhead;
-    const double compute =
+    const bool masked = op.mask.value_or(false) && c.inputs.size() > 3 && !c.table_era;
+    double compute =
         std::max(math + scores * k.sdpa_exp_tile + k.sdpa_step + static_cast<double>(q_chunk) * k.sdpa_query_tile, k.sdpa_front_end);
-    const double reader =
-        2.0 * static_cast<double>(k_chunk * d) * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate) +
-        page_read(arch, key, 0);
+    if (!c.table_era)
+        compute = math + costs::attention_step.on(arch) +
+                  scores * ((c.compute.fp32_dest_acc ? costs::attention_score_wide : costs::attention_score).on(arch) +
+                            (masked ? costs::attention_mask.on(arch) : 0));
+    double reader = 2.0 * static_cast<double>(k_chunk * d) * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate) +
+                    page_read(arch, key, 0);
+    if (masked) reader += scores * page_read(arch, c.inputs[3], static_cast<double>(c.inputs[3].tile_bytes()));
     Phase phase;
     phase.items = static_cast<std::int64_t>(std::max(1.0, steps));
     phase.coupling = k.stage_exponent;
     phase.stages = {{Unit::Reader, reader, 0, 2}, {Unit::Compute, compute, 0, 2}};
     phase.shared.dram_read_bytes =
         static_cast<double>(q.bytes()) + (in_dram(key) ? 2.0 * static_cast<double>(k_chunk * d * key.tile_bytes()) * steps * cores : 0);
+    if (masked && in_dram(c.inputs[3]))
+        phase.shared.dram_read_bytes += scores * static_cast<double>(c.inputs[3].tile_bytes()) * steps * cores;
     add_dram(phase.shared, c.outputs[0], static_cast<double>(c.outputs[0].bytes()), true);
     phase.extra_cycles = k.sdpa_start;
     DeviceProgram p = one_phase("SDPAProgramFactory", arch, cores, std::move(phase), true, false);
@@ -188,24 +226,57 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     if (c.inputs.size() < 3) throw std::invalid_argument(c.label() + "needs Q, K and V");
     const Constants& k = arch.k;
     const TensorDesc& key = c.inputs[1];
-    const std::int64_t batch = dim(key, 3), kv_heads = dim(key, 2), d = ceil_div(dim(key, 0), 32);
-    std::int64_t length = ceil_div(dim(key, 1), 32);
-    if (op.position.value_or(0) > 0) length = std::min(length, ceil_div(*op.position + 1, 32));
-    const std::int64_t streams = std::max<std::int64_t>(1, batch * kv_heads);
-    const std::int64_t per_head = std::max<std::int64_t>(1, std::min<std::int64_t>({16, arch.cores() / streams, length}));
-    const int cores = static_cast<int>(std::min<std::int64_t>(arch.cores(), streams * per_head));
-    const double tiles =
-        static_cast<double>(length * d) / static_cast<double>(per_head) * std::ceil(static_cast<double>(streams * per_head) / cores);
+    const std::int64_t kv_heads = std::max<std::int64_t>(1, dim(key, 2)), d = ceil_div(dim(key, 0), 32);
+    const bool paged = op.paged.value_or(false) && c.inputs.size() > 3;  // key: [pages, heads, positions of a page, size], inputs[3]: table
+    const std::int64_t pages = paged && !c.inputs[3].logical.empty() ? c.inputs[3].logical.back() : 1;
+    const std::int64_t whole = std::max<std::int64_t>(1, ceil_div(dim(key, 1) * pages, 32));
+    // The longest user decides the time, all users the bytes.
+    std::int64_t length = whole;
+    double mean = static_cast<double>(whole);
+    if (op.position) {
+        length = std::min(whole, std::max<std::int64_t>(1, ceil_div(*op.position + 1, 32)));
+        mean = static_cast<double>(length);
+    } else if (op.cur_pos && !op.cur_pos->empty()) {
+        length = 1;
+        double sum = 0;
+        for (const std::int64_t position : *op.cur_pos) {
+            const std::int64_t mine = position < 0 || position >= (std::int64_t{1} << 31) ? 0 : std::min(whole, ceil_div(position + 1, 32));
+            length = std::max(length, mine);
+            sum += static_cast<double>(mine);
+        }
+        mean = std::max(1.0, sum / static_cast<double>(op.cur_pos->size()));
+    }
+    const std::int64_t asked_chunk = ceil_div(op.k_chunk.value_or(0), 32);
+    const std::int64_t chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(whole, asked_chunk > 0 ? asked_chunk : 16));
+    const std::int64_t streams = std::max<std::int64_t>(1, dim(c.inputs[0], 2) * kv_heads);
+    const Pair grid = op.core_grid.value_or(Pair{});
+    const std::int64_t available = grid[0] > 0 && grid[1] > 0 ? std::min<std::int64_t>(grid[0] * grid[1], arch.cores()) : arch.cores();
+    // Without a chunk size the library cuts the positions so that every core of a head has one.
+    const std::int64_t parts = asked_chunk > 0 ? ceil_div(length, chunk) : length;
+    const std::int64_t per_head = std::max<std::int64_t>(1, std::min<std::int64_t>({16, available / streams, parts}));
+    const int cores = static_cast<int>(std::min<std::int64_t>(available, streams * per_head));
+    const double rounds_of_streams = std::ceil(static_cast<double>(streams * per_head) / cores);
+    const std::int64_t mine = asked_chunk > 0 ? std::min(length, ceil_div(parts, per_head) * chunk) : ceil_div(length, per_head);
+    const double tiles = static_cast<double>(mine * d) * rounds_of_streams;
+    const std::int64_t query_tiles =
+        std::max<std::int64_t>(1, ceil_div(ceil_div(dim(c.inputs[0], 1), std::max<std::int64_t>(1, kv_heads)), 32));
+    const double score = (c.compute.fp32_dest_acc ? costs::decode_score_wide : costs::decode_score).on(arch);
     Phase phase;
     phase.items = std::max<std::int64_t>(1, static_cast<std::int64_t>(tiles));
     phase.coupling = k.stage_exponent;
     phase.stages = {
         {Unit::Reader, 2 * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate), k.read_dram, 4},
-        {Unit::Compute, 2 * k.fpu_tile * phases(c) * k.fpu_overhead + k.sdpa_exp_tile / static_cast<double>(d), 0, 4}};
-    phase.shared.dram_read_bytes = 2.0 * static_cast<double>(streams * length * d * key.tile_bytes());
-    const double rounds = std::ceil(std::log2(static_cast<double>(per_head) + 1));
+        {Unit::Compute,
+         static_cast<double>(query_tiles) *
+             (2 * std::max(k.fpu_tile * phases(c) * k.fpu_overhead, 2048 / k.unpack_two_rate) + score / static_cast<double>(d)),
+         0, 4}};
+    phase.shared.dram_read_bytes = 2.0 * static_cast<double>(streams * d * key.tile_bytes()) * mean;
+    const double rounds = std::ceil(std::log2(static_cast<double>(per_head)));
+    const double chunks = std::max(1.0, std::ceil(static_cast<double>(mine) / static_cast<double>(chunk))) * rounds_of_streams;
+    // Partial results meet in a tree over the cores of a head.
     phase.extra_cycles =
-        k.sdpa_start + rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * k.unary_tile));
+        k.sdpa_start + (chunks - 1) * costs::decode_score.on(arch) +
+        rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * costs::tile_pass.on(arch)));
     DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
     p.cores = arch.cores();
     p.grid_x = arch.grid_x;
@@ -213,8 +284,6 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     // Query, doubled key and value chunks of up to 512 positions, scores and mask of a chunk, statistics, partial outputs of the other
     // cores.
     const std::int64_t heads = ceil_div(dim(c.inputs[0], 1), 32);
-    const std::int64_t whole = ceil_div(dim(key, 1), 32), asked = ceil_div(op.k_chunk.value_or(0), 32);
-    const std::int64_t chunk = std::min<std::int64_t>(whole, asked > 0 ? asked : 16);
     const std::int64_t helpers = std::max<std::int64_t>(1, arch.cores() / streams) - 1;
     if (op.v_width) {  // multi-latent: values narrower than keys; up to 16 heads are half a tile
         const std::int64_t v = ceil_div(*op.v_width, 32), page = dim(c.inputs[0], 1) <= 32 && c.inputs[0].logical.size() > 1 &&

@@ -90,6 +90,7 @@ def write_all(profile: Profile, directory: Path, answer: Answer | None = None) -
     write_calls(profile, directory / "calls.json")
     summary = {
         "device_ns": round(profile.device_ns),
+        "device_ns_error": round(profile.device_ns_error, 3),
         "ops": len(profile.programs),
         "card": profile.card,
         "unmodelled": sum(not program.modelled for program in profile.programs),

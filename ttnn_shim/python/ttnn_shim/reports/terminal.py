@@ -15,7 +15,8 @@ def table(profile: Profile) -> str:
     total_ns = profile.device_ns or 1.0
     longest = longest_by_line(profile)
     lines = [
-        f"device time {total_ns / 1e6:.3f} ms on {profile.card}, {len(profile.programs)} device programs",
+        f"device time {total_ns / 1e6:.3f} ms on {profile.card}, {len(profile.programs)} device programs"
+        f" (error band {profile.device_ns_error:.0%}: docs/accuracy.md)",
         "",
         *_groups("op", by_op(profile), total_ns, lambda group: BOUND_TEXT.get(group.bound, group.bound)),
         "",

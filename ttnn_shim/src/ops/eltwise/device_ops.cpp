@@ -238,6 +238,9 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
 
     std::vector<std::string> post;
     for (const UnaryStep& step : options.post) post.emplace_back(unary_name(step.op_type));
+    std::vector<std::string> before;
+    for (const UnarySteps steps : {options.left, options.right})
+        for (const UnaryStep& step : steps) before.emplace_back(unary_name(step.op_type));
     std::vector<Tensor> inputs;
     if (ta != nullptr) inputs.push_back(*ta);
     if (tb != nullptr) inputs.push_back(*tb);
@@ -251,6 +254,7 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
                  .broadcast = kind,
                  .is_sfpu = !fpu,
                  .scalar = ta == nullptr || tb == nullptr,
+                 .pre_ops = before.empty() ? std::nullopt : std::optional(before),
                  .post_ops = post},
          .name = "BinaryNgDeviceOperation"},
         inputs, {spec},

@@ -172,7 +172,7 @@ Tensor triangle(const char* name, const Tensor& given, int diagonal, bool lower,
                               memory_config.value_or(given.memory_config())));
     const Tensor input = to_layout(given, Layout::TILE);
     return launch(
-        {.op = strategy::Binary{.op = "MUL", .broadcast = "NONE"}, .name = "BinaryNgDeviceOperation"}, {input},
+        {.op = strategy::Binary{.op = "MUL", .broadcast = "NONE"}, .name = "BinaryNgDeviceOperation"}, {input, mask},
         {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
             const size_t rows = shape[-2], columns = shape[-1], bytes = stored_bytes(input.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);

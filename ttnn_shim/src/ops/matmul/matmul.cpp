@@ -281,7 +281,11 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     const bool late_bias = bias && !fused.bias;
     const bool late_activation = options.activation && (options.program_config || !fused.activation || late_bias);
     if (late_bias) fused.activation = std::nullopt;
-    if (fused.activation) matmul.activation = unary_name(fused.activation->op_type);
+    if (fused.activation) {
+        matmul.activation = unary_name(fused.activation->op_type);
+        if (!fused.activation->params.empty() && fused.activation->params[0] != 0.0F && fused.activation->op_type == UnaryOpType::GELU)
+            matmul.activation_approx = true;
+    }
     const Program program{.op = matmul, .compute = compute, .name = "MatmulDeviceOperation"};
     const bool last = !late_bias && !late_activation;
 

@@ -273,7 +273,7 @@ static auto run_rotary_embedding_llama_fused_qk(const arguments::experimental::r
         turn_shards.grid.num_cores() >= cores && turn_shards.shape == (std::array<uint32_t, 2>{32, 32}),
         "trans_mat: expected a tile on each of the {} cores, got {}", cores, args.trans_mat.memory_config());
     return launch(
-        {.op = strategy::Rotary{.llama = true, .decode = true},
+        {.op = strategy::Rotary{.llama = true, .decode = true, .fused_qk = true},
          .compute = args.compute_kernel_config,
          .name = "RotaryEmbeddingLlamaFusedQKDeviceOperation"},
         {q, cosine, sine, args.trans_mat, k}, {spec_like(q, std::nullopt, std::nullopt), spec_like(k, std::nullopt, std::nullopt)},

@@ -165,6 +165,12 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
     }
     strategy::SdpaDecode attention{
         .is_causal = d.causal, .mask = d.mask.has_value(), .paged = d.page_table.has_value(), .cur_pos = d.listed, .v_width = d.v_width};
+    if (d.positions && has_values(*d.positions)) {
+        // Whole tiles, so that one price serves 32 tokens. Without values (estimate mode) the whole cache is priced.
+        int64_t last = 0;
+        for (const int64_t position : integers_of(*d.positions)) last = std::max(last, position);
+        if (d.causal && last < (int64_t{1} << 31)) attention.position = last / 32 * 32 + 31;
+    }
     add_sdpa_config(attention, d.program_config);
     const Program program{.op = attention, .compute = d.compute, .name = "SdpaDecodeDeviceOperation"};
     return launch(

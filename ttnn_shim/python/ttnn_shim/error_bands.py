@@ -1,0 +1,67 @@
+"""How far a price may be off: a relative band per device operation and chip, and what it makes of a whole program.
+
+The table beside this file is generated: `python -m ttnn_shim.make_error_bands`. A band holds four of five published rows of its operation that no
+constant was fitted to: measured times lie within price / (1 + band) to price * (1 + band).
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+TABLE = Path(__file__).with_name("error_bands.csv")
+UNMODELLED_BAND = 2.0
+"""Of an operation that is priced by its bytes alone: it may well take three times as long."""
+GAP, GAP_BAND = "program_gap", 0.1
+"""The idle time between device programs: medians of published profiler tables differ by 10 %."""
+CHIPS = ("wormhole_b0", "blackhole")
+ANY = "*"
+"""The row of operations that no published timing shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Error of one operation on one chip: relative band (0.2: 20 %), rows behind it, their median error."""
+
+    band: float
+    rows: int
+    median: float
+
+
+@cache
+def bands() -> dict[tuple[str, str], Band]:
+    """(operation, chip) -> band, as the table has it."""
+    with open(TABLE, newline="", encoding="utf-8") as handle:
+        return {(row["op"], row["chip"]): Band(float(row["band"]), int(row["rows"]), float(row["median"])) for row in csv.DictReader(handle)}
+
+
+def relative_error(op: str, chip: str, modelled: bool = True) -> float:
+    """Band of a device operation's price.
+
+    `op`: the operation as the event log names it ("matmul", "layernorm"); `chip`: "wormhole_b0" or "blackhole", or a card ("n150", "p150"). An operation
+    that no timing shows has the band of unknown ones, one without a model that of a roofline.
+    """
+    if not modelled:
+        return UNMODELLED_BAND
+    if op == GAP:
+        return GAP_BAND
+    known = bands()
+    chip = chip if chip in CHIPS else "blackhole" if chip.startswith("p") else "wormhole_b0"
+    return known.get((op, chip), known[ANY, chip]).band
+
+
+def total_error(parts: Iterable[tuple[float, str, str, bool]]) -> float:
+    """Band of a sum of prices, relative to it; parts: (ns, operation, chip, modelled).
+
+    The errors of one operation go together (the same equations are wrong in the same way), those of different operations are independent. 0.0 for nothing.
+    """
+    total = 0.0
+    by_op: dict[tuple[str, bool], float] = {}
+    for ns, op, chip, modelled in parts:
+        total += ns
+        by_op[op, modelled] = by_op.get((op, modelled), 0.0) + ns * relative_error(op, chip, modelled)
+    return math.sqrt(sum(value * value for value in by_op.values())) / total if total > 0 else 0.0

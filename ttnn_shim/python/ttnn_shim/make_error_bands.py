@@ -1,0 +1,109 @@
+"""Writes error_bands.csv: the spread of prices around published times, by device operation and chip.
+
+Rows of the calibration tables are predicted by constants fitted without their configuration group (`calibrate`), calls of the published tables as they
+are: no constant is fitted to them but those of eltwise dashboards, whose bands get a floor. Few rows are drawn towards the spread of all operations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ttnn_shim.calibrate import cross_validate, load, parameters_of, quantile, read_constants, read_table, reset
+from ttnn_shim.error_bands import ANY, CHIPS, TABLE
+from ttnn_shim.published import ask, requests_of
+from ttnn_shim.published_accuracy import read_rows
+from ttnn_shim.simlib import simulator
+
+SHARE = 0.8
+"""Of an operation's rows that lie within its band."""
+PRIOR_ROWS = 4
+"""Few rows: the spread of all operations counts as so many rows of this one."""
+LEAST = 0.05
+SWEEPS = ("eltwise_exp", "matmul_height_sharded")
+"""Thousands of rows of one call: they would hide the operation's other uses."""
+IN_SAMPLE = frozenset({"unary", "binary", "ternary", "reduce"})
+IN_SAMPLE_LEAST = 0.10
+
+Residuals = dict[tuple[str, str], list[float]]
+
+
+def table_residuals(predictions: dict[str, float], data: Path) -> Residuals:
+    """Absolute log errors of the calibration tables' rows, from out-of-fold predictions by id."""
+    out: Residuals = {}
+    for table in ("ops", "gemm", *SWEEPS):
+        for row in read_table(data / f"{table}.train.csv.gz")[:: 200 if table in SWEEPS else 1]:
+            truth = float(row.get("kernel_ns") or row["trisc1_avg_ns"])
+            op = "matmul" if table in ("gemm", "matmul_height_sharded") else "unary" if table == "eltwise_exp" else row["op"]
+            if row["id"] in predictions:
+                out.setdefault((op, row["arch"]), []).append(abs(math.log(predictions[row["id"]] / truth)))
+    return out
+
+
+def call_residuals(data: Path) -> Residuals:
+    """Absolute log errors of published calls; one of several programs counts for the operation that takes most of its time."""
+    rows = read_rows(data, "singles")
+    answers = ask(requests_of("singles", rows))
+    out: Residuals = {}
+    for row in rows:
+        answer = answers[row["id"]]
+        if "ns" not in answer:
+            continue
+        times = [float(text.split()[-2]) for text in answer["programs"]]
+        op = answer["ops"][times.index(max(times))][0]
+        out.setdefault((op, row["arch"]), []).append(abs(math.log(answer["ns"] / 1000 / float(row["time_us"]))))
+    return out
+
+
+def bands_of(residuals: Residuals) -> list[tuple[str, str, float, int, float]]:
+    """(operation, chip, band, rows, median error), and the row of operations that nothing shows."""
+    everything = [error for errors in residuals.values() for error in errors]
+    pooled = quantile(everything, SHARE)
+    # What an unseen operation does: the upper half of what seen ones do.
+    spread = quantile([quantile(errors, SHARE) for errors in residuals.values()], SHARE)
+    out = []
+    for chip in CHIPS:
+        for op in sorted(o for o, c in residuals if c == chip):
+            errors = residuals[op, chip]
+            band = (len(errors) * quantile(errors, SHARE) + PRIOR_ROWS * pooled) / (len(errors) + PRIOR_ROWS)
+            band = max(band, IN_SAMPLE_LEAST if op in IN_SAMPLE else LEAST)
+            out.append((op, chip, math.expm1(band), len(errors), math.expm1(statistics.median(errors))))
+        out.append((ANY, chip, math.expm1(spread), 0, math.expm1(pooled)))
+    return out
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line."""
+    root = Path(__file__).resolve().parents[3]
+    parser = argparse.ArgumentParser(prog="python -m ttnn_shim.make_error_bands", description="write the table of error bands")
+    parser.add_argument("--data", type=Path, default=root / "tests" / "data" / "hardware", help="folder of the *.train.csv.gz tables")
+    parser.add_argument("--arch", type=Path, default=root / "ttnn_shim" / "arch", help="folder of constants.csv")
+    parser.add_argument("--predictions", type=Path, help="out-of-fold predictions of `calibrate --predictions`, instead of making them (some minutes)")
+    args = parser.parse_args(argv)
+    if args.predictions:
+        with open(args.predictions, newline="", encoding="utf-8") as handle:
+            predictions = {row["id"]: float(row["predicted_ns"]) for row in csv.DictReader(handle)}
+    else:
+        problem = load(args.data, simulator())
+        constants = read_constants(args.arch)
+        reset(problem, constants)
+        made, _ = cross_validate(problem, parameters_of(constants), verbose=True)
+        predictions = {o.row_id: float(ns) for o, ns in zip(problem.observations, made, strict=True) if o.table != "gemm_wall"}
+    residuals = table_residuals(predictions, args.data)
+    for key, errors in call_residuals(args.data).items():
+        residuals.setdefault(key, []).extend(errors)
+    with open(TABLE, "w", newline="", encoding="utf-8") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(("op", "chip", "band", "rows", "median"))
+        for op, chip, band, count, median in bands_of(residuals):
+            writer.writerow((op, chip, f"{band:.2f}", count, f"{median:.2f}"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
