@@ -56,7 +56,7 @@ WEAK = """## Where it is weak, and why
 - **exp on 32-bit types**: repeats differ by up to 24 %; rows whose tiles per core are a multiple of the bank count queue on one bank.
 - **gemm wall above 5 ms on p150**: six rows with a slow-down that equal work elsewhere does not show.
 - Ops without any measurement (sdpa, sdpa_decode, pad, repeat, rotary beyond one row ...) follow published kernel timings;
-  argmax, topk, sort, collectives and other ops that `operations.hpp` marks UNMODELLED have no model and are reported as unmodelled.
+  collectives and other ops that `operations.hpp` marks UNMODELLED have no model and are reported as unmodelled.
 """
 
 

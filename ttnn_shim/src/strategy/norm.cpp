@@ -128,7 +128,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
     DeviceProgram p = row_program(
         arch, c, "SoftmaxProgramFactoryAttentionOptimized", c.table_era ? arch.k.softmax_row : costs::softmax_block_row.on(arch),
         c.table_era ? arch.k.softmax_tile : costs::softmax_block_tile.on(arch) + masked + exact, 0, 0);
-    if (c.table_era) p.work.extra_cycles = arch.k.softmax_start;
+    if (c.table_era)
+        p.work.extra_cycles = arch.k.softmax_start;
+    else if (ragged)
+        p.work.extra_cycles = costs::softmax_mask_fill.on(arch);
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = in.dtype == DType::Float32 ? 4096 : interm_bytes(c);
     p.circular_buffers = {
         {"in", (ragged ? 2 * block : held) * t},
@@ -140,9 +143,12 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
         {"reciprocal", im},
         {"masked", ragged ? held * im : 0}};
     constexpr std::int64_t kChunk = 80;
-    if (sum_of(p.circular_buffers) > arch.l1_core_bytes / 10 * 9)
+    if (sum_of(p.circular_buffers) > arch.l1_core_bytes / 10 * 9) {
+        // Maximum, sum and result each read the row again.
+        if (!c.table_era) p.work.classes[0].phases[0].shared.dram_read_bytes *= 3;
         p.circular_buffers = {{"in", kChunk * t},        {"out", 2 * block * o}, {"scalers", 6 * 2048}, {"max", 2 * stat_bytes(in)},
                               {"exps", 2 * kChunk * im}, {"sum", 2048},          {"reciprocal", im}};
+    }
     return p;
 }
 
@@ -326,8 +332,6 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Accumulation& op) 
         {Unit::Reader, page_read(arch, in, bytes), 0, 2},
         {Unit::Compute, product ? 3 * arch.k.unary_tile + arch.k.sfpu_binary : arch.k.unary_tile, 0, 2},
         {Unit::Writer, page_write(arch, bytes), 0, 2}};
-    // A product waits for its own last tile, which goes through a buffer, before the next one.
-    if (product) phase.stages[1].cycles += page_read(arch, in, bytes);
     dram_traffic(phase, c);
     DeviceProgram p = one_phase("AccumulationProgramFactory", arch, cores, std::move(phase), true, false);
     // Partial results beside the tiles: in Dst's format; bfloat16 sums within the last two dimensions need none.
