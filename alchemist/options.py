@@ -77,6 +77,11 @@ class CompilerOptions:
     )
     enable_optimizer: bool | None = option(None, "upstream's switch: true is level 1, with memory_layout_analysis_enabled level 2, unless a level is given")
     memory_layout_analysis_enabled: bool | None = option(None, "upstream's switch beside enable_optimizer")
+    layout_policy: str = option(
+        "time",
+        "what level 2 compares by: simulated time, or tt-mlir's rule (L1 before DRAM, sharded before interleaved)",
+        choices=("time", "lexicographic"),
+    )
     tensor_l1_usage_cap: float = option(0.95, "share of a core's L1 that tensors and buffers of an op may take", smallest=0.05, largest=1.0)
     arch: str = option("wormhole_b0", "an architecture (its smallest card), or a card", choices=tuple(CARDS), upstream=("mock-system-desc-arch",))
     recover_structure: bool = option(

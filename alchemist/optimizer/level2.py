@@ -19,7 +19,7 @@ from alchemist.optimizer.choose import key_of
 from alchemist.optimizer.graph import DRAM, Forward, forward_of
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
-from alchemist.optimizer.search import Plan, Taken, consistent, search
+from alchemist.optimizer.search import Plan, Policy, Taken, consistent, search
 
 MOST_REPLAYS = 24
 
@@ -38,8 +38,19 @@ class Placed:
     refused: dict[int, dict[str, int]] = field(default_factory=dict)
 
 
-def place(func: FuncOp, machine: Machine, cap: float, l1_small_bytes: int = 0, level: int = 2, say: Callable[[str], None] = lambda text: None) -> Placed | None:
-    """The fastest plan that the replay takes; None when that is level 0. At level 1 results stay in DRAM; only what a sliding window reads is moved."""
+def place(
+    func: FuncOp,
+    machine: Machine,
+    cap: float,
+    l1_small_bytes: int = 0,
+    level: int = 2,
+    policy: Policy = "time",
+    say: Callable[[str], None] = lambda text: None,
+) -> Placed | None:
+    """The fastest plan that the replay takes; None when that is level 0. At level 1 results stay in DRAM; only what a sliding window reads is moved.
+
+    With the lexicographic policy the plan is that of tt-mlir's rule, even where it is slower than level 0.
+    """
     graph = forward_of(func)
     known: dict[Any, tuple[list[Choice], dict[str, int]]] = {}
     options: dict[int, list[Choice]] = {}
@@ -56,11 +67,16 @@ def place(func: FuncOp, machine: Machine, cap: float, l1_small_bytes: int = 0, l
         return None
     moves = Moves(machine)
     in_place = {number: [choice for choice in each if _of_level_1(graph.steps[number].op, choice)] for number, each in options.items()}
-    found = [
-        placed
-        for each in ([in_place, options] if level > 1 else [in_place])
-        if (placed := _fitting(graph, each, machine, moves, cap, l1_small_bytes, safe.ns, say)) is not None and placed.ns < safe.ns
-    ]
+    safe_ns = safe.ns
+
+    def fitting(each: Mapping[int, list[Choice]]) -> Placed | None:
+        return _fitting(graph, each, machine, moves, cap, l1_small_bytes, safe_ns, policy, say)
+
+    if policy == "lexicographic":
+        found = [placed for each in [options if level > 1 else in_place] if (placed := fitting(each)) is not None]
+    else:
+        both = [in_place, options] if level > 1 else [in_place]
+        found = [placed for each in both if (placed := fitting(each)) is not None and placed.ns < safe.ns]
     best = min(found, key=lambda placed: placed.ns, default=None)
     if best is not None:
         best.options, best.refused = options, refused
@@ -75,6 +91,7 @@ def _fitting(
     cap: float,
     l1_small_bytes: int,
     safe_ns: float,
+    policy: Policy,
     say: Callable[[str], None],
 ) -> Placed | None:
     """The fastest plan of these choices whose replay has room for everything: what has not goes to DRAM, and the search starts again."""
@@ -85,7 +102,7 @@ def _fitting(
 
         def run(fixed: Mapping[int, Choice], barred: frozenset[int] = barred) -> Plan | None:
             held = {number: [fixed[number]] if number in fixed else each for number, each in options.items()}
-            return search(graph, held, machine, moves, cap, barred)
+            return search(graph, held, machine, moves, cap, barred, policy)
 
         plan = run({})
         if plan is None:
@@ -94,7 +111,7 @@ def _fitting(
         done = replay(graph, plan, machine, l1_small_bytes)
         if done.ns is not None:
             return Placed(graph, plan, done.ns, safe_ns, attempt + 1, done.l1_peak_bytes)
-        victim = _victim(graph, plan, done.failed, barred)
+        victim = _victim(graph, plan, done.failed, barred, policy)
         if victim is None:
             return None
         barred |= {place_ for place_ in _like(graph, victim, groups)}
@@ -195,7 +212,7 @@ def _held(device: Replay, value: SSAValue, held: dict[SSAValue, Held]) -> Held:
     return held[value]
 
 
-def _victim(graph: Forward, plan: Plan, failed: int, barred: frozenset[int]) -> int | None:
+def _victim(graph: Forward, plan: Plan, failed: int, barred: frozenset[int], policy: Policy) -> int | None:
     """Of the values in L1 while a step ran out of memory, the one that holds most for longest."""
     makers = {place_: number for number, step in enumerate(graph.steps) for place_ in step.results}
     best: tuple[float, int] | None = None
@@ -207,7 +224,7 @@ def _victim(graph: Forward, plan: Plan, failed: int, barred: frozenset[int]) -> 
         size = 1.0
         for extent in spec.shape:
             size *= extent
-        score = size * (graph.ends[place_] - made + 1)
+        score = size * (graph.ends[place_] - made + 1) if policy == "time" else float(graph.ends[place_])  # tt-mlir: the farthest last use
         if best is None or score > best[0]:
             best = (score, place_)
     return best[1] if best else None

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ttnn_shim.queries import Memory
 
 from alchemist.optimizer.calls import spec_of
-from alchemist.optimizer.graph import DRAM, Forward, Step, l1_bytes
+from alchemist.optimizer.graph import DRAM, L1, Forward, Step, l1_bytes
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, Moves
 
 BEAM = 96
+LEXICOGRAPHIC_BEAM = 8  # as in tt-mlir's MemoryLayoutPropagation
 RESHARD_NS = 1000.0  # a statement more in the program must gain something
+Policy = Literal["time", "lexicographic"]
 Options = Mapping[int, Sequence[Choice]]
 
 
@@ -34,9 +36,12 @@ class Taken:
 
 @dataclass(slots=True)
 class _Path:
+    """rank: what paths are compared by, smaller is better: the accumulated time, or the last op's score."""
+
     ns: float
     taken: Taken | None
     before: _Path | None
+    rank: tuple[float, ...]
 
 
 @dataclass(slots=True)
@@ -50,16 +55,19 @@ class Plan:
 State = tuple[tuple[int, Memory], ...]
 
 
-def search(graph: Forward, options: Options, machine: Machine, moves: Moves, cap: float, barred: frozenset[int] = frozenset()) -> Plan | None:
+def search(
+    graph: Forward, options: Options, machine: Machine, moves: Moves, cap: float, barred: frozenset[int] = frozenset(), policy: Policy = "time"
+) -> Plan | None:
     """The fastest plan whose tensors and buffers fit; None where even DRAM does not.
 
     Args:
         options: choices of each step that has any; others leave their results where they are.
         barred: values that must lie in DRAM.
+        policy: "lexicographic" compares by tt-mlir's rule, which knows no time.
     """
     cores = machine.grid[0] * machine.grid[1]
     room = cap * machine.l1_bytes
-    states: dict[State, _Path] = {(): _Path(0.0, None, None)}
+    states: dict[State, _Path] = {(): _Path(0.0, None, None, ())}
     for number, step in enumerate(graph.steps):
         following: dict[State, _Path] = {}
         for state, path in states.items():
@@ -70,17 +78,20 @@ def search(graph: Forward, options: Options, machine: Machine, moves: Moves, cap
                     after[place] = taken.choice.result if taken is not None else DRAM
                 key = tuple(sorted((place, memory) for place, memory in after.items() if graph.ends[place] > number)) if after else ()
                 known = following.get(key)
-                if known is None or path.ns + ns < known.ns:
-                    following[key] = _Path(path.ns + ns, taken, path)
+                total = path.ns + ns
+                rank = (total,) if policy == "time" else _score(step, held, taken, cores)
+                if known is None or rank < known.rank:
+                    following[key] = _Path(total, taken, path, rank)
         if not following:
             return None
-        if len(following) > BEAM:
-            following = dict(sorted(following.items(), key=lambda item: item[1].ns)[:BEAM])
+        beam = BEAM if policy == "time" else LEXICOGRAPHIC_BEAM
+        if len(following) > beam:
+            following = dict(sorted(following.items(), key=lambda item: item[1].rank)[:beam])
         states = following
     finished = [(path.ns + cost, path) for state, path in states.items() if (cost := _return(graph, dict(state), moves)) is not None]
     if not finished:
         return None
-    ns, best = min(finished, key=lambda pair: pair[0])
+    ns, best = min(finished, key=lambda pair: (pair[0],) if policy == "time" else pair[1].rank)
     plan = Plan(ns)
     for number in range(len(graph.steps) - 1, -1, -1):
         if best.taken is not None:
@@ -88,6 +99,17 @@ def search(graph: Forward, options: Options, machine: Machine, moves: Moves, cap
         assert best.before is not None
         best = best.before
     return plan
+
+
+def _score(step: Step, held: Mapping[int, Memory], taken: Taken | None, cores: int) -> tuple[float, ...]:
+    """tt-mlir's rule for a choice, in its order: L1, sharded, few bytes from DRAM, no moves, many cores, little L1 for the result."""
+    if taken is None:
+        return ()
+    choice = taken.choice
+    from_dram = sum(l1_bytes(spec_of(step.op.operands[index]), L1, cores) for index, place in step.operands if held[place] == DRAM)
+    result = sum(l1_bytes(spec_of(value), choice.result, cores) for value in step.op.results) if step.results else 0
+    answer = choice.priced.answer
+    return (choice.result.buffer != "L1", choice.result.shard is None, from_dram, len(taken.moves), -answer.cores, result)
 
 
 def _return(graph: Forward, held: Mapping[int, Memory], moves: Moves) -> float | None:

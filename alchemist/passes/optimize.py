@@ -61,8 +61,10 @@ class Optimize(Pass):
         from alchemist.optimizer.apply import apply
         from alchemist.optimizer.decisions import placed_reason, placed_report
         from alchemist.optimizer.level2 import place
+        from alchemist.optimizer.search import Policy
 
-        placed = place(func, card, self.options.tensor_l1_usage_cap, l1_small, self.options.optimization_level)
+        policy: Policy = "lexicographic" if self.options.layout_policy == "lexicographic" else "time"
+        placed = place(func, card, self.options.tensor_l1_usage_cap, l1_small, self.options.optimization_level, policy)
         if placed is None:
             return ""
         for number, step in enumerate(placed.graph.steps):

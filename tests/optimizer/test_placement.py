@@ -35,6 +35,11 @@ def test_level_2_is_faster_than_level_1(text: str, gain: float, card: str) -> No
     assert times[2] < times[1] <= times[0] and times[2] < times[0] / gain, times
 
 
+def test_time_beats_the_lexicographic_rule() -> None:
+    by_time, by_rule = (replayed(lowered(layers(), optimization_level=2, layout_policy=policy), "n150") for policy in ("time", "lexicographic"))
+    assert by_time < by_rule, (by_time, by_rule)
+
+
 def test_equal_layers_are_placed_alike_and_results_lie_in_dram() -> None:
     module = lowered(layers(4), optimization_level=2)
     (forward,) = [func for func in functions(module) if not is_const_eval(func)]
