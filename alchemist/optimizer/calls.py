@@ -155,6 +155,9 @@ def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memor
         raise NotAskable(op.name)
     if source == "memory_config":
         return None if layout.on_host else (result or memory_of(layout))
+    if source == "changed_dtype":  # of the result where the first operand has another
+        first = layout_of(op.operands[0].type)
+        return DTYPES[layout.dtype] if first is not None and first.dtype != layout.dtype else None
     if source == "dtype":
         return DTYPES[layout.dtype]
     if source == "changed_dtype":

@@ -36,6 +36,9 @@ ABSENT = re.compile(
     r"_w0_|_w2_|expert|EXPERT|Expert|get_weight|quantize_weights|SparseKV|MMSignal|Dispatch[A]|WorkerMode|IndexerScore|"
     r"MeshTrace|trace_capture|execute_trace|release_trace|_SQL|SCHEMA|SIDECAR|REPORT|MOE|TRACE_ALLOC|UNGATED|RECORDS|InterProcess|LayerAck|Overlapped|RuntimeArgs|TensorAccessor|CounterChannel"
 )
+# Names of several chips and of queues that programs for one chip use as well: one chip has all of every tensor.
+KEPT = {f"ttnn.{name}" for name in """FabricConfig FabricReliabilityMode FabricTensixConfig FabricUDMMode FabricManagerMode PlacementReplicate PlacementShard
+MeshMapperConfig MeshComposerConfig""".split()}  # fmt: skip
 CLASSES_ABSENT = re.compile(
     r"distributed\.|graph\.|device\.Program|Placement|MeshMapper|MeshComposer|MeshSocket|MeshId|"
     r"MeshCoordinateRange|SubDevice$|SubDeviceManagerId|SubcontextId|Rank|Size$|MeshCoreCoord|FaceGeometry|Paged|Qkv"
@@ -55,7 +58,8 @@ ReplicateTensorToMesh ShardTensorToMesh ConcatMeshToTensor replicate_tensor_to_m
 concat_mesh_to_tensor_composer from_host_shards combine_device_tensors aggregate_tensor
 layernorm_default_compute_config operations.normalization.rmsnorm_default_compute_config create_layernorm_program_config
 create_group_norm_input_mask create_group_norm_input_negative_mask create_group_norm_weight_bias_rm get_group_norm_cores_across_channel
-record_event wait_for_event event_synchronize""".split()
+record_event wait_for_event event_synchronize set_fabric_config get_fabric_config ShardTensor2dMesh ConcatMesh2dToTensor create_mesh_mapper
+create_mesh_composer create_global_semaphore get_global_semaphore_address reset_global_semaphore_value command_queue""".split()
 # C++ functions behind the real package's `*args, **kwargs` wrappers: their own signatures.
 _CONV = """input_memory_config: MemoryConfig, input_layout: Layout, {weights}in_channels: int, out_channels: int, batch_size: int, input_height: int,
 input_width: int, kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int] | Sequence[int], {extra}dilation: Sequence[int],
@@ -151,12 +155,12 @@ def text_of(source: Path, kinds: Path, symbols: Path) -> str:
             else:
                 absent.append(name)
         elif kind == "enum":
-            if ABSENT.search(name):
+            if ABSENT.search(name) and name not in KEPT:
                 absent.append(name)
             else:
                 out["enums"][name] = [entry["of"], entry["m"]]
         elif kind == "class":
-            if ABSENT.search(name) or CLASSES_ABSENT.search(name):
+            if name not in KEPT and (ABSENT.search(name) or CLASSES_ABSENT.search(name)):
                 absent.append(name)
                 continue
             methods = {m: overload_set(d["ov"]) for m, d in entry.get("methods", {}).items() if d["ov"]}
@@ -172,7 +176,7 @@ def text_of(source: Path, kinds: Path, symbols: Path) -> str:
     offered = set(out["functions"]) | set(out["classes"]) | set(out["enums"]) | set(out["values"])
     for name, entry in entries.items():
         if entry["k"] == "alias":
-            if entry["to"] in offered and not re.search(r"operations\.(ccl|losses)\.", name):
+            if entry["to"] in offered and not re.search(r"operations\.(ccl|losses)\.|\.decorators\.", name):
                 out["aliases"][name] = entry["to"]
             elif name.count(".") == 1 or "transformer" in name or "experimental" in name:
                 absent.append(name)

@@ -240,7 +240,7 @@ def open_device(
         return _open[device_id]
     device = MeshDevice._create(device_id, l1_small_size, trace_region_size)
     _open[device_id] = device
-    device.events_enable(session.settings.profile_dir is not None)
+    device.events_enable(session.settings.records_programs())
     session.device_opened(device)
     return device
 

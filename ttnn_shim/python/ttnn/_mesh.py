@@ -138,16 +138,21 @@ class MeshEvent:
 register_class("MeshEvent", MeshEvent)
 
 
+@api_class("ttnn.PlacementReplicate")
 class PlacementReplicate:
     """The tensor is whole on the device."""
 
-    __module__ = "ttnn"
+    def __init__(self) -> None:
+        pass
 
     def __repr__(self) -> str:
         return "PlacementReplicate()"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PlacementReplicate)
+    def __eq__(self, arg: object) -> bool:
+        return isinstance(arg, PlacementReplicate)
+
+    def __ne__(self, arg: object) -> bool:
+        return not self.__eq__(arg)
 
     def __hash__(self) -> int:
         return 0

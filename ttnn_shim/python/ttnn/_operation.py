@@ -54,6 +54,11 @@ class Operation:
         return f"FastOperation(python_fully_qualified_name='{self.name}')"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:  # the real package's ops take a queue; the simulator runs queues in order
+            if "queue_id" in kwargs:
+                del kwargs["queue_id"]
+            elif "cq_id" in kwargs:
+                del kwargs["cq_id"]
         if session.recording():
             return self._recorded(args, kwargs)
         return self._call(args, kwargs)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from ttnn_shim import program_errors, progress
+from ttnn_shim import plain, program_errors, progress
 
 STOPPED, READER_LEFT = 130, 141
 """Exit codes after Ctrl-C and after the end of a pipe, as shells have them."""
@@ -26,6 +26,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--arch", default="n150", metavar="NAME", help="card or architecture: " + ", ".join(CARDS))
     parser.add_argument("--estimate", action="store_true", help="clock only: tensors have no values, kernels do not run")
     parser.add_argument("--profile", type=Path, metavar="DIR", help="write performance reports to DIR")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write a plain script's device_ns, kernel_ns, ops, unmodelled and host_s to FILE")
     parser.add_argument("program", type=Path, metavar="main.py")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
     options = parser.parse_args(arguments)
@@ -42,6 +43,9 @@ def main(arguments: list[str]) -> int:
     session.settings.card = card_name(options.arch)
     session.settings.estimate = options.estimate
     ttnn_shim.activate(explicit=True)
+    program = options.program.resolve()
+    if not (program.parent / "manifest.json").is_file():  # programs of alchemist print their own figures
+        session.settings.plain = plain.PlainRun(options.json)
     if options.profile is not None:
         from ttnn_shim import reports
 
@@ -52,15 +56,17 @@ def main(arguments: list[str]) -> int:
             print(f"run: --profile: cannot write {str(options.profile)[:300]}: {error.strerror}", file=sys.stderr)
             return 2
 
-    program = options.program.resolve()
     sys.argv = [str(program), *options.arguments]
     sys.path.insert(0, str(program.parent))
     sys.excepthook = partial(_show, program.parent)
     try:
         with progress.shown(program.parent, sys.stderr):
             runpy.run_path(str(program), run_name="__main__")
+        session.close_plain()
         sys.stdout.flush()
     except SystemExit as exit_:
+        if not exit_.code:
+            session.close_plain()
         return _exit_code(exit_)
     except KeyboardInterrupt:
         print("run: stopped", file=sys.stderr)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ttnn_shim.check_ops import Compare, OpWatch, ReadGolden, ToNumpy, check_program
 from ttnn_shim.check_ops import op_errors as errors_of_ops
 from ttnn_shim.error_bands import GAP, total_error
+from ttnn_shim.plain import PlainRun
 from ttnn_shim.records import Block, CallRecord, Frame, Profile
 
 
@@ -34,17 +35,25 @@ class ClockedDevice(Protocol):
     def profile(self, calls: Mapping[int, CallRecord], root: Path) -> Profile:
         """Everything recorded since `clock_reset`."""
 
+    def events(self) -> list[dict[str, Any]]:
+        """The recorded device programs since `clock_reset`."""
+
     def memory_blocks(self) -> tuple[Block, ...]:
         """Allocated blocks of a bank, L1 and DRAM."""
 
 
 @dataclass(slots=True)
 class Settings:
-    """card: n150, n300, p100, p150; estimate: clock only, no values; profile_dir: where reports go."""
+    """card: n150, n300, p100, p150; estimate: clock only, no values; profile_dir: where reports go; plain: a script that is measured whole."""
 
     card: str = "n150"
     estimate: bool = False
     profile_dir: Path | None = None
+    plain: PlainRun | None = None
+
+    def records_programs(self) -> bool:
+        """Whether devices keep their programs one by one."""
+        return self.profile_dir is not None or self.plain is not None
 
 
 @dataclass(slots=True)
@@ -63,6 +72,7 @@ _requests = 0
 _on_profile: list[Callable[[Profile], None]] = []
 _recording: _Recording | None = None
 _watch: OpWatch | None = None
+_stopped = False  # a plain script has passed its "stop" signpost
 
 
 def device_opened(device: ClockedDevice) -> None:
@@ -88,6 +98,7 @@ def has_device() -> bool:
 def device_closed(device: ClockedDevice) -> None:
     """Forgets the device and hands the profile of the last forward call to the hooks of `on_profile`."""
     global _requests
+    measure_plain(device)
     if device in _devices:
         _devices.remove(device)
         _requests = 0
@@ -95,6 +106,43 @@ def device_closed(device: ClockedDevice) -> None:
         profile, _recording.profile = _recording.profile, None
         for hook in _on_profile:
             hook(profile)
+
+
+def measure_plain(device: ClockedDevice) -> None:
+    """Adds what a plain script did on the device since it was opened, or since its "start" signpost."""
+    if settings.plain is None or device not in _devices:
+        return
+    if not _stopped:
+        _take_plain(device, settings.plain)
+    settings.plain.show()
+
+
+def _take_plain(device: ClockedDevice, plain: PlainRun) -> None:
+    plain.add(device.clock_read(), device.events())
+    if _recording is not None:
+        _recording.profile = device.profile(dict(_recording.calls), _recording.root)
+
+
+def close_plain() -> None:
+    """The end of a plain script that left devices open: they are measured as if it had closed them."""
+    for device in list(_devices):
+        device_closed(device)
+
+
+def signpost(header: str) -> None:
+    """ "start" begins the measurement of a plain script anew, "stop" ends it; other headers mean nothing here."""
+    global _stopped
+    if settings.plain is None or _stopped:
+        return
+    if header.lower() == "start":
+        for device in _devices:
+            device.clock_reset()
+        if _recording is not None:
+            _recording.calls.clear()
+    elif header.lower() == "stop":
+        for device in _devices:
+            _take_plain(device, settings.plain)
+        _stopped = True
 
 
 def reset() -> None:
@@ -110,9 +158,9 @@ def on_profile(hook: Callable[[Profile], None]) -> None:
 
 
 def record_calls(root: Path) -> None:
-    """Records every `ttnn` call of the forward calls, with the frames that lie under `root`."""
+    """Records every `ttnn` call of the forward calls (of a plain script: every call), with the frames that lie under `root`."""
     global _recording
-    _recording = _Recording(root)
+    _recording = _Recording(root, active=settings.plain is not None)
 
 
 def stop_recording() -> None:
@@ -173,6 +221,7 @@ def card() -> str:
 
 def begin_forward() -> None:
     """Starts the clock of one forward call."""
+    settings.plain = None  # the program measures itself
     for device in _devices:
         device.clock_reset()
     if _recording is not None:

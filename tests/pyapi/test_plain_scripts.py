@@ -1,0 +1,67 @@
+"""Programs that others wrote, run as they are: tt-alchemist's printed programs with its utils.py, and plain scripts with one line of totals."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PRINTED = Path(__file__).parent / "printed"
+PROGRAMS = sorted(path.stem for path in PRINTED.glob("*.py") if path.stem not in ("run_all", "utils"))
+SCRIPT = """\
+import ttnn
+{marks}
+device = ttnn.open_device(device_id=0)
+def work(times):
+    for _ in range(times):
+        ttnn.relu(ttnn.ones([64, 64], device=device, layout=ttnn.TILE_LAYOUT, dtype=ttnn.bfloat16), queue_id=0)
+work(1)
+{start}
+work(2)
+{stop}
+work(4)
+{end}
+"""
+MARKS = {"marks": "from tracy import signpost", "start": "signpost(header='start')", "stop": "signpost(header='stop')"}
+
+
+def run(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ttnn_shim", "run", *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("arch", ["n150", "p150"])
+def test_printed_programs_run(arch: str, tmp_path: Path) -> None:
+    """In tt-alchemist's style, with its device getter; the real wheel takes all of them over the mock device."""
+    done = run("--arch", arch, PRINTED / "run_all.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(PROGRAMS) >= 10
+    assert [line.removeprefix("ran ") for line in done.stdout.splitlines() if line.startswith("ran ")] == PROGRAMS
+
+
+@pytest.mark.parametrize(
+    ("parts", "ops"),
+    [({"end": "ttnn.close_device(device)"}, 7), ({"end": ""}, 7), (MARKS | {"end": "ttnn.close_device(device)"}, 2)],
+    ids=["closed", "left open", "signposts"],
+)
+def test_totals_of_a_plain_script(parts: dict[str, str], ops: int, tmp_path: Path) -> None:
+    empty = dict.fromkeys(("marks", "start", "stop"), "")
+    (tmp_path / "script.py").write_text(SCRIPT.format(**empty | parts))
+    done = run("--json", "totals.json", "script.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    totals = json.loads((tmp_path / "totals.json").read_text())
+    assert totals["ops"] == ops
+    assert 0 < totals["kernel_ns"] < totals["device_ns"]
+    assert totals["unmodelled"] == []
+    assert done.stdout.startswith(f"device {totals['device_ns'] / 1e6:.3f} ms, {ops} programs, host ")
+
+
+def test_profile_of_a_plain_script(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT.format(**MARKS, end=""))
+    done = run("--profile", "out", "script.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["ops"] == 2
