@@ -141,7 +141,7 @@ register_class("NdShardSpec", NdShardSpec)
 
 @api_class("ttnn.MemoryConfig")
 class MemoryConfig(Keyed):
-    """Buffer type, memory layout and shards of a tensor. Immutable; the shard specs it gives are copies."""
+    """Buffer type, memory layout and shards of a tensor. Immutable but for the shard spec, whose fields can be assigned as in the real package."""
 
     __slots__ = ("_blob", "_buffer_type", "_lockstep", "_memory_layout", "_nd_shard_spec", "_per_core", "_shard_spec")
 
@@ -170,7 +170,7 @@ class MemoryConfig(Keyed):
 
     @property
     def shard_spec(self) -> ShardSpec | None:
-        return _copy_spec(self._shard_spec)
+        return self._shard_spec
 
     @property
     def nd_shard_spec(self) -> NdShardSpec | None:
@@ -222,7 +222,7 @@ class MemoryConfig(Keyed):
         return MemoryConfig(TensorMemoryLayout(data["memory_layout"]), buffer_type, spec)
 
     def _encode(self) -> bytes:
-        if self._blob is None:
+        if self._blob is None or self._shard_spec is not None:  # its fields may have changed
             names = ("memory_layout", "buffer_type", "shard_spec", "nd_shard_spec")
             self._blob = encode_record("MemoryConfig", [(name, getattr(self, "_" + name)) for name in names])
         return self._blob

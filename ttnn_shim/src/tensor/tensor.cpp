@@ -2,6 +2,7 @@
 #include "ttnn/tensor/tensor.hpp"
 
 #include "tensor/access.hpp"
+#include "tensor/door.hpp"
 
 namespace ttnn {
 
@@ -135,7 +136,7 @@ void Tensor::deallocate(bool force) {
     if (!attributes_) {
         return;
     }
-    if (force || (attributes_.use_count() == 1 && attributes_->buffer.use_count() == 1)) {
+    if (force || (attributes_.use_count() <= 1 + ttnn_shim::DoorCopies::now() && attributes_->buffer.use_count() == 1)) {
         attributes_->buffer->release();
     }
 }
@@ -151,3 +152,15 @@ Tensor create_device_tensor(const TensorSpec& spec, MeshDevice* device, std::opt
 }
 
 }  // namespace ttnn
+
+namespace ttnn_shim {
+
+namespace {
+thread_local long door_copies = 0;
+}
+
+DoorCopies::DoorCopies(long copies) { door_copies = copies; }
+DoorCopies::~DoorCopies() { door_copies = 0; }
+long DoorCopies::now() { return door_copies; }
+
+}  // namespace ttnn_shim

@@ -3,6 +3,7 @@
 #include "ops/core/core_programs.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
+#include "tensor/door.hpp"
 #include "ttnn/core.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/data_movement/clone/clone.hpp"
@@ -284,11 +285,10 @@ SHIM_OP("ttnn.reshard", [](const arguments::reshard& args) {
 SHIM_OP("ttnn.to_device", [](const arguments::to_device& args) { return ttnn::to_device(args.tensor, args.device, args.memory_config); });
 SHIM_OP("ttnn.from_device", [](const arguments::from_device& args) { return ttnn::from_device(args.tensor); });
 SHIM_OP("ttnn.deallocate", [](const arguments::deallocate& args) {
-    // The caller's handle is one reference, the call's input list another: only force can decide here.
+    // Beside `tensor` the caller's handle, the call's list of inputs and its arguments refer to the tensor.
+    const DoorCopies own(3);
     Tensor tensor = args.tensor;
-    if (args.force) {
-        tensor.deallocate(true);
-    }
+    tensor.deallocate(args.force);
 });
 SHIM_OP("ttnn.clone", [](const arguments::clone& args) {
     return ttnn::clone(args.input, args.dtype, args.memory_config, args.compute_kernel_config);
