@@ -10,11 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import shape
+from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.builder import Builder
 from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace
 
+WIDE_SUMS = "alchemist.wide_sums"
+"""Marks a norm of bfloat16 values that the model sums in float32."""
 Match = tuple[str, list[SSAValue | None], dict[str, Any], list[Operation]]
 """TTIR op, operands, attributes, the ops that it stands for (the last one excluded)."""
 
@@ -295,9 +297,23 @@ def weighted_norm(op: Operation) -> Match | None:
         weight = _vector(other, shape(inner)[-1])
         if weight is None:
             continue
-        attributes = {key: access.attr(norm, key) for key in ("normalized_shape", "epsilon")}
-        return norm.name, [norm.operands[0], weight, None], attributes, [norm]
+        return norm.name, [norm.operands[0], weight, None], _norm_attributes(norm), [norm]
     return None
+
+
+def narrow_norm(op: Operation) -> Match | None:
+    """norm(x) that a bfloat16 model computes in float32 and rounds: the kernel takes bfloat16 and sums in float32 by its compute config."""
+    norm = defining(op.operands[0], "ttir.rms_norm", "ttir.layer_norm")
+    if norm is None or not _one_use(op.operands[0]) or (element_type(op.operands[0]), element_type(op.results[0])) != ("f32", "bf16"):
+        return None
+    widened = [value if value is None else defining(value, "ttir.typecast") for value in (norm.operands[0], operand(norm, "weight"), operand(norm, "bias"))]
+    if widened[0] is None or any(value is None for value in widened[1 : len(norm.operands)]):
+        return None
+    casts = [cast for cast in widened if isinstance(cast, Operation)]
+    if any(element_type(cast.operands[0]) != "bf16" for cast in casts):
+        return None
+    operands = [cast.operands[0] if isinstance(cast, Operation) else None for cast in widened]
+    return norm.name, operands, _norm_attributes(norm) | {WIDE_SUMS: True}, [*casts, norm]
 
 
 def biased_norm(op: Operation) -> Match | None:
@@ -309,9 +325,12 @@ def biased_norm(op: Operation) -> Match | None:
         bias = _vector(other, shape(inner)[-1])
         if bias is None:
             continue
-        attributes = {key: access.attr(norm, key) for key in ("normalized_shape", "epsilon")}
-        return norm.name, [norm.operands[0], access.operand(norm, "weight"), bias], attributes, [norm]
+        return norm.name, [norm.operands[0], access.operand(norm, "weight"), bias], _norm_attributes(norm), [norm]
     return None
+
+
+def _norm_attributes(norm: Operation) -> dict[str, Any]:
+    return {key: found for key in ("normalized_shape", "epsilon", WIDE_SUMS) if (found := access.attr(norm, key)) is not None}
 
 
 def _one_use(value: SSAValue) -> bool:
@@ -379,6 +398,7 @@ RULES: dict[str, tuple[Callable[[Operation], Match | None], ...]] = {
     "ttir.div": (softmax, layer_norm, rms_norm, sigmoid),
     "ttir.reciprocal": (sigmoid,),
     "ttir.add": (biased_norm,),
+    "ttir.typecast": (narrow_norm,),
 }
 
 

@@ -27,11 +27,13 @@ TTIR_PIPELINE = (
     "fuse-attention",
     "merge-reductions",
     "canonicalize-dots",
+    "share-weights",
     "fuse-linear",
     "fold-padding",
     "fold-batch-norm",
     "decompose-conv",
     "conv1d-channels-last",
+    "group-attention-heads",
     "fold-attention-scale",
     "project-heads",
     "fuse-split-heads",
@@ -42,7 +44,18 @@ TTIR_PIPELINE = (
 )
 ORDER_PIPELINE = ("fuse-roll", "order-joined", "order-by-module", "optimize", "deallocate")
 """What decides the statements of the program, their order and lifetimes."""
-TTNN_PIPELINE = ("sweep", "fold-typecasts", "cast-in-product", "fuse-residual-norm", "place-conversions", "lift-constants", "const-eval", *ORDER_PIPELINE)
+TTNN_PIPELINE = (
+    "sweep",
+    "fold-typecasts",
+    "cast-in-product",
+    "fuse-rotary",
+    "fuse-residual-norm",
+    "place-conversions",
+    "lift-constants",
+    "const-eval",
+    "twin-views",
+    *ORDER_PIPELINE,
+)
 PIPELINES: dict[str, tuple[str, ...]] = {
     "ttir-passes": TTIR_PIPELINE,
     "ttnn-passes": TTNN_PIPELINE,

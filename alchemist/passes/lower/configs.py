@@ -17,6 +17,13 @@ def compute_config(options: CompilerOptions) -> StructAttr | None:
     return struct("ttnn.device_compute_kernel_config", values)
 
 
+def wide_sums_config(options: CompilerOptions) -> StructAttr:
+    """The options' compute config with sums in float32 where they say nothing of it."""
+    values = {name: getattr(options, name) for name in _FIELDS}
+    wide = {"math_fidelity": "hifi4", "fp32_dest_acc_en": True}
+    return struct("ttnn.device_compute_kernel_config", {name: wide.get(name) if value is None else value for name, value in values.items()})
+
+
 def weight_dtype(options: CompilerOptions) -> str | None:
     """Block format of matmul weights, None for the model's own."""
     return None if options.experimental_weight_dtype == "none" else options.experimental_weight_dtype

@@ -9,7 +9,8 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
-from alchemist.passes.lower.configs import compute_config, weight_dtype
+from alchemist.passes.fuse_patterns import WIDE_SUMS
+from alchemist.passes.lower.configs import compute_config, weight_dtype, wide_sums_config
 from alchemist.passes.lower.context import TILE, Lowering, rule
 from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to
 
@@ -167,7 +168,8 @@ def norm(c: Lowering, op: Operation) -> None:
     if count > 1 or len(dims) == 1:
         value = c.reshape(value, (*(dims[: len(dims) - count] or (1,)), width))
     weight, bias = (_vector(c, operand(op, name), width, dtype) for name in ("weight", "bias"))
-    attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": compute_config(c.options)}
+    config = wide_sums_config(c.options) if access.attr(op, WIDE_SUMS) and dtype == "bf16" else compute_config(c.options)
+    attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": config}
     name = op.name.removeprefix("ttir.")
     made = c.emit(name, [value, weight, bias], attributes, shape(value), dtype)
     c.set(result, made if image else c.reshape(made, dims), NHWC if image else None)
