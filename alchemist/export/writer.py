@@ -80,7 +80,7 @@ def write_export(
         for name in ("utils.py", "check.py"):
             _write_text(directory / name, template_text(f"py/{name}"))
     for number, (stage, text) in enumerate(compiled.irs.items()):
-        _write_text(directory / "irs" / f"{number:02}_{stage}.{'txt' if stage == 'decisions' else 'mlir'}", text)
+        _write_text(directory / "irs" / f"{number:02}_{stage}.{'txt' if stage in ('fx', 'decisions') else 'mlir'}", text)
     _write_text(directory / "README.md", _readme(compiled, language, options, arguments, outputs))
     run = directory / "run"
     _write_text(run, _run_script(language, options, standalone, place))

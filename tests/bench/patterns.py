@@ -1,0 +1,127 @@
+"""Attention, decoders and recurrent layers as frameworks spell them: device time, programs and lines of what is emitted, at optimization level 0.
+
+    python tests/bench/patterns.py [--disable PASS,PASS] [NAME ...]
+
+--disable: passes to leave out, so that what they are worth can be seen. Each program passes its `./run --check` or is marked as failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+Built = tuple[Any, tuple[Any, ...]]
+
+
+def multihead_attention() -> Built:
+    import torch
+    from torch import nn
+
+    class SelfAttention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention = nn.MultiheadAttention(512, 8, batch_first=True)
+
+        def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+            return self.attention(hidden, hidden, hidden, need_weights=False)[0]
+
+    return SelfAttention().eval(), (torch.randn(8, 256, 512),)
+
+
+def transformer_encoder() -> Built:
+    import torch
+    from torch import nn
+
+    layer = nn.TransformerEncoderLayer(256, 8, 1024, batch_first=True)
+    return nn.TransformerEncoder(layer, 4, enable_nested_tensor=False).eval(), (torch.randn(8, 128, 256),)
+
+
+def whisper_encoder() -> Built:
+    import torch
+    from transformers import WhisperConfig
+    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+    config = WhisperConfig(d_model=384, encoder_layers=4, encoder_attention_heads=6, encoder_ffn_dim=1536)
+    return WhisperEncoder(config).eval(), (torch.randn(1, 80, 3000),)
+
+
+def llama() -> Built:
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(hidden_size=512, intermediate_size=1024, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=4, vocab_size=1024)
+    config.use_cache = False
+    return LlamaForCausalLM(config).eval().to(torch.bfloat16), (torch.randint(0, 1024, (1, 128)),)
+
+
+def _recurrent(kind: str, size: int, state: bool, **options: Any) -> Built:
+    import torch
+    from torch import nn
+
+    class Recurrent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = getattr(nn, kind)(size, size, batch_first=True, **options)
+
+        def forward(self, inputs: torch.Tensor) -> Any:
+            outputs, last = self.layer(inputs)
+            return (outputs, last) if state else outputs
+
+    return Recurrent().eval(), (torch.randn(4, 24, size),)
+
+
+CASES: dict[str, Callable[[], Built]] = {
+    "nn.MultiheadAttention(512, 8), b8 256": multihead_attention,
+    "nn.TransformerEncoder(256, 8, 4 layers), b8 128": transformer_encoder,
+    "Whisper encoder (tiny)": whisper_encoder,
+    "Llama, 4 layers of 512, bf16, 128 tokens": llama,
+    "LSTM(1024), b4 T24": lambda: _recurrent("LSTM", 1024, False),
+    "GRU(256) with its last state, b4 T24": lambda: _recurrent("GRU", 256, True),
+    "bidirectional GRU(256), b4 T24": lambda: _recurrent("GRU", 256, False, bidirectional=True),
+}
+
+
+def measured(build: Callable[[], Built], disabled: list[str], folder: Path) -> str:
+    """The row of a case behind its name."""
+    import torch
+
+    from alchemist import codegen_py
+
+    torch.manual_seed(0)
+    model, inputs = build()
+    program, report = folder / "program", folder / "report.json"
+    codegen_py(model, *inputs, export_path=program, overwrite=True, compiler_options={"disable": tuple(disabled)} if disabled else None)
+    done = subprocess.run([str(program / "run"), "--check", "--json", str(report)], capture_output=True, text=True, check=False)
+    result = json.loads(report.read_text())
+    lines = len((program / "main.py").read_text().splitlines())
+    return f"{result['device_ns'] / 1e6:.2f} | {result['ops']} | {lines} | {'ok' if done.returncode == 0 else 'FAILED'} |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="parts of the cases' names")
+    parser.add_argument("--disable", type=lambda text: text.split(","), default=[], metavar="PASS,PASS")
+    options = parser.parse_args()
+    print("| case | device ms | programs | lines | check |\n|---|---:|---:|---:|---|")
+    failed = False
+    for name, build in CASES.items():
+        if options.names and not any(part in name for part in options.names):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            row = measured(build, options.disable, Path(folder))
+        failed |= "FAILED" in row
+        print(f"| {name} | {row}", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
