@@ -32,14 +32,15 @@ def tiles(boxes: Sequence[tuple[str, str]]) -> str:
 
 def sortable(titles: Sequence[str], rows: Sequence[Sequence[str]], foot: str = "") -> str:
     """A table whose headings sort it. titles: plain text, "" for a column that does not sort; rows: cells as HTML (`data-v` is a cell's number)."""
-    heads = "".join(f"<th{' class=sort tabindex=0' if title else ''}{_right(rows, index)}>{escape(title)}</th>" for index, title in enumerate(titles))
+    sort = ' class="sort" tabindex="0"'  # quoted: the page's parts are XML in docs/pictures
+    heads = "".join(f"<th{sort if title else ''}{_right(rows, index)}>{escape(title)}</th>" for index, title in enumerate(titles))
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
     end = f"<tfoot>{foot}</tfoot>" if foot else ""
     return f'<div class="scroll"><table class="sortable"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody>{end}</table></div>'
 
 
 def _right(rows: Sequence[Sequence[str]], index: int) -> str:
-    return " data-n" if rows and 'class="n"' in rows[0][index] else ""
+    return ' data-n=""' if rows and 'class="n"' in rows[0][index] else ""
 
 
 def duration(ns: float) -> str:
