@@ -13,7 +13,7 @@ from typing import Any
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from alchemist.driver import mlir_files, show
+from alchemist.driver import explore_page, mlir_files, show
 from alchemist.errors import InputError
 from alchemist.ir.access import argument_attrs, attrs, result_attrs
 from alchemist.ir.dialects import TTOp
@@ -23,11 +23,21 @@ _LONGEST = 200
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="alchemist explore", description="Graph of an MLIR file for Google Model Explorer.")
-    parser.add_argument("input", metavar="INPUT.mlir")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUT.json")
-    parser.add_argument("--profile", type=Path, metavar="DIR", help="what `./run --profile DIR` wrote: OUT.node_data.json gets kernel times")
+    parser = argparse.ArgumentParser(prog="alchemist explore", description="Graph of an MLIR file for Google Model Explorer, or a page of an export.")
+    parser.add_argument("input", metavar="INPUT", help="an MLIR file; with --html an export's directory")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="file to write; with --html by default explorer.html in the current directory")
+    parser.add_argument("--profile", type=Path, metavar="DIR", help="what `./run --profile DIR` wrote: its times (a graph gets OUT.node_data.json)")
+    parser.add_argument("--html", action="store_true", help="one page without a network: stages linked by location, modules, layouts, time, memory, errors")
+    parser.add_argument("--compare", type=Path, metavar="DIR", help="with --html: another export beside it")
     args = parser.parse_args(arguments)
+    if args.html:
+        text = explore_page.page(Path(args.input), namespace, args.profile, args.compare)
+        output = args.output or Path("explorer.html")
+        mlir_files.write_text(output, text)
+        print(f"{output}: {len(text) / 1024:.0f} KiB; open it in a browser")
+        return 0
+    if args.compare is not None or args.output is None:
+        parser.error("-o OUT.json is needed without --html" if args.output is None else "--compare is for --html")
     made = graphs(mlir_files.Chunk(mlir_files.read_text(args.input), args.input))
     mlir_files.write_text(args.output, json.dumps(made, indent=1) + "\n")
     print(f"{args.output}: {sum(len(graph['nodes']) for graph in made['graphs'])} nodes; open it with `model-explorer {args.output}`")

@@ -1,0 +1,130 @@
+const data = JSON.parse(document.getElementById("data").textContent);
+const $ = (id) => document.getElementById(id);
+const make = (tag, cls, text) => { const e = document.createElement(tag); if (cls) e.className = cls; if (text !== undefined) e.textContent = text; return e; };
+const rows = []; // {element, node, keys, stage, text}
+const us = (ns) => (ns / 1000).toFixed(1) + " us";
+const kib = (bytes) => (bytes / 1024).toFixed(0) + " KiB";
+let chosenModule = "", chosen = null;
+
+const first = data.exports[0];
+$("title").textContent = first.model + (data.exports.length > 1 ? ": A " + first.name + ", B " + data.exports[1].name : "");
+$("note").textContent = data.exports.map((one) => one.note).filter(Boolean).join("; ");
+document.title = first.model + ": stages";
+
+function addStage(title, nodes, exportIndex, known) {
+  const box = make("div", "stage");
+  box.append(make("h2", "", title));
+  nodes.forEach((node, index) => {
+    const row = make("div", "row", node.op);
+    const result = node.results[0];
+    row.append(make("small", "", (result ? result.type + (result.layout ? ", " + result.layout : "") : "")));
+    if (known && !known.has(signature(node))) { row.classList.add("new"); row.title = "not so in the other export"; }
+    const fill = make("div", "fill");
+    row.append(fill);
+    const entry = { element: row, node, keys: new Set(node.keys), index, nodes, fill, exportIndex, title, text: [node.op, node.module, ...node.source, ...(result ? [result.type, result.layout] : [])].join(" ").toLowerCase() };
+    row.addEventListener("click", () => choose(entry));
+    rows.push(entry);
+    box.append(row);
+  });
+  $("stages").append(box);
+}
+const signature = (node) => [node.op, node.keys.join(), JSON.stringify(node.results), JSON.stringify(node.attributes)].join("|");
+
+const codeRows = [];
+function addCode(title, name, lines, exportIndex) {
+  const box = make("div", "stage code");
+  box.append(make("h2", "", title));
+  lines.forEach((text, index) => {
+    const row = make("div", "row", text || " ");
+    const entry = { element: row, place: name + ":" + (index + 1), exportIndex };
+    row.addEventListener("click", () => { const found = rows.find((one) => one.exportIndex === exportIndex && one.node.line === entry.place); if (found) choose(found); });
+    codeRows.push(entry);
+    box.append(row);
+  });
+  $("stages").append(box);
+}
+
+const last = (one) => one.stages[one.stages.length - 1];
+data.exports.forEach((one, index) => {
+  const side = data.exports.length > 1 ? "AB"[index] + ": " : "";
+  const other = data.exports.length > 1 ? new Set(last(data.exports[1 - index]).nodes.map(signature)) : null;
+  // Of two exports the last stage and the code stand side by side; of one export all stages.
+  (other ? [last(one)] : one.stages).forEach((stage) => addStage(side + stage.name, stage.nodes, index, stage === last(one) ? other : null));
+  for (const [name, lines] of Object.entries(one.code)) addCode(side + name, name, lines, index);
+});
+
+function choose(entry) {
+  chosen = entry;
+  for (const one of rows) {
+    const linked = [...one.keys].some((key) => entry.keys.has(key));
+    one.element.classList.toggle("linked", linked && one !== entry);
+    one.element.classList.toggle("chosen", one === entry);
+  }
+  const lines = new Set(rows.filter((one) => one.node.line && (one === entry || one.element.classList.contains("linked"))).map((one) => one.exportIndex + one.node.line));
+  for (const one of codeRows) one.element.classList.toggle("linked", lines.has(one.exportIndex + one.place));
+  for (const stage of $("stages").children) {
+    const mark = stage.querySelector(".chosen") || stage.querySelector(".linked");
+    if (mark) stage.scrollTop = mark.offsetTop - stage.clientHeight / 3;
+  }
+  details(entry);
+}
+
+function details(entry) {
+  const box = $("details"), node = entry.node;
+  box.replaceChildren(make("h2", "", entry.title + " " + entry.index + ": " + node.op));
+  const list = make("dl");
+  const add = (name, value) => { if (value) { list.append(make("dt", "", name), make("dd", "", value)); } };
+  add("module", node.module);
+  add("source", node.source.join("\n"));
+  add("from", node.from.join(", "));
+  add("code", node.line);
+  if (node.ns !== undefined) { add("time", us(node.ns) + ", limited by " + node.bound); add("L1 per core", kib(node.l1)); add("programs", node.programs.join(", ")); }
+  if (node.error !== undefined) add("relative error", Number(node.error).toExponential(1));
+  box.append(list, make("h3", "", "operands"));
+  for (const edge of node.edges) {
+    const from = make("div", "edge", (edge.from >= 0 ? edge.from + ": " : "") + edge.label + "  " + edge.type + (edge.layout ? ", " + edge.layout : ""));
+    if (edge.from >= 0) { from.style.cursor = "pointer"; from.addEventListener("click", () => choose(rows.find((one) => one.nodes === entry.nodes && one.index === edge.from))); }
+    box.append(from);
+  }
+  box.append(make("h3", "", "results"));
+  for (const result of node.results) box.append(make("div", "edge", result.type + (result.layout ? ", " + result.layout : "") + (result.bytes ? ", " + kib(result.bytes) : "")));
+  box.append(make("h3", "", "attributes"));
+  const facts = make("dl");
+  for (const [name, value] of node.attributes) facts.append(make("dt", "", name), make("dd", "", value));
+  box.append(facts);
+}
+
+function modules() {
+  const times = new Map();
+  for (const node of last(first).nodes) {
+    const parts = node.module ? node.module.split("/") : ["(no module)"];
+    parts.forEach((_, index) => { const path = parts.slice(0, index + 1).join("/"); times.set(path, (times.get(path) || 0) + (node.ns || 0)); });
+  }
+  const button = (path, label, depth, ns) => {
+    const item = make("button");
+    const name = make("span", "", label);
+    name.style.paddingLeft = depth * 12 + "px";
+    item.append(name, make("span", "", ns ? us(ns) : ""));
+    item.addEventListener("click", () => { chosenModule = path; for (const one of $("modules").children) one.classList.toggle("chosen", one === item); show(); });
+    $("modules").append(item);
+  };
+  button("", "all", 0, last(first).nodes.reduce((sum, node) => sum + (node.ns || 0), 0));
+  for (const [path, ns] of times) button(path, path.split("/").pop(), path.split("/").length, ns);
+}
+
+function show() {
+  const words = $("search").value.toLowerCase().split(/\s+/).filter(Boolean), overlay = $("overlay").value;
+  const value = (node) => overlay === "bytes" ? node.results.reduce((sum, one) => sum + one.bytes, 0) : overlay ? node[overlay] || 0 : 0;
+  const most = Math.max(...rows.map((one) => value(one.node)), 0);
+  for (const one of rows) {
+    const inModule = !chosenModule || one.node.module === chosenModule || one.node.module.startsWith(chosenModule + "/");
+    one.element.classList.toggle("hidden", !inModule || !words.every((word) => one.text.includes(word)));
+    one.fill.style.width = most ? (100 * value(one.node)) / most + "%" : "0";
+  }
+}
+modules();
+$("search").addEventListener("input", show);
+$("overlay").addEventListener("change", show);
+show();
+const slowest = rows.filter((one) => one.node.ns).sort((a, b) => b.node.ns - a.node.ns)[0];
+if (slowest) choose(slowest);
