@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -39,7 +40,7 @@ int main(int, char** argv) {
         if (what == "empty") inputs = {};
         if (what == "dtype") inputs.@ = ttnn::typecast(inputs.@, ttnn::DataType::BFLOAT16);
         if (what == "shape") weights.set("0.weight_t", inputs.@);
-        model::forward(device, inputs, what == "weights" ? weights.scope("nothing") : weights);
+        model::forward(device, inputs, what == "weights" ? weights.scope("0") : weights);
     } catch (const std::exception& error) {
         std::cout << utils::describe(error) << "\\n";
         return 0;
@@ -86,7 +87,7 @@ def test_an_application_of_ten_lines(tmp_path: Path) -> None:
     line = next(number for number, row in enumerate(text.splitlines(), 1) if "utils::input(" in row)
     assert f"\n  at model.cpp:{line} in forward\n" in command(refused, "empty")
     assert "expected data type" in command(refused, "dtype")
-    assert "error[ALC-0601] no tensor 'nothing." in (told := command(refused, "weights"))
+    assert "error[ALC-0601] no tensor '0.0." in (told := command(refused, "weights"))
     assert "\n  at model.cpp:" in told
     assert "did you mean" in told
 
@@ -94,7 +95,9 @@ def test_an_application_of_ten_lines(tmp_path: Path) -> None:
     line = next(number for number, row in enumerate(text.splitlines(), 1) if "ttnn::linear(" in row)
     told = command(refused, "shape")
     assert told.startswith("error[SHIM-0001] ttnn.linear: ")
-    assert f"\n  at model.cpp:{line} in sequential\n  called from model.cpp:" in told
+    place = re.search(r"\n  at model.cpp:(\d+) in sequential\n  called from model.cpp:\d+ in forward", told)
+    assert place, told
+    assert line <= int(place[1]) <= line + 10  # a line of the statement: without optimisation that of its last argument
 
     if shutil.which("gdb"):
         script = ["-nx", "-x", made.path / "gdb_printers.py", "-ex", "break model::forward", "-ex", "run", "-ex", "print inputs"]
