@@ -185,6 +185,7 @@ dnnl::primitive_attr attributes(float alpha, Activation activation, bool accumul
     switch (activation) {
         case Activation::None: break;
         case Activation::Relu: ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F); break;
+        case Activation::Relu6: ops.append_eltwise(dnnl::algorithm::eltwise_clip, 0.0F, 6.0F); break;
         case Activation::Gelu: ops.append_eltwise(dnnl::algorithm::eltwise_gelu_erf, 0.0F, 0.0F); break;
         case Activation::GeluTanh: ops.append_eltwise(dnnl::algorithm::eltwise_gelu_tanh, 0.0F, 0.0F); break;
         case Activation::Silu: ops.append_eltwise(dnnl::algorithm::eltwise_swish, 1.0F, 0.0F); break;

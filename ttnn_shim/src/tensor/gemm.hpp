@@ -16,12 +16,13 @@
 
 namespace ttnn_shim {
 
-enum class Activation : uint8_t { None, Relu, Gelu, GeluTanh, Silu, Sigmoid, Tanh };
+enum class Activation : uint8_t { None, Relu, Relu6, Gelu, GeluTanh, Silu, Sigmoid, Tanh };
 /// One value, for loops that do not go through oneDNN.
 inline float activate(float x, Activation activation) {
     switch (activation) {
         case Activation::None: return x;
         case Activation::Relu: return std::max(x, 0.0F);
+        case Activation::Relu6: return std::clamp(x, 0.0F, 6.0F);
         case Activation::Gelu: return 0.5F * x * (1.0F + std::erf(x * 0.70710678F));
         case Activation::GeluTanh: return 0.5F * x * (1.0F + std::tanh(0.79788456F * (x + 0.044715F * x * x * x)));
         case Activation::Silu: return x / (1.0F + std::exp(-x));

@@ -36,9 +36,9 @@ struct DstRounding {
     explicit operator bool() const { return inexact != 0; }
 };
 
-/// The law for sums that were looked at together: errors are s * drift + noise * (|s| * own + row).
+/// The law for sums that were looked at together: s * (scale + noise * own) + noise * row, then rounded. The noise is an integer.
 struct RowRounding {
-    float drift = 0, own = 0, row = 0;
+    float scale = 1, own = 0, row = 0;
     uint32_t inexact = 0, kept_bits = 0xffffffffU, half = 0;
 };
 
@@ -75,9 +75,10 @@ struct KernelSet {
     /// A row of exact sums -> the sums as the destination registers hold them. The errors are pseudo-random functions of the sums.
     void (*settle_row)(float* values, size_t count, const DstRounding& law) = nullptr;
     RowRounding (*row_rounding)(const float* sums, size_t count, const DstRounding& law) = nullptr;
-    /// Sums of a 16-bit Dst, with a bias of as many values (or null), perhaps no less than 0.
+    /// Sums of a 16-bit Dst, with a bias of as many values (or null), cut to [least, most]. A NaN stays.
     void (*settle_to_bf16_row)(
-        const float* source, uint16_t* target, size_t count, const RowRounding& rounding, const float* bias, bool relu) = nullptr;
+        const float* source, uint16_t* target, size_t count, const RowRounding& rounding, const float* bias, float least,
+        float most) = nullptr;
     /// The same without a look at the whole row first; returns the largest, NaN ignored.
     float (*settle_peak_row)(float* values, size_t count, const DstRounding& law) = nullptr;
     /// Sums and folds of rows whose values are cut to the bits `kept` of their float32 patterns first.

@@ -8,6 +8,7 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12: of its own intrinsics
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC target("arch=x86-64-v4", "prefer-vector-width=512")
 #define KERNEL_NS avx512
 #define KERNEL_AVX512

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <vector>
 
 #include "ops/matmul/dst_rounding.hpp"
@@ -11,6 +12,7 @@ namespace ttnn_shim {
 std::optional<Activation> gemm_activation(const UnaryStep& step) {
     switch (step.op_type) {
         case UnaryOpType::RELU: return Activation::Relu;
+        case UnaryOpType::RELU6: return Activation::Relu6;
         case UnaryOpType::GELU: return Activation::Gelu;
         case UnaryOpType::GELU_TANH: return Activation::GeluTanh;
         case UnaryOpType::SILU: return Activation::Silu;
@@ -28,10 +30,15 @@ size_t volume(const std::vector<int64_t>& batch) {
     return count;
 }
 
-kernels::UnaryBlock activation_kernel(Activation activation) {
+/// `half`: for results that are rounded to bfloat16.
+kernels::UnaryBlock activation_kernel(Activation activation, bool half) {
+    const auto& kernel = kernels::kernel_set();
     for (const auto type :
-         {UnaryOpType::RELU, UnaryOpType::GELU, UnaryOpType::GELU_TANH, UnaryOpType::SILU, UnaryOpType::SIGMOID, UnaryOpType::TANH}) {
-        if (gemm_activation(type) == activation) return kernels::kernel_set().unary[static_cast<size_t>(type)];
+         {UnaryOpType::RELU, UnaryOpType::RELU6, UnaryOpType::GELU, UnaryOpType::GELU_TANH, UnaryOpType::SILU, UnaryOpType::SIGMOID,
+          UnaryOpType::TANH}) {
+        if (gemm_activation(type) != activation) continue;
+        const auto index = static_cast<size_t>(type);
+        return (half ? kernel.unary_bf16 : kernel.unary)[index];
     }
     return nullptr;
 }
@@ -46,13 +53,18 @@ struct Settling {
     /// `sums` [rows, columns] is used up; `target` may be the same memory.
     void operator()(float* sums, size_t rows, size_t columns, DataType dtype, void* target) const {
         const auto& kernel = kernels::kernel_set();
-        const kernels::UnaryBlock act = activation_kernel(activation);
+        const kernels::UnaryBlock act = activation_kernel(activation, dtype != DataType::FLOAT32);
         const float params[2] = {0, 0};
-        const bool relu = activation == Activation::Relu, narrow = !fp32_dest && dtype != DataType::FLOAT32 && (act == nullptr || relu);
+        const bool bounds = activation == Activation::Relu || activation == Activation::Relu6;
+        const float least = bounds ? 0.0F : -INFINITY, most = activation == Activation::Relu6 ? 6.0F : INFINITY;
+        const bool narrow = !fp32_dest && dtype != DataType::FLOAT32 && (act == nullptr || bounds);
         auto* out = static_cast<std::byte*>(target);
-        // Short rows are looked at together.
-        constexpr size_t LEAST = 1024;
+        // Short rows are settled together, with as many copies of the bias.
+        constexpr size_t LEAST = 2048;
         const size_t together = std::max<size_t>(1, LEAST / std::max<size_t>(1, columns)), runs = (rows + together - 1) / together;
+        std::vector<float> biases;
+        for (size_t row = 0; narrow && bias != nullptr && together > 1 && row < std::min(together, rows); ++row)
+            biases.insert(biases.end(), bias, bias + columns);
         parallel_for(runs, std::max<size_t>(1, 16384 / std::max<size_t>(1, together * columns)), [&](size_t begin, size_t end) {
             for (size_t run = begin; run < end; ++run) {
                 const size_t first = run * together, count = std::min(together, rows - first);
@@ -60,13 +72,8 @@ struct Settling {
                 std::byte* stored = out + first * columns * stored_bytes(dtype);
                 if (narrow) {
                     const kernels::RowRounding rounding = kernel.row_rounding(values, count * columns, law);
-                    auto* half = reinterpret_cast<uint16_t*>(stored);
-                    if (bias == nullptr) {
-                        kernel.settle_to_bf16_row(values, half, count * columns, rounding, nullptr, relu);
-                        continue;
-                    }
-                    for (size_t row = 0; row < count; ++row)
-                        kernel.settle_to_bf16_row(values + row * columns, half + row * columns, columns, rounding, bias, relu);
+                    const float* added = biases.empty() ? bias : biases.data();
+                    kernel.settle_to_bf16_row(values, reinterpret_cast<uint16_t*>(stored), count * columns, rounding, added, least, most);
                     continue;
                 }
                 kernel.settle_row(values, count * columns, law);
@@ -90,7 +97,9 @@ private:
 /// more there than in its sums.
 template <typename Product>
 void settled_product(Settling settling, size_t rows, size_t columns, DataType dtype, void* target, Product&& product) {
-    if (settling.fp32_dest && dtype != DataType::FLOAT32) return product(target, dtype, settling.bias, settling.activation);
+    // The library's clip would make a number of a NaN.
+    if (settling.fp32_dest && dtype != DataType::FLOAT32 && settling.activation != Activation::Relu6)
+        return product(target, dtype, settling.bias, settling.activation);
     std::shared_ptr<Values> wide;
     auto* sums = static_cast<float*>(target);
     if (dtype != DataType::FLOAT32) {
@@ -101,7 +110,7 @@ void settled_product(Settling settling, size_t rows, size_t columns, DataType dt
     settling(sums, rows, columns, dtype, target);
 }
 
-constexpr size_t CACHED_BYTES = size_t{5} << 18U;  // of sums: most of a level-2 cache
+constexpr size_t CACHED_BYTES = size_t{3} << 18U;  // of sums: with their operands they fit into a level-2 cache
 
 /// How many rows of a product to make at a time, so that their float32 sums are still in a level-2 cache when they are settled. It depends
 /// on the shape alone: results are the same with every number of threads. Reading the second operand again must cost less than it saves.
@@ -154,28 +163,47 @@ void multiply(ConvCall call, const TensixMath& math) {
     call.weight.kept_bits = source_a_bits(math);
     const int64_t depth = call.kernel_h * call.kernel_w * (call.in_channels / call.groups);
     const Settling settling{dst_rounding(math, call.weight.dtype, depth), math.fp32_dest, call.bias, call.activation};
-    const DataType target_dtype = call.output_dtype;
-    const bool settles = !math.fp32_dest || target_dtype == DataType::FLOAT32;
-    const auto images = static_cast<size_t>(call.batch), columns = static_cast<size_t>(call.out_channels);
-    const size_t pixels = static_cast<size_t>(call.out_h * call.out_w), pixels_in = static_cast<size_t>(call.in_h * call.in_w);
-    // Image by image, where the sums of all would leave the cache before they are settled.
-    const bool by_image = settles && images > 1 && images * pixels * columns * sizeof(float) > CACHED_BYTES;
-    const size_t together = by_image ? 1 : images;
-    call.batch = static_cast<int64_t>(together);
+    const ConvCall whole = call;
+    const bool settles = !math.fp32_dest || whole.output_dtype == DataType::FLOAT32;
+    const auto line_values = static_cast<size_t>(whole.out_w * whole.out_channels);
+    const size_t image_bytes = static_cast<size_t>(whole.out_h) * line_values * sizeof(float);
+    const bool by_image = settles && static_cast<size_t>(whole.batch) * image_bytes > CACHED_BYTES;
     if (by_image) call.input.values = nullptr;  // a part of it is not kept
-    const auto* operand = static_cast<const std::byte*>(call.input.data);
-    auto* target = static_cast<std::byte*>(call.output);
-    for (size_t first = 0; first < images; first += together) {
-        call.input.data = operand + first * pixels_in * static_cast<size_t>(call.in_channels) * stored_bytes(call.input.dtype);
-        settled_product(
-            settling, together * pixels, columns, target_dtype, target + first * pixels * columns * stored_bytes(target_dtype),
-            [&](void* output, DataType dtype, const float* bias, Activation activation) {
-                call.output = output;
-                call.output_dtype = dtype;
-                call.bias = bias;
-                call.activation = activation;
-                convolution(call);
-            });
+    // Some lines of an image at a time, or one image, where the sums would leave the cache before they are settled. Each window must see a
+    // line of the image: padding is no strip of its own.
+    const int64_t reach = whole.dilation_h * (whole.kernel_h - 1);
+    const bool cuts = by_image && !whole.transposed && whole.pad_top <= reach && whole.pad_bottom <= reach;
+    const auto strips = cuts ? static_cast<int64_t>((image_bytes + CACHED_BYTES - 1) / CACHED_BYTES) : 1;
+    const int64_t lines = (whole.out_h + strips - 1) / strips, images = by_image ? 1 : whole.batch;
+    const auto input_line = static_cast<size_t>(whole.in_w * whole.in_channels) * stored_bytes(whole.input.dtype);
+    const size_t output_line = line_values * stored_bytes(whole.output_dtype);
+    const auto* operand = static_cast<const std::byte*>(whole.input.data);
+    auto* target = static_cast<std::byte*>(whole.output);
+    call.batch = images;
+    for (int64_t image = 0; image < whole.batch; image += images) {
+        for (int64_t line = 0; line < whole.out_h; line += lines) {
+            call.out_h = std::min(lines, whole.out_h - line);
+            int64_t first = 0;  // line of the image that the window sees first
+            if (strips > 1) {
+                const int64_t above = line * whole.stride_h - whole.pad_top;
+                const int64_t below = above + (call.out_h - 1) * whole.stride_h + whole.dilation_h * (whole.kernel_h - 1) + 1;
+                first = std::max<int64_t>(above, 0);
+                call.in_h = std::min(below, whole.in_h) - first;
+                call.pad_top = first - above;
+                call.pad_bottom = below - first - call.in_h;
+            }
+            call.input.data = operand + static_cast<size_t>(image * whole.in_h + first) * input_line;
+            settled_product(
+                settling, static_cast<size_t>(images * call.out_h * whole.out_w), static_cast<size_t>(whole.out_channels),
+                whole.output_dtype, target + static_cast<size_t>(image * whole.out_h + line) * output_line,
+                [&](void* output, DataType dtype, const float* bias, Activation activation) {
+                    call.output = output;
+                    call.output_dtype = dtype;
+                    call.bias = bias;
+                    call.activation = activation;
+                    convolution(call);
+                });
+        }
     }
 }
 
