@@ -100,6 +100,9 @@ def test_an_application_of_ten_lines(tmp_path: Path) -> None:
     assert line <= int(place[1]) <= line + 10  # a line of the statement: without optimisation that of its last argument
 
     if shutil.which("gdb"):
-        script = ["-nx", "-x", made.path / "gdb_printers.py", "-ex", "break model::forward", "-ex", "run", "-ex", "print inputs"]
+        script = ["-nx", "-x", made.path / "gdb_printers.py", "-ex", "break model::forward", "-ex", "run", "-ex", "print (int) getpid()", "-ex", "print inputs"]
         shown = command("gdb", "-batch", *script, tmp_path / "build" / "app")
-        assert f"{field} = [3, 40] float32 TILE DRAM  min" in shown or "ptrace" in shown, shown
+        if re.search(r"\$1 = \d+", shown):  # some sandboxes do not let a debugger call functions
+            assert f"{field} = [3, 40] float32 TILE DRAM  min" in shown
+        else:
+            assert f"{field} = ttnn::Tensor (" in shown or "ptrace" in shown, shown
