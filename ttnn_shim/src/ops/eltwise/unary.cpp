@@ -170,6 +170,7 @@ Tensor triangle(const char* name, const Tensor& given, int diagonal, bool lower,
         device_of(given), make_spec(
                               shape, is_integer(given.dtype()) ? given.dtype() : DataType::BFLOAT16, Layout::TILE,
                               memory_config.value_or(given.memory_config())));
+    if (!device_of(given)->shim().estimate()) ensure_values(mask);
     const Tensor input = to_layout(given, Layout::TILE);
     return launch(
         {.op = strategy::Binary{.op = "MUL", .broadcast = "NONE"}, .name = "BinaryNgDeviceOperation"}, {input, mask},
