@@ -76,10 +76,11 @@ TEST(surface_decoding) {
     CHECK_EQ(values_of(pages)[3 * 64], values_of(packed)[0]);
 
     const auto rows = ttnn::to_memory_config(chip.ramped({1, 8, 4, 64}), shards(HEIGHT, {32, 64}, 8));
-    const auto ones = ttnn::to_memory_config(chip.of(Floats(8 * 64, 1.0F), {1, 8, 1, 64}), shards(HEIGHT, {32, 64}, 8));
-    const auto zeros = ttnn::to_memory_config(chip.of(Floats(8 * 64, 0.0F), {1, 8, 1, 64}), shards(HEIGHT, {32, 64}, 8));
-    const auto matrix = ttnn::to_memory_config(chip.of(Floats(8 * 32 * 32, 0.5F), {1, 1, 256, 32}), shards(HEIGHT, {32, 32}, 8));
-    const auto [turned, also] = ttnn::experimental::rotary_embedding_llama_fused_qk(rows, rows, ones, zeros, matrix);
+    const auto keys_apart = ttnn::to_memory_config(rows, shards(HEIGHT, {32, 64}, 8, 1, 1));
+    const auto ones = ttnn::to_memory_config(chip.of(Floats(16 * 64, 1.0F), {1, 16, 1, 64}), shards(HEIGHT, {32, 64}, 8, 2));
+    const auto zeros = ttnn::to_memory_config(chip.of(Floats(16 * 64, 0.0F), {1, 16, 1, 64}), shards(HEIGHT, {32, 64}, 8, 2));
+    const auto matrix = ttnn::to_memory_config(chip.of(Floats(16 * 32 * 32, 0.5F), {1, 1, 512, 32}), shards(HEIGHT, {32, 32}, 8, 2));
+    const auto [turned, also] = ttnn::experimental::rotary_embedding_llama_fused_qk(rows, keys_apart, ones, zeros, matrix);
     CHECK(values_of(turned) == values_of(rows) && values_of(also) == values_of(rows));
 
     const auto a = chip.ramped({32, 128}), b = chip.of(Floats(128 * 256, 0.25F), {128, 256});

@@ -284,7 +284,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     // Query, doubled key and value chunks of up to 512 positions, scores and mask of a chunk, statistics, partial outputs of the other
     // cores.
     const std::int64_t heads = ceil_div(dim(c.inputs[0], 1), 32);
-    const std::int64_t helpers = std::max<std::int64_t>(1, arch.cores() / streams) - 1;
+    // The library sizes them by the cache's own shape: a page where there are pages.
+    const std::int64_t held = std::min<std::int64_t>(ceil_div(dim(key, 1), 32), asked_chunk > 0 ? asked_chunk : 16);
+    const std::int64_t cached = std::max<std::int64_t>(1, dim(key, 3) * kv_heads);
+    const std::int64_t helpers = std::max<std::int64_t>(1, arch.cores() / cached) - 1;
     if (op.v_width) {  // multi-latent: values narrower than keys; up to 16 heads are half a tile
         const std::int64_t v = ceil_div(*op.v_width, 32), page = dim(c.inputs[0], 1) <= 32 && c.inputs[0].logical.size() > 1 &&
                                                                          c.inputs[0].logical[c.inputs[0].logical.size() - 2] <= 16
@@ -292,8 +295,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
                                                                      : 2048;
         p.circular_buffers = {
             {"q", heads * d * page},
-            {"k and v", 2 * chunk * (d + v) * key.tile_bytes()},
-            {"scores", 2 * heads * chunk * 2048},
+            {"k and v", 2 * held * (d + v) * key.tile_bytes()},
+            {"scores", 2 * heads * held * 2048},
             {"scalers", 5 * 2048},
             {"statistics", 9 * heads * page},
             {"out", 6 * heads * v * page},
@@ -302,8 +305,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     }
     p.circular_buffers = {
         {"q", heads * d * c.inputs[0].tile_bytes()},
-        {"k and v", 4 * chunk * d * key.tile_bytes()},
-        {"scores", 2 * heads * chunk * 2048},
+        {"k and v", 4 * held * d * key.tile_bytes()},
+        {"scores", 2 * heads * held * 2048},
         {"scalers", 5 * 2048},
         {"statistics", 9 * heads * 2048},
         {"out", 6 * heads * d * 2048},
