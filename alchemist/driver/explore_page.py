@@ -48,7 +48,7 @@ def page(export: Path, namespace: Namespace, profile: Path | None = None, other:
 
 
 def _export(directory: Path, namespace: Namespace, profile: Path | None) -> dict[str, Any]:
-    files = sorted((directory / "irs").glob("[0-9]*.mlir"))
+    files = sorted(file for file in (directory / "irs").glob("[0-9]*") if file.suffix == ".mlir" or file.stem.endswith("_fx"))
     manifest_file = directory / "manifest.json"
     if not files or not manifest_file.is_file():
         raise InputError(

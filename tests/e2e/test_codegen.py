@@ -129,7 +129,7 @@ def test_zeros_are_no_scalar_loss(language: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
     codegen = codegen_py if language == "py" else codegen_cpp
     out = codegen(loss, torch.randn(8, 32), export_path=tmp_path / "out").path
-    main = out / f"main.{language}"
+    main = out / ("main.py" if language == "py" else "model.cpp")
     before = main.read_text()
     main.write_text(before.replace(", 0.02", ", 0.0").replace("0.02f", "0.0f"))
     assert main.read_text() != before
