@@ -98,7 +98,7 @@ def test_pipelines_to_text(source: str, language: str, tmp_path: Path, capsys: p
         ("--ttir-to-ttnn-backend-pipelin", "ttir-to-ttnn-backend-pipeline"),
         ("--split-input-fle", "--split-input-file"),
         ("--canonicalize=enable-const-evl=true", "enable-const-eval"),
-        ("--ttir-to-ttnn-backend-pipeline=enable-optimizer=true", "enable-optimizer=true is not supported"),
+        ("--ttir-to-ttnn-backend-pipeline=tensor-l1-usage-cap=2", "a number from 0.05 to 1"),
         ("--ttir-to-ttnn-backend-pipeline=optimization-level=7", "one of 0, 1, 2"),
         ("--pass-pipeline=builtin.module(", "balanced parentheses"),
         ("--qqqqqqqq", "--list"),
@@ -117,7 +117,9 @@ MAPPED = [(name, entry) for entry in fields(CompilerOptions) for name in (*about
 @pytest.mark.parametrize(("key", "entry"), MAPPED, ids=[name for name, _ in MAPPED])
 def test_every_spelling_reaches_the_compiler(key: str, entry: Field[Any]) -> None:
     """The last value that the option has, so not its default where there is another."""
-    values = about(entry).implemented or about(entry).choices or ((True, False) if "bool" in str(entry.type) else ("abc",))
+    values = (
+        about(entry).implemented or about(entry).choices or ((True, False) if "bool" in str(entry.type) else (0.5,) if "float" in str(entry.type) else ("abc",))
+    )
     given = shown(values[-1]) if entry.default != values[-1] else shown(values[0])
     read = CompilerOptions.from_text(f"{{{key}={given}}}")
     assert shown(getattr(read, entry.name)) == given

@@ -103,12 +103,15 @@ def test_linear_adds_its_bias_in_the_fpu(dtype: str, fp32_dest: bool, device: An
         assert_same(result, expected)
 
 
-def test_a_grid_without_a_compute_config_means_lofi(device: Any) -> None:
-    """tt-metal issue 55889: with a core grid or a program config bfloat16 falls from HiFi2 to LoFi."""
+def test_a_program_config_alone_means_lofi(device: Any) -> None:
+    """tt-metal issue 55889: with a program config of its own and no compute config a bfloat16 product falls from HiFi2 to LoFi."""
     a, x = operand((64, 256), "bfloat16", 14, device)
     b, w = operand((256, 64), "bfloat16", 15, device)
-    for grid, compute, fidelity in ((None, None, "HiFi2"), (ttnn.CoreGrid(x=1, y=1), None, "LoFi"), (ttnn.CoreGrid(x=1, y=1), config("HiFi2", False), "HiFi2")):
-        result = ttnn.matmul(a, b, core_grid=grid, compute_kernel_config=compute)
+    program = ttnn.MatmulMultiCoreReuseProgramConfig(
+        compute_with_storage_grid_size=(1, 1), in0_block_w=8, out_subblock_h=1, out_subblock_w=2, per_core_M=2, per_core_N=2
+    )
+    for program_config, compute, fidelity in ((None, None, "HiFi2"), (program, None, "LoFi"), (program, config("HiFi2", False), "HiFi2")):
+        result = ttnn.matmul(a, b, program_config=program_config, compute_kernel_config=compute)
         errors = [np.abs(ttnn.to_torch(result).float().numpy() - model.pack(model.matmul(x, w, f, False), "bfloat16")).max() for f in ("LoFi", "HiFi2")]
         assert ("LoFi", "HiFi2")[int(np.argmin(errors))] == fidelity
 

@@ -23,7 +23,9 @@ ttnn_shim = pytest.importorskip("ttnn_shim")
 
 NUMPY = {"f32": np.float32, "bf16": np.float32, "si32": np.int32, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8}
 # What the bit model says of the cases whose sums are in a 16-bit Dst: products of bfloat16, and attention, which float32 is lowered to with bfloat16.
+# The default numerics stay within twice of it (docs/numerics.md).
 BIT_MODEL_ERRORS = {
+    "sum(2x31x33f32)": 3.75e-3,
     "linear(31x33bf16,33x7bf16p)": 4.7e-3,
     "conv2d(2x8x9x32bf16,64x32x1x1bf16p)": 4.7e-3,
     "conv2d(1x16x8x3bf16,32x3x16x8bf16p)": 5.4e-3,
@@ -81,7 +83,7 @@ def test_values_on_the_shim(case: Case, ttnn: Any, device: Any) -> None:
     for have, want in zip(_run(ttnn, device, module, arguments), wanted, strict=True):
         assert have.shape == want.shape
         error = np.linalg.norm(have.astype(np.float64) - want) / max(float(np.linalg.norm(want.astype(np.float64))), 1e-9)
-        assert error < max(5e-3, 1.5 * BIT_MODEL_ERRORS.get(case.name, 0.0))
+        assert error < max(5e-3, 2 * BIT_MODEL_ERRORS.get(case.name, 0.0))
 
 
 @pytest.mark.parametrize("rank", [2, 4])

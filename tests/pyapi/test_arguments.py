@@ -87,6 +87,7 @@ NO_EFFECT_HERE = {
     },
     ("ttnn.experimental.isin", "assume_unique"): "the real package's documentation says that it has no effect",
     ("ttnn.fold", "collapse_output"): "the sample is one row of pixels, which is flat already",
+    **{("ttnn.fold", name): "the sample is interleaved; only shards are dealt to a grid" for name in ("grid_size", "override_memory_config")},
     ("ttnn.group_norm", "inplace"): "the sample is interleaved, which is never in place",
     **{("ttnn.sharded_to_interleaved", name): "the sample is interleaved, which comes back as it is" for name in ("memory_config", "output_dtype")},
 }
