@@ -64,6 +64,12 @@ class Replay:
             self._lib.shim_attrs_free(attrs)
         return Held(spec, out[0])
 
+    def address(self, tensor: Held) -> int:
+        """Where it lies in every bank, in bytes."""
+        info = self._ffi.new("shim_tensor_info *")
+        self._check(self._lib.shim_tensor_get_info(tensor._handle, info))
+        return int(info.address)
+
     def free(self, tensor: Held) -> None:
         self._lib.shim_tensor_free(tensor._handle)
 

@@ -335,19 +335,31 @@ const char* factory_name(MatmulKind kind) {
 }
 
 std::vector<CircularBuffer> matmul_buffers(const OpConfig& c, const MatmulShape& s, const MatmulProgram& p) {
-    const std::int64_t t0 = c.inputs[0].tile_bytes(), t1 = c.inputs[1].tile_bytes(), to = c.outputs[0].tile_bytes();
+    const TensorDesc &a = c.inputs[0], &b = c.inputs[1];
+    const std::int64_t t0 = a.tile_bytes(), t1 = b.tile_bytes(), to = c.outputs[0].tile_bytes();
     if (p.kind == MatmulKind::MultiCore) return {{"in0", 2 * t0}, {"in1", 2 * t1}, {"out", 2 * to}};
-    // A block is double buffered when another follows; a B that all batches share stays.
-    const std::int64_t k_blocks = ceil_div(s.k, p.block_k), deep0 = k_blocks * p.batch > 1 ? 2 : 1;
-    const std::int64_t deep1 = k_blocks * (s.b_batched ? p.batch : 1) > 1 ? 2 : 1;
+    const std::int64_t k_blocks = ceil_div(s.k, p.block_k);
+    const bool rows_stay = p.kind == MatmulKind::Mcast1DIn1, reuse = p.kind == MatmulKind::Reuse;
+    const bool local0 = resident(a), bias = c.inputs.size() > 2;
+    // A block is double buffered when another follows; a B that all batches share stays where columns are multicast.
+    const std::int64_t batch1 = s.b_batched || !rows_stay ? p.batch : 1;
+    const std::int64_t deep0 = reuse || k_blocks * p.batch > 1 ? 2 : 1, deep1 = reuse || k_blocks * batch1 > 1 ? 2 : 1;
     std::vector<CircularBuffer> out;
-    if (!resident(c.inputs[0]) || p.kind != MatmulKind::Mcast1DIn1) out.push_back({"in0", deep0 * p.block_h * p.block_k * t0});
-    out.push_back({"in1", deep1 * p.block_w * p.block_k * t1});
-    // Partial sums share the output's buffer unless their format differs; the packer accumulates several blocks in L1.
-    const bool bias = c.inputs.size() > 2, l1_acc = c.compute.packer_l1_acc && k_blocks > 1;
+    if (local0 && rows_stay) {
+        // A shard whose rows are read in one step is used where it lies, one that is read in several is copied whole.
+        if (s.k > p.block_k) out.push_back({"in0", p.m * s.k * p.batch * t0});
+    } else if (!(local0 && reuse)) {
+        out.push_back({"in0", deep0 * p.block_h * p.block_k * t0});
+    }
+    if (!resident(b)) out.push_back({"in1", deep1 * p.block_w * p.block_k * t1});
+    // The packer accumulates in L1 from the second or third block on. Partial sums share the output's buffer, which may be the tensor itself,
+    // unless their format differs or the output block is a part of the core's rows.
+    const bool from_second = p.kind == MatmulKind::Mcast1DIn0 || (bias && !reuse);
+    const bool l1_acc = c.compute.packer_l1_acc && k_blocks > (from_second ? 1 : 2);
     const std::int64_t interm = c.compute.fp32_dest_acc ? 4096 : l1_acc ? 2048 : to;
+    const bool part = resident(c.outputs[0]) && p.block_h != p.m;
     if (!resident(c.outputs[0])) out.push_back({"out", p.block_h * p.block_w * to});
-    if (interm != to || (resident(c.outputs[0]) && k_blocks > 1)) out.push_back({"interm", p.block_h * p.block_w * interm});
+    if (interm != to || part) out.push_back({"interm", p.block_h * p.block_w * interm});
     if (bias) out.push_back({"bias", p.block_w * c.inputs[2].tile_bytes()});
     return out;
 }

@@ -425,6 +425,7 @@ Outcome convolve(
     (void)slices_asked(settings.slices, input);
 
     Tensor output;
+    Tensor halo;  // TT-NN holds it until the result lies where memory_config says
     const bool folding = is_floating_point(input_dtype) && folds(conv, input.memory_config(), settings.config.enable_kernel_stride_folding);
     const bool as_matmul = folding || (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded()));
     if (as_matmul) {
@@ -469,7 +470,7 @@ Outcome convolve(
             output = run_sliced(source, weight, bias, conv, as_run, cut, written, chosen, kernel);
             if (output.logical_shape() != flat_out) output = ttnn::reshape(output, flat_out);
         } else {
-            const Tensor halo = gather_halo(
+            halo = gather_halo(
                 source, as_run.window, cut.placement, TILE_EDGE, settings.config.reallocate_halo_output,
                 settings.config.config_tensors_in_dram);
             const MemoryConfig sharded =

@@ -1,0 +1,76 @@
+"""Circular buffers of configured matmuls, in bytes per core as the real wheel (0.81.1) allocates them on a Wormhole chip."""
+
+from __future__ import annotations
+
+import pytest
+from ttnn_shim.queries import Memory, Record, Spec
+
+import ttnn_shim
+
+DRAM, L1 = Memory(), Memory("L1")
+COMPUTE = Record(
+    "WormholeComputeKernelConfig", (("math_fidelity", "HiFi2"), ("math_approx_mode", False), ("fp32_dest_acc_en", False), ("packer_l1_acc", True))
+)
+GRID = ("compute_with_storage_grid_size", (8, 8))
+
+
+def shards(layout: str, rows: int, columns: int) -> Memory:
+    return Memory("L1", f"{layout}_SHARDED", ((rows, columns), (0, 0, 7, 7), "ROW_MAJOR"))
+
+
+def config(kind: str, inner: int, subblock: tuple[int, int], per_core: tuple[int, int], block: tuple[int, int] | None = None) -> Record:
+    """kind: "2d", "rows" (columns of B are sent to all cores), "columns", "batch"."""
+    names = {"2d": "MatmulMultiCoreReuseMultiCastProgramConfig", "batch": "MatmulMultiCoreReuseProgramConfig"}
+    fields = [GRID, ("in0_block_w", inner), ("out_subblock_h", subblock[0]), ("out_subblock_w", subblock[1])]
+    fields += [("per_core_M", per_core[0]), ("per_core_N", per_core[1])]
+    if block:
+        fields += [("out_block_h", block[0]), ("out_block_w", block[1])]
+    if kind != "batch":
+        fields.append(("fuse_batch", True))
+    fields += {"2d": [("transpose_mcast", False)], "batch": []}.get(kind, [("mcast_in0", kind == "columns")])
+    return Record(names.get(kind, "MatmulMultiCoreReuseMultiCast1DProgramConfig"), tuple(fields))
+
+
+BLOCKS, TALL = shards("BLOCK", 256, 64), shards("HEIGHT", 32, 256)
+# name -> A, its memory, B, the result's memory, configuration, bias, bytes that the wheel allocates
+CASES = {
+    "2-D": ((2048, 512), DRAM, (512, 512), DRAM, config("2d", 4, (1, 2), (8, 2)), False, 196608),
+    "2-D, shards": ((2048, 512), BLOCKS, (512, 512), BLOCKS, config("2d", 2, (1, 2), (8, 2)), False, 81920),
+    "2-D, shards in steps": ((2048, 512), BLOCKS, (512, 512), BLOCKS, config("2d", 1, (1, 2), (8, 2)), True, 45056),
+    "2-D, half blocks to shards": ((2048, 512), BLOCKS, (512, 512), BLOCKS, config("2d", 2, (1, 2), (8, 2), (4, 2)), False, 65536),
+    "2-D, one step": ((2048, 64), DRAM, (64, 512), L1, config("2d", 2, (4, 2), (8, 2)), True, 77824),
+    "rows, one step": ((2048, 64), L1, (64, 256), L1, config("rows", 2, (1, 4), (1, 8)), True, 69632),
+    "rows, steps": ((2048, 256), L1, (256, 256), L1, config("rows", 2, (1, 4), (1, 8)), True, 106496),
+    "rows, shards in a step": ((2048, 256), TALL, (256, 256), TALL, config("rows", 8, (1, 4), (1, 8)), True, 147456),
+    "rows, shards in steps": ((2048, 256), TALL, (256, 256), TALL, config("rows", 2, (1, 4), (1, 8)), True, 98304),
+    "rows, half blocks to shards": (
+        (4096, 256),
+        shards("HEIGHT", 64, 256),
+        (256, 256),
+        shards("HEIGHT", 64, 256),
+        config("rows", 8, (1, 4), (2, 8), (1, 8)),
+        False,
+        147456,
+    ),
+    "columns": ((32, 2048), DRAM, (2048, 2048), DRAM, config("columns", 8, (1, 1), (1, 1)), False, 67584),
+    "columns, shards": ((32, 2048), shards("WIDTH", 32, 32), (2048, 2048), shards("WIDTH", 32, 32), config("columns", 1, (1, 1), (1, 1)), True, 10240),
+    "batch": ((64, 128, 64), DRAM, (64, 64, 128), DRAM, config("batch", 2, (1, 4), (4, 4)), False, 98304),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_buffers_are_the_real_librarys(name: str) -> None:
+    a, memory, b, result, program, bias, expected = CASES[name]
+    inputs = [Spec(a, "bfloat16", "tile", memory), Spec(b, "bfloat16", "tile", DRAM)]
+    more = {"bias": Spec((1, b[-1]), "bfloat16", "tile", DRAM)} if bias else {}
+    answer = ttnn_shim.query(
+        "ttnn.linear" if bias else "ttnn.matmul",
+        inputs,
+        card="n150",
+        memory_config=result,
+        program_config=program,
+        compute_kernel_config=COMPUTE,
+        **more,
+    )
+    assert answer.accepted, answer.error
+    assert answer.cb_bytes == expected
