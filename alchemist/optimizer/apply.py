@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ttnn_shim.queries import Memory
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
@@ -15,6 +15,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, set_source, sources_of
 from alchemist.ops.spec import NOTE
+from alchemist.optimizer.calls import maker_of
 from alchemist.optimizer.decisions import spelled
 from alchemist.optimizer.level2 import Placed
 from alchemist.optimizer.placement import WINDOWS
@@ -81,26 +82,9 @@ def _prepare_weights(op: Operation) -> None:
     if layout is None or layout.is_sharded or layout.on_host:
         return
     for value in op.operands[1:]:
-        for maker in _makers(value):
-            if access.attr(maker, "input_memory_config") is not None:
-                access.set_attr(maker, "input_memory_config", access.memory_config(layout.buffer))
-
-
-def _makers(value: SSAValue) -> list[Operation]:
-    """The op that prepares a weight: here, or in the const-eval function that the program loads it from."""
-    owner = value.owner
-    if not isinstance(owner, Operation):
-        return []
-    if owner.name != "ttcore.load_cached":
-        return [owner]
-    module = owner
-    while module.parent_op() is not None:
-        module = module.parent_op()  # type: ignore[assignment]
-    callee = str(access.attr(owner, "callee"))
-    for func in module.walk():
-        if isinstance(func, FuncOp) and func.sym_name.data == callee:
-            return [op for op in func.body.block.ops if op.name.startswith("ttnn.prepare_")]
-    return []
+        maker = maker_of(value)
+        if maker is not None and access.attr(maker, "input_memory_config") is not None:
+            access.set_attr(maker, "input_memory_config", access.memory_config(layout.buffer))
 
 
 def _bring_back(placed: Placed) -> None:

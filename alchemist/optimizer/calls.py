@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ttnn_shim.queries import CallAnswer, Memory, Record, Spec, query
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
@@ -43,17 +44,40 @@ def memory_of(layout: TTNNLayout) -> Memory:
 
 
 def spec_of(value: SSAValue, memory: Memory | None = None) -> Spec:
-    """The tensor's spec; `memory` instead of its own.
+    """The tensor's spec; `memory` instead of its own. Prepared weights of a convolution are asked for as they were before: the call prepares them
+    itself, with the padding that its input's memory needs and that no type says.
 
     Raises:
         NotAskable: no TTNN tensor.
     """
+    maker = maker_of(value)
+    if maker is not None and maker.name.startswith("ttnn.prepare_") and maker.operands:
+        value = maker.operands[0]
     layout = layout_of(value.type)
     if layout is None or layout.dtype not in DTYPES:
         raise NotAskable(str(value.type))
     if layout.on_host:
         return Spec(access.shape(value), DTYPES[layout.dtype], layout.page, on_host=True)
     return Spec(access.shape(value), DTYPES[layout.dtype], layout.page, memory or memory_of(layout))
+
+
+def maker_of(value: SSAValue) -> Operation | None:
+    """The op that makes the value: here, or in the const-eval function that the program loads it from."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "ttcore.load_cached":
+        return owner if isinstance(owner, Operation) else None
+    callee = str(access.attr(owner, "callee"))
+    place = owner.results.index(value)
+    scope = owner.parent_op()
+    while scope is not None:
+        for region in scope.regions:
+            for func in region.block.ops if region.blocks else ():
+                if isinstance(func, FuncOp) and func.sym_name.data == callee:
+                    made = func.get_return_op()
+                    found = made.operands[place].owner if made is not None else None
+                    return found if isinstance(found, Operation) else None
+        scope = scope.parent_op()
+    return None
 
 
 def class_name(attribute: str) -> str:

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 from modules import convolutions, layers, lowered, mlp
+from ttnn_shim.queries import Spec, query
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
 
 from alchemist.codegen import codegen_mlir
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
+from alchemist.optimizer.calls import ask, call_of, spec_of
 from alchemist.optimizer.graph import forward_of
 from alchemist.optimizer.level2 import Plan, replay
 from alchemist.optimizer.machine import machine
@@ -94,3 +96,15 @@ def test_a_placed_program_passes_its_check(tmp_path: Path) -> None:
     assert "memory_config=L1" in text and "MATMUL" in text
     done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_plan_prices_prepared_weights_with_their_padding() -> None:
+    """The stem reads three colours padded to a tile: its weights have 9 x 32 rows, not the 27 of their type."""
+    module = lowered(convolutions(), optimization_level=2)
+    (forward,) = [func for func in functions(module) if not is_const_eval(func)]
+    stem = next(op for op in forward.body.block.ops if op.name == "ttnn.conv2d")
+    as_called, as_typed = ask(stem, "n150", l1_small_bytes=1 << 15), Spec((1, 1, 27, 64), "bfloat16", "tile")
+    target, arguments = call_of(stem, {}, None, spec_of)
+    padded = query(target, [], card="n150", l1_small_bytes=1 << 15, **arguments)
+    short = query(target, [], card="n150", l1_small_bytes=1 << 15, **(arguments | {"weight_tensor": as_typed}))
+    assert as_called.device_ns == padded.device_ns > 1.1 * short.device_ns

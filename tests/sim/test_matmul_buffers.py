@@ -8,9 +8,7 @@ from ttnn_shim.queries import Memory, Record, Spec
 import ttnn_shim
 
 DRAM, L1 = Memory(), Memory("L1")
-COMPUTE = Record(
-    "WormholeComputeKernelConfig", (("math_fidelity", "HiFi2"), ("math_approx_mode", False), ("fp32_dest_acc_en", False), ("packer_l1_acc", True))
-)
+COMPUTE = Record("WormholeComputeKernelConfig", (("math_fidelity", "HiFi2"), ("math_approx_mode", False), ("fp32_dest_acc_en", False), ("packer_l1_acc", True)))
 GRID = ("compute_with_storage_grid_size", (8, 8))
 
 

@@ -352,8 +352,8 @@ std::vector<CircularBuffer> matmul_buffers(const OpConfig& c, const MatmulShape&
         out.push_back({"in0", deep0 * p.block_h * p.block_k * t0});
     }
     if (!resident(b)) out.push_back({"in1", deep1 * p.block_w * p.block_k * t1});
-    // The packer accumulates in L1 from the second or third block on. Partial sums share the output's buffer, which may be the tensor itself,
-    // unless their format differs or the output block is a part of the core's rows.
+    // The packer accumulates in L1 from the second or third block on. Partial sums share the output's buffer, which may be the tensor
+    // itself, unless their format differs or the output block is a part of the core's rows.
     const bool from_second = p.kind == MatmulKind::Mcast1DIn0 || (bias && !reuse);
     const bool l1_acc = c.compute.packer_l1_acc && k_blocks > (from_second ? 1 : 2);
     const std::int64_t interm = c.compute.fp32_dest_acc ? 4096 : l1_acc ? 2048 : to;
