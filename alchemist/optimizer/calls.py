@@ -13,21 +13,8 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.attributes import StructAttr
 from alchemist.ir.layout import TTNNLayout, layout_of
+from alchemist.ops.library_names import DTYPES, FIDELITIES, class_name, field_name
 from alchemist.ops.spec import TTNN_OPS, Arg, Kind, inline_scalar
-
-DTYPES = {
-    "bf16": "bfloat16",
-    "f32": "float32",
-    "u32": "uint32",
-    "si32": "int32",
-    "u16": "uint16",
-    "u8": "uint8",
-    "bfp_bf8": "bfloat8_b",
-    "bfp_bf4": "bfloat4_b",
-}
-_FIDELITIES = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}
-_WORDS = {"1d": "1D", "dram": "DRAM", "sdpa": "SDPA", "layernorm": "LayerNorm", "multicore": "MultiCore"}
-_FIELDS = {"per_core_m": "per_core_M", "per_core_n": "per_core_N"}
 
 
 class NotAskable(Exception):
@@ -80,21 +67,15 @@ def maker_of(value: SSAValue) -> Operation | None:
     return None
 
 
-def class_name(attribute: str) -> str:
-    """ "ttnn.sdpa_program_config" -> "SDPAProgramConfig"."""
-    words = attribute.rpartition(".")[2].split("_")
-    return "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in words)
-
-
 def record_of(config: StructAttr) -> Record:
     """A config attribute as the library's object."""
     fields: Mapping[str, Any] = config.python()
-    return Record(class_name(config.name), tuple((_FIELDS.get(name, name), _field(name, value)) for name, value in fields.items() if value is not None))
+    return Record(class_name(config.name), tuple((field_name(name), _field(name, value)) for name, value in fields.items() if value is not None))
 
 
 def _field(name: str, value: Any) -> Any:
     if name == "math_fidelity":
-        return _FIDELITIES[str(value).lower()]
+        return FIDELITIES[str(value).lower()]
     if name in ("activation", "fused_activation"):
         return _unary(value)
     if name == "shard_layout":

@@ -12,8 +12,9 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import chain_of_source, common_prefix
+from alchemist.ops.library_names import DTYPES
 from alchemist.ops.spec import INLINE, TTNN_OPS
-from alchemist.optimizer.calls import DTYPES, memory_of, spec_of
+from alchemist.optimizer.calls import memory_of, spec_of
 
 DRAM = Memory()
 L1 = Memory("L1")

@@ -15,28 +15,10 @@ from alchemist.errors import EmitError, InternalError
 from alchemist.ir import access
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import sources_of
+from alchemist.ops.library_names import DTYPES, FIDELITIES, class_name, field_name
 from alchemist.ops.spec import INLINE, NOTE, REQUIRED, TTNN_OPS, WHY, Arg, EnumRef, Kind, inline_scalar
 from alchemist.program import model
 from alchemist.program.graph import ConstEval, Graph, Node, Raw, TensorType, Use, Value
-
-DTYPES = {
-    "bf16": "bfloat16",
-    "f32": "float32",
-    "u32": "uint32",
-    "ui32": "uint32",
-    "si32": "int32",
-    "i32": "int32",
-    "u16": "uint16",
-    "ui16": "uint16",
-    "u8": "uint8",
-    "ui8": "uint8",
-    "bfp_bf8": "bfloat8_b",
-    "bfp_bf4": "bfloat4_b",
-}
-"""IR data type -> TT-NN's name."""
-_FIDELITY = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}
-_WORDS = {"1d": "1D", "dram": "DRAM", "sdpa": "SDPA", "layernorm": "LayerNorm", "multicore": "MultiCore"}
-_FIELD_NAMES = {"per_core_m": "per_core_M", "per_core_n": "per_core_N"}
 
 
 def extract(module: ModuleOp, entry: str = "") -> Graph:
@@ -298,9 +280,7 @@ def _memory_config(value: Mapping[str, Any]) -> model.MemoryConfig | None:
 
 def record(fields: Mapping[str, Any], attribute_name: str) -> model.Record:
     """#ttnn.conv2d_config -> ttnn.Conv2dConfig, #ttnn.matmul_multi_core_reuse_program_config -> ttnn.Matmul..."""
-    words = attribute_name.rpartition(".")[2].removesuffix("_attr").split("_")
-    name = "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in words)
-    return model.Record(f"ttnn.{name}", tuple((_FIELD_NAMES.get(key, key), _field(key, part)) for key, part in fields.items() if part is not None))
+    return model.Record(f"ttnn.{class_name(attribute_name)}", tuple((field_name(key), _field(key, part)) for key, part in fields.items() if part is not None))
 
 
 def unary(value: Any) -> model.Unary:
@@ -316,7 +296,7 @@ _FIELD_ENUMS = {"shard_layout": "ttnn.TensorMemoryLayout", "slice_type": "ttnn.C
 def _field(name: str, value: Any) -> model.Value:
     """A field of a config struct."""
     if name == "math_fidelity":
-        return EnumRef("ttnn.MathFidelity", _FIDELITY[str(value).lower()])
+        return EnumRef("ttnn.MathFidelity", FIDELITIES[str(value).lower()])
     if name in ("weights_dtype", "output_dtype", "dtype"):
         return model.DType(DTYPES[str(value)])
     if name == "output_layout":

@@ -1,0 +1,33 @@
+"""The TT-NN library's spelling of what the IR writes in lower case: data types, fidelities, classes of configs and their fields."""
+
+from __future__ import annotations
+
+DTYPES = {
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "u32": "uint32",
+    "ui32": "uint32",
+    "si32": "int32",
+    "i32": "int32",
+    "u16": "uint16",
+    "ui16": "uint16",
+    "u8": "uint8",
+    "ui8": "uint8",
+    "bfp_bf8": "bfloat8_b",
+    "bfp_bf4": "bfloat4_b",
+}
+"""IR data type -> TT-NN's name."""
+FIDELITIES = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}
+_WORDS = {"1d": "1D", "dram": "DRAM", "sdpa": "SDPA", "layernorm": "LayerNorm", "multicore": "MultiCore"}
+_FIELD_NAMES = {"per_core_m": "per_core_M", "per_core_n": "per_core_N"}
+
+
+def class_name(attribute: str) -> str:
+    """ "ttnn.sdpa_program_config" -> "SDPAProgramConfig", "ttnn.conv2d_config_attr" -> "Conv2dConfig"."""
+    words = attribute.rpartition(".")[2].removesuffix("_attr").split("_")
+    return "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in words)
+
+
+def field_name(field: str) -> str:
+    """ "per_core_m" -> "per_core_M"; most fields are spelt alike."""
+    return _FIELD_NAMES.get(field, field)
