@@ -40,10 +40,6 @@ class Decision:
     tried: int = 0
     reason: str = ""
 
-    @property
-    def gain_ns(self) -> float:
-        return self.safe.ns - self.chosen.ns
-
 
 def fits(answer: CallAnswer, machine: Machine, cap: float) -> bool:
     """Whether tensors and buffers leave what the cap says."""

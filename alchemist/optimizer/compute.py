@@ -50,10 +50,6 @@ def of_norm() -> StructAttr:
     return _config("hifi4", True, True, False)
 
 
-def of_softmax() -> StructAttr:
-    return _config("hifi4", True, False, False)
-
-
 def given(op: Operation, name: str) -> bool:
     """Whether the op has a compute config already, from the compiler options or the text."""
     return access.attr(op, name) is not None

@@ -85,11 +85,6 @@ class View:
         """Of all dims, as one walk."""
         return joined(part for axis in self.axes for part in axis)
 
-    def is_plain(self) -> bool:
-        """Whether the elements come in the root's order, all of them."""
-        size = math.prod(shape(self.root))
-        return self.offset == 0 and self.parts == joined([(size, 1)])
-
     def reshape(self, dims: Sequence[int]) -> View | None:
         axes = split(self.parts, dims)
         return None if axes is None else View(self.root, axes, self.offset)
