@@ -142,6 +142,9 @@ class _Conv:
     def _lower_patches(self, dtype: str) -> None:
         """Patches as rows [1, 1, N*H'*W', C*KH*KW] times the weights as a matrix."""
         c, op = self.c, self.op
+        if c.options.optimization_level and self.order == (0, 2, 3, 1) and c.is_image(op.operands[0]) is None:
+            self._lower_patches_by_lines(dtype)
+            return
         dims = shape(op.operands[0])
         h, w = self.kernel
         axes: dict[int, list[int]] = {}
@@ -155,10 +158,24 @@ class _Conv:
         depth = self.geometry["in_channels"] * h * w
         self._lower_rows(c.convert(c.reshape(x, (1, 1, self.rows, depth)), TILE), depth, dtype)
 
-    def _lower_rows(self, x: SSAValue, depth: int, dtype: str) -> None:
-        """x [1, 1, N*H'*W', depth] times the weights as a matrix [depth, channels]."""
+    def _lower_patches_by_lines(self, dtype: str) -> None:
+        """The same for planes of pixels, with lines of the image kept whole until one transpose: a patch's pixels come in the order column,
+        channel, row, and so do the weights."""
+        c = self.c
+        n, channels, height, width = shape(self.op.operands[0])
+        h, w = self.kernel
+        x = c.reshape(c.get(self.op.operands[0], ROW_MAJOR, dtype), (n, channels, height // h, h, width))
+        x = c.reshape(c.permute(x, (0, 2, 1, 3, 4)), (n * (height // h), channels * h, width))
+        x = c.permute(x, (0, 2, 1))
+        x = c.reshape(x, (n, self.rows // n, w * channels * h))  # as sequences of patches are read next
+        self._lower_rows(c.convert(x, TILE), w * channels * h, dtype, (0, 3, 1, 2))
+
+    def _lower_rows(self, x: SSAValue, depth: int, dtype: str, taps: tuple[int, ...] | None = None) -> None:
+        """x [..., depth], a row per pixel, times the weights as a matrix [depth, channels]. taps: the order of the weights' axes in x's columns."""
         c, op = self.c, self.op
         weight = c.get(self.weight, ROW_MAJOR, dtype)
+        if taps is not None:
+            weight = c.permute(weight, taps)
         matrix = c.permute(c.convert(c.reshape(weight, (self.out_channels, depth)), TILE), (1, 0))
         if weight_dtype(c.options) is not None:
             matrix = c.convert(matrix, TILE, weight_dtype(c.options))
@@ -167,12 +184,12 @@ class _Conv:
             "compute_config": compute_config(c.options),
         }  # fmt: skip
         bias = operand(op, "bias")
-        out = (1, 1, self.rows, self.out_channels)
+        out = (*shape(x)[:-1], self.out_channels)
         if bias is None:
             made = c.emit("matmul", [x, matrix], attributes, out, dtype)
         else:
             made = c.emit("linear", [x, matrix, c.reshape(c.get(bias, TILE, dtype), (1, self.out_channels))], attributes, out, dtype)
-        c.set(op.results[0], made, self.order)
+        c.set(op.results[0], c.reshape(made, (1, 1, self.rows, self.out_channels)), self.order)
 
     def _prepared(self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str) -> tuple[SSAValue, SSAValue | None]:
         return prepared_weights(self.c, name, prepare, self.geometry, self.c.get(self.weight, ROW_MAJOR, dtype, host=True), bias, dtype)
