@@ -56,6 +56,7 @@ class _Conv:
         weight = operand(op, "weight")
         assert weight is not None
         self.weight = weight
+        self.prepared_from: SSAValue | None = None  # weights on the host, where they differ from the op's own
         kernel = list(shape(weight)[2:])
         self.kernel = kernel
         self.groups = access.attr(op, "groups")
@@ -90,7 +91,7 @@ class _Conv:
         page = _page(c, op.operands[0], self.order)
         if c.options.optimization_level and self._has_short_sticks():
             page = TILE
-            x = self._planes_as_tiles(dtype)
+            x = self._rows_as_channels(dtype) if self._steps_over_rows() else self._planes_as_tiles(dtype)
         else:
             x = c.flat(op.operands[0], self.order, page, dtype)
         configs = {"conv2d_config": _config(c, op, dtype), "compute_config": compute_config(c.options)}
@@ -129,6 +130,42 @@ class _Conv:
         n, channels, height, width = shape(source)
         x = c.convert(c.reshape(c.get(source, ROW_MAJOR, dtype), (n, channels, height * width)), TILE)
         return c.reshape(c.permute(x, (0, 2, 1)), (1, 1, n * height * width, channels))
+
+    def _steps_over_rows(self) -> bool:
+        """A stride whose rows, taken together as channels of one pixel, still fill less than a tile."""
+        g = self.geometry
+        step, height, width = int(g["stride"][0]), int(g["input_height"]), int(g["input_width"])
+        fits = step * int(g["in_channels"]) <= 32 and height % step == 0 and width % 32 == 0
+        return step > 1 and fits and self.groups == 1 and g["dilation"] == [1, 1]
+
+    def _rows_as_channels(self, dtype: str) -> SSAValue:
+        """[N, C, H, W] -> [1, 1, N*H/S*W, C*S]: the S rows that the window steps over become channels, which a tile pads to 32 anyway. The window
+        then steps by 1 along the height; its first and last row may hold zeros. Changes the geometry and the weights."""
+        c, g = self.c, self.geometry
+        (kernel_h, kernel_w), (step, step_w) = g["kernel_size"], g["stride"]
+        (top, bottom), (left, right) = padding_pairs(access.attr(self.op, "padding"), 2)
+        n, channels, height, width = g["batch_size"], g["in_channels"], g["input_height"], g["input_width"]
+        out_h = (height + top + bottom - kernel_h) // step + 1
+        groups_above = -(-top // step)
+        zeros = groups_above * step - top  # rows of the first group that the window does not see
+        taps = -(-(zeros + kernel_h) // step)
+        weight = c.get(self.weight, ROW_MAJOR, dtype)
+        rest = taps * step - zeros - kernel_h
+        if zeros or rest:
+            dims = (self.out_channels, channels, taps * step, kernel_w)
+            weight = c.emit("pad", [weight], {"padding": [0, 0, 0, 0, zeros, rest, 0, 0], "value": 0.0}, dims, dtype, ROW_MAJOR)
+        weight = c.permute(c.reshape(weight, (self.out_channels, channels, taps, step, kernel_w)), (0, 1, 3, 2, 4))
+        self.prepared_from = c.convert(c.reshape(weight, (self.out_channels, channels * step, taps, kernel_w)), ROW_MAJOR, host=True)
+        g |= {
+            "in_channels": channels * step,
+            "input_height": height // step,
+            "kernel_size": [taps, kernel_w],
+            "stride": [1, step_w],
+            "padding": pads(((groups_above, out_h - height // step - groups_above + taps - 1), (left, right))),
+        }
+        x = c.reshape(c.get(self.op.operands[0], ROW_MAJOR, dtype), (n, channels, height // step, step, width))
+        x = c.reshape(c.permute(x, (0, 2, 1, 3, 4)), (n * (height // step), channels * step, width))
+        return c.reshape(c.permute(c.convert(x, TILE), (0, 2, 1)), (1, 1, n * (height // step) * width, channels * step))
 
     def _is_pointwise(self) -> bool:
         """Every pixel by itself: a matmul on the flat image, whose program can be chosen and whose activation is part of it."""
@@ -192,7 +229,10 @@ class _Conv:
         c.set(op.results[0], c.reshape(made, (1, 1, self.rows, self.out_channels)), self.order)
 
     def _prepared(self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str) -> tuple[SSAValue, SSAValue | None]:
-        return prepared_weights(self.c, name, prepare, self.geometry, self.c.get(self.weight, ROW_MAJOR, dtype, host=True), bias, dtype)
+        weight = self.prepared_from
+        if weight is None:
+            weight = self.c.get(self.weight, ROW_MAJOR, dtype, host=True)
+        return prepared_weights(self.c, name, prepare, self.geometry, weight, bias, dtype)
 
 
 def prepared_weights(
