@@ -97,6 +97,12 @@ class CompilerOptions:
         False, "replay the device's commands", implemented=(False,), hint="leave the option out to emit untraced code", upstream=("enable-trace",)
     )
     experimental_weight_dtype: str = option("none", "dtype of matmul weights", choices=("none", "bfp_bf8", "bfp_bf4"), upstream=("experimental-weight-dtype",))
+    precision: str = option(
+        "model",
+        "bfloat16: float32 models compute in bfloat16; bfp8: also weights of matrix products and values between them in bfloat8_b, at HiFi2; "
+        "bfp8_lofi: the same at LoFi. Norms, softmax and the residual stream keep bfloat16",
+        choices=("model", "bfloat16", "bfp8", "bfp8_lofi"),
+    )
     math_fidelity: str | None = option(
         None,
         "in every compute config; unset: the library decides",

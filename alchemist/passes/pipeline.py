@@ -19,6 +19,7 @@ from alchemist.passes.registry import configure, functions
 
 TTIR_PIPELINE = (
     "inline-calls",
+    "narrow-floats",
     "expand-ops",
     "keep-rank",
     "fold",
@@ -50,6 +51,7 @@ TTNN_PIPELINE = (
     "cast-in-product",
     "fuse-rotary",
     "fuse-residual-norm",
+    "narrow-products",
     "place-conversions",
     "lift-constants",
     "const-eval",

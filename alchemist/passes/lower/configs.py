@@ -26,4 +26,6 @@ def wide_sums_config(options: CompilerOptions) -> StructAttr:
 
 def weight_dtype(options: CompilerOptions) -> str | None:
     """Block format of matmul weights, None for the model's own."""
-    return None if options.experimental_weight_dtype == "none" else options.experimental_weight_dtype
+    if options.experimental_weight_dtype != "none":
+        return options.experimental_weight_dtype
+    return "bfp_bf8" if options.precision in ("bfp8", "bfp8_lofi") else None

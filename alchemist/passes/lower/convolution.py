@@ -38,6 +38,11 @@ def _config(c: Lowering, op: Operation, weights: str) -> StructAttr:
     return struct("ttnn.conv2d_config", {"weights_dtype": weights, "activation": access.attr(op, ACTIVATION)})
 
 
+def conv_weight_dtype(c: Lowering, dtype: str) -> str:
+    """Weights of windows are in blocks where `precision` says so."""
+    return weight_dtype(c.options) or dtype if c.options.precision != "model" else dtype
+
+
 def _page(c: Lowering, value: SSAValue, order: tuple[int, ...]) -> str:
     entry = c._entries.get(value)
     return layout(entry.value).page if entry is not None and entry.order == order else ROW_MAJOR
@@ -94,7 +99,7 @@ class _Conv:
             x = self._rows_as_channels(dtype) if self._steps_over_rows() else self._planes_as_tiles(dtype)
         else:
             x = c.flat(op.operands[0], self.order, page, dtype)
-        configs = {"conv2d_config": _config(c, op, dtype), "compute_config": compute_config(c.options)}
+        configs = {"conv2d_config": _config(c, op, conv_weight_dtype(c, dtype)), "compute_config": compute_config(c.options)}
         prepare: dict[str, Any] = {
             "input_memory_config": memory_config("dram"),
             "input_tensor_layout": page,
@@ -248,12 +253,12 @@ def prepared_weights(
     out = geometry["out_channels"]
     depth = geometry["kernel_size"][0] * geometry["kernel_size"][1] * geometry["in_channels"]
     form = {"weights_format": "IOHW" if name == "conv_transpose2d" else "OIHW", "has_bias": bias is not None}
-    weights = c.emit(f"prepare_{name}_weights", [host, c.device], prepare | geometry | form, (1, 1, depth, out), dtype)
+    weights = c.emit(f"prepare_{name}_weights", [host, c.device], prepare | geometry | form, (1, 1, depth, out), conv_weight_dtype(c, dtype))
     if bias is None:
         return weights, None
     row = c.convert(c.reshape(c.get(bias, ROW_MAJOR, dtype), (1, 1, 1, out)), ROW_MAJOR, host=True)
     given = {key: value for key, value in (prepare | geometry).items() if key != "output_padding"}
-    return weights, c.emit(f"prepare_{name}_bias", [row, c.device], given, (1, 1, 1, out), dtype)
+    return weights, c.emit(f"prepare_{name}_bias", [row, c.device], given, (1, 1, 1, out), conv_weight_dtype(c, dtype))
 
 
 @rule("conv1d")

@@ -1,0 +1,54 @@
+"""`precision`: bfloat16, bfp8, bfp8_lofi."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from alchemist import codegen_py
+
+
+class Block(torch.nn.Module):
+    """Attention and an MLP with residuals."""
+
+    def __init__(self, width: int = 64) -> None:
+        super().__init__()
+        self.norm = torch.nn.LayerNorm(width)
+        self.attention = torch.nn.MultiheadAttention(width, 2, batch_first=True)
+        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.norm(x)
+        x = x + self.attention(y, y, y, need_weights=False)[0]
+        return x + self.down(torch.nn.functional.gelu(self.up(x)))
+
+
+def convolutions() -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Conv2d(8, 32, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(32, 16, 1))
+
+
+# model, input, precision, level, what the program has and has not, how often bfloat8_b is spelled at least
+CASES = {
+    "bfloat16": (Block, (2, 32, 64), "bfloat16", 0, ("ttnn.bfloat16",), ("bfloat8_b", "LoFi")),
+    "bfp8": (Block, (2, 32, 64), "bfp8", 0, ("dtype=ttnn.bfloat8_b", "dtype=ttnn.bfloat16", "MathFidelity.HiFi2"), ("LoFi",)),
+    "bfp8_lofi": (Block, (2, 32, 64), "bfp8_lofi", 2, ("dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
+    "convolutions": (convolutions, (1, 8, 32, 32), "bfp8_lofi", 1, ("weights_dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_precision(name: str, tmp_path: Path) -> None:
+    make, shape, precision, level, parts, absent = CASES[name]
+    torch.manual_seed(0)
+    codegen_py(make().eval(), torch.randn(shape), export_path=tmp_path / "out", compiler_options={"precision": precision, "optimization_level": level})
+    text = (tmp_path / "out/main.py").read_text()
+    for part in parts:
+        assert part in text, text
+    for part in absent:
+        assert part not in text, text
+    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
