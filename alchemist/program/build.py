@@ -97,9 +97,13 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
 
 
 def _name_functions(root: Definition, definitions: Sequence[Definition], model_name: str) -> None:
-    """Class names first come first served from the root down; then the module's attribute, then numbers."""
+    """Class names first come first served from the root down; then the module's attribute, then numbers.
+
+    An attribute that another function of the class has too, as the same module of equal layers has, tells them not apart.
+    """
     taken: set[str] = set()
     numbers: dict[str, int] = {}
+    attributes: dict[str, set[str]] = {}
     root.name = snake_case(model_name or class_label(root) or "forward")
     if root.name == "function":
         root.name = "forward"
@@ -112,11 +116,14 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
         candidates = []
         if definition.method:
             candidates.append(snake_case(definition.method.lstrip("_")))
-        candidates.append(snake_case(class_label(definition)))
+        label = snake_case(class_label(definition))
+        candidates.append(label)
         attribute = definition.path.rpartition(".")[2]  # an element of a list has none
         own = len(definition.chain) < 2 or definition.path != weight_path(definition.chain[-2].path)
-        if attribute and own and not attribute.isdigit() and not definition.method:
+        of_class = attributes.setdefault(label, set())
+        if attribute and own and not attribute.isdigit() and not definition.method and attribute not in of_class:
             candidates.append(snake_case(attribute))
+        of_class.add(attribute)
         definition.base_name = candidates[0]
         definition.name = _numbered(candidates, taken, numbers)
         taken.add(definition.name)

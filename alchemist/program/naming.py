@@ -254,7 +254,7 @@ class Naming:
         for slot, names in enumerate(out):
             names += returned[slot : slot + 1] if count > 1 else []
             names += customary[slot : slot + 1] if len(customary) == count else ()
-            names += [*first, *roles, *module, intermediate, *others]
+            names += [*first, *self._placed_name(item), *roles, *module, intermediate, *others]
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
     def _is_deeper(self, item: Node | CallItem) -> bool:
@@ -325,6 +325,15 @@ class Naming:
             if any(value is source for value in writes(before)):
                 return [] if here & {(statement.file, statement.line) for statement in self._own_statements(before)} else [name]
         return [name]
+
+    def _placed_name(self, item: Node | CallItem) -> list[str]:
+        """A tensor that only goes elsewhere is named after the place where the old name is still taken: `hidden_states_l1`."""
+        if not isinstance(item, Node) or item.spec.name != "ttnn.to_memory_config" or not item.inputs():
+            return []
+        name, config = self._names.get(id(item.inputs()[0])), item.results[0].type.config
+        if name is None or config is None:
+            return []
+        return [f"{name}_{config.buffer if config.memory == 'interleaved' else 'sharded'}"]
 
     def _of_another_module(self, item: Node | CallItem, statement: Statement) -> bool:
         """In a flat program: `y = self.f(self.g(x))` names f's value, but g's op may be all that is left at this level."""

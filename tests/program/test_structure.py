@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
+import torch
+from torch import nn
 
 import emit_py
+from alchemist import codegen_py
 from alchemist.ir.access import set_attr
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import Frame
@@ -170,3 +177,40 @@ def _evaluated(body: tuple[model.Statement, ...], numbers: dict[str, model.Value
         return [value(part) for part in one.items] if isinstance(one, model.Items) else getattr(one, "value", one)
 
     return [(one.spec.name, [(arg.name, value(given)) for arg, given in one.arguments]) for one in body if isinstance(one, model.Call)]
+
+
+class _Scaled(nn.Module):
+    """A module with another activation in every layer, so that one function cannot serve all."""
+
+    def __init__(self, activation: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.linear = nn.Linear(32, 32)
+        self.activation = activation
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        return self.activation(self.linear(hidden)) * 2
+
+
+class _Layer(nn.Module):
+    def __init__(self, activation: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.self = _Scaled(activation)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        return torch.sigmoid(self.self(hidden))
+
+
+class _Model(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = _Layer(torch.relu), _Layer(torch.sin)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        return self.second(self.first(hidden))
+
+
+def test_variants_of_a_module_are_not_named_by_an_attribute_they_share(tmp_path: Path) -> None:
+    """`self.self` of the second layer is no better a name than of the first; the layers themselves are told apart by theirs."""
+    codegen_py(_Model().eval(), torch.zeros(2, 32), export_path=tmp_path / "model")
+    functions = re.findall(r"^def (\w+)", (tmp_path / "model" / "main.py").read_text(), re.MULTILINE)
+    assert functions == ["scaled", "layer", "scaled_2", "second", "model", "main"]
