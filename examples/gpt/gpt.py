@@ -1,4 +1,4 @@
-"""The small GPT of the README as Python.    python examples/gpt/gpt.py [DIR]"""
+"""The small GPT of the README as Python.    python examples/gpt/gpt.py [DIR [OPTIMIZATION_LEVEL]]"""
 
 import sys
 from pathlib import Path
@@ -55,5 +55,6 @@ if __name__ == "__main__":
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "gpt")
     torch.manual_seed(0)
     model = GPT().eval().to(torch.bfloat16)
-    codegen_py(model, torch.randint(0, 1000, (1, 128)), export_path=path)
+    options = {"optimization_level": int(sys.argv[2]) if len(sys.argv) > 2 else 0}
+    codegen_py(model, torch.randint(0, 1000, (1, 128)), export_path=path, compiler_options=options)
     print(f"try: {path}/run --check")

@@ -99,6 +99,17 @@ def edit(program: Path) -> str:
     return "\n".join(rows)
 
 
+def levels(folder: Path) -> str:
+    """The example exported at each optimization level, and its price."""
+    rows = []
+    for level in (0, 1, 2):
+        program = folder / f"gpt-{level}"
+        subprocess.run([sys.executable, str(EXAMPLE), str(program), str(level)], check=True, capture_output=True, text=True)
+        command, *_, price = _run(program, "--estimate").splitlines()
+        rows += [f"$ python examples/gpt/gpt.py gpt-{level} {level}", command, price]
+    return "\n".join(rows)
+
+
 def shown(folder: Path, *, with_wheel: bool) -> dict[str, str]:
     """Name of a part -> its Markdown, and "report.svg" -> the picture. with_wheel: also what `alchemist verify` prints."""
     program = folder / "gpt"
@@ -109,6 +120,7 @@ def shown(folder: Path, *, with_wheel: bool) -> dict[str, str]:
         "emitted": _fence("python", _definition(emitted, "def attention")),
         "emitted-caller": _fence("python", _definition(emitted, "def gpt")),
         "check": _fence("console", _run(program, "--check")),
+        "levels": _fence("console", levels(folder)),
         "estimate": _fence("console", _run(program, "--estimate", "--arch", "p150")),
         "profile": _fence("console", _profile(program, folder / "report")),
         "options": table(markdown=True) + "\n",
