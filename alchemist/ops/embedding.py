@@ -50,6 +50,20 @@ def _fill_cache(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes:
     return [cache]
 
 
+def _paged_update_cache(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    """cache [B, H, S, D], input [1, B, H, D], update_index [B]: a row of each head of each user. With a page table, the cache is [blocks, H, s, D]."""
+    cache, update, index = inputs[0].copy(), inputs[1], inputs[2].reshape(-1).astype(np.int64)
+    pages = inputs[3] if len(inputs) > 3 else None
+    for user, at in enumerate(index[: update.shape[1]]):
+        if at < 0:
+            continue  # a user without a token
+        slot, row = (0 if attributes.get("share_cache") else user), int(at)
+        if pages is not None:
+            slot, row = int(pages[user, row // cache.shape[2]]), row % cache.shape[2]
+        cache[slot, :, row, :] = update[0, user, : cache.shape[1]]
+    return [cache]
+
+
 ttir("update_cache", _update_cache)
 ttir("fill_cache", _fill_cache)
 op(
@@ -78,5 +92,5 @@ op(
     target="ttnn.experimental.paged_fill_cache",
     doc="in place",
 )
-ttir("paged_update_cache")
+ttir("paged_update_cache", _paged_update_cache)
 ttir("paged_fill_cache")

@@ -16,7 +16,7 @@ from alchemist.ir.location import sources_of
 from alchemist.passes.fuse_patterns import binary, number, scaled
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 
-_MASKED = -1e4
+LOWEST_SCORE = -1e4
 """Scores at or below this are masked."""
 _LOWEST = -1e30
 """Value of masked scores: finite in bfloat16, and far enough from its limit for sums."""
@@ -143,7 +143,7 @@ def _scores(value: SSAValue) -> _Scores | None:
         where, total, one = defining(value, "ttir.where"), binary(value, "add"), scaled(value)
         if where is not None and not masked and found.scale == 1.0:
             fills = [number(where.operands[1]), number(where.operands[2])]
-            side = next((index for index, fill in enumerate(fills) if fill is not None and fill <= _MASKED), None)
+            side = next((index for index, fill in enumerate(fills) if fill is not None and fill <= LOWEST_SCORE), None)
             if side is None:
                 return None
             found.chosen, found.fill, found.inverted = where.operands[0], fills[side] or 0.0, side == 1

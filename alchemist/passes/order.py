@@ -133,8 +133,6 @@ def _by_module(body: _Body) -> list[Operation]:
 def _join(parent: Group[Operation], first: Group[Operation], second: Group[Operation]) -> bool:
     """Moves `second` up to `first`: what lies between and needs `first` goes behind, the rest before. False if impossible."""
     start, end = parent.items.index(first), parent.items.index(second)
-    if any(written(op) for item in parent.items[start : end + 1] for op in _ops(item)):
-        return False
     needs_first: set[SSAValue] = {value for op in first.ops() for value in op.results}
     before: list[Operation | Group[Operation]] = []
     behind: list[Operation | Group[Operation]] = []
@@ -148,9 +146,19 @@ def _join(parent: Group[Operation], first: Group[Operation], second: Group[Opera
             before.append(item)
     if any(value in moved for op in second.ops() for value in op.operands):
         return False
+    if _clash([first], before) or _clash(behind, [second]):
+        return False
     first.items.extend(second.items)
     parent.items[start : end + 1] = [*before, first, *behind]
     return True
+
+
+def _clash(items: Sequence[Operation | Group[Operation]], moved: Sequence[Operation | Group[Operation]]) -> bool:
+    """Whether one of the two groups writes a tensor in place that the other touches."""
+    one, two = ([op for item in group for op in _ops(item)] for group in (items, moved))
+    touched = [{value for op in ops for value in op.operands} for ops in (one, two)]
+    changed = [{value for op in ops for value in written(op)} for ops in (one, two)]
+    return bool(changed[0] & touched[1] or changed[1] & touched[0])
 
 
 def _ops(item: Operation | Group[Operation]) -> Iterator[Operation]:

@@ -55,8 +55,9 @@ class ProjectHeads(Pass):
             position = {op: index for index, op in enumerate(func.body.block.ops)}
             fixed: dict[SSAValue, bool] = {}
             made: dict[tuple[object, ...], list[_Head]] = {}
+            decodes = any(op.name == "ttir.scaled_dot_product_attention_decode" for op in func.body.block.ops)
             for op in list(func.body.block.ops):
-                head = _head(op)
+                head = _head(op, decodes)
                 if head is not None and all(_is_fixed(value, fixed) for value in head.projection.operands[1:]):
                     made.setdefault(head.key, []).append(head)
             for heads in made.values():
@@ -79,19 +80,27 @@ def _is_fixed(value: SSAValue, known: dict[SSAValue, bool]) -> bool:
     return known[value]
 
 
-def _head(op: Operation) -> _Head | None:
+def _is_token(op: Operation) -> bool:
+    """Whether the op gives the heads of one token per user the form in which decoding reads them, [1, B, H, D]."""
+    before, after = shape(op.operands[0]), shape(op.results[0])
+    return op.name == "ttir.reshape" and after == (1, *before[:2], before[3])
+
+
+def _head(op: Operation, decodes: bool) -> _Head | None:
+    """decodes: heads of a single token are wanted too, which the library splits in decoding only."""
     if op.name not in VIEWS or len(shape(op.results[0])) != 4:
         return None
     value = op.results[0]
-    if all(use.operation.name in VIEWS for use in value.uses):
+    one = shape(value)[2] == 1
+    if all(use.operation.name in VIEWS for use in value.uses) and not (one and any(_is_token(use.operation) for use in value.uses)):
         return None
     view, ops = view_of(value)
     dot = defining(view.root, "ttir.linear", "ttir.matmul")
     if dot is None or ACTIVATION in dot.attributes or access.attr(dot, "transpose_a") or len(shape(dot.operands[1])) != 2 or len(shape(view.root)) < 2:
         return None
-    _, h, s, d = shape(value)
+    _, h, _, d = shape(value)
     width = shape(view.root)[-1]
-    if d % TILE_EDGE or view.offset + h * d > width or s < 2:
+    if d % TILE_EDGE or view.offset + h * d > width or (one and not decodes):
         return None
     batches, heads, steps, size = view.axes
     if size != ((d, 1),) or heads != joined([(h, d)]):

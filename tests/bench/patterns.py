@@ -63,6 +63,23 @@ def llama() -> Built:
     return LlamaForCausalLM(config).eval().to(torch.bfloat16), (torch.randint(0, 1024, (1, 128)),)
 
 
+def _llama_decode(batch: int) -> Built:
+    """One token over a static cache of 1,024 positions; every layer's keys and values are state."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
+
+    config = LlamaConfig(hidden_size=512, intermediate_size=1024, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=4, vocab_size=1024)
+    model = LlamaForCausalLM(config).eval().to(torch.bfloat16)
+    model.generation_config.use_cache = True
+    model.generation_config.cache_implementation = "static"
+    wrapped = TorchExportableModuleWithStaticCache(model, batch_size=batch, max_cache_len=1024, device=torch.device("cpu"))
+    for layer in wrapped.static_cache.layers:
+        layer.keys.normal_()
+        layer.values.normal_()
+    return wrapped, (torch.randint(0, 1024, (batch, 1)), None, torch.tensor([511]))
+
+
 def _recurrent(kind: str, size: int, state: bool, **options: Any) -> Built:
     import torch
     from torch import nn
@@ -84,6 +101,8 @@ CASES: dict[str, Callable[[], Built]] = {
     "nn.TransformerEncoder(256, 8, 4 layers), b8 128": transformer_encoder,
     "Whisper encoder (tiny)": whisper_encoder,
     "Llama, 4 layers of 512, bf16, 128 tokens": llama,
+    "Llama decode, 4 layers of 512, bf16, cache 1024": lambda: _llama_decode(1),
+    "Llama decode, 4 layers of 512, bf16, cache 1024, b32": lambda: _llama_decode(32),
     "LSTM(1024), b4 T24": lambda: _recurrent("LSTM", 1024, False),
     "GRU(256) with its last state, b4 T24": lambda: _recurrent("GRU", 256, True),
     "bidirectional GRU(256), b4 T24": lambda: _recurrent("GRU", 256, False, bidirectional=True),

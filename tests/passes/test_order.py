@@ -58,8 +58,18 @@ CASES = {
     "what needs the first piece goes behind": ("order-by-module", ("a: p = exp x", "b: q = relu p", "a: s = log p", ": t = add q s"), "exp log relu add"),
     "the second piece needs what lies between": ("order-by-module", ("a: p = exp x", "b: q = relu p", "a: s = log q"), ""),
     "equal runs are calls of their own": ("order-by-module", ("a: p = exp x", "b: q = relu y", "a: s = exp p", ": t = add q s"), ""),
-    "a write in place lies between": ("order-by-module", ("a: p = exp x", "b: fill_cache y x", "a: s = log p"), ""),
-    "a write in place is moved": ("order-by-module", ("a: p = exp x", "b: q = relu y", "a: fill_cache y p", "a: s = log p", ": t = add q s"), ""),
+    "a write in place lies between": ("order-by-module", ("a: p = exp x", "b: fill_cache y x", "a: s = log p"), "fill_cache exp log"),
+    "a write in place of what the first piece reads": ("order-by-module", ("a: p = add x y", "b: fill_cache y x", "a: s = log p"), ""),
+    "a write in place of what the second piece reads": (
+        "order-by-module",
+        ("a: p = exp x", "b: q = relu p", "b: fill_cache y q", "a: s = add p y", ": t = add q s"),
+        "",
+    ),
+    "a write in place is moved": (
+        "order-by-module",
+        ("a: p = exp x", "b: q = relu y", "a: fill_cache y p", "a: s = log p", ": t = add q s"),
+        "relu exp fill_cache log add",
+    ),
     "forms of joined values": (
         "order-joined",
         ("p = exp x", "q = sqrt p", "r = log q", "f = transpose p", "g = transpose q", "h = transpose r", "j = concat f g h"),

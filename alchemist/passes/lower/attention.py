@@ -10,7 +10,7 @@ from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.passes.lower.configs import compute_config
-from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
+from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
 from alchemist.passes.registry import add_sources
 
@@ -168,7 +168,22 @@ def split_heads(c: Lowering, op: Operation) -> None:
     results = [(shape(result), dtype) for result in op.results]
     if shape(op.results[0])[-1] % TILE_EDGE:
         raise c.error("heads that are no whole tiles", expected=f"a head size that {TILE_EDGE} divides", got=str(shape(op.results[0])[-1]))
+    users, rows, width = shape(source)
+    if rows == 1:
+        _one_token(c, op, c.reshape(value, (1, 1, users, width)))
+        return
     operands = [value, None if other is None else c.get(other)]
     made = c.emit_many("split_query_key_value_and_split_heads", operands, attributes, results)
     for result, lowered in zip(op.results, made, strict=True):
         c.set(result, lowered)
+
+
+def _one_token(c: Lowering, op: Operation, rows: SSAValue) -> None:
+    """Query, key and value of one token per user, [1, B, heads, D], a user's heads on a core of its own."""
+    attributes = {"num_heads": access.attr(op, "num_heads"), "num_kv_heads": access.attr(op, "num_kv_heads") or access.attr(op, "num_heads")}
+    users, dtype = shape(rows)[2], c.dtype(op.results[0])
+    dims = [(1, users, shape(result)[1], shape(result)[3]) for result in op.results]
+    types = [user_per_core(one, dtype).type_for(one) for one in dims]
+    made = c.b.make("ttnn.nlp_create_qkv_heads_decode", [rows], attributes, types)
+    for result, lowered in zip(op.results, made.results, strict=True):
+        c.set(result, c.reshape(c.emit("to_memory_config", [lowered], {}, shape(lowered), dtype), shape(result)))

@@ -8,9 +8,9 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
-from alchemist.ir.layout import TTNNLayout, tile_padded
+from alchemist.ir.layout import tile_padded
 from alchemist.passes.fold import constant_of, uniform
-from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
+from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
 
 Shape = tuple[int, ...]
@@ -145,10 +145,19 @@ def rearrange(c: Lowering, op: Operation) -> None:
 # --- copies -----------------------------------------------------------------------------------------------------------------
 
 
+_BY_POSITION = frozenset({"ttir.paged_update_cache", "ttir.scaled_dot_product_attention_decode", "ttir.embedding", "ttir.reshape"})
+"""Ops that read positions as row-major integers."""
+
+
 @rule("broadcast")
 def broadcast(c: Lowering, op: Operation) -> None:
     """Elementwise users broadcast by themselves: the copy is made only for the others."""
-    c.set(op.results[0], broadcast_to(c, c.get(op.operands[0]), shape(op.results[0])))
+    result = op.results[0]
+    if shape(op.operands[0]) == (1,) and all(use.operation.name in _BY_POSITION for use in result.uses):
+        value = c.get(op.operands[0], ROW_MAJOR, "si32")
+        c.set(result, c.emit("repeat", [value], {"repeat_dims": shape(result)}, shape(result), "si32", ROW_MAJOR))
+        return
+    c.set(result, broadcast_to(c, c.get(op.operands[0]), shape(result)))
 
 
 @rule("repeat")
@@ -367,13 +376,12 @@ def update_cache(c: Lowering, op: Operation) -> None:
 
 
 def _one_user_per_core(c: Lowering, value: SSAValue) -> SSAValue:
-    """[1, B, H, D] height-sharded in L1, a user's heads on each of B cores (rows of eight): what the update reads."""
-    dims = shape(value)
-    users = dims[1]
-    whole, rest = divmod(users, 8)
-    ranges = ([((0, 0), (7, whole - 1))] if whole else []) + ([((0, whole), (rest - 1, whole))] if rest else [])
-    to = TTNNLayout.make(dims, layout(value).dtype, TILE, "l1", "height_sharded", (users, 1), tuple(ranges))
-    made: SSAValue = c.b.op("ttnn.to_memory_config", [value], {}, [to.type_for(dims)])
+    """[1, B, H, D] height-sharded in L1, a user's heads on each of B cores: what the update reads."""
+    to = user_per_core(shape(value), layout(value).dtype).type_for(shape(value))
+    maker = value.owner
+    if isinstance(maker, Operation) and maker.name == "ttnn.to_memory_config" and maker.operands[0].type == to:
+        return maker.operands[0]  # it came from there: the copy is swept when nothing else reads it
+    made: SSAValue = c.b.op("ttnn.to_memory_config", [value], {}, [to])
     return made
 
 

@@ -1,0 +1,140 @@
+"""TTIR: what a step of decoding computes of its position alone, looked up in a table of all positions."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from alchemist.ir import access
+from alchemist.ir.access import element_type, shape
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import sources_of
+from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
+from alchemist.passes.channels_last import ELEMENTWISE
+from alchemist.passes.registry import Pass, erase_dead, functions, register
+from alchemist.passes.update_caches import position_of
+
+_PER_POSITION = ELEMENTWISE | {f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY} | {"ttir.concat", "ttir.reshape"}
+_COSTLY = frozenset({"ttir.cos", "ttir.sin", "ttir.exp", "ttir.log", "ttir.pow"})
+_CONSTANT = frozenset({"ttir.full", "ttir.constant", "ttir.arange", "ttir.zeros", "ttir.ones"})
+
+
+@register("position-tables", fusing=True)
+class PositionTables(Pass):
+    """cos(position * frequencies), with the position that a cache is written at, becomes embedding(position, table); const-eval makes the table."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            places: dict[SSAValue, tuple[SSAValue, int]] = {}  # position -> positions of all users, length of the caches
+            for op in func.body.block.ops:
+                if op.name == "ttir.paged_update_cache":
+                    places.setdefault(position_of(op.operands[2]), (op.operands[2], shape(op.operands[0])[2]))
+            for position, (users, length) in places.items():
+                _Tables(func, position, users, length).replace()
+            if places:
+                erase_dead(func)
+
+
+class _Tables:
+    """Rows that depend on one position and on what is fixed, and the tables that they are rows of."""
+
+    def __init__(self, func: FuncOp, position: SSAValue, users: SSAValue, length: int) -> None:
+        self._func, self._position, self._users, self._length = func, position, users, length
+        facts = access.argument_attrs(func)
+        self._fixed: set[SSAValue] = {argument for argument, one in zip(func.args, facts, strict=False) if access.is_fixed(one)}
+        self._made: dict[SSAValue, SSAValue] = {}
+
+    def replace(self) -> None:
+        rows: dict[SSAValue, bool] = {self._position: False}  # value -> whether something costly is behind it
+        for op in self._func.body.block.ops:
+            if len(op.results) != 1 or op.name not in _PER_POSITION | _CONSTANT:
+                continue
+            if op.name in _CONSTANT or (op.operands and all(value in self._fixed for value in op.operands)):
+                self._fixed.add(op.results[0])
+            elif any(value in rows for value in op.operands) and all(value in rows or self._is_row(value) for value in op.operands) and _row(op.results[0]):
+                rows[op.results[0]] = op.name in _COSTLY or any(rows.get(value, False) for value in op.operands)
+        found = [value for value, costly in rows.items() if costly and element_type(value) == "bf16"]
+        for value in found:
+            outside = [use for use in value.uses if not (use.operation.results and use.operation.results[0] in rows)]
+            if outside:
+                looked_up = self._look_up(value)
+                for use in outside:
+                    self._read(use.operation, use.index, value, looked_up)
+
+    def _is_row(self, value: SSAValue) -> bool:
+        return value in self._fixed and _row(value)
+
+    def _look_up(self, value: SSAValue) -> SSAValue:
+        """[1, B, K] of the table."""
+        owner = value.owner
+        assert isinstance(owner, Operation)
+        b = Builder.before(owner)
+        b.source = sources_of(owner) or None
+        users = shape(self._users)[0]
+        width = shape(value)[-1]
+        table = self._table(value)
+        ids = b.op("ttir.reshape", [self._users], {"shape": (1, users)}, [tensor((1, users), element_type(self._users))])
+        made: SSAValue = b.op("ttir.embedding", [ids, table], {}, [tensor((1, users, width), element_type(value))])
+        return made
+
+    def _table(self, value: SSAValue) -> SSAValue:
+        """[length, K]: the value for every position, 0 and up."""
+        if value in self._made:
+            return self._made[value]
+        if value is self._position:
+            block = self._func.body.block
+            b = Builder(block, block.first_op)
+            end = self._length
+            of = element_type(value)
+            counted = b.op("ttir.arange", [], {"start": 0, "end": end, "step": 1, "arange_dimension": 0}, [tensor((end,), of)])
+            self._made[value] = b.op("ttir.reshape", [counted], {"shape": (end, 1)}, [tensor((end, 1), of)])
+            return self._made[value]
+        op = value.owner
+        assert isinstance(op, Operation)
+        b = Builder.before(op)
+        b.source = sources_of(op) or None
+        operands = [self._fixed_row(b, one) if one in self._fixed else self._table(one) for one in op.operands]
+        if op.name == "ttir.reshape":
+            made = operands[0]
+        else:
+            copied = op.clone()
+            for place, one in enumerate(operands):
+                copied.operands[place] = one
+            copied.location = op.location
+            b.insert(copied)
+            if op.name == "ttir.concat":
+                access.set_attr(copied, "dim", 1)
+
+            made = Rewriter.replace_value_with_new_type(copied.results[0], tensor((self._length, shape(value)[-1] if shape(value) else 1), element_type(value)))
+        self._made[value] = made
+        return made
+
+    def _fixed_row(self, b: Builder, value: SSAValue) -> SSAValue:
+        dims = (1, math.prod(shape(value)))
+        made: SSAValue = b.op("ttir.reshape", [value], {"shape": dims}, [tensor(dims, element_type(value))])
+        return made
+
+    def _read(self, op: Operation, place: int, value: SSAValue, looked_up: SSAValue) -> None:
+        """Operand `place` of `op` becomes the row: one per user where the op works on [1, B, H, K], else the first user's."""
+        b = Builder.before(op)
+        b.source = sources_of(op) or None
+        users, width, of = shape(looked_up)[1], shape(looked_up)[2], element_type(value)
+        out = shape(op.results[0]) if len(op.results) == 1 else ()
+        if len(shape(value)) == 4 and len(out) == 4 and out[:2] == (1, users) and out[3] == width and op.name in _PER_POSITION:
+            dims: tuple[int, ...] = (1, users, 1, width)
+        else:
+            dims = shape(value)
+            if users > 1:
+                cut = {"begins": [0, 0, 0], "ends": [1, 1, width], "step": [1, 1, 1]}
+                looked_up = b.op("ttir.slice_static", [looked_up], cut, [tensor((1, 1, width), of)])
+        op.operands[place] = b.op("ttir.reshape", [looked_up], {"shape": dims}, [tensor(dims, of)])
+
+
+def _row(value: SSAValue) -> bool:
+    """Whether only the last dim may be greater than 1."""
+    return math.prod(shape(value)[:-1]) == 1

@@ -1,0 +1,188 @@
+"""One step of decoding over caches: what is written in place, read by decode attention, worked on in shared tiles and looked up by position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pass_graphs import Graph, arrays, build, names
+from test_attention_forms import shaped
+from xdsl.dialects.builtin import ModuleOp
+
+from alchemist.driver.opt import run_pipeline
+from alchemist.ops.evaluate import run as run_ttir
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+
+USERS, HEADS, GROUPS, LENGTH, SIZE = 4, 4, 2, 64, 32
+CACHE = ((USERS, GROUPS, LENGTH, SIZE), "bf16", "input")
+AT = ((1,), "i64", "input")
+ROWS = ((USERS, GROUPS, 1, SIZE), "bf16", "input")
+QUERY = ((USERS, HEADS, 1, SIZE), "bf16", "input")
+
+
+def scattered(g: Graph, cache: Any, at: Any, rows: Any, *, dim: int = 2, kind: str = "invalid") -> Any:
+    """As torch's index_copy_ becomes."""
+    dims = tuple(rows.type.get_shape())
+    index = g("broadcast", shaped(g, at, 1, 1, 1, 1), out=dims, of="i64", broadcast_dimensions=list(dims))
+    return g("scatter", cache, index, rows, out=tuple(cache.type.get_shape()), of="bf16", dim=dim, scatter_reduce_type=kind)
+
+
+def chosen(g: Graph, cache: Any, at: Any, rows: Any) -> Any:
+    """As JAX's dynamic_update_slice of one row becomes."""
+    counted = g("arange", out=(LENGTH,), of="i64", start=0, end=LENGTH, step=1, arange_dimension=0)
+    places = g("reshape", counted, out=(1, 1, LENGTH, 1), of="i64", shape=[1, 1, LENGTH, 1])
+    here = g("eq", places, g("reshape", at, out=(1, 1, 1, 1), of="i64", shape=[1, 1, 1, 1]), out=(1, 1, LENGTH, 1), of="i1")
+    return g("where", here, rows, cache, out=tuple(cache.type.get_shape()), of="bf16")
+
+
+def twice(g: Graph, cache: Any, at: Any, rows: Any) -> Any:
+    return scattered(g, cache, at, rows), g("exp", cache, of="bf16")
+
+
+def kept(g: Graph, cache: Any, at: Any, rows: Any) -> Any:
+    """The written cache is read and not returned: an input that changes would surprise its owner."""
+    return g("exp", scattered(g, cache, at, rows), of="bf16")
+
+
+UPDATES: dict[str, tuple[ModuleOp, bool]] = {
+    "index_copy": (build(scattered, CACHE, AT, ROWS), True),
+    "where": (build(chosen, CACHE, AT, ROWS), True),
+    "sums": (build(lambda g, *x: scattered(g, *x, kind="sum"), CACHE, AT, ROWS), False),
+    "the old cache is read": (build(twice, CACHE, AT, ROWS), False),
+    "the cache is not returned": (build(kept, CACHE, AT, ROWS), False),
+    "a cache that is made here": (build(lambda g, c, *x: scattered(g, g("exp", c, of="bf16"), *x), CACHE, AT, ROWS), False),
+    "several positions": (
+        build(lambda g, c, i, r: scattered(g, c, i, g("concat", r, r, out=(USERS, GROUPS, 2, SIZE), of="bf16", dim=2)), CACHE, AT, ROWS),
+        False,
+    ),
+    "heads that are no whole tiles": (build(scattered, ((4, 2, 64, 16), "bf16", "input"), AT, ((4, 2, 1, 16), "bf16", "input")), False),
+    "a length that is no whole tiles": (build(scattered, ((4, 2, 40, 32), "bf16", "input"), AT, ((4, 2, 1, 32), "bf16", "input")), False),
+    "more users than rows of a tile": (build(scattered, ((33, 2, 64, 32), "bf16", "input"), AT, ((33, 2, 1, 32), "bf16", "input")), False),
+}
+
+
+def compare(before: ModuleOp, after: ModuleOp) -> None:
+    inputs = arrays(before)
+    for want, have in zip(run_ttir(before, inputs), run_ttir(after, inputs), strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", UPDATES)
+def test_caches_are_written_in_place(case: str) -> None:
+    before, found = UPDATES[case]
+    module = before.clone()
+    run_pipeline(module, "update-caches")
+    assert ("paged_update_cache" in names(module)) == found
+    module.verify()
+    if found:
+        assert not {"scatter", "where"} & set(names(module))
+    compare(before, module)
+
+
+def step(
+    g: Graph, query: Any, keys: Any, values: Any, at: Any, rows: Any, other: Any = None, *, compared: str = "le", low: float = -1e9, causal: bool = False
+) -> Any:
+    """other: the position that the mask shows, if it is not the one that is written."""
+    keys, values = scattered(g, keys, at, rows), scattered(g, values, at, g("exp", rows, of="bf16"))
+    mask = None
+    if not causal:
+        counted = g("arange", out=(LENGTH,), of="i64", start=0, end=LENGTH, step=1, arange_dimension=0)
+        along = g("reshape", counted, out=(1, 1, 1, LENGTH), of="i64", shape=[1, 1, 1, LENGTH])
+        place = g("reshape", at if other is None else other, out=(1, 1, 1, 1), of="i64", shape=[1, 1, 1, 1])
+        pair = [along, place] if compared in ("le", "gt", "lt_") else [place, along]
+        seen = g(compared.strip("_"), *pair, out=(1, 1, 1, LENGTH), of="i1")
+        zero, hidden = (g.number(value, (1, 1, 1, 1), "bf16") for value in (0.0, low))
+        fills = [zero, hidden] if compared in ("le", "ge", "lt_") else [hidden, zero]
+        mask = g("where", seen, *fills, out=(1, 1, 1, LENGTH), of="bf16")
+    given = [query, keys, values, *([] if mask is None else [mask])]
+    out = g("scaled_dot_product_attention", *given, of="bf16", is_causal=causal, scale=0.5)
+    return out, keys, values
+
+
+STEP = (QUERY, CACHE, CACHE, AT, ROWS)
+STEPS: dict[str, tuple[ModuleOp, bool]] = {
+    "arange <= position": (build(step, *STEP), True),
+    "position >= arange": (build(lambda g, *x: step(g, *x, compared="ge"), *STEP), True),
+    "hidden where arange > position": (build(lambda g, *x: step(g, *x, compared="gt"), *STEP), True),
+    "hidden where position < arange": (build(lambda g, *x: step(g, *x, compared="lt"), *STEP), True),
+    "arange < position": (build(lambda g, *x: step(g, *x, compared="lt_"), *STEP), False),
+    "a weak mask": (build(lambda g, *x: step(g, *x, low=-2.0), *STEP), False),
+    "another position": (build(step, *STEP, AT), False),
+    "causal": (build(lambda g, *x: step(g, *x, causal=True), *STEP), False),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_decode_attention(case: str) -> None:
+    before, found = STEPS[case]
+    module = before.clone()
+    run_pipeline(module, "fold,update-caches,decode-attention")
+    assert ("scaled_dot_product_attention_decode" in names(module)) == found
+    if found:
+        assert "where" not in names(module)
+    if case != "causal":
+        compare(before, module)
+
+
+def layer(g: Graph, x: Any, keys: Any, values: Any, at: Any, frequencies: Any, *weights: Any, size: int = SIZE, turn: bool = True) -> Any:
+    """A decoder layer's attention: [B, 1, K] -> [B, 1, K]."""
+    heads = []
+    for weight, count in zip(weights[:3], (HEADS, GROUPS, GROUPS), strict=True):
+        rows = g("linear", x, weight, out=(USERS, 1, count * size), of="bf16", transpose_b=True)
+        apart = g("reshape", rows, out=(USERS, 1, count, size), of="bf16", shape=[USERS, 1, count, size])
+        heads.append(g("permute", apart, out=(USERS, count, 1, size), of="bf16", permutation=[0, 2, 1, 3]))
+    if turn:
+        place = g("typecast", g("reshape", at, out=(1, 1, 1), of="i64", shape=[1, 1, 1]), of="f32")
+        angle = g("multiply", place, frequencies, out=(1, 1, size // 2), of="f32")
+        both = g("concat", angle, angle, out=(1, 1, size), of="f32", dim=2)
+        cos, sin = (g("reshape", g("typecast", g(name, both), of="bf16"), out=(1, 1, 1, size), of="bf16", shape=[1, 1, 1, size]) for name in ("cos", "sin"))
+        for index in (0, 1):
+            head = heads[index]
+            dims = tuple(head.type.get_shape())
+            lower, upper = (
+                g("slice_static", head, out=(*dims[:3], size // 2), of="bf16", begins=[0, 0, 0, at], ends=[*dims[:3], at + size // 2], step=[1] * 4)
+                for at in (0, size // 2)
+            )
+            turned = g("concat", g("neg", upper, of="bf16"), lower, out=dims, of="bf16", dim=3)
+            heads[index] = g("add", g("multiply", head, cos, of="bf16"), g("multiply", turned, sin, of="bf16"), of="bf16")
+    query, key, value = heads
+    keys, values = scattered(g, keys, at, key), scattered(g, values, at, value)
+    counted = g("arange", out=(LENGTH,), of="i64", start=0, end=LENGTH, step=1, arange_dimension=0)
+    along = g("reshape", counted, out=(1, 1, 1, LENGTH), of="i64", shape=[1, 1, 1, LENGTH])
+    seen = g("le", along, g("reshape", at, out=(1, 1, 1, 1), of="i64", shape=[1, 1, 1, 1]), out=(1, 1, 1, LENGTH), of="i1")
+    mask = g("where", seen, g.number(0.0, (1, 1, 1, 1), "bf16"), g.number(-1e9, (1, 1, 1, 1), "bf16"), out=(1, 1, 1, LENGTH), of="bf16")
+    out = g("scaled_dot_product_attention", query, keys, values, mask, of="bf16", is_causal=False, scale=0.1)
+    back = g("permute", out, out=(USERS, 1, HEADS, size), of="bf16", permutation=[0, 2, 1, 3])
+    joined = g("reshape", back, out=(USERS, 1, HEADS * size), of="bf16", shape=[USERS, 1, HEADS * size])
+    done = g("linear", joined, weights[3], out=(USERS, 1, 64), of="bf16", transpose_b=True)
+    return g("add", x, done, of="bf16"), keys, values
+
+
+WIDE, NARROW = ((HEADS * SIZE, 64), "bf16", "parameter"), ((GROUPS * SIZE, 64), "bf16", "parameter")
+LAYER = (
+    ((USERS, 1, 64), "bf16", "input"), CACHE, CACHE, AT, ((SIZE // 2,), "f32", "parameter"), WIDE, NARROW, NARROW, ((64, HEADS * SIZE), "bf16", "parameter")
+)  # fmt: skip
+
+
+def test_a_layer_in_rows_of_users() -> None:
+    before = build(layer, *LAYER)
+    module = before.clone()
+    run_pipeline(module, "fold,update-caches,decode-attention,project-heads,users-as-rows,position-tables,fold")
+    assert names(module).count("linear") + names(module).count("matmul") == 2
+    assert names(module).count("embedding") == 2
+    wide = [op for op in module.walk() if op.name in ("ttir.linear", "ttir.matmul", "ttir.add", "ttir.multiply") and len(op.results[0].type.get_shape()) > 2]
+    assert wide
+    assert all(op.results[0].type.get_shape()[-2] > 1 for op in wide)
+    compare(before, module)
+
+
+@pytest.mark.parametrize("left_out", ["", "update-caches", "decode-attention", "users-as-rows", "position-tables", "project-heads"])
+def test_each_form_can_be_left_out(left_out: str) -> None:
+    """What is lowered computes the same, with in-place ops or without."""
+    lowered = lower_to_ttnn(build(layer, *LAYER), CompilerOptions(disable=(left_out,) if left_out else ())).module
+    found = set(names(lowered))
+    assert ("paged_update_cache" in found) == (left_out != "update-caches")
+    assert ("scaled_dot_product_attention_decode" in found) == (left_out not in ("update-caches", "decode-attention"))
+    assert ("nlp_create_qkv_heads_decode" in found) == (left_out not in ("update-caches", "decode-attention", "project-heads"))
