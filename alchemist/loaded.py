@@ -192,7 +192,9 @@ class LoadedProgram:
         entry = self.manifest["entry"]
         self.function: Callable[..., Any] = self._entry_function(entry["function"])
         self.inputs: list[str] = entry["inputs"]
-        self.outputs: list[str] = entry["outputs"]
+        self._returned: list[str] = entry["outputs"]
+        self._written: dict[str, dict[str, str]] = entry.get("written", {})
+        self.outputs: list[str] = [name for name in self.manifest["outputs"] if name in self._written or name in self._returned]
         self.takes_weights: bool = entry["weights"]
         self._prepare: Callable[[Any], Any] | None = getattr(modules.get("consteval") or self.main, "prepare", None)
         self._state = {output["mutates"] for output in self.manifest["outputs"].values() if "mutates" in output}
@@ -288,7 +290,12 @@ class LoadedProgram:
         """The entry function on device tensors, in the order of `self.inputs`."""
         arguments = [*inputs, self.weights] if self.takes_weights else list(inputs)
         outputs = self.function(*arguments)
-        return outputs if isinstance(outputs, tuple) else (outputs,)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,) if self._returned else ()
+        found = dict(zip(self._returned, outputs, strict=True))
+        held = dict(zip(self.inputs, inputs, strict=True))
+        for name, place in self._written.items():
+            found[name] = held[place["input"]] if "input" in place else self.weights[place["weight"]]
+        return tuple(found[name] for name in self.outputs)
 
     def __call__(self, *values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
         if len(values) != len(self.inputs):

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.errors import FrontendError
 from alchemist.frontends.base import FrontendResult
 from alchemist.options import CompilerOptions, Language, choice
-from alchemist.program.model import Program, Step
+from alchemist.program.model import Program, Step, WeightRef
 from alchemist.progress import Progress
 
 Framework = Literal["torch", "jax"]
@@ -156,12 +156,25 @@ def compile_captured(captured: FrontendResult, language: Language, options: Comp
         entry={
             "function": program.entry,
             "inputs": [variable.name for variable in program.inputs],
-            "outputs": [variable.name for variable in program.outputs],
+            "outputs": [variable.name for variable in program.returned],
+            "written": _written(program),
             "weights": program.has_weights,
         },
         steps=program.steps,
         python_sources=lambda: _python_text(program, sources, language),
     )
+
+
+def _written(program: Program) -> dict[str, dict[str, str]]:
+    """Output that the entry function writes in place -> the kind and the name of the tensor that it is."""
+    inputs = {variable.identifier: variable.name for variable in program.inputs}
+    found: dict[str, dict[str, str]] = {}
+    for variable in program.outputs:
+        if isinstance(variable.place, WeightRef):
+            found[variable.name] = {"weight": "".join(piece for piece in variable.place.key if isinstance(piece, str))}
+        elif variable.place is not None:
+            found[variable.name] = {"input": inputs[variable.place.name]}
+    return found
 
 
 def _python_text(program: Program, sources: dict[str, str], language: Language) -> dict[str, str]:

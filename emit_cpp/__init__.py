@@ -106,7 +106,8 @@ def _interface(program: model.Program, *, separate: bool) -> list[str]:
     loads = [f"utils::load({quoted(variable.name)}, device)" for variable in program.inputs]
     prepared = f"{'const_eval::' if separate else ''}prepare(%)" if program.prepare else "%"
     keep = "" if program.prepare else ", /*keep=*/true"
-    names = [variable.identifier for variable in program.outputs]
+    names = [variable.identifier for variable in program.returned]
+    held = [render(variable.place) if variable.place is not None else variable.identifier for variable in program.outputs]
     arguments = [*(["device.get()"] if model.takes_device(program) else []), *(variable.identifier for variable in program.inputs)]
     call = layout.Call(program.entry, [*arguments, *(["weights"] if program.has_weights else [])], ";")
     unused = [
@@ -117,7 +118,11 @@ def _interface(program: model.Program, *, separate: bool) -> list[str]:
     given = [
         f"    const auto {variable.identifier} = utils::input({quoted(variable.name)}, inputs.{variable.identifier}, device);" for variable in program.inputs
     ]
-    if len(names) > 1:
+    if held != names:
+        target = f"const auto [{', '.join(names)}] = " if len(names) > 1 else f"const auto {names[0]} = " if names else ""
+        results = layout.lines(layout.Call("return ", held, ";", "{", "}"), "    ")
+        ran = [*layout.lines(layout.Call(f"{target}{call.head}", call.parts, ";"), "    "), *results]
+    elif len(names) > 1:
         ran = [*layout.lines(layout.Call(f"const auto [{', '.join(names)}] = {call.head}", call.parts, ";"), "    "), f"    return {{{', '.join(names)}}};"]
     else:
         head, tail = (f"return {{{program.entry}", "};") if names else (program.entry, ";")

@@ -14,6 +14,7 @@ from emit_cpp.values import render, render_float, render_key
 
 _PARAMETERS = {
     "tensor": "const Tensor&",
+    "tensors": "const std::vector<Tensor>&",
     "weights": "const Weights&",
     "output": "const Weights&",
     "stored": "const Weights&",
@@ -97,6 +98,10 @@ class _Printer:
             case model.NewList(name):
                 self._lists.add(name)
                 return [f"{pad}std::vector<ttnn::Tensor> {name};"]
+            case model.Gather(name, key, count):
+                self._lists.add(name)
+                filled = self._inner(f"for (int i = 0; i < {count}; ++i)", [model.Append(name, model.WeightRef(key))], pad)
+                return [f"{pad}std::vector<ttnn::Tensor> {name};", *filled]
             case model.Append(name, value, front):
                 place = f"insert({name}.begin(), " if front else "push_back("
                 return [f"{pad}{name}.{place}{render(value)});"]

@@ -39,6 +39,10 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
     match value:
         case model.TensorRef(name) | model.ConstantRef(name):
             return name
+        case model.Element(name, index):
+            if isinstance(index, int):
+                return f"{name}[{index}]"
+            return f"{name}[{index.variable}{f' + {index.offset}' if index.offset > 0 else f' - {-index.offset}' if index.offset else ''}]"
         case model.NumberRef():
             return _number(value, arg)
         case model.WeightRef(key, stored):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
 import black
 from black.mode import TargetVersion
@@ -54,8 +55,8 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             call=f"{program.entry}({call})",
             module=_module(program, module_arguments),
             given_weights=weights.replace("utils.stored_weights(device, keep=True)", "stored").replace("utils.stored_weights(device)", "stored"),
-            results=", ".join(variable.identifier for variable in program.outputs),
-            report="".join(f", {_reported(variable)}" for variable in program.outputs),
+            results=", ".join(variable.identifier for variable in program.returned),
+            report=_report(program),
         )
     }
     if separate:
@@ -75,13 +76,23 @@ def _module(program: model.Program, arguments: Sequence[str] | None) -> dict[str
         "arguments": ", ".join(quoted(name) for name in arguments),
         "inputs": ", ".join(quoted(variable.name) for variable in program.inputs),
         "name": "forward" if program.entry != "forward" else "forward_module",
-        "outputs": len(program.outputs),
+        "outputs": len(program.returned),
+        "names": [variable.identifier for variable in program.returned],
+        "results": [render(variable.place) if variable.place is not None else variable.identifier for variable in program.outputs],
     }
 
 
 def _constant(constant: model.Constant) -> tuple[str, str]:
     """(comment, definition)."""
     return constant.comment, f"{constant.name} = {render(constant.value)}"
+
+
+def _report(program: model.Program) -> str:
+    """Arguments of utils.report behind the first: what is returned, inputs that are written in place, weights that are."""
+    held = any(isinstance(variable.place, model.WeightRef) for variable in program.outputs)
+    named = [variable for variable in program.outputs if not isinstance(variable.place, model.WeightRef)]
+    shown = [_reported(replace(one, identifier=one.place.name) if isinstance(one.place, model.TensorRef) else one) for one in named]
+    return "".join(f", {text}" for text in [*shown, *(["**utils.caches(weights)"] if held else [])])
 
 
 def _reported(variable: model.Variable) -> str:

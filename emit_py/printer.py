@@ -14,6 +14,7 @@ from emit_py.values import render, render_key
 
 _ANNOTATIONS = {
     "tensor": "ttnn.Tensor",
+    "tensors": "list[ttnn.Tensor]",
     "weights": "Weights",
     "output": "Weights",
     "stored": "Weights",
@@ -93,6 +94,8 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
             return [f"{pad}{name} = {render(value)}"]
         case model.NewList(name):
             return [f"{pad}{name} = []"]
+        case model.Gather(name, key, count):
+            return [f"{pad}{name} = [weights[{render_key(key)}] for i in range({count})]"]
         case model.Append(name, value, front):
             return [f"{pad}{name}.{'insert(0, ' if front else 'append('}{render(value)})"]
         case model.Store(target, value):

@@ -26,6 +26,8 @@ def render(value: model.Value) -> str:
     match value:
         case model.TensorRef(name) | model.NumberRef(name) | model.ConstantRef(name):
             return name
+        case model.Element(name, index):
+            return f"{name}[{index if isinstance(index, int) else counted(index)}]"
         case model.WeightRef(key, stored):
             return f"{'stored' if stored else 'weights'}[{render_key(key)}]"
         case model.DeviceRef(stored):
@@ -51,6 +53,11 @@ def render(value: model.Value) -> str:
             return f"{enum}.{member}"
         case _:
             raise EmitError("a value without Python form", got=repr(value))
+
+
+def counted(index: model.Index) -> str:
+    """The loop variable and what is added to it."""
+    return f"{index.variable} {'+' if index.offset > 0 else '-'} {abs(index.offset)}" if index.offset else index.variable
 
 
 def render_literal(value: bool | int | float | str | None) -> str:

@@ -218,12 +218,15 @@ def _write_golden(
 ) -> dict[str, dict[str, Any]]:
     outputs: dict[str, dict[str, Any]] = {}
     stems = FileNames()
+    written_in_place = compiled.entry.get("written", {})
     for output in compiled.captured.outputs:
+        place = written_in_place.get(output.name, {}).get("weight", "")
         limits = LIMITS["float32" if output.dtype in ("float32", "float64") else "bfloat16"]
         outputs[output.name] = {
             "shape": list(output.shape),
             "dtype": output.dtype,
             **({"mutates": output.mutates} if output.mutates else {}),
+            **({"written": place} if place else {}),
             "stem": stems.stem(output.name),
             **limits,
         }

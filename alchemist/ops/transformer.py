@@ -195,6 +195,14 @@ op(
     reference=rotate,
 )
 op(
+    "rotary_embedding_hf",
+    "input_tensor cos_cache sin_cache is_decode_mode memory_config compute_kernel_config",
+    f"{_NLP}/rotary_embedding_hf/rotary_embedding_hf.hpp",
+    target="ttnn.experimental.rotary_embedding_hf",
+    reference=rotate,
+    doc="halves of the head side by side, as transformers has them; decode mode: a user per core, cos and sin [1, users, 1, D] on the same cores",
+)
+op(
     "rotary_embedding_llama",
     "input_tensor cos_cache sin_cache trans_mat is_decode_mode memory_config compute_kernel_config",
     f"{_NLP}/rotary_embedding_llama/rotary_embedding_llama.hpp",

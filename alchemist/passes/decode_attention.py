@@ -55,7 +55,10 @@ def _decode(op: Operation, written: dict[SSAValue, SSAValue]) -> None:
 
 def last_visible(mask: SSAValue, length: int) -> SSAValue | None:
     """The position up to which an additive mask of `length` columns is 0, everything behind it hidden; None for any other mask."""
-    chosen = defining(skip(mask), "ttir.where")
+    value = skip(mask)
+    while (cast := defining(value, "ttir.typecast")) is not None:
+        value = skip(cast.operands[0])
+    chosen = defining(value, "ttir.where")
     if chosen is None:
         return None
     compared = defining(skip(chosen.operands[0]), *_AFTER)

@@ -43,9 +43,9 @@ TTIR_PIPELINE = (
     "fuse-concat-heads",
     "undo-rows",
     "users-as-rows",
-    "position-tables",
     "fuse-activation",
     "fold",
+    "position-tables",
 )
 ORDER_PIPELINE = ("fuse-roll", "order-joined", "order-by-module", "optimize", "deallocate")
 """What decides the statements of the program, their order and lifetimes."""

@@ -48,6 +48,8 @@ class _Tables:
         facts = access.argument_attrs(func)
         self._fixed: set[SSAValue] = {argument for argument, one in zip(func.args, facts, strict=False) if access.is_fixed(one)}
         self._made: dict[SSAValue, SSAValue] = {}
+        self._ids: SSAValue | None = None
+        self._rows: dict[tuple[SSAValue, tuple[int, ...]], SSAValue] = {}
 
     def replace(self) -> None:
         rows: dict[SSAValue, bool] = {self._position: False}  # value -> whether something costly is behind it
@@ -74,12 +76,16 @@ class _Tables:
         owner = value.owner
         assert isinstance(owner, Operation)
         b = Builder.before(owner)
-        b.source = sources_of(owner) or None
+        computed = owner
+        while computed.name == "ttir.reshape" and isinstance(before := computed.operands[0].owner, Operation):
+            computed = before
+        b.source = sources_of(computed) or None
         users = shape(self._users)[0]
         width = shape(value)[-1]
         table = self._table(value)
-        ids = b.op("ttir.reshape", [self._users], {"shape": (1, users)}, [tensor((1, users), element_type(self._users))])
-        made: SSAValue = b.op("ttir.embedding", [ids, table], {}, [tensor((1, users, width), element_type(value))])
+        if self._ids is None:
+            self._ids = b.op("ttir.reshape", [self._users], {"shape": (1, users)}, [tensor((1, users), element_type(self._users))])
+        made: SSAValue = b.op("ttir.embedding", [self._ids, table], {}, [tensor((1, users, width), element_type(value))])
         return made
 
     def _table(self, value: SSAValue) -> SSAValue:
@@ -94,6 +100,8 @@ class _Tables:
             counted = b.op("ttir.arange", [], {"start": 0, "end": end, "step": 1, "arange_dimension": 0}, [tensor((end,), of)])
             self._made[value] = b.op("ttir.reshape", [counted], {"shape": (end, 1)}, [tensor((end, 1), of)])
             return self._made[value]
+        if position_of(value) is self._position:
+            return self._table(self._position)
         op = value.owner
         assert isinstance(op, Operation)
         b = Builder.before(op)
@@ -121,18 +129,25 @@ class _Tables:
 
     def _read(self, op: Operation, place: int, value: SSAValue, looked_up: SSAValue) -> None:
         """Operand `place` of `op` becomes the row: one per user where the op works on [1, B, H, K], else the first user's."""
-        b = Builder.before(op)
-        b.source = sources_of(op) or None
+        made = looked_up.owner
+        assert isinstance(made, Operation)
+        b = Builder.after(made)
+        b.source = sources_of(made) or None
         users, width, of = shape(looked_up)[1], shape(looked_up)[2], element_type(value)
         out = shape(op.results[0]) if len(op.results) == 1 else ()
         if len(shape(value)) == 4 and len(out) == 4 and out[:2] == (1, users) and out[3] == width and op.name in _PER_POSITION:
             dims: tuple[int, ...] = (1, users, 1, width)
         else:
             dims = shape(value)
+        if (value, dims) in self._rows:
+            op.operands[place] = self._rows[value, dims]
+            return
+        if dims == shape(value):
             if users > 1:
                 cut = {"begins": [0, 0, 0], "ends": [1, 1, width], "step": [1, 1, 1]}
                 looked_up = b.op("ttir.slice_static", [looked_up], cut, [tensor((1, 1, width), of)])
-        op.operands[place] = b.op("ttir.reshape", [looked_up], {"shape": dims}, [tensor(dims, of)])
+        self._rows[value, dims] = b.op("ttir.reshape", [looked_up], {"shape": dims}, [tensor(dims, of)])
+        op.operands[place] = self._rows[value, dims]
 
 
 def _row(value: SSAValue) -> bool:

@@ -24,7 +24,7 @@ def renamed_like(function: model.Function, first: model.Function) -> model.Funct
     names = Renaming()
     parameters = []
     for one, other in zip(function.parameters, first.parameters, strict=True):
-        if one.kind == "tensor":
+        if one.kind == other.kind and one.kind in ("tensor", "tensors"):
             names.bind(one.name, other.name)
         elif one != other:
             raise Mismatch
@@ -117,4 +117,4 @@ class Renaming:
         return self._names[name]
 
     def _value(self, value: model.Value) -> model.Value:
-        return model.TensorRef(self._name(value.name)) if isinstance(value, model.TensorRef) else value
+        return replace(value, name=self._name(value.name)) if isinstance(value, model.TensorRef | model.Element) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -26,6 +26,7 @@ from alchemist.program.naming import Context
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.scopes import chains_of, module_runs
+from alchemist.program.state import lists_of, note_state
 from alchemist.program.statements import Body, describe
 from alchemist.program.tail_merging import share_tails, with_tails
 from alchemist.program.weights import name_prepared_weights
@@ -45,6 +46,7 @@ def build_program(module: ModuleOp, result: FrontendResult, options: CompilerOpt
 
 def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOptions, language: str = "python") -> model.Program:
     sources = Sources(result.source_files, result.class_sources)
+    note_state(graph)
     name_prepared_weights(graph, sources)
     chains = chains_of(graph)
     structured = options.recover_structure and any(chains.values())
@@ -75,7 +77,8 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
     functions, local_names = _bodies(definitions, context)
     outputs = _outputs(graph, result, context.functions)
     inputs = _inputs(root, {*context.functions, *(output.identifier for output in outputs)})
-    functions[-1] = _entry_doc(functions[-1], root, outputs, context)
+    outputs = _placed(outputs, graph, inputs)
+    functions[-1] = _entry_doc(functions[-1], root, [output for output in outputs if output.place is None], context)
     split = options.split_consteval
     prepared = prepare_functions(graph, root, sources, main_file, prefix="" if split else "prepare_", rebind_parameters=context.rebind_parameters)
     taken = local_names | context.functions | prepared.names | {variable.identifier for variable in (*inputs, *outputs)}
@@ -188,7 +191,8 @@ def _bodies(definitions: Sequence[Definition], context: Context) -> tuple[list[m
         body = Body(definition, context)
         statements = body.build()
         local_names |= body.local_names
-        parameters = [model.Parameter(name) for name in body.parameters]
+        kinds = ["tensors" if value is None else "tensor" for value in body.parameter_values]
+        parameters = [model.Parameter(name, kind) for name, kind in zip(body.parameters, kinds, strict=True)]
         if context.uses_weights[id(definition)]:
             parameters.append(model.Parameter("weights", "weights"))
         file, line = context.sources.class_line(definition.class_name)
@@ -213,7 +217,15 @@ def _doc(definition: Definition, line: int, context: Context) -> str:
         label = f"{label}.{definition.method}"
         line = 0
     head = f"{label}, {line}. " if label and line else f"{label}. " if label else ""
-    inputs = ", ".join(describe(value.type, None, context.typical) for value in definition.parameters)
+    lists = lists_of(definition.parameters) if not definition.is_root else {}
+    shown: list[str] = []
+    for value in definition.parameters:
+        text = describe(value.type, None, context.typical)
+        if value.group is None or value.group.name not in lists:
+            shown.append(text)
+        elif value.place == 0:
+            shown.append(f"{len(value.group.values)} x {text}")
+    inputs = ", ".join(shown)
     outputs = ", ".join(describe(value.type, None, context.typical) for value in definition.returns)
     return f"{head}{inputs} -> {outputs}" if inputs and outputs else f"{head}{inputs or outputs}"
 
@@ -253,6 +265,16 @@ def _outputs(graph: Graph, result: FrontendResult, functions: set[str]) -> tuple
         taken.add(variable)
         made.append(model.Variable(exact, variable))
     return tuple(made)
+
+
+def _placed(outputs: Sequence[model.Variable], graph: Graph, inputs: Sequence[model.Variable]) -> tuple[model.Variable, ...]:
+    """The outputs; those that the program writes in place know where they are."""
+    held = {variable.name: variable.identifier for variable in inputs}
+    found = []
+    for output, value in zip(outputs, graph.outputs, strict=True):
+        place = model.WeightRef((value.key,)) if value.key else model.TensorRef(held.get(value.name, ""))
+        found.append(replace(output, place=place) if value.written else output)
+    return tuple(found)
 
 
 def _program(
@@ -302,6 +324,18 @@ def _steps(graph: Graph) -> tuple[model.Step, ...]:
     return tuple(steps)
 
 
+def _state_row(outputs: Sequence[model.Variable], graph: Graph, spelled: Callable[[str, TensorType], str]) -> str:
+    """What the program writes in place; lists once."""
+    shown = []
+    for output, value in zip(outputs, graph.outputs, strict=True):
+        if output.place is not None and value.group is None:
+            shown.append(spelled(output.name, value.type))
+        elif output.place is not None and value.group is not None and value.place == 0:
+            last = len(value.group.values) - 1
+            shown.append(spelled(value.group.pattern.replace("#", f"{{0..{last}}}"), value.type))
+    return ", ".join(shown)
+
+
 def _has_line_comments(functions: Sequence[model.Function]) -> bool:
     return any(isinstance(statement, model.Comment) and statement.text[:1].isdigit() for function in functions for statement in model.statements(function.body))
 
@@ -319,8 +353,10 @@ def _facts(root: Definition, graph: Graph, result: FrontendResult, options: Comp
     rows = [
         ("Model", what + (f", {parameters} parameter tensors" if parameters else "")),
         ("Inputs", ", ".join(spelled(value.name, value.type) for value in root.parameters) or "none"),
-        ("Outputs", ", ".join(spelled(one.name, value.type) for one, value in zip(outputs, graph.outputs, strict=True)) or "none"),
+        ("Outputs", ", ".join(spelled(one.name, value.type) for one, value in zip(outputs, graph.outputs, strict=True) if one.place is None) or "none"),
     ]
+    if state := _state_row(outputs, graph, spelled):
+        rows.append(("State", f"{state}: written in place"))
     changed = {key: value for key, value in options.changed().items() if key != "dump_irs"}
     if changed:
         rows.append(("Options", "  ".join(f"{key}={value}" for key, value in changed.items())))

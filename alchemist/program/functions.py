@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from alchemist.ir.location import Frame, Scope, SourceInfo
 from alchemist.ir.scopes import Chain, Group, chain_of_source, weight_path
 from alchemist.program import weights as weight_names
-from alchemist.program.graph import Graph, Node, Value, skeleton
+from alchemist.program.graph import Graph, Node, Value, ValueList, skeleton
 from alchemist.program.model import Key
 from alchemist.program.model_source import Sources, Statement
+from alchemist.program.state import lists_of
 
 INITIAL = re.compile(r"initial_\d+")
 """Keys of the first values of loops: they are handed on like computed ones, so that all iterations are alike."""
@@ -56,6 +57,18 @@ class Definition:
     def holds(self, value: Value) -> bool:
         """Whether the function finds the value in its weights; the entry function finds all of them there."""
         return self.covers(value) or (self.is_root and bool(value.key))
+
+    def lists(self) -> dict[str, ValueList]:
+        """Lists that the function holds: parameters, or what the entry function finds among its arguments and weights."""
+        found = lists_of(self.parameters)
+        if self.is_root:
+            read = [value.group for item in self.items for value in reads(item) if value.group is not None]
+            found |= {group.name: group for group in read}
+        return found
+
+    def is_listed(self, value: Value) -> bool:
+        """Whether the function finds the value in one of its lists."""
+        return value.group is not None and value.group.name in self.lists()
 
     def own_values(self) -> set[Value]:
         """What the function makes and keeps to itself: it frees them, the caller all others."""
@@ -178,7 +191,8 @@ class Recovery:
         self._note_rounds(tree)
         items = self._items(tree)
         parameters = [value for value in self._graph.inputs if value.users or value.returned]
-        definition = Definition(tree.chain, items, parameters, list(self._graph.outputs), paths=[tree.path], is_root=True)
+        returned = [value for value in self._graph.outputs if not value.written]
+        definition = Definition(tree.chain, items, parameters, returned, paths=[tree.path], is_root=True)
         return definition
 
     def _note_rounds(self, tree: Group[Node]) -> None:

@@ -37,6 +37,7 @@ class Value:
 
     name: exact source name of an argument. key: full weight key ("" = computed in the forward pass). made_from: names of the
     tensor files that a weight is made from. home: parameter path of the module around all users of a weight, None if unknown.
+    written: an argument that ops change in place. group: the list that it is in, at `place`.
     """
 
     type: TensorType
@@ -47,9 +48,21 @@ class Value:
     node: Node | None = None
     users: list[Node] = field(default_factory=list)
     returned: bool = False
+    written: bool = False
+    group: ValueList | None = None
+    place: int = 0
 
     def __repr__(self) -> str:
         return f"Value({self.key or self.name or '%'}, {self.type.shape})"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ValueList:
+    """Arguments of one type that equal layers have one of each. pattern: their names with `#` for the number."""
+
+    name: str
+    pattern: str
+    values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -56,8 +56,11 @@ def find_loops(definition: Definition, recipe_of: Callable[[Value], Hashable]) -
     definition.items = found
 
 
-def _signature(item: Node | CallItem, definition: Definition, codes: dict[Hashable, int], recipe_of: Callable[[Value], Hashable]) -> _Signature:
+def _signature(
+    item: Node | CallItem, definition: Definition, codes: dict[Hashable, int], recipe_of: Callable[[Value], Hashable], held: Set[Value]
+) -> _Signature:
     weights = _weights(item, definition)
+    listed = [value for value in reads(item) if value in held]
     places: list[tuple[str, int]] = []
     counts: list[int] = []
     names = [definition.relative(name) for value in weights for name in (value.key, *value.made_from)]
@@ -76,13 +79,14 @@ def _signature(item: Node | CallItem, definition: Definition, codes: dict[Hashab
         if plain:
             places, counts = [], []
         code = (item.spec.name, arguments, tuple(value.type for value in item.results), item.note)
+    names += [element_name(value) for value in listed]
     numbers: list[int] = []
     patterns: list[str] = []
     for name in names:
         parts = _COUNTER.split(name)
         numbers += [int(part) for part in parts[1::2]]
         patterns.append("#".join(parts[::2]))
-    key = (code, tuple(patterns), tuple((value.type, recipe_of(value)) for value in weights))
+    key = (code, tuple(patterns), tuple((value.type, recipe_of(value)) for value in weights), tuple(value.type for value in listed))
     return _Signature(codes.setdefault(key, len(codes)), (*numbers, *counts), tuple(names), tuple(places))
 
 
@@ -91,7 +95,12 @@ _COUNTER = re.compile(r"(?:(?<=[._])|^)(\d{1,8})(?=\.|$)")
 
 
 def _weights(item: Node | CallItem, definition: Definition) -> list[Value]:
-    return [value for value in reads(item) if definition.covers(value)]
+    return [value for value in reads(item) if definition.covers(value) and value.group is None]
+
+
+def element_name(value: Value) -> str:
+    """What loops count of a value in a list."""
+    return f"{value.group.name}.{value.place}" if value.group is not None else ""
 
 
 @dataclass(slots=True)
@@ -296,8 +305,10 @@ class _Search:
     def __init__(self, items: Sequence[Node | CallItem], definition: Definition, recipe_of: Callable[[Value], Hashable]) -> None:
         codes: dict[Hashable, int] = {}
         self.items = items
-        self.signatures = [_signature(item, definition, codes, recipe_of) for item in items]
-        self.data = [[value for value in reads(item) if not definition.covers(value)] for item in items]
+        lists = definition.lists()
+        held = {value for group in lists.values() for value in group.values}
+        self.signatures = [_signature(item, definition, codes, recipe_of, held) for item in items]
+        self.data = [[value for value in reads(item) if value not in held and not definition.covers(value)] for item in items]
         self.made = {id(value): (index, result) for index, item in enumerate(items) for result, value in enumerate(writes(item))}
         self.returned = {id(value) for value in definition.returns}
         self._lists: dict[int, list[list[Value]]] = {}  # lists of tensors that an op takes, each in both directions

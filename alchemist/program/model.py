@@ -34,6 +34,14 @@ class TensorRef:
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """A tensor of a list: `key_caches[i]`."""
+
+    name: str
+    index: int | Index
+
+
+@dataclass(frozen=True, slots=True)
 class WeightRef:
     """A prepared weight (`weights[key]`), or with `stored` a tensor file (`stored[key]`)."""
 
@@ -118,7 +126,7 @@ class NumberRef:
     name: str
 
 
-Value = TensorRef | NumberRef | WeightRef | DeviceRef | Literal | Items | DType | Layout | MemoryConfig | Record | Unary | EnumRef | ConstantRef
+Value = TensorRef | Element | NumberRef | WeightRef | DeviceRef | Literal | Items | DType | Layout | MemoryConfig | Record | Unary | EnumRef | ConstantRef
 
 # ------------------------------------------------------------------------------------------------------------ statements
 
@@ -209,6 +217,15 @@ class NewList:
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """A list of `count` weights; `key` has the number as `i`."""
+
+    name: str
+    key: Key
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Append:
     """A tensor at the end of a list, or at its front."""
 
@@ -253,14 +270,14 @@ class GetDevice:
     tensor: Value
 
 
-Statement = Blank | Comment | Call | CallFunction | Assign | NewList | Append | Store | Free | Loop | NameLoop | Return | GetDevice
+Statement = Blank | Comment | Call | CallFunction | Assign | NewList | Gather | Append | Store | Free | Loop | NameLoop | Return | GetDevice
 
 # -------------------------------------------------------------------------------------------------------------- program
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """kind: "tensor", "weights" (prepared, read), "output" (prepared, written), "stored" (tensor files), "device", "number"."""
+    """kind: "tensor", "tensors" (a list), "weights" (prepared, read), "output" (prepared, written), "stored" (tensor files), "device", "number"."""
 
     name: str
     kind: str = "tensor"
@@ -300,10 +317,14 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """An input or output of the program: exact name and the identifier that holds it."""
+    """An input or output of the program: exact name and the identifier that holds it.
+
+    place: where an output is that the program writes in place and does not return; None for what it returns.
+    """
 
     name: str
     identifier: str
+    place: TensorRef | WeightRef | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +381,11 @@ class Program:
     source_file: str = ""
     typical: tuple[str, str, str] = ("bfloat16", "tile", "dram")
     steps: tuple[Step, ...] = ()
+
+    @property
+    def returned(self) -> tuple[Variable, ...]:
+        """Outputs that the entry function returns, in order."""
+        return tuple(output for output in self.outputs if output.place is None)
 
 
 def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:

@@ -12,9 +12,10 @@ from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import MOVING, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
-from alchemist.program.graph import Node, TensorType, Value
+from alchemist.program.graph import Node, TensorType, Value, values_of
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
+from alchemist.program.state import lists_of
 
 FOREVER = 1 << 60
 _MODULES = frozenset({"jax", "jnp", "lax", "np", "nn", "nnx", "linen", "math", "self"})
@@ -29,6 +30,10 @@ _CUSTOMARY = {
 """What the results of ops with several are called."""
 _FORMING = SHAPING | {"ttnn.concatenate_heads"}
 _ATTENTION = frozenset({"ttnn.transformer.scaled_dot_product_attention", "ttnn.transformer.scaled_dot_product_attention_decode"})
+
+
+_ROLES = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "positions", "cur_pos_tensor": "positions"}
+"""Arguments of ops that say what a value is, wherever it comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,8 @@ class Naming:
         self._level = -1 if context.flat else len(definition.chain) - 1
         self._names: dict[int, str] = {}
         self.parameters: list[str] = []
+        self.parameter_values: list[Value | None] = []  # None for a list
+        self._lists: dict[str, str] = {}  # group -> the variable that holds the list
         self.local_names: set[str] = set()
         self._source_names: set[str] = set()  # parameters, and variables that the source assigns here
         self._made_up: set[str] = set()  # names after ops and modules
@@ -122,11 +129,13 @@ class Naming:
         for index, value in enumerate(definition.parameters):
             hint = hints[index] if index < len(hints) else Hint()
             exact = identifier(value.name, "arg") if value.name and not value.key else ""
-            first = [exact] if self._context.root is definition else []
+            first = [exact] if self._context.root is definition else [value.group.name.removesuffix("s")] if value.group is not None else []
             named = self._key_names(value.key) if value.key else []
             unnamed = value.key.startswith(("constant_", "initial_"))  # a number of the model that has no name
             read, used = self._read_as(value, forward)
             sure = [*([hint.bound] if hint.bound and hint.bound not in plain else []), *(read if len(read) == 1 else [])]
+            if role := role_of(value):
+                first.append(hint.name if hint.of_source and role.rstrip("s") in hint.name else role)
             if unnamed:
                 together.setdefault(tuple(read), []).append(index)
             first += [*sure, *named] if unnamed else [*named, *sure]
@@ -141,21 +150,37 @@ class Naming:
                 for index, name in zip(members, read_names, strict=True):
                     wanted[index][0].insert(0, name)
         names: dict[int, str] = {}
+        kept_as_lists = lists_of(definition.parameters) if not definition.is_root else {}
+        listed = {value for group in kept_as_lists.values() for value in group.values}
         for sure_ones in (True, False):
             for index, (first, later) in enumerate(wanted):
-                if index not in names and (first or not sure_ones):
+                if index not in names and (first or not sure_ones) and definition.parameters[index] not in listed:
                     candidates = [identifier(one) for one in (first if sure_ones else [*first, *later]) if one]
                     free = [name for name in candidates if name not in names.values() and self._legal(name)]
                     if sure_ones and not free:
                         continue
                     names[index] = free[0] if free else unique(candidates, lambda name: name not in names.values() and self._legal(name))
         for index, value in enumerate(definition.parameters):
-            self.parameters.append(names[index])
-            self._names[id(value)] = names[index]
-        self.local_names |= set(names.values())
+            if index in names:
+                self.parameters.append(names[index])
+                self.parameter_values.append(value)
+                self._names[id(value)] = names[index]
+            elif value.group is not None and value.group.name not in self._lists:
+                self._name_list(value.group.name, set(names.values()))
+                self.parameters.append(self._lists[value.group.name])
+                self.parameter_values.append(None)
+        if definition.is_root:
+            for group in definition.lists():
+                if group not in self._lists:
+                    self._name_list(group, set(names.values()))
+        self.local_names |= {*names.values(), *self._lists.values()}
         self._source_names = {*forward, *names.values()}
         for item in flat_items(definition.items):
             self._source_names.update(name for statement in self._own_statements(item) for name in statement.targets)
+
+    def _name_list(self, group: str, taken: set[str]) -> None:
+        held = {*taken, *self._lists.values()}
+        self._lists[group] = unique([group, f"{group}_list"], lambda name: name not in held and self._legal(name))
 
     def _key_names(self, key: str) -> list[str]:
         """Parameter names for a weight that is handed over: `model.cos` is cos, `shared.weight` is shared_weight."""
@@ -249,6 +274,8 @@ class Naming:
                     first.append(intermediate)
         module, others = self._attribute_names(item)
         customary = _CUSTOMARY.get(item.spec.target, ()) if isinstance(item, Node) else ()
+        for slot, value in enumerate(writes(item)):
+            out[slot] += [role for role in (role_of(value),) if role]
         roles = [self._roles[id(value)] for value in writes(item) if id(value) in self._roles]
         self._made_up.update({*module, *others, *customary} - set(self._names.values()))
         for slot, names in enumerate(out):
@@ -470,6 +497,20 @@ class Naming:
                 if value is first:
                     return self._candidates(item, index, loop.body, finals, {id(first): FOREVER})[number]
         return []
+
+
+def role_of(value: Value) -> str:
+    """What an op calls the value, perhaps in another form, among its arguments; "" for most values."""
+    while True:
+        for user in value.users:
+            for arg, raw in user.arguments:
+                if arg.name in _ROLES and any(one is value for one in values_of(raw)):
+                    return _ROLES[arg.name]
+        nodes = {id(user): user for user in value.users}
+        following = next(iter(nodes.values())) if len(nodes) == 1 else None
+        if following is None or following.spec.name not in SHAPING or len(following.results) != 1:
+            return ""
+        value = following.results[0]
 
 
 def _depends(value: Value, others: Sequence[Value], made: Sequence[Value]) -> bool:

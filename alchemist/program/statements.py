@@ -10,9 +10,11 @@ from alchemist.ops.spec import SHAPING
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, frees, reads, writes
 from alchemist.program.graph import Node, Raw, TensorType, Value, map_raw, values_of
+from alchemist.program.loops import element_name
 from alchemist.program.model_source import Sources
 from alchemist.program.names import unique
 from alchemist.program.naming import FOREVER, Context, Finals, Hint, Naming, flat_items
+from alchemist.program.state import lists_of
 
 
 class Body(Naming):
@@ -30,16 +32,33 @@ class Body(Naming):
     def build(self) -> tuple[model.Statement, ...]:
         definition = self._definition
         self._name_parameters()
-        held = {name: id(value) for name, value in zip(self.parameters, definition.parameters, strict=True)}
+        held = {name: id(value) for name, value in zip(self.parameters, self.parameter_values, strict=True) if value is not None}
+        self._constants.update(self._lists.values())
         if not self._context.rebind_parameters:
             self._constants.update(self.parameters)
         survivors = {id(value) for value in definition.returns}
         body = self._block(definition.items, held, survivors)
         device = self._device(definition.items)
+        if definition.is_root:
+            body[:0] = self._gathered()
         if device is not None:
             body.insert(0, model.GetDevice(device))
         self._return(body)
         return tuple(_tidy(body))
+
+    def _gathered(self) -> list[model.Statement]:
+        """The lists that the entry function makes of its arguments and weights."""
+        out: list[model.Statement] = []
+        for group in self._definition.lists().values():
+            name = self._lists[group.name]
+            if group.values[0].key:
+                before, _, behind = group.pattern.partition("#")
+                key = tuple(piece for piece in (before, model.Index("i"), behind) if piece != "")
+                out.append(model.Gather(name, key, len(group.values)))
+            else:
+                out.append(model.NewList(name))
+                out += [model.Append(name, model.TensorRef(self._names[id(value)])) for value in group.values]
+        return [*out, model.Blank()] if out else out
 
     # ------------------------------------------------------------------------------------------------------------ blocks
 
@@ -214,7 +233,13 @@ class Body(Naming):
         if isinstance(item, Node):
             arguments = tuple((arg, self._counted(item, arg.name, self._argument(raw))) for arg, raw in item.arguments)
             return model.Call(item.spec, arguments, results, self._shape_note(item))
-        handed: list[model.Argument] = [self._reference(value) for value in item.arguments]
+        handed: list[model.Argument] = []
+        lists = lists_of(item.function.parameters)
+        for parameter, value in zip(item.function.parameters, item.arguments, strict=True):
+            together = parameter.group is not None and parameter.group.name in lists and value.group is not None
+            made = model.TensorRef(self._lists[value.group.name]) if together and value.group is not None else self._reference(value)
+            if not (together and made in handed):
+                handed.append(made)
         if self._context.uses_weights[id(item.function)]:
             scope = self._definition.relative(item.path) if item.path != self._definition.path else ""
             handed.append(model.ScopeArgument("weights", self._key(scope)))
@@ -223,6 +248,8 @@ class Body(Naming):
         return model.CallFunction(item.function.name, tuple(handed), results)
 
     def _hint(self, call: CallItem, argument: model.Argument) -> Hint:
+        if isinstance(argument, model.Element):
+            return Hint(argument.name.removesuffix("s"), "", True)
         if not isinstance(argument, model.TensorRef):
             return Hint()
         return Hint(argument.name, self._bound_to(call, argument.name), argument.name not in self._made_up or argument.name in self._source_names)
@@ -255,6 +282,10 @@ class Body(Naming):
         return model.Items(tuple(model.NumberRef(numbers[i]) if i in numbers else one for i, one in enumerate(value.items)))
 
     def _reference(self, value: Value) -> model.Value:
+        if value.group is not None and value.group.name in self._lists:
+            form = self._loop_keys.get(element_name(value), ())
+            counted = form[-1] if form and isinstance(form[-1], model.Index) else value.place
+            return model.Element(self._lists[value.group.name], counted)
         name = self._names.get(id(value))
         if name is not None:
             return model.TensorRef(name)
@@ -286,8 +317,8 @@ class Body(Naming):
         nodes = [item for item in flat_items(items) if isinstance(item, Node)]
         if not any(isinstance(raw, model.DeviceRef) for node in nodes for _, raw in node.arguments):
             return None
-        for value, name in zip(self._definition.parameters, self.parameters, strict=True):
-            if value.type.config is not None:
+        for value, name in zip(self.parameter_values, self.parameters, strict=True):
+            if value is not None and value.type.config is not None:
                 return model.TensorRef(name)
         for node in nodes:
             for value in node.inputs():

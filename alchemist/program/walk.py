@@ -82,7 +82,7 @@ def read_by(body: Sequence[model.Statement]) -> Iterator[model.Argument]:
 
 def tensors(arguments: Iterable[model.Argument]) -> Iterator[str]:
     """Names of the variables in these values."""
-    return (one.name for one in leaves(arguments) if isinstance(one, model.TensorRef))
+    return (one.name for one in leaves(arguments) if isinstance(one, model.TensorRef | model.Element))
 
 
 def bound_by(statement: model.Statement) -> set[str]:
@@ -90,7 +90,7 @@ def bound_by(statement: model.Statement) -> set[str]:
     match statement:
         case model.Call() | model.CallFunction():
             return {result for result in statement.results if isinstance(result, str)}
-        case model.Assign(name) | model.NewList(name):
+        case model.Assign(name) | model.NewList(name) | model.Gather(name):
             return {name}
         case _:
             return set()

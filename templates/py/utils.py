@@ -145,6 +145,11 @@ class Given(Mapping):
         return len(self._tensors)
 
 
+def caches(weights: Weights) -> dict[str, ttnn.Tensor]:
+    """The outputs that the program writes in place, by name."""
+    return {name: weights[entry["written"]] for name, entry in MANIFEST["outputs"].items() if "written" in entry}
+
+
 def stored_weights(device: ttnn.MeshDevice, keep: bool = False) -> Weights:
     """The tensor files. keep: what was read stays on the device, for programs whose forward pass reads them itself."""
     return Weights(StoredTensors(device, keep))

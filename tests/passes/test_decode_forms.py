@@ -96,6 +96,8 @@ def step(
         zero, hidden = (g.number(value, (1, 1, 1, 1), "bf16") for value in (0.0, low))
         fills = [zero, hidden] if compared in ("le", "ge", "lt_") else [hidden, zero]
         mask = g("where", seen, *fills, out=(1, 1, 1, LENGTH), of="bf16")
+        if compared == "ge":  # some models make it in float32
+            mask = g("typecast", g("where", seen, *fills, out=(1, 1, 1, LENGTH), of="f32"), of="bf16")
     given = [query, keys, values, *([] if mask is None else [mask])]
     out = g("scaled_dot_product_attention", *given, of="bf16", is_causal=causal, scale=0.5)
     return out, keys, values

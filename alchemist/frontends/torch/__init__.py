@@ -19,7 +19,7 @@ from torch.utils import _pytree as pytree
 from alchemist.errors import FrontendError, UnsupportedOpError
 from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, Output
 from alchemist.frontends.torch import rules as _rules
-from alchemist.frontends.torch.aliasing import mutated_argument, written_placeholders
+from alchemist.frontends.torch.aliasing import written_placeholders
 from alchemist.frontends.torch.complex_numbers import Pair
 from alchemist.frontends.torch.dtypes import numpy_name, to_numpy
 from alchemist.frontends.torch.emitter import INLINE_LIMIT, Tensor
@@ -282,8 +282,8 @@ def _lower(program: ExportedProgram, lowering: Lowering, env: dict[fx.Node, Any]
 def _is_scratch(place: _Place) -> bool:
     """A counter among the buffers that every call sets before it reads it, as static caches have one per layer: no call depends on the one before."""
     value = place.value
-    read = any(user.op != "output" and mutated_argument(user) is not place.node for user in place.node.users)
-    return place.kind != "input" and isinstance(value, torch.Tensor) and value.numel() == 1 and not value.is_floating_point() and not read
+    set_anew = all(user.op == "output" or (user.target is torch.ops.aten.copy_.default and user.args[0] is place.node) for user in place.node.users)
+    return place.kind != "input" and isinstance(value, torch.Tensor) and value.numel() == 1 and not value.is_floating_point() and set_anew
 
 
 def _check_supported(lowering: Lowering) -> None:

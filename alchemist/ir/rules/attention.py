@@ -125,7 +125,7 @@ def _concat_heads_decode(op: Operation, inputs: list[Shape], outputs: list[Shape
     need(result[3] == count * size, f"expected a result of {count} * {size} = {count * size} columns, got {result[3]}")
 
 
-@rule("ttnn.rotary_embedding")
+@rule("ttnn.rotary_embedding", "ttnn.rotary_embedding_hf")
 def _rotary(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(element(op.operands[1]) == element(op.operands[2]), f"cos and sin must have the same element type, got {text_of(op.operands[1])}")
     same(inputs[2], inputs[1], "sin")

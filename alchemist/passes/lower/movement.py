@@ -27,6 +27,8 @@ def natural_page(c: Lowering, value: SSAValue) -> str:
 _ROW_MAJOR_USERS = frozenset(
     f"ttir.{name}" for name in ("conv1d", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d", "upsample2d", "embedding", "scatter")
 )
+_CACHE_OPS = frozenset({"ttir.paged_update_cache", "ttir.scaled_dot_product_attention_decode"})
+"""Ops whose positions, page tables and the like are row-major."""
 _VIEWS = ("ttir.reshape", "ttir.permute", "ttir.slice_static", "ttir.concat")
 
 
@@ -39,7 +41,7 @@ def wanted_page(value: SSAValue) -> str:
             op = use.operation
             if op.name in _VIEWS:
                 work.append(op.results[0])
-            elif op.name not in _ROW_MAJOR_USERS:
+            elif op.name not in _ROW_MAJOR_USERS and not (op.name in _CACHE_OPS and use.index >= 2):
                 return TILE
     return ROW_MAJOR
 
@@ -145,7 +147,7 @@ def rearrange(c: Lowering, op: Operation) -> None:
 # --- copies -----------------------------------------------------------------------------------------------------------------
 
 
-_BY_POSITION = frozenset({"ttir.paged_update_cache", "ttir.scaled_dot_product_attention_decode", "ttir.embedding", "ttir.reshape"})
+_BY_POSITION = _CACHE_OPS | {"ttir.embedding", "ttir.reshape"}
 """Ops that read positions as row-major integers."""
 
 
