@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp
@@ -159,6 +159,7 @@ def compile_captured(captured: FrontendResult, language: Language, options: Comp
             "outputs": [variable.name for variable in program.returned],
             "written": _written(program),
             "weights": program.has_weights,
+            **({"decoding": asdict(program.decoding)} if program.decoding else {}),
         },
         steps=program.steps,
         python_sources=lambda: _python_text(program, sources, language),

@@ -57,6 +57,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             given_weights=weights.replace("utils.stored_weights(device, keep=True)", "stored").replace("utils.stored_weights(device)", "stored"),
             results=", ".join(variable.identifier for variable in program.returned),
             report=_report(program),
+            decoding=_decoding(program),
         )
     }
     if separate:
@@ -85,6 +86,14 @@ def _module(program: model.Program, arguments: Sequence[str] | None) -> dict[str
 def _constant(constant: model.Constant) -> tuple[str, str]:
     """(comment, definition)."""
     return constant.comment, f"{constant.name} = {render(constant.value)}"
+
+
+def _decoding(program: model.Program) -> str:
+    """Parameters of a step of decoding, in order: its token and its position, "" for other programs."""
+    if program.decoding is None or not program.has_weights:
+        return ""
+    held = {variable.name: variable.identifier for variable in program.inputs}
+    return f"{held[program.decoding.tokens]}, {held[program.decoding.position]}"
 
 
 def _report(program: model.Program) -> str:

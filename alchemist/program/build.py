@@ -26,7 +26,7 @@ from alchemist.program.naming import Context
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.scopes import chains_of, module_runs
-from alchemist.program.state import lists_of, note_state
+from alchemist.program.state import decoding_of, lists_of, note_state
 from alchemist.program.statements import Body, describe
 from alchemist.program.tail_merging import share_tails, with_tails
 from alchemist.program.weights import name_prepared_weights
@@ -308,6 +308,7 @@ def _program(
         source_file=context.main_file if _has_line_comments(functions) else "",
         typical=(typical.dtype, typical.layout, typical.config.buffer if typical.config else "host"),
         steps=_steps(graph),
+        decoding=decoding_of(result),
     )
     return model.with_device_parameter(program)
 

@@ -345,6 +345,16 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Decoding:
+    """What makes the program a step of decoding: names of its token and position inputs and of the logits, positions that its caches hold."""
+
+    tokens: str
+    position: str
+    logits: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
 class OutlineRow:
     """One line of the call tree. `times` = 0 when not in a loop."""
 
@@ -363,6 +373,7 @@ class Program:
     conventions. functions: callee first, the last one is `entry`. prepare: const-eval functions, the last one is `prepare`;
     empty when nothing is computed from weights. source_file: the file that line numbers refer to. typical: dtype, layout
     and buffer of most tensors. split_prepare: const-eval functions have a file of their own. steps: the calls of a forward pass.
+    decoding: set where the program can generate text token by token.
     """
 
     title: str
@@ -381,6 +392,7 @@ class Program:
     source_file: str = ""
     typical: tuple[str, str, str] = ("bfloat16", "tile", "dram")
     steps: tuple[Step, ...] = ()
+    decoding: Decoding | None = None
 
     @property
     def returned(self) -> tuple[Variable, ...]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
+from alchemist.frontends.base import FrontendResult
 from alchemist.ops.spec import IN_PLACE
 from alchemist.program.graph import Graph, Value, ValueList, values_of
+from alchemist.program.model import Decoding
 from alchemist.program.names import identifier, unique
 
 _NUMBER = re.compile(r"(?:(?<=[._])|^)(\d{1,8})(?=[._]|$)")
@@ -40,6 +43,22 @@ def note_state(graph: Graph) -> None:
         together = ValueList(name, pattern, tuple(values))
         for index, value in enumerate(values):
             value.group, value.place = together, index
+
+
+def decoding_of(result: FrontendResult) -> Decoding | None:
+    """The step of decoding that the program is: one token per user and one position in, logits out, caches [B, H, S, D] written. None for others."""
+    inputs = [argument for argument in result.arguments if argument.kind == "input"]
+    whole = [argument for argument in inputs if argument.dtype in ("int64", "int32")]
+    positions = [argument for argument in whole if "position" in argument.name.lower() and math.prod(argument.shape) == 1]
+    tokens = [argument for argument in whole if argument not in positions and len(argument.shape) == 2 and argument.shape[1] == 1]
+    results = [output for output in result.outputs if not output.mutates]
+    caches = {output.shape[2] for output in result.outputs if output.mutates and len(output.shape) == 4}
+    if len(inputs) != 2 or len(positions) != 1 or len(tokens) != 1 or len(results) != 1 or len(caches) != 1:
+        return None
+    logits = results[0]
+    if len(logits.shape) != 3 or logits.shape[:2] != tokens[0].shape or not logits.dtype.endswith(("float32", "float16", "bfloat16")):
+        return None
+    return Decoding(tokens[0].name, positions[0].name, logits.name, caches.pop())
 
 
 def _plural(pattern: str) -> str:

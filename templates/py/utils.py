@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import tokenize
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 
 import numpy as np
@@ -236,6 +236,8 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--partial-inputs", action="store_true", help="--inputs need not have all of them")
     parser.add_argument("--outputs", type=Path, metavar="DIR", help="write the outputs as .npy")
     parser.add_argument("--loops", type=int, default=1, metavar="N", help="run the forward function N times")
+    parser.add_argument("--generate", type=int, default=0, metavar="N", help="N tokens for a prompt, greedily (a step of decoding)")
+    parser.add_argument("--prompt-ids", default="", metavar="A,B,C", help="the prompt's token ids; several users' by semicolons")
     parser.add_argument("--estimate", action="store_true", help="clock only: no tensor is loaded, no value computed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
     # A host of main.py (a notebook, a test runner) may have options of its own; ./run checks them itself.
@@ -245,6 +247,10 @@ def parse_args() -> argparse.Namespace:
     for option, path in (("--json", options.json), ("--outputs", options.outputs)):
         if path is not None and (why := unwritable(path, directory=option == "--outputs")):
             sys.exit(f"run: {option}: {why}")
+    if options.generate < 0 or (options.generate and "decoding" not in MANIFEST.get("entry", {})):
+        sys.exit("run: --generate takes a count from 1, in the export of one step of decoding over static caches")
+    if bool(options.generate) != bool(options.prompt_ids):
+        sys.exit("run: --generate N needs a prompt, and --prompt-ids A,B,C needs a count: give both")
     if options.tolerance is None:
         options.tolerance = check.TOLERANCE
     if not 1.0 <= options.tolerance < float("inf"):
@@ -288,6 +294,67 @@ def loops(args: argparse.Namespace) -> Iterator[int]:
         measured["host_s"] = round(time.perf_counter() - start, 6)
         if SIMULATOR:
             measured.update(SIMULATOR.end_forward())
+
+
+def prompts(args: argparse.Namespace, users: int) -> list[list[int]]:
+    """The token ids of --prompt-ids for each user; one prompt is everybody's."""
+    try:
+        rows = [[int(word) for word in row.replace(",", " ").split()] for row in args.prompt_ids.split(";")]
+    except ValueError:
+        sys.exit(f"run: --prompt-ids takes whole numbers, got {args.prompt_ids[:80]!r}")
+    rows = rows * users if len(rows) == 1 else rows
+    if len(rows) != users or not rows[0] or len({len(row) for row in rows}) != 1 or min(map(min, rows)) < 0:
+        sys.exit(f"run: --prompt-ids takes one prompt, or {users} of one length, with ids from 0")
+    return rows
+
+
+def generate(args: argparse.Namespace, step: Callable[[ttnn.Tensor, ttnn.Tensor], object], weights: Weights, device: ttnn.MeshDevice) -> int:
+    """Greedy decoding with `step(tokens, position)`: the prompt token by token, then the likeliest token of each step, chosen on the device."""
+    names, entry = MANIFEST["entry"]["decoding"], MANIFEST["entry"]
+    at, ids, logits_entry = MANIFEST["tensors"][names["position"]], MANIFEST["tensors"][names["tokens"]], MANIFEST["outputs"][names["logits"]]
+    rows = prompts(args, ids["shape"][0])
+    count, vocabulary = len(rows[0]), logits_entry["shape"][-1]
+    if count + args.generate > names["length"] or max(map(max, rows)) >= vocabulary:
+        sys.exit(f"run: the caches hold {names['length']} positions and ids are below {vocabulary}: {count} and {args.generate} tokens do not fit")
+    error = 2 * (logits_entry.get("unedited_max_abs_err") or 0.0)  # of the difference of two logits
+
+    def given(values: np.ndarray, to: dict) -> ttnn.Tensor:
+        host = ttnn.Tensor(values.reshape(to["shape"]).astype(to["dtype"]), getattr(ttnn, to["dtype"]))
+        return ttnn.to_device(ttnn.to_layout(host, getattr(ttnn, to["layout"])), device)
+
+    generated, ties, device_ns = [], [], 0
+    tokens = None
+    for position in range(count + args.generate - 1):
+        if position < count:
+            tokens = given(np.array([row[position] for row in rows]), ids)
+        if SIMULATOR:
+            SIMULATOR.begin_forward()
+        results = step(tokens, given(np.array(position), at))
+        found = dict(zip(entry["outputs"], results if isinstance(results, tuple) else (results,), strict=True))
+        for name, tensor in found.items():  # caches that the program returns anew
+            target = MANIFEST["outputs"][name].get("mutates")
+            if target:
+                weights[target] = ttnn.to_layout(tensor, weights[target].layout)
+        logits = ttnn.to_layout(found[names["logits"]], ttnn.ROW_MAJOR_LAYOUT)
+        chosen = ttnn.argmax(logits, dim=-1, keepdim=True)
+        tokens = ttnn.to_layout(ttnn.reshape(chosen, ids["shape"]), getattr(ttnn, ids["layout"]))
+        if SIMULATOR:
+            measured.update(SIMULATOR.end_forward())
+            device_ns += measured["device_ns"]
+        if position >= count - 1:
+            generated.append(to_numpy(chosen).reshape(-1).tolist())
+            best = np.sort(to_numpy(logits).reshape(-1, vocabulary), axis=-1)[:, -2:]
+            ties += [(len(generated) - 1, user) for user, (second, first) in enumerate(best.tolist()) if first - second < error]
+    texts = [list(row) for row in zip(*generated, strict=True)]
+    for user, row in enumerate(texts):
+        print(f"user {user}: {' '.join(map(str, row))}" if len(texts) > 1 else " ".join(map(str, row)))
+    for token, user in ties:
+        print(f"token {token} of user {user}: the two best logits differ by less than the numeric error, {error:.3g}")
+    print(f"{MANIFEST['model']}: {count} + {args.generate} tokens, device {device_ns / 1e6:.3f} ms")
+    if args.json is not None:
+        with written(args.json):
+            args.json.write_text(json.dumps({"generated": texts, "ties": ties, "device_ns": device_ns}, indent=2) + "\n")
+    return 0
 
 
 def checks_ops(args: argparse.Namespace) -> bool:
