@@ -113,8 +113,9 @@ mutation: setup
 # --- generated files --------------------------------------------------------------------------------------------------------
 
 calibrate: setup
-	$(BIN)/python -m ttnn_shim.calibrate --write --docs docs/accuracy.md
+	$(BIN)/python -m ttnn_shim.calibrate --write --docs docs/accuracy.md --predictions build/out_of_fold.csv
 	$(BIN)/python ttnn_shim/arch/generate.py
+	$(BIN)/python -m ttnn_shim.make_error_bands --predictions build/out_of_fold.csv
 
 # The table of signatures from the facts in tests/data, and what the C++ core takes from it; needed when a fact, make_signatures.py or
 # argument_types.csv changed.

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from test_estimate import write
 from ttnn_shim.calibrate import read_table
+from ttnn_shim.calibrate_calls import group_of, observations
 from ttnn_shim.estimate import MEASURED, estimate_csv, price_csv
+from ttnn_shim.published import ask, requests_of
 from ttnn_shim.published_accuracy import END, START, with_section
 from ttnn_shim.published_ops import turned
 from ttnn_shim.published_words import Unreadable, dtype_name, integers, number
+from ttnn_shim.simlib import simulator
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "hardware"
 ADD = {"op": "ttnn.add", "inputs": [{"dtype": "bfloat16", "layout": "tile", "mem": "dram_interleaved", "shape": [1, 1, 64, 64]}] * 2, "kwargs": {}}
@@ -51,6 +54,25 @@ def test_calls_are_priced_or_left_out_with_a_reason(tmp_path: Path) -> None:
     expected |= {"too large": "too large", "refused": "the call is refused"}
     assert reasons.keys() == expected.keys()
     assert all(text in reasons[row_id] for row_id, text in expected.items()), reasons
+
+
+def test_configurations_of_calls_have_the_price_of_the_calls() -> None:
+    """What a call ran, written down as configurations, is priced alike by the simulator alone: calibration varies constants on them."""
+    ops = ("add", "rms_norm", "softmax", "sdpa", "linear", "nlp_concat_heads", "argmax", "permute", "conv2d vae_sdxl_hs", "interleaved_to_sharded")
+    rows = [next(r for r in read_table(DATA / "singles.train.csv.gz") if r["op"].startswith(op) and r["rebuildable"] == "yes") for op in ops]
+    answers = ask(requests_of("singles", rows))
+    made = observations(rows, answers, simulator())
+    assert len(made) >= len(rows) - 1
+    for seen in made:
+        ns = seen.fixed_ns + sum(simulator().price(arch, config).ns for arch, config in seen.parts)
+        assert ns == pytest.approx(answers[seen.row_id]["ns"]), seen.group
+
+
+def test_variants_of_one_work_share_a_group() -> None:
+    """No row is predicted by constants that were fitted to another program of the same work."""
+    assert group_of("linear", "blackhole", LINEAR) == group_of("linear", "blackhole", {**LINEAR, "core_grid": "4x8", "fidelity": "LoFi"})
+    assert group_of("linear", "blackhole", LINEAR) != group_of("linear", "blackhole", {**LINEAR, "K": 64})
+    assert group_of("linear", "blackhole", LINEAR) != group_of("linear", "wormhole_b0", LINEAR)
 
 
 def test_pairs_and_layers_of_the_tables_are_read(tmp_path: Path) -> None:

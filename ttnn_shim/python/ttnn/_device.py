@@ -158,6 +158,14 @@ class MeshDevice:
         """Whether device programs are recorded one by one."""
         _core.check(lib.shim_events_enable(self._handle, int(on)))
 
+    def configs_keep(self, keep: bool) -> None:
+        """Whether the configuration of each recorded program is kept too: what the simulator prices it by (`ttnn_shim.simlib`)."""
+        _core.check(lib.shim_configs_keep(self._handle, int(keep)))
+
+    def configs_take(self) -> list[dict[str, Any]]:
+        """The kept configurations, oldest first; they are kept no longer."""
+        return list(_json(lib.shim_configs_take, self._handle))
+
     def events(self) -> list[dict[str, Any]]:
         """The recorded device programs since `clock_reset`."""
         return list(_json(lib.shim_events_json, self._handle, 0, 0))

@@ -1,4 +1,4 @@
-"""Fit the machine constants marked as fitted in arch/constants.csv to the measured training tables, and report how well that generalises.
+"""Fit the constants marked as fitted in arch/constants.csv and arch/sfpu.csv to the measured training tables, and report how well that generalises.
 
 Maximum a posteriori fit: robust squared log error of the predictions plus a log-normal prior around each constant's starting value (its
 published or first-principles value). Folds are taken by `split_group`, so near-duplicates never straddle. Needs numpy.
@@ -26,9 +26,12 @@ from ttnn_shim.simlib import Simulator, simulator
 Vector = NDArray[np.float64]
 FAMILIES = ("wormhole_b0", "blackhole")
 TABLES = ("ops", "gemm", "eltwise_exp", "matmul_height_sharded")
+CALLS = "singles"
+"""The table of published calls: each row is a call of ttnn, one program or several."""
 # Expected log error of a row (repeat noise and what the equations leave out), and how much a table counts beside the others.
-NOISE = {"ops": 0.07, "gemm": 0.02, "gemm_wall": 0.02, "eltwise_exp": 0.006, "matmul_height_sharded": 0.01}
-SHARE = {"ops": 1.0, "gemm": 1.0, "gemm_wall": 1.0, "eltwise_exp": 0.08, "matmul_height_sharded": 0.2}
+NOISE = {"ops": 0.07, "gemm": 0.02, "gemm_wall": 0.02, "eltwise_exp": 0.006, "matmul_height_sharded": 0.01, CALLS: 0.07}
+SHARE = {"ops": 1.0, "gemm": 1.0, "gemm_wall": 1.0, "eltwise_exp": 0.08, "matmul_height_sharded": 0.2, CALLS: 1.0}
+SFPU = "sfpu."
 STEP = 0.02
 REFRESH = 4
 FOLDS = 5
@@ -50,7 +53,7 @@ class Parameter:
 
 @dataclass
 class Observation:
-    """One measured number and the handles that price it."""
+    """One measured number and the handles that price it: the sum of its programs and of a time that no constant changes."""
 
     row_id: str
     table: str
@@ -60,9 +63,10 @@ class Observation:
     group: str
     truth: float
     size: float
-    arch: int
-    config: int
+    parts: tuple[tuple[int, int], ...]
     column: int
+    fixed_ns: float = 0.0
+    rating: str = ""
 
 
 @dataclass
@@ -73,17 +77,20 @@ class Problem:
     observations: list[Observation]
     archs: dict[str, list[int]]
     jobs: list[tuple[int, int]] = field(default_factory=list)
-    job_of: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    column: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    part_job: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    part_of: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    part_column: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    fixed_ns: Vector = field(default_factory=lambda: np.zeros(0))
     truth: Vector = field(default_factory=lambda: np.zeros(0))
     noise: Vector = field(default_factory=lambda: np.zeros(0))
     share: Vector = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         index: dict[tuple[int, int], int] = {}
-        self.job_of = np.array([index.setdefault((o.arch, o.config), len(index)) for o in self.observations])
+        parts = [(i, o.column, index.setdefault(part, len(index))) for i, o in enumerate(self.observations) for part in o.parts]
+        self.part_of, self.part_column, self.part_job = (np.array(column) for column in zip(*parts, strict=True))
         self.jobs = list(index)
-        self.column = np.array([o.column for o in self.observations])
+        self.fixed_ns = np.array([o.fixed_ns for o in self.observations])
         self.truth = np.array([o.truth for o in self.observations])
         self.noise = np.array([NOISE[o.table] for o in self.observations])
         self.share = np.array([SHARE[o.table] for o in self.observations])
@@ -101,8 +108,15 @@ class Problem:
         table = np.full((len(self.jobs), 3), np.nan)
         if len(chosen):
             table[chosen] = np.array(priced)
-        result: Vector = table[self.job_of, self.column]
+        result = self.fixed_ns.copy()
+        np.add.at(result, self.part_of, table[self.part_job, self.part_column])
         return result
+
+    def jobs_of(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Mask over jobs: the programs of the chosen observations."""
+        mask = np.zeros(len(self.jobs), bool)
+        mask[self.part_job[chosen[self.part_of]]] = True
+        return mask
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
@@ -112,8 +126,8 @@ def read_table(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(data.decode("utf-8"))))
 
 
-def load(data: Path, sim: Simulator) -> Problem:
-    """Observations of all four training tables."""
+def load(data: Path, sim: Simulator, calls: bool = False) -> Problem:
+    """Observations of the four training tables; `calls`: of the published calls too, whose programs are found by making them (some seconds)."""
     observations: list[Observation] = []
     archs: dict[str, set[int]] = {family: set() for family in FAMILIES}
     for table in TABLES:
@@ -148,8 +162,7 @@ def load(data: Path, sim: Simulator) -> Problem:
                         row["split_group"],
                         float(truth),
                         size,
-                        arch,
-                        config,
+                        ((arch, config),),
                         column,
                     )
                 )
@@ -157,13 +170,21 @@ def load(data: Path, sim: Simulator) -> Problem:
             add(table, row.get("kernel_ns") or row["trisc1_avg_ns"], 1 if table == "gemm" else 0)
             if row.get("wall_trace_ns"):
                 add("gemm_wall", row["wall_trace_ns"], 2)
+    if calls:
+        from ttnn_shim.calibrate_calls import observed_calls
+
+        for made in observed_calls(data, sim):
+            observations.append(made)
+            archs[made.family].update(arch for arch, _ in made.parts)
     return Problem(sim, observations, {family: sorted(handles) for family, handles in archs.items()})
 
 
 def read_constants(arch_dir: Path) -> list[dict[str, str]]:
-    """Rows of constants.csv."""
+    """Rows of constants.csv, and of sfpu.csv as constants "sfpu.EXP"."""
     with open(arch_dir / "constants.csv", newline="", encoding="utf-8") as handle:
-        return list(csv.DictReader(handle))
+        constants = list(csv.DictReader(handle))
+    with open(arch_dir / "sfpu.csv", newline="", encoding="utf-8") as handle:
+        return constants + [{"name": SFPU + row["op"], **row} for row in csv.DictReader(handle)]
 
 
 def parameters_of(constants: Sequence[dict[str, str]]) -> list[Parameter]:
@@ -206,8 +227,7 @@ def fit(
     start = np.log([p.start for p in parameters])
     sigma = np.array([p.sigma for p in parameters])
     theta = start.copy()
-    job_mask = np.zeros(len(problem.jobs), bool)
-    job_mask[problem.job_of[train]] = True
+    job_mask = problem.jobs_of(train)
     index = np.flatnonzero(train)
     truth, noise, share = problem.truth[index], problem.noise[index], problem.share[index]
 
@@ -235,8 +255,9 @@ def fit(
             change = np.where(np.isfinite(error), error - res, 0) / STEP
             jacobian[:, j] = change
             if afresh:
-                moved_jobs[j] = np.zeros(len(problem.jobs), bool)
-                moved_jobs[j][problem.job_of[index[change != 0]]] = True
+                moved = np.zeros(len(train), bool)
+                moved[index[change != 0]] = True
+                moved_jobs[j] = problem.jobs_of(moved)
             problem.set([parameter], np.exp(theta[j : j + 1]))
         weight = share / np.sqrt(1 + res * res)
         normal = jacobian.T @ (jacobian * weight[:, None]) + np.diag(1 / sigma**2)
@@ -266,13 +287,15 @@ def fold_of(group: str) -> int:
     return int(hashlib.sha1(group.encode()).hexdigest(), 16) % FOLDS
 
 
-def cross_validate(problem: Problem, parameters: Sequence[Parameter], verbose: bool = False) -> tuple[Vector, list[Vector]]:
-    """Out-of-fold predictions of every observation, and the constants of each fold."""
+def cross_validate(
+    problem: Problem, parameters: Sequence[Parameter], verbose: bool = False, only: NDArray[np.bool_] | None = None
+) -> tuple[Vector, list[Vector]]:
+    """Out-of-fold predictions of every observation, and the constants of each fold; `only`: observations that are fitted to."""
     folds = np.array([fold_of(o.group) for o in problem.observations])
     out = np.full(len(folds), np.nan)
     values = []
     for k in range(FOLDS):
-        done = fit(problem, parameters, folds != k)
+        done = fit(problem, parameters, (folds != k) if only is None else (folds != k) & only)
         out[folds == k] = done.predictions[folds == k]
         values.append(done.values)
         if verbose:
@@ -333,7 +356,7 @@ def mask_of(problem: Problem, **want: str) -> NDArray[np.bool_]:
 
 def thin(problem: Problem, every: int = 12) -> NDArray[np.bool_]:
     """All ops and gemm rows, a sample of the two big sweeps: enough where only ops are judged."""
-    return np.array([o.table in ("ops", "gemm", "gemm_wall") or i % every == 0 for i, o in enumerate(problem.observations)])
+    return np.array([o.table in ("ops", "gemm", "gemm_wall", CALLS) or i % every == 0 for i, o in enumerate(problem.observations)])
 
 
 def leave_trace_out(problem: Problem, parameters: Sequence[Parameter]) -> dict[str, Score]:
@@ -369,15 +392,17 @@ def leave_sizes_out(problem: Problem, parameters: Sequence[Parameter], minimum: 
 
 
 def write_constants(arch_dir: Path, constants: Sequence[dict[str, str]], parameters: Sequence[Parameter], values: Vector) -> None:
-    """Fitted values back into constants.csv."""
+    """Fitted values back into constants.csv and sfpu.csv."""
     by_name = {row["name"]: row for row in constants}
     for parameter, value in zip(parameters, values, strict=True):
         for family in parameter.families:
             by_name[parameter.name][family] = f"{value:.5g}"
-    with open(arch_dir / "constants.csv", "w", newline="", encoding="utf-8") as handle:
-        writer = csv.DictWriter(handle, fieldnames=list(constants[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(constants)
+    for name, key in (("constants.csv", "name"), ("sfpu.csv", "op")):
+        rows = [row for row in constants if ("op" in row) == (key == "op")]
+        with open(arch_dir / name, "w", newline="", encoding="utf-8") as handle:
+            writer = csv.DictWriter(handle, fieldnames=[k for k in rows[0] if key == "name" or k != "name"], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows({k: row[k] for k in writer.fieldnames} for row in rows)
 
 
 def write_predictions(path: Path, problem: Problem, predictions: Vector) -> None:
@@ -414,12 +439,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         action="store_true",
         help="write the fitted constants back (then run arch/generate.py and rebuild)",
     )
-    parser.add_argument("--predictions", type=Path, help="write out-of-fold predictions of the training rows here")
+    parser.add_argument("--predictions", type=Path, help="write out-of-fold predictions of the training rows and calls here")
     parser.add_argument("--docs", type=Path, help="write the accuracy page here (takes some minutes)")
     parser.add_argument("--quick", action="store_true", help="full fit only, no cross-validation")
     args = parser.parse_args(argv)
     sim = simulator()
-    problem = load(args.data, sim)
+    problem = load(args.data, sim, calls=True)
     constants = read_constants(args.arch)
     reset(problem, constants)
     parameters = parameters_of(constants)

@@ -1,7 +1,7 @@
 """Writes error_bands.csv: the spread of prices around published times, by device operation and chip.
 
-Rows of the calibration tables are predicted by constants fitted without their configuration group (`calibrate`), calls of the published tables as they
-are: no constant is fitted to them but those of eltwise dashboards, whose bands get a floor. Few rows are drawn towards the spread of all operations.
+Rows of the calibration tables and published calls are predicted by constants fitted without their group (`calibrate`); calls that nothing is fitted to as
+they are. Few rows are drawn towards the spread of all operations.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ PRIOR_ROWS = 4
 LEAST = 0.05
 SWEEPS = ("eltwise_exp", "matmul_height_sharded")
 """Thousands of rows of one call: they would hide the operation's other uses."""
-IN_SAMPLE = frozenset({"unary", "binary", "ternary", "reduce"})
-IN_SAMPLE_LEAST = 0.10
 
 Residuals = dict[tuple[str, str], list[float]]
 
@@ -45,8 +43,9 @@ def table_residuals(predictions: dict[str, float], data: Path) -> Residuals:
     return out
 
 
-def call_residuals(data: Path) -> Residuals:
-    """Absolute log errors of published calls; one of several programs counts for the operation that takes most of its time."""
+def call_residuals(predictions: dict[str, float], data: Path) -> Residuals:
+    """Absolute log errors of published calls, out of fold where `predictions` has them; one of several programs counts for the operation that takes
+    most of its time."""
     rows = read_rows(data, "singles")
     answers = ask(requests_of("singles", rows))
     out: Residuals = {}
@@ -56,7 +55,7 @@ def call_residuals(data: Path) -> Residuals:
             continue
         times = [float(text.split()[-2]) for text in answer["programs"]]
         op = answer["ops"][times.index(max(times))][0]
-        out.setdefault((op, row["arch"]), []).append(abs(math.log(answer["ns"] / 1000 / float(row["time_us"]))))
+        out.setdefault((op, row["arch"]), []).append(abs(math.log(predictions.get(row["id"], answer["ns"]) / 1000 / float(row["time_us"]))))
     return out
 
 
@@ -71,8 +70,7 @@ def bands_of(residuals: Residuals) -> list[tuple[str, str, float, int, float]]:
         for op in sorted(o for o, c in residuals if c == chip):
             errors = residuals[op, chip]
             band = (len(errors) * quantile(errors, SHARE) + PRIOR_ROWS * pooled) / (len(errors) + PRIOR_ROWS)
-            band = max(band, IN_SAMPLE_LEAST if op in IN_SAMPLE else LEAST)
-            out.append((op, chip, math.expm1(band), len(errors), math.expm1(statistics.median(errors))))
+            out.append((op, chip, math.expm1(max(band, LEAST)), len(errors), math.expm1(statistics.median(errors))))
         out.append((ANY, chip, math.expm1(spread), 0, math.expm1(pooled)))
     return out
 
@@ -89,13 +87,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         with open(args.predictions, newline="", encoding="utf-8") as handle:
             predictions = {row["id"]: float(row["predicted_ns"]) for row in csv.DictReader(handle)}
     else:
-        problem = load(args.data, simulator())
+        problem = load(args.data, simulator(), calls=True)
         constants = read_constants(args.arch)
         reset(problem, constants)
         made, _ = cross_validate(problem, parameters_of(constants), verbose=True)
         predictions = {o.row_id: float(ns) for o, ns in zip(problem.observations, made, strict=True) if o.table != "gemm_wall"}
     residuals = table_residuals(predictions, args.data)
-    for key, errors in call_residuals(args.data).items():
+    for key, errors in call_residuals(predictions, args.data).items():
         residuals.setdefault(key, []).extend(errors)
     with open(TABLE, "w", newline="", encoding="utf-8") as handle:
         writer = csv.writer(handle, lineterminator="\n")

@@ -1,6 +1,7 @@
 """How far the clock is from published timings of calls (singles, layers, pairs): the section of docs/accuracy.md, and a list of the largest errors.
 
-python -m ttnn_shim.published_accuracy [--docs docs/accuracy.md]    # prints the section, or puts it into the page
+python -m ttnn_shim.published_accuracy [--docs docs/accuracy.md]    # prints the section, or puts it into the page; some minutes
+python -m ttnn_shim.published_accuracy --quick                      # with the committed constants alone, some seconds
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttnn_shim.published import ask, requests_of
+from ttnn_shim.simlib import simulator
+
+if TYPE_CHECKING:
+    from ttnn_shim.calibrate import Parameter, Vector
 
 START, END = "<!-- published calls: start -->", "<!-- published calls: end -->"
 WORTH_DECIDING = 1.15
@@ -53,13 +58,16 @@ class Row:
     rating: str
     truth_ns: float
     ns: float
+    unseen_ns: float
+    """Predicted by constants fitted without the row's group; nan where that was not asked."""
     floor_ns: float
     size_bytes: float
 
     @property
     def off(self) -> float:
-        """Factor of the error, at least 1."""
-        return max(self.ns / self.truth_ns, self.truth_ns / self.ns)
+        """Factor of the error out of fold, at least 1."""
+        made = self.ns if math.isnan(self.unseen_ns) else self.unseen_ns
+        return max(made / self.truth_ns, self.truth_ns / made)
 
 
 def rating_of(row: Mapping[str, str]) -> str:
@@ -67,14 +75,14 @@ def rating_of(row: Mapping[str, str]) -> str:
     return row["confidence"].split(":")[0] if row["rebuildable"] == "yes" else "partial"
 
 
-def priced_singles(rows: Rows, answers: Mapping[str, Mapping[str, Any]]) -> list[Row]:
-    """The singles that have a price."""
+def priced_singles(rows: Rows, answers: Mapping[str, Mapping[str, Any]], unseen: Mapping[str, float]) -> list[Row]:
+    """The singles that have a price; unseen: prices out of fold by id."""
     out = []
     for row in rows:
         answer = answers[row["id"]]
         if "ns" in answer:
             truth_ns = 1000 * float(row["time_us"])
-            found = (answer["ns"], max(answer["floor_ns"], 100.0), answer["bytes"])
+            found = (answer["ns"], unseen.get(row["id"], math.nan), max(answer["floor_ns"], 100.0), answer["bytes"])
             out.append(Row(row["id"], row["op"], row["family"], row["arch"], rating_of(row), truth_ns, *found))
     return out
 
@@ -102,15 +110,15 @@ def least_squares(rows: Sequence[Row], folds: int = 5) -> dict[str, float]:
 
 def errors_text(pairs: Iterable[tuple[float, float]]) -> str:
     """Median / p90 of the absolute error in percent, of (predicted, measured)."""
-    apes = [100 * abs(made / truth - 1) for made, truth in pairs]
+    apes = [100 * abs(made / truth - 1) for made, truth in pairs if not math.isnan(made)]
     return f"{quantile(apes, 0.5):.0f} / {quantile(apes, 0.9):.0f}" if apes else "-"
 
 
 def singles_lines(rows: Rows, priced: Sequence[Row]) -> list[str]:
     """The table of singles by chip and rating."""
     lines = [
-        "| chip | rating | rows | priced | median / p90 % | off > 1.5x | off > 3x | roofline | least squares |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| chip | rating | rows | priced | in sample: median / p90 % | out of fold | off > 1.5x (out of fold) | off > 3x | roofline | least squares |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     line = least_squares(priced)
     for arch in ("wormhole_b0", "blackhole"):
@@ -122,16 +130,18 @@ def singles_lines(rows: Rows, priced: Sequence[Row]) -> list[str]:
             own = errors_text((r.ns, r.truth_ns) for r in mine)
             roof = errors_text((r.floor_ns, r.truth_ns) for r in mine)
             fitted = errors_text((line[r.row_id], r.truth_ns) for r in mine if r.row_id in line)
+            unseen = errors_text((r.unseen_ns, r.truth_ns) for r in mine)
             off = [sum(r.off > limit for r in mine) for limit in (1.5, 3)]
-            lines.append(f"| {arch} | {rating} | {count} | {len(mine)} | {own} | {off[0]} | {off[1]} | {roof} | {fitted} |")
+            lines.append(f"| {arch} | {rating} | {count} | {len(mine)} | {own} | {unseen} | {off[0]} | {off[1]} | {roof} | {fitted} |")
     return lines
 
 
-def pair_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def pair_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]], unseen: Mapping[str, float]) -> list[str]:
     """Signs and log ratio errors of pairs that are not rows of the calibration tables."""
     lines = [
-        f"| pairs above {WORTH_DECIDING} | rows | priced | right sign | median of the log ratio's error | right sign by roofline |",
-        "|---|---|---|---|---|---|",
+        f"| pairs above {WORTH_DECIDING} | rows | priced | right sign in sample | out of fold | median of the log ratio's error | out of fold "
+        "| right sign by roofline |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for rebuildable in ("yes", "partial"):
         chosen = []
@@ -139,12 +149,16 @@ def pair_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]]) -> list[str
             ratio = float(row["time_b_us"]) / float(row["time_a_us"])
             if row["rebuildable"] == rebuildable and not row["derived_from_train"] and max(ratio, 1 / ratio) > WORTH_DECIDING:
                 chosen.append((row["id"], ratio))
-        both = [(answers[i + "a"], answers[i + "b"], ratio) for i, ratio in chosen if "ns" in answers[i + "a"] and "ns" in answers[i + "b"]]
-        right = sum((b["ns"] > a["ns"]) == (ratio > 1) for a, b, ratio in both)
-        logs = [abs(math.log(b["ns"] / a["ns"] / ratio)) for a, b, ratio in both]
-        roof = sum((b["floor_ns"] > a["floor_ns"]) == (ratio > 1) for a, b, ratio in both)
-        error = f"{statistics.median(logs):.2f}" if logs else "-"
-        lines.append(f"| rebuildable: {rebuildable} | {len(chosen)} | {len(both)} | {right} | {error} | {roof} |")
+        both = [(i, answers[i + "a"], answers[i + "b"], ratio) for i, ratio in chosen if "ns" in answers[i + "a"] and "ns" in answers[i + "b"]]
+        cells = []
+        for times in ([(a["ns"], b["ns"]) for _, a, b, _ in both], [(unseen.get(i + "a", math.nan), unseen.get(i + "b", math.nan)) for i, *_ in both]):
+            known = [(a, b, ratio) for (a, b), (*_, ratio) in zip(times, both, strict=True) if not math.isnan(a + b)]
+            right = sum((b > a) == (ratio > 1) for a, b, ratio in known)
+            logs = [abs(math.log(b / a / ratio)) for a, b, ratio in known]
+            cells.append((str(right) if known else "-", f"{statistics.median(logs):.2f}" if logs else "-"))
+        roof = sum((b["floor_ns"] > a["floor_ns"]) == (ratio > 1) for _, a, b, ratio in both)
+        (sign, error), (sign_unseen, error_unseen) = cells
+        lines.append(f"| rebuildable: {rebuildable} | {len(chosen)} | {len(both)} | {sign} | {sign_unseen} | {error} | {error_unseen} | {roof} |")
     return lines
 
 
@@ -175,28 +189,34 @@ def worst_lines(priced: Sequence[Row], most: int = 25) -> list[str]:
     return lines
 
 
-def section(data: Path) -> str:
-    """The part of the accuracy page about calls."""
+def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Vector] = ()) -> str:
+    """The part of the accuracy page about calls; `folds`: constants fitted without each fold (`calibrate.cross_validate`), for the columns out of fold."""
     tables = {name: read_rows(data, name) for name in ("singles", "layers", "pairs")}
     asked = {name: requests_of(name, rows) for name, rows in tables.items()}
     made = ask([{**request, "id": f"{name} {request['id']}"} for name, requests in asked.items() for request in requests])
     answers = {name: {request["id"]: made[f"{name} {request['id']}"] for request in requests} for name, requests in asked.items()}
     counts = {request["id"]: request["count"] for request in asked["layers"]}
-    priced = priced_singles(tables["singles"], answers["singles"])
+    unseen: dict[str, dict[str, float]] = {"singles": {}, "pairs": {}}
+    if folds:
+        from ttnn_shim.calibrate_calls import out_of_fold
+
+        for name, columns in (("singles", {"": "config"}), ("pairs", {"a": "variant_a", "b": "variant_b"})):
+            unseen[name] = out_of_fold(tables[name], columns, answers[name], simulator(), parameters, folds)
+    priced = priced_singles(tables["singles"], answers["singles"], unseen["singles"])
     return "\n".join(
         [
             START,
             "## Published calls of ttnn (singles, pairs, layers)",
             "",
             "By `python -m ttnn_shim.published_accuracy --docs docs/accuracy.md`. Each row is a call made on the simulated card without values; rows whose",
-            "configuration does not say enough, or whose ops have no model, are left out (`alchemist estimate` prints why). Eltwise dashboards, variances and",
-            "reductions of one tile have set `arch/programs.csv` and the SFPU table (in sample: unary, binary, ternary, reduce); no other row set a constant.",
+            "configuration does not say enough, or whose ops have no model, are left out (`alchemist estimate` prints why). Singles rated high and medium are",
+            "rows of the calibration like those of the tables above. *Out of fold*: predicted by constants fitted without rows of the same op, chip and sizes.",
             "",
             *singles_lines(tables["singles"], priced),
             "",
             "Roofline: bytes at the peak of DRAM or the matrix engine's cycles. Least squares: constant and bytes per family and chip, out of fold.",
             "",
-            *pair_lines(tables["pairs"], answers["pairs"]),
+            *pair_lines(tables["pairs"], answers["pairs"], unseen["pairs"]),
             "",
             *layer_lines(tables["layers"], answers["layers"], counts),
             "",
@@ -207,6 +227,16 @@ def section(data: Path) -> str:
             "",
         ]
     )
+
+
+def fitted_by_fold(data: Path, arch_dir: Path) -> tuple[list[Parameter], list[Vector]]:
+    """The fitted numbers and their values without each fold; the two large sweeps are thinned, as nothing here depends on them."""
+    from ttnn_shim.calibrate import cross_validate, load, parameters_of, read_constants, reset, thin
+
+    problem, constants = load(data, simulator(), calls=True), read_constants(arch_dir)
+    reset(problem, constants)
+    parameters = parameters_of(constants)
+    return parameters, cross_validate(problem, parameters, verbose=True, only=thin(problem))[1]
 
 
 def with_section(page: str, text: str) -> str:
@@ -224,8 +254,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m ttnn_shim.published_accuracy", description="accuracy on published timings of calls")
     parser.add_argument("--data", type=Path, default=root / "tests" / "data" / "hardware", help="folder of the *.train.csv[.gz] tables")
     parser.add_argument("--docs", type=Path, help="put the section into this page instead of printing it")
+    parser.add_argument("--arch", type=Path, default=root / "ttnn_shim" / "arch", help="folder of constants.csv and sfpu.csv")
+    parser.add_argument("--quick", action="store_true", help="no columns out of fold")
     args = parser.parse_args(argv)
-    text = section(args.data)
+    parameters, folds = ([], []) if args.quick else fitted_by_fold(args.data, args.arch)
+    text = section(args.data, parameters, folds)
     if args.docs:
         args.docs.write_text(with_section(args.docs.read_text(encoding="utf-8"), text), encoding="utf-8")
     else:

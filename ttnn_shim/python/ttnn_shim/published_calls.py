@@ -1,8 +1,9 @@
 """Prices calls of published timings by making them: each row's configuration becomes a call of the simulator's `ttnn` on a device without values.
 
 `python -m ttnn_shim price-calls` reads a JSON list of {"id", "chip", "arch", "op", "date", "measured", "config"} on stdin and writes a JSON list of
-{"id", "ns", "floor_ns", "bytes", "ops", "programs"} or {"id", "reason"}. floor_ns: bytes at the peak of DRAM or the matrix engine's work, whichever is
-longer. It runs in a process of its own (`published.py` starts it): devices of several cards are open here at a time.
+{"id", "ns", "floor_ns", "bytes", "ops", "programs", "machine", "configs", "gap_ns"} or {"id", "reason"}. floor_ns: bytes at the peak of DRAM or the
+matrix engine's work, whichever is longer; configs: what the simulator prices on `machine` (card, columns, rows), each with gap_ns of idle time. It runs in a
+process of its own (`published.py` starts it): devices of several cards are open here at a time.
 """
 
 from __future__ import annotations
@@ -73,12 +74,14 @@ def price_call(ttnn: Any, request: Mapping[str, Any], devices: dict[tuple[str, i
         session.settings.estimate = True
         devices[key] = importlib.import_module("ttnn._device").MeshDevice._create(len(devices), 32768, 0)
         devices[key].events_enable(True)
+        devices[key].configs_keep(True)
     device = devices[key]
     machine = Machine(ttnn, device, (x, y), MOST_BYTES)
     call = builder_of(request["op"], config, request["date"])(machine, config)
     device.clock_reset()
+    device.configs_take()
     call()
-    programs = device.events()
+    programs = [{**event, "config": config} for event, config in zip(device.events(), device.configs_take(), strict=True)]
     unmodelled = sorted({event["op"] for event in programs if not event["modelled"]})
     if unmodelled:
         raise Unreadable(f"no model of {', '.join(unmodelled)}")
@@ -96,6 +99,9 @@ def price_call(ttnn: Any, request: Mapping[str, Any], devices: dict[tuple[str, i
         "ns": float(sum(event["ns"] + gap_ns for event in programs)),
         "floor_ns": sum(floors),
         "bytes": sum(sizes),
+        "machine": key,
+        "configs": [event["config"] for event in programs],
+        "gap_ns": gap_ns,
         "ops": [(event["op"], event["attributes"]) for event in programs],
         "programs": [f"{event['factory'].removesuffix('::ProgramFactory')} {event['ns']:.0f} ns" for event in programs],
     }

@@ -9,8 +9,6 @@ The call goes through the op's own validation, placement, circular buffers, allo
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
 
+from ttnn_shim.error_bands import relative_error
 from ttnn_shim.errors import BY_CODE, InternalError, InvalidArgument, ShimError
 
 Shard = tuple[tuple[int, int], tuple[int, ...], str]
@@ -207,7 +206,7 @@ def _ask(question: bytes, op: str, card: str) -> CallAnswer:
     )
     outputs = tuple(None if row is None else _spec(row) for row in data["outputs"])
     code = "" if data["accepted"] else BY_CODE.get(data["code"], InternalError).code
-    error = sum(program.ns * error_band(program.family, program.modelled, card) for program in programs)
+    error = sum(program.ns * relative_error(program.family, card, program.modelled) for program in programs)
     return CallAnswer(data["accepted"], data["message"], data["hint"], code, outputs, tuple(data["numbers"]), programs, error)
 
 
@@ -246,41 +245,6 @@ def card(name: str) -> Card:
     named = ffi.string(facts.card).decode()
     architecture = "blackhole" if named.startswith("p") else "wormhole_b0"
     return Card(named, architecture, (facts.grid_x, facts.grid_y), facts.l1_bytes_per_bank, facts.dram_banks)
-
-
-UNMODELLED_BAND = 1.0
-
-
-def error_band(family: str, modelled: bool = True, card: str = "n150") -> float:
-    """Relative error to expect of a family's price: the table of bands where there is one, else a p90 of the measured rows (docs/accuracy.md)."""
-    table = _published_bands()
-    if table is not None:
-        return float(table(family, card, modelled))
-    return _BANDS.get(family, _OTHER_BAND) if modelled else UNMODELLED_BAND
-
-
-@cache
-def _published_bands() -> Any:
-    """`relative_error` of `ttnn_shim.error_bands`, None in a build without its table."""
-    if importlib.util.find_spec("ttnn_shim.error_bands") is None:
-        return None
-    return importlib.import_module("ttnn_shim.error_bands").relative_error
-
-
-_OTHER_BAND = 0.3
-_BANDS = {
-    "binary": 0.25,
-    "concat": 0.15,
-    "conv2d": 0.17,
-    "copy": 0.11,
-    "halo": 0.23,
-    "interleaved_to_sharded": 0.24,
-    "matmul": 0.23,
-    "permute": 0.1,
-    "reshape": 0.13,
-    "sharded_to_interleaved": 0.1,
-    "slice": 0.11,
-}
 
 
 @cache

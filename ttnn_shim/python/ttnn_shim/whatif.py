@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ttnn_shim.error_bands import relative_error
 from ttnn_shim.reports.answers import Answer, Edit, Suggestion, as_data, table
 from ttnn_shim.reports.calls import Call, Run, run_of
 
@@ -228,7 +229,7 @@ def ask(program: Path, card: str, lines: int = LINES) -> Answer:
             refused += 1
         elif now_ns - new_ns > LEAST_GAIN * now_ns:
             gain = now_ns - new_ns
-            found.append(replace(suggestion, gain_ns=gain, error_ns=gain * _band(suggestion.what)))
+            found.append(replace(suggestion, gain_ns=gain, error_ns=gain * _band(suggestion.what, card)))
     found.sort(key=lambda one: -one.gain_ns)
     found = _apart(found)
     together: list[Suggestion] = []
@@ -252,11 +253,9 @@ def _apart(found: Sequence[Suggestion]) -> list[Suggestion]:
     return out
 
 
-def _band(what: str) -> float:
+def _band(what: str, card: str) -> float:
     """Relative error of the price that a change is about: the matmul's for those of matmuls, else the general one."""
-    from ttnn_shim.queries import error_band
-
-    return error_band("matmul" if what.startswith(_MATMULS) else "conv2d" if what.startswith("ttnn.conv2d") else "")
+    return relative_error("matmul" if what.startswith(_MATMULS) else "conv2d" if what.startswith("ttnn.conv2d") else "", card)
 
 
 def main(arguments: list[str]) -> int:

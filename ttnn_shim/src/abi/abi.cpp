@@ -386,6 +386,18 @@ int shim_clock_by_op(shim_device* device, char** json) {
     return guard([&] { *json = duplicate(op_times_json(op_times(device_behind(device)))); });
 }
 
+int shim_configs_keep(shim_device* device, int keep) {
+    return guard([&] { keep_configs(device_behind(device), keep != 0); });
+}
+
+int shim_configs_take(shim_device* device, char** json) {
+    return guard([&] {
+        std::string list = "[";
+        for (const std::string& config : take_configs(device_behind(device))) list += (list.size() > 1 ? "," : "") + config;
+        *json = duplicate(list + "]");
+    });
+}
+
 int shim_clock_host_ns(shim_device* device, int64_t* out) {
     return guard([&] { *out = LockedEventLog(device_behind(device))->host_ns(); });
 }

@@ -13,6 +13,7 @@
 #include "sim/engine.hpp"
 #include "strategy/config_json.hpp"
 #include "strategy/op_config.hpp"
+#include "strategy/program_costs.hpp"
 
 namespace {
 
@@ -120,7 +121,9 @@ int ttsim_price_many(int n, const int* arch_handles, const int* config_handles, 
 
 int ttsim_set_constant(int arch, const char* name, double value) {
     return guarded([&] {
-        if (!sim::set_constant(arch_at(arch).k, name ? name : "", value))
+        sim::Arch& machine = arch_at(arch);
+        const std::string_view wanted = name ? name : "";
+        if (!sim::set_constant(machine.k, wanted, value) && !strategy::set_cost(machine.family, wanted, value))
             throw std::invalid_argument(std::string("no constant named '") + (name ? name : "") + "'");
         return 0;
     });
@@ -128,7 +131,9 @@ int ttsim_set_constant(int arch, const char* name, double value) {
 
 int ttsim_get_constant(int arch, const char* name, double* value) {
     return guarded([&] {
-        if (!sim::get_constant(arch_at(arch).k, name ? name : "", *value))
+        const sim::Arch& machine = arch_at(arch);
+        const std::string_view wanted = name ? name : "";
+        if (!sim::get_constant(machine.k, wanted, *value) && !strategy::get_cost(machine.family, wanted, *value))
             throw std::invalid_argument(std::string("no constant named '") + (name ? name : "") + "'");
         return 0;
     });
@@ -138,6 +143,7 @@ const char* ttsim_constant_names(void) {
     static const std::string names = [] {
         std::string all;
         for (const std::string& n : sim::constant_names()) all += (all.empty() ? "" : "\n") + n;
+        for (const std::string& n : strategy::cost_names()) all += "\n" + n;
         return all;
     }();
     return names.c_str();

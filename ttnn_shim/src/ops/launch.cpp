@@ -10,9 +10,11 @@
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 
 #include "ops/block_rounding.hpp"
 #include "ops/op_times.hpp"
+#include "strategy/config_json.hpp"
 
 namespace ttnn_shim {
 
@@ -45,6 +47,8 @@ struct ClockState final : DeviceState {
     sim::Engine engine;
     std::unordered_map<std::string, Priced, KeyHash, std::equal_to<>> memo;
     EventLog log;
+    bool keeps_configs = false;
+    std::vector<std::string> configs;  ///< of the recorded programs, as JSON
     /// Kernel ns by operation since the log was cleared: [index of the operation][modelled]. Names: of the last program of each.
     std::array<std::array<double, 2>, std::variant_size_v<strategy::Operation>> op_ns{};
     std::array<std::string_view, std::variant_size_v<strategy::Operation>> op_names{};
@@ -343,6 +347,11 @@ void account(
     event.stats = priced.stats;
     event.attributes = priced.attributes;
     event.fidelity = priced.fidelity;
+    if (clock.keeps_configs && clock.configs.size() < EventLog::MOST_EVENTS) {
+        strategy::OpConfig config = describe(program, inputs, output_specs);
+        config.l1_free_bytes = room.l1_free_bytes;
+        clock.configs.push_back(strategy::op_config_json(config));
+    }
     for (const Tensor& input : inputs) {
         event.inputs.push_back(input.tensor_spec());
         event.input_ids.push_back(input.shim().id);
@@ -486,6 +495,18 @@ std::vector<OpTime> op_times(Device& device) {
             if (const double ns = clock.op_ns[op][modelled ? 1 : 0]; ns > 0)
                 times.push_back({std::string(clock.op_names[op]), modelled, ns});
     return times;
+}
+
+void keep_configs(Device& device, bool keep) {
+    const std::lock_guard lock(clock_mutex());
+    ClockState& clock = clock_of(device);
+    clock.keeps_configs = keep;
+    clock.configs.clear();
+}
+
+std::vector<std::string> take_configs(Device& device) {
+    const std::lock_guard lock(clock_mutex());
+    return std::exchange(clock_of(device).configs, {});
 }
 
 LockedEventLog::LockedEventLog(Device& device) : lock_(clock_mutex()), log_(&clock_of(device).log) {}

@@ -1,4 +1,4 @@
-// Kernel time of a device's programs by operation: what the error band of a whole run is made of.
+// What is known of a device's programs beside their events: kernel time by operation (the error band of a whole run), configurations.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,5 +15,10 @@ struct OpTime {
 
 /// Since the device's log was cleared; operations that ran.
 std::vector<OpTime> op_times(Device& device);
+
+/// Whether the configurations of later programs are kept, one per recorded program: what the simulator prices them by. Drops those kept.
+void keep_configs(Device& device, bool keep);
+/// The kept configurations (JSON, strategy::op_config_json), oldest first; they are kept no longer.
+std::vector<std::string> take_configs(Device& device);
 
 }  // namespace ttnn_shim

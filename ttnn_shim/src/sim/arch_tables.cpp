@@ -12,141 +12,141 @@ constexpr CardRow kCards[] = {
 };
 
 constexpr ConstantRow kConstants[] = {
-  {"launch_move", 400, 161.48},  // cycles
-  {"launch_compute", 575.36, 420.79},  // cycles
-  {"launch_move_sharded", 300, 237.92},  // cycles
-  {"launch_compute_sharded", 126.56, 470.23},  // cycles
-  {"skew_core", 9.2, 7.4215},  // cycles/core
-  {"skew_core_sharded", 9.395, 2.7994},  // cycles/core
-  {"skew_trace", 1367.4, 0},  // cycles
-  {"contention_exponent", 12, 3.827},  // 1
-  {"stage_exponent", 8, 5.0196},  // 1
-  {"read_dram", 407.85, 440.97},  // cycles
-  {"read_dram_byte", 0.0335, 0.062965},  // cycles/B
-  {"read_l1", 350, 372.89},  // cycles
+  {"launch_move", 400, 182.69},  // cycles
+  {"launch_compute", 616.36, 389.2},  // cycles
+  {"launch_move_sharded", 300, 238.08},  // cycles
+  {"launch_compute_sharded", 126.05, 481.81},  // cycles
+  {"skew_core", 9.2, 7.7672},  // cycles/core
+  {"skew_core_sharded", 9.6557, 2.582},  // cycles/core
+  {"skew_trace", 1381.2, 0},  // cycles
+  {"contention_exponent", 12, 3.7481},  // 1
+  {"stage_exponent", 8, 5.604},  // 1
+  {"read_dram", 426.21, 443.57},  // cycles
+  {"read_dram_byte", 0.0335, 0.06119},  // cycles/B
+  {"read_l1", 350, 382.03},  // cycles
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
-  {"second_operand", 130, 137.48},  // cycles
+  {"second_operand", 130, 131.99},  // cycles
   {"bcast_fill", 200, 170},  // cycles
-  {"write_issue", 73.457, 55},  // cycles
-  {"write_core_rate", 20, 15.187},  // B/cycle
-  {"write_barrier", 300, 389.15},  // cycles
-  {"local_copy_rate", 30, 57.102},  // B/cycle
-  {"dram_read_bank", 14.387, 52.548},  // GB/s
-  {"dram_write_bank", 14.538, 39.866},  // GB/s
-  {"dram_turnaround", 0.017367, 0},  // ns/B
-  {"dram_write_aligned", 0.47693, 0.77561},  // 1
+  {"write_issue", 55.308, 55},  // cycles
+  {"write_core_rate", 20, 16.175},  // B/cycle
+  {"write_barrier", 300, 390.17},  // cycles
+  {"local_copy_rate", 30, 56.932},  // B/cycle
+  {"dram_read_bank", 14.146, 51.782},  // GB/s
+  {"dram_write_bank", 14.775, 39.942},  // GB/s
+  {"dram_turnaround", 0.017302, 0},  // ns/B
+  {"dram_write_aligned", 0.46772, 0.78177},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 76.427, 76.574},  // B/cycle
-  {"bank_start_write", 92.159, 72.437},  // B/cycle
-  {"noc_link_rate", 30, 31.463},  // B/cycle
-  {"throttle", 0.13903, 0.47036},  // 1
-  {"throttle_tau", 31.788, 110000},  // us
-  {"launch_gap", 3199.4, 1630.7},  // ns
+  {"bank_start_read", 80.714, 88.051},  // B/cycle
+  {"bank_start_write", 92.912, 83.785},  // B/cycle
+  {"noc_link_rate", 30, 31.395},  // B/cycle
+  {"throttle", 0.13764, 0.4698},  // 1
+  {"throttle_tau", 32.07, 110000},  // us
+  {"launch_gap", 3187.7, 1613.1},  // ns
   {"program_gap", 1180, 1110},  // ns
-  {"unary_tile", 267.01, 253.6},  // cycles
-  {"unary_byte", 0.012676, 0.0},  // cycles/B
-  {"tile_32bit", 127.2, 119},  // cycles
-  {"sfpu_exp", 1533, 1220},  // cycles
+  {"unary_tile", 286.72, 250.94},  // cycles
+  {"unary_byte", 0.013057, 0.0},  // cycles/B
+  {"tile_32bit", 126.7, 119},  // cycles
+  {"sfpu_exp", 1512.1, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
-  {"sfpu_scale", 1, 1},  // 1
+  {"sfpu_scale", 1, 0.82044},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
   {"unpack_two_rate", 32, 32},  // B/cycle
-  {"binary_tile", 20, 8.8899},  // cycles
+  {"binary_tile", 20, 8.8381},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.705, 96},  // B/cycle
-  {"unpack_b_rate", 70.583, 80},  // B/cycle
-  {"unpack_overlap", 0.86826, 1},  // 1
-  {"fpu_overhead", 1.0368, 1.0423},  // 1
-  {"mac_overhead", 0.87851, 0.81044},  // cycles
-  {"subblock_sync", 13.377, 10},  // cycles
-  {"subblock_tile", 13.551, 2},  // cycles
+  {"unpack_a_rate", 57.649, 96},  // B/cycle
+  {"unpack_b_rate", 70.713, 80},  // B/cycle
+  {"unpack_overlap", 0.86895, 1},  // 1
+  {"fpu_overhead", 1.0373, 1.0428},  // 1
+  {"mac_overhead", 0.87067, 0.79446},  // cycles
+  {"subblock_sync", 13.517, 10},  // cycles
+  {"subblock_tile", 13.454, 2},  // cycles
   {"subblock_min", 102.48, 90},  // cycles
   {"subblock_pack", 34, 20},  // cycles
-  {"mm_block_end", 23.867, 343.18},  // cycles
-  {"mm_issue", 48.638, 37.223},  // cycles
-  {"mm_read_rate", 34.309, 50.262},  // B/cycle
-  {"mm_mcast_rate", 26.536, 45.423},  // B/cycle
-  {"mm_mcast_1d", 0.75712, 0.65463},  // 1
-  {"mm_handshake", 423.33, 773.31},  // cycles
+  {"mm_block_end", 27.499, 324.74},  // cycles
+  {"mm_issue", 47.892, 37.424},  // cycles
+  {"mm_read_rate", 35.318, 49.905},  // B/cycle
+  {"mm_mcast_rate", 25.982, 45.79},  // B/cycle
+  {"mm_mcast_1d", 0.76292, 0.70102},  // 1
+  {"mm_handshake", 425.71, 751.14},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
-  {"mm_both_operands", 0.27684, 0.13998},  // 1
+  {"mm_both_operands", 0.28053, 0.14127},  // 1
   {"mm_coupling", 9, 10},  // 1
-  {"mm_write_rate", 86.311, 189.13},  // B/cycle
-  {"mm_write_1d", 0.56594, 0.45683},  // 1
-  {"dram_run", 1.5835, 1.5835},  // tiles
-  {"mm_fill", 812.66, 512.97},  // cycles
+  {"mm_write_rate", 85.179, 187.68},  // B/cycle
+  {"mm_write_1d", 0.57131, 0.4456},  // 1
+  {"dram_run", 1.5298, 1.5298},  // tiles
+  {"mm_fill", 804.63, 806.25},  // cycles
   {"tilize_block", 12, 12},  // cycles
-  {"tilize_tile", 65.002, 65.002},  // cycles
+  {"tilize_tile", 64.794, 64.794},  // cycles
   {"tilize_start", 222, 222},  // cycles
-  {"stick_issue", 73.639, 73.639},  // cycles
-  {"stick_byte", 0.072372, 0.072372},  // cycles/B
-  {"stick_loop", 57.255, 57.255},  // cycles
+  {"stick_issue", 73.632, 73.632},  // cycles
+  {"stick_byte", 0.073366, 0.073366},  // cycles/B
+  {"stick_loop", 55.281, 55.281},  // cycles
   {"pad_word", 2.8, 2.8},  // cycles
-  {"untilize_block", 374.38, 374.38},  // cycles
-  {"untilize_tile", 54.428, 54.428},  // cycles
-  {"untilize_start", 668.8, 668.8},  // cycles
-  {"stick_write", 80.59, 80.59},  // cycles
+  {"untilize_block", 375.24, 375.24},  // cycles
+  {"untilize_tile", 54.535, 54.535},  // cycles
+  {"untilize_start", 660.15, 660.15},  // cycles
+  {"stick_write", 80.607, 80.607},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
-  {"write_stick", 48.489, 48.489},  // cycles
+  {"write_stick", 48.329, 48.329},  // cycles
   {"write_stick_byte", 0.004, 0.004},  // cycles/B
-  {"s2i_start", 310.94, 310.94},  // cycles
-  {"i2s_tile", 50.575, 50.575},  // cycles
-  {"i2s_tile_byte", 0.044152, 0.044152},  // cycles/B
+  {"s2i_start", 355.72, 355.72},  // cycles
+  {"i2s_tile", 50.103, 50.103},  // cycles
+  {"i2s_tile_byte", 0.042057, 0.042057},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
-  {"slice_stick", 109.65, 109.65},  // cycles
+  {"slice_stick", 109.6, 109.6},  // cycles
   {"slice_stick_byte", 0.053, 0.053},  // cycles/B
   {"slice_read_share", 0.6, 0.6},  // 1
-  {"slice_tile", 105.5, 105.5},  // cycles
+  {"slice_tile", 104.75, 104.75},  // cycles
   {"slice_copy_block", 82, 82},  // cycles
-  {"slice_copy_row", 23.414, 23.414},  // cycles
-  {"put_stick", 128.45, 128.45},  // cycles
+  {"slice_copy_row", 23.377, 23.377},  // cycles
+  {"put_stick", 128.37, 128.37},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
   {"face_line", 68, 68},  // cycles
   {"permute_block", 2268, 2268},  // cycles
-  {"permute_line", 37.451, 37.451},  // cycles
+  {"permute_line", 37.268, 37.268},  // cycles
   {"reshape_row", 391, 391},  // cycles
   {"reshape_stick", 277, 277},  // cycles
-  {"reshape_tile", 1236.1, 1236.1},  // cycles
-  {"reshape_segment", 66.717, 66.717},  // cycles
-  {"reshape_page", 717.58, 717.58},  // cycles
+  {"reshape_tile", 1305.2, 1305.2},  // cycles
+  {"reshape_segment", 67.359, 67.359},  // cycles
+  {"reshape_page", 647.51, 647.51},  // cycles
   {"row_stick", 62, 62},  // cycles
   {"row_stick_byte", 0.15, 0.15},  // cycles/B
   {"row_unaligned", 85, 85},  // cycles
   {"concat_tile", 313, 313},  // cycles
   {"sample_point", 140, 140},  // cycles
-  {"halo_local_rate", 34.748, 34.748},  // B/cycle
-  {"halo_run", 25.996, 25.996},  // cycles
+  {"halo_local_rate", 34.686, 34.686},  // B/cycle
+  {"halo_run", 26.083, 26.083},  // cycles
   {"halo_pad_rate", 38, 38},  // B/cycle
   {"halo_block", 31, 31},  // cycles
-  {"conv_start", 756.8, 756.8},  // cycles
-  {"conv_mac", 17.579, 17.579},  // cycles
-  {"conv_mac_phase", 16.054, 16.054},  // cycles
+  {"conv_start", 803.13, 803.13},  // cycles
+  {"conv_mac", 19.347, 19.347},  // cycles
+  {"conv_mac_phase", 15.505, 15.505},  // cycles
   {"conv_subblock", 38, 38},  // cycles
-  {"conv_accumulate", 21.132, 21.132},  // cycles
+  {"conv_accumulate", 33.005, 33.005},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 72.263, 72.263},  // cycles
-  {"conv_weight_byte", 0.016434, 0.016434},  // cycles/B
-  {"conv_stick", 12.653, 12.653},  // cycles
-  {"conv_stick_byte", 0.020498, 0.020498},  // cycles/B
-  {"conv_coupling", 2.2616, 2.2616},  // 1
-  {"conv_untilize", 209.19, 209.19},  // cycles
-  {"conv_mcast_block", 395.92, 395.92},  // cycles
+  {"conv_weight_tile", 73.377, 73.377},  // cycles
+  {"conv_weight_byte", 0.016361, 0.016361},  // cycles/B
+  {"conv_stick", 7.6124, 7.6124},  // cycles
+  {"conv_stick_byte", 0.019432, 0.019432},  // cycles/B
+  {"conv_coupling", 2.5061, 2.5061},  // 1
+  {"conv_untilize", 211.15, 211.15},  // cycles
+  {"conv_mcast_block", 323.63, 323.63},  // cycles
   {"conv_mcast_tile", 18, 18},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
-  {"norm_core", 713.65, 713.65},  // cycles
-  {"norm_row", 2500, 2500},  // cycles
+  {"norm_core", 713.39, 713.39},  // cycles
+  {"norm_row", 2406.4, 2406.4},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
-  {"softmax_row", 2500, 2500},  // cycles
+  {"softmax_row", 3217.5, 3217.5},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
-  {"groupnorm_start", 12510, 12510},  // cycles
-  {"groupnorm_tile", 704.23, 704.23},  // cycles
-  {"groupnorm_group_tile", 772.68, 772.68},  // cycles
-  {"drain_rate", 16.347, 17.575},  // B/cycle
+  {"groupnorm_start", 12524, 12524},  // cycles
+  {"groupnorm_tile", 705.49, 705.49},  // cycles
+  {"groupnorm_group_tile", 773, 773},  // cycles
+  {"drain_rate", 18.402, 15.982},  // B/cycle
   {"softmax_start", 14500, 6400},  // cycles
   {"sfpu_exp_approx", 0.125, 0.125},  // 1
   {"sfpu_typecast", 60, 60},  // cycles

@@ -301,6 +301,7 @@ OpConfig parse_op_config(std::string_view json) {
     config.op = read_operation(op->string, *attributes);
     if (const Value* v = attributes->get("traced")) config.traced = v->boolean;
     if (const Value* v = attributes->get("selector")) config.table_era = v->string == "table";
+    if (const Value* v = doc.get("l1_free_bytes")) config.l1_free_bytes = static_cast<std::int64_t>(v->number);
     if (const Value* v = attributes->get("core_count")) config.core_count = static_cast<std::int64_t>(v->number);
     if (const Value* v = doc.get("inputs"))
         for (const Value& t : v->array) config.inputs.push_back(tensor(t));
@@ -316,6 +317,108 @@ OpConfig parse_op_config(std::string_view json) {
         if (const Value* x = v->get("packer_l1_acc")) config.compute.packer_l1_acc = x->boolean;
     }
     return config;
+}
+
+namespace {
+
+/// The text that parse_op_config reads.
+class Writer {
+public:
+    std::string text;
+    void key(std::string_view name) {
+        if (text.back() != '{') text += ',';
+        put(name);
+        text += ':';
+    }
+    void put(bool value) { text += value ? "true" : "false"; }
+    void put(std::int64_t value) { text += std::to_string(value); }
+    void put(std::string_view value) {
+        text += '"';
+        for (const char c : value)
+            if (c == '"' || c == '\\')
+                (text += '\\') += c;
+            else if (static_cast<unsigned char>(c) >= 32)
+                text += c;
+        text += '"';
+    }
+    void put(const std::string& value) { put(std::string_view(value)); }
+    template <class List>
+        requires requires(const List& list) { list.begin(); }
+    void put(const List& list) {
+        text += '[';
+        for (const auto& item : list) {
+            if (text.back() != '[') text += ',';
+            put(item);
+        }
+        text += ']';
+    }
+    template <class T>
+    void field(std::string_view name, const T& value) {
+        if constexpr (requires { value.has_value(); }) {
+            if (value) field(name, *value);
+        } else {
+            key(name);
+            put(value);
+        }
+    }
+    void tensor(const TensorDesc& t) {
+        static constexpr const char* kDtypes[] = {"bfloat16", "float32", "bfloat8_b", "bfloat4_b", "uint32", "int32", "uint16", "uint8"};
+        static constexpr const char* kBuffers[] = {"dram", "l1", "l1_small"};
+        static constexpr const char* kMemories[] = {"interleaved", "height_sharded", "width_sharded", "block_sharded", "nd_sharded"};
+        text += '{';
+        field("logical", t.logical);
+        field("padded", t.padded);
+        field("dtype", std::string_view(kDtypes[static_cast<int>(t.dtype)]));
+        field("layout", std::string_view(t.layout == PageLayout::Tile ? "tile" : "row_major"));
+        field("buffer", std::string_view(kBuffers[static_cast<int>(t.buffer)]));
+        field("memory", std::string_view(kMemories[static_cast<int>(t.memory)]));
+        if (t.shard && t.shard->h > 0 && t.shard->w > 0) {
+            key("shard");
+            text += '{';
+            field("shape", Pair{t.shard->h, t.shard->w});
+            field("cores", static_cast<std::int64_t>(t.shard->cores));
+            field("grid", Pair{t.shard->grid_x, t.shard->grid_y});
+            field("orient", std::string_view(t.shard->col_major ? "COL_MAJOR" : "ROW_MAJOR"));
+            text += '}';
+        }
+        text += '}';
+    }
+    void tensors(std::string_view name, const std::vector<TensorDesc>& list) {
+        key(name);
+        text += '[';
+        for (const TensorDesc& t : list) {
+            if (text.back() != '[') text += ',';
+            tensor(t);
+        }
+        text += ']';
+    }
+};
+
+}  // namespace
+
+std::string op_config_json(const OpConfig& config) {
+    Writer out;
+    out.text = "{";
+    out.field("op", name_of(config.op));
+    out.key("attrs");
+    out.text += '{';
+    std::visit([&](const auto& op) { each_field(op, [&](std::string_view name, const auto& member) { out.field(name, member); }); }, config.op);
+    if (config.traced) out.field("traced", true);
+    if (config.table_era) out.field("selector", std::string_view("table"));
+    out.field("core_count", config.core_count);
+    out.text += '}';
+    out.field("l1_free_bytes", config.l1_free_bytes);
+    out.tensors("inputs", config.inputs);
+    out.tensors("outputs", config.outputs);
+    out.key("compute");
+    out.text += '{';
+    static constexpr const char* kFidelities[] = {"", "LoFi", "HiFi2", "HiFi3", "HiFi4"};
+    out.field("fidelity", std::string_view(kFidelities[static_cast<int>(config.compute.fidelity)]));
+    out.field("fp32_dest_acc", config.compute.fp32_dest_acc);
+    out.field("math_approx", config.compute.math_approx);
+    out.field("packer_l1_acc", config.compute.packer_l1_acc);
+    out.text += "}}";
+    return out.text;
 }
 
 }  // namespace ttnn_shim::strategy

@@ -1,7 +1,7 @@
 // Unary, binary, ternary, typecast, copy: one tile at a time through reader -> compute -> writer, or in place on resident shards.
+#include <optional>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
 
 #include "strategy/common.hpp"
 #include "strategy/program_costs.hpp"
@@ -12,28 +12,24 @@ namespace {
 /// Programs of the measured tables before 2026: slower exp, writes that nothing hides.
 bool older(const OpConfig& c) { return c.table_era; }
 
-/// SFPU cycles per tile beyond the copy/pack of any unary op: ttnn_shim/arch/sfpu.csv. RELU and the older EXP are fitted constants.
-struct SfpuRow {
-    double wormhole, blackhole;
-};
-const std::unordered_map<std::string_view, SfpuRow> kSfpu = {
-#define X(op, wormhole, blackhole) {#op, {wormhole, blackhole}},
-#include "strategy/sfpu_cycles.def"
-#undef X
-};
+/// A row of the table on this machine.
+std::optional<double> scaled_row(const Arch& arch, std::string_view row) {
+    const std::optional<double> cycles = sfpu_row(arch, row);
+    return cycles ? std::optional(arch.k.sfpu_scale * *cycles) : std::nullopt;
+}
 
 }  // namespace
 
+/// Rows of arch/sfpu.csv; RELU and EXP of the older releases are constants of their own.
 double sfpu_cycles(const Arch& arch, const OpConfig& c, std::string_view op, bool approx) {
     const Constants& k = arch.k;
     if (op == "EXP" && older(c)) return k.sfpu_exp * (approx ? k.sfpu_exp_approx : 1);
-    if (op == "RELU") return k.sfpu_relu;
+    if (op == "RELU" && older(c)) return k.sfpu_relu;
     if (op == "GELU" && approx) op = "GELU_LUT";
-    auto it = older(c) ? kSfpu.find("OLDER_" + std::string(op)) : kSfpu.end();
-    if (it == kSfpu.end()) it = kSfpu.find(op);
-    if (it == kSfpu.end()) throw std::invalid_argument("unary op '" + std::string(op) + "' has no cost: add a row to arch/sfpu.csv");
-    const double cycles = k.sfpu_scale * (arch.family == sim::Family::Wormhole ? it->second.wormhole : it->second.blackhole);
-    return op == "EXP" && approx ? cycles * k.sfpu_exp_approx : cycles;
+    std::optional<double> cycles = older(c) ? scaled_row(arch, "OLDER_" + std::string(op)) : std::nullopt;
+    if (!cycles) cycles = scaled_row(arch, op);
+    if (!cycles) throw std::invalid_argument("unary op '" + std::string(op) + "' has no cost: add a row to arch/sfpu.csv");
+    return op == "EXP" && approx ? *cycles * k.sfpu_exp_approx : *cycles;
 }
 
 namespace {
@@ -41,9 +37,7 @@ namespace {
 /// SFPU cycles per tile of an op on several tiles in the destination registers: rows BINARY_* and TERNARY_* of sfpu.csv, else a short
 /// program.
 double sfpu_of_several(const Arch& arch, const std::string& row, double otherwise) {
-    const auto it = kSfpu.find(row);
-    if (it == kSfpu.end()) return arch.k.sfpu_scale * otherwise;
-    return arch.k.sfpu_scale * (arch.family == sim::Family::Wormhole ? it->second.wormhole : it->second.blackhole);
+    return scaled_row(arch, row).value_or(arch.k.sfpu_scale * otherwise);
 }
 
 /// Unpack, pack and synchronisation of one tile through Dst.
@@ -87,7 +81,7 @@ DeviceProgram tile_stream(
     add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
     s.writes_dram = in_dram(out);
     s.shared.same_walk = older(c);
-    if (!older(c)) s.shared.write_hidden = costs::eltwise_write_hidden.on(arch);
+    if (!older(c)) s.shared.write_hidden = costs(arch).eltwise_write_hidden;
     DeviceProgram p = stream(arch, c, s);
     for (std::size_t i = 0; i < reads.size(); ++i)
         p.circular_buffers.push_back(buffer("in" + std::to_string(i), static_cast<std::int64_t>(page_bytes(*reads[i]))));
@@ -111,7 +105,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Unary& op) {
     double compute = copy_tile(arch, in);
     for (const std::string& function : op.ops) compute += sfpu_cycles(arch, c, function, op.approx.value_or(false));
     const bool local = resident(in) && resident(out);
-    const double beside = local || older(c) ? 0 : std::min(costs::pack_beside_sfpu.on(arch), compute - copy_tile(arch, in));
+    const double beside = local || older(c) ? 0 : std::min(costs(arch).pack_beside_sfpu, compute - copy_tile(arch, in));
     compute -= beside;
     if (local) return resident_program(arch, c, "UnaryDeviceOperation::ProgramFactory", in, compute);
     DeviceProgram p = tile_stream(arch, c, "UnaryDeviceOperation::ProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
@@ -178,7 +172,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     }
     // Both operands of a logical op go through a not-equal-zero pass first; since 2026 that is part of the measured SFPU cost.
     if (logical_op(op.op) && older(c)) passes += 2;
-    const double alone = on_sfpu && !older(c) ? std::min(costs::pack_beside_sfpu.on(arch), compute - 2 * copy_tile(arch, a)) : 0;
+    const double alone = on_sfpu && !older(c) ? std::min(costs(arch).pack_beside_sfpu, compute - 2 * copy_tile(arch, a)) : 0;
     const double streaming = copy_tile(arch, a) + passes * (copy_tile(arch, a) + k.cb_pass);
 
     const bool native = resident(a) && resident(out) && (scalar || (resident(b) && same_tiles(a, b) && b.dtype == a.dtype)) &&
@@ -209,7 +203,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     if (!scalar) reads.push_back(&b);
     DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute - alone, streaming), reads);
     whole_grid(p, arch, c);
-    if (!older(c) && !scalar) p.work.extra_cycles += costs::binary_start.on(arch) + alone;
+    if (!older(c) && !scalar) p.work.extra_cycles += costs(arch).binary_start + alone;
     if (op.op == "LOGICAL_AND" || op.op == "LOGICAL_OR" || op.op == "LOGICAL_XOR")  // both operands become 0 or 1 first
         p.circular_buffers.push_back(buffer("truth", a.tile_bytes()));
     if (half_native) p.circular_buffers.push_back(buffer("in1", static_cast<std::int64_t>(page_bytes(a))));
@@ -253,7 +247,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Ternary& op) {
                   sfpu_of_several(arch, "TERNARY_" + op.op.value_or(""), arch.k.sfpu_ternary);
     DeviceProgram p = tile_stream(arch, c, "TernaryProgramFactory", reader, compute, reads);
     whole_grid(p, arch, c);
-    if (!older(c)) p.work.extra_cycles += costs::binary_start.on(arch);
+    if (!older(c)) p.work.extra_cycles += costs(arch).binary_start;
     return p;
 }
 

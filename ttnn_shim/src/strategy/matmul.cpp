@@ -73,7 +73,7 @@ double sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, co
             break;
         case MatmulKind::DramSharded:
             // Each reader streams the columns that lie in the bank beside it: the bank's rate is a shared demand of the whole program.
-            in1 = n1 * costs::dram_shard_tile.on(arch);
+            in1 = n1 * costs(arch).dram_shard_tile;
             in0 = multicast(arch, n0, t0, p.cores) + k.mm_handshake_local;
             break;
         case MatmulKind::MultiCore:  // both tiles of every product are waited for, one after the other

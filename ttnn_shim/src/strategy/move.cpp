@@ -132,7 +132,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Permute& op) {
     // Lines of 16 stay whole when the last dimension remains one of the last two; otherwise blocks are transposed.
     const auto rank = static_cast<std::int64_t>(dims.size());
     const bool swaps = !keeps_width && rank > 1 && dims.back() == rank - 2, generic = !keeps_width && !swaps;
-    const double line = generic && !c.table_era ? costs::permute_element_line.on(arch) : k.permute_line;
+    const double line = generic && !c.table_era ? costs(arch).permute_element_line : k.permute_line;
     Phase phase;
     phase.items = 1;
     phase.stages.push_back(

@@ -46,7 +46,7 @@ DeviceProgram row_program(
             // Each core of a row combines its share of the rows' partial statistics and multicasts the result; in two stages where a row
             // of tiles lies over several rows of cores.
             const GatheredRows g = gathered_rows(in, s);
-            const double mine = static_cast<double>(g.rows * g.parts) * costs::norm_gather_tile.on(arch);
+            const double mine = static_cast<double>(g.rows * g.parts) * costs(arch).norm_gather_tile;
             once = statistics * (2 * arch.k.mm_handshake_local * (g.two_stage ? 2 : 1) + mine);
         }
     }
@@ -124,14 +124,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
     const std::int64_t w = ceil_div(in.width(), 32), block = std::min<std::int64_t>(w, 4), held = round_up(w, block);
     const bool ragged = !in.logical.empty() && in.logical.back() % 32 != 0;
     const double exact = c.compute.math_approx ? 0 : sfpu_cycles(arch, c, "EXP", false) - sfpu_cycles(arch, c, "EXP", true);
-    const double masked = op.mask.value_or(false) ? costs::tile_pass.on(arch) : 0;
+    const double masked = op.mask.value_or(false) ? costs(arch).tile_pass : 0;
     DeviceProgram p = row_program(
-        arch, c, "SoftmaxProgramFactoryAttentionOptimized", c.table_era ? arch.k.softmax_row : costs::softmax_block_row.on(arch),
-        c.table_era ? arch.k.softmax_tile : costs::softmax_block_tile.on(arch) + masked + exact, 0, 0);
+        arch, c, "SoftmaxProgramFactoryAttentionOptimized", arch.k.softmax_row,
+        c.table_era ? arch.k.softmax_tile : costs(arch).softmax_block_tile + masked + exact, 0, 0);
     if (c.table_era)
         p.work.extra_cycles = arch.k.softmax_start;
     else if (ragged)
-        p.work.extra_cycles = costs::softmax_mask_fill.on(arch);
+        p.work.extra_cycles = costs(arch).softmax_mask_fill;
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = in.dtype == DType::Float32 ? 4096 : interm_bytes(c);
     p.circular_buffers = {
         {"in", (ragged ? 2 * block : held) * t},
@@ -160,7 +160,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const LayerNorm& op) {
     const double passes = static_cast<double>((rms ? 3 : 5) + weights + residual);
     DeviceProgram p = row_program(
         arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row,
-        c.table_era ? arch.k.norm_tile : costs::norm_base_tile.on(arch) + passes * costs::norm_pass.on(arch), 0, rms ? 1 : 2);
+        c.table_era ? arch.k.norm_tile : costs(arch).norm_base_tile + passes * costs(arch).tile_pass, 0, rms ? 1 : 2);
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
     // Gamma and beta are tiles, or rows of 32 values that become tiles.
     std::int64_t weight_bytes = 0;
@@ -261,9 +261,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reduce& op) {
         for (std::int64_t size : out.logical) values *= size;
         const std::int64_t rows = ceil_div(in.tiles(), std::max<std::int64_t>(1, ceil_div(in.width(), 32)));
         if (values < rows || (values == 1 && dim != "H")) phase.items += ceil_div(rows, cores);
-        phase.stages[1].cycles = costs::welford_tile.on(arch);
+        phase.stages[1].cycles = costs(arch).welford_tile;
     } else if (!product && !c.table_era)
-        phase.extra_cycles += costs::reduce_scaler.on(arch);
+        phase.extra_cycles += costs(arch).reduce_scaler;
     const std::int64_t t = in.tile_bytes(), o = out.tile_bytes();
     if (op.op == "VAR" || op.op == "STD") {
         const std::int64_t along = dim == "H" ? ceil_div(outputs, cores) : ceil_div(in.width(), 32);

@@ -51,7 +51,7 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
             phase = Phase{};
             phase.items = 1;
             phase.stages = {
-                {Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * costs::head_line.on(arch), 0, 2}};
+                {Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * costs(arch).head_line, 0, 2}};
             phase.extra_cycles = page_read(arch, in, 32);
             p.work.sharded = true;
             p.work.has_compute = false;
@@ -83,7 +83,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
     // x, cos and sin are read together; rotation is a matmul with one tile, then two multiplies and an add.
     phase.stages = {
         {Unit::Reader, tiles * (page_read(arch, in, bytes) + (turned_at_once > 1 ? 0 : 2 * k.second_operand)), 0, 2},
-        {Unit::Compute, tiles * (4 * (turned_at_once > 1 || fused ? costs::tile_pass.on(arch) : k.unary_tile) + k.fpu_tile * phases(c)), 0,
+        {Unit::Compute, tiles * (4 * (turned_at_once > 1 || fused ? costs(arch).tile_pass : k.unary_tile) + k.fpu_tile * phases(c)), 0,
          2},
         {Unit::Writer, tiles * page_write(arch, bytes), 0, 2}};
     if (fused) phase.stages = {phase.stages[1]};
@@ -186,9 +186,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
     double compute =
         std::max(math + scores * k.sdpa_exp_tile + k.sdpa_step + static_cast<double>(q_chunk) * k.sdpa_query_tile, k.sdpa_front_end);
     if (!c.table_era)
-        compute = math + costs::attention_step.on(arch) +
-                  scores * ((c.compute.fp32_dest_acc ? costs::attention_score_wide : costs::attention_score).on(arch) +
-                            (masked ? costs::attention_mask.on(arch) : 0));
+        compute = math + costs(arch).attention_step +
+                  scores * (costs(arch).attention_score * (c.compute.fp32_dest_acc ? costs(arch).wide_dst : 1) +
+                            (masked ? costs(arch).tile_pass : 0));
     double reader = 2.0 * static_cast<double>(k_chunk * d) * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate) +
                     page_read(arch, key, 0);
     if (masked) reader += scores * page_read(arch, c.inputs[3], static_cast<double>(c.inputs[3].tile_bytes()));
@@ -260,7 +260,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     const double tiles = static_cast<double>(mine * d) * rounds_of_streams;
     const std::int64_t query_tiles =
         std::max<std::int64_t>(1, ceil_div(ceil_div(dim(c.inputs[0], 1), std::max<std::int64_t>(1, kv_heads)), 32));
-    const double score = (c.compute.fp32_dest_acc ? costs::decode_score_wide : costs::decode_score).on(arch);
+    const double score = costs(arch).decode_score * (c.compute.fp32_dest_acc ? costs(arch).wide_dst : 1);
     Phase phase;
     phase.items = std::max<std::int64_t>(1, static_cast<std::int64_t>(tiles));
     phase.coupling = k.stage_exponent;
@@ -275,8 +275,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     const double chunks = std::max(1.0, std::ceil(static_cast<double>(mine) / static_cast<double>(chunk))) * rounds_of_streams;
     // Partial results meet in a tree over the cores of a head.
     phase.extra_cycles =
-        k.sdpa_start + (chunks - 1) * costs::decode_score.on(arch) +
-        rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * costs::tile_pass.on(arch)));
+        k.sdpa_start + (chunks - 1) * costs(arch).decode_score +
+        rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * costs(arch).tile_pass));
     DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
     p.cores = arch.cores();
     p.grid_x = arch.grid_x;

@@ -54,10 +54,9 @@ def _header(profile: Profile, model: str) -> str:
     gap_ns = profile.device_ns - kernel_ns
     unmodelled = sum(not program.modelled for program in profile.programs)
     read_bytes, best_ns = best_case_ns(profile)
-    error_ns = sum(program.kernel_ns * band_of(program) for program in profile.programs)
     boxes = [
         (duration(profile.device_ns), "device time, one forward call"),
-        (f"+- {error_ns / (kernel_ns or 1):.0%}", "what its prices are worth, by op family"),
+        (f"+- {profile.device_ns_error:.0%}", "what its prices are worth, by op family"),
         (f"{len(profile.programs)}", "device programs"),
         (duration(gap_ns), "of it gaps between programs"),
         (f"{1e9 / profile.device_ns:,.1f}" if profile.device_ns else "-", "calls per second on one chip"),
@@ -128,6 +127,7 @@ def _slowest(profile: Profile) -> str:
     rows = []
     for group in by_line(profile)[:_SLOWEST]:
         program = longest[group.key]
+        band = f"+- {band_of(program, profile.arch):.0%}"
         line, _, op = group.key.partition(" ")
         shapes = ", ".join(str(list(tensor.shape)) for tensor in program.inputs[:3])
         module = " > ".join(profile.module_of(program))
@@ -136,7 +136,7 @@ def _slowest(profile: Profile) -> str:
                 f'<td class="code wrap">{escape(op)}<br><span class="soft">{escape(line)}: {escape(source_line(profile, line))}<br>'
                 f"{escape(module)} {escape(shapes)}</span></td>",
                 f'<td class="n" data-v="{group.count}">{group.count}</td>',
-                f'<td class="n" data-v="{group.total_ns:.0f}">{duration(group.total_ns)}<br><span class="soft">+- {band_of(program):.0%}</span></td>',
+                f'<td class="n" data-v="{group.total_ns:.0f}">{duration(group.total_ns)}<br><span class="soft">{band}</span></td>',
                 f'<td class="wide">{escape(verdict(profile, group, program))}</td>',
             )
         )

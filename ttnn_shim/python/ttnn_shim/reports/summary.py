@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from ttnn_shim.queries import error_band
+from ttnn_shim.error_bands import relative_error
 from ttnn_shim.records import Profile, ProgramRecord, TensorRecord
 
 
@@ -132,12 +132,6 @@ def by_turn(profile: Profile) -> list[tuple[str, list[float]]]:
     return sorted(rows, key=lambda row: -sum(row[1]))[:3]
 
 
-def band_of(program: ProgramRecord) -> float:
-    """Relative error to expect of a program's price, by its op's family."""
-    plain = program.op_code.lower()
-    for family in ("matmul", "conv2d", "binary", "concat", "halo", "permute", "reshape", "slice", "interleavedtosharded", "shardedtointerleaved", "copy"):
-        if family in plain:
-            return error_band(
-                {"interleavedtosharded": "interleaved_to_sharded", "shardedtointerleaved": "sharded_to_interleaved"}.get(family, family), program.modelled
-            )
-    return error_band("", program.modelled)
+def band_of(program: ProgramRecord, arch: str) -> float:
+    """Relative error to expect of a program's price (`error_bands`); arch: "wormhole_b0", "blackhole" or a card."""
+    return relative_error(program.op, arch, program.modelled)
