@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from ttnn_shim.host_time import eager_error, eager_wall_ns
 from ttnn_shim.records import Block, CallRecord, Frame, Profile, ProgramRecord, TensorRecord
 from ttnn_shim.reports import write_all
 from ttnn_shim.reports.answers import Answer, Edit, Suggestion, as_data, from_data
@@ -215,3 +216,29 @@ def test_turns_of_a_loop() -> None:
     assert len(turns) == 3
     assert sum(turns) == pytest.approx(made.device_ns)
     assert not rest
+
+
+@pytest.mark.parametrize(
+    ("programs", "eager_ns"),
+    [
+        ([], 0.0),
+        ([(1000.0, 2000.0)], 33_000.0),  # one program: its launch, then its kernel
+        ([(1000.0, 2000.0)] * 10, 312_000.0),  # short programs: the host decides
+        ([(1000.0, 100_000.0)] * 10, 31_000.0 + 10 * 100_000.0 + 9 * 1000.0),  # long ones: the host runs ahead
+    ],
+)
+def test_eager_wall_time(programs: list[tuple[float, float]], eager_ns: float) -> None:
+    assert eager_wall_ns(programs, "wormhole_b0") == eager_ns
+    device_ns = sum(gap + kernel for gap, kernel in programs)
+    assert eager_wall_ns(programs, "blackhole") <= eager_ns
+    assert eager_error(eager_ns, device_ns, 0.1) <= 1.0
+    assert eager_error(device_ns, device_ns, 0.1) == (pytest.approx(0.1) if programs else 0.0)
+
+
+def test_wall_times_stand_beside_the_device_time(written: tuple[Profile, Path]) -> None:
+    profile, directory = written
+    summary = json.loads((directory / "summary.json").read_text())
+    assert summary["wall_ns"]["traced"] == {"ns": summary["device_ns"], "error": summary["device_ns_error"]}
+    assert summary["wall_ns"]["eager"]["ns"] == round(profile.eager_wall_ns) >= summary["device_ns"]
+    assert summary["wall_ns"]["eager"]["error"] > 0
+    assert "launched program by program" in table(profile)

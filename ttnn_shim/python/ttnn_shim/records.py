@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ttnn_shim.error_bands import GAP, total_error
+from ttnn_shim.host_time import eager_error, eager_wall_ns
 
 BOUNDS = ("latency", "compute", "reader", "writer", "dram", "noc")
 UNITS = ("reader", "compute", "writer", "sender")
@@ -128,6 +129,21 @@ class Profile:
         """Relative band of `device_ns` (`error_bands`)."""
         parts = [(program.kernel_ns, program.op, self.arch, program.modelled) for program in self.programs]
         return total_error([*parts, (sum(program.gap_ns for program in self.programs), GAP, self.arch, True)])
+
+    @property
+    def traced_wall_ns(self) -> float:
+        """Wall time replayed from a trace: the device alone. Its band is `device_ns_error`."""
+        return self.device_ns
+
+    @property
+    def eager_wall_ns(self) -> float:
+        """Wall time where the host launches every program (`host_time`)."""
+        return eager_wall_ns([(program.gap_ns, program.kernel_ns) for program in self.programs], self.arch)
+
+    @property
+    def eager_wall_ns_error(self) -> float:
+        """Relative band of `eager_wall_ns`."""
+        return eager_error(self.eager_wall_ns, self.device_ns, self.device_ns_error)
 
     def call_of(self, program: ProgramRecord) -> CallRecord | None:
         return self.calls.get(program.call_id)

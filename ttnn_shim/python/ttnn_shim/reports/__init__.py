@@ -91,6 +91,10 @@ def write_all(profile: Profile, directory: Path, answer: Answer | None = None) -
     summary = {
         "device_ns": round(profile.device_ns),
         "device_ns_error": round(profile.device_ns_error, 3),
+        "wall_ns": {
+            "traced": {"ns": round(profile.traced_wall_ns), "error": round(profile.device_ns_error, 3)},
+            "eager": {"ns": round(profile.eager_wall_ns), "error": round(profile.eager_wall_ns_error, 3)},
+        },
         "ops": len(profile.programs),
         "card": profile.card,
         "unmodelled": sum(not program.modelled for program in profile.programs),

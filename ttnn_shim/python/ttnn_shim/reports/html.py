@@ -57,6 +57,7 @@ def _header(profile: Profile, model: str) -> str:
     boxes = [
         (duration(profile.device_ns), "device time, one forward call"),
         (f"+- {profile.device_ns_error:.0%}", "what its prices are worth, by op family"),
+        (duration(profile.eager_wall_ns), f"wall time, launched program by program (+- {profile.eager_wall_ns_error:.0%}); from a trace: the device time"),
         (f"{len(profile.programs)}", "device programs"),
         (duration(gap_ns), "of it gaps between programs"),
         (f"{1e9 / profile.device_ns:,.1f}" if profile.device_ns else "-", "calls per second on one chip"),
