@@ -32,6 +32,9 @@ CALLS = "singles"
 NOISE = {"ops": 0.07, "gemm": 0.02, "gemm_wall": 0.02, "eltwise_exp": 0.006, "matmul_height_sharded": 0.01, CALLS: 0.07}
 SHARE = {"ops": 1.0, "gemm": 1.0, "gemm_wall": 1.0, "eltwise_exp": 0.08, "matmul_height_sharded": 0.2, CALLS: 1.0}
 SFPU = "sfpu."
+SWEEPS = ("eltwise_exp", "matmul_height_sharded")
+"""Thousands of rows of one call."""
+THIN = 12
 STEP = 0.02
 REFRESH = 4
 FOLDS = 5
@@ -222,14 +225,19 @@ def fit(
     train: NDArray[np.bool_],
     iterations: int = 12,
     verbose: bool = False,
+    every: int = 1,
 ) -> Fit:
-    """Levenberg-Marquardt on log constants over the observations in `train`; predictions are for all observations."""
+    """Levenberg-Marquardt on log constants over the observations in `train`; predictions are for all observations.
+
+    `every`: how far `train` is thinned (`thin`): the rows of the large sweeps count so many times.
+    """
     start = np.log([p.start for p in parameters])
     sigma = np.array([p.sigma for p in parameters])
     theta = start.copy()
     job_mask = problem.jobs_of(train)
     index = np.flatnonzero(train)
-    truth, noise, share = problem.truth[index], problem.noise[index], problem.share[index]
+    truth, noise = problem.truth[index], problem.noise[index]
+    share = problem.share[index] * np.where([problem.observations[i].table in SWEEPS for i in index], every, 1)
 
     def residuals(at: Vector) -> Vector:
         problem.set(parameters, np.exp(at))
@@ -282,20 +290,33 @@ def fit(
     return Fit(np.exp(theta), problem.predict(), jacobian * noise[:, None], cost)
 
 
+def committed(problem: Problem, parameters: Sequence[Parameter], constants: Sequence[dict[str, str]]) -> Fit:
+    """What the constants of the table predict, and how the predictions move with each."""
+    reset(problem, constants)
+    by_name = {row["name"]: row for row in constants}
+    values = np.array([float(by_name[p.name][p.families[0]]) for p in parameters])
+    predictions = problem.predict()
+    jacobian = np.zeros((len(problem.observations), len(parameters)))
+    for j, parameter in enumerate(parameters):
+        problem.set([parameter], values[j : j + 1] * math.exp(STEP))
+        jacobian[:, j] = np.log(problem.predict() / predictions) / STEP
+        problem.set([parameter], values[j : j + 1])
+    return Fit(values, predictions, np.nan_to_num(jacobian), math.nan)
+
+
 def fold_of(group: str) -> int:
     """Fold of a configuration group, the same in every table and run."""
     return int(hashlib.sha1(group.encode()).hexdigest(), 16) % FOLDS
 
 
-def cross_validate(
-    problem: Problem, parameters: Sequence[Parameter], verbose: bool = False, only: NDArray[np.bool_] | None = None
-) -> tuple[Vector, list[Vector]]:
-    """Out-of-fold predictions of every observation, and the constants of each fold; `only`: observations that are fitted to."""
+def cross_validate(problem: Problem, parameters: Sequence[Parameter], verbose: bool = False) -> tuple[Vector, list[Vector]]:
+    """Out-of-fold predictions of every observation, and the constants of each fold (fitted to every `THIN`-th row of the large sweeps)."""
+    only = thin(problem)
     folds = np.array([fold_of(o.group) for o in problem.observations])
     out = np.full(len(folds), np.nan)
     values = []
     for k in range(FOLDS):
-        done = fit(problem, parameters, (folds != k) if only is None else (folds != k) & only)
+        done = fit(problem, parameters, (folds != k) & only, every=THIN)
         out[folds == k] = done.predictions[folds == k]
         values.append(done.values)
         if verbose:
@@ -354,9 +375,9 @@ def mask_of(problem: Problem, **want: str) -> NDArray[np.bool_]:
     return np.array([all(getattr(o, key) == value for key, value in want.items()) for o in problem.observations])
 
 
-def thin(problem: Problem, every: int = 12) -> NDArray[np.bool_]:
-    """All ops and gemm rows, a sample of the two big sweeps: enough where only ops are judged."""
-    return np.array([o.table in ("ops", "gemm", "gemm_wall", CALLS) or i % every == 0 for i, o in enumerate(problem.observations)])
+def thin(problem: Problem) -> NDArray[np.bool_]:
+    """All rows but those of the two large sweeps, of which every `THIN`-th is kept."""
+    return np.array([o.table not in SWEEPS or i % THIN == 0 for i, o in enumerate(problem.observations)])
 
 
 def leave_trace_out(problem: Problem, parameters: Sequence[Parameter]) -> dict[str, Score]:
@@ -366,7 +387,7 @@ def leave_trace_out(problem: Problem, parameters: Sequence[Parameter]) -> dict[s
     keep = thin(problem)
     for trace in sorted({o.trace for o in problem.observations if o.trace}):
         held = mask_of(problem, trace=trace)
-        done = fit(problem, parameters, keep & ~held, iterations=6)
+        done = fit(problem, parameters, keep & ~held, iterations=6, every=THIN)
         out[trace] = score(problem, done.predictions, held)
         merged[held] = done.predictions[held]
     out["all"] = score(problem, merged, ~np.isnan(merged))
@@ -384,7 +405,7 @@ def leave_sizes_out(problem: Problem, parameters: Sequence[Parameter], minimum: 
             continue
         middle = float(np.median([o.size for o, m in zip(problem.observations, rows, strict=True) if m]))
         held = rows & np.array([o.size > middle for o in problem.observations])
-        done = fit(problem, parameters, keep & ~held, iterations=6)
+        done = fit(problem, parameters, keep & ~held, iterations=6, every=THIN)
         out[op] = score(problem, done.predictions, held)
         merged[held] = done.predictions[held]
     out["all"] = score(problem, merged, ~np.isnan(merged))
@@ -442,6 +463,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--predictions", type=Path, help="write out-of-fold predictions of the training rows and calls here")
     parser.add_argument("--docs", type=Path, help="write the accuracy page here (takes some minutes)")
     parser.add_argument("--quick", action="store_true", help="full fit only, no cross-validation")
+    parser.add_argument("--keep", action="store_true", help="no full fit: the committed constants are judged")
     args = parser.parse_args(argv)
     sim = simulator()
     problem = load(args.data, sim, calls=True)
@@ -453,7 +475,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         file=sys.stderr,
     )
     everything = np.ones(len(problem.observations), bool)
-    full = fit(problem, parameters, everything, verbose=True)
+    full = committed(problem, parameters, constants) if args.keep else fit(problem, parameters, everything, verbose=True)
     for table in NOISE:
         print(f"in sample  {table:24s} {score(problem, full.predictions, mask_of(problem, table=table))}")
     if not args.quick:
@@ -466,7 +488,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ttnn_shim.accuracy import accuracy_page
 
             args.docs.write_text(accuracy_page(problem, constants, parameters, full, out_of_fold, folds, args.data), encoding="utf-8")
-    if args.write:
+    if args.write and not args.keep:
         write_constants(args.arch, constants, parameters, full.values)
     return 0
 

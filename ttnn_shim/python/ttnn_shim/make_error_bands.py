@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ttnn_shim.calibrate import cross_validate, load, parameters_of, quantile, read_constants, read_table, reset
+from ttnn_shim.calibrate import SWEEPS, cross_validate, load, parameters_of, quantile, read_constants, read_table, reset
 from ttnn_shim.error_bands import ANY, CHIPS, TABLE
 from ttnn_shim.published import ask, requests_of
 from ttnn_shim.published_accuracy import read_rows
@@ -25,8 +25,6 @@ SHARE = 0.8
 PRIOR_ROWS = 4
 """Few rows: the spread of all operations counts as so many rows of this one."""
 LEAST = 0.05
-SWEEPS = ("eltwise_exp", "matmul_height_sharded")
-"""Thousands of rows of one call: they would hide the operation's other uses."""
 
 Residuals = dict[tuple[str, str], list[float]]
 
@@ -35,7 +33,7 @@ def table_residuals(predictions: dict[str, float], data: Path) -> Residuals:
     """Absolute log errors of the calibration tables' rows, from out-of-fold predictions by id."""
     out: Residuals = {}
     for table in ("ops", "gemm", *SWEEPS):
-        for row in read_table(data / f"{table}.train.csv.gz")[:: 200 if table in SWEEPS else 1]:
+        for row in read_table(data / f"{table}.train.csv.gz")[:: 200 if table in SWEEPS else 1]:  # sweeps of one call would hide its other uses
             truth = float(row.get("kernel_ns") or row["trisc1_avg_ns"])
             op = "matmul" if table in ("gemm", "matmul_height_sharded") else "unary" if table == "eltwise_exp" else row["op"]
             if row["id"] in predictions:

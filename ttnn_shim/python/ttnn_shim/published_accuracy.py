@@ -230,13 +230,13 @@ def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Ve
 
 
 def fitted_by_fold(data: Path, arch_dir: Path) -> tuple[list[Parameter], list[Vector]]:
-    """The fitted numbers and their values without each fold; the two large sweeps are thinned, as nothing here depends on them."""
-    from ttnn_shim.calibrate import cross_validate, load, parameters_of, read_constants, reset, thin
+    """The fitted numbers and their values without each fold."""
+    from ttnn_shim.calibrate import cross_validate, load, parameters_of, read_constants, reset
 
     problem, constants = load(data, simulator(), calls=True), read_constants(arch_dir)
     reset(problem, constants)
     parameters = parameters_of(constants)
-    return parameters, cross_validate(problem, parameters, verbose=True, only=thin(problem))[1]
+    return parameters, cross_validate(problem, parameters, verbose=True)[1]
 
 
 def with_section(page: str, text: str) -> str:

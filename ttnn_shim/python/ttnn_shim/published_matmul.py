@@ -25,7 +25,8 @@ def matmul_program(machine: Machine, config: Config, m: int, k: int, n: int) -> 
         x, y = grid or machine.rows_of_cores(count)
         return None, ttnn.CoreGrid(x=x, y=y)
     if not in0_block_w or not (box or count):
-        if {"1d", "2d", "mcast"} & set(text.split()) or (box and known(config.get("program"))):
+        asked = known(config.get("grid")) and "inferred" not in str(config.get("grid"))
+        if {"1d", "2d", "mcast"} & set(text.split()) or (box and (asked or known(config.get("program")))):
             raise Unreadable("config: the program's in0_block_w is not stated")
         return None, None
     one_row = "1d" in text.split() or (mt == 1 and "2d" not in text.split())
@@ -64,10 +65,12 @@ def matmul_call(machine: Machine, config: Config) -> Call:
     if "gather_in0" in text or "ring" in text.split():
         raise Unreadable("op: a ring matmul with prefetched weights is not modelled")
     dtypes = str(config.get("dtypes") or "")
+    note = str(config.get("note") or "")
     in0, in1 = config.get("in0"), config.get("in1")
-    weights = re.search(r"(\w+)\s+weights", dtypes)
-    type0 = dtype_name(in0, config.get("in0_dtype"), config.get("dtype"), dtypes)
+    weights = re.search(r"(\w+)\s+weights", dtypes or note)
     type1 = dtype_name(in1, config.get("in1_dtype"), config.get("dtype"), weights[1] if weights else "")
+    said = in0 or config.get("in0_dtype") or config.get("dtype") or dtypes
+    type0 = dtype_name(in0, config.get("in0_dtype"), config.get("dtype"), dtypes) if said else "bfloat16"  # activations, where only weights are stated
     batch = config.get("batch")
     lead = integers(batch, "batch") if isinstance(batch, list) else [batch, 1] if isinstance(batch, int) and batch > 1 else [1, 1]
     if isinstance(batch, int) and m % batch == 0 and m // batch == config.get("seq"):
@@ -95,7 +98,7 @@ def matmul_call(machine: Machine, config: Config) -> Call:
     out = config.get("out")
     out_shape = [*lead, m, n]
     out_text = out if isinstance(out, Mapping) else " ".join(plain(out).split()[1:]) if isinstance(out, str) and re.match("b|f", plain(out)) else out
-    kwargs: dict[str, Any] = {"compute_kernel_config": machine.compute(config)}
+    kwargs: dict[str, Any] = {"compute_kernel_config": machine.compute(config if "fidelity" in config else {**config, "fidelity": note})}
     memory = machine.out_memory(config.get("out_mem") or out_text or mem, out_shape)
     if memory is not None:
         kwargs["memory_config"] = memory
@@ -111,7 +114,7 @@ def matmul_call(machine: Machine, config: Config) -> Call:
     kwargs |= {"transpose_a": True} if config.get("transpose_a") else {}
     if known(config.get("activation")):
         kwargs["activation"] = plain(config["activation"]).split()[0]
-    if config.get("bias") is True:
+    if config.get("bias") is True or str(config.get("bias")).startswith("likely"):
         kwargs["bias"] = machine.tensor([1, 1, 1, n], type1)
         return lambda: ttnn.linear(a, b, **kwargs)
     function = ttnn.linear if "linear" in text else ttnn.matmul

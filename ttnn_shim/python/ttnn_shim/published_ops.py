@@ -83,8 +83,18 @@ def permuted_scan(machine: Machine, config: Config) -> Call:
     return lambda: ttnn.permute(ttnn.cumsum(ttnn.permute(x, order), 0), order)
 
 
+def product_and_sum(machine: Machine, config: Config) -> Call:
+    """mac before it became one ternary program."""
+    ttnn = machine.ttnn
+    a, b, c = (machine.tensor(integers(spec.get("shape"), "shape"), dtype_name(spec), spec.get("mem")) for spec in config["inputs"])
+    return lambda: ttnn.add(ttnn.multiply(a, b), c)
+
+
 # Ops that ran other programs before a date (year-month of the change, found by published times and sources), and how.
-EARLIER: Mapping[str, tuple[str, Callable[[Machine, Config], Call]]] = {"ttnn.cumsum": ("2026-09", permuted_scan)}
+EARLIER: Mapping[str, tuple[str, Callable[[Machine, Config], Call]]] = {
+    "ttnn.cumsum": ("2026-09", permuted_scan),
+    "ttnn.mac": ("2026-09", product_and_sum),
+}
 
 
 def earlier_call(op: str, date: str) -> Callable[[Machine, Config], Call] | None:
@@ -140,6 +150,10 @@ def permute_call(machine: Machine, config: Config) -> Call:
     else:
         target = config.get("out_shape") or str(config.get("shape")).partition("->")[2].strip()
         source, dims = turned(shape_of(config), integers(target, "out_shape"))
+    if re.fullmatch(r"tile -> untilize -> row-major permute -> tilize", str(config.get("layout"))):
+        tiled = first_tensor(machine, {**config, "shape": source, "layout": "tile"})
+        ttnn = machine.ttnn
+        return lambda: ttnn.to_layout(ttnn.permute(ttnn.to_layout(tiled, ttnn.ROW_MAJOR_LAYOUT), dims), ttnn.TILE_LAYOUT)
     x = first_tensor(machine, {**config, "shape": source})
     kwargs = out_kwargs(machine, config, [source[d] for d in dims])
     return lambda: machine.ttnn.permute(x, dims, **kwargs)

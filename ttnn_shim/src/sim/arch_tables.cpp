@@ -12,141 +12,141 @@ constexpr CardRow kCards[] = {
 };
 
 constexpr ConstantRow kConstants[] = {
-  {"launch_move", 400, 182.69},  // cycles
-  {"launch_compute", 616.36, 389.2},  // cycles
-  {"launch_move_sharded", 300, 238.08},  // cycles
-  {"launch_compute_sharded", 126.05, 481.81},  // cycles
-  {"skew_core", 9.2, 7.7672},  // cycles/core
-  {"skew_core_sharded", 9.6557, 2.582},  // cycles/core
-  {"skew_trace", 1381.2, 0},  // cycles
-  {"contention_exponent", 12, 3.7481},  // 1
-  {"stage_exponent", 8, 5.604},  // 1
-  {"read_dram", 426.21, 443.57},  // cycles
-  {"read_dram_byte", 0.0335, 0.06119},  // cycles/B
-  {"read_l1", 350, 382.03},  // cycles
+  {"launch_move", 400, 178.35},  // cycles
+  {"launch_compute", 622.41, 387.14},  // cycles
+  {"launch_move_sharded", 300, 237.7},  // cycles
+  {"launch_compute_sharded", 130.64, 484.12},  // cycles
+  {"skew_core", 9.2, 7.3138},  // cycles/core
+  {"skew_core_sharded", 9.6851, 2.5709},  // cycles/core
+  {"skew_trace", 1626.1, 0},  // cycles
+  {"contention_exponent", 12, 4.0157},  // 1
+  {"stage_exponent", 8, 5.0442},  // 1
+  {"read_dram", 432.03, 443.33},  // cycles
+  {"read_dram_byte", 0.0335, 0.062671},  // cycles/B
+  {"read_l1", 350, 374.79},  // cycles
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
-  {"second_operand", 130, 131.99},  // cycles
+  {"second_operand", 130, 134.71},  // cycles
   {"bcast_fill", 200, 170},  // cycles
-  {"write_issue", 55.308, 55},  // cycles
-  {"write_core_rate", 20, 16.175},  // B/cycle
-  {"write_barrier", 300, 390.17},  // cycles
-  {"local_copy_rate", 30, 56.932},  // B/cycle
-  {"dram_read_bank", 14.146, 51.782},  // GB/s
-  {"dram_write_bank", 14.775, 39.942},  // GB/s
-  {"dram_turnaround", 0.017302, 0},  // ns/B
-  {"dram_write_aligned", 0.46772, 0.78177},  // 1
+  {"write_issue", 38.582, 55},  // cycles
+  {"write_core_rate", 20, 16.344},  // B/cycle
+  {"write_barrier", 300, 390.4},  // cycles
+  {"local_copy_rate", 30, 56.921},  // B/cycle
+  {"dram_read_bank", 14.031, 51.721},  // GB/s
+  {"dram_write_bank", 14.884, 39.533},  // GB/s
+  {"dram_turnaround", 0.017222, 0},  // ns/B
+  {"dram_write_aligned", 0.4638, 0.78842},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 80.714, 88.051},  // B/cycle
-  {"bank_start_write", 92.912, 83.785},  // B/cycle
-  {"noc_link_rate", 30, 31.395},  // B/cycle
-  {"throttle", 0.13764, 0.4698},  // 1
-  {"throttle_tau", 32.07, 110000},  // us
-  {"launch_gap", 3187.7, 1613.1},  // ns
+  {"bank_start_read", 81.926, 95.479},  // B/cycle
+  {"bank_start_write", 93.133, 92.77},  // B/cycle
+  {"noc_link_rate", 30, 31.34},  // B/cycle
+  {"throttle", 0.13761, 0.46985},  // 1
+  {"throttle_tau", 31.479, 110000},  // us
+  {"launch_gap", 3191, 1621.5},  // ns
   {"program_gap", 1180, 1110},  // ns
-  {"unary_tile", 286.72, 250.94},  // cycles
-  {"unary_byte", 0.013057, 0.0},  // cycles/B
-  {"tile_32bit", 126.7, 119},  // cycles
-  {"sfpu_exp", 1512.1, 1220},  // cycles
+  {"unary_tile", 275.21, 250.48},  // cycles
+  {"unary_byte", 0.012046, 0.0},  // cycles/B
+  {"tile_32bit", 128.9, 119},  // cycles
+  {"sfpu_exp", 1525.2, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
-  {"sfpu_scale", 1, 0.82044},  // 1
+  {"sfpu_scale", 1, 0.80324},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
   {"unpack_two_rate", 32, 32},  // B/cycle
-  {"binary_tile", 20, 8.8381},  // cycles
+  {"binary_tile", 20, 8.7776},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.649, 96},  // B/cycle
-  {"unpack_b_rate", 70.713, 80},  // B/cycle
-  {"unpack_overlap", 0.86895, 1},  // 1
-  {"fpu_overhead", 1.0373, 1.0428},  // 1
-  {"mac_overhead", 0.87067, 0.79446},  // cycles
-  {"subblock_sync", 13.517, 10},  // cycles
-  {"subblock_tile", 13.454, 2},  // cycles
-  {"subblock_min", 102.48, 90},  // cycles
-  {"subblock_pack", 34, 20},  // cycles
-  {"mm_block_end", 27.499, 324.74},  // cycles
-  {"mm_issue", 47.892, 37.424},  // cycles
-  {"mm_read_rate", 35.318, 49.905},  // B/cycle
-  {"mm_mcast_rate", 25.982, 45.79},  // B/cycle
-  {"mm_mcast_1d", 0.76292, 0.70102},  // 1
-  {"mm_handshake", 425.71, 751.14},  // cycles
+  {"unpack_a_rate", 57.65, 96},  // B/cycle
+  {"unpack_b_rate", 70.55, 80},  // B/cycle
+  {"unpack_overlap", 0.86861, 1},  // 1
+  {"fpu_overhead", 1.0379, 1.0423},  // 1
+  {"mac_overhead", 0.86804, 0.80804},  // cycles
+  {"subblock_sync", 13.179, 10},  // cycles
+  {"subblock_tile", 13.475, 2},  // cycles
+  {"subblock_min", 102.52, 90},  // cycles
+  {"subblock_pack", 38.553, 18.008},  // cycles
+  {"mm_block_end", 20.578, 335.13},  // cycles
+  {"mm_issue", 48.058, 37.467},  // cycles
+  {"mm_read_rate", 35.096, 49.734},  // B/cycle
+  {"mm_mcast_rate", 26.097, 45.968},  // B/cycle
+  {"mm_mcast_1d", 0.76233, 0.68557},  // 1
+  {"mm_handshake", 426.13, 765.58},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
-  {"mm_both_operands", 0.28053, 0.14127},  // 1
+  {"mm_both_operands", 0.28017, 0.13968},  // 1
   {"mm_coupling", 9, 10},  // 1
-  {"mm_write_rate", 85.179, 187.68},  // B/cycle
-  {"mm_write_1d", 0.57131, 0.4456},  // 1
-  {"dram_run", 1.5298, 1.5298},  // tiles
-  {"mm_fill", 804.63, 806.25},  // cycles
+  {"mm_write_rate", 85.384, 188.41},  // B/cycle
+  {"mm_write_1d", 0.57068, 0.44286},  // 1
+  {"dram_run", 1.5317, 1.5317},  // tiles
+  {"mm_fill", 803.33, 628.1},  // cycles
   {"tilize_block", 12, 12},  // cycles
-  {"tilize_tile", 64.794, 64.794},  // cycles
+  {"tilize_tile", 64.726, 64.726},  // cycles
   {"tilize_start", 222, 222},  // cycles
-  {"stick_issue", 73.632, 73.632},  // cycles
-  {"stick_byte", 0.073366, 0.073366},  // cycles/B
-  {"stick_loop", 55.281, 55.281},  // cycles
+  {"stick_issue", 73.846, 73.846},  // cycles
+  {"stick_byte", 0.072968, 0.072968},  // cycles/B
+  {"stick_loop", 56.033, 56.033},  // cycles
   {"pad_word", 2.8, 2.8},  // cycles
-  {"untilize_block", 375.24, 375.24},  // cycles
-  {"untilize_tile", 54.535, 54.535},  // cycles
-  {"untilize_start", 660.15, 660.15},  // cycles
-  {"stick_write", 80.607, 80.607},  // cycles
+  {"untilize_block", 375.38, 375.38},  // cycles
+  {"untilize_tile", 54.483, 54.483},  // cycles
+  {"untilize_start", 658.12, 658.12},  // cycles
+  {"stick_write", 80.759, 80.759},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
-  {"write_stick", 48.329, 48.329},  // cycles
+  {"write_stick", 48.697, 48.697},  // cycles
   {"write_stick_byte", 0.004, 0.004},  // cycles/B
-  {"s2i_start", 355.72, 355.72},  // cycles
-  {"i2s_tile", 50.103, 50.103},  // cycles
-  {"i2s_tile_byte", 0.042057, 0.042057},  // cycles/B
+  {"s2i_start", 353.87, 353.87},  // cycles
+  {"i2s_tile", 50.827, 50.827},  // cycles
+  {"i2s_tile_byte", 0.042866, 0.042866},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
-  {"slice_stick", 109.6, 109.6},  // cycles
+  {"slice_stick", 109.64, 109.64},  // cycles
   {"slice_stick_byte", 0.053, 0.053},  // cycles/B
   {"slice_read_share", 0.6, 0.6},  // 1
-  {"slice_tile", 104.75, 104.75},  // cycles
+  {"slice_tile", 105.82, 105.82},  // cycles
   {"slice_copy_block", 82, 82},  // cycles
-  {"slice_copy_row", 23.377, 23.377},  // cycles
-  {"put_stick", 128.37, 128.37},  // cycles
+  {"slice_copy_row", 23.413, 23.413},  // cycles
+  {"put_stick", 128.48, 128.48},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
-  {"face_line", 68, 68},  // cycles
+  {"face_line", 49.737, 49.737},  // cycles
   {"permute_block", 2268, 2268},  // cycles
-  {"permute_line", 37.268, 37.268},  // cycles
+  {"permute_line", 37.246, 37.246},  // cycles
   {"reshape_row", 391, 391},  // cycles
   {"reshape_stick", 277, 277},  // cycles
-  {"reshape_tile", 1305.2, 1305.2},  // cycles
-  {"reshape_segment", 67.359, 67.359},  // cycles
-  {"reshape_page", 647.51, 647.51},  // cycles
+  {"reshape_tile", 1292.6, 1292.6},  // cycles
+  {"reshape_segment", 66.161, 66.161},  // cycles
+  {"reshape_page", 105.19, 105.19},  // cycles
   {"row_stick", 62, 62},  // cycles
   {"row_stick_byte", 0.15, 0.15},  // cycles/B
   {"row_unaligned", 85, 85},  // cycles
   {"concat_tile", 313, 313},  // cycles
   {"sample_point", 140, 140},  // cycles
-  {"halo_local_rate", 34.686, 34.686},  // B/cycle
-  {"halo_run", 26.083, 26.083},  // cycles
+  {"halo_local_rate", 34.546, 34.546},  // B/cycle
+  {"halo_run", 24.079, 24.079},  // cycles
   {"halo_pad_rate", 38, 38},  // B/cycle
   {"halo_block", 31, 31},  // cycles
-  {"conv_start", 803.13, 803.13},  // cycles
-  {"conv_mac", 19.347, 19.347},  // cycles
-  {"conv_mac_phase", 15.505, 15.505},  // cycles
+  {"conv_start", 799.96, 799.96},  // cycles
+  {"conv_mac", 19.323, 19.323},  // cycles
+  {"conv_mac_phase", 15.502, 15.502},  // cycles
   {"conv_subblock", 38, 38},  // cycles
-  {"conv_accumulate", 33.005, 33.005},  // cycles
+  {"conv_accumulate", 33.11, 33.11},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 73.377, 73.377},  // cycles
-  {"conv_weight_byte", 0.016361, 0.016361},  // cycles/B
-  {"conv_stick", 7.6124, 7.6124},  // cycles
-  {"conv_stick_byte", 0.019432, 0.019432},  // cycles/B
-  {"conv_coupling", 2.5061, 2.5061},  // 1
-  {"conv_untilize", 211.15, 211.15},  // cycles
-  {"conv_mcast_block", 323.63, 323.63},  // cycles
+  {"conv_weight_tile", 73.414, 73.414},  // cycles
+  {"conv_weight_byte", 0.016337, 0.016337},  // cycles/B
+  {"conv_stick", 7.6502, 7.6502},  // cycles
+  {"conv_stick_byte", 0.019553, 0.019553},  // cycles/B
+  {"conv_coupling", 2.4988, 2.4988},  // 1
+  {"conv_untilize", 211.47, 211.47},  // cycles
+  {"conv_mcast_block", 323.64, 323.64},  // cycles
   {"conv_mcast_tile", 18, 18},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
-  {"norm_core", 713.39, 713.39},  // cycles
-  {"norm_row", 2406.4, 2406.4},  // cycles
+  {"norm_core", 714.29, 714.29},  // cycles
+  {"norm_row", 2418.2, 2418.2},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
-  {"softmax_row", 3217.5, 3217.5},  // cycles
+  {"softmax_row", 3205.3, 3205.3},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
-  {"groupnorm_start", 12524, 12524},  // cycles
-  {"groupnorm_tile", 705.49, 705.49},  // cycles
-  {"groupnorm_group_tile", 773, 773},  // cycles
-  {"drain_rate", 18.402, 15.982},  // B/cycle
+  {"groupnorm_start", 12540, 12540},  // cycles
+  {"groupnorm_tile", 702.34, 702.34},  // cycles
+  {"groupnorm_group_tile", 772.17, 772.17},  // cycles
+  {"drain_rate", 16.841, 15.831},  // B/cycle
   {"softmax_start", 14500, 6400},  // cycles
   {"sfpu_exp_approx", 0.125, 0.125},  // 1
   {"sfpu_typecast", 60, 60},  // cycles

@@ -218,7 +218,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
         const double pieces = rows * static_cast<double>(ceil_div(std::min<std::int64_t>(w, 32), 16));
         const double pages = w == in_w ? k.reshape_pages : rows;
         phase.items = ceil_div(out.tiles(), cores);
-        phase.stages.push_back({Unit::Writer, k.reshape_tile + k.reshape_segment * pieces + k.reshape_page * pages, 0, 2});
+        phase.stages.push_back({Unit::Writer, k.reshape_tile + k.reshape_segment * pieces + (page_read(arch, in, page_bytes(in)) + k.reshape_page) * pages, 0, 2});
     }
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
@@ -292,7 +292,11 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Pad&) {
             arch, c, "PadRmReaderWriterMultiCoreDefaultProgramFactory", true,
             round_up(ceil_div(32768, std::max<std::int64_t>(1, stick)), 16));
     }
-    return page_stream(arch, c, "PadTileMulticoreProgramFactory", static_cast<double>(c.inputs[0].bytes()));
+    DeviceProgram p = page_stream(arch, c, "PadTileMulticoreProgramFactory", static_cast<double>(c.inputs[0].bytes()));
+    // Every page is acknowledged before the next; each core first writes a tile of padding byte by byte.
+    p.work.classes[0].phases[0].stages.back().cycles += arch.k.write_barrier;
+    p.work.extra_cycles += static_cast<double>(c.outputs[0].tile_bytes()) * costs(arch).pad_byte;
+    return p;
 }
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Repeat& op) {

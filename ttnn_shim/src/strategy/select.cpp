@@ -42,7 +42,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const ArgMax&) {
     const auto element = static_cast<std::int64_t>(in.element_bytes());
     const std::int64_t width = logical_width(in), rows = in.logical.size() < 2 ? 1 : in.logical[in.logical.size() - 2];
     const std::int64_t runs = std::max<std::int64_t>(1, ceil_div(width * element, 32));
-    const std::int64_t cores = std::min<std::int64_t>(arch.cores(), runs <= 4 ? runs : ceil_div(runs, 4));
+    const std::int64_t cores = c.core_count.value_or(std::min<std::int64_t>(arch.cores(), runs <= 4 ? runs : ceil_div(runs, 4)));
     const std::int64_t index = round_up(rows * 4, 32), value = round_up(rows * element, 32);
     const std::int64_t buffered = (in.rows() > 1 ? 2 : 1) * ceil_div(runs, cores) * 32;
     return named(
