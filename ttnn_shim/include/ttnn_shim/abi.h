@@ -153,7 +153,7 @@ int shim_clock_get(shim_device* device, shim_clock* out);
 int shim_clock_by_op(shim_device* device, char** json);
 /* Host time that planning, pricing and recording those programs took. */
 int shim_clock_host_ns(shim_device* device, int64_t* out);
-/* Whether the configurations of later programs are kept (each recorded one's, as sim_abi.h takes it); takes the kept ones as a JSON list. */
+/* Whether the configurations of later recorded programs are kept, as sim_abi.h takes them; takes the kept ones as a JSON list. */
 int shim_configs_keep(shim_device* device, int keep);
 int shim_configs_take(shim_device* device, char** json);
 int shim_events_clear(shim_device* device);

@@ -22,6 +22,8 @@ from ttnn_shim.simlib import simulator
 
 SHARE = 0.8
 """Of an operation's rows that lie within its band."""
+ENOUGH_ROWS = 5
+"""Fewer: constants may be set from these very rows, so the spread of unseen operations is the prior."""
 PRIOR_ROWS = 4
 """Few rows: the spread of all operations counts as so many rows of this one."""
 LEAST = 0.05
@@ -67,7 +69,8 @@ def bands_of(residuals: Residuals) -> list[tuple[str, str, float, int, float]]:
     for chip in CHIPS:
         for op in sorted(o for o, c in residuals if c == chip):
             errors = residuals[op, chip]
-            band = (len(errors) * quantile(errors, SHARE) + PRIOR_ROWS * pooled) / (len(errors) + PRIOR_ROWS)
+            prior = pooled if len(errors) >= ENOUGH_ROWS else spread
+            band = (len(errors) * quantile(errors, SHARE) + PRIOR_ROWS * prior) / (len(errors) + PRIOR_ROWS)
             out.append((op, chip, math.expm1(max(band, LEAST)), len(errors), math.expm1(statistics.median(errors))))
         out.append((ANY, chip, math.expm1(spread), 0, math.expm1(pooled)))
     return out

@@ -402,7 +402,8 @@ std::string op_config_json(const OpConfig& config) {
     out.field("op", name_of(config.op));
     out.key("attrs");
     out.text += '{';
-    std::visit([&](const auto& op) { each_field(op, [&](std::string_view name, const auto& member) { out.field(name, member); }); }, config.op);
+    std::visit(
+        [&](const auto& op) { each_field(op, [&](std::string_view name, const auto& member) { out.field(name, member); }); }, config.op);
     if (config.traced) out.field("traced", true);
     if (config.table_era) out.field("selector", std::string_view("table"));
     out.field("core_count", config.core_count);

@@ -8,4 +8,4 @@
 namespace ttnn_shim::strategy {
 OpConfig parse_op_config(std::string_view json);
 std::string op_config_json(const OpConfig& config);
-}
+}  // namespace ttnn_shim::strategy

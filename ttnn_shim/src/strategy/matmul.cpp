@@ -84,8 +84,8 @@ double sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, co
     return std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1));
 }
 
-/// What the math thread does with one output block after its last K block: a pass that adds the bias to each tile, and a fused activation (relu is
-/// the packer's and free).
+/// What the math thread does with one output block after its last K block: a pass that adds the bias to each tile, and a fused activation
+/// (relu is the packer's and free).
 double fused_cycles(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulProgram& p) {
     if (c.table_era) return 0;
     double per_tile = c.inputs.size() > 2 ? costs(arch).bias_tile : 0;
@@ -105,8 +105,8 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     t.data = sender_time(arch, c, s, p, slack);
     const bool single_block = k_blocks == 1;
     t.math = math_block(arch, c, p, !single_block, t.ideal);
-    // A transposed A: each tile of a K block goes through the destination registers and a buffer of its own first. Published batched products
-    // on cores of their own (bound by DRAM) show none of it.
+    // A transposed A: each tile of a K block goes through the destination registers and a buffer of its own first. Published batched
+    // products on cores of their own (bound by DRAM) show none of it.
     if (op.transpose_a && !c.table_era && p.kind != MatmulKind::Reuse) t.math += static_cast<double>(p.block_h * p.block_k) * k.unary_tile;
 
     DeviceProgram program;

@@ -218,7 +218,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
         const double pieces = rows * static_cast<double>(ceil_div(std::min<std::int64_t>(w, 32), 16));
         const double pages = w == in_w ? k.reshape_pages : rows;
         phase.items = ceil_div(out.tiles(), cores);
-        phase.stages.push_back({Unit::Writer, k.reshape_tile + k.reshape_segment * pieces + (page_read(arch, in, page_bytes(in)) + k.reshape_page) * pages, 0, 2});
+        phase.stages.push_back(
+            {Unit::Writer, k.reshape_tile + k.reshape_segment * pieces + (page_read(arch, in, page_bytes(in)) + k.reshape_page) * pages, 0,
+             2});
     }
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);

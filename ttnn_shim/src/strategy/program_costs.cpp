@@ -22,8 +22,8 @@ struct Tables {
     std::array<Costs, 2> costs;
     std::array<std::map<std::string, double, std::less<>>, 2> sfpu;
     Tables() {
-#define X(name, wormhole, blackhole)  \
-    costs[0].name = wormhole;         \
+#define X(name, wormhole, blackhole) \
+    costs[0].name = wormhole;        \
     costs[1].name = blackhole;
 #include "strategy/program_costs.def"
 #undef X

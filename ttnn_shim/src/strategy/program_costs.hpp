@@ -1,5 +1,5 @@
-// Costs that the equations of a single family of programs use (arch/constants.csv, used_by = program) and SFPU programs (arch/sfpu.csv). They
-// belong to the chip family: calibration sets them for every machine of it in this process.
+// Costs that the equations of a single family of programs use (arch/constants.csv, used_by = program) and SFPU programs (arch/sfpu.csv).
+// They belong to the chip family: calibration sets them for every machine of it in this process.
 #pragma once
 #include <optional>
 #include <string>

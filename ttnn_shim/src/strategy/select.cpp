@@ -20,8 +20,7 @@ DeviceProgram named(
 
 /// Argmax of `rows` rows, `elements` of each on a core, partial results collected from `cores`.
 double argmax_cycles(const Arch& arch, double rows, double elements, double cores) {
-    return rows *
-           (costs(arch).argmax_row + elements * costs(arch).argmax_element + (cores > 1 ? cores * costs(arch).argmax_core : 0));
+    return rows * (costs(arch).argmax_row + elements * costs(arch).argmax_element + (cores > 1 ? cores * costs(arch).argmax_core : 0));
 }
 
 /// Steps of a merge network over `tiles` tiles: each of log2 levels passes over all of them.
@@ -73,8 +72,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sort&) {
     if (w <= 64)
         return named(
             arch, c, "SortProgramFactorySingleRowSingleCore", std::min<std::int64_t>(rows, arch.cores()), (8 + 2 * w + 4) * t + 1024,
-            static_cast<double>(ceil_div(rows, arch.cores())) * merge_steps(static_cast<double>(w)) * costs(arch).sort_tile,
-            Unit::Compute);
+            static_cast<double>(ceil_div(rows, arch.cores())) * merge_steps(static_cast<double>(w)) * costs(arch).sort_tile, Unit::Compute);
     const std::int64_t each = std::max<std::int64_t>(1, ceil_div(w, arch.cores()));
     return named(
         arch, c, "SortProgramFactoryCrossCoreDataExchange", std::min<std::int64_t>(ceil_div(w, each), arch.cores()), (19 + 2 * each) * t,

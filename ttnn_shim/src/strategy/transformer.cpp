@@ -50,8 +50,7 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
                 static_cast<double>(joins ? dim(in, 2) : create->num_heads + 2 * create->num_kv_heads.value_or(create->num_heads));
             phase = Phase{};
             phase.items = 1;
-            phase.stages = {
-                {Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * costs(arch).head_line, 0, 2}};
+            phase.stages = {{Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * costs(arch).head_line, 0, 2}};
             phase.extra_cycles = page_read(arch, in, 32);
             p.work.sharded = true;
             p.work.has_compute = false;
@@ -83,8 +82,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
     // x, cos and sin are read together; rotation is a matmul with one tile, then two multiplies and an add.
     phase.stages = {
         {Unit::Reader, tiles * (page_read(arch, in, bytes) + (turned_at_once > 1 ? 0 : 2 * k.second_operand)), 0, 2},
-        {Unit::Compute, tiles * (4 * (turned_at_once > 1 || fused ? costs(arch).tile_pass : k.unary_tile) + k.fpu_tile * phases(c)), 0,
-         2},
+        {Unit::Compute, tiles * (4 * (turned_at_once > 1 || fused ? costs(arch).tile_pass : k.unary_tile) + k.fpu_tile * phases(c)), 0, 2},
         {Unit::Writer, tiles * page_write(arch, bytes), 0, 2}};
     if (fused) phase.stages = {phase.stages[1]};
     for (const TensorDesc& t : c.inputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), false);
@@ -274,9 +272,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     const double rounds = std::ceil(std::log2(static_cast<double>(per_head)));
     const double chunks = std::max(1.0, std::ceil(static_cast<double>(mine) / static_cast<double>(chunk))) * rounds_of_streams;
     // Partial results meet in a tree over the cores of a head.
-    phase.extra_cycles =
-        k.sdpa_start + (chunks - 1) * costs(arch).decode_score +
-        rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * costs(arch).tile_pass));
+    phase.extra_cycles = k.sdpa_start + (chunks - 1) * costs(arch).decode_score +
+                         rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * costs(arch).tile_pass));
     DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
     p.cores = arch.cores();
     p.grid_x = arch.grid_x;
