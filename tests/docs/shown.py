@@ -83,8 +83,8 @@ def accuracy() -> str:
         f"nine of ten rows are within {every[2]} %.\n**{blackhole[0]} of these rows are from Blackhole cards** (median {blackhole[1]} %); only {wormhole[0]} are from "
         f"Wormhole, the default chip, with a median of {wormhole[1]} %\nand a 90th percentile of {wormhole[2]} %. Wormhole's matrix and exp kernels are measured more widely "
         f"(tables in the page); for its other ops trust the order more than the number.\n"
-        f"Published calls of the library (those of medium rating): median and 90th percentile of the error {calls['blackhole'][2]} % on Blackhole, "
-        f"{calls['wormhole_b0'][2]} % on Wormhole.\n"
+        f"Published calls of the library (those of medium rating): median and 90th percentile of the error {calls['blackhole'][3]} % on Blackhole, "
+        f"{calls['wormhole_b0'][3]} % on Wormhole.\n"
     )
 
 
