@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
@@ -83,7 +83,7 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
     b, h, rows, size = shape(query)
     columns = shape(key)[2 if turned is None else 3]
     right = shape(key) == ((b, h, columns, size) if turned is None else (b, h, size, columns)) and shape(value) == (b, h, columns, size)
-    if not right or rows < 2 or columns < 2 or size % TILE_EDGE:
+    if not right or columns < 2 or size % TILE_EDGE or (rows < 2 and not _is_written(key if turned is None else turned.operands[0])):
         return False
     mask = scores.bias if scores.bias is not None else scores.chosen
     if mask is not None and not _fits(shape(mask), (b, h, rows, columns)):
@@ -108,6 +108,12 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
     add_sources(made, *sorted(dict.fromkeys([*scores.ops, scores.product, softmax, *ops]), key=position.__getitem__), op)
     replace(op, list(made.results))
     return True
+
+
+def _is_written(key: SSAValue) -> bool:
+    """Whether the keys are a cache that a new row is written into: of one query, only decoding makes an attention."""
+    op = defining(key, "ttir.scatter", "ttir.where")
+    return op is not None and any(isinstance(value, BlockArgument) and shape(value) == shape(key) for value in op.operands)
 
 
 def _turned_back(b: Builder, turned: Operation) -> SSAValue:

@@ -186,11 +186,16 @@ def _scaled_argument(value: SSAValue) -> tuple[SSAValue, float, list[Operation]]
 
 
 def softmax(op: Operation) -> Match | None:
-    """exp(x - max(x)) / sum(exp(x - max(x))) over one dim."""
+    """exp(x - max(x)) / sum(exp(x - max(x))) over one dim; the sum may be made in float32, as jax makes that of bfloat16."""
     top, total = op.operands
     exponent = defining(top, "ttir.exp")
-    summed = defining(skip(total), "ttir.sum")
-    if exponent is None or summed is None or summed.operands[0] is not top:
+    total = skip(total)
+    narrowed = defining(total, "ttir.typecast")
+    summed = defining(total if narrowed is None else skip(narrowed.operands[0]), "ttir.sum")
+    if exponent is None or summed is None:
+        return None
+    widened = defining(summed.operands[0], "ttir.typecast") if narrowed is not None else None
+    if (summed.operands[0] if widened is None else widened.operands[0]) is not top:
         return None
     difference = binary(exponent.operands[0], "subtract")
     dims = access.attr(summed, "dim_arg")
@@ -198,7 +203,7 @@ def softmax(op: Operation) -> Match | None:
         return None
     x = difference[0]
     highest = skip(difference[1])
-    ops = [difference[2], exponent, summed]
+    ops = [one for one in (difference[2], exponent, widened, summed, narrowed) if one is not None]
     clamp = binary(highest, "maximum")
     if clamp is not None:  # jax guards against empty reductions: max(-inf, max(x))
         ops.insert(0, clamp[2])

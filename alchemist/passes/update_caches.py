@@ -39,7 +39,10 @@ class UpdateCaches(Pass):
 
 
 def position_of(value: SSAValue) -> SSAValue:
-    """The value with one element behind the reshapes, copies and sums with nothing that lead to `value`; `value` itself without any."""
+    """The value with one element behind the reshapes, copies and sums with nothing that lead to `value`; `value` itself without any.
+
+    What jax adds for places counted from the end, where(p < 0, p + size, p), is p: a cache is written from its start.
+    """
     while True:
         if (op := defining(value, "ttir.reshape", "ttir.broadcast")) is not None and math.prod(shape(op.operands[0])) == 1:
             value = op.operands[0]
@@ -47,8 +50,15 @@ def position_of(value: SSAValue) -> SSAValue:
             value = cast.operands[0]
         elif (pair := binary(value, "add")) is not None and 0.0 in (number(pair[0]), number(pair[1])):
             value = pair[1] if number(pair[0]) == 0.0 else pair[0]
+        elif (chosen := defining(value, "ttir.where")) is not None and _is_wrapped(chosen):
+            value = chosen.operands[2]
         else:
             return value
+
+
+def _is_wrapped(chosen: Operation) -> bool:
+    below, wrapped, plain = binary(chosen.operands[0], "lt"), binary(chosen.operands[1], "add"), chosen.operands[2]
+    return below is not None and below[0] is plain and number(below[1]) == 0.0 and wrapped is not None and plain in wrapped[:2]
 
 
 def counts(value: SSAValue, size: int, axis: int) -> bool:

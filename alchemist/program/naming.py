@@ -469,6 +469,12 @@ class Naming:
             made = [value for index in members for value in writes(items[index])]
             alive = [value for value in made if last.get(id(value), -1) > end]
             targets = [name for name in statement.targets if name and name != "_"]
+            heads = next((items[index] for index in members if _names_its_results(items[index], len(targets))), None)
+            if heads is not None:  # its results are in the order of the targets, however many forms of them live on
+                for value, name in zip(writes(heads), targets, strict=True):
+                    wanted[id(value)] = [identifier(name)]
+                    wanted |= {id(form): [identifier(name)] for form in made if form.node is not None and _is_form_of(form.node, value)}
+                continue
             apart = not any(_depends(value, [other for other in alive if other is not value], made) for value in alive)
             if not apart or len(alive) != len(targets) or any(len(writes(items[index])) not in (1, len(targets)) for index in members):
                 if len(alive) > 1:
@@ -497,6 +503,14 @@ class Naming:
                 if value is first:
                     return self._candidates(item, index, loop.body, finals, {id(first): FOREVER})[number]
         return []
+
+
+def _names_its_results(item: Item, count: int) -> bool:
+    return isinstance(item, Node) and item.spec.target in _CUSTOMARY and len(item.results) == count
+
+
+def _is_form_of(node: Node, value: Value) -> bool:
+    return node.spec.name in SHAPING and any(one is value for one in node.inputs())
 
 
 def role_of(value: Value) -> str:

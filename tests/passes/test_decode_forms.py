@@ -188,3 +188,57 @@ def test_each_form_can_be_left_out(left_out: str) -> None:
     assert ("paged_update_cache" in found) == (left_out != "update-caches")
     assert ("scaled_dot_product_attention_decode" in found) == (left_out not in ("update-caches", "decode-attention"))
     assert ("nlp_create_qkv_heads_decode" in found) == (left_out not in ("update-caches", "decode-attention", "project-heads"))
+
+
+def wrapped(g: Graph, cache: Any, at: Any, rows: Any) -> Any:
+    """As jax counts places from the end: where(at < 0, at + LENGTH, at)."""
+    below = g("lt", at, g.number(0, (1,), "i64"), of="i1")
+    place = g("where", below, g("add", at, g.number(LENGTH, (1,), "i64"), of="i64"), at, of="i64")
+    return scattered(g, cache, place, rows)
+
+
+def test_places_from_the_end_are_the_position() -> None:
+    before = build(wrapped, CACHE, AT, ROWS)
+    module = before.clone()
+    run_pipeline(module, "update-caches")
+    assert names(module) == ["broadcast", "reshape", "paged_update_cache"]
+    compare(before, module)
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_softmax_with_a_wide_sum(other: bool) -> None:
+    """other: the sum is of other values than those it divides."""
+
+    def net(g: Graph, x: Any, y: Any) -> Any:
+        top = g("max", x, out=(2, 4, 1), of="bf16", keep_dim=True, dim_arg=[2])
+        e = g("exp", g("subtract", x, top, of="bf16"), of="bf16")
+        wide = g("sum", g("typecast", y if other else e, of="f32"), out=(2, 4, 1), keep_dim=True, dim_arg=[2])
+        return g("div", e, g("typecast", wide, of="bf16"), of="bf16", out=(2, 4, 64))
+
+    rows = ((2, 4, 64), "bf16", "input")
+    before = build(net, rows, rows)
+    module = before.clone()
+    run_pipeline(module, "fuse-patterns")
+    assert ("softmax" in names(module)) != other
+    compare(before, module)
+
+
+def test_a_step_in_jax() -> None:
+    jax = pytest.importorskip("jax")
+    from alchemist.frontends.jax import capture
+
+    jnp, lax = jax.numpy, jax.lax
+
+    def step(p: Any, x: Any, keys: Any, values: Any, at: Any) -> Any:
+        q, k, v = ((x @ p[name]).reshape(USERS, 1, GROUPS, SIZE).transpose(0, 2, 1, 3) for name in "qkv")
+        keys, values = (lax.dynamic_update_slice_in_dim(cache, row, at, axis=2) for cache, row in ((keys, k), (values, v)))
+        scores = jnp.einsum("bhqd,bhkd->bhqk", q, keys) / jnp.sqrt(SIZE).astype(x.dtype)
+        weights = jax.nn.softmax(jnp.where(jnp.arange(LENGTH)[None, None, None] <= at, scores, -1e9), axis=-1)
+        return x + jnp.einsum("bhqk,bhkd->bhqd", weights, values).transpose(0, 2, 1, 3).reshape(x.shape) @ p["o"], keys, values
+
+    p = {name: jnp.ones((64, 64), jnp.bfloat16) for name in "qkvo"}
+    cache = jnp.ones((USERS, GROUPS, LENGTH, SIZE), jnp.bfloat16)
+    found = names(lower_to_ttnn(capture(step, (p, jnp.ones((USERS, 1, 64), jnp.bfloat16), cache, cache, jnp.int32(3)), {}).module).module)
+    assert found.count("paged_update_cache") == 2
+    assert {"scaled_dot_product_attention_decode", "nlp_create_qkv_heads_decode"} <= set(found)
+    assert not {"where", "softmax", "scatter"} & set(found)
