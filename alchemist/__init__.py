@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from alchemist.version import VERSION as __version__
 
-__all__ = ["CodegenResult", "__version__", "codegen_cpp", "codegen_py", "load_codegen_py"]
+__all__ = ["CodegenResult", "__version__", "codegen_cpp", "codegen_py", "load_codegen_py", "tune"]
 
 if TYPE_CHECKING:
     from alchemist.codegen import CodegenResult, codegen_cpp, codegen_py
     from alchemist.loaded import load_codegen_py
+    from alchemist.tuning import tune
 
 
 def __getattr__(name: str) -> Any:
@@ -23,6 +24,10 @@ def __getattr__(name: str) -> Any:
         from alchemist import loaded
 
         return loaded.load_codegen_py
+    if name == "tune":
+        import importlib
+
+        return importlib.import_module("alchemist.tuning").tune
     raise AttributeError(f"module 'alchemist' has no attribute {name!r}")
 
 

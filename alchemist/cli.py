@@ -25,6 +25,7 @@ examples:
   alchemist opt model.mlir --ttir-to-ttnn-backend-pipeline
   alchemist show model.mlir
   alchemist estimate --csv ops.csv --out times.csv
+  alchemist tune script.py --max-pcc-loss 0.001   time, memory and PCC of every optimization level and precision
   alchemist verify out ...                        run out/main.py against the real ttnn wheel, without a card
   alchemist explain ALC-0111                      what an error code means, and what to do
   alchemist doctor                                what is installed, what is missing, how to get it
@@ -85,6 +86,16 @@ def parser() -> argparse.ArgumentParser:
     answer = "id,predicted_ns,predicted_wall_ns; of calls id,predicted_ns, with a pair's sides as <id>a and <id>b"
     estimate.add_argument("--out", type=Path, required=True, metavar="OUT.csv", help=answer)
     estimate.set_defaults(run=_estimate)
+
+    tune = commands.add_parser("tune", help="simulated time, memory and PCC over optimization levels, precisions and cards")
+    tune.add_argument("source", type=Path, metavar="SOURCE", help="an .mlir file, an export, or a script that calls codegen_py, codegen_cpp or tune")
+    tune.add_argument("--levels", default="0,1,2", metavar="N,N", help="optimization levels (0,1,2)")
+    tune.add_argument("--precisions", default="model,bfloat16,bfp8,bfp8_lofi", metavar="P,P", help="values of the option `precision` (all)")
+    tune.add_argument("--cards", default="n150", metavar="CARD,CARD", help="n150, n300, p100, p150 (n150)")
+    tune.add_argument("--max-pcc-loss", type=float, metavar="X", help="pick the fastest whose PCC is at most X below that of the model's own precision")
+    tune.add_argument("--pipeline-options", default="", metavar='"k=v k=v"', help="other compiler options, for all")
+    tune.add_argument("--json", type=Path, metavar="FILE", help="write the table as JSON")
+    tune.set_defaults(run=_tune)
 
     ops = commands.add_parser("ops", help="table of supported ops")
     ops.add_argument("words", nargs="*", metavar="WORD", help="only ops with all of these in their names, calls or notes: `alchemist ops conv`")
@@ -248,6 +259,30 @@ def _estimate(args: argparse.Namespace) -> int:
     for reason in sorted(set(left_out.values())):
         ids = [row_id for row_id, why in left_out.items() if why == reason]
         print(f"{reason}, no prediction: {', '.join(ids)}", file=sys.stderr)
+    return 0
+
+
+def _tune(args: argparse.Namespace) -> int:
+    from alchemist.tuning import tune_source
+
+    if args.json is not None:
+        check_writable(args.json, "--json")
+    found = tune_source(
+        args.source,
+        cards=args.cards.split(","),
+        levels=args.levels.split(","),
+        precisions=args.precisions.split(","),
+        max_pcc_loss=args.max_pcc_loss,
+        compiler_options=pairs(args.pipeline_options) or None,
+    )
+    if args.json is not None:
+        args.json.write_text(found.as_json() + "\n", encoding="utf-8")
+    print(found)
+    if args.max_pcc_loss is not None and found.picked is None:
+        print("no choice is within --max-pcc-loss", file=sys.stderr)
+        return 1
+    if found.picked is not None:
+        print("compiler_options=" + repr(found.picked.options))
     return 0
 
 

@@ -82,6 +82,16 @@ class CompilerOptions:
         "what level 2 compares by: simulated time, or tt-mlir's rule (L1 before DRAM, sharded before interleaved)",
         choices=("time", "lexicographic"),
     )
+    override_output_layout: str = option(
+        "",
+        "NAME=GRID:BUFFER:MEMORY,NAME2=...: where results of ops lie, any of the three, as linear_3=8x8:l1:block_sharded; names are in irs/*_decisions.txt, "
+        "* stands for any part of one",
+        upstream=("override-output-layout",),
+    )
+    override_conv2d_config: str = option(
+        "", "NAME=field#value:field#value,...: fields of convolutions' configs, as conv2d=act_block_h_override#64", upstream=("override-conv2d-config",)
+    )
+    override_matmul_config: str = option("", "NAME=field#value:...: fields of matmuls' program configs, as linear_3=in0_block_w#4:out_subblock_h#1")
     tensor_l1_usage_cap: float = option(0.95, "share of a core's L1 that tensors and buffers of an op may take", smallest=0.05, largest=1.0)
     arch: str = option("wormhole_b0", "an architecture (its smallest card), or a card", choices=tuple(CARDS), upstream=("mock-system-desc-arch",))
     recover_structure: bool = option(
@@ -193,6 +203,14 @@ class CompilerOptions:
                 raise OptionError(f"{entry.name} is for {spoken[wanted]}", expected=f"a {spoken[wanted]} program", got=spoken[language])
 
     def _check_conflicts(self) -> None:
+        for name in ("override_output_layout", "override_conv2d_config", "override_matmul_config"):
+            if getattr(self, name) and not self.optimization_level:
+                raise OptionError(
+                    f"{name} without an optimization level",
+                    expected="optimization_level 1 or 2",
+                    got="optimization_level=0",
+                    hint="overrides change what the optimizer chooses; level 0 leaves everything to the library",
+                )
         if self.load_input_tensors_from_disk is False:
             for name in ("tensor_load_directory", "tensor_load_file_prefix"):
                 if getattr(self, name):
@@ -245,9 +263,7 @@ WITHOUT_EFFECT: dict[str, str | None] = {
     "max_legal_layouts": None,
     "mesh_shape": "1,1",
     "mesh_topology": "disabled",
-    "override_conv2d_config": "",
     "override_conv3d_config": "",
-    "override_output_layout": "",
     "row_major_enabled": "false",
     "system_desc_path": None,
     "target_bit_width": "32",

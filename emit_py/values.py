@@ -96,10 +96,7 @@ def render_memory_config(config: model.MemoryConfig) -> str:
     if config.buffer == "l1" and orientation == "row_major" and len(ranges) == 1 and ranges[0][0] == (0, 0) and len(shape) == 2:
         grid = f"ttnn.CoreGrid(x={ranges[0][1][0] + 1}, y={ranges[0][1][1] + 1})"
         strategy = config.memory.removesuffix("_sharded").upper()
-        return (
-            f"ttnn.create_sharded_memory_config(({shape[0]}, {shape[1]}), core_grid={grid}, strategy=ttnn.ShardStrategy.{strategy}, "
-            "use_height_and_width_as_shard_shape=True)"
-        )
+        return f"ttnn.create_sharded_memory_config(({shape[0]}, {shape[1]}), {grid}, ttnn.ShardStrategy.{strategy}, use_height_and_width_as_shard_shape=True)"
     cores = ", ".join(f"ttnn.CoreRange(ttnn.CoreCoord({x0}, {y0}), ttnn.CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges)
     spec = f"ttnn.ShardSpec(ttnn.CoreRangeSet([{cores}]), {[*shape]}, ttnn.ShardOrientation.{orientation.upper()})"
     return f"ttnn.MemoryConfig({head}, {spec})"

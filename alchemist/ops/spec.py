@@ -176,6 +176,9 @@ IN_PLACE = frozenset({"ttnn.update_cache", "ttnn.fill_cache", "ttnn.paged_update
 NOTE = "alchemist.note"
 """String attribute on any TTNN op: a remark for the emitted comment ("bfloat16: ttnn.embedding refuses float32")."""
 
+RESHARD = "reshard: "
+"""Beginning of the remark of a move that the optimizer put in."""
+
 WHY = "alchemist.why"
 """String attribute on any TTNN op: why its program config is as it is, for the comment at the emitted constant."""
 

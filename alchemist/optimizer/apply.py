@@ -14,7 +14,7 @@ from alchemist.ir import access
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, set_source, sources_of
-from alchemist.ops.spec import NOTE
+from alchemist.ops.spec import NOTE, RESHARD
 from alchemist.optimizer.calls import maker_of
 from alchemist.optimizer.decisions import spelled
 from alchemist.optimizer.level2 import Placed
@@ -62,7 +62,7 @@ def apply(placed: Placed) -> None:
         for index, memory in taken.moves:
             value = op.operands[index]
             kind = layout_in(value, memory).type_for(access.shape(value))
-            move = Builder.before(op).make("ttnn.to_memory_config", [value], {NOTE: f"reshard: {spelled(memory)}"}, [kind])
+            move = Builder.before(op).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + spelled(memory)}, [kind])
             set_source(move, *sources_of(op))
             op.operands[index] = move.results[0]
         set_attributes(op, taken.choice.priced.candidate.attributes)
@@ -96,7 +96,7 @@ def _bring_back(placed: Placed) -> None:
             continue
         kind = layout_in(value, Memory()).type_for(access.shape(value))
         for use in [use for use in value.uses if isinstance(use.operation, ReturnOp)]:
-            move = Builder.before(use.operation).make("ttnn.to_memory_config", [value], {NOTE: "reshard: the result lies in DRAM"}, [kind])
+            move = Builder.before(use.operation).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + "the result lies in DRAM"}, [kind])
             if isinstance(value.owner, Operation):
                 set_source(move, *_outermost(value.owner))
             use.operation.operands[use.index] = move.results[0]

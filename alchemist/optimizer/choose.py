@@ -11,6 +11,7 @@ from ttnn_shim.queries import CallAnswer, Memory
 from xdsl.ir import Operation
 
 from alchemist.ir import access
+from alchemist.ir.location import sources_of
 from alchemist.optimizer import attention, matmul
 from alchemist.optimizer.calls import NotAskable, ask
 from alchemist.optimizer.candidate import SAFE, Candidate, Priced
@@ -123,10 +124,11 @@ def reason(decision: Decision) -> str:
     return f"{shape}{cores}, {answer.cb_bytes / 1024:.0f} KB of buffers per core; {chosen.ns / 1000:.1f} us, level 0: {decision.safe.ns / 1000:.1f}"
 
 
-def label(op: Operation) -> str:
-    """ "ttnn.linear [8, 197, 768] x [768, 3072]"."""
+def label(op: Operation, *, names: bool = True) -> str:
+    """ "ttnn.linear [8, 197, 768] x [768, 3072] (linear_3)"; the name is what overrides call it."""
     shapes = [access.shape(value) for value in op.operands[:2] if access.shape(value)]
-    return f"{op.name} " + " x ".join(str(list(shape)) for shape in shapes)
+    called = ", ".join(dict.fromkeys(info.name for info in sources_of(op) if info.name)) if names else ""
+    return f"{op.name} " + " x ".join(str(list(shape)) for shape in shapes) + (f" ({called})" if called else "")
 
 
 def key_of(op: Operation) -> tuple[Any, ...]:

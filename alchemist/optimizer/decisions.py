@@ -9,6 +9,7 @@ from ttnn_shim.queries import Memory
 from alchemist.optimizer.candidate import Priced
 from alchemist.optimizer.choose import Decision, label
 from alchemist.optimizer.level2 import Placed
+from alchemist.optimizer.overrides import names_of
 from alchemist.optimizer.placement import Choice, is_safe
 
 MOST_REASONS = 4
@@ -66,11 +67,12 @@ def placed_report(placed: Placed, card: str) -> str:
         f" at most {placed.l1_peak_bytes} B of tensors in L1 per core, {placed.replays} plans.",
         "",
     ]
-    seen: dict[str, int] = {}
-    blocks: list[list[str]] = []
+    seen: dict[str, list[str]] = {}
+    counts: dict[str, int] = {}
+    blocks: list[tuple[str, list[str]]] = []
     for number, step in enumerate(placed.graph.steps):
         taken = placed.plan.taken.get(number)
-        block = [f"{label(step.op)}: {len(placed.options.get(number, []))} choices"]
+        block = [f"{label(step.op, names=False)}: {len(placed.options.get(number, []))} choices"]
         safe = safe_of(placed, number)
         if safe is not None:
             block.append(f"  level 0   {_line(safe.priced)}")
@@ -83,13 +85,14 @@ def placed_report(placed: Placed, card: str) -> str:
             block += [f"  next      {_line(choice.priced)} {_where(choice)}" for choice in others[:2]]
         reasons = sorted(placed.refused.get(number, {}).items(), key=lambda item: -item[1])
         block += [f"  refused   {count:4d}  {reason}" for reason, count in reasons[:MOST_REASONS]]
-        text = "\n".join(block)
-        if text not in seen:
-            blocks.append(block)
-        seen[text] = seen.get(text, 0) + 1
-    for block in blocks:
-        count = seen["\n".join(block)]
-        lines += [block[0] + (f", {count} times" if count > 1 else ""), *block[1:], ""]
+        facts = "\n".join((label(step.op, names=False), *block[1:]))
+        if facts not in seen:
+            blocks.append((facts, block))
+        seen.setdefault(facts, []).extend(name for name in names_of(step.op))
+        counts[facts] = counts.get(facts, 0) + 1
+    for facts, block in blocks:
+        names = f" ({', '.join(seen[facts])})" if seen[facts] else ""
+        lines += [block[0] + (f", {counts[facts]} times" if counts[facts] > 1 else "") + names, *block[1:], ""]
     return "\n".join(lines)
 
 

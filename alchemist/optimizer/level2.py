@@ -13,13 +13,16 @@ from ttnn_shim.replay import Held, Replay
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from alchemist.errors import OptionError
 from alchemist.ir.location import sources_of
+from alchemist.optimizer import overrides as overriding
 from alchemist.optimizer.calls import NotAskable, call_of, spec_of
 from alchemist.optimizer.choose import key_of
 from alchemist.optimizer.graph import DRAM, Forward, forward_of
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
 from alchemist.optimizer.search import Plan, Policy, Taken, consistent, search
+from alchemist.options import CompilerOptions
 
 MOST_REPLAYS = 24
 
@@ -46,28 +49,47 @@ def place(
     level: int = 2,
     policy: Policy = "time",
     say: Callable[[str], None] = lambda text: None,
+    options_given: CompilerOptions | None = None,
 ) -> Placed | None:
     """The fastest plan that the replay takes; None when that is level 0. At level 1 results stay in DRAM; only what a sliding window reads is moved.
 
-    With the lexicographic policy the plan is that of tt-mlir's rule, even where it is slower than level 0.
+    With the lexicographic policy the plan is that of tt-mlir's rule, even where it is slower than level 0; with overrides it has what they ask for.
+
+    Raises:
+        OptionError: an override that names no op, or that the library refuses.
     """
     graph = forward_of(func)
+    overrides = overriding.read(options_given, graph, machine) if options_given is not None else overriding.Overrides({}, set())
     known: dict[Any, tuple[list[Choice], dict[str, int]]] = {}
     options: dict[int, list[Choice]] = {}
     refused: dict[int, dict[str, int]] = {}
     for number, step in enumerate(graph.steps):
-        key = (key_of(step.op), tuple(index for index, _ in step.operands), bool(step.results))
+        layout, fixed = overrides.layouts.get(step.op), step.op in overrides.fixed
+        key = (key_of(step.op), tuple(index for index, _ in step.operands), bool(step.results), layout, fixed)
         if key not in known:
             say(f"pricing {step.op.name}, {number + 1} of {len(graph.steps)} ops")
             reasons: dict[str, int] = {}
-            known[key] = (choices(step, machine, cap, reasons, l1_small_bytes), reasons)
+            listed = choices(step, machine, cap, reasons, l1_small_bytes, fixed)
+            if fixed and not listed:
+                raise OptionError(
+                    f"the library refused the overridden config of {step.op.name} {', '.join(overriding.names_of(step.op))}",
+                    expected="a config that it takes",
+                    got=max(reasons, key=lambda reason: reasons[reason]) if reasons else "no answer",
+                )
+            if layout is not None:
+                listed = overriding.choices_for(step, layout, listed, machine, cap, l1_small_bytes)
+            known[key] = (listed, reasons)
         options[number], refused[number] = known[key]
     safe = replay(graph, Plan(0.0), machine, l1_small_bytes)
-    if safe.ns is None:
+    if safe.ns is None and not overrides:
         return None
     moves = Moves(machine)
-    in_place = {number: [choice for choice in each if _of_level_1(graph.steps[number].op, choice)] for number, each in options.items()}
-    safe_ns = safe.ns
+    forced = overrides.layouts.keys() | overrides.fixed
+    in_place = {
+        number: [choice for choice in each if graph.steps[number].op in forced or _of_level_1(graph.steps[number].op, choice)]
+        for number, each in options.items()
+    }
+    safe_ns = safe.ns or float("inf")
 
     def fitting(each: Mapping[int, list[Choice]]) -> Placed | None:
         return _fitting(graph, each, machine, moves, cap, l1_small_bytes, safe_ns, policy, say)
@@ -76,8 +98,10 @@ def place(
         found = [placed for each in [options if level > 1 else in_place] if (placed := fitting(each)) is not None]
     else:
         both = [in_place, options] if level > 1 else [in_place]
-        found = [placed for each in both if (placed := fitting(each)) is not None and placed.ns < safe.ns]
+        found = [placed for each in both if (placed := fitting(each)) is not None and (placed.ns < safe_ns or overrides)]
     best = min(found, key=lambda placed: placed.ns, default=None)
+    if best is None and overrides:
+        raise OptionError("no plan with these overrides fits into the card's memory", expected="layouts that fit", hint="leave one out")
     if best is not None:
         best.options, best.refused = options, refused
     return best
@@ -100,15 +124,19 @@ def _fitting(
     for attempt in range(MOST_REPLAYS):
         say(f"searching, plan {attempt + 1}")
 
-        def run(fixed: Mapping[int, Choice], barred: frozenset[int] = barred) -> Plan | None:
+        def run(fixed: Mapping[int, Choice], required: Mapping[int, Memory], barred: frozenset[int] = barred) -> Plan | None:
             held = {number: [fixed[number]] if number in fixed else each for number, each in options.items()}
-            return search(graph, held, machine, moves, cap, barred, policy)
+            held |= {number: [choice for choice in held[number] if choice.result == memory] for number, memory in required.items()}
+            freed = {place_ for number in required for place_ in graph.steps[number].results}
+            return search(graph, held, machine, moves, cap, barred - freed, policy)
 
-        plan = run({})
+        plan = run({}, {})
         if plan is None:
             return None
-        plan = consistent(plan, groups, run)
+        found, plan = plan, consistent(plan, graph, groups, run)
         done = replay(graph, plan, machine, l1_small_bytes)
+        if done.ns is None and (separate := consistent(found, graph, groups, run, alike=False)).taken != plan.taken:
+            plan, done = separate, replay(graph, separate, machine, l1_small_bytes)
         if done.ns is not None:
             return Placed(graph, plan, done.ns, safe_ns, attempt + 1, done.l1_peak_bytes)
         victim = _victim(graph, plan, done.failed, barred, policy)
@@ -246,4 +274,4 @@ def _group(op: Operation) -> Any:
     return key_of(op), where
 
 
-__all__ = ["DRAM", "Memory", "Placed", "Replayed", "place", "replay"]
+__all__ = ["DRAM", "Memory", "Placed", "Plan", "Replayed", "place", "replay"]

@@ -24,6 +24,8 @@ from alchemist.optimizer.machine import Machine
 
 CONFIG = "matmul_program_config"
 COMPUTE = "compute_config"
+FAST = "alchemist.fast_activation"
+"""On ops whose GELU may come from a table (`precision` bfp8_lofi)."""
 FUSED = {"relu": ("RELU", ()), "gelu": ("GELU", (0.0,)), "silu": ("SILU", ())}
 """Activations by name -> the same variant as a fused unary."""
 MOST_BLOCKS = 7  # shapes of the output block per core that are tried, those with the least work per core first
@@ -152,6 +154,8 @@ def fused_of(op: Operation) -> Any:
     """The op's activation as the config's; None without one, or one that stays an argument."""
     name = access.attr(op, "activation")
     found = FUSED.get(str(name)) if name else None
+    if found and found[0] == "GELU" and FAST in op.attributes:
+        return {"op_type": "gelu", "params": (1.0,)}
     return {"op_type": found[0].lower(), "params": found[1]} if found else None
 
 

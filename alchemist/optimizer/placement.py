@@ -59,8 +59,11 @@ class Choice:
         return self.priced.ns
 
 
-def choices(step: Step, machine: Machine, cap: float, refused: Refusals, l1_small_bytes: int) -> list[Choice]:
-    """Ways to do an op, one or two per memories of its tensors; the first keeps everything as at level 0. Empty when nothing is known of it."""
+def choices(step: Step, machine: Machine, cap: float, refused: Refusals, l1_small_bytes: int, fixed: bool = False) -> list[Choice]:
+    """Ways to do an op, one or two per memories of its tensors; the first keeps everything as at level 0. Empty when nothing is known of it.
+
+    fixed: the op's configuration is the user's.
+    """
     op = step.op
     places = [index for index, _ in step.operands]
     safe_operands = (DRAM,) * len(places)
@@ -70,8 +73,9 @@ def choices(step: Step, machine: Machine, cap: float, refused: Refusals, l1_smal
     per_operand = [(DRAM,) if index in IN_DRAM.get(op.name, ()) else (DRAM, L1) for index in places]
     for memories in itertools.product(*per_operand) if moving else (safe_operands,):
         for result in (DRAM, L1) if step.results and moving else (DRAM,):
-            found += _at(op, machine, cap, dict(zip(places, memories, strict=True)), result if step.results else None, refused, l1_small_bytes, best_of)
-    if moving:
+            at = dict(zip(places, memories, strict=True))
+            found += _at(op, machine, cap, at, result if step.results else None, refused, l1_small_bytes, best_of, fixed)
+    if moving and not fixed:
         found += _sharded(step, machine, cap, refused, l1_small_bytes)
     return _pareto(found)
 
@@ -85,13 +89,14 @@ def _at(
     refused: Refusals,
     l1_small_bytes: int,
     best_of: dict[str, None],
+    fixed: bool,
 ) -> Iterator[Choice]:
     """The library's own choice and the best configuration with tensors at these memories."""
     plain = price_all(op, machine, [Candidate("the library's choice", {}, operands, result)], cap, refused, l1_small_bytes)
     if plain:
         yield choice_of(plain[0], operands, result)
     family = FAMILIES.get(op.name)
-    if family is None:
+    if family is None or fixed:
         return
     candidates = family(op, machine, operands, result)
     if len(best_of) >= MOST_CONFIGS:

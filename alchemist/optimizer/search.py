@@ -22,6 +22,8 @@ from alchemist.optimizer.placement import Choice, Moves
 BEAM = 96
 LEXICOGRAPHIC_BEAM = 8  # as in tt-mlir's MemoryLayoutPropagation
 RESHARD_NS = 1000.0  # a statement more in the program must gain something
+FOR_ONE_FUNCTION = 0.02
+"""Share of the plan's time that equal layers may cost."""
 Policy = Literal["time", "lexicographic"]
 Options = Mapping[int, Sequence[Choice]]
 
@@ -158,15 +160,22 @@ def _ways(
     return found
 
 
-def consistent(plan: Plan, groups: Mapping[int, Any], run: Callable[[Mapping[int, Choice]], Plan | None]) -> Plan:
-    """The fastest plan with equal choices in all steps of a group: those of its middle, first or last step. `plan` where there is none."""
+Run = Callable[[Mapping[int, Choice], Mapping[int, Memory]], Plan | None]
+"""A search with some steps' choices fixed, and with results of some steps in given memories."""
+
+
+def consistent(plan: Plan, graph: Forward, groups: Mapping[int, Any], run: Run, alike: bool = True) -> Plan:
+    """The fastest plan with equal choices in all steps of a group: those of its middle, first or last step. `plan` where there is none.
+
+    alike: what enters the first of equal layers is made where the later ones find it, so that all have the same moves and remain one function.
+    """
     members: dict[Any, list[int]] = {}
     for number in plan.taken:
         if number in groups:
             members.setdefault(groups[number], []).append(number)
     differing = [numbers for numbers in members.values() if len({_choice_key(plan, number) for number in numbers}) > 1]
     if not differing:
-        return plan
+        return _entered_alike(plan, graph, members, run) if alike else plan
     found: list[Plan] = []
     for part in (0.5, 0.0, 1.0):  # the choices of the middle layer, of the first, of the last
         fixed: dict[int, Choice] = {}
@@ -174,10 +183,33 @@ def consistent(plan: Plan, groups: Mapping[int, Any], run: Callable[[Mapping[int
             like = plan.taken[numbers[min(int(part * len(numbers)), len(numbers) - 1)]].choice
             if len(numbers) > 1:
                 fixed.update((number, like) for number in numbers)
-        made = run(fixed)
+        made = run(fixed, {})
         if made is not None:
             found.append(made)
-    return min(found, key=lambda each: each.ns, default=plan)
+    best = min(found, key=lambda each: each.ns, default=plan)
+    return _entered_alike(best, graph, members, run) if alike else best
+
+
+def _entered_alike(plan: Plan, graph: Forward, members: Mapping[Any, Sequence[int]], run: Run) -> Plan:
+    makers = {place: number for number, step in enumerate(graph.steps) for place in step.results}
+    single = {numbers[0] for numbers in members.values() if len(numbers) == 1}
+    fixed: dict[int, Choice] = {}
+    required: dict[int, Memory] = {}
+    for numbers in members.values():
+        if len(numbers) < 2:
+            continue
+        fixed.update((number, plan.taken[number].choice) for number in numbers)
+        middle = graph.steps[numbers[len(numbers) // 2]]
+        found = {index: plan.taken[makers[place]].choice.result for index, place in middle.operands if makers[place] in plan.taken}
+        for number in numbers:
+            for index, place in graph.steps[number].operands:
+                maker = makers[place]
+                if maker in single and index in found and plan.taken[maker].choice.result != found[index]:
+                    required[maker] = found[index]
+    if not required:
+        return plan
+    made = run(fixed, required)
+    return made if made is not None and made.ns <= plan.ns * (1 + FOR_ONE_FUNCTION) else plan
 
 
 def _choice_key(plan: Plan, number: int) -> tuple[Any, ...]:

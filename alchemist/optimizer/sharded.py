@@ -53,18 +53,19 @@ def _shard_tiles(memory: Memory) -> tuple[int, int]:
     return memory.shard[0][0] // 32, memory.shard[0][1] // 32
 
 
-def linear(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
-    """2-D multicast with block shards on either side."""
+def linear(step: Step, machine: Machine, wanted: Memory | None = None) -> Iterator[list[Candidate]]:
+    """2-D multicast with block shards on either side. wanted: the result's instead of the largest even ones."""
     op = step.op
     shape = matmul.sizes(op, matmul.is_fp32_dest(op, machine))
-    if shape is None or shape.batch > 1 or not step.results or [index for index, _ in step.operands] != [0]:
+    moving = [index for index, _ in step.operands]
+    if shape is None or shape.batch > 1 or not step.results or moving not in ([0], []):  # [] reads an input of the model, in DRAM
         return
     fused = matmul.fused_of(op)
     if access.attr(op, "activation") and fused is None:
         return
-    inside, outside = block(op.operands[0], machine), block(op.results[0], machine)
+    inside, outside = block(op.operands[0], machine), wanted or block(op.results[0], machine)
     for a, result in ((inside, outside), (inside, L1), (inside, DRAM), (L1, outside), (DRAM, outside)):
-        if a is None or result is None:
+        if a is None or result is None or (not moving and a != DRAM) or (wanted is not None and (result != wanted or wanted.layout != "BLOCK_SHARDED")):
             continue
         shards = [memory for memory in (a, result) if memory.shard is not None]
         grid = grid_of(shards[0])
@@ -77,7 +78,7 @@ def linear(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
             for inner in matmul.divisors(math.gcd(width, shape.k), matmul.MOST_INNER)[:5]:
                 config = matmul.multicast(grid, inner, subblock, (rows, columns), fused)
                 label = f"{grid[0]}x{grid[1]} cores, {rows}x{columns} tiles each"
-                candidates.append(Candidate(label, matmul.attributes(op, machine, config), {0: a}, result))
+                candidates.append(Candidate(label, matmul.attributes(op, machine, config), {0: a} if moving else {}, result))
         yield candidates
 
 

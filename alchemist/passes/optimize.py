@@ -12,6 +12,7 @@ from alchemist.ops.spec import WHY
 from alchemist.optimizer.machine import Machine, machine
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import Pass, functions, is_const_eval, register
+from alchemist.progress import Progress
 
 DECISIONS = "alchemist.decisions"
 
@@ -25,13 +26,14 @@ class Optimize(Pass):
     def run(self, module: ModuleOp) -> None:
         if not self.options.optimization_level:
             return
+        from alchemist.optimizer.overrides import given
         from alchemist.optimizer.placement import WINDOWS
 
         card = machine(self.options.card)
         small = l1_small_bytes(module)
         for func in functions(module):
             if not is_const_eval(func):
-                windows = any(op.name in WINDOWS for op in func.body.block.ops)
+                windows = given(self.options) or any(op.name in WINDOWS for op in func.body.block.ops)
                 report = self._placed(func, card, small) if self.options.optimization_level >= 2 or windows else ""
                 report = report or self._level_1(func, card, small)
                 if report:
@@ -64,7 +66,8 @@ class Optimize(Pass):
         from alchemist.optimizer.search import Policy
 
         policy: Policy = "lexicographic" if self.options.layout_policy == "lexicographic" else "time"
-        placed = place(func, card, self.options.tensor_l1_usage_cap, l1_small, self.options.optimization_level, policy)
+        say = Progress().say
+        placed = place(func, card, self.options.tensor_l1_usage_cap, l1_small, self.options.optimization_level, policy, say, self.options)
         if placed is None:
             return ""
         for number, step in enumerate(placed.graph.steps):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType, bf16
+from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType, UnitAttr, bf16
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -14,6 +14,7 @@ from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.optimizer.matmul import FAST
 from alchemist.passes.registry import Pass, functions, is_const_eval, register
 
 BLOCK_PRECISIONS = ("bfp8", "bfp8_lofi")
@@ -95,7 +96,10 @@ def _narrow(func: FuncOp) -> None:
 
 @register("narrow-products")
 class NarrowProducts(Pass):
-    """Values that only matrix products and attention read become bfloat8_b, products run in LoFi or HiFi2 (`precision` bfp8, bfp8_lofi)."""
+    """Values that only matrix products and attention read become bfloat8_b, products run in LoFi or HiFi2 (`precision` bfp8, bfp8_lofi).
+
+    In bfp8_lofi a GELU that a program config of level 1 or 2 holds comes from the chip's table.
+    """
 
     precision: str
     math_fidelity: str | None
@@ -114,6 +118,8 @@ class NarrowProducts(Pass):
             for op in func.body.block.ops:
                 if op.name in (*PRODUCTS, *WINDOWS):
                     _set_fidelity(op, fidelity)
+                if op.name in PRODUCTS and self.precision == "bfp8_lofi" and access.attr(op, "activation") == "gelu":
+                    op.attributes[FAST] = UnitAttr()
 
 
 def _set_fidelity(op: Operation, fidelity: str) -> None:

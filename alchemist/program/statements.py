@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source
-from alchemist.ops.spec import SHAPING
+from alchemist.ops.spec import RESHARD, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, frees, reads, writes
 from alchemist.program.graph import Node, Raw, TensorType, Value, map_raw, values_of
@@ -96,9 +97,12 @@ class Body(Naming):
             else:
                 self._name_results(item, index, items, held, last, locked, finals, preset or {}, preferred)
                 note = item.note if isinstance(item, Node) else ""
-                if note:
+                statement = self._statement(item)
+                if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call, with the shape that stands there
+                    statement = replace(statement, note=RESHARD + (statement.note or note.removeprefix(RESHARD)))
+                elif note:
                     out.append(model.Comment(note))
-                out.append(self._statement(item))
+                out.append(statement)
                 for value in writes(item):
                     if id(value) in self._kept:
                         out.append(model.Append(self._list_name(value, held), self._reference(value), id(value) in self._at_front))

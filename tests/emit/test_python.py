@@ -115,8 +115,7 @@ def test_hostile_models(text: str) -> None:
         (model.MemoryConfig("l1", "height_sharded"), "ttnn.L1_HEIGHT_SHARDED_MEMORY_CONFIG"),
         (
             model.MemoryConfig("l1", "block_sharded", ((32, 64), (((0, 0), (7, 3)),), "row_major")),
-            "ttnn.create_sharded_memory_config((32, 64), core_grid=ttnn.CoreGrid(x=8, y=4), strategy=ttnn.ShardStrategy.BLOCK, "
-            "use_height_and_width_as_shard_shape=True)",
+            "ttnn.create_sharded_memory_config((32, 64), ttnn.CoreGrid(x=8, y=4), ttnn.ShardStrategy.BLOCK, use_height_and_width_as_shard_shape=True)",
         ),
         (model.Unary("LEAKY_RELU", (0.5,)), "ttnn.UnaryWithParam(ttnn.UnaryOpType.LEAKY_RELU, 0.5)"),
         (model.WeightRef(("layer.", model.Index("i", 1), ".w")), 'weights[f"layer.{i + 1}.w"]'),

@@ -1,0 +1,299 @@
+"""A user's own choices for single ops: `override_output_layout`, `override_conv2d_config`, `override_matmul_config`.
+
+Names are those of the framework's values (`linear_3`) or of MLIR locations, as `irs/*_decisions.txt` lists them; `*` stands for any part of a name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ttnn_shim.queries import Memory
+from xdsl.ir import Operation
+
+from alchemist.errors import OptionError
+from alchemist.ir import access
+from alchemist.ir.attributes import StructAttr
+from alchemist.ir.layout import layout_of
+from alchemist.ir.location import sources_of
+from alchemist.optimizer import matmul, sharded
+from alchemist.optimizer.calls import maker_of
+from alchemist.optimizer.candidate import Candidate
+from alchemist.optimizer.choose import Refusals, price_all
+from alchemist.optimizer.graph import DRAM, L1, Forward, Step
+from alchemist.optimizer.machine import Machine
+from alchemist.optimizer.placement import Choice, choice_of
+from alchemist.options import CompilerOptions, boolean
+
+OUTPUT, CONV, MATMUL = "override_output_layout", "override_conv2d_config", "override_matmul_config"
+_BUFFERS = ("dram", "l1")
+_MEMORIES = ("interleaved", "height_sharded", "width_sharded", "block_sharded")
+_PAGES = ("row_major", "tile")
+_DTYPES = ("bf16", "f32", "u32", "si32", "u16", "u8", "bfp_bf8", "bfp_bf4")
+_CONV_FIELDS: dict[str, str] = {
+    "weights_dtype": "dtype",
+    "activation": "activation",
+    "deallocate_activation": "flag",
+    "reallocate_halo_output": "flag",
+    "act_block_h_override": "number",
+    "act_block_w_div": "number",
+    "reshard_if_not_optimal": "flag",
+    "override_sharding_config": "flag",
+    "shard_layout": "layout",
+    "transpose_shards": "flag",
+    "output_layout": "page",
+    "enable_act_double_buffer": "flag",
+    "enable_weights_double_buffer": "flag",
+}
+_MATMUL_FIELDS: dict[str, str] = {
+    **dict.fromkeys(("in0_block_w", "out_subblock_h", "out_subblock_w", "out_block_h", "out_block_w", "per_core_m", "per_core_n"), "number"),
+    **dict.fromkeys(("transpose_mcast", "mcast_in0", "fuse_batch"), "flag"),
+    "compute_with_storage_grid_size": "grid",
+}
+_CHOICES: dict[str, tuple[str, ...]] = {"dtype": _DTYPES, "page": _PAGES, "layout": _MEMORIES[1:], "activation": ("none", "relu", "gelu", "silu")}
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLayout:
+    """What is asked of a result; None where nothing is."""
+
+    text: str
+    grid: tuple[int, int] | None = None  # rows, columns
+    buffer: str | None = None
+    memory: str | None = None
+
+    def takes(self, memory: Memory) -> bool:
+        if self.buffer and memory.buffer.lower() != self.buffer:
+            return False
+        if self.memory and (memory.layout.lower() if memory.shard else "interleaved") != self.memory:
+            return False
+        if self.grid and memory.shard is not None:
+            columns, rows = sharded.grid_of(memory)
+            return (rows, columns) == self.grid
+        return True
+
+
+@dataclass(slots=True)
+class Overrides:
+    """By op of the forward function."""
+
+    layouts: dict[Operation, OutputLayout]
+    fixed: set[Operation]
+
+    def __bool__(self) -> bool:
+        return bool(self.layouts or self.fixed)
+
+
+def names_of(op: Operation) -> list[str]:
+    """What the op may be called."""
+    return list(dict.fromkeys(info.name for info in sources_of(op) if info.name))
+
+
+def given(options: CompilerOptions) -> bool:
+    return bool(options.override_output_layout or options.override_conv2d_config or options.override_matmul_config)
+
+
+def read(options: CompilerOptions, graph: Forward, machine: Machine) -> Overrides:
+    """Finds the ops and sets their configs.
+
+    Raises:
+        OptionError: a malformed text, a name without op, a field or value that there is not.
+    """
+    found = Overrides({}, set())
+    ops = [step.op for step in graph.steps]
+    for name, text in _pairs(OUTPUT, options.override_output_layout):
+        for op in _named(OUTPUT, name, [op for op in ops if op.results]):
+            found.layouts[op] = _output_layout(op, name, text)
+    for option, legal, kinds, attribute in (
+        (CONV, _CONV_FIELDS, ("ttnn.conv2d", "ttnn.conv_transpose2d"), "conv2d_config"),
+        (MATMUL, _MATMUL_FIELDS, ("ttnn.matmul", "ttnn.linear"), matmul.CONFIG),
+    ):
+        for name, text in _pairs(option, getattr(options, option)):
+            fields = _fields(option, name, text, legal)
+            for op in _named(option, name, [op for op in ops if op.name in kinds]):
+                _set(op, attribute, fields, machine)
+                found.fixed.add(op)
+    return found
+
+
+def _pairs(option: str, text: str) -> Iterator[tuple[str, str]]:
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, rest = part.partition("=")
+        if not equals or not name or not rest:
+            grammar = "NAME=GRID:BUFFER:MEMORY" if option == OUTPUT else "NAME=field#value:field#value"
+            raise OptionError(f"malformed {option}", expected=grammar, got=part[:80])
+        yield name, rest
+
+
+def _named(option: str, name: str, ops: Sequence[Operation]) -> list[Operation]:
+    found = [op for op in ops if any(fnmatch.fnmatchcase(each, name) for each in names_of(op))]
+    if not found:
+        known = list(dict.fromkeys(each for op in ops for each in names_of(op)))
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:3]
+        raise OptionError(
+            f"{option} names no op",
+            expected=f"one of {len(known)} ops, such as {', '.join(near)}" if known else "a model with such ops",
+            got=name[:80],
+            hint="irs/*_decisions.txt lists all names; * stands for any part of one",
+        )
+    return found
+
+
+def _output_layout(op: Operation, name: str, text: str) -> OutputLayout:
+    layout = layout_of(op.results[0].type)
+    assert layout is not None
+    values: dict[str, Any] = {}
+    for word in text.split(":"):
+        low = word.lower()
+        rows, cross, columns = low.partition("x")
+        if cross and rows.isdigit() and columns.isdigit() and int(rows) and int(columns):
+            values["grid"] = (int(rows), int(columns))
+        elif low in _BUFFERS:
+            values["buffer"] = low
+        elif low in _MEMORIES:
+            values["memory"] = low
+        elif low in _PAGES or low in _DTYPES:
+            has = layout.page if low in _PAGES else layout.dtype
+            if low != has:
+                what = "page layout" if low in _PAGES else "dtype"
+                raise OptionError(
+                    f"{OUTPUT}: the {what} of {name} is not the optimizer's to choose", expected=has, got=low, hint="see the option `precision` for dtypes"
+                )
+        else:
+            legal = ("a grid as 8x8", *_BUFFERS, *_MEMORIES, *_PAGES, *_DTYPES)
+            raise OptionError(f"{OUTPUT}: bad part for {name}", expected=", ".join(legal), got=word[:40])
+    return OutputLayout(text, **values)
+
+
+def _fields(option: str, name: str, text: str, legal: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for word in text.split(":"):
+        key, mark, value = word.partition("#")
+        key = key.lower()
+        if not mark or key not in legal:
+            raise OptionError(f"{option}: bad field for {name}", expected=", ".join(legal), got=word[:40], hint="fields are written field#value")
+        found[key] = _value(f"{option}: {key} of {name}", legal[key], value)
+    return found
+
+
+def _value(what: str, kind: str, text: str) -> Any:
+    low = text.lower()
+    if kind == "flag":
+        return boolean(what, text)
+    if kind == "number":
+        if not low.isdigit() or int(low) > 1 << 16:
+            raise OptionError(f"bad value for {what}", expected="a whole number", got=text[:40])
+        return int(low)
+    if kind == "grid":
+        rows, cross, columns = low.partition("x")
+        if not (cross and rows.isdigit() and columns.isdigit() and 0 < int(rows) < 1 << 8 and 0 < int(columns) < 1 << 8):
+            raise OptionError(f"bad value for {what}", expected="rows x columns, as 8x8", got=text[:40])
+        return (int(columns), int(rows))
+    if low not in _CHOICES[kind]:
+        raise OptionError(f"bad value for {what}", expected=", ".join(_CHOICES[kind]), got=text[:40])
+    return None if low == "none" else low
+
+
+def _set(op: Operation, attribute: str, fields: Mapping[str, Any], machine: Machine) -> None:
+    """The op's config with these fields; a matmul without one starts from the fastest that the fields fit."""
+    have = op.properties.get(attribute) or op.attributes.get(attribute)
+    if attribute == matmul.CONFIG:
+        base = _base(op, machine, fields)
+        changed = matmul.attributes(op, machine, _with(base, fields))
+        for name, value in changed.items():
+            if value is None:
+                op.properties.pop(name, None)
+                op.attributes.pop(name, None)
+            else:
+                access.set_attr(op, name, value)
+        return
+    assert isinstance(have, StructAttr)
+    access.set_attr(op, attribute, _with(have, fields))
+    for value in op.operands[1:]:  # weights are prepared for the same config
+        maker = maker_of(value)
+        config = maker.properties.get(attribute) or maker.attributes.get(attribute) if maker is not None else None
+        if maker is not None and isinstance(config, StructAttr):
+            access.set_attr(maker, attribute, _with(config, fields))
+
+
+def _with(config: StructAttr, fields: Mapping[str, Any]) -> StructAttr:
+    return access.struct(config.name, {**config.python(), **fields})
+
+
+def _base(op: Operation, machine: Machine, fields: Mapping[str, Any]) -> StructAttr:
+    """The fastest candidate of the fields' class: 1-D where `mcast_in0` is among them, 2-D for `transpose_mcast`, any else."""
+    found = price_all(op, machine, matmul.interleaved(op, machine, {}, None), 1.0, {})
+    for priced in found:
+        config = priced.candidate.attributes[matmul.CONFIG]
+        assert isinstance(config, StructAttr)
+        if all(name in config.python() for name in fields):
+            return config
+    raise OptionError(
+        f"{MATMUL}: no program of this op has all the fields", expected="fields of one program config", got=", ".join(fields), hint="leave a field out"
+    )
+
+
+def choices_for(step: Step, layout: OutputLayout, options: Sequence[Choice], machine: Machine, cap: float, l1_small_bytes: int) -> list[Choice]:
+    """The op's choices with the layout that was asked for.
+
+    Raises:
+        OptionError: the library takes none; with its reasons.
+    """
+    found = [choice for choice in options if layout.takes(choice.result)]
+    if found:
+        return found
+    reasons: Refusals = {}
+    wanted = list(_memories(step, layout, machine))
+    places = [index for index, _ in step.operands]
+    for memory in wanted:
+        for operands in itertools.product((DRAM, L1, memory), repeat=len(places)) if len(places) <= 3 else ((DRAM,) * len(places),):
+            given_memories = dict(zip(places, operands, strict=True))
+            candidates = [Candidate("as overridden", {}, given_memories, memory)]
+            priced = price_all(step.op, machine, candidates, cap, reasons, l1_small_bytes)
+            found += [choice_of(each, given_memories, memory) for each in priced[:1]]
+        if step.op.name in ("ttnn.linear", "ttnn.matmul") and memory.shard is not None:
+            for group in sharded.linear(step, machine, memory):
+                priced = price_all(step.op, machine, group, cap, reasons, l1_small_bytes)
+                found += [choice_of(each, dict(each.candidate.operands), memory) for each in priced[:1]]
+    if not found:
+        why = max(reasons, key=lambda reason: reasons[reason]) if reasons else "the shape has no such shards"
+        legal = dict.fromkeys(_spelled(choice.result) for choice in options)
+        raise OptionError(
+            f"{OUTPUT}: {step.op.name} {', '.join(names_of(step.op))} has no such result", expected=" or ".join(legal), got=layout.text[:80], hint=why[:160]
+        )
+    return found
+
+
+def _spelled(memory: Memory) -> str:
+    if memory.shard is None:
+        return f"{memory.buffer.lower()}:interleaved"
+    columns, rows = sharded.grid_of(memory)
+    return f"{rows}x{columns}:{memory.buffer.lower()}:{memory.layout.lower()}"
+
+
+def _memories(step: Step, layout: OutputLayout, machine: Machine) -> Iterable[Memory]:
+    if layout.memory in (None, "interleaved") and layout.grid is None:
+        return [Memory(buffer.upper()) for buffer in _BUFFERS if layout.buffer in (None, buffer)]
+    if layout.buffer == "dram" or layout.memory == "interleaved":
+        return []
+    rows, columns = sharded.tiles_of(step.op.results[0])
+    grid = layout.grid or (machine.grid[1], machine.grid[0])
+    if grid[0] > machine.grid[1] or grid[1] > machine.grid[0]:
+        raise OptionError(f"{OUTPUT}: bad grid", expected=f"at most {machine.grid[1]}x{machine.grid[0]}", got=f"{grid[0]}x{grid[1]}")
+    cores = grid[0] * grid[1]
+    parts: dict[str, Callable[[], tuple[int, int]]] = {
+        "block_sharded": lambda: (grid[0], grid[1]),
+        "height_sharded": lambda: (cores, 1),
+        "width_sharded": lambda: (1, cores),
+    }
+    found = []
+    for memory in (layout.memory,) if layout.memory else ("block_sharded",):
+        down, across = parts[memory]()
+        if rows % down == 0 and columns % across == 0:
+            corners = (0, 0, grid[1] - 1, grid[0] - 1)
+            found.append(Memory("L1", memory.upper(), ((rows // down * 32, columns // across * 32), corners, "ROW_MAJOR")))
+    return found

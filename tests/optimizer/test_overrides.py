@@ -1,0 +1,91 @@
+"""Overrides: a user's own layout or config for single ops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from modules import convolutions, decisions, lowered, mlp
+from xdsl.ir import Operation
+
+from alchemist.errors import OptionError
+from alchemist.ir import access
+from alchemist.ir.layout import layout_of
+from alchemist.passes.registry import functions, is_const_eval
+
+
+def named(text: str, *names: str) -> str:
+    """The module with locations on its ops, in order."""
+    for name, part in zip(names, [f"%{number} = " for number in range(len(names))], strict=True):
+        at = text.index(part)
+        end = text.index("\n", at)
+        text = text[:end] + f' loc("{name}")' + text[end:]
+    return text
+
+
+MLP = named(mlp(512, 256, 1024), "up", "act", "down")
+CONVOLUTIONS = named(convolutions(2, 64), "stem", "point", "act", "window")
+
+
+def op_of(text: str, kind: str, place: int = 0, **options: Any) -> Operation:
+    module = lowered(text, optimization_level=2, **options)
+    return [op for func in functions(module) if not is_const_eval(func) for op in func.body.block.ops if op.name == kind][place]
+
+
+@pytest.mark.parametrize(
+    ("layout", "buffer", "memory"),
+    [("dram:interleaved", "dram", "interleaved"), ("l1:interleaved", "l1", "interleaved"), ("8x8:l1:block_sharded:tile:bf16", "l1", "block_sharded")],
+)
+def test_output_layout(layout: str, buffer: str, memory: str) -> None:
+    found = layout_of(op_of(MLP, "ttnn.matmul", override_output_layout=f"up={layout}").results[0].type)
+    assert found is not None and (found.buffer, found.memory) == (buffer, memory)
+
+
+def test_conv2d_config_and_its_weights() -> None:
+    module = lowered(CONVOLUTIONS, optimization_level=2, override_conv2d_config="window=act_block_h_override#64:enable_act_double_buffer#true")
+    found = [access.attr(op, "conv2d_config") for op in module.walk() if op.name in ("ttnn.conv2d", "ttnn.prepare_conv2d_weights")]
+    changed = [config for config in found if config.get("act_block_h_override") == 64 and config.get("enable_act_double_buffer")]
+    assert len(found) == 4 and len(changed) == 2, "the call and the weights of one convolution of two"
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_matmul_config(level: int) -> None:
+    options = {"override_matmul_config": "d*n=in0_block_w#2:out_subblock_h#1:out_subblock_w#1"}
+    module = lowered(MLP, optimization_level=level, **options)
+    configs = [access.attr(op, "matmul_program_config") for op in module.walk() if op.name == "ttnn.matmul" and access.attr(op, "matmul_program_config")]
+    found = [config for config in configs if (config["in0_block_w"], config["out_subblock_h"], config["out_subblock_w"]) == (2, 1, 1)]
+    assert len(found) == 1
+    assert all(access.attr(op, "compute_config") for op in module.walk() if op.name == "ttnn.matmul")
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "parts"),
+    [
+        ("override_output_layout", "upp=l1", ("names no op", "up")),
+        ("override_output_layout", "up", ("malformed", "NAME=GRID:BUFFER:MEMORY")),
+        ("override_output_layout", "up=9x9:l1:block_sharded", ("bad grid", "8x8")),
+        ("override_output_layout", "up=dram:height_sharded", ("no such result", "dram:interleaved")),
+        ("override_output_layout", "up=l3", ("bad part", "block_sharded")),
+        ("override_output_layout", "up=f32", ("dtype", "precision")),
+        ("override_matmul_config", "up=block_w#4", ("bad field", "in0_block_w")),
+        ("override_matmul_config", "up=in0_block_w#3", ("refused", "in0_block_w")),
+        ("override_matmul_config", "acts=in0_block_w#2", ("names no op",)),
+        ("override_conv2d_config", "up=act_block_h_override#64", ("names no op",)),
+        ("override_conv2d_config", "up:act_block_h_override#64", ("malformed",)),
+    ],
+)
+def test_bad_overrides_say_what_is_legal(option: str, text: str, parts: tuple[str, ...]) -> None:
+    with pytest.raises(OptionError) as caught:
+        lowered(MLP, optimization_level=2, **{option: text})
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_overrides_need_a_level() -> None:
+    with pytest.raises(OptionError, match="optimization_level"):
+        lowered(MLP, override_output_layout="up=l1")
+
+
+def test_decisions_list_the_names() -> None:
+    text = decisions(MLP, optimization_level=2)
+    assert "(up" in text and "down)" in text
