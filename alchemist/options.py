@@ -203,14 +203,6 @@ class CompilerOptions:
                 raise OptionError(f"{entry.name} is for {spoken[wanted]}", expected=f"a {spoken[wanted]} program", got=spoken[language])
 
     def _check_conflicts(self) -> None:
-        for name in ("override_output_layout", "override_conv2d_config", "override_matmul_config"):
-            if getattr(self, name) and not self.optimization_level:
-                raise OptionError(
-                    f"{name} without an optimization level",
-                    expected="optimization_level 1 or 2",
-                    got="optimization_level=0",
-                    hint="overrides change what the optimizer chooses; level 0 leaves everything to the library",
-                )
         if self.load_input_tensors_from_disk is False:
             for name in ("tensor_load_directory", "tensor_load_file_prefix"):
                 if getattr(self, name):

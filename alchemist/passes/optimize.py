@@ -7,6 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
+from alchemist.errors import OptionError
 from alchemist.ir import access
 from alchemist.ops.spec import WHY
 from alchemist.optimizer.machine import Machine, machine
@@ -24,9 +25,17 @@ class Optimize(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        if not self.options.optimization_level:
-            return
         from alchemist.optimizer.overrides import given
+
+        if not self.options.optimization_level:
+            if given(self.options):
+                raise OptionError(
+                    "overrides without an optimization level",
+                    expected="optimization_level 1 or 2",
+                    got="optimization_level=0",
+                    hint="overrides change what the optimizer chooses; level 0 leaves everything to the library",
+                )
+            return
         from alchemist.optimizer.placement import WINDOWS
 
         card = machine(self.options.card)
