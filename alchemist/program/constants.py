@@ -92,7 +92,7 @@ def _said_once(constants: Sequence[model.Constant]) -> tuple[model.Constant, ...
 def _comment(entry: _Entry, tuned: bool) -> str:
     if isinstance(entry.value, model.Record) and entry.value.comment:
         return entry.value.comment
-    if tuned and isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None:
+    if isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None:
         return _shards(entry.value.shard)
     if tuned and entry.kind is Kind.COMPUTE_CONFIG:
         return _COMPUTE_COMMENT
@@ -100,9 +100,12 @@ def _comment(entry: _Entry, tuned: bool) -> str:
 
 
 def _shards(shard: tuple[tuple[int, ...], tuple[tuple[tuple[int, int], tuple[int, int]], ...], str]) -> str:
-    shape, ranges, _ = shard
-    (x0, y0), (x1, y1) = ranges[0]
-    return f"Shards of {shape[0] // 32}x{shape[-1] // 32} tiles on {x1 - x0 + 1}x{y1 - y0 + 1} cores."
+    (height, width), ranges, _ = shard
+    tiled = height % 32 == 0 and width % 32 == 0
+    size = f"{height // 32}x{width // 32} tiles" if tiled else f"{height}x{width} values"
+    extents = [(x1 - x0 + 1, y1 - y0 + 1) for (x0, y0), (x1, y1) in ranges]
+    cores = "{}x{}".format(*extents[0]) if len(extents) == 1 else str(sum(x * y for x, y in extents))
+    return f"Shards of {size} on {cores} cores."
 
 
 def _rank(entry: _Entry) -> tuple[int, int]:
