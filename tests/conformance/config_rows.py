@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from rule_rows import Row
 
 _D, _L1, _RM = "ttnn.DRAM_MEMORY_CONFIG", "ttnn.L1_MEMORY_CONFIG", "row_major"
-COUNTS = {"matmul": 500, "norm": 160, "softmax": 120, "decode": 120, "decode_heads": 60, "fused_rotary": 50, "heads": 150, "moved": 100}
+COUNTS = {"matmul": 500, "norm": 160, "softmax": 120, "decode": 120, "decode_heads": 60, "fused_rotary": 50, "heads": 150, "moved": 100, "conv": 160}
 
 
 def cores(x: int, y: int, x0: int = 0, y0: int = 0) -> str:
@@ -312,7 +312,57 @@ def _moved(rng: random.Random) -> Row:
     return image, f"ttnn.fold(a[0], {rng.choice(('2, 2', '2, 2', '4, 4', '3, 3'))}{padding})"
 
 
-DRAWN = {"matmul": _matmul, "norm": _norm, "softmax": _softmax, "decode": _decode, "decode_heads": _decode_heads, "fused_rotary": _fused_rotary, "heads": _heads, "moved": _moved}
+def _conv(rng: random.Random) -> Row:
+    """Convolutions whose input is sharded, or whose config names a sharding: 1x1 and windows, resharded or freed on the way."""
+    batch, h, channels, outputs = rng.choice((1, 2, 8)), rng.choice((8, 14, 16, 28)), rng.choice((32, 64, 128, 256)), rng.choice((32, 64, 96, 256))
+    kernel = rng.choice((1, 1, 3))
+    stride, padding = rng.choice((1, 1, 2)), kernel // 2
+    pixels, layout = batch * h * h, rng.choice(("tile", "tile", _RM))
+    kind = rng.choice(("HEIGHT", "HEIGHT", "BLOCK", "BLOCK", "WIDTH"))
+    down = rng.choice([n for n in (1, 2, 4, 7, 8) if _up(_up(pixels, 32), n) * (n - 1) < _up(pixels, 32)])
+    columns = rng.choice([n for n in (1, 2, 4, 8) if channels // 32 % n == 0])
+    rows = _up(_up(pixels, 32), down) * 32
+    if kind == "HEIGHT":
+        memory = shards(kind, (rows, channels), down, 1)
+    elif kind == "BLOCK":
+        order = "COL_MAJOR" if rng.random() < 0.2 else "ROW_MAJOR"
+        memory = shards(kind, (rows, channels // columns), *((down, columns) if order == "COL_MAJOR" else (columns, down)), order=order)
+    else:
+        memory = shards(kind, (_up(pixels, 32) * 32, channels // columns), columns, 1)
+    memory = rng.choice((memory, memory, memory, _L1, _D))
+    fields = []
+    if rng.random() < 0.6 or memory in (_L1, _D):
+        fields.append(f"shard_layout=ttnn.TensorMemoryLayout.{kind if rng.random() < 0.7 else rng.choice(('HEIGHT', 'BLOCK', 'WIDTH'))}_SHARDED")
+        if rng.random() < 0.3:
+            fields.append("reshard_if_not_optimal=True")
+        elif rng.random() < 0.2:
+            fields.append(f"override_sharding_config=True, core_grid={cores(rng.choice((2, 4)), rng.choice((1, 2)))}")
+    fields += [
+        text
+        for text, share in (
+            ("activation=ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU)", 0.3), ("deallocate_activation=True", 0.4), ("act_block_h_override=32", 0.2), ("act_block_h_override=96", 0.1),
+            ("enable_act_double_buffer=True", 0.2), ("enable_weights_double_buffer=True", 0.2), ("reallocate_halo_output=False", 0.2), ("weights_dtype=ttnn.bfloat8_b", 0.3),
+            ("output_layout=ttnn.ROW_MAJOR_LAYOUT", 0.1), ("full_inner_dim=True", 0.1), ("transpose_shards=True", 0.05),
+        )
+        if rng.random() < share
+    ]  # fmt: skip
+    if memory == _D:  # how slices of an image in DRAM take a given grid is not modelled
+        fields = [field for field in fields if "core_grid" not in field]
+    groups = channels if kernel == 3 and outputs == channels and rng.random() < 0.5 else 1
+    dtype = rng.choice(("bfloat16", "bfloat16", "bfloat8_b")) if layout == "tile" else "bfloat16"
+    tail = rng.choice(("", "", ", dtype=ttnn.bfloat8_b", f", memory_config={_D}", f", memory_config={_L1}"))
+    if rng.random() < 0.2 and memory not in (_L1, _D):
+        tail += ", slice_config=ttnn.Conv2dL1FullSliceConfig"
+    inputs: list[tuple[object, ...]] = [((1, 1, pixels, channels), dtype, layout, memory), ((outputs, channels // groups, kernel, kernel), "bfloat16", _RM, "host")]
+    bias = ""
+    if rng.random() < 0.6:
+        inputs.append(((1, 1, 1, outputs), "bfloat16", _RM, "host"))
+        bias = "bias_tensor=a[2], "
+    sizes = f"in_channels={channels}, out_channels={outputs}, batch_size={batch}, input_height={h}, input_width={h}, kernel_size=({kernel}, {kernel}), stride=({stride}, {stride}), padding=({padding}, {padding}), groups={groups}"
+    return inputs, f"ttnn.conv2d(input_tensor=a[0], weight_tensor=a[1], {bias}device=device, {sizes}, conv_config=ttnn.Conv2dConfig({', '.join(fields)}){tail})"
+
+
+DRAWN = {"matmul": _matmul, "norm": _norm, "softmax": _softmax, "decode": _decode, "decode_heads": _decode_heads, "fused_rotary": _fused_rotary, "heads": _heads, "moved": _moved, "conv": _conv}
 
 
 def rows() -> Iterator[Row]:

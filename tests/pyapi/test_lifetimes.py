@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 import ttnn
 
 FREE: dict[str, Callable[[Any], Any]] = {
@@ -51,3 +52,9 @@ def test_fields_of_a_shard_spec_can_be_assigned(device: Any) -> None:
     memory.shard_spec.shape = [64, 64]
     tensor = ttnn.empty([128, 64], dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device, memory_config=memory)
     assert tensor.memory_config().shard_spec.shape == [64, 64]
+
+
+def test_a_tensor_goes_to_dram_unless_told_otherwise(device: Any) -> None:
+    """The memory a host tensor came from is not where it goes back to."""
+    there = ttnn.from_torch(torch.ones(32, 32), layout=ttnn.TILE_LAYOUT, device=device, memory_config=ttnn.L1_MEMORY_CONFIG)
+    assert ttnn.to_device(ttnn.from_device(there), device).memory_config() == ttnn.DRAM_MEMORY_CONFIG

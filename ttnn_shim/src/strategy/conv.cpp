@@ -3,6 +3,7 @@
 
 #include "sim/noc.hpp"
 #include "strategy/common.hpp"
+#include "strategy/conv_buffers.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -213,19 +214,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     p.work.classes.push_back({cores, std::move(phases_list)});
     // Buffers stand on the whole rectangle of the shard grid, also where it has no shard.
     if (!c.table_era && a.shard && a.shard->grid_x > 0) p.cores = std::max(p.cores, a.shard->grid_x * a.shard->grid_y);
-    // Gathered rows, their tiles in the input's format, the weights of a block, bias, and partial sums in a format of their own.
-    const auto block = static_cast<std::int64_t>(bh * bw), width = static_cast<std::int64_t>(n);
-    const bool halved = out.dtype == DType::BFloat8B || out.dtype == DType::BFloat4B;
-    const std::int64_t rows_tile = a.dtype == DType::Float32 ? 4096 : 2048;
-    const std::int64_t input_tile = halved ? out.tile_bytes() : rows_tile;  // block formats come with an output of the same
-    p.circular_buffers = {
-        {"act", block * rows_tile * (op.act_double_buffer ? 2 : 1)},
-        {"act_tilized", block * input_tile * (block_sharded && halved ? 2 : 1)},
-        {"weights", static_cast<std::int64_t>(bw) * width * weights.tile_bytes() * (op.weights_double_buffer ? 2 : 1)},
-        {"indices", 64}};
-    if (c.inputs.size() > 2) p.circular_buffers.push_back({"bias", width * c.inputs[2].tile_bytes()});
-    if (c.compute.fp32_dest_acc && out.dtype != DType::Float32 && kb > 1)
-        p.circular_buffers.push_back({"partials", static_cast<std::int64_t>(m) * width * 4096});
+    p.circular_buffers = conv_buffers(arch, c, op);
     return p;
 }
 

@@ -329,11 +329,14 @@ struct Conv2d {
     std::optional<Pair> stride{};
     OptionalInteger num_cores_nhw{}, num_cores_c_in{}, num_cores_c_out{}, core_count{};
     bool act_double_buffer = false, weights_double_buffer = false, untilize_out = false;
-    OptionalFlag split_reader{};  ///< both data movement cores gather rows
+    OptionalFlag split_reader{};                 ///< both data movement cores gather rows
+    bool activation_reuse = false;               ///< rows that windows below each other share are gathered once
+    std::int64_t out_width = 0, dilation_w = 1;  ///< pixels of a line of the result; 0 where buffers do not matter (measured rows)
     OptionalInteger groups{};
     OPERATION(
         Conv2d, "conv2d", act_block_h, act_block_w, subblock_h, subblock_w, per_core_m, per_core_n, window_hw, stride, num_cores_nhw,
-        num_cores_c_in, num_cores_c_out, core_count, act_double_buffer, weights_double_buffer, untilize_out, split_reader, groups)
+        num_cores_c_in, num_cores_c_out, core_count, act_double_buffer, weights_double_buffer, untilize_out, split_reader, activation_reuse,
+        out_width, dilation_w, groups)
 };
 
 struct Conv3d {

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "ops/conv/shards.hpp"
 #include "ops/data_movement/strided_copy.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/matmul/multiply.hpp"
@@ -67,14 +68,18 @@ Program conv_program(
         .act_double_buffer = settings.config.enable_act_double_buffer,
         .weights_double_buffer = settings.config.enable_weights_double_buffer,
         .untilize_out = layout == Layout::ROW_MAJOR,
+        .split_reader = settings.config.force_split_reader,
+        .activation_reuse = settings.config.enable_activation_reuse,
+        .out_width = w.out_w(),
+        .dilation_w = w.dilation_w,
         .groups = conv.weights.groups};
     return {.op = operation, .compute = compute, .name = "Conv2dDeviceOperation"};
 }
 
-/// Values of the whole convolution into `output`.
+/// Values of the whole convolution into `output`. input: its values count, not where they are.
 void compute_conv(
     const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
-    const std::vector<UnaryStep>& steps, const Settings& settings, const Tensor& output) {
+    const std::vector<UnaryStep>& steps, const TensixMath& math, const Tensor& output) {
     const Window& w = conv.window;
     ConvCall call{
         .batch = w.batch,
@@ -134,7 +139,6 @@ void compute_conv(
         if (steps.empty() || fused) return write_f32(output, mutable_data<float>(sums));
         run_unary(sums, output, steps);
     };
-    const TensixMath math = tensix_math(matmul_compute_config(input, weight, settings.compute));
     if (numerics() == Numerics::Tensix) {
         const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
         const std::span<float> values = mutable_data<float>(sums);
@@ -368,14 +372,24 @@ uint32_t weight_rows(
     return placement.cores_c * shape.kernel_h * tiles(channels * shape.kernel_w);
 }
 
+/// The same values without device memory, so that the activation can be freed before they are used.
+Tensor without_place(const Tensor& input) {
+    return make_host_tensor(make_spec(input.logical_shape(), input.dtype(), input.layout()), input.shim().buffer->values());
+}
+
 }  // namespace
 
 Outcome convolve(
     const Tensor& input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor,
-    const Settings& settings) {
+    const Settings& wanted) {
+    Settings settings = wanted;
+    if (settings.config.enable_activation_reuse)  // it holds all weights, and no second block of rows
+        settings.config.enable_act_double_buffer = settings.config.enable_weights_double_buffer = false;
     conv.check();
     if (!is_on_device(input)) {  // TT-NN brings host activations to DRAM first
         SHIM_CHECK(input.is_allocated(), "input_tensor: the tensor was deallocated");
+        if (whole_in_l1(settings) && settings.config.shard_layout && !conv.weights.transposed)
+            return convolve(onto_shards(input, conv, settings, device), weight_tensor, device, std::move(conv), bias_tensor, settings);
         return convolve(ttnn::to_device(input, device, dram()), weight_tensor, device, std::move(conv), bias_tensor, settings);
     }
     check_device_tensor(input, "input_tensor");
@@ -403,13 +417,29 @@ Outcome convolve(
     SHIM_CHECK(
         prepared || weight_tensor.layout() == Layout::ROW_MAJOR,
         "weight_tensor: weights that are not prepared must have layout ROW_MAJOR, got {}", weight_tensor.layout());
+    const bool from_l1 = whole_in_l1(settings) || (!settings.slices && input.memory_config().is_l1());
+    const bool folding =
+        is_floating_point(input.dtype()) && folds(conv, input.memory_config(), settings.config.enable_kernel_stride_folding);
+    const bool pointwise = conv.is_matmul() && settings.config.shard_layout != TensorMemoryLayout::WIDTH_SHARDED;
+    std::optional<ShardPlan> plan;
+    const bool exact = input.dtype() == DataType::FLOAT32 && weights_dtype == DataType::FLOAT32;
+    std::optional<const ttnn::ComputeKernelConfig> asked;
+    if (settings.compute) asked.emplace(*settings.compute);
+    const auto compute = ttnn::init_device_compute_kernel_config(device->arch(), asked, ttnn::MathFidelity::HiFi4, true, exact, false);
+    if (!conv.weights.transposed && !folding && (from_l1 || pointwise) && (input.is_sharded() || settings.config.shard_layout))
+        plan = plan_shards(
+            conv, settings.config, input.memory_config(), input.layout(), device->shim().grid(), pointwise, compute.fp32_dest_acc_en);
     const auto rows_of_weights = [&] {
-        return weight_rows(conv, {input.dtype(), input.layout(), input.memory_config()}, weights_dtype, settings, device);
+        if (plan && pointwise) return weight_rows(conv, {input.dtype(), Layout::TILE, plan->input}, weights_dtype, settings, device);
+        return weight_rows(
+            conv, {input.dtype(), input.layout(), plan ? plan->input : input.memory_config()}, weights_dtype, settings, device);
     };
-    const Tensor weight = prepared ? weight_tensor : prepare_weights(weight_tensor, conv.weights, weights_dtype, device, rows_of_weights());
+    const uint32_t columns = plan ? plan->output_cores.channels() * plan->columns * TILE_EDGE : 0;
+    const Tensor weight =
+        prepared ? weight_tensor : prepare_weights(weight_tensor, conv.weights, weights_dtype, device, rows_of_weights(), columns);
     std::optional<Tensor> bias = bias_tensor;
     if (bias && !is_on_device(*bias)) {
-        bias = prepare_bias(*bias, conv.weights.out_channels, weights_dtype, device);
+        bias = prepare_bias(*bias, conv.weights.out_channels, weights_dtype, device, columns);
     }
     if (bias) {
         SHIM_CHECK(
@@ -426,9 +456,20 @@ Outcome convolve(
 
     Tensor output;
     Tensor halo;  // TT-NN holds it until the result lies where memory_config says
-    const bool folding = is_floating_point(input_dtype) && folds(conv, input.memory_config(), settings.config.enable_kernel_stride_folding);
     const bool as_matmul = folding || (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded()));
-    if (as_matmul) {
+    if (plan) {
+        const Tensor values = without_place(input);
+        const Tensor flat = input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in);
+        const Tensor source = on_plan(flat, *plan, settings, pointwise);
+        if (pointwise) {
+            output = multiply_shards(source, weight, bias, *plan, dtype, compute, settings);
+        } else {
+            const TensixMath math = tensix_math(compute);
+            output = convolve_shards(
+                source, halo, weight, bias, conv, *plan, make_spec(flat_out, dtype, settings.config.output_layout, plan->output), compute,
+                settings, [&](std::span<const Tensor> outputs) { compute_conv(values, weight, bias, conv, steps, math, outputs[0]); });
+        }
+    } else if (as_matmul) {
         const Tensor sticks = folding ? folded(input, w) : (input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in));
         const Tensor rows = ttnn::to_layout(sticks, Layout::TILE);
         std::optional<const std::variant<std::string, ttnn::operations::unary::UnaryWithParam>> activation;
@@ -455,9 +496,8 @@ Outcome convolve(
         }
         const Convolution as_run = run_as(conv);
         const Layout layout = settings.config.output_layout;
-        const Kernel kernel = [&](std::span<const Tensor> outputs) {
-            compute_conv(input, weight, bias, conv, steps, settings, outputs[0]);
-        };
+        const TensixMath math = tensix_math(matmul_compute_config(input, weight, settings.compute));
+        const Kernel kernel = [&](std::span<const Tensor> outputs) { compute_conv(input, weight, bias, conv, steps, math, outputs[0]); };
         const uint32_t unit = input.layout() == Layout::TILE ? TILE_EDGE : 8;
         const Cut cut = input.is_sharded() ? Cut{kept_placement(input, conv, pixels, device)}
                                            : fitting_cut(source, weight, conv, as_run, dtype, settings, device, to_dram, unit);
@@ -488,13 +528,10 @@ Outcome convolve(
         }
     }
     // From DRAM, TT-NN works through slices into an interleaved DRAM output, whatever memory_config says.
-    if ((!to_dram || as_matmul) && settings.memory_config && *settings.memory_config != output.memory_config()) {
+    if ((!to_dram || as_matmul || plan) && settings.memory_config && *settings.memory_config != output.memory_config()) {
         output = ttnn::to_memory_config(output, *settings.memory_config);
     }
-    if (settings.config.deallocate_activation) {
-        Tensor activation = input;
-        activation.deallocate(true);
-    }
+    free_activation(input, settings);
     return {output, conv.out_h(), conv.out_w(), weight, bias};
 }
 

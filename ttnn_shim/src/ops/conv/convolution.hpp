@@ -46,7 +46,7 @@ struct Convolution {
     }
     bool is_matmul() const {
         const Window& w = window;
-        return !weights.transposed && weights.groups == 1 && w.kernel_h == 1 && w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 &&
+        return !weights.transposed && w.kernel_h == 1 && w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 &&
                w.top + w.bottom + w.left + w.right == 0;
     }
 

@@ -31,9 +31,6 @@ Conv2dConfig ArgumentType<Conv2dConfig>::read(const Call& call, std::string_view
     config.force_split_reader = record->optional_boolean("force_split_reader");
     config.override_output_sharding_config = record->boolean("override_output_sharding_config", false);
     if (record->text("padding_mode", "Zeros") != "Zeros") config.padding_mode = ttnn::prim::PaddingMode::Replicate;
-    SHIM_SUPPORTED(
-        !config.core_grid && !config.override_sharding_config,
-        "conv_config.core_grid and override_sharding_config are not implemented here; leave them out");
     return config;
 }
 

@@ -60,7 +60,8 @@ void check_dtype(DataType dtype) {
 
 bool is_prepared(const Tensor& weight, const WeightShape& shape) { return weight.logical_shape() == prepared_shape(shape); }
 
-Tensor prepare_weights(const Tensor& weight, const WeightShape& shape, DataType dtype, MeshDevice* device, uint32_t rows) {
+Tensor prepare_weights(
+    const Tensor& weight, const WeightShape& shape, DataType dtype, MeshDevice* device, uint32_t rows, uint32_t columns) {
     SHIM_CHECK(
         !is_on_device(weight), "weight_tensor must be on the host, got a device tensor {}; use ttnn.from_device", weight.tensor_spec());
     const Shape expected({shape.first(), shape.second(), shape.kernel_h, shape.kernel_w});
@@ -69,6 +70,7 @@ Tensor prepare_weights(const Tensor& weight, const WeightShape& shape, DataType 
     const TensorSpec dense = make_spec(prepared_shape(shape), dtype, Layout::TILE);
     Shape padded = dense.padded_shape();
     padded[2] = std::max(padded[2], rows);
+    padded[3] = std::max(padded[3], columns);
     const TensorSpec spec = dense.with_padded_shape(padded);
     if (device->shim().estimate() || !has_values(weight)) {
         return make_device_tensor(device, spec);
@@ -100,12 +102,15 @@ std::shared_ptr<Values> dense_weights(const Tensor& weight, const WeightShape& s
     return dense;
 }
 
-Tensor prepare_bias(const Tensor& bias, uint32_t out_channels, DataType dtype, MeshDevice* device) {
+Tensor prepare_bias(const Tensor& bias, uint32_t out_channels, DataType dtype, MeshDevice* device, uint32_t columns) {
     SHIM_CHECK(!is_on_device(bias), "bias_tensor must be on the host, got a device tensor {}; use ttnn.from_device", bias.tensor_spec());
     const Shape expected({1, 1, 1, out_channels});
     SHIM_CHECK(bias.logical_shape() == expected, "bias_tensor: expected shape {}, got {}", expected, bias.logical_shape());
     check_dtype(dtype);
-    const TensorSpec spec = make_spec(expected, dtype, Layout::TILE);
+    TensorSpec spec = make_spec(expected, dtype, Layout::TILE);
+    Shape padded = spec.padded_shape();
+    padded[3] = std::max(padded[3], columns);
+    spec = spec.with_padded_shape(padded);
     if (device->shim().estimate() || !has_values(bias)) {
         return make_device_tensor(device, spec);
     }

@@ -19,13 +19,15 @@ struct WeightShape {
 };
 
 /// [first, second, kh, kw] values on the host -> [1, 1, kh * kw * I, O] (groups as blocks of a matrix that is zero elsewhere), which
-/// takes the memory of `rows` rows: the program's blocks leave gaps between kernel rows.
-Tensor prepare_weights(const Tensor& weight, const WeightShape& shape, DataType dtype, MeshDevice* device, uint32_t rows);
+/// takes the memory of `rows` rows (the program's blocks leave gaps between kernel rows) and `columns` columns (whole shards of the
+/// result).
+Tensor prepare_weights(
+    const Tensor& weight, const WeightShape& shape, DataType dtype, MeshDevice* device, uint32_t rows, uint32_t columns = 0);
 /// True for a tensor that `prepare_weights` made (or has its shape).
 bool is_prepared(const Tensor& weight, const WeightShape& shape);
 /// Dense [first, second, kh, kw] values of a weight tensor in either form, in its stored type. Kept while the tensor's values live.
 std::shared_ptr<Values> dense_weights(const Tensor& weight, const WeightShape& shape);
-/// [1, 1, 1, O] on the device in tile layout.
-Tensor prepare_bias(const Tensor& bias, uint32_t out_channels, DataType dtype, MeshDevice* device);
+/// [1, 1, 1, O] on the device in tile layout, with the memory of `columns` columns.
+Tensor prepare_bias(const Tensor& bias, uint32_t out_channels, DataType dtype, MeshDevice* device, uint32_t columns = 0);
 
 }  // namespace ttnn_shim

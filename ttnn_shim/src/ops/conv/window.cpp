@@ -133,6 +133,7 @@ Placement placement_of(const MemoryConfig& sharded, CoreCoord grid) {
     } else if (sharded.memory_layout() == TensorMemoryLayout::BLOCK_SHARDED) {
         placement.cores_nhw = static_cast<uint32_t>(box.y);
         placement.cores_c = static_cast<uint32_t>(box.x);
+        if (spec.orientation == ShardOrientation::COL_MAJOR) std::swap(placement.cores_nhw, placement.cores_c);
     }
     return placement;
 }
@@ -292,7 +293,8 @@ Tensor gather_halo(
             [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];
     }
     const bool width_split = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
-    const uint32_t channels = width_split ? div_up(window.channels, placement.cores_c) : window.channels;
+    const auto& own = input.memory_config().shard_spec();  // shards keep their width
+    const uint32_t channels = own ? own->shape[1] : width_split ? div_up(window.channels, placement.cores_c) : window.channels;
     const uint64_t sticks = halo_sticks(window, placement, unit);
     const uint64_t total = sticks * placement.cores_nhw;
     SHIM_CHECK(total < std::numeric_limits<uint32_t>::max(), "the input is too large for one call: {} rows with halo", total);
@@ -302,7 +304,8 @@ Tensor gather_halo(
         tt::tt_metal::ShardSpec(
             sharded.memory_config().shard_spec() ? sharded.memory_config().shard_spec()->grid
                                                  : placement.memory_config(1, 1, 1, 1).shard_spec()->grid,
-            {static_cast<uint32_t>(sticks), static_cast<uint32_t>(round_up(channels, 8))}));
+            {static_cast<uint32_t>(sticks), static_cast<uint32_t>(round_up(channels, 8))},
+            own ? own->orientation : ShardOrientation::ROW_MAJOR));
     const DataType dtype = is_block_float(sharded.dtype()) ? DataType::BFLOAT16 : sharded.dtype();
     const TensorSpec halo_spec = make_spec(halo_shape, dtype, Layout::ROW_MAJOR, halo_config);
     // The kernels that follow read the input itself: the gathered rows have a description and an address, but no values of their own.
@@ -325,20 +328,25 @@ Tensor gather_halo(
                  .pool = pool},
          .name = "HaloDeviceOperation"},
         {sharded}, {halo_spec}, nothing)[0];
-    if (move) {
-        // The shards and the halo's own place are given back first: it moves to the top of the memory.
-        MeshDevice* device = device_of(halo);
-        const uint64_t place = halo.buffer_address();
-        sharded = Tensor();
-        halo.shim().buffer->release();
-        if (Tensor moved = make_device_tensor(device, halo_spec); moved.buffer_address() == place) {  // nothing to move
-            nothing(std::span<const Tensor>(&moved, 1));
-            return moved;
-        }
-        halo = launch_on(
-            device, {.op = strategy::Move{}, .released = {halo_spec}, .name = "MoveDeviceOperation"}, {}, {halo_spec}, nothing)[0];
+    if (!move) return halo;
+    sharded = Tensor();  // the shards are given back first
+    return move_halo(std::move(halo));
+}
+
+Tensor move_halo(Tensor halo) {
+    // Its own place is given back too: it moves to the top of the memory. The gathered rows have no values of their own.
+    MeshDevice* device = device_of(halo);
+    const TensorSpec spec = halo.tensor_spec();
+    const Kernel nothing = [](std::span<const Tensor> outputs) {
+        outputs[0].shim().buffer->set_values(zero_values(outputs[0].logical_volume() * stored_bytes(outputs[0].dtype())));
+    };
+    const uint64_t place = halo.buffer_address();
+    halo.shim().buffer->release();
+    if (Tensor moved = make_device_tensor(device, spec); moved.buffer_address() == place) {  // nothing to move
+        nothing(std::span<const Tensor>(&moved, 1));
+        return moved;
     }
-    return halo;
+    return launch_on(device, {.op = strategy::Move{}, .released = {spec}, .name = "MoveDeviceOperation"}, {}, {spec}, nothing)[0];
 }
 
 }  // namespace ttnn_shim

@@ -91,5 +91,7 @@ uint64_t halo_sticks(const Window& window, const Placement& placement, uint32_t 
 Tensor gather_halo(
     const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram,
     bool pool = false);
+/// The move to the top of the memory, once what lay above has been given back. No program where there is nothing to move.
+Tensor move_halo(Tensor halo);
 
 }  // namespace ttnn_shim

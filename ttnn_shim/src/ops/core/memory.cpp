@@ -244,7 +244,9 @@ Tensor squeeze_from_4D(const Tensor& tensor, int rank) {
 Tensor to_device(
     const Tensor& tensor, MeshDevice* mesh_device, const std::optional<MemoryConfig>& memory_config, std::optional<QueueId> cq_id) {
     OpScope scope("ttnn.to_device");
-    return tensor.to_device(mesh_device, memory_config, cq_id);
+    // Not the memory it may have come from: without an argument it goes to DRAM.
+    const MemoryConfig memory = memory_config.value_or(MemoryConfig(TensorMemoryLayout::INTERLEAVED, BufferType::DRAM));
+    return tensor.to_device(mesh_device, memory, cq_id);
 }
 
 Tensor from_device(const Tensor& tensor, bool blocking, std::optional<QueueId> cq_id) {

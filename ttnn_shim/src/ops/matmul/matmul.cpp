@@ -194,6 +194,31 @@ Tensor multiply_nothing(const char* op_name, const Tensor& a, const Tensor& b, c
     return bias ? binary_op(op_name, zeros, *bias, BinaryOpType::ADD, {.memory_config = memory, .output = options.output}) : zeros;
 }
 
+/// Largest divisor of `number` up to `limit`.
+size_t divisor_up_to(size_t number, size_t limit) {
+    size_t divisor = std::clamp<size_t>(limit, 1, number);
+    while (number % divisor != 0) --divisor;
+    return divisor;
+}
+
+/// The config the real package takes for two height-sharded batches: each core multiplies the matrices that it holds.
+Options of_own_matrices(const Tensor& a, const Tensor& b, const Options& options) {
+    const auto& shard = *a.memory_config().shard_spec();
+    Options chosen = options;
+    chosen.compute = matmul_compute_config(a, b, options.compute, options.dtype.value_or(a.dtype()), false);
+    ttnn::operations::matmul::MatmulMultiCoreReuseProgramConfig config;
+    config.compute_with_storage_grid_size = shard.grid.bounding_box().grid_size();
+    config.in0_block_w = shard.shape[1] / 32;
+    config.per_core_M = shard.shape[0] / 32;
+    config.per_core_N = b.padded_shape()[options.transpose_b ? -2 : -1] / 32;
+    const size_t registers = chosen.compute->fp32_dest_acc_en ? 4 : 8;
+    config.out_subblock_w = divisor_up_to(config.per_core_N, registers);
+    config.out_subblock_h =
+        config.out_subblock_w == config.per_core_N ? divisor_up_to(config.per_core_M, registers / config.out_subblock_w) : 1;
+    chosen.program_config = config;
+    return chosen;
+}
+
 Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const Options& options) {
     OpScope scope(op_name);
     check_device_tensor(a, "input_tensor_a");
@@ -210,6 +235,10 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
         return multiply_nothing(op_name, a, b, bias, options);
     check_operand(a, "input_tensor_a");
     check_operand(b, "input_tensor_b");
+    const auto on_rows = [](const Tensor& tensor) { return tensor.memory_config().memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED; };
+    const bool pairs = on_rows(a) && on_rows(b) && a.memory_config().shard_spec() && batch_of(shape_b) > 1;
+    if (pairs && !options.program_config && !options.core_grid)
+        return multiply_tensors(op_name, a, b, bias, of_own_matrices(a, b, options));
     SHIM_CHECK(
         options.program_config || !b.memory_config().is_sharded(),
         "input_tensor_b: expected INTERLEAVED memory without a program_config for its shards, got {}", b.memory_config());

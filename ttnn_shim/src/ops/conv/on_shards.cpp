@@ -1,0 +1,125 @@
+// Convolutions that start from shards in L1: resharding, halo, the program itself, or a matmul for 1x1 windows.
+#include "ops/conv/shards.hpp"
+#include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/data_movement/move/move.hpp"
+#include "ttnn/operations/matmul/matmul.hpp"
+
+namespace ttnn_shim {
+
+void free_activation(const Tensor& activation, const Settings& settings) {
+    if (!settings.config.deallocate_activation || activation.memory_config().is_dram()) return;
+    Tensor freed = activation;
+    freed.deallocate(true);
+}
+
+Tensor on_plan(const Tensor& input, const ShardPlan& plan, const Settings& settings, bool as_matmul) {
+    if (!plan.moves) return input;
+    Tensor source = input;
+    if (as_matmul && source.layout() == Layout::ROW_MAJOR && plan.input_cores.scheme != TensorMemoryLayout::HEIGHT_SHARDED) {
+        source = ttnn::to_layout(source, Layout::TILE);
+        if (settings.config.deallocate_activation && !input.memory_config().is_dram()) {
+            free_activation(input, settings);
+            source = ttnn::move(source);
+        }
+    }
+    Tensor moved;
+    if (source.is_sharded()) {
+        moved = ttnn::to_memory_config(source, plan.input);
+    } else {  // channels may be fewer than the shard's
+        moved = launch(
+            {.op = strategy::InterleavedToSharded{}, .name = "InterleavedToShardedDeviceOperation"}, {source},
+            {make_spec(source.logical_shape(), source.dtype(), source.layout(), plan.input)},
+            [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(source.shim().buffer->values()); })[0];
+    }
+    if (settings.config.deallocate_activation && !source.memory_config().is_dram()) {
+        free_activation(source, settings);
+        moved = ttnn::move(moved);
+    }
+    return moved;
+}
+
+bool whole_in_l1(const Settings& settings) { return settings.slices && settings.slices->slice_type == SliceConfig::SliceType::L1_FULL; }
+
+Tensor onto_shards(const Tensor& input, const Convolution& conv, const Settings& settings, MeshDevice* device) {
+    const bool pointwise = conv.is_matmul() && settings.config.shard_layout != TensorMemoryLayout::WIDTH_SHARDED;
+    const ShardPlan plan = plan_shards(conv, settings.config, {}, input.layout(), device->shim().grid(), pointwise, false);
+    const Shape flat({1, 1, static_cast<uint32_t>(conv.window.in_pixels()), conv.window.channels});
+    return make_device_tensor(device, make_spec(flat, input.dtype(), input.layout(), plan.input), input.shim().buffer->values());
+}
+
+Tensor multiply_shards(
+    const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const ShardPlan& plan, DataType dtype,
+    const ttnn::ComputeKernelConfig& compute, const Settings& settings) {
+    Tensor rows = input;
+    if (rows.layout() != Layout::TILE) {
+        rows = ttnn::to_layout(input, Layout::TILE);
+        free_activation(input, settings);
+    }
+    namespace mm = ttnn::operations::matmul;
+    const auto fill = [&](auto config) -> mm::MatmulProgramConfig {
+        config.compute_with_storage_grid_size = plan.output_cores.grid.bounding_box().grid_size();
+        config.in0_block_w = plan.block_w;
+        config.out_subblock_h = plan.subblock_h;
+        config.out_subblock_w = plan.subblock_w;
+        config.out_block_h = config.per_core_M = plan.rows;
+        config.out_block_w = config.per_core_N = plan.columns;
+        config.fused_activation = settings.config.activation;
+        if constexpr (requires { config.mcast_in0; }) config.mcast_in0 = false;
+        if constexpr (requires { config.transpose_mcast; })
+            config.transpose_mcast = plan.input_cores.orientation == ShardOrientation::COL_MAJOR;
+        return config;
+    };
+    const bool height = plan.input_cores.scheme == TensorMemoryLayout::HEIGHT_SHARDED;
+    const auto config =
+        height ? fill(mm::MatmulMultiCoreReuseMultiCast1DProgramConfig{}) : fill(mm::MatmulMultiCoreReuseMultiCastProgramConfig{});
+    Tensor output = ttnn::linear(
+        rows, weight, bias ? std::optional<const Tensor>(*bias) : std::nullopt, false, false, plan.output, dtype, config, std::nullopt,
+        compute);
+    free_activation(rows, settings);
+    return output;
+}
+
+Tensor convolve_shards(
+    const Tensor& input, Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
+    const ShardPlan& plan, const TensorSpec& output_spec, const ttnn::ComputeKernelConfig& compute, const Settings& settings,
+    const Kernel& kernel) {
+    const Window& w = conv.window;
+    const bool whole_rows = plan.input_cores.scheme == TensorMemoryLayout::WIDTH_SHARDED && input.layout() == Layout::ROW_MAJOR &&
+                            w.top + w.bottom + w.left + w.right == 0;
+    halo = input;
+    if (!whole_rows) {
+        const Placement placement{
+            plan.input_cores.scheme, plan.input_cores.pixels(), plan.input_cores.channels(), device_of(input)->shim().grid(),
+            plan.input_cores.grid};
+        halo = gather_halo(input, w, placement, 32, false, settings.config.config_tensors_in_dram);
+        free_activation(input, settings);
+        if (settings.config.reallocate_halo_output) halo = move_halo(std::move(halo));
+    }
+    const strategy::Conv2d operation{
+        .act_block_h = plan.block_h,
+        .act_block_w = plan.block_w,
+        .subblock_h = plan.subblock_h,
+        .subblock_w = plan.subblock_w,
+        .per_core_m = plan.rows,
+        .per_core_n = plan.columns,
+        .window_hw = {w.kernel_h, w.kernel_w},
+        .stride = strategy::Pair{w.stride_h, w.stride_w},
+        .num_cores_nhw = plan.input_cores.pixels(),
+        .num_cores_c_in = plan.input_cores.channels(),
+        .num_cores_c_out = plan.output_cores.channels(),
+        .core_count = plan.input_cores.pixels() * plan.input_cores.channels(),
+        .act_double_buffer = settings.config.enable_act_double_buffer,
+        .weights_double_buffer = settings.config.enable_weights_double_buffer,
+        .untilize_out = output_spec.layout() == Layout::ROW_MAJOR,
+        .split_reader = settings.config.force_split_reader,
+        .activation_reuse = settings.config.enable_activation_reuse,
+        .out_width = w.out_w(),
+        .dilation_w = w.dilation_w,
+        .groups = conv.weights.groups};
+    std::vector<Tensor> inputs{halo, weight};
+    if (bias) inputs.push_back(*bias);
+    return launch({.op = operation, .compute = compute, .name = "Conv2dDeviceOperation"}, inputs, {output_spec}, kernel)[0];
+}
+
+}  // namespace ttnn_shim
