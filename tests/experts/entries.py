@@ -189,30 +189,97 @@ EXPERIMENTAL, INTEGRATION = "models.experimental", "tests.ttnn.integration_tests
 RANDOM = {"use_pretrained_weight": False, "use_pretrained_weights": False, "pretrained": False}
 N150, P150 = ("n150",), ("p150",)
 
-test("sentence_bert", "SentenceBERT", "models.demos.wormhole.sentence_bert.tests.pcc.test_ttnn_sentencebert_model", "test_ttnn_sentence_bert_model", batch=8, cards=N150, published={"n150": 460})
+test(
+    "sentence_bert",
+    "SentenceBERT",
+    "models.demos.wormhole.sentence_bert.tests.pcc.test_ttnn_sentencebert_model",
+    "test_ttnn_sentence_bert_model",
+    batch=8,
+    cards=N150,
+    published={"n150": 460},
+)
 test("bge_large", "BGE", "models.demos.wormhole.bge_large_en.tests.pcc.test_ttnn_bge_model", "test_ttnn_bge_model", batch=8, cards=N150, timeout_s=1200)
 test("bert_tiny", "BERT-tiny", f"{INTEGRATION}.bert_tiny.test_bert_tiny_wh", "test_bert_for_question_answering", batch=8, values={"num_hidden_layers": 2})
 test("distilbert", "DistilBERT", f"{INTEGRATION}.distilbert.test_ttnn_distilbert_wh", "test_distilbert_for_question_answering", batch=8, cards=N150)
 test("squeezebert", "SqueezeBERT", f"{INTEGRATION}.squeezebert.test_ttnn_squeezebert", "test_squeezebert_for_question_answering", batch=8)
-test("mobilenetv2", "MobileNetV2", f"{VISION}.classification.mobilenetv2.tests.pcc.test_mobilenetv2", "test_mobilenetv2", values=RANDOM, batch=10, published={"n150": 3730})
-test("vgg_unet", "VGG-UNet", f"{VISION}.segmentation.vgg_unet.wormhole.tests.pcc.test_vgg_unet", "test_vgg_unet", cards=N150, published={"n150": 293}, values=RANDOM)
-test("segformer", "SegFormer", f"{VISION}.segmentation.segformer.tests.pcc.test_segformer_for_semantic_segmentation", "test_segformer_for_semantic_segmentation", cards=N150, published={"n150": 211})
-test("vanilla_unet", "UNet", f"{VISION}.segmentation.vanilla_unet.tests.test_unet_model", "test_vanilla_unet_model", values=RANDOM, published={"n150": 206, "p150": 400})
-test("unet_shallow", "shallow UNet", f"{EXPERIMENTAL}.functional_unet.tests.test_unet_perf", "test_unet_model", batch=16, published={"n150": 1669, "p150": 3150})
-test("ufld_v2", "UFLD", f"{VISION}.segmentation.ufld_v2.wormhole.tests.pcc.test_ttnn_ufld_v2", "test_ufld_v2_model", cards=N150, published={"n150": 350}, values=RANDOM)
+test(
+    "mobilenetv2",
+    "MobileNetV2",
+    f"{VISION}.classification.mobilenetv2.tests.pcc.test_mobilenetv2",
+    "test_mobilenetv2",
+    values=RANDOM,
+    batch=10,
+    published={"n150": 3730},
+)
+test(
+    "vgg_unet",
+    "VGG-UNet",
+    f"{VISION}.segmentation.vgg_unet.wormhole.tests.pcc.test_vgg_unet",
+    "test_vgg_unet",
+    cards=N150,
+    published={"n150": 293},
+    values=RANDOM,
+)
+test(
+    "segformer",
+    "SegFormer",
+    f"{VISION}.segmentation.segformer.tests.pcc.test_segformer_for_semantic_segmentation",
+    "test_segformer_for_semantic_segmentation",
+    cards=N150,
+    published={"n150": 211},
+)
+test(
+    "vanilla_unet",
+    "UNet",
+    f"{VISION}.segmentation.vanilla_unet.tests.test_unet_model",
+    "test_vanilla_unet_model",
+    values=RANDOM,
+    published={"n150": 206, "p150": 400},
+)
+test(
+    "unet_shallow", "shallow UNet", f"{EXPERIMENTAL}.functional_unet.tests.test_unet_perf", "test_unet_model", batch=16, published={"n150": 1669, "p150": 3150}
+)
+test(
+    "ufld_v2",
+    "UFLD",
+    f"{VISION}.segmentation.ufld_v2.wormhole.tests.pcc.test_ttnn_ufld_v2",
+    "test_ufld_v2_model",
+    cards=N150,
+    published={"n150": 350},
+    values=RANDOM,
+)
 test("mnist", "MNIST", f"{INTEGRATION}.mnist.test_mnist", "test_mnist")
 test("vgg11", "VGG", f"{INTEGRATION}.vgg.test_ttnn_vgg11", "test_vgg11")
 test("swin_s", "Swin", f"{EXPERIMENTAL}.swin_s.tests.pcc.test_ttnn_swin_transformer", "test_swin_s_transformer", values=RANDOM)
 test("swin_v2", "SwinV2", f"{EXPERIMENTAL}.swin_v2.tests.pcc.test_ttnn_swin_v2_s", "test_swin_s_transformer", values=RANDOM)
 test("vovnet", "VoVNet", f"{EXPERIMENTAL}.vovnet.tests.pcc.test_tt_vovnet", "test_vovnet_model_inference", published={"n150": 163.85})
-test("efficientnetb0", "EfficientNet", f"{EXPERIMENTAL}.efficientnetb0.tests.pcc.test_ttnn_efficientnetb0", "test_efficientnetb0_model", published={"n150": 227}, values=RANDOM)
+test(
+    "efficientnetb0",
+    "EfficientNet",
+    f"{EXPERIMENTAL}.efficientnetb0.tests.pcc.test_ttnn_efficientnetb0",
+    "test_efficientnetb0_model",
+    published={"n150": 227},
+    values=RANDOM,
+)
 test("yunet", "YuNet", f"{EXPERIMENTAL}.yunet.tests.pcc.test_pcc", "test_yunet_pcc", published={"n150": 170, "p150": 450}, values={"input_size": (640, 640)})
 test("ssd512", "SSD", f"{EXPERIMENTAL}.SSD512.tests.pcc.test_ssd", "test_ssd512_network")
 test("unet_3d", "UNet 3D", "models.demos.unet_3d.tests.pcc.test_model", "test_model")
 test("petr_mha", "PETR", f"{INTEGRATION}.petr.test_ttnn_petr_mha", "test_petr_mha")
 test("whisper_encoder", "Whisper", "models.demos.audio.whisper.tests.test_whisper_modules", "test_encoder")
-test("sd_resnet_block", "Stable Diffusion", f"{VISION}.generative.stable_diffusion.wormhole.tests.test_resnet_block_2d", "test_resnet_block_2d_512x512", cards=N150)
-test("sd_transformer_block", "Stable Diffusion", f"{VISION}.generative.stable_diffusion.wormhole.tests.test_basic_transformer_block", "test_basic_transformer_block_512x512", cards=N150)
+test(
+    "sd_resnet_block",
+    "Stable Diffusion",
+    f"{VISION}.generative.stable_diffusion.wormhole.tests.test_resnet_block_2d",
+    "test_resnet_block_2d_512x512",
+    cards=N150,
+)
+test(
+    "sd_transformer_block",
+    "Stable Diffusion",
+    f"{VISION}.generative.stable_diffusion.wormhole.tests.test_basic_transformer_block",
+    "test_basic_transformer_block_512x512",
+    cards=N150,
+)
 test("panoptic_aspp", "Panoptic DeepLab", f"{EXPERIMENTAL}.panoptic_deeplab.tests.pcc.test_aspp", "test_ttnn_aspp")
 test("retinanet_stem", "RetinaNet", f"{EXPERIMENTAL}.retinanet.tests.pcc.test_resnet50_stem", "test_stem")
 test("openpdn_mnist", "OpenPDN", f"{INTEGRATION}.openpdn_mnist.test_ttnn_openpdn_mnist", "test_openpdn_mnist_model")

@@ -116,6 +116,17 @@ def _torchvision() -> None:
         setattr(models, name, module)
     for name in networks.MAKERS:
         setattr(models, name, getattr(networks, name))
+    for name in (
+        "ResNet50_Weights",
+        "ResNet34_Weights",
+        "ResNet18_Weights",
+        "VGG11_Weights",
+        "VGG16_Weights",
+        "VGG19_Weights",
+        "MobileNet_V2_Weights",
+        "Swin_S_Weights",
+    ):
+        setattr(models, name, types.SimpleNamespace(IMAGENET1K_V1=None, IMAGENET1K_V2=None, DEFAULT=None))
 
 
 class _Picture:
@@ -200,7 +211,9 @@ def _hub() -> None:
         diffusers.ModelMixin.from_pretrained = classmethod(diffusion_model_of)
         for name in ("UNet2DConditionModel", "AutoencoderKL"):
             getattr(diffusers, name).from_pretrained = classmethod(diffusion_model_of)
-        diffusers.StableDiffusionPipeline.from_pretrained = classmethod(lambda *_, **__: types.SimpleNamespace(unet=diffusion_model_of(diffusers.UNet2DConditionModel)))
+        diffusers.StableDiffusionPipeline.from_pretrained = classmethod(
+            lambda *_, **__: types.SimpleNamespace(unet=diffusion_model_of(diffusers.UNet2DConditionModel))
+        )
     transformers.pipeline = lambda *_, **__: _Nothing()
 
 
