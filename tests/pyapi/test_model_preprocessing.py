@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+import tt_lib.utils
 import ttnn
 from torch import nn
 from ttnn.dot_access import DotAccessDict, make_dot_access_dict
@@ -119,3 +120,17 @@ def test_folded_batch_norm(bias: bool) -> None:
     assert torch.allclose(nn.functional.conv2d(x, weight, shift), norm(conv(x)), atol=1e-5)
     with pytest.raises(RuntimeError, match="track_running_stats"):
         fold_batch_norm2d_into_conv2d(conv, nn.BatchNorm2d(5, track_running_stats=False))
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "padded"),
+    [
+        ("pad_activation", (5,), (1, 1, 32, 32)), ("pad_activation", (3, 40), (3, 1, 32, 64)), ("pad_activation", (2, 33, 7), (2, 1, 64, 32)), ("pad_activation", (2, 3, 32, 33), (2, 3, 32, 64)),
+        ("pad_weight", (5,), (1, 1, 32, 32)), ("pad_weight", (33, 40), (1, 1, 64, 64)), ("pad_weight", (2, 33, 7), (2, 64, 32)),
+    ],
+)  # fmt: skip
+def test_padded_host_tensors(function: str, shape: tuple[int, ...], padded: tuple[int, ...]) -> None:
+    values = torch.rand(shape)
+    found = getattr(tt_lib.utils, function)(values)
+    assert tuple(found.shape) == padded
+    assert torch.equal(found[found != 0], values.flatten())
