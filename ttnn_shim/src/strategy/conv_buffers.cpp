@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t TILE_EDGE = 32, SCRATCH_BYTES = 64;
 
-/// GB/s of a transfer by its size: from `least` at 16 bytes straight to `peak` at `full` bytes.
+/// MB/s of a transfer by its size: from `least` at 16 bytes straight to `peak` at `full` bytes.
 struct Rate {
     double full, least, peak;
     double at(double bytes) const { return least + (peak - least) / (full - 16) * (std::clamp(bytes, 16.0, full) - 16); }
@@ -17,21 +17,17 @@ struct Rate {
 
 /// What the real package compares when it decides on the second reader: its own table, not this simulator's clock.
 struct ReaderTable {
-    double ghz;
+    double mhz;
     Rate local, dram, multicast;
     double tilize[2][3][2];  ///< cycles per tile by input (float32, bfloat16), output (float32, bfloat16, bfloat8_b), float32 accumulation
 };
 constexpr ReaderTable WORMHOLE{
-    1.0,
-    {1024, 0.868, 27.84},
-    {2048, 0.436, 28.411},
-    {65536, 0.318, 25.345},
-    {{{107, 128}, {74, 74}, {74, 70}}, {{92, 117}, {61, 68}, {40, 43}}}};
+    1000, {1024, 868, 27840}, {2048, 436, 28411}, {65536, 318, 25345}, {{{107, 128}, {74, 74}, {74, 70}}, {{92, 117}, {61, 68}, {40, 43}}}};
 constexpr ReaderTable BLACKHOLE{
-    1.35,
-    {4096, 1.124, 80.48},
-    {2048, 0.671, 80.885},
-    {65536, 0.182, 57.677},
+    1350,
+    {4096, 1124, 80480},
+    {2048, 671, 80885},
+    {65536, 182, 57677},
     {{{132, 132}, {132, 80}, {132, 77}}, {{105, 128}, {72, 72}, {60, 60}}}};
 
 bool second_reader_pays(const Arch& arch, const OpConfig& c, const Conv2d& op, double channels, double weight_tile) {
@@ -40,9 +36,9 @@ bool second_reader_pays(const Arch& arch, const OpConfig& c, const Conv2d& op, d
     const double element = wide ? 4 : 2, kw = static_cast<double>(op.window_hw[1]), h = static_cast<double>(op.act_block_h),
                  w = static_cast<double>(op.act_block_w);
     const double unit = element * channels * (op.dilation_w == 1 ? kw : 1);
-    const double gather = t.ghz * element * h * TILE_EDGE * channels * kw / t.local.at(unit);
+    const double gather = t.mhz * element * h * TILE_EDGE * channels * kw / t.local.at(unit);
     const double weights = weight_tile * static_cast<double>(op.per_core_n) * w;
-    const double fetch = t.ghz * weights * (1 / t.dram.at(weight_tile) + 1 / t.multicast.at(weights));
+    const double fetch = t.mhz * weights * (1 / t.dram.at(weight_tile) + 1 / t.multicast.at(weights));
     const int out = c.outputs[0].dtype == DType::Float32 ? 0 : c.outputs[0].dtype == DType::BFloat16 ? 1 : 2;
     const double tilize = t.tilize[wide ? 0 : 1][out][c.compute.fp32_dest_acc ? 1 : 0] * w * h;
     return gather / 2 + std::max(fetch, tilize) < std::max(gather + tilize, fetch);
