@@ -95,7 +95,7 @@ def _measure(
             arguments.append("--check-ops")
         failure = _WORKERS.run(scratch / "main.py", arguments, options.card)
         if result.exists():
-            _note_results(json.loads(result.read_text()), values, directory, manifest, written)
+            _note_results(json.loads(result.read_text()), values, directory, manifest, written, options)
             return ""
         warnings.warn(
             f"the emitted program of {manifest['model']} does not run on the simulator: {failure}",
@@ -105,7 +105,9 @@ def _measure(
         return f"the program did not run on the simulator at export: {failure.splitlines()[0] if failure else 'no reason was given'}"
 
 
-def _note_results(found: Mapping[str, Any], values: Path, directory: Path, manifest: dict[str, Any], written: dict[str, WrittenTensor]) -> None:
+def _note_results(
+    found: Mapping[str, Any], values: Path, directory: Path, manifest: dict[str, Any], written: dict[str, WrittenTensor], options: CompilerOptions
+) -> None:
     """found: the program's own report (--json); values: the folder of its outputs."""
     manifest["unedited"] = {"instructions": found["instructions"]}
     for row in found["outputs"]:
@@ -124,7 +126,7 @@ def _note_results(found: Mapping[str, Any], values: Path, directory: Path, manif
     if wrong:
         warnings.warn(
             f"the emitted program of {manifest['model']} does not agree with the framework: {'; '.join(wrong)}. `./run --check` will fail; "
-            'export_golden="ops" and `./run --check-ops` show the first op that differs',
+            f'export_golden="ops" and `./run --check-ops` show the first op that differs{"" if options.fp32_dest_acc_en else _LONG_SUMS}',
             AccuracyWarning,
             stacklevel=2,
         )
@@ -138,6 +140,9 @@ def _note_op_errors(index: Path, errors: Mapping[str, Mapping[str, Any]]) -> Non
     for place, error in errors.items():
         rows[int(place)] |= {f"unedited_{key}": error[key] for key in ("rel_l2", "max_abs_err", "passed")}
     index.write_text(json.dumps(rows, indent=0) + "\n")
+
+
+_LONG_SUMS = "; long bfloat16 sums drift where every step is rounded (docs/numerics.md): compiler option fp32_dest_acc_en=true keeps them in 32 bits"
 
 
 class _Workers:
