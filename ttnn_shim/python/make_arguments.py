@@ -236,7 +236,13 @@ def arguments_text(data: dict[str, Any], rows: dict[tuple[str, str], dict[str, s
     for space, structs in sorted(spaces.items()):
         where = "ttnn_shim::arguments" + (f"::{space}" if space else "")
         blocks.append(f"namespace {where} {{\n\n" + "\n\n".join(structs) + f"\n\n}}  // namespace {where}\n")
-    note = "// What a call of each op holds: parameters of the Python API with their C++ types and defaults.\n// clang-format off\n"
+    note = (
+        "// What a call of each op holds: parameters of the Python API with their C++ types and defaults, read and checked by `visit`.\n"
+        "// To find an op, search for its whole name in a comment of its own: `/// ttnn.softmax`. Structs are in the order of the names,\n"
+        "// first those of ttnn itself, then a namespace for each module below it (`arguments::transformer`). Their types are read by\n"
+        "// argument_types.hpp.\n"
+        "// clang-format off\n"
+    )
     return HEADER + note + '#pragma once\n\n#include "ops/argument_types.hpp"\n\n' + "\n".join(blocks)
 
 
