@@ -11,11 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ttnn_shim.batches import reshaped
+from ttnn_shim.changes import suggestions
+from ttnn_shim.fusions import fusions
+from ttnn_shim.program_text import Source, edited
 from ttnn_shim.reports.answers import Edit
-from ttnn_shim.whatif import Source, edited
+from ttnn_shim.reports.calls import Call, Run
 
 from alchemist import codegen_py
-from tests.e2e.models import torch_mlp
+from tests.bench.patterns import CASES
+from tests.e2e.models import Built, bert, resnet50, torch_mlp
 
 SMALL = """import ttnn
 
@@ -46,36 +51,100 @@ def test_keywords_of_a_call(op: str, name: str, text: str) -> None:
     compile(changed, "main.py", "exec")
 
 
+FUSIBLE = """import ttnn
+def layer(x, up, weights):
+    a = ttnn.linear(x, weights["a"])
+    b = ttnn.gelu(a)
+    del a
+    c = ttnn.silu(b, memory_config=DRAM)
+    d = ttnn.multiply(c, up)
+    e = ttnn.linear(d, weights["e"], activation="silu")
+    f = ttnn.multiply(up, e)
+    g = ttnn.add(f, x)
+    h = ttnn.layer_norm(g, weight=weights["h"])
+    k = ttnn.matmul(h, weights["k"])
+    m = ttnn.typecast(k, ttnn.float32)
+    n = ttnn.add(m, up)
+    o = ttnn.relu(n)
+    p = ttnn.relu(x)
+    return o, p, p
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "rows"),
+    [
+        ("ttnn.gelu as part of ttnn.linear", ('a = ttnn.linear(x, weights["a"], activation="gelu")', "b = a")),
+        ("ttnn.multiply: silu as part of it", ("c = b", "d = ttnn.multiply(c, up, input_tensor_a_activations=[ttnn.UnaryOpType.SILU])")),
+        (
+            "ttnn.multiply: silu as part of it, not of ttnn.linear",
+            ('e = ttnn.linear(d, weights["e"])', "f = ttnn.multiply(up, e, input_tensor_b_activations=[ttnn.UnaryOpType.SILU])"),
+        ),
+        ("ttnn.layer_norm: the sum before it as part of it", ("g = f", 'h = ttnn.layer_norm(g, weight=weights["h"], residual_input_tensor=x)')),
+        ("ttnn.matmul: its result as ttnn.float32 at once", ('k = ttnn.matmul(h, weights["k"], dtype=ttnn.float32)', "m = k")),
+        ("ttnn.relu as part of ttnn.add", ("n = ttnn.add(m, up, activations=[ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU)])", "o = n")),
+    ],
+)
+def test_fusions(what: str, rows: tuple[str, ...]) -> None:
+    source = Source("main.py", FUSIBLE)
+    ops = {f"ttnn.{name}" for name in ("linear", "gelu", "silu", "multiply", "add", "layer_norm", "matmul", "typecast", "relu")}
+    found = {one.what: one for one in fusions(source, ops)}
+    changed = edited(FUSIBLE, found[what].edits).splitlines()
+    kept = [row.strip() for row in changed if row not in FUSIBLE.splitlines()]
+    assert kept == list(rows)
+    assert len(changed) == len(FUSIBLE.splitlines())
+    assert not fusions(source, set())
+
+
+def test_shards_of_a_norm_are_defined_once() -> None:
+    """Two calls of equal rows: one change each, and one for both; what they share is added once."""
+    norm = 'y = ttnn.layer_norm(x, weight=weights["w"], memory_config=DRAM)'
+    text = f"DRAM = ttnn.DRAM_MEMORY_CONFIG\n\n\ndef layer(x, weights):\n    {norm}\n    {norm.replace('(x', '(y')}\n    return y\n"
+    setup = {"inputs": "[1, 128, 768] bfloat16 tile dram", "outputs": "[1, 128, 768] bfloat16 tile dram", "fidelity": "HiFi4", "cores": "4"}
+    calls = [Call("ttnn.layer_norm", f"main.py:{line}", norm, ("layer",), 1e4, 100.0, ("LayerNorm",), "compute", setup) for line in (5, 6)]
+    found = suggestions(Run("", "", "n150", calls), {"main.py": Source("main.py", text)}, (8, 8), 12)
+    both = next(one for one in found if one.what.startswith("all norms block-sharded as BLOCK_1X3_ON_4X8"))
+    changed = edited(text, both.edits)
+    assert changed.count("BLOCK_1X3_ON_4X8 = ") == 1
+    assert changed.count("ttnn.to_memory_config(ttnn.layer_norm(ttnn.to_memory_config(") == 2
+    assert changed.count("memory_config=BLOCK_1X3_ON_4X8), DRAM)") == 2
+    compile(changed, "main.py", "exec")
+
+
+@pytest.mark.parametrize(
+    ("before", "shape", "larger"),
+    [
+        ((4, 8, 64), [16, 64], [32, 64]),
+        ((2, 224, 224, 3), [1, 1, 50176, 3], [1, 1, 100352, 3]),
+        ((1, 1, 98, 2048), [1, 7, 7, 2048], [2, 7, 7, 2048]),
+        ((8, 64), [2, -1], [2, -1]),
+        ((8, 64), [512], [512]),
+    ],
+)
+def test_shapes_of_a_larger_batch(before: tuple[int, ...], shape: list[int], larger: list[int]) -> None:
+    assert reshaped(before, shape, 2) == larger
+
+
 def test_edits_at_one_place_stand_in_their_order() -> None:
     assert edited("f()", [Edit("", 2, 2, "a"), Edit("", 2, 2, ", b"), Edit("", 0, 1, "g")]) == "g(a, b)"
 
 
-def bert() -> tuple[Any, tuple[Any, ...]]:
+def decode() -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """A step of decoding, one user, over caches of 1,024 positions."""
     import torch
-    from transformers import BertConfig, BertModel
 
-    return BertModel(BertConfig(num_hidden_layers=2)).eval(), (torch.randint(0, 1000, (1, 128)),)
-
-
-def resnet50() -> tuple[Any, tuple[Any, ...]]:
-    import torch
-    import torchvision
-
-    return torchvision.models.resnet50(weights=None).eval(), (torch.randn(1, 3, 224, 224),)
+    torch.manual_seed(0)
+    return (*CASES["Llama decode, 4 layers of 512, bf16, cache 1024"](), {})
 
 
-def mlp() -> tuple[Any, tuple[Any, ...]]:
-    model, args, _ = torch_mlp()
-    return model, args
-
-
-@pytest.mark.parametrize("build", [mlp, pytest.param(bert, marks=pytest.mark.slow), pytest.param(resnet50, marks=pytest.mark.slow)])
-def test_the_best_three_applied_gain_what_is_told(build: Callable[[], tuple[Any, tuple[Any, ...]]], tmp_path: Path) -> None:
-    model, args = build()
-    codegen_py(model, *args, export_path=tmp_path / "out", export_golden="none", overwrite=True)
+@pytest.mark.parametrize("build", [torch_mlp, *(pytest.param(build, marks=pytest.mark.slow) for build in (bert, resnet50, decode))])
+def test_the_best_three_applied_gain_what_is_told(build: Callable[[], Built], tmp_path: Path) -> None:
+    model, args, kwargs = build()
+    codegen_py(model, *args, export_path=tmp_path / "out", export_golden="none", overwrite=True, **kwargs)
     command = [sys.executable, "-m", "ttnn_shim", "what-if", tmp_path / "out", "--json", tmp_path / "answer.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    print(done.stdout)
     answer = json.loads((tmp_path / "answer.json").read_text())
     before_ns = estimate(tmp_path / "out")
     assert answer["device_ns"] == pytest.approx(before_ns, rel=0.001)
@@ -87,7 +156,30 @@ def test_the_best_three_applied_gain_what_is_told(build: Callable[[], tuple[Any,
         edits = [Edit(**edit) for one in applied for edit in one["edits"]]
         for name in {edit.file for edit in edits}:
             (copy / name).write_text(edited((copy / name).read_text(), [edit for edit in edits if edit.file == name]))
-        assert before_ns - estimate(copy) == pytest.approx(told_ns, rel=0.1)
+        gained_ns = before_ns - estimate(copy)
+        print(f"told {told_ns / 1e3:.1f} us, applied {gained_ns / 1e3:.1f} us: {'; '.join(one['what'] for one in applied)}")
+        assert gained_ns == pytest.approx(told_ns, rel=0.1)
+
+
+@pytest.mark.parametrize("build", [torch_mlp, *(pytest.param(build, marks=pytest.mark.slow) for build in (bert, resnet50))])
+def test_a_larger_batch_costs_what_is_told(build: Callable[[], Built], tmp_path: Path) -> None:
+    import torch
+
+    model, args, kwargs = build()
+    codegen_py(model, *args, export_path=tmp_path / "out", export_golden="none", **kwargs)
+    command = [sys.executable, "-m", "ttnn_shim", "what-if", tmp_path / "out", "--json", tmp_path / "answer.json", "--lines", "0"]
+    subprocess.run(command, capture_output=True, check=True)
+    told = json.loads((tmp_path / "answer.json").read_text())["batches"]
+    assert len(told) == 2
+    for row in told:
+        size = row["size"]
+        larger = [tensor.repeat(size // tensor.shape[0], *[1] * (tensor.dim() - 1)) for tensor in (*args, *kwargs.values())]
+        named = dict(zip(kwargs, larger[len(args) :], strict=True))
+        assert all(isinstance(tensor, torch.Tensor) and tensor.shape[0] == size for tensor in larger)
+        codegen_py(model, *larger[: len(args)], export_path=tmp_path / f"batch_{size}", export_golden="none", **named)
+        exported_ns = estimate(tmp_path / f"batch_{size}")
+        print(f"batch {size}: told {row['device_ns'] / 1e3:.1f} us, exported {exported_ns / 1e3:.1f} us")
+        assert row["device_ns"] == pytest.approx(exported_ns, rel=0.1)
 
 
 def estimate(folder: Path) -> float:

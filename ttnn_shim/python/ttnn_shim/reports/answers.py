@@ -33,14 +33,27 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """The program for `size` inputs at once: its device time, and its share of each of as many inputs as the program takes now."""
+
+    size: int
+    device_ns: float
+    each_ns: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """device_ns: of the program as it is; together: three that add up best, one after the other; together_ns: the program with them."""
+    """device_ns: of the program as it is; together: three that add up best, one after the other; together_ns: the program with them.
+
+    batches: larger ones, for programs that can be priced so.
+    """
 
     run: Run
     suggestions: Sequence[Suggestion]
     together: Sequence[Suggestion]
     together_ns: float
     refused: int
+    batches: Sequence[Batch] = ()
 
     @property
     def device_ns(self) -> float:
@@ -52,23 +65,36 @@ def table(answer: Answer, most: int = 15) -> str:
     run = answer.run
     lines = [f"what-if: {run.model} on simulated {run.card}: {answer.device_ns / 1e3:,.1f} us now, gaps included", ""]
     if not answer.suggestions:
-        return "\n".join([*lines, f"none of the changes that were tried makes it faster ({answer.refused} are refused by the library)"])
+        return "\n".join([*lines, f"none of the changes that were tried makes it faster ({answer.refused} are refused by the library)", *batch_lines(answer)])
     lines.append(f"{'gain us':>9} {'+-':>7} {'new us':>10}  change")
     for one in answer.suggestions[:most]:
         place = f"{one.line} " if one.line else ""
         lines.append(f"{one.gain_ns / 1e3:9.1f} {one.error_ns / 1e3:7.1f} {(answer.device_ns - one.gain_ns) / 1e3:10.1f}  {place}{one.what}")
-        lines.append(f"{'':30}{one.write}")
+        lines += [f"{'':30}{row}" for row in one.write.split("\n")]
     if len(answer.suggestions) > most:
         lines.append(f"{'':30}({len(answer.suggestions) - most} more)")
     gain = answer.device_ns - answer.together_ns
     lines += ["", f"best {len(answer.together)} together: {gain / 1e3:,.1f} us less, {answer.together_ns / 1e3:,.1f} us ({-gain / answer.device_ns:+.1%})"]
-    lines += [f"{'':9} {one.line or 'main.py'}: {one.write}" for one in answer.together]
+    for one in answer.together:
+        lines += [f"{'':9} {(one.line or 'main.py') + ':' if number == 0 else '':13} {row}" for number, row in enumerate(one.write.split("\n"))]
+    lines += batch_lines(answer)
     return "\n".join([*lines, "each gain is the clock's for the program with that edit; ./run --check says what it costs in accuracy"])
+
+
+def batch_lines(answer: Answer) -> list[str]:
+    """A sentence per larger batch."""
+    return [
+        f"batch {batch.size}: {batch.device_ns / 1e3:,.1f} us, {batch.each_ns / 1e3:,.1f} us in place of {answer.device_ns / 1e3:,.1f} us"
+        f" ({batch.each_ns / answer.device_ns - 1:+.1%}): export again with inputs of {batch.size} along their first dimension"
+        for batch in answer.batches
+    ]
 
 
 def as_data(answer: Answer) -> dict[str, object]:
     rows, together = ([{**asdict(one), "touches": sorted(one.touches)} for one in some] for some in (answer.suggestions, answer.together))
-    return {"device_ns": answer.device_ns, "refused": answer.refused, "together_ns": answer.together_ns, "together": together, "suggestions": rows}
+    batches = [asdict(batch) for batch in answer.batches]
+    totals = {"device_ns": answer.device_ns, "refused": answer.refused, "together_ns": answer.together_ns}
+    return {**totals, "together": together, "suggestions": rows, "batches": batches}
 
 
 def from_data(data: Mapping[str, Any], run: Run) -> Answer:
@@ -79,4 +105,4 @@ def from_data(data: Mapping[str, Any], run: Run) -> Answer:
 
     found = [read(row) for row in data["suggestions"]]
     together = [one for one in found if one in [read(row) for row in data["together"]]]
-    return Answer(run, found, together, float(data["together_ns"]), int(data["refused"]))
+    return Answer(run, found, together, float(data["together_ns"]), int(data["refused"]), [Batch(**batch) for batch in data["batches"]])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ttnn_shim.records import BOUNDS, Profile, ProgramRecord
 from ttnn_shim.reports import charts
-from ttnn_shim.reports.answers import Answer
+from ttnn_shim.reports.answers import Answer, batch_lines
 from ttnn_shim.reports.calls import source_line
 from ttnn_shim.reports.page import duration, page, section, sortable, tiles
 from ttnn_shim.reports.summary import BOUND_TEXT, Group, band_of, best_case_ns, by_line, by_module, by_op, by_turn, longest_by_line, verdict
@@ -78,8 +78,9 @@ def _weighted(profile: Profile, value: Callable[[ProgramRecord], float]) -> floa
 
 
 def _suggestions(answer: Answer) -> str:
+    batches = "".join(f"<p>{escape(line)}</p>" for line in batch_lines(answer))
     if not answer.suggestions:
-        return f"<p>None of the changes that were tried makes it faster ({answer.refused} are refused by the library).</p>"
+        return f"<p>None of the changes that were tried makes it faster ({answer.refused} are refused by the library).</p>{batches}"
     best = {id(one) for one in answer.together}
     rows = []
     for one in answer.suggestions:
@@ -88,12 +89,12 @@ def _suggestions(answer: Answer) -> str:
             (
                 f'<td class="n" data-v="{one.gain_ns:.0f}">{one.gain_ns / 1e3:,.1f}<br><span class="soft">+- {one.error_ns / 1e3:,.1f}</span></td>',
                 f'<td class="n" data-v="{answer.device_ns - one.gain_ns:.0f}">{(answer.device_ns - one.gain_ns) / 1e3:,.1f}</td>',
-                f'<td class="code wrap">{escape(one.line)} {escape(one.what)}{mark}<br><span class="soft">{escape(one.write)}</span></td>',
+                f'<td class="code wrap">{escape(one.line)} {escape(one.what)}{mark}<br><span class="soft rows">{escape(one.write)}</span></td>',
             )
         )
     gain_ns = answer.device_ns - answer.together_ns
     note = f"<p><b>*</b> together: {duration(gain_ns)} less, {duration(answer.together_ns)} ({-gain_ns / (answer.device_ns or 1):+.1%})</p>"
-    return note + sortable(("gain us", "new us", "change, and the code to write"), rows)
+    return note + batches + sortable(("gain us", "new us", "change, and the code to write"), rows)
 
 
 def _legend() -> str:
