@@ -53,6 +53,14 @@ def test_edit_and_check(tmp_path: Path) -> None:
     assert "check-ops: FAILED: first at main.py:" in text
 
 
+def test_ttnn_jit(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ttnn_shim", "run", str(EXAMPLES / "ttnn_jit" / "ttnn_jit_swiglu.py")]
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=True)
+    rows = [line for line in done.stdout.splitlines() if line.endswith("values equal")]
+    assert [row.split(",")[1] for row in rows] == [" 6 programs", " 6 programs", " 2 programs"]
+    assert "modelled fused kernel" in done.stderr
+
+
 @pytest.mark.slow
 def test_cpp_in_cmake_project(tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -75,5 +83,5 @@ def test_cpp_in_cmake_project(tmp_path: Path) -> None:
 
 def test_every_folder_has_a_readme_and_a_test() -> None:
     folders = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "demo")
-    assert folders == ["bert", "cpp_in_cmake_project", "edit_and_check", "gpt", "jax_mlp", "llama_static_cache", "resnet", "torch_custom_module"]
+    assert folders == ["bert", "cpp_in_cmake_project", "edit_and_check", "gpt", "jax_mlp", "llama_static_cache", "resnet", "torch_custom_module", "ttnn_jit"]
     assert all((EXAMPLES / name / "README.md").is_file() for name in folders)

@@ -61,8 +61,8 @@ Wrap = Callable[[Any], Any]
 
 
 def op_names() -> frozenset[str]:
-    """Ops that the core has kernels for."""
-    return frozenset(text(lib.shim_op_names()).split())
+    """Ops of TT-NN that the core has kernels for; not those of the simulator itself."""
+    return frozenset(name for name in text(lib.shim_op_names()).split() if name.startswith("ttnn."))
 
 
 def find_op(names: tuple[str, ...]) -> int | None:
@@ -70,10 +70,15 @@ def find_op(names: tuple[str, ...]) -> int | None:
     known = op_names()
     for name in names:
         if name in known:
-            out = ffi.new("int *")
-            check(lib.shim_op_find(name.encode(), out), name)
-            return int(out[0])
+            return op_id(name)
     return None
+
+
+def op_id(name: str) -> int:
+    """The core's id of an op, TT-NN's or the simulator's own. Raises NotSupported."""
+    out = ffi.new("int *")
+    check(lib.shim_op_find(name.encode(), out), name)
+    return int(out[0])
 
 
 def invoke(op_id: int, name: str, handles: list[Any], device: Any, blob: bytes, wrap: Wrap) -> tuple[list[Any], list[int]]:

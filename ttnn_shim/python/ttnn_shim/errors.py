@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 # Frames of these folders are ours, not the caller's.
-_INTERNAL = tuple(str(root / name) + "/" for root in {Path(__file__).parent.parent, Path(__file__).parent / "_python"} for name in ("ttnn", "ttnn_shim"))
+_INTERNAL = tuple(
+    str(root / name) + "/" for root in {Path(__file__).parent.parent, Path(__file__).parent / "_python"} for name in ("ttnn", "ttnn_shim", "ttnn_jit")
+)
 
 
 def user_location() -> str:

@@ -1,4 +1,5 @@
 // Unary, binary, ternary, typecast, copy: one tile at a time through reader -> compute -> writer, or in place on resident shards.
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -97,9 +98,62 @@ void whole_grid(DeviceProgram& p, const Arch& arch, const OpConfig& c) {
     p.grid_y = arch.grid_y;
 }
 
+/// Between two functions of a fused program: the tile goes through a buffer in L1.
+constexpr std::string_view HANDOFF = "L1_SCRATCH";
+/// Most bytes of L1 that a fused program keeps for what goes from function to function.
+constexpr std::int64_t SCRATCH_BYTES = 128 * 1024;
+
+bool is_fused(const Unary& op) { return std::find(op.ops.begin(), op.ops.end(), HANDOFF) != op.ops.end(); }
+
+/// Cycles of one function of a fused program on a tile, from unpacking to packing: as the program of that function alone has them.
+double fused_step(const Arch& arch, const OpConfig& c, const std::string& step) {
+    const Constants& k = arch.k;
+    const TensorDesc& out = c.outputs[0];
+    constexpr std::string_view FPU = "FPU_", SEVERAL = "BINARY_";
+    const bool wide = out.element_bytes() > 2;
+    if (step.starts_with(FPU) && !wide) {
+        const double multiply = step == "FPU_MUL" ? k.elwmul_phase * (phases(c) - 1) : 0;
+        return std::max(static_cast<double>(out.tile_bytes()) / k.unpack_two_rate + k.binary_tile + multiply, copy_tile(arch, out));
+    }
+    if (step.starts_with(FPU) || step.starts_with(SEVERAL)) {
+        const std::string name = step.substr(step.find('_') + 1);
+        const double general = name == "DIV" || name == "POWER" ? k.sfpu_binary_divide : k.sfpu_binary;
+        return 2 * copy_tile(arch, out) + sfpu_of_several(arch, std::string(SEVERAL) + name, general);
+    }
+    return copy_tile(arch, out) + sfpu_cycles(arch, c, step, false);
+}
+
+/// One program for a tree of elementwise functions: each operand read and the result written once. The functions follow each other on a
+/// tile, each with its own unpacking and packing, and hand over through L1 (tt-mlir's D2M since 2026-03; no published times).
+DeviceProgram fused_program(const Arch& arch, const OpConfig& c, const Unary& op) {
+    const TensorDesc& out = c.outputs[0];
+    double compute = 0;
+    std::int64_t handoffs = 0;
+    for (const std::string& step : op.ops) {
+        if (step == HANDOFF) {
+            compute += arch.k.cb_pass;
+            ++handoffs;
+        } else {
+            compute += fused_step(arch, c, step);
+        }
+    }
+    double reader = 0;
+    std::vector<const TensorDesc*> reads;
+    for (const TensorDesc& in : c.inputs) {
+        if (resident(in)) continue;
+        reader += reads.empty() ? page_read(arch, in, page_bytes(in)) : arch.k.second_operand;
+        reads.push_back(&in);
+    }
+    DeviceProgram p = reads.empty() && resident(out) ? resident_program(arch, c, "FusedEltwise", out, compute)
+                                                     : tile_stream(arch, c, "FusedEltwise", reader, compute, reads);
+    p.circular_buffers.push_back({"scratch", std::min(handoffs * out.tile_bytes(), SCRATCH_BYTES)});
+    return p;
+}
+
 }  // namespace
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Unary& op) {
+    if (is_fused(op)) return fused_program(arch, c, op);
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
     double compute = copy_tile(arch, in);

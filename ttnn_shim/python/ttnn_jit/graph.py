@@ -1,0 +1,81 @@
+"""What a trace is: the ops that a function called, in order, and what each returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A traced value by its number: the inputs first, then the results of the nodes."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """shape: logical; padded: as stored in tiles; dtype, layout: members of ttnn's enums; memory_config: None where the trace says nothing of it."""
+
+    shape: tuple[int, ...]
+    padded: tuple[int, ...]
+    dtype: Any
+    layout: Any
+    memory_config: Any = None
+
+
+@dataclass(slots=True)
+class Node:
+    """op: name under `ttnn`; args, kwargs: as called, tensors as `Ref`; bound: the same by parameter name."""
+
+    op: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    bound: dict[str, Any]
+    result: Spec
+
+    def operands(self) -> list[int]:
+        """Numbers of the values that it reads, each once, in order."""
+        return list(dict.fromkeys(ref.value for ref in refs((self.args, self.kwargs))))
+
+
+@dataclass(slots=True)
+class Graph:
+    """output: number of the value that the function returned."""
+
+    inputs: list[Spec]
+    nodes: list[Node]
+    output: int
+
+    def spec(self, value: int) -> Spec:
+        """Of an input or a result."""
+        return self.inputs[value] if value < len(self.inputs) else self.nodes[value - len(self.inputs)].result
+
+    def uses(self) -> dict[int, list[int]]:
+        """Indexes of the nodes that read each value."""
+        readers: dict[int, list[int]] = {}
+        for index, node in enumerate(self.nodes):
+            for value in node.operands():
+                readers.setdefault(value, []).append(index)
+        return readers
+
+
+def refs(value: Any) -> Iterator[Ref]:
+    """All `Ref`s in nested lists, tuples and dicts."""
+    if isinstance(value, Ref):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from refs(item)
+    elif isinstance(value, dict):
+        yield from refs(list(value.values()))
+
+
+def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with `change(leaf)` in the place of each leaf of nested lists, tuples and dicts."""
+    if type(value) in (list, tuple):
+        return type(value)(replaced(item, change) for item in value)
+    if type(value) is dict:
+        return {key: replaced(item, change) for key, item in value.items()}
+    return change(value)
