@@ -22,6 +22,7 @@ from alchemist.errors import InputError
 from alchemist.ir.access import argument_attrs, attrs
 from alchemist.ir.dialects import TTOp
 from alchemist.ir.location import SourceInfo, from_location, sources_of
+from alchemist.optimizer import overrides
 from alchemist.resources import template_text
 
 _LONGEST = 300
@@ -120,6 +121,7 @@ def _stage(chunk: mlir_files.Chunk, namespace: Namespace) -> list[dict[str, Any]
                 "results": [{"type": show.type_text(value), "layout": show.where(value.type), "bytes": show.size_bytes(value.type)} for value in op.results],
                 "edges": edges,
                 "attributes": _attributes(op),
+                "overrides": [f'"{option}": "{line}"' for option, line in overrides.written(op)] if op.name.startswith("ttnn.") else [],
             }
         )
         for value in op.results:

@@ -21,7 +21,7 @@ from alchemist.ir.attributes import StructAttr
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import sources_of
 from alchemist.optimizer import matmul, sharded
-from alchemist.optimizer.calls import maker_of
+from alchemist.optimizer.calls import maker_of, memory_of
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.choose import Refusals, price_all
 from alchemist.optimizer.graph import DRAM, L1, Forward, Step
@@ -91,6 +91,28 @@ class Overrides:
 def names_of(op: Operation) -> list[str]:
     """What the op may be called."""
     return list(dict.fromkeys(info.name for info in sources_of(op) if info.name))
+
+
+def written(op: Operation) -> list[tuple[str, str]]:
+    """The op as it is, in the words of the options: (option, "NAME=..."), to begin an override with. [] for an op without a name or layout."""
+    names, layout = names_of(op), layout_of(op.results[0].type) if op.results else None
+    if not names or layout is None or layout.buffer not in _BUFFERS:
+        return []
+    found = [(OUTPUT, f"{names[0]}={_spelled(memory_of(layout))}")]
+    for option, legal, attribute in ((CONV, _CONV_FIELDS, "conv2d_config"), (MATMUL, _MATMUL_FIELDS, matmul.CONFIG)):
+        config = op.properties.get(attribute) or op.attributes.get(attribute)
+        if isinstance(config, StructAttr):
+            fields = [(name, config.python().get(name), kind) for name, kind in legal.items()]
+            texts = [f"{name}#{_text(kind, value)}" for name, value, kind in fields if value is not None]
+            found += [(option, f"{names[0]}={':'.join(texts)}")] if texts else []
+    return found
+
+
+def _text(kind: str, value: Any) -> str:
+    """What `_value` reads as the value."""
+    if kind == "flag":
+        return str(bool(value)).lower()
+    return f"{value[1]}x{value[0]}" if kind == "grid" else str(value)
 
 
 def given(options: CompilerOptions) -> bool:

@@ -50,8 +50,26 @@ data.exports.forEach((one, index) => {
   const other = data.exports.length > 1 ? new Set(last(data.exports[1 - index]).nodes.map(signature)) : null;
   // Of two exports the last stage and the code stand side by side; of one export all stages.
   (other ? [last(one)] : one.stages).forEach((stage) => addStage(side + stage.name, stage.nodes, index, stage === last(one) ? other : null));
+});
+data.exports.forEach((one, index) => {
+  const side = data.exports.length > 1 ? "AB"[index] + ": " : "";
   for (const [name, lines] of Object.entries(one.code)) addCode(side + name, name, lines, index);
 });
+
+// Which columns are shown: of three stages and code a narrow window begins without those in the middle.
+function columns() {
+  const stages = [...$("stages").children].filter((box) => !box.classList.contains("code"));
+  for (const box of $("stages").children) {
+    const label = make("label"), check = make("input");
+    check.type = "checkbox";
+    check.checked = !(data.exports.length === 1 && window.innerWidth < 1700 && stages.indexOf(box) > 0 && stages.indexOf(box) < stages.length - 1);
+    const toggle = () => box.classList.toggle("off", !check.checked);
+    check.addEventListener("change", () => { toggle(); if (chosen) choose(chosen); });
+    label.append(check, " " + box.firstChild.textContent);
+    $("shown").append(label);
+    toggle();
+  }
+}
 
 function choose(entry) {
   chosen = entry;
@@ -92,23 +110,46 @@ function details(entry) {
   const facts = make("dl");
   for (const [name, value] of node.attributes) facts.append(make("dt", "", name), make("dd", "", value));
   box.append(facts);
+  if (node.overrides && node.overrides.length) {
+    box.append(make("h3", "", "change it: compiler_options, at optimization_level 2"));
+    for (const line of node.overrides) {
+      const row = make("div", "override"), copy = make("button", "", "copy");
+      copy.addEventListener("click", () => copied(line, copy));
+      row.append(make("code", "", line), copy);
+      box.append(row);
+    }
+  }
+}
+
+// A page opened from a file may have no clipboard: then the text is selected for the user to copy.
+function copied(text, button) {
+  const done = () => { button.textContent = "copied"; setTimeout(() => { button.textContent = "copy"; }, 1500); };
+  const select = () => { const range = document.createRange(); range.selectNodeContents(button.previousSibling); const all = getSelection(); all.removeAllRanges(); all.addRange(range); if (document.execCommand("copy")) done(); };
+  if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, select); else select();
 }
 
 function modules() {
-  const times = new Map();
-  for (const node of last(first).nodes) {
-    const parts = node.module ? node.module.split("/") : ["(no module)"];
-    parts.forEach((_, index) => { const path = parts.slice(0, index + 1).join("/"); times.set(path, (times.get(path) || 0) + (node.ns || 0)); });
-  }
+  const times = new Map(); // module path -> nanoseconds in each export
+  data.exports.forEach((one, side) => {
+    for (const node of last(one).nodes) {
+      const parts = node.module ? node.module.split("/") : ["(no module)"];
+      parts.forEach((_, index) => {
+        const path = parts.slice(0, index + 1).join("/");
+        if (!times.has(path)) times.set(path, data.exports.map(() => 0));
+        times.get(path)[side] += node.ns || 0;
+      });
+    }
+  });
   const button = (path, label, depth, ns) => {
     const item = make("button");
     const name = make("span", "", label);
     name.style.paddingLeft = depth * 12 + "px";
-    item.append(name, make("span", "", ns ? us(ns) : ""));
+    item.append(name, make("span", "", ns.some(Boolean) ? (ns.length > 1 ? ns.map((one) => (one / 1000).toFixed(1)).join(" | ") : us(ns[0])) : ""));
+    item.title = path || label;
     item.addEventListener("click", () => { chosenModule = path; for (const one of $("modules").children) one.classList.toggle("chosen", one === item); show(); });
     $("modules").append(item);
   };
-  button("", "all", 0, last(first).nodes.reduce((sum, node) => sum + (node.ns || 0), 0));
+  button("", data.exports.length > 1 ? "all, us in A | B" : "all", 0, data.exports.map((one) => last(one).nodes.reduce((sum, node) => sum + (node.ns || 0), 0)));
   for (const [path, ns] of times) button(path, path.split("/").pop(), path.split("/").length, ns);
 }
 
@@ -123,6 +164,7 @@ function show() {
   }
 }
 modules();
+columns();
 $("search").addEventListener("input", show);
 $("overlay").addEventListener("change", show);
 show();

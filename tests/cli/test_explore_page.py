@@ -47,6 +47,8 @@ def test_stages_are_linked_and_priced(export: Path, tmp_path: Path, capsys: pyte
         assert "ttnn.linear(" in first["code"][file][int(line) - 1]
         assert node["ns"] > 0
         assert all(edge["layout"] for edge in node["edges"])
+        (line,) = node["overrides"]
+        assert re.fullmatch(r'"override_output_layout": "linear(_\d)?=dram:interleaved"', line)
 
 
 def test_texts_of_a_model_stay_texts(export: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from alchemist.errors import OptionError
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
+from alchemist.optimizer import overrides
 from alchemist.passes.registry import functions, is_const_eval
 
 
@@ -79,6 +80,15 @@ def test_bad_overrides_say_what_is_legal(option: str, text: str, parts: tuple[st
         lowered(MLP, optimization_level=2, **{option: text})
     for part in parts:
         assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "kind"), [(MLP, "ttnn.matmul"), (CONVOLUTIONS, "ttnn.conv2d")])
+def test_what_is_written_of_an_op_asks_for_it_as_it_is(text: str, kind: str) -> None:
+    """A layout or config of level 2, given back as an override."""
+    before = overrides.written(op_of(text, kind))
+    assert {option for option, _ in before} == {"override_output_layout", "override_matmul_config" if kind == "ttnn.matmul" else "override_conv2d_config"}
+    for option, line in before:
+        assert (option, line) in overrides.written(op_of(text, kind, **{option: line}))
 
 
 def test_overrides_need_a_level() -> None:

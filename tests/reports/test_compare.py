@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from ttnn_shim.reports.calls import Call, Run, read_calls, run_of, write_calls
-from ttnn_shim.reports.compare import by_line, by_module, counts, load, pairs, table, write_compare
+from ttnn_shim.reports.compare import by_line, by_module, counts, differences, load, pairs, table, write_compare
 
 from alchemist import codegen_py
 from tests.e2e.models import torch_mlp
@@ -37,6 +37,7 @@ BEFORE = run(call("linear", 3, 5000), call("add", 4), call("layer_norm", 5, 2000
         (run(*BEFORE.calls[:1], *BEFORE.calls[2:]), "0 added, 1 removed, 0 changed", {"removed"}),
         (run(*BEFORE.calls[:2], call("typecast", 5), *BEFORE.calls[2:]), "1 added, 0 removed, 0 changed", {"added"}),
         (run(*BEFORE.calls[:3], call("relu", 9, module="head", attributes="dim=2")), "0 added, 0 removed, 1 changed", {"configuration"}),
+        (run(*BEFORE.calls[:3], call("tilize", 8, module="tail"), call("relu", 9, module="tail")), "1 added, 0 removed, 0 changed", {"added"}),
         (run(), "0 added, 4 removed, 0 changed", {"removed"}),
     ],
 )
@@ -49,6 +50,23 @@ def test_calls_that_belong_together(after: Run, expected: str, changes: set[str]
     text = table(BEFORE, after)
     assert expected in text
     assert ("no line differs" in text) == (after is BEFORE)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (
+            "[1, 2] bfloat16 tile dram, [2] float32 tile dram",
+            "[1, 2] bfloat16 tile l1 block_sharded, [2] float32 tile dram",
+            ["input 1: dram -> l1 block_sharded"],
+        ),
+        ("[1, 2] bfloat16 tile dram", "[1, 2] bfloat8_b tile dram", ["input: bfloat16 tile dram -> bfloat8_b tile dram"]),
+        ("[1, 2] bfloat16 tile dram", "[2, 2] bfloat16 tile dram", ["input: [1, 2] bfloat16 tile dram -> [2, 2] bfloat16 tile dram"]),
+        ("[1] uint8 tile l1", "", ["inputs: [1] uint8 tile l1 -> "]),
+    ],
+)
+def test_what_differs_of_tensors(before: str, after: str, told: list[str]) -> None:
+    assert differences("inputs", before, after) == told
 
 
 def test_nothing_of_the_model_is_unescaped(tmp_path: Path) -> None:
@@ -85,7 +103,7 @@ def test_two_exports(tmp_path: Path) -> None:
     done = subprocess.run([tmp_path / "b/run", "--compare", tmp_path / "a", "--html", "page.html"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 changed" in done.stdout
-    assert "float32 tile dram -> " in done.stdout
+    assert "output: float32 tile dram -> bfloat8_b tile dram" in done.stdout
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
     wrong = subprocess.run([sys.executable, "-m", "ttnn_shim", "compare", tmp_path, tmp_path / "a"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2

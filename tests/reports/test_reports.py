@@ -20,7 +20,7 @@ from ttnn_shim.reports.answers import table as suggested
 from ttnn_shim.reports.calls import run_of
 from ttnn_shim.reports.html import write_page
 from ttnn_shim.reports.perf_csv import attributes_cell
-from ttnn_shim.reports.summary import best_case_ns, by_line, by_module, by_op, by_turn, longest_by_line, verdict
+from ttnn_shim.reports.summary import best_case_ns, by_line, by_module, by_op, by_turn, longest_by_line, module_label, module_names, verdict
 from ttnn_shim.reports.terminal import table
 
 _EMPTY = ("meta", "br", "line", "circle", "path", "polygon", "polyline", "rect")
@@ -204,6 +204,20 @@ def test_the_best_case_counts_what_no_program_makes() -> None:
     read_bytes, best_ns = best_case_ns(made)
     assert read_bytes == 2 * 1088
     assert best_ns == pytest.approx(read_bytes / 288.0)
+
+
+@pytest.mark.parametrize("comment", ["", "// "])
+def test_modules_of_the_framework(comment: str, tmp_path: Path) -> None:
+    """From the outline of a program, Python or C++."""
+    rows = ("Outline (function <- module class, parameter scope)", "    main_model       <- Model", "        layer  x 2   <- nn.Layer   encoder.layer.{0..1}")
+    made = profile(4)
+    made.sources = {"main.py": "\n".join(comment + row for row in rows) + "\n"}
+    names = module_names(made)
+    assert names == {"main_model": ("Model", ""), "layer": ("nn.Layer", "encoder.layer.{0..1}")}
+    assert module_label(("main_model", "layer", "helper"), names) == "nn.Layer encoder.layer.{0..1}"
+    assert module_label(("helper",), names) == ""
+    write_page(made, tmp_path / "page.html")
+    assert "nn.Layer encoder.layer.{0..1}" in (tmp_path / "page.html").read_text()
 
 
 def test_turns_of_a_loop() -> None:

@@ -6,12 +6,14 @@ OTHER is an export (which is run, clock alone) or the directory of a `--profile`
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from html import escape
@@ -37,14 +39,29 @@ class Pair:
 
     @property
     def change(self) -> str:
-        """ "added", "removed", "" or what differs in their setup: "inputs: [32, 64] bfloat16 tile dram -> ..."."""
+        """ "added", "removed", "" or what differs in their setup: "input 1: dram -> l1; cores: 4 -> 32"."""
         if self.before is None or self.after is None:
             return "added" if self.before is None else "removed"
         before, after = self.before.setup, self.after.setup
         names = [name for name in ("inputs", "outputs", "fidelity", "cores") if before.get(name) != after.get(name)]
         if not names and before.get("attributes") != after.get("attributes"):
             return "configuration"
-        return "; ".join(f"{name}: {before.get(name, '')} -> {after.get(name, '')}" for name in names)
+        return "; ".join(part for name in names for part in differences(name, before.get(name, ""), after.get(name, "")))
+
+
+def differences(name: str, before: str, after: str) -> list[str]:
+    """What a part of the setup is in each run; of tensors the words that differ, with the number of the tensor where there are several."""
+    tensors = [re.findall(r"\[[^]]*\][^[]*?(?=, \[|$)", text) for text in (before, after)]
+    if name not in ("inputs", "outputs") or len(tensors[0]) != len(tensors[1]):
+        return [f"{name}: {before} -> {after}"]
+    out = []
+    for number, texts in enumerate(zip(*tensors, strict=True), 1):
+        a_words, b_words = (re.findall(r"\[[^]]*\]|\S+", text) for text in texts)
+        same = len([*itertools.takewhile(lambda pair: pair[0] == pair[1], zip(a_words, b_words, strict=False))])
+        if a_words != b_words:
+            which = f"{name[:-1]} {number}" if len(tensors[0]) > 1 else name[:-1]
+            out.append(f"{which}: {' '.join(a_words[same:])} -> {' '.join(b_words[same:])}")
+    return out
 
 
 @dataclass(slots=True)
@@ -66,14 +83,22 @@ class Row:
 
 
 def pairs(before: Run, after: Run) -> list[Pair]:
-    """Calls in order; those with the same op in the same module, in the same sequence, belong together."""
-    keys = [[(call.module[-1:], call.op) for call in run.calls] for run in (before, after)]
+    """Calls in order; those with the same op in the same module, in the same sequence, belong together.
+
+    What is left between them is matched by the op alone: a module may be another function in the other program.
+    """
+    return _matched(before.calls, after.calls, (lambda call: (call.module[-1:], call.op), lambda call: call.op))
+
+
+def _matched(before: Sequence[Call], after: Sequence[Call], keys: Sequence[Callable[[Call], Hashable]]) -> list[Pair]:
+    if not keys or not before or not after:
+        return [Pair(call, None) for call in before] + [Pair(None, call) for call in after]
     out: list[Pair] = []
-    for kind, a0, a1, b0, b1 in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
+    for kind, a0, a1, b0, b1 in SequenceMatcher(None, [*map(keys[0], before)], [*map(keys[0], after)], autojunk=False).get_opcodes():
         if kind == "equal":
-            out += [Pair(a, b) for a, b in zip(before.calls[a0:a1], after.calls[b0:b1], strict=True)]
+            out += [Pair(a, b) for a, b in zip(before[a0:a1], after[b0:b1], strict=True)]
         else:
-            out += [Pair(call, None) for call in before.calls[a0:a1]] + [Pair(None, call) for call in after.calls[b0:b1]]
+            out += _matched(before[a0:a1], after[b0:b1], keys[1:])
     return out
 
 

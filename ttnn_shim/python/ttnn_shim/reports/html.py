@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -11,7 +11,20 @@ from ttnn_shim.reports import charts
 from ttnn_shim.reports.answers import Answer, batch_lines
 from ttnn_shim.reports.calls import source_line
 from ttnn_shim.reports.page import duration, page, section, sortable, tiles
-from ttnn_shim.reports.summary import BOUND_TEXT, Group, band_of, best_case_ns, by_line, by_module, by_op, by_turn, longest_by_line, verdict
+from ttnn_shim.reports.summary import (
+    BOUND_TEXT,
+    Group,
+    band_of,
+    best_case_ns,
+    by_line,
+    by_module,
+    by_op,
+    by_turn,
+    longest_by_line,
+    module_label,
+    module_names,
+    verdict,
+)  # fmt: skip
 
 _SLOWEST = 25
 
@@ -31,7 +44,9 @@ def write_page(profile: Profile, path: Path, answer: Answer | None = None) -> No
     body += [
         section("Slowest calls", _slowest(profile), "Each line of the program with all its device programs, what limits it, and what its price is worth."),
         section("By op", _group_table(by_op(profile), profile.device_ns, "op"), _legend()),
-        section("By module", _group_table(by_module(profile), profile.device_ns, "function of the program"), ""),
+        section(
+            "By module", _group_table(by_module(profile), profile.device_ns, "function, and the model's module", _module_notes(profile)), ""
+        ),
     ]
     turns = by_turn(profile)
     if turns:
@@ -102,14 +117,23 @@ def _legend() -> str:
     return f'<div class="legend"><span>limited by</span>{items}</div>'
 
 
-def _group_table(groups: Sequence[Group], total_ns: float, title: str) -> str:
+def _module_notes(profile: Profile) -> dict[str, str]:
+    """The framework's module of each group of `by_module`."""
+    names = module_names(profile)
+    paths = {profile.module_of(program) for program in profile.programs}
+    return {" > ".join(path): label for path in paths if (label := module_label(path, names))}
+
+
+def _group_table(groups: Sequence[Group], total_ns: float, title: str, notes: Mapping[str, str] | None = None) -> str:
     longest_ns = max((group.total_ns for group in groups), default=1.0) or 1.0
     rows = []
     for group in groups:
         parts = "".join(f'<i class="{name}" style="width:{100 * group.bound_ns[name] / longest_ns:.2f}%"></i>' for name in BOUNDS if name in group.bound_ns)
+        note = (notes or {}).get(group.key, "")
+        soft = f'<br><span class="soft">{escape(note)}</span>' if note else ""
         rows.append(
             (
-                f'<td class="code wrap">{escape(group.key)}</td>',
+                f'<td class="code wrap">{escape(group.key)}{soft}</td>',
                 f'<td class="n" data-v="{group.count}">{group.count}</td>',
                 f'<td class="n" data-v="{group.total_ns:.0f}">{duration(group.total_ns)}</td>',
                 f'<td class="n" data-v="{group.gap_ns:.0f}">{duration(group.gap_ns)}</td>',

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ttnn_shim.error_bands import relative_error
@@ -52,6 +53,24 @@ def by_op(profile: Profile) -> list[Group]:
 def by_module(profile: Profile) -> list[Group]:
     """By the innermost function of the program, with the path to it."""
     return group_by(profile.programs, lambda program: " > ".join(profile.module_of(program)) or "(no function)")
+
+
+_OUTLINE = re.compile(r"^(?://)?\s*(\w+)(?:  x \d+)?\s+<- ([\w.]+)(?:[ ]+(\S+))?$", re.MULTILINE)
+
+
+def module_names(profile: Profile) -> dict[str, tuple[str, str]]:
+    """Function of an emitted program -> the framework's module class and its parameter scope, from the outline at the program's top."""
+    found: dict[str, tuple[str, str]] = {}
+    for text in profile.sources.values():
+        for function, class_name, scope in _OUTLINE.findall(text):
+            found.setdefault(function, (class_name, scope))
+    return found
+
+
+def module_label(path: Sequence[str], names: Mapping[str, tuple[str, str]]) -> str:
+    """Class and scope of the innermost function with a module, "" without one: "BertOutput encoder.layer.{0..1}.output"."""
+    known = [names[function] for function in path if function in names]
+    return f"{known[-1][0]} {'.'.join(scope for _, scope in known if scope)}".strip() if known else ""
 
 
 def by_line(profile: Profile) -> list[Group]:
