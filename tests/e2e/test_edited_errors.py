@@ -49,6 +49,13 @@ MISTAKES = {
     "scope": ("layers.{i}", "lyers.{i}", "no tensor 'lyers.0.norm.weight'", 'weights["norm.weight"]', "(i = 0)"),
     "type": ("epsilon=", "epsilon='a' or ", "ttnn.layer_norm: does not take (", "ttnn.layer_norm(", "expected (input_tensor: Tensor"),
     "name": ("ttnn.layer_norm(", "ttnn.layer_norm(y or ", "NameError: name 'y' is not defined", "ttnn.layer_norm(y or", "called from main.py:"),
+    "near name": (
+        "ttnn.layer_norm(",
+        "ttnn.layer_norm(weihgts or ",
+        "NameError: name 'weihgts' is not defined",
+        "ttnn.layer_norm(weihgts or",
+        "did you mean weights?",
+    ),
     "value": ("ttnn.layer_norm(", "ttnn.permute(x, [7, 1]) or ttnn.layer_norm(", "[SHIM-0001] ttnn.permute: ", "ttnn.permute(", "called from main.py:"),
     "syntax": ("return ttnn.add", "return return ttnn.add", "SyntaxError: invalid syntax", "return return", ""),
 }

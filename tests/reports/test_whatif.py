@@ -191,4 +191,4 @@ def test_a_program_that_does_not_run(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("import ttnn\nraise ValueError('x')\n")
     done = subprocess.run([sys.executable, "-m", "ttnn_shim", "what-if", tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "what-if: the program does not run: ValueError: x\n"
+    assert done.stderr == "what-if: the program does not run: error[ALC-0601] ValueError: x\n  at main.py:2: raise ValueError('x')\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import linecache
 import os
 import traceback
@@ -72,6 +73,18 @@ def _called_from(found: Sequence[Place]) -> str:
     return bounded(", ".join(str(place) for place in reversed(found[:-1])), 300)
 
 
+def _nearest(error: BaseException) -> str:
+    """For a name that is not defined, the nearest that its line could have meant: "did you mean qkv?", or ""."""
+    entry = error.__traceback__
+    if not isinstance(error, NameError) or not error.name or entry is None:
+        return ""
+    while entry.tb_next is not None:
+        entry = entry.tb_next
+    frame = entry.tb_frame
+    near = difflib.get_close_matches(error.name, [*frame.f_locals, *frame.f_globals], 1, 0.6)
+    return f"did you mean {near[0]}?" if near else ""
+
+
 def report(error: BaseException, root: Path) -> str:
     """The message, at most about 2,000 characters. root: the program's directory."""
     found = places(error, root)
@@ -79,7 +92,7 @@ def report(error: BaseException, root: Path) -> str:
     if isinstance(error, ShimError):
         error.location = at or "?"
         return error.report(called_from=_called_from(found))
-    expected, hint = "", str(getattr(error, "hint", ""))
+    expected, hint = "", str(getattr(error, "hint", "")) or _nearest(error)
     if isinstance(error, CallMismatch):
         what, expected = f"{error.op}: {error.reason}", error.expected
     elif isinstance(error, UnknownName):

@@ -74,7 +74,7 @@ class Pricer:
                 session.stop_recording()
             if done["code"] or not profiles:
                 if not edits and factor == 1:
-                    raise ValueError(f"the program does not run: {done['error'] or done['code']}")
+                    raise ValueError(f"the program does not run: {done['report'] or done['code']}")
                 return None
             if factor > 1 and not batches.as_expected(self._manifest(), json.loads(result.read_text(encoding="utf-8")), factor):
                 return None
@@ -102,8 +102,10 @@ def ask(program: Path, card: str, lines: int = LINES) -> Answer:
     found, refused = [], 0
     tried = suggestions(pricer.run, pricer.sources, pricer.grid, lines)
     for number, suggestion in enumerate(tried):
-        if sys.stderr.isatty():
-            print(f"what-if {number + 1} of {len(tried)}: {suggestion.what}", file=sys.stderr)
+        if sys.stderr.isatty():  # one line, written over
+            print(
+                f"\rwhat-if {number + 1} of {len(tried)}: {suggestion.what[:60]:60}", end="\n" if number + 1 == len(tried) else "", file=sys.stderr, flush=True
+            )
         new_ns = pricer.price(suggestion.edits)
         if new_ns is None:
             refused += 1

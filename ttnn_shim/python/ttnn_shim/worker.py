@@ -54,23 +54,27 @@ def _resident_bytes() -> int:
 
 
 def run_program(program: Path, arguments: list[str], card: str, estimate: bool = False) -> dict[str, Any]:
-    """One program as `__main__`: {"code", "error"}. Its modules and devices are gone afterwards. estimate: clock only."""
-    from ttnn_shim import session
+    """One program as `__main__`: {"code", "error", "report"}. Its modules and devices are gone afterwards.
+
+    estimate: clock only. report: the error at the program's own line.
+    """
+    from ttnn_shim import program_errors, session
     from ttnn_shim.errors import ShimError
 
     session.settings.card, session.settings.estimate = card, estimate
     sys.argv = [str(program), *arguments]
     sys.path.insert(0, str(program.parent))
-    code, error = 0, ""
+    code, error, report = 0, "", ""
     try:
         runpy.run_path(str(program), run_name="__main__")
     except SystemExit as exit_:
         code = exit_.code if isinstance(exit_.code, int) else 1 if exit_.code else 0
-        error = exit_.code if isinstance(exit_.code, str) else ""
+        error = report = exit_.code if isinstance(exit_.code, str) else ""
     except ShimError as refused:
         code, error = 1, refused.report()
+        report = program_errors.report(refused, program.parent)
     except Exception as raised:  # noqa: BLE001  a program may raise anything; the export reports it
-        code, error = 1, f"{type(raised).__name__}: {raised}"
+        code, error, report = 1, f"{type(raised).__name__}: {raised}", program_errors.report(raised, program.parent)
     finally:
         sys.path.remove(str(program.parent))
         for name, module in list(sys.modules.items()):
@@ -78,4 +82,4 @@ def run_program(program: Path, arguments: list[str], card: str, estimate: bool =
                 del sys.modules[name]
         session.reset()
         gc.collect()
-    return {"code": code, "error": error[:2000]}
+    return {"code": code, "error": error[:2000], "report": report}

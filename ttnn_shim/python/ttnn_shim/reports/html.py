@@ -44,9 +44,7 @@ def write_page(profile: Profile, path: Path, answer: Answer | None = None) -> No
     body += [
         section("Slowest calls", _slowest(profile), "Each line of the program with all its device programs, what limits it, and what its price is worth."),
         section("By op", _group_table(by_op(profile), profile.device_ns, "op"), _legend()),
-        section(
-            "By module", _group_table(by_module(profile), profile.device_ns, "function, and the model's module", _module_notes(profile)), ""
-        ),
+        section("By module", _group_table(by_module(profile), profile.device_ns, "function, and the model's module", _module_notes(profile)), ""),
     ]
     turns = by_turn(profile)
     if turns:
