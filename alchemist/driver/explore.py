@@ -14,6 +14,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.driver import explore_page, mlir_files, show
+from alchemist.driver.align import in_order
 from alchemist.errors import InputError
 from alchemist.ir.access import argument_attrs, attrs, result_attrs
 from alchemist.ir.dialects import TTOp
@@ -166,7 +167,7 @@ def node_data(made: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], i
     results: dict[str, dict[str, float]] = {}
     used = 0
     current = ""
-    for row, hit in zip(rows, _align([_words(row["OP CODE"] or "") for row in rows], [n["label"] for n in nodes]), strict=True):
+    for row, hit in zip(rows, in_order([_words(row["OP CODE"] or "") for row in rows], [n["label"] for n in nodes], _belongs), strict=True):
         current = nodes[hit]["id"] if hit is not None else current
         if not current or not row.get(column):
             continue
@@ -178,27 +179,6 @@ def node_data(made: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], i
         used += 1
     gradient = [{"stop": 0, "bgColor": "#ffffff"}, {"stop": 1, "bgColor": "#e8590c"}]
     return {graph["id"]: {"results": results, "gradient": gradient}}, used, len(rows)
-
-
-def _align(codes: Sequence[str], labels: Sequence[str]) -> list[int | None]:
-    """Index of the node of each row; at most 4,000 of each are aligned (the table is quadratic)."""
-    rows, columns = min(len(codes), 4000), min(len(labels), 4000)
-    best = [[0] * (columns + 1) for _ in range(rows + 1)]
-    for i in range(rows - 1, -1, -1):
-        for j in range(columns - 1, -1, -1):
-            step = best[i + 1][j + 1] + 1 if _belongs(codes[i], labels[j]) else 0
-            best[i][j] = max(best[i + 1][j], best[i][j + 1], step)
-    found: list[int | None] = [None] * len(codes)
-    i = j = 0
-    while i < rows and j < columns:
-        if _belongs(codes[i], labels[j]) and best[i][j] == best[i + 1][j + 1] + 1:
-            found[i] = j
-            i, j = i + 1, j + 1
-        elif best[i + 1][j] >= best[i][j + 1]:
-            i += 1
-        else:
-            j += 1
-    return found
 
 
 _SYNONYMS = {

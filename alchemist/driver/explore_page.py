@@ -10,7 +10,6 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,12 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.driver import mlir_files, show
+from alchemist.driver.align import in_order
 from alchemist.errors import InputError
 from alchemist.ir.access import argument_attrs, attrs
 from alchemist.ir.dialects import TTOp
 from alchemist.ir.location import SourceInfo, from_location, sources_of
+from alchemist.ops.spec import TTNN_OPS
 from alchemist.optimizer import overrides
 from alchemist.resources import template_text
 
@@ -170,13 +171,26 @@ def _op_errors(directory: Path) -> list[Mapping[str, Any]]:
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
+_ALIASES = {"mul": "multiply", "sub": "subtract", "div": "divide", "mm": "matmul"}
+
+
+def _call_name(op: str) -> str:
+    """What a call of the program and the op that it was are both called: "slice" of ttnn.slice_static and of ttnn.slice."""
+    spec = TTNN_OPS.get(op)
+    name = (spec.target if spec is not None and spec.target else op).rpartition(".")[2]
+    return _ALIASES.get(name, name)
+
+
 def _lay_over(nodes: list[dict[str, Any]], calls: Sequence[Mapping[str, Any]], errors: Sequence[Mapping[str, Any]]) -> None:
-    """Time, memory, code line and error of the call that each op became: calls and ops are aligned in order by their names."""
-    short = [[str(node["op"]).rpartition(".")[2].removeprefix("add_") for node in nodes], [str(call["op"]).rpartition(".")[2] for call in calls]]
-    for block in SequenceMatcher(None, short[0], short[1], autojunk=False).get_matching_blocks():
-        for offset in range(block.size):
-            call = calls[block.b + offset]
-            node = nodes[block.a + offset]
+    """Time, memory, code line and error of the call that each op became: calls, rows of golden/ops.json and ops are aligned in order by their names."""
+    ops = [node for node in nodes if node["op"].startswith("ttnn.") and node["op"] not in ("ttnn.deallocate", "ttnn.get_device")]
+    names = [_call_name(node["op"]) for node in ops]
+    for node, place in zip(ops, in_order(names, [_call_name(call["op"]) for call in calls], str.__eq__), strict=True):
+        if place is not None:
+            call = calls[place]
             node |= {"ns": call["ns"], "bound": call["bound"], "line": call["line"], "l1": call["l1_peak_bytes"], "programs": call["programs"]}
-            if len(errors) == len(calls) and "unedited_rel_l2" in errors[block.b + offset]:
-                node["error"] = errors[block.b + offset]["unedited_rel_l2"]
+    for node, place in zip(ops, in_order(names, [_call_name(str(row.get("op"))) for row in errors], str.__eq__), strict=True):
+        if place is not None and errors[place].get("unedited_rel_l2") is not None:
+            node["error"] = errors[place]["unedited_rel_l2"]
+        if place is not None and errors[place].get("unedited_pcc") is not None:
+            node["pcc"] = errors[place]["unedited_pcc"]

@@ -138,7 +138,7 @@ def _note_op_errors(index: Path, errors: Mapping[str, Mapping[str, Any]]) -> Non
     """errors: by place in the index, what `--check-ops` found for that call."""
     rows = json.loads(index.read_text())
     for place, error in errors.items():
-        rows[int(place)] |= {f"unedited_{key}": error[key] for key in ("rel_l2", "max_abs_err", "passed")}
+        rows[int(place)] |= {f"unedited_{key}": error[key] for key in ("pcc", "rel_l2", "max_abs_err", "passed")}
     index.write_text(json.dumps(rows, indent=0) + "\n")
 
 

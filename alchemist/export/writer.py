@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,8 +82,9 @@ def write_export(
         _write_text(directory / "irs" / f"{number:02}_{stage}.{'txt' if stage in ('fx', 'decisions') else 'mlir'}", text)
     _write_text(directory / "README.md", _readme(compiled, language, options, arguments, outputs))
     run = directory / "run"
-    _write_text(run, _run_script(language, options, standalone, place))
+    _write_text(run, _run_script(language, options, standalone))
     os.chmod(run, run.stat().st_mode | 0o111)
+    _write_text(directory / INTERPRETER, interpreter_from(place) + "\n")
     if standalone:
         with progress.stage("bundle the simulator"):
             bundle(directory, language)
@@ -271,9 +271,13 @@ def _hashes(directory: Path, written: dict[str, WrittenTensor]) -> Iterable[tupl
             yield (name, known.size_bytes, known.sha256) if known else (name, path.stat().st_size, file_sha256(path))
 
 
-def _run_script(language: Language, options: CompilerOptions, standalone: bool, place: Path | None = None) -> str:
+INTERPRETER = ".interpreter"
+"""The Python that made the export, for `run`: a file of its own, so that the script is the same on every machine."""
+
+
+def _run_script(language: Language, options: CompilerOptions, standalone: bool) -> str:
     template = "project/run_py.j2" if language == "python" else "project/run_cpp.j2"
-    return render(template, arch=options.arch, interpreter=shlex.quote(interpreter_from(place)), bundled=standalone, cpp=language == "cpp")
+    return render(template, arch=options.arch, bundled=standalone, cpp=language == "cpp")
 
 
 def interpreter_from(place: Path | None) -> str:

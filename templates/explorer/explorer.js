@@ -98,6 +98,7 @@ function details(entry) {
   add("code", node.line);
   if (node.ns !== undefined) { add("time", us(node.ns) + ", limited by " + node.bound); add("L1 per core", kib(node.l1)); add("programs", node.programs.join(", ")); }
   if (node.error !== undefined) add("relative error", Number(node.error).toExponential(1));
+  if (node.pcc !== undefined) add("PCC", Number(node.pcc).toFixed(6));
   box.append(list, make("h3", "", "operands"));
   for (const edge of node.edges) {
     const from = make("div", "edge", (edge.from >= 0 ? edge.from + ": " : "") + edge.label + "  " + edge.type + (edge.layout ? ", " + edge.layout : ""));
@@ -155,7 +156,7 @@ function modules() {
 
 function show() {
   const words = $("search").value.toLowerCase().split(/\s+/).filter(Boolean), overlay = $("overlay").value;
-  const value = (node) => overlay === "bytes" ? node.results.reduce((sum, one) => sum + one.bytes, 0) : overlay ? node[overlay] || 0 : 0;
+  const value = (node) => overlay === "pcc" ? (node.pcc === undefined ? 0 : 1 - node.pcc) : overlay === "bytes" ? node.results.reduce((sum, one) => sum + one.bytes, 0) : overlay ? node[overlay] || 0 : 0;
   const most = Math.max(...rows.map((one) => value(one.node)), 0);
   for (const one of rows) {
     const inModule = !chosenModule || one.node.module === chosenModule || one.node.module.startsWith(chosenModule + "/");

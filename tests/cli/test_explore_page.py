@@ -13,7 +13,7 @@ from alchemist import codegen_py
 from alchemist.cli import main
 from alchemist.driver import explore_page
 from alchemist.driver.explore import namespace
-from tests.e2e.models import torch_mlp
+from tests.e2e.models import torch_attention, torch_mlp
 
 HOSTILE = "</script><script>alert(1)</script>"
 
@@ -49,6 +49,17 @@ def test_stages_are_linked_and_priced(export: Path, tmp_path: Path, capsys: pyte
         assert all(edge["layout"] for edge in node["edges"])
         (line,) = node["overrides"]
         assert re.fullmatch(r'"override_output_layout": "linear(_\d)?=dram:interleaved"', line)
+
+
+def test_calls_of_repeated_layers_and_their_errors(tmp_path: Path) -> None:
+    """Each op of three equal blocks has the time of its own call, and the error of its own value."""
+    model, args, _ = torch_attention()
+    made = codegen_py(model, *args, export_path=tmp_path / "out", export_golden="ops")
+    nodes = data_of(explore_page.page(made.path, namespace))["exports"][0]["stages"][-1]["nodes"]
+    for name, key in (("layer_norm", "ns"), ("linear", "ns"), ("linear", "error"), ("linear", "pcc"), ("softmax", "ns")):
+        ops = [node for node in nodes if node["op"] == f"ttnn.{name}"]
+        assert len(ops) >= 3
+        assert all(key in node for node in ops), (name, key)
 
 
 def test_texts_of_a_model_stay_texts(export: Path, tmp_path: Path) -> None:

@@ -123,6 +123,12 @@ def test_a_reader_that_leaves_and_ctrl_c(exported: Path, tmp_path: Path) -> None
     assert (process.returncode, said) == (130, "run: stopped\n")
 
 
+def test_run_is_the_same_on_every_machine(exported: Path) -> None:
+    """The exporting machine's Python is named in a file of its own, without which `run` finds another."""
+    assert sys.prefix not in (exported / "run").read_text()
+    assert (exported / ".interpreter").read_text() == f"{writer.interpreter_from(exported)}\n"
+
+
 @pytest.mark.parametrize(
     ("prefix", "place", "found"),
     [

@@ -152,10 +152,13 @@ def read_index(root: Path) -> list[dict[str, Any]]:
     return rows
 
 
+_TOLD = ("pcc", "rel_l2", "max_abs_err", "passed")
+
+
 def op_errors(root: Path, calls: Sequence[WatchedCall], read_golden: ReadGolden, compare: Compare) -> dict[int, dict[str, Any]]:
-    """{"rel_l2", "max_abs_err", "passed"} of each call that has a value of the framework, by its place in the index."""
+    """{"pcc", "rel_l2", "max_abs_err", "passed"} of each call that has a value of the framework, by its place in the index."""
     rows = judged(calls, read_index(root), read_golden, compare)
-    return {one.place: {key: one.row[key] for key in ("rel_l2", "max_abs_err", "passed")} for one in rows if one.place is not None and one.row is not None}
+    return {one.place: {key: one.row[key] for key in _TOLD} for one in rows if one.place is not None and one.row is not None}
 
 
 def check_program(root: Path, calls: Sequence[WatchedCall], read_golden: ReadGolden, compare: Compare, outputs_agree: bool) -> int:
