@@ -42,12 +42,16 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Parameter:
-    """One fitted number: a constant on one chip family, or on both at once (tied)."""
+    """One fitted number: a constant on one chip family, or on both at once (tied).
+
+    followers: names of constants that keep a ratio to this one, with the ratio.
+    """
 
     name: str
     families: tuple[str, ...]
     start: float
     sigma: float
+    followers: tuple[tuple[str, float], ...] = ()
 
     @property
     def label(self) -> str:
@@ -102,7 +106,8 @@ class Problem:
         """Put fitted values into the simulator."""
         for parameter, value in zip(parameters, values, strict=True):
             for family in parameter.families:
-                self.sim.set(self.archs[family], parameter.name, float(value))
+                for name, ratio in ((parameter.name, 1.0), *parameter.followers):
+                    self.sim.set(self.archs[family], name, float(value) * ratio)
 
     def predict(self, only: NDArray[np.bool_] | None = None) -> Vector:
         """Predicted ns per observation (NaN outside `only`, a mask over jobs)."""
@@ -191,21 +196,31 @@ def read_constants(arch_dir: Path) -> list[dict[str, str]]:
 
 
 def parameters_of(constants: Sequence[dict[str, str]]) -> list[Parameter]:
-    """The fitted numbers behind the constants table."""
+    """The fitted numbers behind the constants table. A row that is fitted "as OTHER" follows a row of the same file that is fitted as "shared"."""
     out: list[Parameter] = []
+    followers: dict[str, list[tuple[str, float]]] = {}
+    starts = {row["name"]: float(row["start_blackhole"]) for row in constants}
+    for row in constants:
+        if row["fitted"].startswith("as "):
+            leader = (SFPU if row["name"].startswith(SFPU) else "") + row["fitted"].removeprefix("as ")
+            if not any(other["name"] == leader and other["fitted"] == "shared" for other in constants):
+                raise ValueError(f"{row['name']}: fitted {row['fitted']!r}: no row {leader!r} that is fitted as 'shared'")
+            followers.setdefault(leader, []).append((row["name"], starts[row["name"]] / starts[leader]))
     for row in constants:
         sigma = float(row["sigma"])
         match row["fitted"]:
             case "no":
                 continue
+            case follower if follower.startswith("as "):
+                continue
             case "both":
                 out += [Parameter(row["name"], (family,), float(row[f"start_{family}"]), sigma) for family in FAMILIES]
             case "shared":
-                out.append(Parameter(row["name"], FAMILIES, float(row["start_blackhole"]), sigma))
+                out.append(Parameter(row["name"], FAMILIES, float(row["start_blackhole"]), sigma, tuple(followers.get(row["name"], ()))))
             case ("wormhole_b0" | "blackhole") as family:
                 out.append(Parameter(row["name"], (family,), float(row[f"start_{family}"]), sigma))
             case other:
-                raise ValueError(f"constants.csv: {row['name']}: fitted must be no, both, shared or a family, not {other!r}")
+                raise ValueError(f"constants.csv: {row['name']}: fitted must be no, both, shared, a family or 'as NAME', not {other!r}")
     return out
 
 
@@ -416,8 +431,9 @@ def write_constants(arch_dir: Path, constants: Sequence[dict[str, str]], paramet
     """Fitted values back into constants.csv and sfpu.csv."""
     by_name = {row["name"]: row for row in constants}
     for parameter, value in zip(parameters, values, strict=True):
-        for family in parameter.families:
-            by_name[parameter.name][family] = f"{value:.5g}"
+        for name, ratio in ((parameter.name, 1.0), *parameter.followers):
+            for family in parameter.families:
+                by_name[name][family] = f"{value * ratio:.5g}"
     for name, key in (("constants.csv", "name"), ("sfpu.csv", "op")):
         rows = [row for row in constants if ("op" in row) == (key == "op")]
         with open(arch_dir / name, "w", newline="", encoding="utf-8") as handle:

@@ -90,7 +90,8 @@ def out_of_fold(
     for fold, calls in waiting.items():
         for parameter, value in zip(parameters, folds[fold], strict=True):
             for family in parameter.families:
-                sim.set(by_family.get(family, []), parameter.name, float(value))
+                for name, ratio in ((parameter.name, 1.0), *parameter.followers):
+                    sim.set(by_family.get(family, []), name, float(value) * ratio)
         for row_id, fixed_ns, parts in calls:
             out[row_id] = fixed_ns + sum(ns for ns, _, _ in sim.price_many([arch for arch, _ in parts], [config for _, config in parts]))
     return out
