@@ -373,6 +373,78 @@ def test_what_a_choice_of_configuration_costs(sim: Simulator, card: str) -> None
     assert plain < ns("sdpa", [p, p, p], [p], {**chunks, "core_grid": [4, 4]})
 
 
+@pytest.mark.parametrize("card", ["n150", "p150"])
+def test_what_work_on_shards_costs(sim: Simulator, card: str) -> None:
+    """Programs that touch no memory but L1: passes over blocks, copies of sticks and tiles without a barrier each (cycles of a core)."""
+    clock = 1.0 if card == "n150" else 1.35
+
+    def cycles(op: str, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], attrs: dict[str, Any], **compute: Any) -> float:
+        config = {"op": op, "inputs": inputs, "outputs": outputs, "attrs": attrs, "compute": {"fidelity": "HiFi2", **compute}}
+        return price(sim, config, card).ns * clock
+
+    def rows(shape: list[int], shard: tuple[int, int], cores: int = 64) -> dict[str, Any]:
+        return {**sharded(shape, shard, cores, (8, 8), "height_sharded"), "layout": "row_major"}
+
+    def block(rows_of_tiles: int, columns: int, dtype: str = "bfloat8_b") -> dict[str, Any]:
+        shape = [1, 1, 8 * 32 * rows_of_tiles, 8 * 32 * columns]
+        return {**sharded(shape, (32 * rows_of_tiles, 32 * columns), 64, (8, 8), "block_sharded"), "dtype": dtype}
+
+    # A bias is one pass over the sums of a block, a subblock at a time: less than unpacking and packing each tile by itself.
+    x, y = block(12, 4), block(12, 12)
+    w, bias = tensor([1, 1, 1024, 3072], "bfloat8_b"), tensor([1, 1, 32, 3072], "bfloat8_b")
+    program = {
+        "program_config": "MatmulMultiCoreReuseMultiCastProgramConfig",
+        "in0_block_w": 4,
+        "per_core_M": 12,
+        "per_core_N": 12,
+        "out_subblock_h": 1,
+        "out_subblock_w": 6,
+    }
+    plain, summed = (cycles("matmul", [x, w, *more], [y], program, packer_l1_acc=True) for more in ([], [bias]))
+    assert 20 < (summed - plain) / 144 < 120
+    # A norm makes each of its passes once for all rows of a core, and gathers statistics once.
+    one, many = (cycles("layernorm", [block(h, 3)], [block(h, 3)], {"rms": False}) for h in (1, 7))
+    assert many < 4 * one
+    assert (many - one) / 18 < 700
+    # Softmax on shards: passes of blocks; the exact exponential costs its program.
+    s = {**sharded([8, 12, 224, 224], (448, 224), 48, (6, 8), "height_sharded"), "dtype": "bfloat8_b"}
+    fast, exact = (cycles("softmax", [s], [s], {"numeric_stable": True}, math_approx=approx) for approx in (True, False))
+    assert fast / 98 < 900 < exact / 98
+    # Heads cut out of a core's own shard.
+    qkv, head = block(12, 12), {**sharded([8, 16, 384, 64], (768, 64), 64, (8, 8), "height_sharded"), "dtype": "bfloat8_b"}
+    keys = {**sharded([8, 16, 64, 384], (128, 384), 64, (8, 8), "height_sharded"), "dtype": "bfloat8_b"}
+    assert cycles("create_heads", [qkv], [head, keys, head], {"num_heads": 16, "num_kv_heads": 16, "transpose_k_heads": True}) < 30_000
+    # Sticks between shards of rows: a request per stick, shared by both data movement cores; runs of sticks with one request.
+    image = rows([16, 128, 128, 16], (4096, 16))
+    assert cycles("permute", [image], [image], {"dims": [0, 2, 1, 3]}) < 100_000
+    part = rows([16, 115, 115, 16], (3307, 16))
+    assert cycles("slice", [image], [part], {"begins": [0, 0, 0, 0], "ends": [16, 115, 115, 16]}) < 20_000
+    planes = rows([16, 4, 224, 256], (224, 256)), rows([16, 4, 256, 256], (256, 256))
+    assert cycles("pad", [planes[0]], [planes[1]], {"padding": [0, 0, 0, 0, 3, 29, 0, 0]}) < 25_000
+    turned = rows([16, 4, 256, 224], (256, 224)), rows([16, 4, 224, 256], (224, 256))
+    assert cycles("permute", [turned[0]], [turned[1]], {"dims": [0, 1, 3, 2]}) < 40_000
+    # Windows of a pool are counted without the padding of their tiles.
+    pooled = {**sharded([1, 1, 16, 2048], (32, 32), 64, (8, 8), "width_sharded"), "padded": [1, 1, 32, 2048], "dtype": "bfloat8_b"}
+    source = {**sharded([1, 1, 784, 2048], (784, 32), 64, (8, 8), "width_sharded"), "layout": "row_major"}
+    assert cycles("pool2d", [source], [pooled], {"window_hw": [7, 7], "max": False, "core_count": 64}) < 16 * 49 * 50
+    # Activation reuse: each further line of pixels gathers one row of the window.
+    pixels, result = rows([1, 1, 228160, 16], (3565, 16)), {**sharded([1, 1, 200704, 64], (3136, 64), 64, (8, 8), "height_sharded")}
+    weights = tensor([1, 1, 256, 64], "bfloat8_b")
+    window = {
+        "act_block_h": 49,
+        "act_block_w": 8,
+        "per_core_m": 98,
+        "per_core_n": 2,
+        "window_hw": [4, 4],
+        "stride": [1, 1],
+        "subblock_w": 2,
+        "out_width": 112,
+        "core_count": 64,
+    }
+    again, reused = (cycles("conv2d", [pixels, weights], [result], {**window, "activation_reuse": reuse}, fidelity="LoFi") for reuse in (False, True))
+    assert reused < 0.95 * again
+
+
 def test_error_bands() -> None:
     known = bands()
     assert all((ANY, chip) in known for chip in CHIPS)

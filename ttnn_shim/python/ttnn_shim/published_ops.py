@@ -471,6 +471,7 @@ def conv_call(machine: Machine, config: Config) -> Call:
         act_block_h_override=int(config.get("act_block_h_override") or 0),
         enable_act_double_buffer=bool(config.get("act_double_buffer", False)),
         enable_weights_double_buffer=bool(config.get("weights_double_buffer", False)),
+        enable_activation_reuse=bool(config.get("activation_reuse", False)),
     )
     kwargs: dict[str, Any] = {"compute_config": machine.compute(config)}
     if config.get("bias") is True:

@@ -12,141 +12,141 @@ constexpr CardRow kCards[] = {
 };
 
 constexpr ConstantRow kConstants[] = {
-  {"launch_move", 400, 178.35},  // cycles
-  {"launch_compute", 622.41, 387.14},  // cycles
-  {"launch_move_sharded", 300, 237.7},  // cycles
-  {"launch_compute_sharded", 130.64, 484.12},  // cycles
-  {"skew_core", 9.2, 7.3138},  // cycles/core
-  {"skew_core_sharded", 9.6851, 2.5709},  // cycles/core
-  {"skew_trace", 1626.1, 0},  // cycles
-  {"contention_exponent", 12, 4.0157},  // 1
-  {"stage_exponent", 8, 5.0442},  // 1
-  {"read_dram", 432.03, 443.33},  // cycles
-  {"read_dram_byte", 0.0335, 0.062671},  // cycles/B
-  {"read_l1", 350, 374.79},  // cycles
+  {"launch_move", 400, 178.77},  // cycles
+  {"launch_compute", 617.51, 387.6},  // cycles
+  {"launch_move_sharded", 300, 233.59},  // cycles
+  {"launch_compute_sharded", 114.1, 484.86},  // cycles
+  {"skew_core", 9.2, 7.1804},  // cycles/core
+  {"skew_core_sharded", 9.6111, 2.618},  // cycles/core
+  {"skew_trace", 1634.2, 0},  // cycles
+  {"contention_exponent", 12, 3.9234},  // 1
+  {"stage_exponent", 8, 4.9787},  // 1
+  {"read_dram", 426.87, 444.88},  // cycles
+  {"read_dram_byte", 0.0335, 0.061295},  // cycles/B
+  {"read_l1", 350, 375.1},  // cycles
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
-  {"second_operand", 130, 134.71},  // cycles
+  {"second_operand", 130, 133.43},  // cycles
   {"bcast_fill", 200, 170},  // cycles
-  {"write_issue", 38.582, 55},  // cycles
-  {"write_core_rate", 20, 16.344},  // B/cycle
-  {"write_barrier", 300, 390.4},  // cycles
-  {"local_copy_rate", 30, 56.921},  // B/cycle
-  {"dram_read_bank", 14.031, 51.721},  // GB/s
-  {"dram_write_bank", 14.884, 39.533},  // GB/s
-  {"dram_turnaround", 0.017222, 0},  // ns/B
-  {"dram_write_aligned", 0.4638, 0.78842},  // 1
+  {"write_issue", 49.388, 55},  // cycles
+  {"write_core_rate", 20, 15.767},  // B/cycle
+  {"write_barrier", 300, 390.51},  // cycles
+  {"local_copy_rate", 30, 56.89},  // B/cycle
+  {"dram_read_bank", 14.151, 51.774},  // GB/s
+  {"dram_write_bank", 14.8, 39.553},  // GB/s
+  {"dram_turnaround", 0.017435, 0},  // ns/B
+  {"dram_write_aligned", 0.46729, 0.78809},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 81.926, 95.479},  // B/cycle
-  {"bank_start_write", 93.133, 92.77},  // B/cycle
-  {"noc_link_rate", 30, 31.34},  // B/cycle
-  {"throttle", 0.13761, 0.46985},  // 1
-  {"throttle_tau", 31.479, 110000},  // us
-  {"launch_gap", 3191, 1621.5},  // ns
+  {"bank_start_read", 82.433, 93.484},  // B/cycle
+  {"bank_start_write", 95.947, 90},  // B/cycle
+  {"noc_link_rate", 30, 31.39},  // B/cycle
+  {"throttle", 0.13799, 0.46963},  // 1
+  {"throttle_tau", 31.851, 110000},  // us
+  {"launch_gap", 3189.9, 1615.8},  // ns
   {"program_gap", 1180, 1110},  // ns
-  {"unary_tile", 275.21, 250.48},  // cycles
-  {"unary_byte", 0.012046, 0.0},  // cycles/B
-  {"tile_32bit", 128.9, 119},  // cycles
-  {"sfpu_exp", 1525.2, 1220},  // cycles
+  {"unary_tile", 285.86, 250.47},  // cycles
+  {"unary_byte", 0.013093, 0.0},  // cycles/B
+  {"tile_32bit", 126.76, 119},  // cycles
+  {"sfpu_exp", 1513.1, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
-  {"sfpu_scale", 1, 0.80324},  // 1
+  {"sfpu_scale", 1, 0.80413},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
   {"unpack_two_rate", 32, 32},  // B/cycle
-  {"binary_tile", 20, 8.7776},  // cycles
+  {"binary_tile", 20, 8.7078},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.65, 96},  // B/cycle
-  {"unpack_b_rate", 70.55, 80},  // B/cycle
-  {"unpack_overlap", 0.86861, 1},  // 1
-  {"fpu_overhead", 1.0379, 1.0423},  // 1
-  {"mac_overhead", 0.86804, 0.80804},  // cycles
-  {"subblock_sync", 13.179, 10},  // cycles
-  {"subblock_tile", 13.475, 2},  // cycles
-  {"subblock_min", 102.52, 90},  // cycles
-  {"subblock_pack", 38.553, 18.008},  // cycles
-  {"mm_block_end", 20.578, 335.13},  // cycles
-  {"mm_issue", 48.058, 37.467},  // cycles
-  {"mm_read_rate", 35.096, 49.734},  // B/cycle
-  {"mm_mcast_rate", 26.097, 45.968},  // B/cycle
-  {"mm_mcast_1d", 0.76233, 0.68557},  // 1
-  {"mm_handshake", 426.13, 765.58},  // cycles
+  {"unpack_a_rate", 57.643, 96},  // B/cycle
+  {"unpack_b_rate", 70.607, 80},  // B/cycle
+  {"unpack_overlap", 0.86887, 1},  // 1
+  {"fpu_overhead", 1.0367, 1.0423},  // 1
+  {"mac_overhead", 0.88268, 0.8057},  // cycles
+  {"subblock_sync", 13.27, 10},  // cycles
+  {"subblock_tile", 13.429, 2},  // cycles
+  {"subblock_min", 102.51, 90},  // cycles
+  {"subblock_pack", 38.6, 22.293},  // cycles
+  {"mm_block_end", 24.111, 331.68},  // cycles
+  {"mm_issue", 47.834, 37.424},  // cycles
+  {"mm_read_rate", 35.47, 49.891},  // B/cycle
+  {"mm_mcast_rate", 25.895, 45.825},  // B/cycle
+  {"mm_mcast_1d", 0.76398, 0.68898},  // 1
+  {"mm_handshake", 423.85, 761.33},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
-  {"mm_both_operands", 0.28017, 0.13968},  // 1
+  {"mm_both_operands", 0.28102, 0.14006},  // 1
   {"mm_coupling", 9, 10},  // 1
-  {"mm_write_rate", 85.384, 188.41},  // B/cycle
-  {"mm_write_1d", 0.57068, 0.44286},  // 1
-  {"dram_run", 1.5317, 1.5317},  // tiles
-  {"mm_fill", 803.33, 628.1},  // cycles
+  {"mm_write_rate", 85.353, 187.92},  // B/cycle
+  {"mm_write_1d", 0.57011, 0.44457},  // 1
+  {"dram_run", 1.5365, 1.5365},  // tiles
+  {"mm_fill", 818.64, 682.37},  // cycles
   {"tilize_block", 12, 12},  // cycles
-  {"tilize_tile", 64.726, 64.726},  // cycles
+  {"tilize_tile", 64.527, 64.527},  // cycles
   {"tilize_start", 222, 222},  // cycles
-  {"stick_issue", 73.846, 73.846},  // cycles
-  {"stick_byte", 0.072968, 0.072968},  // cycles/B
-  {"stick_loop", 56.033, 56.033},  // cycles
+  {"stick_issue", 73.729, 73.729},  // cycles
+  {"stick_byte", 0.072662, 0.072662},  // cycles/B
+  {"stick_loop", 55.164, 55.164},  // cycles
   {"pad_word", 2.8, 2.8},  // cycles
-  {"untilize_block", 375.38, 375.38},  // cycles
-  {"untilize_tile", 54.483, 54.483},  // cycles
-  {"untilize_start", 658.12, 658.12},  // cycles
-  {"stick_write", 80.759, 80.759},  // cycles
+  {"untilize_block", 375.12, 375.12},  // cycles
+  {"untilize_tile", 54.629, 54.629},  // cycles
+  {"untilize_start", 657.07, 657.07},  // cycles
+  {"stick_write", 80.675, 80.675},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
-  {"write_stick", 48.697, 48.697},  // cycles
+  {"write_stick", 48.598, 48.598},  // cycles
   {"write_stick_byte", 0.004, 0.004},  // cycles/B
-  {"s2i_start", 353.87, 353.87},  // cycles
-  {"i2s_tile", 50.827, 50.827},  // cycles
-  {"i2s_tile_byte", 0.042866, 0.042866},  // cycles/B
+  {"s2i_start", 353.56, 353.56},  // cycles
+  {"i2s_tile", 50.518, 50.518},  // cycles
+  {"i2s_tile_byte", 0.042744, 0.042744},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
   {"slice_stick", 109.64, 109.64},  // cycles
   {"slice_stick_byte", 0.053, 0.053},  // cycles/B
   {"slice_read_share", 0.6, 0.6},  // 1
-  {"slice_tile", 105.82, 105.82},  // cycles
+  {"slice_tile", 105.46, 105.46},  // cycles
   {"slice_copy_block", 82, 82},  // cycles
-  {"slice_copy_row", 23.413, 23.413},  // cycles
-  {"put_stick", 128.48, 128.48},  // cycles
+  {"slice_copy_row", 23.427, 23.427},  // cycles
+  {"put_stick", 128.46, 128.46},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
-  {"face_line", 49.737, 49.737},  // cycles
+  {"face_line", 49.722, 49.722},  // cycles
   {"permute_block", 2268, 2268},  // cycles
-  {"permute_line", 37.246, 37.246},  // cycles
+  {"permute_line", 37.251, 37.251},  // cycles
   {"reshape_row", 391, 391},  // cycles
   {"reshape_stick", 277, 277},  // cycles
-  {"reshape_tile", 1292.6, 1292.6},  // cycles
-  {"reshape_segment", 66.161, 66.161},  // cycles
-  {"reshape_page", 105.19, 105.19},  // cycles
+  {"reshape_tile", 1291.5, 1291.5},  // cycles
+  {"reshape_segment", 66.207, 66.207},  // cycles
+  {"reshape_page", 105.97, 105.97},  // cycles
   {"row_stick", 62, 62},  // cycles
   {"row_stick_byte", 0.15, 0.15},  // cycles/B
   {"row_unaligned", 85, 85},  // cycles
   {"concat_tile", 313, 313},  // cycles
   {"sample_point", 140, 140},  // cycles
-  {"halo_local_rate", 34.546, 34.546},  // B/cycle
-  {"halo_run", 24.079, 24.079},  // cycles
+  {"halo_local_rate", 34.643, 34.643},  // B/cycle
+  {"halo_run", 26.275, 26.275},  // cycles
   {"halo_pad_rate", 38, 38},  // B/cycle
   {"halo_block", 31, 31},  // cycles
-  {"conv_start", 799.96, 799.96},  // cycles
-  {"conv_mac", 19.323, 19.323},  // cycles
-  {"conv_mac_phase", 15.502, 15.502},  // cycles
+  {"conv_start", 782.82, 782.82},  // cycles
+  {"conv_mac", 19.136, 19.136},  // cycles
+  {"conv_mac_phase", 15.595, 15.595},  // cycles
   {"conv_subblock", 38, 38},  // cycles
-  {"conv_accumulate", 33.11, 33.11},  // cycles
+  {"conv_accumulate", 27.675, 27.675},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 73.414, 73.414},  // cycles
-  {"conv_weight_byte", 0.016337, 0.016337},  // cycles/B
-  {"conv_stick", 7.6502, 7.6502},  // cycles
-  {"conv_stick_byte", 0.019553, 0.019553},  // cycles/B
-  {"conv_coupling", 2.4988, 2.4988},  // 1
-  {"conv_untilize", 211.47, 211.47},  // cycles
-  {"conv_mcast_block", 323.64, 323.64},  // cycles
+  {"conv_weight_tile", 74.068, 74.068},  // cycles
+  {"conv_weight_byte", 0.016342, 0.016342},  // cycles/B
+  {"conv_stick", 12.194, 12.194},  // cycles
+  {"conv_stick_byte", 0.019192, 0.019192},  // cycles/B
+  {"conv_coupling", 2.547, 2.547},  // 1
+  {"conv_untilize", 210.8, 210.8},  // cycles
+  {"conv_mcast_block", 333.87, 333.87},  // cycles
   {"conv_mcast_tile", 18, 18},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
-  {"norm_core", 714.29, 714.29},  // cycles
-  {"norm_row", 2418.2, 2418.2},  // cycles
+  {"norm_core", 713.91, 713.91},  // cycles
+  {"norm_row", 2048.9, 2048.9},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
-  {"softmax_row", 3205.3, 3205.3},  // cycles
+  {"softmax_row", 3212.5, 3212.5},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
-  {"groupnorm_start", 12540, 12540},  // cycles
-  {"groupnorm_tile", 702.34, 702.34},  // cycles
-  {"groupnorm_group_tile", 772.17, 772.17},  // cycles
-  {"drain_rate", 16.841, 15.831},  // B/cycle
+  {"groupnorm_start", 12538, 12538},  // cycles
+  {"groupnorm_tile", 703.76, 703.76},  // cycles
+  {"groupnorm_group_tile", 772.55, 772.55},  // cycles
+  {"drain_rate", 19.861, 16.867},  // B/cycle
   {"softmax_start", 14500, 6400},  // cycles
   {"sfpu_exp_approx", 0.125, 0.125},  // 1
   {"sfpu_typecast", 60, 60},  // cycles

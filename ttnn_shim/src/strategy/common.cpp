@@ -21,6 +21,26 @@ double page_read(const Arch& arch, bool dram, double bytes) {
 double page_read(const Arch& arch, const TensorDesc& t, double bytes) { return page_read(arch, in_dram(t), bytes); }
 double page_write(const Arch& arch, double bytes) { return arch.k.write_issue + bytes / arch.k.write_core_rate; }
 
+double block_pass(const Arch& arch, std::int64_t block, double operand_bytes, double sfpu) {
+    const Constants& k = arch.k;
+    const auto n = static_cast<double>(std::max<std::int64_t>(1, block));
+    return std::max(operand_bytes / k.unpack_two_rate + sfpu + k.subblock_sync / n, (k.subblock_min + k.subblock_pack * (n - 1)) / n);
+}
+
+double row_reduction(const Arch& arch, std::int64_t width, double tile_bytes) {
+    return static_cast<double>(width) * tile_bytes / arch.k.unpack_two_rate + arch.k.subblock_min + arch.k.subblock_sync;
+}
+
+std::int64_t block_of(std::int64_t width, std::int64_t most) {
+    std::int64_t block = std::max<std::int64_t>(1, std::min(width, most));
+    while (width % block) --block;
+    return block;
+}
+
+double local_copies(const Arch& arch, double requests, double bytes) {
+    return requests * arch.k.halo_run + bytes / arch.k.local_copy_rate + arch.k.read_l1;
+}
+
 int split_cores(const Arch& arch, const OpConfig& config, std::int64_t units) {
     const std::int64_t recorded = config.core_count.value_or(0);
     if (recorded > 0) return static_cast<int>(std::min<std::int64_t>(recorded, std::max<std::int64_t>(units, 1)));

@@ -56,6 +56,17 @@ inline double run_efficiency(const Arch& arch, std::int64_t run) {
 
 void add_dram(Shared& shared, const TensorDesc& t, double bytes, bool write);
 
+/// Cycles per tile of one more pass of the matrix engine over tiles in L1, `block` tiles per turn of the destination registers: unpack
+/// (both operands at once, the larger one counts), an SFPU function of `sfpu` cycles, or the packer behind them. Nothing is exchanged with
+/// the data movement cores, so a turn has the synchronisation of a matmul's subblock.
+double block_pass(const Arch& arch, std::int64_t block, double operand_bytes, double sfpu = 0);
+/// Cycles of a row of `width` tiles reduced into one tile.
+double row_reduction(const Arch& arch, std::int64_t width, double tile_bytes);
+/// Largest block of at most `most` tiles that divides `width`.
+std::int64_t block_of(std::int64_t width, std::int64_t most);
+/// Copies of resident data by one data movement core: requests back to back, one barrier at the end.
+double local_copies(const Arch& arch, double requests, double bytes);
+
 /// SFPU cycles per tile of a unary function (a row of arch/sfpu.csv) beyond copy and pack; std::invalid_argument for an unknown one.
 double sfpu_cycles(const Arch& arch, const OpConfig& config, std::string_view function, bool approximate);
 

@@ -151,6 +151,20 @@ constexpr int kParts = 8;
 
 }  // namespace
 
+namespace {
+
+/// Kernel rows that are gathered, relative to all of every window: with activation reuse a core gathers them all for its first line of
+/// pixels, and for each further line only the rows by which the window moves on.
+double gathered_share(const Conv2d& op) {
+    if (!op.activation_reuse || op.out_width <= 0) return 1;
+    const double rows = static_cast<double>(std::max<std::int64_t>(1, op.window_hw[0]));
+    const double lines = std::max(1.0, 32.0 * static_cast<double>(op.per_core_m) / static_cast<double>(op.out_width));
+    const double step = std::min(rows, static_cast<double>(op.stride ? (*op.stride)[0] : 1));
+    return (rows + step * (lines - 1)) / (rows * lines);
+}
+
+}  // namespace
+
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     const Constants& k = arch.k;
     if (c.inputs.size() < 2) throw std::invalid_argument("op 'conv2d': needs activations and weights");
@@ -176,7 +190,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
         const double comp = bh * bw * k.tilize_tile + mac + fill;
         // im2col: one local read per output pixel and kernel row; the K blocks share the kernel rows between them.
         const double row_bytes = kw * static_cast<double>(a.width()) * a.element_bytes();
-        const double read = bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) *
+        const double read = bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) * gathered_share(op) *
                             (op.split_reader.value_or(false) ? k.conv_split_reader : 1.0);
         Phase first;
         first.items = static_cast<std::int64_t>(kb) * kParts;
@@ -223,8 +237,11 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Pool2d& op) {
     const double area = static_cast<double>(op.window_hw[0] * op.window_hw[1]);
     const Shard s = shard_of(arch, resident(out) ? out : c.inputs[0]);
     const int cores = static_cast<int>(op.core_count.value_or(s.cores));
+    std::int64_t sticks = 1;  // windows, without the padding of tiles
+    for (std::size_t i = 0; i + 1 < out.logical.size(); ++i) sticks *= out.logical[i];
+    if (out.logical.empty() || sticks < 1) sticks = out.rows();
     Phase phase;
-    phase.items = std::max<std::int64_t>(1, resident(out) ? std::min(s.h, out.rows()) : ceil_div(out.rows(), cores));
+    phase.items = std::max<std::int64_t>(1, resident(out) ? std::min(s.h, sticks) : ceil_div(sticks, cores));
     phase.stages.push_back({Unit::Reader, area * arch.k.pool_stick, 0, 2});
     return one_phase("Pool2DMultiCore", arch, cores, std::move(phase), true, true);
 }

@@ -84,12 +84,16 @@ double sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, co
     return std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1));
 }
 
-/// What the math thread does with one output block after its last K block: a pass that adds the bias to each tile, and a fused activation
-/// (relu is the packer's and free).
+/// What the math thread does with one output block after its last K block: a pass that adds the bias to each tile, a subblock at a time,
+/// and a fused activation (relu is the packer's and free).
 double fused_cycles(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulProgram& p) {
     if (c.table_era) return 0;
-    double per_tile = c.inputs.size() > 2 ? costs(arch).bias_tile : 0;
-    if (op.activation && *op.activation != "RELU") per_tile += sfpu_cycles(arch, c, *op.activation, op.activation_approx.value_or(false));
+    double per_tile = 0;
+    if (op.activation && *op.activation != "RELU") per_tile = sfpu_cycles(arch, c, *op.activation, op.activation_approx.value_or(false));
+    if (c.inputs.size() > 2) {
+        const std::int64_t sums = c.compute.fp32_dest_acc ? 4096 : c.compute.packer_l1_acc ? 2048 : c.outputs[0].tile_bytes();
+        per_tile = block_pass(arch, p.sub_h * p.sub_w, static_cast<double>(std::max(sums, c.inputs[2].tile_bytes())), per_tile);
+    }
     return static_cast<double>(p.block_h * p.block_w) * per_tile;
 }
 

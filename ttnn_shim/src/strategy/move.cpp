@@ -58,6 +58,51 @@ DeviceProgram stick_stream(const Arch& arch, const OpConfig& c, const char* fact
     return p;
 }
 
+/// Row-major shards into row-major shards: no memory but L1 is touched, and the output's cores fetch what they need.
+bool between_sticks(const OpConfig& c) {
+    const TensorDesc &in = c.inputs[0], &out = c.outputs[0];
+    return !c.table_era && resident(in) && resident(out) && in.layout == PageLayout::RowMajor && out.layout == PageLayout::RowMajor;
+}
+
+/// Sticks fetched from other cores' shards and put into the own shard: `requests` by each of the data movement cores, `bytes` by all.
+DeviceProgram stick_gather(const Arch& arch, const OpConfig& c, const char* factory, double requests, double bytes) {
+    Phase phase;
+    phase.items = 1;
+    phase.stages.push_back({Unit::Reader, local_copies(arch, requests, bytes), 0, 2});
+    return one_phase(factory, arch, shard_cores(arch, c.outputs[0]), std::move(phase), false, true);
+}
+
+/// Transposed images of a core's shard: sticks are laid into rows of tiles, tilized, and each column of tiles is transposed and untilized.
+DeviceProgram transpose_images(const Arch& arch, const OpConfig& c) {
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const Shard s = shard_of(arch, in);
+    const std::int64_t h = std::max<std::int64_t>(1, height(in, true)), w = std::max<std::int64_t>(1, in.width());
+    const std::int64_t ht = ceil_div(h, 32), wt = ceil_div(w, 32), images = std::max<std::int64_t>(1, s.h / h);
+    const double stick = static_cast<double>(in.stick_bytes()), high = static_cast<double>(ht), wide = static_cast<double>(wt);
+    const double turns = wide * static_cast<double>(ceil_div(ht, c.compute.fp32_dest_acc ? 4 : 8));
+    Phase phase;
+    phase.items = images;
+    phase.coupling = k.stage_exponent;
+    phase.stages = {
+        // One barrier per row of tiles.
+        {Unit::Reader, local_copies(arch, static_cast<double>(h), static_cast<double>(h) * stick) + (high - 1) * k.read_l1, 0, 2},
+        {Unit::Compute,
+         k.tilize_start + high * (k.tilize_block + k.tilize_tile * wide) + turns * (k.subblock_min + k.subblock_sync) +
+             high * wide * k.untilize_tile,
+         0, 2}};
+    if (ht > 8)  // a column that the packer cannot untilize at once goes through a buffer
+        phase.stages.push_back(
+            {Unit::Writer, static_cast<double>(w) * k.write_stick + static_cast<double>(h * w) * in.element_bytes() / k.local_copy_rate, 0,
+             2});
+    DeviceProgram p = one_phase("TransposeWHShardedRMProgramFactory", arch, shard_cores(arch, in), std::move(phase), true, true);
+    p.circular_buffers = {
+        {"rows", 2 * wt * bytes_per_tile(in.dtype)},
+        {"tiles", ht * wt * bytes_per_tile(in.dtype)},
+        {"columns", ht > 8 ? 2 * ht * bytes_per_tile(in.dtype) : 0}};
+    return p;
+}
+
 }  // namespace
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Transpose& op) {
@@ -108,6 +153,21 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Permute& op) {
     const TensorDesc& out = c.outputs[0];
     const Integers& dims = op.dims;
     const bool keeps_width = dims.empty() || dims.back() == static_cast<std::int64_t>(dims.size()) - 1;
+    if (between_sticks(c) && dims == Integers{0, 1, 3, 2}) return transpose_images(arch, c);
+    if (between_sticks(c) && dims == Integers{0, 2, 1, 3}) {
+        // Both data movement cores fetch half of the sticks each, if shards hold whole images or parts of one; else one computes the place
+        // of each stick.
+        const Shard s = shard_of(arch, out);
+        const std::int64_t channels = in.padded[1], rows = in.padded[2];
+        const auto fits = [&](std::int64_t n) { return s.h % n == 0 || n % s.h == 0; };
+        const bool regular = fits(rows) && fits(channels) && (channels % rows == 0 || rows % channels == 0) && s.h <= channels * rows;
+        const auto sticks = static_cast<double>(s.h);
+        DeviceProgram p = stick_gather(
+            arch, c, "TransposeHCShardedProgramFactory", regular ? std::ceil(sticks / 2) : sticks,
+            sticks * static_cast<double>(s.w) * in.element_bytes());
+        if (!regular) p.work.extra_cycles = sticks * k.stick_loop;
+        return p;
+    }
     if (in.layout == PageLayout::RowMajor && keeps_width) {
         DeviceProgram p = page_stream(arch, c, "PermuteDeviceOperation::MultiCoreRowInvariant", static_cast<double>(in.bytes()));
         p.circular_buffers = {{"rows", 2 * aligned(arch, in.stick_bytes())}};
@@ -238,6 +298,13 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Slice& op) {
     if (out.layout == PageLayout::Tile) return page_stream(arch, c, "SliceTileProgramFactory", static_cast<double>(out.bytes()));
     const Integers steps = op.step.value_or(Integers{});
     const bool strided = std::any_of(steps.begin(), steps.end(), [](std::int64_t step) { return step > 1; });
+    if (between_sticks(c) && !strided) {
+        // Consecutive sticks of one core come with one request; the rows of an image end a run.
+        const Shard s = shard_of(arch, out);
+        const std::int64_t runs = ceil_div(s.h, std::max<std::int64_t>(1, height(out, true))) + 1;
+        return stick_gather(
+            arch, c, "SliceRmShardedProgramFactory", static_cast<double>(runs), static_cast<double>(s.h * s.w) * out.element_bytes());
+    }
     DeviceProgram p = stick_stream(
         arch, c, strided ? "SliceRmStrideProgramFactory" : "SliceRmProgramFactory",
         out.stick_bytes() % (in_dram(c.inputs[0]) ? arch.dram_align : arch.l1_align) != 0, 4);
@@ -288,6 +355,13 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Split&) {
 }
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Pad&) {
+    if (between_sticks(c) && c.inputs[0].width() == c.outputs[0].width()) {
+        // Height alone: one data movement core fetches runs of sticks, the other walks all sticks and copies the padding into place.
+        const Shard s = shard_of(arch, c.outputs[0]);
+        return stick_gather(
+            arch, c, "PadRmShardedHeightOnlyProgramFactory", static_cast<double>(s.h),
+            static_cast<double>(s.h * s.w) * c.outputs[0].element_bytes());
+    }
     if (c.outputs[0].layout == PageLayout::RowMajor) {
         const std::int64_t stick = aligned(arch, c.outputs[0].stick_bytes());  // 32 KiB in groups of 16
         return stick_stream(

@@ -27,28 +27,19 @@ GatheredRows gathered_rows(const TensorDesc& in, const Shard& s) {
 
 /// Rows of tiles over cores; per row a fixed chain of small passes plus a cost per tile.
 DeviceProgram row_program(
-    const Arch& arch, const OpConfig& c, const char* factory, double row_cycles, double tile_cycles, std::int64_t buffered_tiles,
-    int statistics) {
+    const Arch& arch, const OpConfig& c, const char* factory, double row_cycles, double tile_cycles, std::int64_t buffered_tiles) {
     const TensorDesc& in = c.inputs[0];
     std::int64_t width = ceil_div(in.width(), 32), rows = std::max<std::int64_t>(1, in.tiles() / std::max<std::int64_t>(1, width));
     int cores = split_cores(arch, c, rows);
     std::int64_t per_core = ceil_div(rows, cores);
-    double combine = 0, once = 0;
+    double combine = 0;
     if (resident(in)) {
         const Shard s = shard_of(arch, in);
         cores = std::max(1, s.cores);
         per_core = ceil_div(s.h, 32);
         width = ceil_div(s.w, 32);
         const double across = static_cast<double>(ceil_div(in.width(), s.w));
-        if (across > 1 && c.table_era)
-            combine = 4 * arch.k.mm_handshake_local + across * arch.k.norm_core;  // partial statistics travel twice
-        else if (across > 1 && statistics > 0) {
-            // Each core of a row combines its share of the rows' partial statistics and multicasts the result; in two stages where a row
-            // of tiles lies over several rows of cores.
-            const GatheredRows g = gathered_rows(in, s);
-            const double mine = static_cast<double>(g.rows * g.parts) * costs(arch).norm_gather_tile;
-            once = statistics * (2 * arch.k.mm_handshake_local * (g.two_stage ? 2 : 1) + mine);
-        }
+        if (across > 1) combine = 4 * arch.k.mm_handshake_local + across * arch.k.norm_core;  // partial statistics travel twice
     }
     constexpr int kParts = 4;  // stages hand over blocks of a row, not whole rows
     Phase phase;
@@ -59,11 +50,22 @@ DeviceProgram row_program(
     phase.stages.push_back({Unit::Compute, (row_cycles + combine) / kParts + w * tile_cycles, 0, 2});
     if (!resident(c.outputs[0])) phase.stages.push_back({Unit::Writer, w * page_write(arch, bytes), 0, 2});
     dram_traffic(phase, c);
-    phase.extra_cycles = once;
     DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, resident(in));
     p.circular_buffers = {{"in", buffered_tiles * in.tile_bytes()}, {"out", std::min<std::int64_t>(8, width) * c.outputs[0].tile_bytes()}};
     return p;
 }
+
+/// A program on resident shards: `cycles` of compute.
+DeviceProgram shard_program(const Arch& arch, const OpConfig& c, const char* factory, double cycles) {
+    Phase phase;
+    phase.items = 1;
+    phase.stages = {{Unit::Compute, cycles, 0, 2}};
+    dram_traffic(phase, c);
+    return one_phase(factory, arch, shard_cores(arch, c.inputs[0]), std::move(phase), true, true);
+}
+
+/// Tiles that the destination registers hold at once.
+std::int64_t dst_tiles(const OpConfig& c) { return c.compute.fp32_dest_acc ? 4 : 8; }
 
 std::int64_t interm_bytes(const OpConfig& c) { return c.compute.fp32_dest_acc ? 4096 : 2048; }
 /// Statistics tiles: bfloat16, float32 for a float32 input.
@@ -111,6 +113,55 @@ DeviceProgram softmax_lanes(const Arch& arch, const OpConfig& c, std::int64_t di
     return p;
 }
 
+/// Softmax on shards, row of tiles by row of tiles: scale and mask, maximum, difference with its exponential, sum with its reciprocal,
+/// product. Each pass begins when the packer has written the last tile of the pass before it.
+double softmax_shard_cycles(const Arch& arch, const OpConfig& c, const Softmax& op) {
+    const Shard s = shard_of(arch, c.inputs[0]);
+    const std::int64_t w = std::max<std::int64_t>(1, ceil_div(s.w, 32)), block = block_of(w, dst_tiles(c));
+    const bool mask = op.mask.value_or(false), stable = op.numeric_stable.value_or(false);
+    const double in = static_cast<double>(c.inputs[0].tile_bytes()), im = static_cast<double>(interm_bytes(c)),
+                 tiles = static_cast<double>(w);
+    const double exponential = sfpu_cycles(arch, c, "EXP", c.compute.math_approx);
+    // The exponential ends the pass of the mask where nothing is subtracted, or has a pass of its own.
+    const double plain = block_pass(arch, block, im), with_exp = block_pass(arch, block, stable || mask ? im : in, exponential);
+    double row = tiles * with_exp + row_reduction(arch, w, im) + sfpu_cycles(arch, c, "RECIP", false) + tiles * plain;
+    int passes = 3;
+    if (mask) {
+        row += tiles * (stable ? 2 : 1) * plain;
+        passes += stable ? 2 : 1;
+    }
+    if (stable) {
+        row += row_reduction(arch, w, mask ? im : in);
+        ++passes;
+    }
+    return static_cast<double>(ceil_div(s.h, 32)) * (row + passes * arch.k.unary_tile);
+}
+
+/// Normalisation on shards: each pass goes over the whole block of a core. Partial sums of a row of tiles are gathered, combined (a share
+/// of the rows by each core of the row) and multicast.
+double norm_shard_cycles(const Arch& arch, const OpConfig& c, bool rms, bool residual, std::int64_t weights, std::int64_t subblock) {
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const Shard s = shard_of(arch, in);
+    const std::int64_t h = ceil_div(s.h, 32), w = std::max<std::int64_t>(1, ceil_div(s.w, 32));
+    const std::int64_t block = subblock > 0 ? subblock : block_of(w, dst_tiles(c));
+    const double im = static_cast<double>(interm_bytes(c)), rows = static_cast<double>(h);
+    const int statistics = rms ? 1 : 2;
+    // Residual, difference to the mean, square, product with the reciprocal root, scale and shift.
+    const auto passes = static_cast<double>((rms ? 2 : 3) + (residual ? 1 : 0) + weights);
+    double cycles = rows * static_cast<double>(w) * passes * block_pass(arch, block, im) + rows * statistics * row_reduction(arch, w, im) +
+                    (passes + statistics) * k.unary_tile;
+    if (ceil_div(in.width(), s.w) > 1) {
+        const GatheredRows g = gathered_rows(in, s);
+        const double mine = static_cast<double>(g.rows * g.parts) * costs(arch).norm_gather_tile;
+        cycles += statistics * (2 * k.mm_handshake_local * (g.two_stage ? 2 : 1) + mine) + static_cast<double>(g.rows) * k.unary_tile;
+        cycles += static_cast<double>(g.rows) * sfpu_cycles(arch, c, "RSQRT", false);
+    } else {
+        cycles += rows * sfpu_cycles(arch, c, "RSQRT", false);
+    }
+    return cycles;
+}
+
 }  // namespace
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
@@ -125,12 +176,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
     const bool ragged = !in.logical.empty() && in.logical.back() % 32 != 0;
     const double exact = c.compute.math_approx ? 0 : sfpu_cycles(arch, c, "EXP", false) - sfpu_cycles(arch, c, "EXP", true);
     const double masked = op.mask.value_or(false) ? costs(arch).tile_pass : 0;
-    DeviceProgram p = row_program(
-        arch, c, "SoftmaxProgramFactoryAttentionOptimized", arch.k.softmax_row,
-        c.table_era ? arch.k.softmax_tile : costs(arch).softmax_block_tile + masked + exact, 0, 0);
+    DeviceProgram p = resident(in) && !c.table_era
+                          ? shard_program(arch, c, "SoftmaxProgramFactoryAttentionOptimized", softmax_shard_cycles(arch, c, op))
+                          : row_program(
+                                arch, c, "SoftmaxProgramFactoryAttentionOptimized", arch.k.softmax_row,
+                                c.table_era ? arch.k.softmax_tile : costs(arch).softmax_block_tile + masked + exact, 0);
     if (c.table_era)
         p.work.extra_cycles = arch.k.softmax_start;
-    else if (ragged)
+    else if (ragged && !resident(in))
         p.work.extra_cycles = costs(arch).softmax_mask_fill;
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = in.dtype == DType::Float32 ? 4096 : interm_bytes(c);
     p.circular_buffers = {
@@ -158,9 +211,13 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const LayerNorm& op) {
     const bool residual = op.residual.value_or(false);
     const std::int64_t weights = static_cast<std::int64_t>(c.inputs.size()) - 1 - residual;
     const double passes = static_cast<double>((rms ? 3 : 5) + weights + residual);
-    DeviceProgram p = row_program(
-        arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row,
-        c.table_era ? arch.k.norm_tile : costs(arch).norm_base_tile + passes * costs(arch).tile_pass, 0, rms ? 1 : 2);
+    DeviceProgram p =
+        local && !c.table_era
+            ? shard_program(
+                  arch, c, "LayerNormShardedProgramFactory", norm_shard_cycles(arch, c, rms, residual, weights, op.subblock_w.value_or(0)))
+            : row_program(
+                  arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row,
+                  c.table_era ? arch.k.norm_tile : costs(arch).norm_base_tile + passes * costs(arch).tile_pass, 0);
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
     // Gamma and beta are tiles, or rows of 32 values that become tiles.
     std::int64_t weight_bytes = 0;

@@ -11,6 +11,36 @@ std::int64_t dim(const TensorDesc& t, std::size_t from_end) {
     return t.padded.size() > from_end ? t.padded[t.padded.size() - 1 - from_end] : 1;
 }
 
+/// Heads cut out of the core's own shard: runs of a head's tiles are copied within L1. Transposed keys are copied a tile at a time, column
+/// by column of a head, and go through the destination registers one by one.
+DeviceProgram split_shards(const Arch& arch, const OpConfig& c, const CreateHeads& create) {
+    const bool transposed = create.transpose_k_heads.value_or(false);
+    double requests = 0, bytes = 0, key_bytes = 0, key_tiles = 0;
+    for (std::size_t i = 0; i < c.outputs.size(); ++i) {
+        const TensorDesc& out = c.outputs[i];
+        const Shard s = shard_of(arch, out);
+        const double tiles = static_cast<double>(ceil_div(s.h, 32) * ceil_div(s.w, 32)),
+                     size = tiles * static_cast<double>(out.tile_bytes());
+        if (transposed && i == 1) {
+            key_tiles = tiles;
+            key_bytes = size;
+        } else {
+            requests += static_cast<double>(ceil_div(s.h, 32));
+            bytes += size;
+        }
+    }
+    Phase phase;
+    phase.items = 1;
+    phase.coupling = arch.k.stage_exponent;
+    phase.stages = {
+        {Unit::Reader, local_copies(arch, requests + key_tiles, bytes + key_bytes), 0, 2},
+        {Unit::Compute, key_tiles * arch.k.unary_tile, 0, 2}};
+    DeviceProgram p =
+        one_phase("CreateQKVHeadsProgramFactory", arch, shard_cores(arch, c.inputs[0]), std::move(phase), key_tiles > 0, true);
+    p.circular_buffers = {{"keys", static_cast<std::int64_t>(key_bytes)}};
+    return p;
+}
+
 /// Tiles copied in another order; one unit is a row of tiles of a batch.
 DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHeads* create) {
     const TensorDesc& in = c.inputs[0];
@@ -61,7 +91,11 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
 
 }  // namespace
 
-DeviceProgram plan(const Arch& arch, const OpConfig& c, const CreateHeads& op) { return heads_program(arch, c, &op); }
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const CreateHeads& op) {
+    const bool own_shard =
+        !c.table_era && resident(c.inputs[0]) && c.inputs[0].memory == MemoryLayout::BlockSharded && resident(c.outputs[0]);
+    return own_shard ? split_shards(arch, c, op) : heads_program(arch, c, &op);
+}
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const ConcatHeads&) { return heads_program(arch, c, nullptr); }
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
