@@ -11,7 +11,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch_checking import Model, check
 
-from alchemist.frontends.torch import emitter
+from alchemist.frontends import vocabulary
 from alchemist.ir.access import shape
 
 CASES: list[Any] = []
@@ -61,7 +61,7 @@ def test_rare_op(function: Callable[..., Any], inputs: tuple[torch.Tensor, ...],
 
 
 def test_large_permutes_leave_out_dimensions_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emitter, "LARGE", 1)
+    monkeypatch.setattr(vocabulary, "LARGE", 1)
     permute = Model(lambda t: (t.permute(0, 4, 2, 5, 1, 3), t.permute(3, 4, 0, 1, 2, 5), t.permute(1, 3, 4, 5, 2, 0)))
     result = check(permute, (r(2, 3, 4, 1, 1, 5),))
     permuted = [op for op in result.module.walk() if op.name == "ttir.permute"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from alchemist.frontends import composites
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import RULES, recipe, rule
@@ -287,9 +288,7 @@ def native_dropout(c: Emitter, x: Tensor, p: float, train: bool | None) -> list[
 def gelu(c: Emitter, x: Tensor, *, approximate: str = "none") -> Tensor:
     if approximate == "none":
         return c.emit("gelu", [x])
-    cube = c.binary("multiply", c.binary("multiply", x, x), x)  # ttir.gelu is the exact one
-    inner = c.binary("multiply", c.binary("add", x, c.binary("multiply", cube, 0.044715)), math.sqrt(2 / math.pi))
-    return c.binary("multiply", c.binary("multiply", x, 0.5), c.binary("add", c.unary("tanh", inner), 1.0))
+    return composites.tanh_gelu(c, x)
 
 
 @rule("aten.leaky_relu.default")
@@ -309,19 +308,12 @@ def selu(c: Emitter, x: Tensor) -> Tensor:
 
 @rule("aten.elu.default")
 def elu(c: Emitter, x: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
-    inner = x if input_scale == 1 else c.binary("multiply", x, input_scale)
-    low = c.unary("expm1", c.binary("minimum", inner, 0))
-    low = low if alpha == 1 else c.binary("multiply", low, alpha)
-    out = c.where(c.binary("gt", x, 0, torch.bool), x, low)
-    return out if scale == 1 else c.binary("multiply", out, scale)
+    return composites.elu(c, x, alpha, scale, input_scale)
 
 
 @rule("aten.softplus.default")
 def softplus(c: Emitter, x: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
-    scaled = x if beta == 1 else c.binary("multiply", x, beta)
-    soft = c.unary("log1p", c.unary("exp", c.binary("minimum", scaled, threshold)))
-    soft = soft if beta == 1 else c.binary("div", soft, beta)
-    return c.where(c.binary("gt", scaled, threshold, torch.bool), x, soft)
+    return composites.softplus(c, x, beta, threshold)
 
 
 @rule("aten.prelu.default", "aten._prelu_kernel.default")
@@ -420,15 +412,7 @@ def round_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
 
 @rule("aten.round.default")
 def round_half_even(c: Emitter, x: Tensor) -> Tensor:
-    """floor(x + 1/2), minus one where that rounded a tie up to an odd number."""
-    if not x.dtype.is_floating_point:
-        return x
-    up = c.unary("floor", c.binary("add", x, 0.5))
-    tie = c.binary("eq", c.binary("subtract", up, x), 0.5, torch.bool)
-    half = c.binary("multiply", up, 0.5)
-    odd = c.binary("ne", c.unary("floor", half), half, torch.bool)
-    step = c.cast(c.emit("logical_and", [tie, odd], dtype=torch.bool), x.dtype)
-    return c.binary("subtract", up, step)
+    return composites.round_half_even(c, x) if x.dtype.is_floating_point else x
 
 
 @recipe("aten.sinh.default")

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
+from alchemist.frontends import composites
+from alchemist.frontends.torch.dtypes import to_numpy
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor, progression
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
@@ -17,29 +19,7 @@ REDUCTIONS = {"sum": "sum", "add": "sum", "prod": "prod", "multiply": "prod", "a
 
 def take_rows(c: Emitter, table: Tensor, ids: Tensor) -> Tensor:
     """table [rows, ...rest] and ids [...] -> [...ids, ...rest]. Known ids in sequence become a slice, equal ones a broadcast."""
-    shape = [*ids.shape, *table.shape[1:]]
-    rest = table.shape[1:]
-    known = ids.const
-    if known is not None and known.numel():
-        row = ids.uniform
-        if row is not None:
-            one = c.slice(table, 0, int(row) % table.shape[0], int(row) % table.shape[0] + 1)
-            return c.expand(c.reshape(one, [*[1] * ids.rank, *rest]), shape)
-        steps = progression(known)
-        if steps is not None and steps[2] > 0 and steps[1] >= 0:
-            dim, start, step = steps
-            count = ids.shape[dim]
-            part = c.slice(table, 0, start, start + step * (count - 1) + 1, step)
-            placed = c.reshape(part, [*(count if i == dim else 1 for i in range(ids.rank)), *rest])
-            return c.expand(placed, shape)
-        if bool((known < 0).any()):
-            ids = c.constant(torch.where(known < 0, known + table.shape[0], known))
-    if len(rest) == 1:
-        return c.emit("embedding", [ids, table], {}, shape=shape, dtype=table.dtype)
-    flat = c.reshape(table, [table.shape[0], math.prod(rest)])
-    flat_ids = ids if ids.rank else c.reshape(ids, [1])
-    rows = c.emit("embedding", [flat_ids, flat], {}, shape=[*flat_ids.shape, math.prod(rest)], dtype=table.dtype)
-    return c.reshape(rows, shape)
+    return composites.take(c, table, ids, None if ids.const is None else to_numpy(ids.const))
 
 
 @rule("aten.embedding.default")
@@ -55,13 +35,7 @@ def index_select(c: Emitter, x: Tensor, dim: int, index: Tensor) -> Tensor:
 
 def _take_along(c: Emitter, x: Tensor, dim: int, index: Tensor) -> Tensor:
     """x indexed by one tensor at `dim`; the index's dimensions stand in its place."""
-    if dim == 0:
-        return take_rows(c, x, index)
-    front = c.permute(x, [dim, *(i for i in range(x.rank) if i != dim)])
-    rows = take_rows(c, front, index)
-    n = index.rank
-    order = [*range(n, n + dim), *range(n), *range(n + dim, rows.rank)]
-    return c.permute(rows, order)
+    return composites.take_along(c, x, dim, index, None if index.const is None else to_numpy(index.const))
 
 
 @rule("aten.index.Tensor", "aten._unsafe_index.Tensor")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
+from alchemist.frontends import composites
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.registry import recipe, rule
 
@@ -22,15 +23,12 @@ def linear(c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
 
 def product(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
     """Matrix product of operands of rank >= 2."""
-    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return c.emit("matmul", [a, b], {}, shape=[*batch, a.shape[-2], b.shape[-1]], dtype=a.dtype)
+    return composites.matmul(c, a, b)
 
 
 @rule("aten.matmul.default", "aten.mm.default", "aten.bmm.default", "aten.mv.default", "aten.dot.default", "aten.vdot.default")
 def matmul(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
-    left = c.reshape(a, [1, a.shape[0]]) if a.rank == 1 else a
-    right = c.reshape(b, [b.shape[0], 1]) if b.rank == 1 else b
-    return c.reshape(product(c, left, right), c.out_shape)
+    return composites.matmul(c, a, b)
 
 
 def _plus(c: Emitter, addend: Tensor, value: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
@@ -56,9 +54,7 @@ def baddbmm(c: Emitter, addend: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 
 
 
 def matmul_value(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
-    if b.rank == 1:
-        return c.reshape(product(c, a, c.reshape(b, [b.shape[0], 1])), a.shape[:-1])
-    return product(c, a, b)
+    return composites.matmul(c, a, b)
 
 
 @rule("aten.outer.default", "aten.ger.default")

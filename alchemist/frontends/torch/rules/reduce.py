@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from alchemist.frontends import composites
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
@@ -132,10 +133,7 @@ def softmax(c: Emitter, x: Tensor, dim: int, dtype: torch.dtype | bool | None = 
 
 @rule("aten.log_softmax.int", "aten._log_softmax.default")
 def log_softmax(c: Emitter, x: Tensor, dim: int, dtype: torch.dtype | bool | None = None) -> Tensor:
-    x = c.cast(x, c.out_dtype)
-    shifted = c.binary("subtract", x, c.reduce("max", x, [dim], True))
-    total = c.reduce("sum", c.unary("exp", shifted), [dim], True)
-    return c.binary("subtract", shifted, c.unary("log", total))
+    return composites.log_softmax(c, c.cast(x, c.out_dtype), dim)
 
 
 @rule("aten.logsumexp.default")

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from alchemist.frontends import composites
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import rule
@@ -181,24 +182,8 @@ def _rolled(c: Emitter, x: Tensor, dim: int, shift: int) -> Tensor:
 
 @rule("aten.constant_pad_nd.default")
 def constant_pad(c: Emitter, x: Tensor, pad: Sequence[int], value: Scalar = 0) -> Tensor:
-    padding = [0] * (2 * x.rank)
-    for i in range(len(pad) // 2):
-        dim = x.rank - 1 - i
-        low, high = pad[2 * i], pad[2 * i + 1]
-        if low < 0 or high < 0:
-            x = c.slice(x, dim, max(0, -low), x.shape[dim] - max(0, -high))
-        padding[2 * dim], padding[2 * dim + 1] = max(0, low), max(0, high)
-    if not any(padding):
-        return x
-    if not x.dtype.is_floating_point:  # ttir.pad has a float value: pad integers by concatenation
-        for dim in range(x.rank):
-            for before, amount in ((True, padding[2 * dim]), (False, padding[2 * dim + 1])):
-                if amount:
-                    shape = [amount if i == dim else size for i, size in enumerate(x.shape)]
-                    block = c.full(shape, value, x.dtype)
-                    x = c.concat([block, x] if before else [x, block], dim)
-        return x
-    return c.emit("pad", [x], {"padding": padding, "value": float(value)})
+    pairs = [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)][::-1]
+    return composites.pad_constant(c, x, [(0, 0)] * (x.rank - len(pairs)) + pairs, value)
 
 
 @rule("aten.pad.default")
@@ -211,27 +196,10 @@ def pad(c: Emitter, x: Tensor, pad: Sequence[int], mode: str = "constant", value
 def _edge_pad(c: Emitter, x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     """Padding from the tensor's own values, one dimension after the other."""
     for i in range(len(pad) // 2):
-        dim = x.rank - 1 - i
-        size = x.shape[dim]
-        parts = [x]
-        for amount, before in ((pad[2 * i], True), (pad[2 * i + 1], False)):
-            if amount < 0:
-                raise Unsupported(f"negative padding in mode {mode!r}")
-            if not amount:
-                continue
-            match mode:
-                case "reflect":
-                    piece = c.slice(x, dim, 1, amount + 1) if before else c.slice(x, dim, size - 1 - amount, size - 1)
-                    piece = c.unary("reverse", piece, {"dimensions": [dim]}) if amount > 1 else piece
-                case "replicate":
-                    piece = c.slice(x, dim, 0, 1) if before else c.slice(x, dim, size - 1, size)
-                    piece = c.expand(piece, [amount if d == dim else s for d, s in enumerate(x.shape)])
-                case "circular":
-                    piece = c.slice(x, dim, size - amount, size) if before else c.slice(x, dim, 0, amount)
-                case _:
-                    raise Unsupported(f"padding mode {mode!r}")
-            parts = [piece, *parts] if before else [*parts, piece]
-        x = c.concat(parts, dim)
+        low, high = pad[2 * i], pad[2 * i + 1]
+        if min(low, high) < 0 or mode not in ("reflect", "replicate", "circular"):
+            raise Unsupported(f"negative padding in mode {mode!r}" if min(low, high) < 0 else f"padding mode {mode!r}")
+        x = composites.pad_edge(c, x, x.rank - 1 - i, low, high, mode)
     return x
 
 

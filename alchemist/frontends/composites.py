@@ -1,0 +1,338 @@
+"""Operations of several TTIR ops that more than one front end needs, in the vocabulary that their emitters share.
+
+Images are channels first, as in torch and ONNX: [N, C, D, H, W]. `pads` are (before, after) pairs, one per spatial dimension.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from alchemist.frontends.vocabulary import D, T, Vocabulary, progression
+
+Pads = Sequence[tuple[int, int]]
+Array = np.ndarray[Any, Any]
+
+# --- activations --------------------------------------------------------------------------------------------------------------
+
+
+def tanh_gelu(c: Vocabulary[T, D], x: T) -> T:
+    """0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))); `ttir.gelu` is the exact one."""
+    cube = c.binary("multiply", c.binary("multiply", x, x), x)
+    inner = c.binary("multiply", c.binary("add", x, c.binary("multiply", cube, 0.044715)), math.sqrt(2 / math.pi))
+    return c.binary("multiply", c.binary("multiply", x, 0.5), c.binary("add", c.unary("tanh", inner), 1.0))
+
+
+def elu(c: Vocabulary[T, D], x: T, alpha: float, scale: float = 1, input_scale: float = 1) -> T:
+    """scale * (x where positive, else alpha (exp(input_scale x) - 1))."""
+    inner = x if input_scale == 1 else c.binary("multiply", x, input_scale)
+    low = c.unary("expm1", c.binary("minimum", inner, 0))
+    low = low if alpha == 1 else c.binary("multiply", low, alpha)
+    out = c.where(c.binary("gt", x, 0, c.bool_dtype), x, low)
+    return out if scale == 1 else c.binary("multiply", out, scale)
+
+
+def softplus(c: Vocabulary[T, D], x: T, beta: float = 1, threshold: float = 20) -> T:
+    """log(1 + exp(beta x)) / beta, and x itself above the threshold."""
+    scaled = x if beta == 1 else c.binary("multiply", x, beta)
+    soft = c.unary("log1p", c.unary("exp", c.binary("minimum", scaled, threshold)))
+    soft = soft if beta == 1 else c.binary("div", soft, beta)
+    return c.where(c.binary("gt", scaled, threshold, c.bool_dtype), x, soft)
+
+
+def log_softmax(c: Vocabulary[T, D], x: T, dim: int) -> T:
+    shifted = c.binary("subtract", x, c.reduce("max", x, [dim], True))
+    total = c.reduce("sum", c.unary("exp", shifted), [dim], True)
+    return c.binary("subtract", shifted, c.unary("log", total))
+
+
+def round_half_even(c: Vocabulary[T, D], x: T) -> T:
+    """floor(x + 1/2), minus one where that rounded a tie up to an odd number."""
+    up = c.unary("floor", c.binary("add", x, 0.5))
+    tie = c.binary("eq", c.binary("subtract", up, x), 0.5, c.bool_dtype)
+    half = c.binary("multiply", up, 0.5)
+    odd = c.binary("ne", c.unary("floor", half), half, c.bool_dtype)
+    step = c.cast(c.binary("logical_and", tie, odd, c.bool_dtype), x.dtype)
+    return c.binary("subtract", up, step)
+
+
+# --- padding ------------------------------------------------------------------------------------------------------------------
+
+
+def pad_constant(c: Vocabulary[T, D], x: T, pads: Pads, value: float) -> T:
+    """Pads every dimension (`pads` has one pair each); negative amounts crop."""
+    for dim, (low, high) in enumerate(pads):
+        if low < 0 or high < 0:
+            x = c.slice(x, dim, max(0, -low), x.shape[dim] - max(0, -high))
+    pads = [(max(0, low), max(0, high)) for low, high in pads]
+    if not any(amount for pair in pads for amount in pair):
+        return x
+    if not c.is_float(x.dtype):  # ttir.pad has a float value: pad integers by concatenation
+        for dim, pair in enumerate(pads):
+            for amount, before in zip(pair, (True, False), strict=True):
+                if amount:
+                    block = c.full([amount if i == dim else size for i, size in enumerate(x.shape)], value, x.dtype)
+                    x = c.concat([block, x] if before else [x, block], dim)
+        return x
+    shape = [size + low + high for size, (low, high) in zip(x.shape, pads, strict=True)]
+    flat = [amount for pair in pads for amount in pair]
+    return c.emit("pad", [x], {"padding": flat, "value": float(value)}, shape=shape, dtype=x.dtype)
+
+
+def pad_edge(c: Vocabulary[T, D], x: T, dim: int, low: int, high: int, mode: str) -> T:
+    """Padding of one dimension from the tensor's own values. mode: "reflect", "replicate" or "circular"; amounts from 0."""
+    size = x.shape[dim]
+    parts = [x]
+    for amount, before in ((low, True), (high, False)):
+        if not amount:
+            continue
+        if mode == "reflect":
+            piece = c.slice(x, dim, 1, amount + 1) if before else c.slice(x, dim, size - 1 - amount, size - 1)
+            piece = c.unary("reverse", piece, {"dimensions": [dim]}) if amount > 1 else piece
+        elif mode == "replicate":
+            piece = c.slice(x, dim, 0, 1) if before else c.slice(x, dim, size - 1, size)
+            piece = c.expand(piece, [amount if d == dim else s for d, s in enumerate(x.shape)])
+        else:
+            piece = c.slice(x, dim, size - amount, size) if before else c.slice(x, dim, 0, amount)
+        parts = [piece, *parts] if before else [*parts, piece]
+    return c.concat(parts, dim)
+
+
+# --- convolutions -------------------------------------------------------------------------------------------------------------
+
+
+def image_dims(rank: int) -> dict[str, int]:
+    """The attributes that tell TTIR's convolutions where the dimensions of a channels-first image are."""
+    names = {1: ["length"], 2: ["height", "width"], 3: ["depth", "height", "width"]}[rank]
+    return {"batch_dim": 0, "channel_dim": 1} | {f"{name}_dim": i + 2 for i, name in enumerate(names)}
+
+
+def _flat_pads(pairs: Pads) -> list[int]:
+    """[pad, ...] when symmetric, else all low values and then all high values (top, left, bottom, right)."""
+    if all(low == high for low, high in pairs):
+        return [low for low, _ in pairs]
+    return [low for low, _ in pairs] + [high for _, high in pairs]
+
+
+def convolution(c: Vocabulary[T, D], x: T, weight: T, bias: T | None, stride: Sequence[int], pads: Pads, dilation: Sequence[int], groups: int) -> T:
+    """Of 1, 2 or 3 spatial dimensions: x [N, C, ...], weight [out, C / groups, ...], bias [out]."""
+    rank = weight.rank - 2
+    if rank != 2 and any(low != high for low, high in pads):
+        x = pad_constant(c, x, [(0, 0), (0, 0), *pads], 0.0)
+        pads = [(0, 0)] * rank
+    kernel = weight.shape[2:]
+    sizes = [(size + low + high - d * (k - 1) - 1) // s + 1 for size, (low, high), d, k, s in zip(x.shape[2:], pads, dilation, kernel, stride, strict=True)]
+    attributes: dict[str, Any] = {"stride": list(stride), "padding": _flat_pads(pads), "groups": groups, **image_dims(rank)}
+    if rank == 1:
+        attributes |= {"stride": stride[0], "padding": pads[0][0]}
+    if rank < 3:
+        attributes["dilation"] = dilation[0] if rank == 1 else list(dilation)
+    else:  # TTIR's conv3d has no dilation: zeros between the taps
+        for dim, step in enumerate(dilation, 2):
+            weight = _spread_taps(c, weight, dim, step)
+    if bias is not None:  # TTIR: the bias has the rank of the output, channels where the output has them
+        bias = c.reshape(bias, [1, bias.shape[0], *[1] * rank])
+    return c.emit(f"conv{rank}d", [x, weight, bias], attributes, shape=[x.shape[0], weight.shape[0], *sizes], dtype=x.dtype)
+
+
+def _spread_taps(c: Vocabulary[T, D], weight: T, dim: int, step: int) -> T:
+    """`step` - 1 zeros between the elements along `dim`."""
+    if step == 1 or weight.shape[dim] == 1:
+        return weight
+    before, size, after = weight.shape[:dim], weight.shape[dim], weight.shape[dim + 1 :]
+    count = math.prod(after)
+    rows = c.reshape(weight, [math.prod(before), size, 1, count])
+    pads = {"padding": [0, 0, 0, 0, 0, step - 1, 0, 0], "value": 0.0}
+    rows = c.emit("pad", [rows], pads, shape=[math.prod(before), size, step, count], dtype=weight.dtype)
+    rows = c.slice(c.reshape(rows, [math.prod(before), size * step, count]), 1, 0, (size - 1) * step + 1)
+    return c.reshape(rows, [*before, (size - 1) * step + 1, *after])
+
+
+def transposed_convolution(
+    c: Vocabulary[T, D], x: T, weight: T, bias: T | None, stride: Sequence[int], padding: Sequence[int], output_padding: Sequence[int],
+    dilation: Sequence[int], groups: int,
+) -> T:  # fmt: skip
+    """Of 1, 2 or 3 spatial dimensions: x [N, C, ...], weight [C, out / groups, ...], bias [out]; the padding is the same on both sides."""
+    if weight.rank == 5:
+        return _transposed_3d(c, x, weight, bias, (stride, padding, output_padding, dilation), groups)
+    flat = weight.rank == 3
+    if flat:  # as a 2-d one of height 1
+        x = c.reshape(x, [*x.shape[:2], 1, x.shape[2]])
+        weight = c.reshape(weight, [*weight.shape[:2], 1, weight.shape[2]])
+        stride, padding, output_padding, dilation = [1, *stride], [0, *padding], [0, *output_padding], [1, *dilation]
+    sizes = _transposed_sizes(x, weight, stride, padding, output_padding, dilation)
+    attributes = {
+        "stride": list(stride), "padding": list(padding), "output_padding": list(output_padding), "dilation": list(dilation), "groups": groups,
+        **image_dims(2),
+    }  # fmt: skip
+    if bias is not None:
+        bias = c.reshape(bias, [1, bias.shape[0], 1, 1])
+    shape = [x.shape[0], weight.shape[1] * groups, *sizes]
+    out = c.emit("conv_transpose2d", [x, weight, bias], attributes, shape=shape, dtype=x.dtype)
+    return c.reshape(out, [*shape[:2], shape[3]]) if flat else out
+
+
+def _transposed_sizes(x: T, weight: T, stride: Sequence[int], padding: Sequence[int], output_padding: Sequence[int], dilation: Sequence[int]) -> list[int]:
+    return [
+        (size - 1) * s - 2 * p + d * (k - 1) + e + 1
+        for size, s, p, d, k, e in zip(x.shape[2:], stride, padding, dilation, weight.shape[2:], output_padding, strict=True)
+    ]
+
+
+def _transposed_3d(c: Vocabulary[T, D], x: T, weight: T, bias: T | None, geometry: Sequence[Sequence[int]], groups: int) -> T:
+    """One 2-D transposed convolution per depth tap; each tap's planes are spread by the stride, shifted and added."""
+    stride, padding, extra, dilation = (list(part) for part in geometry)
+    n, channels, depth, height, width = x.shape
+    planes = c.reshape(c.permute(x, [0, 2, 1, 3, 4]), [n * depth, channels, height, width])
+    out_channels, taps = weight.shape[1] * groups, weight.shape[2]
+    sizes = _transposed_sizes(x, weight, stride, padding, extra, dilation)
+    area = sizes[1] * sizes[2]
+    attributes = {
+        "stride": stride[1:], "padding": padding[1:], "output_padding": extra[1:], "dilation": dilation[1:], "groups": groups, **image_dims(2)
+    }  # fmt: skip
+    total: T | None = None
+    for tap in range(taps):
+        kernel = c.reshape(c.slice(weight, 2, tap, tap + 1), [*weight.shape[:2], *weight.shape[3:]])
+        shape = [n * depth, out_channels, *sizes[1:]]
+        made = c.emit("conv_transpose2d", [planes, kernel, None], attributes, shape=shape, dtype=x.dtype)
+        made = c.reshape(made, [n, depth, 1, out_channels * area])
+        whole = (depth - 1) * stride[0] + dilation[0] * (taps - 1) + 1 + extra[0]
+        made = pad_constant(c, made, [(0, 0), (0, 0), (0, stride[0] - 1), (0, 0)], 0.0)
+        made = c.slice(c.reshape(made, [n, depth * stride[0], out_channels * area]), 1, 0, (depth - 1) * stride[0] + 1)
+        begin = tap * dilation[0]
+        made = pad_constant(c, made, [(0, 0), (begin, whole - made.shape[1] - begin), (0, 0)], 0.0)
+        total = made if total is None else c.binary("add", total, made)
+    assert total is not None
+    total = c.slice(total, 1, padding[0], padding[0] + sizes[0])
+    out = c.permute(c.reshape(total, [n, sizes[0], out_channels, *sizes[1:]]), [0, 2, 1, 3, 4])
+    if bias is not None:
+        out = c.binary("add", out, c.reshape(bias, [1, out_channels, 1, 1, 1]))
+    return out
+
+
+# --- pools and resizing -------------------------------------------------------------------------------------------------------
+
+
+def channels_last(c: Vocabulary[T, D], x: T) -> T:
+    return c.permute(x, [0, 2, 3, 1])
+
+
+def channels_first(c: Vocabulary[T, D], x: T) -> T:
+    return c.permute(x, [0, 3, 1, 2])
+
+
+def _pool_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
+    span = size + 2 * padding - dilation * (kernel - 1) - 1
+    count = -(-span // stride) + 1 if ceil_mode else span // stride + 1
+    if ceil_mode and (count - 1) * stride >= size + padding:
+        count -= 1
+    return count
+
+
+def pool2d(
+    c: Vocabulary[T, D], name: str, x: T, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
+    ceil_mode: bool, extra: dict[str, Any],
+) -> T:  # fmt: skip
+    """A 2-d pool of a channels-first image; TTIR's are channels last."""
+    if ceil_mode:  # one window over everything, as heads with a pool of the channel count have it
+        kernel = [min(k, size + 2 * p) if d == 1 else k for k, size, p, d in zip(kernel, x.shape[2:], padding, dilation, strict=True)]
+    sizes = [_pool_size(size, k, s, p, d, ceil_mode) for size, k, s, p, d in zip(x.shape[2:], kernel, stride, padding, dilation, strict=True)]
+    attributes = {
+        "kernel": list(kernel), "stride": list(stride), "padding": list(padding), "dilation": list(dilation), "ceil_mode": ceil_mode, **extra
+    }  # fmt: skip
+    shape = [x.shape[0], *sizes, x.shape[1]]
+    return channels_first(c, c.emit(name, [channels_last(c, x)], attributes, shape=shape, dtype=x.dtype))
+
+
+def global_average(c: Vocabulary[T, D], x: T) -> T:
+    """[N, C, H, W] -> [N, C, 1, 1]."""
+    shape = [x.shape[0], 1, 1, x.shape[1]]
+    return channels_first(c, c.emit("global_avg_pool2d", [channels_last(c, x)], {}, shape=shape, dtype=x.dtype))
+
+
+def upsample(c: Vocabulary[T, D], x: T, factors: Sequence[int], mode: str) -> T:
+    """By whole factors. mode: "nearest" or "bilinear" (pixels have centres)."""
+    if list(factors) == [1, 1]:
+        return x
+    n, channels, height, width = x.shape
+    shape = [n, height * factors[0], width * factors[1], channels]
+    attributes = {"scale_factor": list(factors), "mode": mode}
+    return channels_first(c, c.emit("upsample2d", [channels_last(c, x)], attributes, shape=shape, dtype=x.dtype))
+
+
+def separable(c: Vocabulary[T, D], x: T, matrices: Sequence[Array]) -> T:
+    """Applies one matrix [out, in] along each of the last dimensions: any linear, separable resampling."""
+    rank = len(matrices)
+    for k, matrix in enumerate(matrices):
+        dim = x.rank - rank + k
+        if matrix.shape[0] == matrix.shape[1] and bool((matrix == np.eye(matrix.shape[0])).all()):
+            continue
+        order = [i for i in range(x.rank) if i != dim]
+        moved = c.permute(x, [*order, dim])
+        weight = c.array(np.ascontiguousarray(matrix.T), x.dtype)
+        flat = c.reshape(moved, [math.prod(moved.shape[:-1]), moved.shape[-1]])
+        product = c.emit("matmul", [flat, weight], {}, shape=[flat.shape[0], matrix.shape[0]], dtype=x.dtype)
+        back = list(range(x.rank - 1))
+        back.insert(dim, x.rank - 1)
+        x = c.permute(c.reshape(product, [*moved.shape[:-1], matrix.shape[0]]), back)
+    return x
+
+
+# --- products and look-ups ----------------------------------------------------------------------------------------------------
+
+
+def matmul(c: Vocabulary[T, D], a: T, b: T) -> T:
+    """numpy.matmul: vectors become one-row or one-column matrices, batch dimensions broadcast."""
+    left = c.reshape(a, [1, a.shape[0]]) if a.rank == 1 else a
+    right = c.reshape(b, [b.shape[0], 1]) if b.rank == 1 else b
+    batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    made = c.emit("matmul", [left, right], {}, shape=[*batch, left.shape[-2], right.shape[-1]], dtype=a.dtype)
+    rows = [] if a.rank == 1 else [left.shape[-2]]
+    columns = [] if b.rank == 1 else [right.shape[-1]]
+    return c.reshape(made, [*batch, *rows, *columns])
+
+
+def rows_of(c: Vocabulary[T, D], table: T, ids: T) -> T:
+    """table [rows, ...rest] and ids [...] from 0 -> [...ids, ...rest]."""
+    rest = table.shape[1:]
+    shape = [*ids.shape, *rest]
+    if len(rest) == 1:
+        return c.emit("embedding", [ids, table], {}, shape=shape, dtype=table.dtype)
+    flat = c.reshape(table, [table.shape[0], math.prod(rest)])
+    flat_ids = ids if ids.rank else c.reshape(ids, [1])
+    rows = c.emit("embedding", [flat_ids, flat], {}, shape=[*flat_ids.shape, math.prod(rest)], dtype=table.dtype)
+    return c.reshape(rows, shape)
+
+
+def take(c: Vocabulary[T, D], table: T, ids: T, known: Array | None) -> T:
+    """Like `rows_of`; `known` ids (which may count from the end) in sequence become a slice, equal ones a broadcast."""
+    if known is None or not known.size:
+        return rows_of(c, table, ids)
+    rest, shape = table.shape[1:], [*ids.shape, *table.shape[1:]]
+    if bool((known < 0).any()):
+        known = np.where(known < 0, known + table.shape[0], known)
+        ids = c.array(known, ids.dtype)
+    if bool((known == known.flat[0]).all()):
+        row = int(known.flat[0])
+        part = c.slice(table, 0, row, row + 1)
+        return c.expand(c.reshape(part, [*[1] * ids.rank, *rest]), shape)
+    steps = progression(known)
+    if steps is not None and steps[2] > 0:
+        dim, start, step = steps
+        count = ids.shape[dim]
+        part = c.slice(table, 0, start, start + step * (count - 1) + 1, step)
+        return c.expand(c.reshape(part, [*(count if i == dim else 1 for i in range(ids.rank)), *rest]), shape)
+    return rows_of(c, table, ids)
+
+
+def take_along(c: Vocabulary[T, D], x: T, dim: int, ids: T, known: Array | None) -> T:
+    """x indexed by one tensor at `dim`; the index's dimensions stand in its place."""
+    if dim == 0:
+        return take(c, x, ids, known)
+    front = c.permute(x, [dim, *(i for i in range(x.rank) if i != dim)])
+    rows = take(c, front, ids, known)
+    n = ids.rank
+    return c.permute(rows, [*range(n, n + dim), *range(n), *range(n + dim, rows.rank)])

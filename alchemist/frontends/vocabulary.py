@@ -1,0 +1,374 @@
+"""What lowering rules build with, whatever the framework: TTIR ops from shapes, dtypes and values that may be known while lowering."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from alchemist.errors import InternalError
+from alchemist.ir.access import shape as shape_of
+from alchemist.ir.attribute_classes import enum
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import SourceInfo, sources_of, to_location
+
+Shape = tuple[int, ...]
+Scalar = bool | int | float
+D = TypeVar("D")
+
+FOLD_LIMIT = 1 << 22
+"""Largest number of elements of a constant that is computed while walking."""
+LARGE = 1 << 22
+"""From this many elements on, permutes of more than four dimensions leave out those of size 1: as one of the last two they
+would be padded to 32."""
+INLINE_LIMIT = 16
+"""Largest number of elements of a constant that stays in the graph (`ttir.constant`) instead of becoming an argument."""
+
+
+class Value(Generic[D]):
+    """A tensor while lowering: shape, the framework's dtype, and its SSA value or its constant (or both)."""
+
+    __slots__ = ("_ssa", "const", "dtype", "shape")
+    shape: Shape
+    dtype: D
+    const: Any
+    _ssa: SSAValue | None
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def ssa(self) -> SSAValue:
+        raise NotImplementedError
+
+    @property
+    def has_ssa(self) -> bool:
+        return self._ssa is not None
+
+    @property
+    def uniform(self) -> Scalar | None:
+        """The one value of a constant whose elements are all equal, else None."""
+        raise NotImplementedError
+
+
+T = TypeVar("T", bound=Value[Any])
+
+
+class LiftedConstant:
+    """A constant that becomes an argument of the function."""
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name = name
+        self.value = value
+
+
+class Vocabulary(Generic[T, D]):
+    """A function under construction and the origin of new ops (`info`). A framework's emitter says what its dtypes and constants are."""
+
+    bool_dtype: D
+    index_dtype: D
+    """Of positions: 64-bit integers."""
+
+    def __init__(self, builder: Builder, names: Iterable[str]) -> None:
+        self.builder = builder
+        self.lifted: list[LiftedConstant] = []
+        self.info: SourceInfo | None = None
+        self.new_values: list[SSAValue] = []
+        self._shared: dict[tuple[SSAValue, str], T] = {}
+        self._names = set(names)
+
+    # --- what a framework says ------------------------------------------------------------------------------------------
+
+    def value(self, shape: Shape, dtype: D, ssa: SSAValue) -> T:
+        """A computed value."""
+        raise NotImplementedError
+
+    def array(self, values: np.ndarray[Any, Any], dtype: D) -> T:
+        """A constant of the dtype."""
+        raise NotImplementedError
+
+    def type_of(self, shape: Shape, dtype: D) -> Attribute:
+        raise NotImplementedError
+
+    def is_float(self, dtype: D) -> bool:
+        raise NotImplementedError
+
+    def location(self) -> str:
+        """Where the model says what is being lowered."""
+        raise NotImplementedError
+
+    def constant_name(self) -> str:
+        """What a constant of the current origin is called."""
+        raise NotImplementedError
+
+    def as_numpy(self, const: Any) -> np.ndarray[Any, Any]:
+        """A constant's values."""
+        raise NotImplementedError
+
+    def _derived(self, x: T, values: Any) -> T:
+        """A constant made of the constant `x`."""
+        raise NotImplementedError
+
+    def _cast_const(self, const: Any, dtype: D) -> Any:
+        raise NotImplementedError
+
+    def _broadcast_const(self, const: Any, shape: Shape) -> Any:
+        raise NotImplementedError
+
+    def _stays_constant(self, x: T) -> bool:
+        """Whether moving the elements of `x` gives a constant again, and no op on a weight."""
+        return x.const is not None and not x.has_ssa
+
+    @property
+    def out_shape(self) -> Shape:
+        raise NotImplementedError
+
+    @property
+    def out_dtype(self) -> D:
+        raise NotImplementedError
+
+    # --- constants ------------------------------------------------------------------------------------------------------
+
+    def materialised(self, x: T, otherwise: Callable[[], SSAValue] | None = None) -> SSAValue:
+        """SSA value of a constant: `full`, `arange`, a small `constant`, what `otherwise` makes, or an argument."""
+        if x.const is None:
+            raise InternalError("value without definition", location=self.location())
+        uniform = x.uniform
+        if uniform is not None:
+            return self.full(x.shape, uniform, x.dtype).ssa
+        count = math.prod(x.shape)
+        steps = progression(self.as_numpy(x.const)) if count <= FOLD_LIMIT else None
+        if steps is not None:
+            return self._arange(x, *steps).ssa
+        if count <= INLINE_LIMIT:
+            return self.emit("constant", [], {"value": self.as_numpy(x.const)}, shape=x.shape, dtype=x.dtype).ssa
+        if otherwise is not None:
+            return otherwise()
+        return self._lift(x)
+
+    def _arange(self, x: T, dim: int, start: int, step: int) -> T:
+        count = x.shape[dim]
+        dtype = self.index_dtype if self.is_float(x.dtype) else x.dtype
+        attributes = {"start": start, "end": start + step * count, "step": step, "arange_dimension": 0}
+        line = self.cast(self.emit("arange", [], attributes, shape=(count,), dtype=dtype), x.dtype)
+        lined = self.reshape(line, [count if i == dim else 1 for i in range(x.rank)])
+        return self.expand(lined, x.shape)
+
+    def _lift(self, x: T) -> SSAValue:
+        """A new argument of kind constant, named after its origin."""
+        wanted = self.constant_name() or "constant"
+        name, count = wanted, 1
+        while name in self._names:
+            count += 1
+            name = f"{wanted}_{count}"
+        self._names.add(name)
+        self.lifted.append(LiftedConstant(name, x.const))
+        block = self.builder.block
+        arg = block.insert_arg(self.type_of(x.shape, x.dtype), len(block.args))
+        if self.info is not None:
+            arg.location = to_location([self.info])
+        return arg
+
+    # --- vocabulary of the rules ----------------------------------------------------------------------------------------
+
+    def emit_many(
+        self,
+        name: str,
+        operands: Sequence[T | Sequence[T] | None],
+        attributes: Mapping[str, Any] | None,
+        results: Sequence[tuple[Shape, D]],
+    ) -> list[T]:
+        values = [operand.ssa if isinstance(operand, Value) else None if operand is None else [part.ssa for part in operand] for operand in operands]
+        types = [self.type_of(shape, dtype) for shape, dtype in results]
+        op = self.builder.make(f"ttir.{name}", values, attributes, types, self.info)
+        self.new_values.extend(op.results)
+        return [self.value(shape, dtype, ssa) for (shape, dtype), ssa in zip(results, op.results, strict=True)]
+
+    def emit(
+        self,
+        name: str,
+        operands: Sequence[T | Sequence[T] | None],
+        attributes: Mapping[str, Any] | None = None,
+        *,
+        shape: Iterable[int] | None = None,
+        dtype: D | None = None,
+    ) -> T:
+        """One op with one result, by default of the node's own shape and dtype."""
+        result = (self.out_shape if shape is None else tuple(shape), self.out_dtype if dtype is None else dtype)
+        return self.emit_many(name, operands, attributes, [result])[0]
+
+    def unary(self, name: str, x: T, attributes: Mapping[str, Any] | None = None) -> T:
+        return self.emit(name, [x], attributes, shape=x.shape, dtype=x.dtype)
+
+    def binary(self, name: str, a: T, b: T | Scalar, dtype: D | None = None) -> T:
+        """An elementwise op with broadcasting; a number takes the tensor's dtype. dtype: of the result, default `a`'s."""
+        other = b if isinstance(b, Value) else self.full((1,) * a.rank, b, a.dtype)
+        return self.emit(name, [a, other], shape=np.broadcast_shapes(a.shape, other.shape), dtype=a.dtype if dtype is None else dtype)
+
+    def full(self, shape: Iterable[int], value: Scalar, dtype: D) -> T:
+        shape = tuple(shape)
+        if not self.is_float(dtype) and not -(1 << 31) <= int(value) < 1 << 31:  # the attribute has 32 bits
+            ones = (1,) * len(shape)
+            values = self.as_numpy(self.array(np.full(ones, value), dtype).const)
+            return self.expand(self.emit("constant", [], {"value": values}, shape=ones, dtype=dtype), shape)
+        fill = float(value) if self.is_float(dtype) else int(value)
+        return self.emit("full", [], {"shape": shape, "fill_value": fill}, shape=shape, dtype=dtype)
+
+    def cast(self, x: T, dtype: D | None) -> T:
+        if dtype is None or x.dtype == dtype:
+            return x
+        if x.const is not None and not x.has_ssa:
+            return self._derived(x, self._cast_const(x.const, dtype))
+        if dtype == self.bool_dtype:
+            return self.binary("ne", x, 0, dtype)
+        return self.emit("typecast", [x], {}, shape=x.shape, dtype=dtype)
+
+    def reshape(self, x: T, shape: Iterable[int]) -> T:
+        shape = tuple(int(part) for part in shape)
+        if shape == x.shape:
+            return x
+        if self._stays_constant(x):
+            return self._derived(x, x.const.reshape(shape))
+        return self.emit("reshape", [x], {"shape": shape}, shape=shape, dtype=x.dtype)
+
+    def permute(self, x: T, dims: Sequence[int]) -> T:
+        dims = [dim % x.rank for dim in dims]
+        if dims == list(range(x.rank)):
+            return x
+        kept = [dim for dim in dims if x.shape[dim] != 1]
+        if x.rank > 4 and len(kept) < x.rank and math.prod(x.shape) >= LARGE:
+            flat = self.reshape(x, [size for size in x.shape if size != 1])
+            shape = [x.shape[dim] for dim in dims]
+            return self.reshape(self.permute(flat, [sorted(kept).index(dim) for dim in kept]), shape)
+        return self.emit("permute", [x], {"permutation": dims}, shape=[x.shape[dim] for dim in dims], dtype=x.dtype)
+
+    def slice(self, x: T, dim: int, start: int, end: int, step: int = 1) -> T:
+        begins, ends, steps = [0] * x.rank, list(x.shape), [1] * x.rank
+        begins[dim], ends[dim], steps[dim] = start, end, step
+        shape = list(x.shape)
+        shape[dim] = max(0, -(-(end - start) // step))
+        if tuple(shape) == x.shape:
+            return x
+        return self.emit("slice_static", [x], {"begins": begins, "ends": ends, "step": steps}, shape=shape, dtype=x.dtype)
+
+    def expand(self, x: T, shape: Iterable[int]) -> T:
+        """Broadcast to `shape`; missing leading dimensions are added."""
+        shape = tuple(int(part) for part in shape)
+        if shape == x.shape:
+            return x
+        if x.uniform is not None and not x.has_ssa:
+            return self._derived(x, self._broadcast_const(x.const, shape))
+        x = self.reshape(x, (1,) * (len(shape) - x.rank) + x.shape)
+        if shape == x.shape:
+            return x
+        factors = [want // have if have else 1 for want, have in zip(shape, x.shape, strict=True)]
+        return self.emit("broadcast", [x], {"broadcast_dimensions": factors}, shape=shape, dtype=x.dtype)
+
+    def concat(self, parts: Sequence[T], dim: int) -> T:
+        if len(parts) == 1:
+            return parts[0]
+        shape = list(parts[0].shape)
+        shape[dim] = sum(part.shape[dim] for part in parts)
+        return self.emit("concat", [list(parts)], {"dim": dim}, shape=shape, dtype=parts[0].dtype)
+
+    def where(self, condition: T, a: T, b: T) -> T:
+        shape = np.broadcast_shapes(condition.shape, a.shape, b.shape)
+        return self.emit("where", [condition, a, b], shape=shape, dtype=a.dtype)
+
+    def reduce(self, name: str, x: T, dims: Sequence[int] | None, keep: bool, dtype: D | None = None) -> T:
+        wanted = sorted({dim % x.rank for dim in dims}) if dims else list(range(x.rank))
+        if x.rank == 0:
+            return self.cast(x, dtype)
+        shape = [1 if i in wanted else size for i, size in enumerate(x.shape) if keep or i not in wanted]
+        return self.emit(name, [x], {"keep_dim": keep, "dim_arg": wanted}, shape=shape, dtype=x.dtype if dtype is None else dtype)
+
+    def before_broadcast(self, x: T) -> T:
+        """The operand of the `ttir.broadcast` that makes `x`, or `x` itself."""
+        owner = x.ssa.owner
+        if not isinstance(owner, Operation) or owner.name != "ttir.broadcast":
+            return x
+        return self.value(shape_of(owner.operands[0]), x.dtype, owner.operands[0])
+
+    def shared(self, x: T, what: str, make: Callable[[], T]) -> T:
+        """A value derived from `x` alone, made once, right after `x` and with its origin: every layer uses the same one."""
+        key = (x.ssa, what)
+        known = self._shared.get(key)
+        if known is None:
+            outer = self.builder, self.info
+            owner = x.ssa.owner
+            if isinstance(owner, Operation):
+                self.builder = Builder.after(owner)
+                self.info = next(iter(sources_of(owner)), self.info)
+            try:
+                known = self._shared[key] = make()
+            finally:
+                self.builder, self.info = outer
+        return known
+
+    # --- finishing ------------------------------------------------------------------------------------------------------
+
+    def finish(self, values: Sequence[T], names: Sequence[str], keep: set[int]) -> tuple[ModuleOp, list[int]]:
+        """Closes the function; drops dead ops and unused arguments except those at `keep`. Gives the indices of those kept."""
+        builder = self.builder
+        block = builder.block
+        results = [value.ssa for value in values]
+        builder.ret(results, list(names))
+        for op in reversed(list(block.ops)):
+            if op.results and not any(result.uses for result in op.results):
+                op.detach()  # type: ignore[no-untyped-call]
+                op.erase()
+        func = builder.func
+        if func is None:
+            raise InternalError("no function")
+        old = func.properties.get("arg_attrs")
+        described = list(old.data) if isinstance(old, ArrayAttr) else []
+        for constant in self.lifted:
+            described.append(
+                DictionaryAttr(
+                    {
+                        "ttcore.argument_type": enum("ttcore.argument_type", "constant"),
+                        "ttir.name": StringAttr(constant.name),
+                    }
+                )
+            )
+        kept = [i for i, arg in enumerate(block.args) if i in keep or arg.uses]
+        dead = [arg for i, arg in enumerate(block.args) if i not in keep and not arg.uses]
+        for arg in dead:
+            block.erase_arg(arg)
+        if kept:
+            func.properties["arg_attrs"] = ArrayAttr([described[i] for i in kept])
+        else:
+            func.properties.pop("arg_attrs", None)
+        func.update_function_type()  # type: ignore[no-untyped-call]
+        return builder.module_op, kept
+
+
+def progression(values: np.ndarray[Any, Any]) -> tuple[int, int, int] | None:
+    """(dim, start, step) when the values count up or down along one dimension and repeat along all others."""
+    if values.dtype.kind == "b" or not 2 <= values.size <= FOLD_LIMIT:
+        return None
+    if values.dtype.kind not in "iu":
+        wide = values.astype(np.float64)
+        if not bool((np.isfinite(wide) & (wide == np.round(wide)) & (np.abs(wide) < 1 << 31)).all()):
+            return None
+        values = wide
+    for dim, size in enumerate(values.shape):
+        if size < 2:
+            continue
+        line = values[tuple(slice(None) if i == dim else 0 for i in range(values.ndim))].astype(np.int64)
+        step = int(line[1] - line[0])
+        if step == 0:
+            continue
+        expected = line[0] + step * np.arange(size)
+        whole = expected.reshape([size if i == dim else 1 for i in range(values.ndim)])
+        if bool((values.astype(np.int64) == whole).all()):
+            return dim, int(line[0]), step
+        return None
+    return None
