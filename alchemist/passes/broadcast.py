@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
@@ -31,6 +33,9 @@ class ImplicitBroadcast(Pass):
                     if inner is None:
                         continue
                     others = [shape(value) for i, value in enumerate(op.operands) if i != index]
-                    if np.broadcast_shapes(shape(inner.operands[0]), *others) == dims:
+                    small = shape(inner.operands[0])
+                    if op.name == "ttir.where" and len({dim for dim in (small, *others) if math.prod(dim) > 1} - {dims}) > 1:
+                        continue  # more shapes than a ternary program broadcasts
+                    if np.broadcast_shapes(small, *others) == dims:
                         op.operands[index] = inner.operands[0]
             erase_dead(func)
