@@ -126,6 +126,7 @@ arguments: $(BIN)/python
 docs: setup
 	$(BIN)/python -m tests.ops.accepted
 	$(BIN)/python -m alchemist ops --markdown > docs/ops.md
+	$(BIN)/python -m alchemist ops --onnx --markdown > docs/onnx.md
 	$(BIN)/python -m alchemist explain --markdown > docs/errors.md
 	$(BIN)/python -m tests.emit.cpp_symbols > /dev/null
 	$(BIN)/python -m tests.docs.shown --write

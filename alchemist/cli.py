@@ -21,6 +21,7 @@ from alchemist.progress import Progress
 EPILOG = """\
 examples:
   alchemist generate-python model.mlir -o out     TTIR, TTNN or StableHLO text -> out/main.py, tensors, ./run
+  alchemist generate-python model.onnx -o out --dims batch=1
   alchemist model-to-cpp model.mlir               the C++ source on stdout
   alchemist opt model.mlir --ttir-to-ttnn-backend-pipeline
   alchemist show model.mlir
@@ -56,8 +57,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     for language, name in (("python", "Python"), ("cpp", "C++")):
-        generate = commands.add_parser(f"generate-{language}", help=f"MLIR file -> directory with {name} source and ./run")
-        generate.add_argument("input", type=Path, metavar="INPUT.mlir")
+        generate = commands.add_parser(f"generate-{language}", help=f"MLIR or ONNX file -> directory with {name} source and ./run")
+        generate.add_argument("input", type=Path, metavar="INPUT", help="an .mlir or .onnx file")
         generate.add_argument("-o", "--output", required=True, metavar="DIR", help="directory to create; an unedited export is replaced")
         generate.add_argument("--overwrite", action="store_true", help="replace DIR whatever it holds")
         place = generate.add_mutually_exclusive_group()
@@ -66,8 +67,8 @@ def parser() -> argparse.ArgumentParser:
         _add_mlir_options(generate)
         generate.set_defaults(run=_generate, language=language)
 
-        to_text = commands.add_parser(f"model-to-{language}", help=f"MLIR file -> {name} source on stdout")
-        to_text.add_argument("input", type=Path, metavar="INPUT.mlir")
+        to_text = commands.add_parser(f"model-to-{language}", help=f"MLIR or ONNX file -> {name} source on stdout")
+        to_text.add_argument("input", type=Path, metavar="INPUT", help="an .mlir or .onnx file")
         _add_mlir_options(to_text)
         to_text.set_defaults(run=_model_to, language=language)
 
@@ -99,7 +100,8 @@ def parser() -> argparse.ArgumentParser:
 
     ops = commands.add_parser("ops", help="table of supported ops")
     ops.add_argument("words", nargs="*", metavar="WORD", help="only ops with all of these in their names, calls or notes: `alchemist ops conv`")
-    ops.add_argument("--markdown", action="store_true", help="as in docs/ops.md")
+    ops.add_argument("--onnx", action="store_true", help="the ONNX ops that are lowered, instead of TTIR's and TTNN's")
+    ops.add_argument("--markdown", action="store_true", help="as in docs/ops.md and docs/onnx.md")
     ops.set_defaults(run=_ops)
 
     options = commands.add_parser("options", help="every compiler option with its values")
@@ -123,6 +125,7 @@ def parser() -> argparse.ArgumentParser:
 def _add_mlir_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--init", choices=("ones", "zeros", "randn", "arange"), default="randn", help="values of inputs and weights")
     command.add_argument("--entry", default="", metavar="NAME", help="only this function; default: a program of every public one")
+    command.add_argument("--dims", default="", metavar="NAME=N,...", help="sizes of dimensions that an ONNX file leaves open: batch=1,sequence=128")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="of randn: a whole number from 0")
     command.add_argument("--inputs", type=Path, metavar="DIR", help="values by argument name, .npy or .tensorbin")
     compiler = command.add_argument_group("compiler options", "values: default first; the same names go into `compiler_options` of codegen_py")
@@ -194,9 +197,44 @@ def _all_errors(words: Sequence[str], first: AlchemistError) -> Sequence[Alchemi
     return [first]
 
 
-def _generate(args: argparse.Namespace) -> int:
-    from alchemist.codegen import codegen_mlir
+def _is_onnx(args: argparse.Namespace) -> bool:
+    """Whether the input is an ONNX file. Raises: OptionError for an option of the other kind of file."""
+    found = str(args.input).endswith(".onnx")
+    if args.entry if found else args.dims:
+        name, kind = ("--entry", "MLIR") if found else ("--dims", "ONNX")
+        raise OptionError(f"{name} is for {kind} files", got=str(args.input), hint="leave it out")
+    return found
 
+
+def _dims(text: str) -> dict[str, int]:
+    """`batch=1,sequence=128`. Raises: OptionError."""
+    found: dict[str, int] = {}
+    for part in text.split(",") if text else []:
+        name, _, size = part.rpartition("=")
+        if not name.strip() or not size.strip().isdecimal() or len(size) > 12:
+            raise OptionError("bad --dims", expected="NAME=N,NAME=N", got=part[:100], hint="for example --dims batch=1")
+        found[name.strip()] = int(size)
+    return found
+
+
+def _generate(args: argparse.Namespace) -> int:
+    from alchemist.codegen import codegen_mlir, codegen_onnx
+
+    if _is_onnx(args):
+        made = codegen_onnx(
+            args.input,
+            language=args.language,
+            export_path=args.output,
+            overwrite=args.overwrite,
+            init=args.init,
+            seed=args.seed,
+            inputs=args.inputs,
+            dims=_dims(args.dims),
+            standalone=args.standalone,
+            compiler_options=_compiler_options(args),
+        )
+        print(f"{made.path}: {', '.join(file for file in made.files if '/' not in file)}")
+        return 0
     result = codegen_mlir(
         args.input,
         language=args.language,
@@ -214,17 +252,13 @@ def _generate(args: argparse.Namespace) -> int:
 
 
 def _model_to(args: argparse.Namespace) -> int:
-    from alchemist.codegen import mlir_sources
+    from alchemist.codegen import mlir_sources, onnx_sources
 
-    sources = mlir_sources(
-        args.input,
-        language=args.language,
-        init=args.init,
-        seed=args.seed,
-        inputs=args.inputs,
-        entry=args.entry,
-        compiler_options=_compiler_options(args),
-    )
+    made_by = {"language": args.language, "init": args.init, "seed": args.seed, "inputs": args.inputs, "compiler_options": _compiler_options(args)}
+    if _is_onnx(args):
+        sources = onnx_sources(args.input, dims=_dims(args.dims), **made_by)
+    else:
+        sources = mlir_sources(args.input, entry=args.entry, **made_by)
     mark = "#" if args.language == "python" else "//"
     for name, text in sources.items():
         if len(sources) > 1:
@@ -289,6 +323,12 @@ def _tune(args: argparse.Namespace) -> int:
 def _ops(args: argparse.Namespace) -> int:
     from alchemist.ops.table import support_table
 
+    if args.onnx:
+        from alchemist.frontends.onnx.table import onnx_table
+
+        lines = onnx_table(markdown=args.markdown).splitlines()
+        print("\n".join(line for line in lines if all(word.lower() in line.lower() for word in args.words)))
+        return 0
     print(support_table(args.words, markdown=args.markdown))
     return 0
 

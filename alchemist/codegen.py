@@ -47,8 +47,9 @@ def codegen_py(
     """Writes `model_or_fn` as a standalone Python program on TT-NN.
 
     Args:
-        model_or_fn: a torch.nn.Module, a function on torch tensors, or a JAX function.
-        args, kwargs: what the model is called with; shapes and dtypes are fixed by them.
+        model_or_fn: a torch.nn.Module, a function on torch tensors, a JAX function, or the path of an ONNX file.
+        args, kwargs: what the model is called with; shapes and dtypes are fixed by them. Of an ONNX file: example inputs (arrays, by
+            position or name; others are made from the declared shapes), and `dims={"batch": 1}` for dimensions that the file leaves open.
         export_path: directory to create. An existing export is replaced in one step if none of its files was edited; reports and
             outputs that `./run` wrote into it stay. A link to a directory stays a link, a mount point and "." keep their directory.
         export_tensors: False leaves weights and inputs out; the program then runs on ones, and has no golden outputs.
@@ -98,7 +99,8 @@ def _codegen(
 
     def run_front_end() -> FrontendResult:
         framework = detect_framework(model, args, kwargs)
-        with progress.stage("capture", f"{framework} model {type(model).__name__}"):
+        what = str(model) if framework == "onnx" else f"{framework} model {type(model).__name__}"
+        with progress.stage("capture", what):
             return capture(model, args, kwargs, framework, golden_ops=export_golden == "ops")
 
     return _export(run_front_end, language, export_target(export_path), options, export_tensors, export_golden, overwrite, progress)
@@ -166,6 +168,73 @@ def codegen_mlir(
             return _load_mlir(text, source, init, seed, inputs, entry)
 
     return _export(run_front_end, language, export_target(export_path), options, True, "outputs", overwrite, progress, standalone)
+
+
+@explained
+def codegen_onnx(
+    source: str | Path,
+    *,
+    language: Language = "python",
+    export_path: str | Path = "codegen_result",
+    overwrite: bool = False,
+    init: Init = "randn",
+    seed: int = 0,
+    inputs: str | Path | None = None,
+    dims: Mapping[str, int] | None = None,
+    standalone: bool = False,
+    compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
+) -> CodegenResult:
+    """Writes an ONNX file as a program, with inputs that are made or come from files (`codegen_py` takes arrays).
+
+    Args:
+        source: the `.onnx` file.
+        dims: sizes of dimensions that the file leaves open, {"batch": 1}; those of `inputs` are taken from the values.
+        Others as in `codegen_mlir`. Golden outputs come from the reference implementation of the onnx package.
+
+    Raises:
+        UserError: as `codegen_py`.
+    """
+    options = CompilerOptions.parse(compiler_options)
+    language = choice("language", language, ("python", "cpp"))
+    check_options(options, language)
+    overwrite, standalone = boolean("overwrite", overwrite), boolean("standalone", standalone)
+    init = choice("init", init, get_args(Init))
+    _check_seed(seed)
+    progress = Progress()
+
+    def run_front_end() -> FrontendResult:
+        with progress.stage("read", str(source)):
+            return _load_onnx(source, init, seed, inputs, dims)
+
+    return _export(run_front_end, language, export_target(export_path), options, True, "outputs", overwrite, progress, standalone)
+
+
+def _load_onnx(source: str | Path, init: Init, seed: int, inputs: str | Path | None, dims: Mapping[str, int] | None) -> FrontendResult:
+    from alchemist.frontends.onnx import load
+
+    values = None if inputs is None else values_in(checked_path(inputs, "inputs"))
+    return load(checked_path(source, "source"), dims=dims, values=values, init=init, seed=seed)
+
+
+@explained
+def onnx_sources(
+    source: str | Path,
+    *,
+    language: Language = "python",
+    init: Init = "randn",
+    seed: int = 0,
+    inputs: str | Path | None = None,
+    dims: Mapping[str, int] | None = None,
+    compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
+) -> dict[str, str]:
+    """File name -> source text of an ONNX file; nothing is written. Arguments and errors as in `codegen_onnx`."""
+    options = replace(CompilerOptions.parse(compiler_options), dump_irs=False)
+    language = choice("language", language, get_args(Language))
+    check_options(options, language)
+    init = choice("init", init, get_args(Init))
+    _check_seed(seed)
+    program = _load_onnx(source, init, seed, inputs, dims)
+    return compile_captured(program, language, options, Progress(verbose=False)).sources
 
 
 @explained

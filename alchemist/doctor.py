@@ -19,6 +19,7 @@ PACKAGES = {
     "black": ("formatting of emitted Python", AGAIN),
     "numpy": ("tensors", AGAIN),
     "torch": ("PyTorch models (codegen_py, codegen_cpp)", "pip install '.[torch]' in the checkout"),
+    "onnx": ("ONNX files", "pip install '.[onnx]' in the checkout"),
     "jax": ("JAX models (codegen_py, codegen_cpp)", "pip install '.[jax]' in the checkout"),
     "flax": ("flax models", "pip install '.[jax]' in the checkout"),
     "transformers": ("the model examples", "pip install transformers"),

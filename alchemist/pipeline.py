@@ -8,17 +8,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp
 
-from alchemist.errors import FrontendError
+from alchemist.errors import FrontendError, quoted
 from alchemist.frontends.base import FrontendResult
 from alchemist.options import CompilerOptions, Language, choice
 from alchemist.program.model import Program, Step, WeightRef
 from alchemist.progress import Progress
 
-Framework = Literal["torch", "jax"]
+Framework = Literal["torch", "jax", "onnx"]
 
 
 @dataclass(slots=True)
@@ -45,11 +46,16 @@ class Compiled:
 
 
 def detect_framework(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Framework:
-    """Says whether torch or jax is to capture `model`, without importing either.
+    """Says whether torch, jax or onnx is to capture `model`, without importing any.
 
     Raises:
-        FrontendError: the model and its arguments belong to neither.
+        FrontendError: the model and its arguments belong to none of them.
     """
+    if isinstance(model, str | Path):
+        if str(model).endswith(".onnx"):
+            return "onnx"
+        hint = "codegen_mlir reads MLIR files" if str(model).endswith(".mlir") else ""
+        raise FrontendError("a model's file has to be an ONNX file", expected="a name that ends in .onnx", got=quoted(str(model)), hint=hint)
     if _derives_from(model, "torch.nn.modules.module", "Module"):
         return "torch"
     if _derives_from(model, "flax.nnx.module", "Module") or _derives_from(model, "flax.linen.module", "Module"):
@@ -67,7 +73,7 @@ def detect_framework(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any
             return framework
     raise FrontendError(
         f"cannot tell the framework of {model!r}",
-        expected="a torch.nn.Module, or a function called with torch tensors or JAX arrays",
+        expected="a torch.nn.Module, a function called with torch tensors or JAX arrays, or the path of an ONNX file",
         got=", ".join(sorted({type(leaf).__name__ for leaf in _leaves((args, dict(kwargs)))})) or "no arguments",
     )
 
@@ -84,6 +90,11 @@ def _leaves(tree: Any, depth: int = 0) -> list[Any]:
     if isinstance(tree, (list, tuple)):
         return [leaf for item in tree for leaf in _leaves(item, depth + 1)]
     return [tree]
+
+
+def _is_dims(value: Any) -> bool:
+    """Whether a keyword argument `dims` names dimensions, and is no input of that name."""
+    return isinstance(value, Mapping)
 
 
 def check_options(options: CompilerOptions, language: Language) -> None:
@@ -106,6 +117,11 @@ def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], framework
         from alchemist.frontends.torch import capture as capture_torch
 
         return capture_torch(model, args, kwargs)
+    if framework == "onnx":
+        from alchemist.frontends.onnx import load
+
+        dims = kwargs.get("dims")
+        return load(model, args, {key: value for key, value in kwargs.items() if key != "dims" or not _is_dims(dims)}, dims=dims if _is_dims(dims) else None)
     from alchemist.frontends.jax import capture as capture_jax
 
     return capture_jax(model, args, kwargs, golden_ops=golden_ops)

@@ -96,7 +96,7 @@ class FrontendResult:
     """
 
     module: ModuleOp
-    framework: Literal["torch", "jax", "mlir"]
+    framework: Literal["torch", "jax", "mlir", "onnx"]
     model_name: str
     arguments: Sequence[Argument]
     outputs: Sequence[Output]

@@ -349,7 +349,8 @@ def _facts(root: Definition, graph: Graph, result: FrontendResult, options: Comp
         return f"{name} [{', '.join(map(str, type_.shape))}] {type_.dtype}{layout}"
 
     parameters = sum(1 for argument in result.arguments if argument.kind == "parameter")
-    what = f"{result.framework} {result.model_name}" if result.framework != "mlir" else f"MLIR function {result.model_name}".rstrip()
+    title = {"mlir": "MLIR function", "onnx": "ONNX graph"}.get(result.framework, result.framework)
+    what = f"{title} {result.model_name}".rstrip()
     made_from = ", ".join(f"{name} {version}" for name, version in result.made_from.items())
     rows = [
         ("Model", what + (f", {parameters} parameter tensors" if parameters else "")),

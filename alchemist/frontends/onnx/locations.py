@@ -1,0 +1,95 @@
+"""Where a node comes from: what exporters write into its metadata and its name.
+
+torch's exporter stores module paths, classes and a stack trace (`pkg.torch.onnx.*`); the older one, and others, put the
+path of the module into the node's name ("/encoder/layer.0/attention/MatMul").
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+import onnx
+
+from alchemist.ir.location import Frame, Scope, SourceInfo
+
+MOST_CHARACTERS = 20_000
+MOST_DEPTH = 64
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,7}), in (?P<function>[^\s]{1,200})', re.M)
+_NUMBERED = re.compile(r"(val_)?\d+$")
+_OUTPUT = re.compile(r"_output_\d+$")
+_LIBRARY = ("torch/", "onnxscript/", "jax/", "flax/")
+
+
+class Sources:
+    """Sources of the nodes of one model. root: class name of the whole model."""
+
+    def __init__(self, nodes: Iterable[onnx.NodeProto], root: str) -> None:
+        self._root = root
+        paths = [self._segments(node.name) for node in nodes]
+        self._members = Counter(tuple(path) for path in paths)
+        self._parents = {tuple(path[:depth]) for path in paths for depth in range(len(path))}
+
+    def info(self, node: onnx.NodeProto, named: str) -> SourceInfo:
+        facts = {entry.key: entry.value for entry in node.metadata_props if len(entry.value) <= MOST_CHARACTERS}
+        scopes = _scopes(facts) or self._from_name(node.name)
+        return SourceInfo(scopes, _frames(facts.get("pkg.torch.onnx.stack_trace", "")), f"onnx.{node.op_type}", value_name(named))
+
+    @staticmethod
+    def _segments(name: str) -> list[str]:
+        """The module path in a node's name, the op's own part left out."""
+        return name.split("/")[1:-1][:MOST_DEPTH] if name.startswith("/") else []
+
+    def _from_name(self, name: str) -> tuple[Scope, ...]:
+        segments = self._segments(name)
+        scopes = [Scope("", self._root)]
+        for depth, segment in enumerate(segments, 1):
+            before = scopes[-1].path
+            last = segments[depth - 2] if depth > 1 else ""
+            if last and segment.startswith(f"{last}."):  # a list of modules: /layer1/layer1.0
+                path = before[: len(before) - len(last)] + segment
+            else:
+                path = f"{before}.{segment}" if before else segment
+            key = tuple(segments[:depth])
+            words = re.findall(r"[A-Za-z0-9]+", re.sub(r"(\.\d+)+$", "", segment))
+            title = "".join(word[:1].upper() + word[1:] for word in words) or "Module"
+            layer = key not in self._parents and self._members[key] <= 2  # a Linear, a Conv: no function of its own
+            scopes.append(Scope(path, f"torch.nn.{title}" if layer else title))
+        return tuple(scopes)
+
+
+def _scopes(facts: dict[str, str]) -> tuple[Scope, ...]:
+    """The exporter's lists of paths and classes, without the last entry, which is the op."""
+    paths, classes = (_texts(facts.get(f"pkg.torch.onnx.{key}", "")) for key in ("name_scopes", "class_hierarchy"))
+    if len(paths) != len(classes):
+        return ()
+    return tuple(Scope(path, name) for path, name in list(zip(paths, classes, strict=True))[:-1][:MOST_DEPTH])
+
+
+def _texts(text: str) -> list[str]:
+    try:
+        found = ast.literal_eval(text) if text.startswith("[") else []
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
+    return found if isinstance(found, list) and all(isinstance(part, str) for part in found) else []
+
+
+def _frames(trace: str) -> tuple[Frame, ...]:
+    """The model's own lines of a stack trace, outermost first."""
+    frames = []
+    for match in _FRAME.finditer(trace):
+        file = match["file"].replace("\\", "/")
+        for marker in ("/site-packages/", "/dist-packages/"):
+            file = file.rpartition(marker)[2]
+        file = file.rpartition("/")[2] if file.startswith("/") or ":" in file else file
+        if not file.startswith((*_LIBRARY, "<")):
+            frames.append(Frame(file, int(match["line"]), match["function"]))
+    return tuple(frames)
+
+
+def value_name(name: str) -> str:
+    """What a value's name says: nothing where exporters only count, the op of "/conv1/Conv_output_0"."""
+    last = _OUTPUT.sub("", name.rpartition("/")[2])
+    return "" if _NUMBERED.match(last) or not last.isprintable() else last[:200]

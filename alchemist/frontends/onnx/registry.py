@@ -1,0 +1,51 @@
+"""The rule table: (op, version it came with) -> rule. The rule of a node is the newest that its opset has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from alchemist.errors import InternalError
+
+Rule = Callable[..., Any]
+F = TypeVar("F", bound=Rule)
+
+FIRST_OPSET, LAST_OPSET = 13, 21
+RULES: dict[str, dict[int, Rule]] = {}
+
+
+def rule(*names: str, since: int = 1) -> Callable[[F], F]:
+    """Registers a rule `f(c, node, *inputs)` for standard ops, from the opset `since` on; inputs left out are None."""
+
+    def add(function: F) -> F:
+        for name in names:
+            if since in RULES.setdefault(name, {}):
+                raise InternalError("two rules", op=name)
+            RULES[name][since] = function
+        return function
+
+    return add
+
+
+def find(name: str, opset: int) -> Rule | None:
+    """The rule of an op in a model of this opset."""
+    versions = [since for since in RULES.get(name, {}) if since <= opset]
+    return RULES[name][max(versions)] if versions else None
+
+
+@dataclass(slots=True)
+class Node:
+    """What a rule knows of its node. attributes: plain Python values and numpy arrays. wanted: which outputs something reads."""
+
+    op: str
+    opset: int
+    name: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    wanted: tuple[bool, ...] = (True,)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.attributes.get(name, default)
+
+    def wants(self, output: int) -> bool:
+        return output < len(self.wanted) and self.wanted[output]

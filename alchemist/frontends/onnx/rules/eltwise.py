@@ -1,0 +1,300 @@
+"""Elementwise ops: a row per op; operands broadcast as in numpy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from alchemist.frontends import composites
+from alchemist.frontends.onnx.emitter import DType, Emitter, Tensor
+from alchemist.frontends.onnx.errors import Unsupported
+from alchemist.frontends.onnx.registry import Node, rule
+
+UNARY = {
+    "Abs": "abs", "Acos": "acos", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "BitwiseNot": "bitwise_not", "Ceil": "ceil", "Cos": "cos",
+    "Erf": "erf", "Exp": "exp", "Floor": "floor", "Log": "log", "Mish": "mish", "Neg": "neg", "Reciprocal": "reciprocal", "Relu": "relu",
+    "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin", "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
+}  # fmt: skip
+BINARY = {
+    "Add": "add", "Sub": "subtract", "Mul": "multiply", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
+}  # fmt: skip
+COMPARISONS = {"Equal": "eq", "Greater": "gt", "GreaterOrEqual": "ge", "Less": "lt", "LessOrEqual": "le"}
+LOGICAL = {"And": "logical_and", "Or": "logical_or", "Xor": "logical_xor"}
+NEUTRAL = {"add": 0, "subtract": 0, "multiply": 1}
+
+
+def operand(c: Emitter, x: Tensor, rank: int) -> Tensor:
+    """A known number becomes a splat of shape [1, ...]."""
+    if x.known is not None and x.known.size == 1 and x.rank < rank:
+        return c.full((1,) * rank, x.known.reshape(-1)[0].item(), x.dtype)
+    return x
+
+
+def pointwise(c: Emitter, name: str, a: Tensor, b: Tensor, dtype: DType | None = None) -> Tensor:
+    rank = max(a.rank, b.rank)
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    return c.emit(name, [operand(c, a, rank), operand(c, b, rank)], shape=shape, dtype=dtype or a.dtype)
+
+
+def _unary(op: str, name: str) -> None:
+    @rule(op)
+    def lower(c: Emitter, node: Node, x: Tensor) -> Tensor:
+        return c.unary(name, x)
+
+
+def _binary(op: str, name: str) -> None:
+    @rule(op)
+    def lower(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
+        element = NEUTRAL.get(name)
+        for one, other in ((b, a), (a, b))[: 1 if name == "subtract" else 2]:
+            if element is not None and one.known is not None and one.uniform == element and np.broadcast_shapes(one.shape, other.shape) == other.shape:
+                return other
+        return pointwise(c, name, a, b)
+
+
+def _predicate(op: str, name: str) -> None:
+    @rule(op)
+    def lower(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
+        return pointwise(c, name, a, b, c.bool_dtype)
+
+
+for _op, _name in UNARY.items():
+    _unary(_op, _name)
+for _op, _name in BINARY.items():
+    _binary(_op, _name)
+for _op, _name in (COMPARISONS | LOGICAL).items():
+    _predicate(_op, _name)
+
+
+@rule("Not")
+def not_(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    return c.unary("logical_not", x)
+
+
+def _quotient(c: Emitter, a: Tensor, b: Tensor, mode: str) -> Tensor:
+    """Of whole numbers in float32, exact for quotients below 2**24. mode: "trunc" or "floor"."""
+    wide = np.dtype(np.float32)
+    divided = pointwise(c, "div", c.cast(a, wide), c.cast(b, wide))
+    return c.cast(c.unary(mode, divided), a.dtype)
+
+
+@rule("Div")
+def div(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
+    if not c.is_float(a.dtype):
+        return _quotient(c, a, b, "trunc")
+    if b.known is not None and b.uniform == 1 and np.broadcast_shapes(a.shape, b.shape) == a.shape:
+        return a
+    return pointwise(c, "div", a, b)
+
+
+@rule("Mod")
+def mod(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
+    """a - b round(a / b): the sign is the divisor's (fmod = 0) or the dividend's."""
+    mode = "trunc" if node.get("fmod", 0) else "floor"
+    rounded = c.unary(mode, pointwise(c, "div", a, b)) if c.is_float(a.dtype) else _quotient(c, a, b, mode)
+    return pointwise(c, "subtract", a, pointwise(c, "multiply", b, rounded))
+
+
+@rule("BitShift")
+def bit_shift(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
+    return pointwise(c, "logical_left_shift" if node.get("direction") == "LEFT" else "right_shift", a, b)
+
+
+@rule("Pow")
+def power(c: Emitter, node: Node, x: Tensor, exponent: Tensor) -> Tensor:
+    number = exponent.uniform if exponent.known is not None else None
+    if number is not None and np.broadcast_shapes(x.shape, exponent.shape) == x.shape:
+        simple = {0.5: "sqrt", -0.5: "rsqrt", -1.0: "reciprocal", 2.0: "square"}.get(float(number))
+        if number == 1:
+            return x
+        if simple is not None and (c.is_float(x.dtype) or simple == "square"):
+            return c.unary(simple, x)
+    return pointwise(c, "pow", x, c.cast(exponent, x.dtype))
+
+
+def _several(op: str, name: str) -> None:
+    @rule(op)
+    def lower(c: Emitter, node: Node, *parts: Tensor) -> Tensor:
+        total = parts[0]
+        for part in parts[1:]:
+            total = pointwise(c, name, total, part)
+        return c.binary("multiply", total, 1 / len(parts)) if op == "Mean" and len(parts) > 1 else total
+
+
+for _op, _name in {"Max": "maximum", "Min": "minimum", "Sum": "add", "Mean": "add"}.items():
+    _several(_op, _name)
+
+
+@rule("Where")
+def where(c: Emitter, node: Node, condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    shape = np.broadcast_shapes(condition.shape, a.shape, b.shape)
+    truth = condition.uniform if condition.known is not None else None
+    if truth is not None:
+        return c.expand(a if truth else b, shape)
+    rank = len(shape)
+    parts = [condition, operand(c, a, rank), operand(c, b, rank)]
+    others = {part.shape for part in parts if math.prod(part.shape) > 1} - {shape}
+    if len(others) > 1:  # more shapes than the library's ternary programs broadcast
+        parts = [c.expand(part, shape) if part.shape in others else part for part in parts]
+    return c.emit("where", parts, shape=shape, dtype=a.dtype)
+
+
+@rule("Clip")
+def clip(c: Emitter, node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
+    numbers = [None if bound is None or bound.const is None else bound.uniform for bound in (low, high)]
+    if low is not None and high is not None and None not in numbers:
+        if numbers == [0, 6]:
+            return c.unary("relu6", x)
+        kind = float if c.is_float(x.dtype) else int
+        return c.unary("clamp_scalar", x, {"min": kind(numbers[0]), "max": kind(numbers[1])})  # type: ignore[arg-type]
+    for bound, name in ((low, "maximum"), (high, "minimum")):
+        x = x if bound is None else pointwise(c, name, x, bound)
+    return x
+
+
+# --- types and moves of nothing -----------------------------------------------------------------------------------------------
+
+
+@rule("Identity")
+def identity(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    return x
+
+
+@rule("Cast")
+def cast(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    from alchemist.frontends.onnx.reading import dtype_of
+
+    return c.cast(x, dtype_of(node.get("to")))
+
+
+@rule("CastLike")
+def cast_like(c: Emitter, node: Node, x: Tensor, like: Tensor) -> Tensor:
+    return c.cast(x, like.dtype)
+
+
+@rule("Dropout")
+def dropout(c: Emitter, node: Node, x: Tensor, ratio: Tensor | None = None, training: Tensor | None = None) -> list[Tensor]:
+    mode = c.known(training, "the training mode")
+    if mode is not None and mode.any() and (ratio is None or ratio.uniform != 0):
+        raise Unsupported("dropout in training mode is random: export the model in inference mode")
+    return [x, c.full(x.shape, True, c.bool_dtype)]
+
+
+# --- activations --------------------------------------------------------------------------------------------------------------
+
+
+@rule("Gelu")
+def gelu(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    return composites.tanh_gelu(c, x) if node.get("approximate", "none") == "tanh" else c.unary("gelu", x)
+
+
+@rule("LeakyRelu")
+def leaky_relu(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    return c.unary("leaky_relu", x, {"parameter": node.get("alpha", 0.01)})
+
+
+@rule("PRelu")
+def prelu(c: Emitter, node: Node, x: Tensor, slope: Tensor) -> Tensor:
+    return c.where(c.binary("gt", x, 0, c.bool_dtype), x, pointwise(c, "multiply", x, slope))
+
+
+@rule("Elu")
+def elu(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    return composites.elu(c, x, node.get("alpha", 1.0))
+
+
+@rule("Celu")
+def celu(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    alpha = node.get("alpha", 1.0)
+    return composites.elu(c, x, alpha, input_scale=1 / alpha)
+
+
+@rule("Selu")
+def selu(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    alpha, gamma = node.get("alpha", 1.67326319217681884765625), node.get("gamma", 1.05070102214813232421875)
+    return composites.elu(c, x, alpha, gamma)
+
+
+@rule("Softplus")
+def softplus(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    return composites.softplus(c, x)
+
+
+@rule("Softsign")
+def softsign(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    return c.unary("softsign", x)
+
+
+@rule("HardSigmoid")
+def hard_sigmoid(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    alpha, beta = node.get("alpha", 0.2), node.get("beta", 0.5)
+    if abs(alpha - 1 / 6) < 1e-6 and beta == 0.5:
+        return c.unary("hardsigmoid", x)
+    line = c.binary("add", c.binary("multiply", x, alpha), beta)
+    return c.unary("clamp_scalar", line, {"min": 0.0, "max": 1.0})
+
+
+@rule("HardSwish")
+def hard_swish(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    return c.binary("multiply", x, c.unary("hardsigmoid", x))
+
+
+@rule("ThresholdedRelu")
+def thresholded_relu(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    return c.where(c.binary("gt", x, node.get("alpha", 1.0), c.bool_dtype), x, c.full((1,) * x.rank, 0, x.dtype))
+
+
+@rule("Shrink")
+def shrink(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    """x + bias below -lambd, x - bias above lambd, zero between."""
+    bias, edge = node.get("bias", 0.0), node.get("lambd", 0.5)
+    zero = c.full((1,) * x.rank, 0, x.dtype)
+    above = c.where(c.binary("gt", x, edge, c.bool_dtype), c.binary("subtract", x, bias), zero)
+    return c.where(c.binary("lt", x, -edge, c.bool_dtype), c.binary("add", x, bias), above)
+
+
+# --- what TTIR has no op for --------------------------------------------------------------------------------------------------
+
+
+@rule("Round")
+def round_(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    return composites.round_half_even(c, x)
+
+
+@rule("IsNaN")
+def is_nan(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    return c.binary("ne", x, x, c.bool_dtype)
+
+
+@rule("IsInf")
+def is_inf(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    low, high = node.get("detect_negative", 1), node.get("detect_positive", 1)
+    if low and high:
+        return c.binary("eq", c.unary("abs", x), math.inf, c.bool_dtype)
+    if not low and not high:
+        return c.full(x.shape, False, c.bool_dtype)
+    return c.binary("eq", x, math.inf if high else -math.inf, c.bool_dtype)
+
+
+def _exponentials(op: str, name: str) -> None:
+    @rule(op)
+    def lower(c: Emitter, node: Node, x: Tensor) -> Tensor:
+        both = c.binary(name, c.unary("exp", x), c.unary("exp", c.unary("neg", x)))
+        return c.binary("multiply", both, 0.5)
+
+
+_exponentials("Sinh", "subtract")
+_exponentials("Cosh", "add")
+
+
+@rule("Atanh")
+def atanh(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    both = c.binary("subtract", c.unary("log1p", x), c.unary("log1p", c.unary("neg", x)))
+    return c.binary("multiply", both, 0.5)
+
+
+@rule("Acosh")
+def acosh(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    root = c.unary("sqrt", c.binary("subtract", c.unary("square", x), 1))
+    return c.unary("log", c.binary("add", x, root))

@@ -1,0 +1,143 @@
+"""Recurrent layers, unrolled: x [time, batch, size], weights [directions, gates * hidden, ...], all products of the input at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from alchemist.frontends.onnx.emitter import Emitter, Tensor
+from alchemist.frontends.onnx.errors import Unsupported
+from alchemist.frontends.onnx.registry import Node, rule
+
+Cell = Callable[[Tensor, list[Tensor]], list[Tensor]]
+"""(the step's input gates [batch, gates * hidden], states) -> new states, the first of which is the output."""
+
+
+def _direction(c: Emitter, part: Tensor, number: int) -> Tensor:
+    return c.reshape(c.slice(part, 0, number, number + 1), part.shape[1:])
+
+
+def _linear(c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    flags = {"transpose_a": False, "transpose_b": True}
+    return c.emit("linear", [x, weight, bias], flags, shape=[*x.shape[:-1], weight.shape[0]], dtype=x.dtype)
+
+
+def _chunks(c: Emitter, x: Tensor, count: int) -> list[Tensor]:
+    size = x.shape[-1] // count
+    return [c.slice(x, x.rank - 1, i * size, (i + 1) * size) for i in range(count)]
+
+
+def _layer(
+    c: Emitter, node: Node, x: Tensor, weight: Tensor, recurrence: Tensor, bias: Tensor | None, lengths: Tensor | None,
+    states: Sequence[Tensor | None], gates: int, cell: Callable[[Tensor, Tensor | None], Cell], activations: tuple[str, ...],
+    all_biases: bool,
+) -> list[Tensor]:  # fmt: skip
+    """all_biases: the recurrence's biases join those of the input. Gives the outputs and the final states."""
+    hidden, way = node.get("hidden_size", recurrence.shape[-1]), node.get("direction", "forward")
+    directions = weight.shape[0]
+    if node.get("clip") is not None:
+        raise Unsupported("a recurrent layer that clips")
+    given = tuple(name.lower() for name in node.get("activations") or [])
+    if given and given != activations * directions:
+        raise Unsupported(f"a recurrent layer with the activations {', '.join(given)}")
+    first = bool(node.get("layout", 0))
+    if first:
+        x = c.permute(x, [1, 0, 2])
+        states = [None if state is None else c.permute(state, [1, 0, 2]) for state in states]
+    steps, batch = x.shape[:2]
+    if lengths is not None and (lengths.const is None or lengths.uniform != steps):
+        raise Unsupported("a recurrent layer with sequences of different lengths: pad them, and mask the outputs")
+    outputs: list[Tensor] = []
+    finals: list[list[Tensor]] = [[] for _ in states]
+    for number in range(directions):
+        w, r = _direction(c, weight, number), _direction(c, recurrence, number)
+        both = None if bias is None else _chunks(c, _direction(c, bias, number), 2)
+        b = both[0] if both else None
+        if both and all_biases:
+            b = c.binary("add", both[0], both[1])
+        projected = _linear(c, x, w, b)
+        step = cell(r, both[1] if both and not all_biases else None)
+        held = [c.full((batch, hidden), 0.0, x.dtype) if state is None else _direction(c, state, number) for state in states]
+        made: list[Tensor] = []
+        backwards = way == "reverse" or number == 1
+        for time in reversed(range(steps)) if backwards else range(steps):
+            held = step(c.reshape(c.slice(projected, 0, time, time + 1), [batch, gates * hidden]), held)
+            made.append(c.reshape(held[0], [1, 1, batch, hidden]))
+        outputs.append(c.concat(made[::-1] if backwards else made, 0))
+        for kept, state in zip(finals, held, strict=True):
+            kept.append(c.reshape(state, [1, batch, hidden]))
+    whole = c.concat(outputs, 1)
+    ends = [c.concat(parts, 0) for parts in finals]
+    if first:
+        return [c.permute(whole, [2, 0, 1, 3]), *(c.permute(end, [1, 0, 2]) for end in ends)]
+    return [whole, *ends]
+
+
+@rule("LSTM")
+def lstm(
+    c: Emitter, node: Node, x: Tensor, weight: Tensor, recurrence: Tensor, bias: Tensor | None = None, lengths: Tensor | None = None,
+    hidden: Tensor | None = None, memory: Tensor | None = None, peepholes: Tensor | None = None,
+) -> list[Tensor]:  # fmt: skip
+    """The gates are input, output, forget, cell."""
+    if peepholes is not None or node.get("input_forget", 0):
+        raise Unsupported("an LSTM with peepholes or coupled gates")
+
+    def cell(r: Tensor, _bias: Tensor | None) -> Cell:
+        def step(gates: Tensor, states: list[Tensor]) -> list[Tensor]:
+            i, o, f, g = _chunks(c, c.binary("add", gates, _linear(c, states[0], r, None)), 4)
+            kept = c.binary("multiply", c.unary("sigmoid", f), states[1])
+            state = c.binary("add", kept, c.binary("multiply", c.unary("sigmoid", i), c.unary("tanh", g)))
+            return [c.binary("multiply", c.unary("sigmoid", o), c.unary("tanh", state)), state]
+
+        return step
+
+    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden, memory], 4, cell, ("sigmoid", "tanh", "tanh"), True)
+
+
+@rule("GRU")
+def gru(
+    c: Emitter, node: Node, x: Tensor, weight: Tensor, recurrence: Tensor, bias: Tensor | None = None, lengths: Tensor | None = None,
+    hidden: Tensor | None = None,
+) -> list[Tensor]:  # fmt: skip
+    """The gates are update, reset, new."""
+    after = bool(node.get("linear_before_reset", 0))
+
+    def cell(r: Tensor, b: Tensor | None) -> Cell:
+        def step(gates: Tensor, states: list[Tensor]) -> list[Tensor]:
+            (h,) = states
+            update_x, reset_x, new_x = _chunks(c, gates, 3)
+            if after:
+                update_h, reset_h, new_h = _chunks(c, _linear(c, h, r, b), 3)
+                reset = c.unary("sigmoid", c.binary("add", reset_x, reset_h))
+                candidate = c.binary("add", new_x, c.binary("multiply", reset, new_h))
+            else:
+                size = h.shape[-1]
+                both = _linear(c, h, c.slice(r, 0, 0, 2 * size), None if b is None else c.slice(b, 0, 0, 2 * size))
+                update_h, reset_h = _chunks(c, both, 2)
+                reset = c.unary("sigmoid", c.binary("add", reset_x, reset_h))
+                rest = None if b is None else c.slice(b, 0, 2 * size, 3 * size)
+                candidate = c.binary("add", new_x, _linear(c, c.binary("multiply", reset, h), c.slice(r, 0, 2 * size, 3 * size), rest))
+            update = c.unary("sigmoid", c.binary("add", update_x, update_h))
+            new = c.unary("tanh", candidate)
+            return [c.binary("add", new, c.binary("multiply", update, c.binary("subtract", h, new)))]
+
+        return step
+
+    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden], 3, cell, ("sigmoid", "tanh"), False)
+
+
+@rule("RNN")
+def rnn(
+    c: Emitter, node: Node, x: Tensor, weight: Tensor, recurrence: Tensor, bias: Tensor | None = None, lengths: Tensor | None = None,
+    hidden: Tensor | None = None,
+) -> list[Tensor]:  # fmt: skip
+    names = sorted({name.lower() for name in node.get("activations") or ["tanh"]})
+    if len(names) > 1 or names[0] not in ("tanh", "relu", "sigmoid"):
+        raise Unsupported(f"a recurrent layer with the activations {', '.join(names)}")
+
+    def cell(r: Tensor, _bias: Tensor | None) -> Cell:
+        def step(gates: Tensor, states: list[Tensor]) -> list[Tensor]:
+            return [c.unary(names[0], c.binary("add", gates, _linear(c, states[0], r, None)))]
+
+        return step
+
+    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden], 1, cell, (names[0],), True)

@@ -1,0 +1,60 @@
+"""The ops that have a rule, as a page: `alchemist ops --onnx`."""
+
+from __future__ import annotations
+
+from onnx import defs
+
+from alchemist.frontends.onnx import rules as _rules  # noqa: F401 (registers them)
+from alchemist.frontends.onnx.registry import FIRST_OPSET, LAST_OPSET, RULES
+from alchemist.frontends.onnx.walk import RANDOM
+
+HEAD = f"""\
+# ONNX ops
+
+Written by `alchemist ops --onnx --markdown`. Models of opset {FIRST_OPSET} to {LAST_OPSET}; how to use them: [bring_a_model.md](bring_a_model.md#onnx).
+
+Shapes are static: what a shape is computed from (`Shape`, `Gather`, `Concat`, `Range`, `NonZero` of known values) is computed at
+export. A branch (`If`) whose condition is known is taken. Functions of the model are unfolded. Indices computed on the card have to
+be from 0 on. Refused, with the node's name: `Loop`, `Scan`, branches on values, sequences, strings, random numbers, other domains
+than the standard one.
+
+The numbers are the opsets whose forms of the op are told apart; "by its definition" is the
+standard's own function of simpler ops.
+
+"""
+
+
+def by_definition() -> list[str]:
+    """Ops without a rule that the standard defines by a function of ops that have one, or another such function."""
+    found: list[str] = []
+    for name in sorted({schema.name for schema in defs.get_all_schemas() if schema.domain == ""} - set(RULES)):
+        try:
+            schema = defs.get_schema(name, LAST_OPSET, "")
+        except defs.SchemaError:
+            continue
+        if getattr(schema, "has_function", False) and {node.op_type for node in schema.function_body.node} <= {*RULES, "Constant", "Range", *found}:
+            found.append(name)
+    return [name for name in found if name not in RANDOM]
+
+
+def rows() -> list[tuple[str, str]]:
+    """(op, opsets or "by its definition"), by name."""
+    made = []
+    for name, versions in RULES.items():
+        numbers = sorted({max(since, FIRST_OPSET, _first(name)) for since in versions})
+        made.append((name, ", ".join(map(str, numbers))))
+    made += [(name, "by its definition") for name in by_definition()]
+    made += [(name, "known values") for name in ("Constant", "If", "NonZero", "Range", "Unique")]
+    return sorted(made)
+
+
+def _first(name: str) -> int:
+    """The opset in which an op appears."""
+    return min(schema.since_version for schema in defs.get_all_schemas_with_history() if schema.name == name and schema.domain == "")
+
+
+def onnx_table(*, markdown: bool) -> str:
+    if not markdown:
+        return "\n".join(f"{name:<28}{versions}" for name, versions in rows())
+    lines = [f"| {name} | {versions} |" for name, versions in rows()]
+    return HEAD + "\n".join(["| op | from opset |", "|---|---|", *lines])

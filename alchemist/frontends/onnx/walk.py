@@ -1,0 +1,290 @@
+"""ONNX graph -> TTIR: the walk over the nodes.
+
+A node is computed where its inputs are known, else lowered by the rule of its op and opset; an op that the standard defines by
+a function of simpler ops, and a function of the model itself, are lowered in place by their body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import defs
+
+from alchemist.errors import AlchemistError, FrontendError, InternalError, UnsupportedOpError, VerifyError, quoted
+from alchemist.frontends.onnx import rules as _rules  # noqa: F401 (registers them)
+from alchemist.frontends.onnx.emitter import Emitter, Tensor
+from alchemist.frontends.onnx.errors import Unsupported
+from alchemist.frontends.onnx.folding import fold
+from alchemist.frontends.onnx.locations import Sources
+from alchemist.frontends.onnx.reading import attribute_value, dtype_of, known_shape
+from alchemist.frontends.onnx.registry import FIRST_OPSET, LAST_OPSET, Node, find
+from alchemist.ir.location import set_source, sources_of
+
+MOST_NODES = 200_000
+MOST_DEPTH = 32
+CONTROL = ("If", "Loop", "Scan", "SequenceMap")
+RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+HINTS = {
+    "control": "branches and loops have to be known at export: choose the branch, or unroll the loop, in the model",
+    "random": "pass random numbers as an input",
+    "domain": "only standard ops are lowered: export without fusions of a runtime (com.microsoft), or give the op a function in the file",
+    "op": f"docs/onnx.md lists the ops of opsets {FIRST_OPSET} to {LAST_OPSET}; replace the op by supported ones before the export",
+}
+
+
+@dataclass(slots=True)
+class Scope:
+    """Values by name while walking a graph or function body. attributes: what a function's body refers to by `ref_attr_name`."""
+
+    values: dict[str, Tensor | None]
+    opset: int
+    attributes: Mapping[str, onnx.AttributeProto]
+
+
+class Walk:
+    """One capture: the emitter, the model's functions, and what has no rule so far."""
+
+    def __init__(self, emitter: Emitter, model: onnx.ModelProto, sources: Sources) -> None:
+        self.c = emitter
+        self.sources = sources
+        self.functions = {(one.domain, one.name): one for one in model.functions}
+        self.types = {value.name: value.type for value in (*model.graph.value_info, *model.graph.output)}
+        self.refused: dict[tuple[str, str], tuple[int, str, str]] = {}
+        self._count = 0
+        self._depth = 0
+
+    def graph(self, nodes: Sequence[onnx.NodeProto], scope: Scope, results: Sequence[str]) -> list[Tensor]:
+        """Lowers the nodes in order; the tensors called `results`."""
+        read = {name for node in nodes for name in node.input} | set(results)
+        for node in nodes:
+            for attribute in node.attribute:
+                if attribute.HasField("g"):  # a branch reads names of the graph around it
+                    read.update(name for inner in attribute.g.node for name in inner.input)
+                    read.update(value.name for value in attribute.g.output)
+        for node in nodes:
+            self._count += 1
+            if self._count > MOST_NODES:
+                raise FrontendError(f"functions unfold to more than {MOST_NODES} nodes", op=node.op_type)
+            for name, value in zip(node.output, self._node(node, scope, read), strict=False):
+                if name:
+                    if value is not None and not value.name:
+                        value.name = name
+                    scope.values[name] = value
+        missing = [name for name in results if scope.values.get(name) is None]
+        if missing and not self.refused:
+            raise VerifyError("a result that no node makes", location=quoted(missing[0]))
+        return [value for name in results if (value := scope.values.get(name)) is not None]
+
+    # --- a node ---------------------------------------------------------------------------------------------------------
+
+    def _node(self, node: onnx.NodeProto, scope: Scope, read: set[str]) -> Sequence[Tensor | None]:
+        inputs = [scope.values.get(name) if name else None for name in node.input]
+        if any(name and value is None for name, value in zip(node.input, inputs, strict=True)):
+            if self.refused:  # made by a node that has no rule
+                return [None] * len(node.output)
+            missing = next(name for name, value in zip(node.input, inputs, strict=True) if name and value is None)
+            raise VerifyError("a node reads a value that nothing makes", op=node.op_type, location=node.name, got=quoted(missing))
+        outer = self.c.info, self.c.place, self.c.new_values
+        if self._depth == 0:
+            self.c.info = self.sources.info(node, "")
+            self.c.place = node.name or next((name for name in node.output if name), "")
+        self.c.new_values = []
+        try:
+            made = self._lowered(node, scope, inputs, tuple(bool(name) and name in read for name in node.output))
+            self._check(node, made)
+            if self._depth == 0:
+                self._name(node, made)
+            return made
+        except Unsupported as error:
+            return self._refuse(node, str(error), HINTS["op"])
+        finally:
+            self.c.info, self.c.place, self.c.new_values = outer
+
+    def _lowered(self, node: onnx.NodeProto, scope: Scope, inputs: list[Tensor | None], wanted: tuple[bool, ...]) -> list[Tensor | None]:
+        own = self.functions.get((node.domain, node.op_type))
+        if own is not None:
+            return self._body(node, own, inputs, scope)
+        if node.domain not in ("", "ai.onnx"):
+            return self._refuse(node, f"no standard op: its domain is {quoted(node.domain)}", HINTS["domain"])
+        resolved = self._resolved(node, scope)
+        attributes = {one.name: attribute_value(one) for one in resolved.attribute}
+        if node.op_type == "Constant":
+            return [self._constant(attributes)]
+        if node.op_type == "If":
+            return self._branch(resolved, inputs, scope)
+        if node.op_type in CONTROL:
+            return self._refuse(node, "control flow", HINTS["control"])
+        if node.op_type in RANDOM:
+            return self._refuse(node, "it makes random numbers", HINTS["random"])
+        known = [None if value is None else value.known for value in inputs]
+        if inputs and all(value is None or part is not None for value, part in zip(inputs, known, strict=True)):
+            folded = fold(resolved, scope.opset, known, attributes)
+            if folded is not None:
+                return [self.c.constant(value) for value in folded]
+        rule = find(node.op_type, scope.opset)
+        if rule is not None:
+            described = Node(node.op_type, scope.opset, node.name, attributes, wanted)
+            return self._ruled(rule, described, inputs)
+        function = self._standard_function(resolved, inputs, scope)
+        if function is not None:
+            return self._body(node, function, inputs, scope)
+        return self._refuse(node, f"no rule for opset {scope.opset}", HINTS["op"])
+
+    def _ruled(self, rule: Any, node: Node, inputs: list[Tensor | None]) -> list[Tensor | None]:
+        try:
+            made = rule(self.c, node, *inputs)
+        except (AlchemistError, Unsupported):
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise Unsupported(f"this form of the op ({type(error).__name__}: {str(error)[:100]})") from error
+        results: list[Tensor | None] = [made] if isinstance(made, Tensor) else list(made)
+        if any(node.wants(i) for i in range(len(results), len(node.wanted))):
+            raise Unsupported(f"its output {next(i for i in range(len(results), len(node.wanted)) if node.wants(i))} is used")
+        return results
+
+    def _resolved(self, node: onnx.NodeProto, scope: Scope) -> onnx.NodeProto:
+        """The node with the attributes that its function's caller gives."""
+        if not any(one.ref_attr_name for one in node.attribute):
+            return node
+        made = onnx.NodeProto()
+        made.CopyFrom(node)
+        del made.attribute[:]
+        for one in node.attribute:
+            given = scope.attributes.get(one.ref_attr_name) if one.ref_attr_name else one
+            if given is not None:
+                entry = made.attribute.add()
+                entry.CopyFrom(given)
+                entry.name = one.name
+        return made
+
+    def _constant(self, attributes: Mapping[str, Any]) -> Tensor:
+        for name, value in attributes.items():
+            if name == "value":
+                return self.c.constant(value)
+            if name in ("value_float", "value_floats", "value_int", "value_ints"):
+                return self.c.constant(np.array(value, np.float32 if "float" in name else np.int64))
+        raise Unsupported("a constant of text or sparse values")
+
+    def _branch(self, node: onnx.NodeProto, inputs: list[Tensor | None], scope: Scope) -> list[Tensor | None]:
+        """The branch of an If whose condition is known."""
+        condition = inputs[0]
+        if condition is None or condition.const is None or condition.const.size != 1:
+            return self._refuse(node, "control flow whose condition depends on the model's inputs", HINTS["control"])
+        wanted = "then_branch" if bool(condition.const.reshape(-1)[0]) else "else_branch"
+        body = next(one.g for one in node.attribute if one.name == wanted)
+        values = dict(scope.values)
+        for proto in body.initializer:
+            values[proto.name] = self.c.constant(attribute_value(onnx.helper.make_attribute("value", proto)), proto.name)
+        return self._inside(lambda: self.graph(body.node, Scope(values, scope.opset, scope.attributes), [one.name for one in body.output]), deeper=0)
+
+    # --- functions ------------------------------------------------------------------------------------------------------
+
+    def _inside(self, walk: Any, deeper: int = 1) -> list[Tensor | None]:
+        self._depth += deeper
+        try:
+            if self._depth > MOST_DEPTH:
+                raise FrontendError("functions of the model are nested too deeply", got=f"more than {MOST_DEPTH}", hint="a function that calls itself?")
+            return list(walk())
+        finally:
+            self._depth -= deeper
+
+    def _body(self, node: onnx.NodeProto, function: onnx.FunctionProto, inputs: list[Tensor | None], scope: Scope) -> list[Tensor | None]:
+        given = {one.name: one for one in self._resolved(node, scope).attribute}
+        attributes = {one.name: one for one in function.attribute_proto} | given
+        values: dict[str, Tensor | None] = dict.fromkeys(function.input)
+        values.update(zip(function.input, inputs, strict=False))
+        opset = max((one.version for one in function.opset_import if one.domain in ("", "ai.onnx")), default=scope.opset)
+        present = {name for name, value in values.items() if value is not None}
+        body = []
+        for inner in function.node:  # optional inputs that were left out are left out of the nodes that take them
+            if any(name in values and name not in present for name in inner.input):
+                copy = onnx.NodeProto()
+                copy.CopyFrom(inner)
+                copy.input[:] = ["" if name in values and name not in present else name for name in inner.input]
+                inner = copy
+            body.append(inner)
+        return self._inside(lambda: self.graph(body, Scope(values, opset, attributes), list(function.output)))
+
+    def _standard_function(self, node: onnx.NodeProto, inputs: list[Tensor | None], scope: Scope) -> onnx.FunctionProto | None:
+        """What the standard defines the op by."""
+        try:
+            schema: Any = defs.get_schema(node.op_type, scope.opset, "")
+        except defs.SchemaError:
+            return None
+        if schema.has_function:
+            made: onnx.FunctionProto = schema.function_body
+            return made
+        if not schema.has_context_dependent_function:
+            return None
+        types = []
+        for value in inputs:
+            type_ = onnx.TypeProto()
+            if value is not None:
+                type_.CopyFrom(onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(value.dtype), value.shape))
+            types.append(type_.SerializeToString())
+        try:
+            text = schema.get_context_dependent_function(node.SerializeToString(), types)
+        except RuntimeError:
+            return None
+        function = onnx.FunctionProto()
+        function.ParseFromString(text)
+        return function if function.node else None
+
+    # --- what a node gave -----------------------------------------------------------------------------------------------
+
+    def _check(self, node: onnx.NodeProto, made: Sequence[Tensor | None]) -> None:
+        """The results have the types that the model and the standard's shape inference say."""
+        if self._depth or self.refused:
+            return
+        for name, value in zip(node.output, made, strict=False):
+            type_ = self.types.get(name)
+            if value is None or type_ is None or not type_.HasField("tensor_type"):
+                continue
+            shape, dtype = known_shape(type_), dtype_of(type_.tensor_type.elem_type)
+            if (shape is not None and shape != value.shape) or dtype != value.dtype:
+                raise InternalError(
+                    "the rule's result has another type", op=node.op_type, location=self.c.location() or quoted(name),
+                    expected=f"{shape} {dtype.name}", got=f"{value.shape} {value.dtype.name}",
+                )  # fmt: skip
+
+    def _name(self, node: onnx.NodeProto, made: Sequence[Tensor | None]) -> None:
+        """The op that makes a node's value has the value's name; helper ops of the node stay unnamed."""
+        for name, value in zip(node.output, made, strict=False):
+            if value is None or not value.has_ssa or not any(one is value.ssa for one in self.c.new_values[-16:]):
+                continue
+            owner: Any = value.ssa.owner
+            infos = sources_of(owner)
+            if infos and not infos[0].name:
+                set_source(owner, self.sources.info(node, name))
+
+    def _refuse(self, node: onnx.NodeProto, reason: str, hint: str) -> list[Tensor | None]:
+        """Notes what has no rule; the walk goes on with what does not depend on it, so that all of them are reported at once."""
+        op = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
+        count, where, _ = self.refused.get((op, reason), (0, self.c.location() or node.name, ""))
+        self.refused[op, reason] = (count + 1, where, hint)
+        return [self._stand_in(name) for name in node.output]
+
+    def _stand_in(self, name: str) -> Tensor | None:
+        type_ = self.types.get(name)
+        shape = None if type_ is None or self._depth else known_shape(type_)
+        if shape is None or type_ is None:
+            return None
+        try:
+            return self.c.emit("empty", [], shape=shape, dtype=dtype_of(type_.tensor_type.elem_type))
+        except Unsupported:
+            return None
+
+    def raise_refused(self, opset: int, where: str) -> None:
+        """Raises: UnsupportedOpError for everything that had no rule."""
+        if not self.refused:
+            return
+        rows = tuple((op, count, place or where, reason) for (op, reason), (count, place, _) in self.refused.items())
+        hints = "; ".join(dict.fromkeys(hint for _, _, hint in self.refused.values()))
+        raise UnsupportedOpError(f"{len(rows)} kinds of nodes cannot be lowered (the model has opset {opset})", ops=rows, hint=hints)
+
+
+__all__ = ["Scope", "Walk"]
