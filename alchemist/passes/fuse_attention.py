@@ -70,6 +70,11 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
         return False
     query, key = scores.product.operands
     value = op.operands[1]
+    factor = scaled(key)
+    if factor is not None and single_use(key) and shape(factor[0]) == shape(key):  # exporters of ONNX scale both sides by a root
+        key = factor[0]
+        scores.scale *= factor[1]
+        scores.ops += factor[2]
     if len(shape(query)) != 4 or len(shape(key)) != 4:
         return False
     turned = None if access.attr(scores.product, "transpose_b") else defining(key, "ttir.permute")
