@@ -23,7 +23,7 @@ from alchemist.frontends.mlir.values import Init, Values
 from alchemist.frontends.onnx.emitter import Array, DType, Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.onnx.inputs import declared_inputs, examples, shapes_of
-from alchemist.frontends.onnx.locations import Sources
+from alchemist.frontends.onnx.locations import Sources, weight_names
 from alchemist.frontends.onnx.reading import SMALL_ELEMENTS, Stored, checked, complete, opset_of, read_model, stored_tensors
 from alchemist.frontends.onnx.reference import evaluate
 from alchemist.frontends.onnx.walk import Scope, Walk
@@ -65,11 +65,14 @@ def load(
 
     weights = {name: one for name, one in stored.items() if not _is_number(one)}
     typed: Inputs = [(one.name, _type(one.name, shapes[one.name], one.dtype), "input", None) for one in declared]
-    typed += [(name, _type(name, one.shape, one.dtype), "parameter", None) for name, one in weights.items()]
+    model_name = _model_name(model, path)
+    sources = Sources(model.graph.node, model_name)
+    called = weight_names(model.graph.node, weights, sources)
+    typed += [(called[name], _type(name, one.shape, one.dtype), "parameter", None) for name, one in weights.items()]
     builder = Builder.module("forward", typed)
     emitter = Emitter(builder, (name for name, *_ in typed))
     known: dict[str, Tensor | None] = {}
-    places = dict(zip((name for name, *_ in typed), builder.args, strict=True))
+    places = dict(zip([*(one.name for one in declared), *weights], builder.args, strict=True))
     for one in declared:
         known[one.name] = Tensor(emitter, shapes[one.name], one.dtype, places[one.name], name=one.name)
     for name, held in stored.items():
@@ -77,8 +80,7 @@ def load(
         const = held.values() if small else None
         known[name] = Tensor(emitter, held.shape, held.dtype, places.get(name), const, name, weight=name in weights)
 
-    model_name = _model_name(model, path)
-    walk = Walk(emitter, inferred, Sources(model.graph.node, model_name))
+    walk = Walk(emitter, inferred, sources)
     results = walk.graph(model.graph.node, Scope(known, opset, {}), [value.name for value in model.graph.output])
     walk.raise_refused(opset, where)
     outputs = [Output(value.name, result.shape, result.dtype.name) for value, result in zip(model.graph.output, results, strict=True)]
@@ -89,6 +91,7 @@ def load(
         raise FrontendError(str(error), location=where) from None
 
     made = Values(init, seed, given)
+    by_name = {called[name]: held for name, held in weights.items()}
     arguments: list[Argument] = []
     names = [*(name for name, *_ in typed), *(constant.name for constant in emitter.lifted)]
     constants = {constant.name: constant.value for constant in emitter.lifted}
@@ -96,8 +99,9 @@ def load(
         name, arg = names[index], builder.block.args[place]
         if index < len(declared):
             arguments.append(made.argument(arg, {"ttir.name": name}, "input", index))
-        elif name in weights:
-            arguments.append(_argument(name, "parameter", weights[name].shape, weights[name].dtype, weights[name].values))
+        elif name in by_name:
+            held = by_name[name]
+            arguments.append(_argument(name, "parameter", held.shape, held.dtype, held.values))
         else:
             value = np.ascontiguousarray(constants[name])
             arguments.append(_argument(name, "constant", value.shape, value.dtype, partial(np.array, value)))

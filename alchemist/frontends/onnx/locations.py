@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import onnx
 
@@ -87,6 +87,36 @@ def _frames(trace: str) -> tuple[Frame, ...]:
         if not file.startswith((*_LIBRARY, "<")):
             frames.append(Frame(file, int(match["line"]), match["function"]))
     return tuple(frames)
+
+
+_GENERATED = re.compile(r"(onnx::\w+_|val_|_?)\d+$")
+_ROLES = {"Add": "bias", "MatMul": "weight", "Gemm": "weight", "Conv": "weight", "Gather": "table", "Mul": "scale", "LSTM": "weight", "GRU": "weight"}
+
+
+def weight_names(nodes: Sequence[onnx.NodeProto], names: Iterable[str], sources: Sources) -> dict[str, str]:
+    """What weights are called: their own names, or where exporters only count, the module and the role of the first node that reads them."""
+    names = list(names)
+    taken = {name for name in names if not _GENERATED.match(name)}
+    found = {name: name for name in taken}
+    readers: dict[str, onnx.NodeProto] = {}
+    for node in nodes:
+        for name in node.input:
+            readers.setdefault(name, node)
+    for name in names:
+        if name in found:
+            continue
+        reader = readers.get(name)
+        scopes = sources.info(reader, "").scopes if reader is not None else ()
+        path = scopes[-1].path if scopes else ""
+        role = _ROLES.get(reader.op_type, reader.op_type.lower()) if reader is not None else ""
+        wanted = f"{path}.{role}" if path else role or name
+        chosen, count = wanted, 1
+        while chosen in taken:
+            count += 1
+            chosen = f"{wanted}_{count}"
+        taken.add(chosen)
+        found[name] = chosen
+    return found
 
 
 def value_name(name: str) -> str:

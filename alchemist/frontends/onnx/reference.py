@@ -42,7 +42,7 @@ class GlobalLpPool(OpRun):
 class DequantizeLinear(OpRun):
     """The package has those of opset 19 and later."""
 
-    def _run(self, x: Array, scale: Array, zero: Array | None = None, axis: int = 1) -> tuple[Array]:
+    def _run(self, x: Array, scale: Array, zero: Array | None = None, axis: int = 1, **_later: Any) -> tuple[Array]:
         shape = [1 if dim != axis % x.ndim else -1 for dim in range(x.ndim)] if scale.size > 1 else [1] * x.ndim
         shift = 0 if zero is None else zero.astype(np.float32).reshape(shape)
         return (((x.astype(np.float32) - shift) * scale.reshape(shape)).astype(scale.dtype),)

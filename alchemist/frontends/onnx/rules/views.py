@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from xdsl.ir import Operation
 
 from alchemist.frontends import composites
 from alchemist.frontends.onnx.emitter import Array, Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.onnx.registry import Node, rule
+from alchemist.ir import access
 
 
 @rule("Reshape")
@@ -23,7 +25,23 @@ def reshape(c: Emitter, node: Node, x: Tensor, shape: Tensor) -> Tensor:
         wanted[wanted.index(-1)] = math.prod(x.shape) // rest if rest else 0
     if min(wanted, default=1) < 0 or math.prod(wanted) != math.prod(x.shape):
         raise Unsupported(f"a reshape of {list(x.shape)} to {wanted}")
-    return c.reshape(x, wanted)
+    return _turned_whole(c, x, wanted) or c.reshape(x, wanted)
+
+
+def _turned_whole(c: Emitter, x: Tensor, wanted: list[int]) -> Tensor | None:
+    """Matrices turned in a batch that was one dimension for it, as torch's exporter writes it: a permute of the original."""
+    turned = x.ssa.owner if x.has_ssa else None
+    if not isinstance(turned, Operation) or turned.name != "ttir.permute" or access.attr(turned, "permutation") != (0, 2, 1):
+        return None
+    merged = turned.operands[0].owner
+    if not isinstance(merged, Operation) or merged.name != "ttir.reshape":
+        return None
+    shape = access.shape(merged.operands[0])
+    flat = access.shape(merged.results[0])
+    if len(shape) < 4 or shape[-2:] != flat[-2:] or tuple(wanted) != (*shape[:-2], shape[-1], shape[-2]):
+        return None
+    rank = len(shape)
+    return c.permute(c.value(shape, x.dtype, merged.operands[0]), [*range(rank - 2), rank - 1, rank - 2])
 
 
 @rule("Flatten")

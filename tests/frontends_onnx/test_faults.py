@@ -1,0 +1,139 @@
+"""Files that are damaged, hostile or of another kind: one error that says what is wrong, never a crash."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from alchemist.errors import AlchemistError, FrontendError, InputError, InternalError, ParseError, UnsupportedOpError, VerifyError, as_our_error
+from alchemist.frontends.onnx import load
+from tests.frontends_onnx import files
+
+FLOAT = TensorProto.FLOAT
+
+
+def one_node(path: Path, op: str, *, opset: int = 17, domain: str = "", outputs: int = 1, kind: int = FLOAT, **attributes: Any) -> None:
+    node = helper.make_node(op, ["x"], ["y", *(f"z{i}" for i in range(outputs - 1))], "the_node", domain=domain, **attributes)
+    files.save(path, [node], {"x": (kind, [4, 33])}, {}, (kind, [4, 33]), opset, domain=domain)
+
+
+def _weights(path: Path, change: Callable[[TensorProto], None]) -> None:
+    files.make("external_data", path)
+    model = onnx.load(path, load_external_data=False)
+    change(model.graph.initializer[0])
+    path.write_bytes(model.SerializeToString())
+
+
+def _entry(key: str, value: str) -> Callable[[TensorProto], None]:
+    def change(tensor: TensorProto) -> None:
+        kept = {one.key: one.value for one in tensor.external_data} | {key: value}
+        del tensor.external_data[:]
+        for name, text in kept.items():
+            tensor.external_data.add(key=name, value=text)
+
+    return change
+
+
+def _loop(path: Path) -> None:
+    out = helper.make_tensor_value_info("o", FLOAT, None)
+    flag = helper.make_tensor_value_info("c", TensorProto.BOOL, None)
+    count = helper.make_tensor_value_info("i", TensorProto.INT64, [])
+    carried = helper.make_tensor_value_info("v", FLOAT, None)
+    condition = helper.make_tensor_value_info("k", TensorProto.BOOL, None)
+    nodes = [helper.make_node("Identity", ["c"], ["k"]), helper.make_node("Relu", ["v"], ["o"])]
+    body = helper.make_graph(nodes, "body", [count, flag, carried], [condition, out])
+    loop = helper.make_node("Loop", ["n", "t", "x"], ["y"], "the_node", body=body)
+    files.save(path, [loop], {"x": (FLOAT, [4, 33])}, {"n": np.array(3), "t": np.array(True)}, (FLOAT, [4, 33]))
+
+
+BAD: dict[str, tuple[Callable[[Path], Any], type[AlchemistError], str]] = {
+    "opset_12": (lambda path: one_node(path, "Relu", opset=12), FrontendError, "opset 13 to 21"),
+    "opset_22": (lambda path: one_node(path, "Relu", opset=22), FrontendError, "convert"),
+    "no_such_op": (lambda path: one_node(path, "Frobnicate"), VerifyError, "Frobnicate"),
+    "other_domain": (lambda path: one_node(path, "FusedGelu", domain="com.microsoft"), UnsupportedOpError, "com.microsoft"),
+    "random": (lambda path: one_node(path, "RandomNormalLike"), UnsupportedOpError, "the_node: it makes random numbers"),
+    "loop": (_loop, UnsupportedOpError, "the_node: control flow"),
+    "strings": (lambda path: one_node(path, "Identity", kind=TensorProto.STRING), FrontendError, "STRING"),
+    "complex": (lambda path: one_node(path, "Identity", kind=TensorProto.COMPLEX64), FrontendError, "COMPLEX64"),
+    "not_onnx": (lambda path: path.write_text("module {}"), ParseError, "ONNX"),
+    "empty": (lambda path: path.write_bytes(b""), ParseError, "no graph"),
+    "directory": (lambda path: path.mkdir(), AlchemistError, "directory"),
+    "missing": (lambda path: None, AlchemistError, "no such file"),
+    "path_outside": (lambda path: _weights(path, _entry("location", "../../etc/passwd")), FrontendError, "outside"),
+    "path_absolute": (lambda path: _weights(path, _entry("location", "/etc/passwd")), FrontendError, "outside"),
+    "external_missing": (lambda path: _weights(path, _entry("location", "gone.bin")), AlchemistError, "gone.bin"),
+    "external_short": (lambda path: _weights(path, _entry("offset", "8192")), FrontendError, "does not fit"),
+    "external_length": (lambda path: _weights(path, _entry("length", "-5")), FrontendError, "does not fit"),
+    "huge_shape": (lambda path: _weights(path, lambda tensor: tensor.dims.__setitem__(0, 1 << 60)), FrontendError, "impossible shape"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_refused(name: str, tmp_path: Path) -> None:
+    make, kind, words = BAD[name]
+    make(tmp_path / "model.onnx")
+    with pytest.raises(kind) as caught:
+        load(tmp_path / "model.onnx")
+    assert words in str(caught.value)
+    assert not isinstance(caught.value, InternalError)
+
+
+def test_a_link_out_of_the_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    files.make("external_data", tmp_path / "model/a.onnx")
+    os.rename(tmp_path / "model/a.bin", tmp_path / "secret.bin")
+    (tmp_path / "model/a.bin").symlink_to(tmp_path / "secret.bin")
+    with pytest.raises(FrontendError, match="outside"):
+        load(tmp_path / "model/a.onnx")
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "dims", "words"),
+    [
+        ((), {}, {}, "leaves a dimension open: batch"),
+        ((), {}, {"batch": 0}, "whole number from 1"),
+        ((), {}, {"length": 2}, "no dimension is called 'length'"),
+        ((np.zeros((2, 3, 31), np.float32),), {}, {}, "has another shape"),
+        ((np.zeros((2, 3, 32), np.float32),), {}, {"batch": 3}, "has two sizes"),
+        ((), {"z": np.zeros(3)}, {"batch": 1}, "has no input 'z'"),
+        ((np.zeros(3), np.zeros(3)), {}, {}, "more inputs than the model has"),
+        (("text",), {}, {}, "is no tensor"),
+    ],
+)
+def test_inputs_that_do_not_fit(args: tuple[Any, ...], kwargs: dict[str, Any], dims: dict[str, int], words: str, tmp_path: Path) -> None:
+    files.make("open_batch", tmp_path / "model.onnx")
+    with pytest.raises(InputError, match=words):
+        load(tmp_path / "model.onnx", args, kwargs, dims=dims)
+
+
+@pytest.mark.parametrize("name", ["open_batch", "own_function", "known_branch", "quantised"])
+def test_damaged_files_end_in_an_error(name: str, tmp_path: Path) -> None:
+    """Bytes changed, left out and doubled at random: a model or an error of ours, and no error of our own making."""
+    files.make(name, tmp_path / "model.onnx")
+    raw = (tmp_path / "model.onnx").read_bytes()
+    rng = random.Random(name)
+    for _ in range(40):
+        made = bytearray(raw)
+        for _ in range(rng.randint(1, 4)):
+            at = rng.randrange(len(made))
+            match rng.randrange(3):
+                case 0:
+                    made[at] = rng.randrange(256)
+                case 1:
+                    del made[at : at + rng.randint(1, 8)]
+                case _:
+                    made[at:at] = made[at : at + rng.randint(1, 8)]
+        (tmp_path / "damaged.onnx").write_bytes(made)
+        try:
+            load(tmp_path / "damaged.onnx", dims={"batch": 2} if b"batch" in made else None)
+        except (AlchemistError, MemoryError) as error:
+            found = as_our_error(error)
+            assert not isinstance(found, InternalError), found

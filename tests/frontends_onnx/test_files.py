@@ -1,0 +1,111 @@
+"""Whole files: exported, run and checked; what functions, names and shapes become."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from alchemist import codegen_cpp, codegen_py
+from alchemist.cli import main
+from alchemist.codegen import onnx_sources
+from alchemist.frontends.onnx import load
+from tests.frontends_onnx import files
+from tests.frontends_onnx.running import run_checked
+
+QUICK = ("own_function", "quantised", "old_text_encoder", "old_residual_net")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in files.NAMES])
+def test_exports_run_and_pass(name: str, tmp_path: Path) -> None:
+    values = files.make(name, tmp_path / f"{name}.onnx")
+    codegen_py(tmp_path / f"{name}.onnx", export_path=tmp_path / "out", **values)
+    assert "check: passed" in run_checked(tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["open_batch", "text_encoder"])
+def test_cpp(name: str, tmp_path: Path) -> None:
+    values = files.make(name, tmp_path / f"{name}.onnx")
+    codegen_cpp(tmp_path / f"{name}.onnx", export_path=tmp_path / "out", **values)
+    run_checked(tmp_path / "out")
+
+
+def test_shape_arithmetic_leaves_no_ops(tmp_path: Path) -> None:
+    """A reshape to a shape computed from the input's, an If whose condition is a shape's, a function called twice."""
+    found = {}
+    for name in ("open_batch", "known_branch", "own_function"):
+        values = files.make(name, tmp_path / f"{name}.onnx")
+        found[name] = [op.name for op in load(tmp_path / f"{name}.onnx", kwargs=values).module.walk() if op.name.startswith("ttir.")]
+    assert found == {
+        "open_batch": ["ttir.reshape", "ttir.linear"],
+        "known_branch": ["ttir.relu"],
+        "own_function": ["ttir.matmul", "ttir.leaky_relu"] * 2,
+    }
+
+
+def test_open_dimensions(tmp_path: Path) -> None:
+    """From example inputs by position or name, from `dims`, from the command line."""
+    path = tmp_path / "model.onnx"
+    x = files.make("open_batch", path)["x"]
+    shapes = [load(path, [x]), load(path, kwargs={"x": x[:2]}), load(path, dims={"batch": 3}), load(path, values={"x": x[:1]})]
+    assert [one.arguments[0].shape[0] for one in shapes] == [5, 2, 3, 1]
+    assert [one.outputs[0].shape for one in shapes] == [(5, 10), (2, 10), (3, 10), (1, 10)]
+    np.testing.assert_array_equal(load(path, dims={"batch": 2}, seed=3).arguments[0].value(), load(path, dims={"batch": 2}, seed=3).arguments[0].value())
+    assert "[4, 10]" in onnx_sources(path, dims={"batch": 4})["main.py"]
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files.make("open_batch", tmp_path / "model.onnx")
+    assert main(["model-to-python", str(tmp_path / "model.onnx"), "--dims", "batch=2"]) == 0
+    assert "ttnn.linear" in capsys.readouterr().out
+    for words, message in ((["--dims", "batch"], "bad --dims"), (["--entry", "f"], "--entry is for MLIR files"), ([], "leaves a dimension open: batch")):
+        assert main(["model-to-python", str(tmp_path / "model.onnx"), *words]) == 1
+        assert message in capsys.readouterr().err
+
+
+def test_names_and_functions(tmp_path: Path) -> None:
+    """Module paths of node names make functions and loops; weights keep their names."""
+    node = onnx.helper.make_node
+    nodes, weights, value = [], {}, "x"
+    for i in range(2):
+        weights |= {f"layers.{i}.up.weight": files._random(33, 64), f"layers.{i}.up.bias": files._random(64), f"layers.{i}.down.weight": files._random(64, 33)}
+        scope = f"/layers.{i}"
+        nodes += [
+            node("MatMul", [value, f"layers.{i}.up.weight"], [f"{scope}/up/MatMul_output_0"], f"{scope}/up/MatMul"),
+            node("Add", [f"{scope}/up/MatMul_output_0", f"layers.{i}.up.bias"], [f"{scope}/up/Add_output_0"], f"{scope}/up/Add"),
+            node("Relu", [f"{scope}/up/Add_output_0"], [f"{scope}/Relu_output_0"], f"{scope}/Relu"),
+            node("MatMul", [f"{scope}/Relu_output_0", f"layers.{i}.down.weight"], [f"{scope}/down/MatMul_output_0"], f"{scope}/down/MatMul"),
+            node("Add", [f"{scope}/down/MatMul_output_0", value], [f"{scope}/Add_output_0" if i == 0 else "y"], f"{scope}/Add"),
+        ]
+        value = f"{scope}/Add_output_0"
+    kind = onnx.TensorProto.FLOAT
+    files.save(tmp_path / "model.onnx", nodes, {"x": (kind, [4, 33])}, weights, (kind, [4, 33]))
+    text = onnx_sources(tmp_path / "model.onnx")["main.py"]
+    assert re.search(r"^def layers?\w*\(", text, re.M), text
+    assert "up.weight" in text
+    assert text.count("ttnn.linear") == 1, text
+
+
+def test_attention_is_recognised(tmp_path: Path) -> None:
+    """Both exporters scale query and key; the newer one turns the keys in a merged batch (here by hand). Equal layers are a loop."""
+    files.make("old_text_encoder", tmp_path / "model.onnx")
+    text = onnx_sources(tmp_path / "model.onnx")["main.py"]
+    assert text.count("ttnn.transformer.scaled_dot_product_attention(") == 1
+    assert "for i in range(NUM_LAYERS)" in text
+    node = onnx.helper.make_node
+    nodes = [
+        node("Reshape", ["k", "flat"], ["k3"]),
+        node("Transpose", ["k3"], ["k3t"], perm=[0, 2, 1]),
+        node("Reshape", ["k3t", "back"], ["kt"]),
+        node("MatMul", ["q", "kt"], ["scores"]),
+        node("Softmax", ["scores"], ["chances"], axis=-1),
+        node("MatMul", ["chances", "v"], ["y"]),
+    ]
+    kind, shape = onnx.TensorProto.FLOAT, [2, 4, 32, 64]
+    weights = {"flat": np.array([-1, 32, 64]), "back": np.array([2, 4, 64, 32])}
+    files.save(tmp_path / "turned.onnx", nodes, {name: (kind, shape) for name in "qkv"}, weights, (kind, shape))
+    assert "ttnn.transformer.scaled_dot_product_attention(" in onnx_sources(tmp_path / "turned.onnx")["main.py"]
