@@ -77,6 +77,14 @@ op(
     tolerance=0.0,
 )
 op(
+    "reallocate",
+    "tensor=input",
+    "core/core.hpp",
+    cpp_target="ttnn.operations.core.reallocate",
+    reference=_same,
+    doc="the same tensor at another address, where the holes between tensors are too small; chosen at optimization level 2",
+)
+op(
     "to_memory_config",
     "tensor memory_config",
     "core/to_memory_config/to_memory_config_op.hpp",

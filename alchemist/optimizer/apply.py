@@ -9,16 +9,24 @@ from typing import Any
 from ttnn_shim.queries import Memory
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from alchemist.ir import access
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, set_source, sources_of
+from alchemist.ir.scopes import common_prefix
 from alchemist.ops.spec import NOTE, RESHARD
-from alchemist.optimizer.calls import maker_of
+from alchemist.optimizer.calls import IN_PLACE, OVERWRITING, maker_of
 from alchemist.optimizer.decisions import spelled
+from alchemist.optimizer.graph import scopes_of
 from alchemist.optimizer.level2 import Placed
+from alchemist.optimizer.matmul import COMPUTE
 from alchemist.optimizer.placement import WINDOWS
+from alchemist.optimizer.sharded import cores_of
+from alchemist.optimizer.windows import CONV_CONFIG
+
+PACKED = "up to the other tensors: what is read next needs one hole"
 
 
 def set_attributes(op: Operation, attributes: Mapping[str, Any]) -> None:
@@ -40,7 +48,8 @@ def layout_in(value: SSAValue, memory: Memory) -> TTNNLayout:
     (rows, columns), corners, _ = memory.shard
     ranges = tuple(((corners[at], corners[at + 1]), (corners[at + 2], corners[at + 3])) for at in range(0, len(corners), 4))
     (x0, y0), (x1, y1) = ranges[0]
-    grid = (y1 - y0 + 1, x1 - x0 + 1)
+    cores = cores_of(memory)
+    grid = {"HEIGHT_SHARDED": (cores, 1), "WIDTH_SHARDED": (1, cores)}.get(memory.layout, (y1 - y0 + 1, x1 - x0 + 1))
     made = TTNNLayout.make(access.shape(value), have.dtype, have.page, memory.buffer.lower(), memory.layout.lower(), grid, ranges)
     assert made.shard_shape() == (rows, columns), (made.shard_shape(), memory)
     return made
@@ -65,7 +74,11 @@ def apply(placed: Placed) -> None:
             move = Builder.before(op).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + spelled(memory)}, [kind])
             set_source(move, *sources_of(op))
             op.operands[index] = move.results[0]
-        set_attributes(op, taken.choice.priced.candidate.attributes)
+        overwritten = taken.choice.priced.candidate.attributes.get(IN_PLACE)
+        if overwritten is not None:
+            op = step.op = _overwriting(op, overwritten)
+        else:
+            set_attributes(op, taken.choice.priced.candidate.attributes)
         if op.name in WINDOWS:
             _prepare_weights(op)
         if step.results:
@@ -73,18 +86,39 @@ def apply(placed: Placed) -> None:
                 retype(result, taken.choice.result)
             op.properties.pop("memory_config", None)  # a text's own: the type says it now
             op.attributes.pop("memory_config", None)
+        if number in placed.plan.packed:
+            made = Builder.after(op).make("ttnn.reallocate", [op.results[0]], {NOTE: PACKED}, [op.results[0].type])
+            set_source(made, *_beside_reader(op, placed, number))
+            for use in [use for use in op.results[0].uses if use.operation is not made]:
+                use.operation.operands[use.index] = made.results[0]
     _bring_back(placed)
+
+
+def _overwriting(op: Operation, place: int) -> Operation:
+    """The same op into one of its operands, which comes first."""
+    operands = [op.operands[place], op.operands[1 - place]]
+    made = Builder.before(op).make(OVERWRITING[op.name], operands, {**op.properties, **op.attributes}, list(op.result_types))
+    for old, new in zip(op.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    set_source(made, *sources_of(op))
+    Rewriter.erase_op(op)
+    return made
 
 
 def _prepare_weights(op: Operation) -> None:
     """Weights are prepared for the memory that the call reads its input from."""
     layout = layout_of(op.operands[0].type)
-    if layout is None or layout.is_sharded or layout.on_host:
+    if layout is None or layout.on_host:
         return
+    shard = {"ranges": layout.data.ranges, "shape": layout.shard_shape(), "orientation": "row_major"} if layout.is_sharded else None
     for value in op.operands[1:]:
         maker = maker_of(value)
         if maker is not None and access.attr(maker, "input_memory_config") is not None:
-            access.set_attr(maker, "input_memory_config", access.memory_config(layout.buffer))
+            access.set_attr(maker, "input_memory_config", access.memory_config(layout.buffer, layout.memory, shard))
+            for name in (CONV_CONFIG, COMPUTE):
+                config = op.properties.get(name) or op.attributes.get(name)
+                if config is not None:
+                    access.set_attr(maker, name, config)
 
 
 def _bring_back(placed: Placed) -> None:
@@ -100,6 +134,14 @@ def _bring_back(placed: Placed) -> None:
             if isinstance(value.owner, Operation):
                 set_source(move, *_outermost(value.owner))
             use.operation.operands[use.index] = move.results[0]
+
+
+def _beside_reader(op: Operation, placed: Placed, number: int) -> tuple[SourceInfo, ...]:
+    """The op's source in the module that the next reader shares with it: the statement stands where the caller holds nothing older any more."""
+    place = placed.graph.steps[number].results[0]
+    reader = next(step.op for step in placed.graph.steps[number + 1 :] if any(used == place for _, used in step.operands))
+    common = common_prefix([scopes_of(op), scopes_of(reader)])
+    return tuple(replace(info, scopes=common or info.scopes[:1]) for info in sources_of(op))
 
 
 def _outermost(op: Operation) -> tuple[SourceInfo, ...]:

@@ -16,6 +16,12 @@ from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ops.library_names import DTYPES, FIDELITIES, class_name, field_name
 from alchemist.ops.spec import TTNN_OPS, Arg, Kind, inline_scalar
 
+IN_PLACE = "alchemist.in_place"
+"""Among changed attributes: the place of the operand that the result overwrites."""
+OVERWRITING = {"ttnn.add": "ttnn.add_in_place"}
+NATURAL = Memory("")
+"""For a result: no memory is asked for, the library puts it where it makes it."""
+
 
 class NotAskable(Exception):
     """The op is no call that a query can stand for."""
@@ -103,18 +109,27 @@ def ask(
     results: Memory | None = None,
     l1_small_bytes: int = 0,
     l1_taken_bytes: int = 0,
+    specs: dict[Any, Spec] | None = None,
 ) -> CallAnswer:
     """What the op's call would do.
 
     Args:
-        attributes: instead of the op's own, by IR name; None leaves one out.
+        attributes: instead of the op's own, by IR name; None leaves one out. specs: those of earlier questions about the op, kept here.
         operands: memories by place among the op's operands, instead of those of their types. results: of the first result.
 
     Raises:
         NotAskable: an op without description, or with arguments that no query takes.
     """
     places = {id(value): memory for index, value in enumerate(op.operands) if (memory := (operands or {}).get(index)) is not None}
-    target, arguments = call_of(op, attributes or {}, results, lambda value: spec_of(value, places.get(id(value))))
+    known = specs if specs is not None else {}
+
+    def tensor(value: SSAValue) -> Spec:
+        key = (id(value), places.get(id(value)))
+        if key not in known:
+            known[key] = spec_of(value, key[1])
+        return known[key]
+
+    target, arguments = call_of(op, attributes or {}, results, tensor)
     return query(target, [], card=card, l1_small_bytes=l1_small_bytes, l1_taken_bytes=l1_taken_bytes, **arguments)
 
 
@@ -124,7 +139,8 @@ def call_of(op: Operation, attributes: Mapping[str, Any], result: Memory | None,
     Raises:
         NotAskable: as `ask`.
     """
-    spec = TTNN_OPS.get(op.name)
+    place = attributes.get(IN_PLACE)
+    spec = TTNN_OPS.get(op.name if place is None else OVERWRITING[op.name])
     if spec is None or not op.results:
         raise NotAskable(op.name)
     arguments: dict[str, Any] = {}
@@ -132,6 +148,8 @@ def call_of(op: Operation, attributes: Mapping[str, Any], result: Memory | None,
         value = _argument(op, arg, attributes, result, tensor)
         if value is not None:
             arguments[arg.name] = value
+    if place == 1:
+        arguments["input_tensor_a"], arguments["input_tensor_b"] = arguments["input_tensor_b"], arguments["input_tensor_a"]
     return spec.target, arguments
 
 
@@ -159,7 +177,7 @@ def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memor
     if layout is None:
         raise NotAskable(op.name)
     if source == "memory_config":
-        return None if layout.on_host else (result or memory_of(layout))
+        return None if layout.on_host or result == NATURAL else (result or memory_of(layout))
     if source == "changed_dtype":  # of the result where the first operand has another
         first = layout_of(op.operands[0].type)
         return DTYPES[layout.dtype] if first is not None and first.dtype != layout.dtype else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ttnn_shim.errors import ShimError
-from ttnn_shim.queries import CallAnswer, Memory
+from ttnn_shim.queries import CallAnswer, Memory, Spec
 from xdsl.ir import Operation
 
 from alchemist.ir import access
@@ -51,13 +51,14 @@ def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], 
     """The accepted candidates, fastest first; ties keep their order, simpler ones come first."""
     found: list[Priced] = []
     seen: set[Any] = set()
+    specs: dict[Any, Spec] = {}
     for candidate in candidates:
         same = (tuple(candidate.attributes.items()), tuple(candidate.operands.items()), candidate.result)
         if same in seen:
             continue
         seen.add(same)
         try:
-            answer = ask(op, machine.card, candidate.attributes, candidate.operands, candidate.result, l1_small_bytes)
+            answer = ask(op, machine.card, candidate.attributes, candidate.operands, candidate.result, l1_small_bytes, specs=specs)
         except NotAskable:
             return []
         except ShimError as error:  # the simulator has no such path: not a candidate

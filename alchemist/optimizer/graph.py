@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.ir.layout import layout_of
-from alchemist.ir.location import sources_of
+from alchemist.ir.location import Scope, sources_of
 from alchemist.ir.scopes import chain_of_source, common_prefix
 from alchemist.ops.library_names import DTYPES
 from alchemist.ops.spec import INLINE, TTNN_OPS
@@ -20,16 +20,24 @@ DRAM = Memory()
 L1 = Memory("L1")
 _TILE_BYTES = {"bfloat16": 2048, "float32": 4096, "uint32": 4096, "int32": 4096, "uint16": 2048, "uint8": 1024, "bfloat8_b": 1088, "bfloat4_b": 576}
 _BYTES = {"bfloat16": 2, "float32": 4, "uint32": 4, "int32": 4, "uint16": 2, "uint8": 1}
+_SHAPED = ("reshape", "permute", "transpose", "slice_static", "to_layout", "typecast", "to_memory_config", "concat", "repeat", "pad")
+VIEWS = tuple(f"ttnn.{name}" for name in _SHAPED)
+"""Ops whose result may share its memory with their first operand."""
 _IN_PLACE = ("cache", "assign", "deallocate")
 
 
 @dataclass(slots=True)
 class Step:
-    """An op of the forward function. results: places of its results among the values that may move."""
+    """An op of the forward function. results: places of its results among the values that may move.
+
+    last: operands, by place among the op's, that nothing reads behind it, by whatever view of their memory: they may be overwritten. The
+        one that was made first comes first.
+    """
 
     op: Operation
     results: tuple[int, ...]
     operands: tuple[tuple[int, int], ...]  # (place among the op's operands, place among the values)
+    last: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -68,11 +76,29 @@ def forward_of(func: FuncOp) -> Forward:
         for _, place in operands:
             graph.ends[place] = max(graph.ends[place], number)
         graph.steps.append(Step(op, tuple(made), operands))
+    _mark_last_reads(graph, returned)
     _until_functions_return(graph, scopes)
     graph.returned = [place for place, value in enumerate(graph.values) if value in returned]
     for place in graph.returned:
         graph.ends[place] = len(graph.steps)
     return graph
+
+
+def _mark_last_reads(graph: Forward, returned: set[SSAValue]) -> None:
+    whole: dict[SSAValue, SSAValue] = {}  # view -> what it may be a view of
+    last: dict[SSAValue, int] = {}
+    for number, step in enumerate(graph.steps):
+        for value in step.op.operands:
+            last[whole.get(value, value)] = number
+        if step.op.name in VIEWS and step.op.operands:
+            whole.update((result, whole.get(step.op.operands[0], step.op.operands[0])) for result in step.op.results)
+    kept = {whole.get(value, value) for value in returned}
+    movable = set(graph.values)
+    for number, step in enumerate(graph.steps):
+        roots = [(index, whole.get(step.op.operands[index], step.op.operands[index])) for index, _ in step.operands]
+        alone = [index for index, root in roots if root in movable and root not in kept and last[root] == number]
+        once = [index for index in alone if sum(root is dict(roots)[index] for _, root in roots) == 1]
+        step.last = tuple(sorted(once, key=lambda index: dict(step.operands)[index]))
 
 
 def _movable(op: Operation) -> bool:
@@ -83,10 +109,13 @@ def _movable(op: Operation) -> bool:
     return bool(layouts) and all(layout is not None and not layout.on_host and not layout.is_sharded and layout.dtype in DTYPES for layout in layouts)
 
 
+def scopes_of(op: Operation) -> tuple[Scope, ...]:
+    """The modules that the op belongs to, outermost first, as the emitted functions nest."""
+    return tuple(common_prefix([chain_of_source(info) for info in sources_of(op)]))
+
+
 def _scope(op: Operation) -> tuple[str, ...]:
-    """Path of the module that the op belongs to, as the emitted functions nest."""
-    chains = [chain_of_source(info) for info in sources_of(op)]
-    return tuple(scope.path for scope in common_prefix(chains))
+    return tuple(scope.path for scope in scopes_of(op))
 
 
 def _until_functions_return(graph: Forward, scopes: list[tuple[str, ...]]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ttnn_shim.errors import OutOfMemory, ShimError
@@ -16,15 +17,21 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.errors import OptionError
 from alchemist.ir.location import sources_of
 from alchemist.optimizer import overrides as overriding
-from alchemist.optimizer.calls import NotAskable, call_of, spec_of
+from alchemist.optimizer.calls import IN_PLACE, NotAskable, call_of, spec_of
 from alchemist.optimizer.choose import key_of
-from alchemist.optimizer.graph import DRAM, Forward, forward_of
+from alchemist.optimizer.graph import DRAM, VIEWS, Forward, Step, forward_of
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
 from alchemist.optimizer.search import Plan, Policy, Taken, consistent, search
+from alchemist.optimizer.sharded import may_overwrite
 from alchemist.options import CompilerOptions
 
 MOST_REPLAYS = 24
+MOST_SLACK = 0.3
+"""Share of L1 that holes between tensors may cost an op before something is sent to DRAM."""
+LEAST_SLACK = 1 << 15
+MOST_PACKED = 3
+"""Tensors that are tried to be moved up when memory is short."""
 
 
 @dataclass(slots=True)
@@ -65,7 +72,7 @@ def place(
     refused: dict[int, dict[str, int]] = {}
     for number, step in enumerate(graph.steps):
         layout, fixed = overrides.layouts.get(step.op), step.op in overrides.fixed
-        key = (key_of(step.op), tuple(index for index, _ in step.operands), bool(step.results), layout, fixed)
+        key = (key_of(step.op), tuple(index for index, _ in step.operands), bool(step.results), layout, fixed, _overwritten(step))
         if key not in known:
             say(f"pricing {step.op.name}, {number + 1} of {len(graph.steps)} ops")
             reasons: dict[str, int] = {}
@@ -107,6 +114,11 @@ def place(
     return best
 
 
+def _overwritten(step: Step) -> tuple[int, ...]:
+    """Operands that the op's choices may free or overwrite."""
+    return step.last if step.op.name in WINDOWS or may_overwrite(step) else ()
+
+
 def _fitting(
     graph: Forward,
     options: Mapping[int, list[Choice]],
@@ -119,31 +131,82 @@ def _fitting(
     say: Callable[[str], None],
 ) -> Placed | None:
     """The fastest plan of these choices whose replay has room for everything: what has not goes to DRAM, and the search starts again."""
-    groups = {number: (_group(step.op), tuple(index for index, _ in step.operands)) for number, step in enumerate(graph.steps)}
+    groups = {number: (_group(step.op), tuple(index for index, _ in step.operands), _overwritten(step)) for number, step in enumerate(graph.steps)}
     barred: frozenset[int] = frozenset()
+    packed: set[int] = set()  # steps whose results are moved up
+    slack: dict[Any, int] = {}  # by group: L1 that its steps must leave, because holes between tensors are no use to them
     for attempt in range(MOST_REPLAYS):
         say(f"searching, plan {attempt + 1}")
+        left = {number: slack[group] for number, group in groups.items() if group in slack}
 
-        def run(fixed: Mapping[int, Choice], required: Mapping[int, Memory], barred: frozenset[int] = barred) -> Plan | None:
+        def run(fixed: Mapping[int, Choice], required: Mapping[int, Memory], barred: frozenset[int] = barred, left: Mapping[int, int] = left) -> Plan | None:
             held = {number: [fixed[number]] if number in fixed else each for number, each in options.items()}
             held |= {number: [choice for choice in held[number] if choice.result == memory] for number, memory in required.items()}
             freed = {place_ for number in required for place_ in graph.steps[number].results}
-            return search(graph, held, machine, moves, cap, barred - freed, policy)
+            return search(graph, held, machine, moves, cap, barred - freed, policy, left)
 
         plan = run({}, {})
         if plan is None:
             return None
-        found, plan = plan, consistent(plan, graph, groups, run)
+        plan = consistent(plan, graph, groups, run)
+        plan.packed = frozenset(number for number in packed if _is_packable(graph, plan, number))
         done = replay(graph, plan, machine, l1_small_bytes)
-        if done.ns is None and (separate := consistent(found, graph, groups, run, alike=False)).taken != plan.taken:
-            plan, done = separate, replay(graph, separate, machine, l1_small_bytes)
+        while done.ns is None and policy == "time" and (better := _packed(graph, plan, done, groups, machine, l1_small_bytes)) is not None:
+            plan, done = better
+            packed |= plan.packed
         if done.ns is not None:
             return Placed(graph, plan, done.ns, safe_ns, attempt + 1, done.l1_peak_bytes)
+        group = groups.get(done.failed)
+        if group is not None and policy == "time" and slack.get(group, 0) < MOST_SLACK * machine.l1_bytes:
+            slack[group] = slack.get(group, 0) + max(_shortfall(done.error), LEAST_SLACK)
+            continue
         victim = _victim(graph, plan, done.failed, barred, policy)
         if victim is None:
             return None
         barred |= {place_ for place_ in _like(graph, victim, groups)}
     return None
+
+
+def _is_packable(graph: Forward, plan: Plan, number: int) -> bool:
+    """Whether the step has one result, in L1, of its own: the library moves no memory that somebody else holds."""
+    step, taken = graph.steps[number], plan.taken.get(number)
+    if taken is None or taken.choice.result.buffer != "L1" or len(step.results) != 1 or step.results[0] in graph.returned:
+        return False
+    return step.op.name not in VIEWS and IN_PLACE not in taken.choice.priced.candidate.attributes
+
+
+def _made_first(graph: Forward, plan: Plan, number: int, makers: Mapping[int, int]) -> int:
+    """The step that made the memory which the step writes into."""
+    while (taken := plan.taken.get(number)) is not None and IN_PLACE in taken.choice.priced.candidate.attributes:
+        place_ = dict(graph.steps[number].operands)[taken.choice.priced.candidate.attributes[IN_PLACE]]
+        if place_ not in makers:
+            break
+        number = makers[place_]
+    return number
+
+
+def _packed(graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], machine: Machine, l1_small_bytes: int) -> tuple[Plan, Replayed] | None:
+    """The plan with one of the lowest tensors moved up where it is made, there or in all equal layers, if it then runs further."""
+    makers = {place_: number for number, step in enumerate(graph.steps) for place_ in step.results}
+    for place_ in done.lowest[:MOST_PACKED]:
+        number = _made_first(graph, plan, makers[place_], makers)
+        if number in plan.packed or number == done.failed or not _is_packable(graph, plan, number):
+            continue
+        like = [each for each, group in groups.items() if group == groups[number] and _is_packable(graph, plan, each)]
+        tried = [replace(plan, packed=plan.packed | set(moved)) for moved in ((number,), like)[: 1 + (len(like) > 1)]]
+        found = [(each, again) for each in tried if (again := replay(graph, each, machine, l1_small_bytes)).ns is not None or again.failed > done.failed]
+        if found:
+            return min(found, key=lambda pair: (pair[1].ns or math.inf, -pair[1].failed))
+    return None
+
+
+def _shortfall(error: str) -> int:
+    """Bytes per core that were missing, from the library's message; a usual piece where it does not say."""
+    clash = re.search(r"L1 buffer allocated at (\d+) and static circular buffer region ends at (\d+)", error)
+    if clash:
+        return int(clash[2]) - int(clash[1])
+    room = re.search(r"each bank needs to store (\d+) B.*largest free block: (\d+) B", error)
+    return int(room[1]) - int(room[2]) if room else LEAST_SLACK
 
 
 def _of_level_1(op: Operation, choice: Choice) -> bool:
@@ -152,12 +215,13 @@ def _of_level_1(op: Operation, choice: Choice) -> bool:
 
 @dataclass(slots=True)
 class Replayed:
-    """ns: None where the device ran out of memory at step `failed`."""
+    """ns: None where the device ran out of memory at step `failed`. lowest: values in L1 then, the lowest address first."""
 
     ns: float | None
     failed: int = -1
     error: str = ""
     l1_peak_bytes: int = 0
+    lowest: tuple[int, ...] = ()
 
 
 def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) -> Replayed:
@@ -176,16 +240,24 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
             except NotAskable:
                 continue
             except OutOfMemory as error:
-                return Replayed(None, number, str(error))
+                return Replayed(None, number, str(error), lowest=_lowest(device, graph, plan, held))
             except ShimError as error:
                 if number in plan.taken:
                     return Replayed(None, number, str(error))
+            for value in _freed_in(step.op, plan.taken.get(number)):
+                if value in held:
+                    device.free(held.pop(value))
             for value in ends.get(number, []):
                 if value in held:
                     device.free(held.pop(value))
             for value in step.op.operands:
                 if value in held and value not in movable and uses[value] == number and isinstance(value.owner, Operation):
                     device.free(held.pop(value))
+            if number in plan.packed:
+                value = step.op.results[0]
+                moved = _first(device.call("ttnn.reallocate", [held[value]]))
+                device.free(held[value])
+                held[value] = moved
         for place_ in graph.returned:
             value = graph.values[place_]
             if value in held and _result_of(plan, graph, place_) != DRAM:
@@ -198,6 +270,25 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
         for tensor in held.values():
             device.free(tensor)
         device.close()
+
+
+def _freed_in(op: Operation, taken: Taken | None) -> list[SSAValue]:
+    """Operands whose memory the op has freed or overwritten; of a moved one that is the copy."""
+    if taken is None:
+        return []
+    moved = {index for index, _ in taken.moves}
+    return [op.operands[index] for index in taken.choice.priced.candidate.frees if index not in moved]
+
+
+def _lowest(device: Replay, graph: Forward, plan: Plan, held: Mapping[SSAValue, Held]) -> tuple[int, ...]:
+    found = []
+    for place_, value in enumerate(graph.values):
+        if value in held and _result_of(plan, graph, place_).buffer == "L1":
+            try:
+                found.append((device.address(held[value]), place_))
+            except ShimError:  # freed by the op that read it last
+                continue
+    return tuple(place_ for _, place_ in sorted(found))
 
 
 def _run(device: Replay, op: Operation, taken: Taken | None, held: dict[SSAValue, Held]) -> None:

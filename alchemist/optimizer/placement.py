@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,11 +17,15 @@ from alchemist.optimizer.choose import FAMILIES, Refusals, margin, price_all, ro
 from alchemist.optimizer.graph import DRAM, L1, Step
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.sharded import SHARDED
+from alchemist.optimizer.windows import convolution, pool
 
 MOST_CONFIGS = 6  # configurations that are tried for the other memories of an op's tensors
 MOST_MOVING_OPERANDS = 4
+MOST_SIZES = 3  # choices of the same memories that are kept, each slower than the one before but with less L1
+SMALLER = 0.85
 WINDOWS = ("ttnn.conv2d", "ttnn.conv_transpose2d", "ttnn.max_pool2d", "ttnn.avg_pool2d")
 """Ops that shard their input themselves: from DRAM by way of two reshapes, from L1 at once."""
+ON_SHARDS = {"ttnn.conv2d": convolution, "ttnn.max_pool2d": pool, "ttnn.avg_pool2d": pool}
 _MATRICES = ("linear", "matmul", "layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm", "softmax", "embedding")
 _HEADS = (
     "scaled_dot_product_attention",
@@ -110,14 +115,20 @@ def _at(
 
 
 def _sharded(step: Step, machine: Machine, cap: float, refused: Refusals, l1_small_bytes: int) -> Iterator[Choice]:
-    family = SHARDED.get(step.op.name)
-    if family is None:
+    family, window = SHARDED.get(step.op.name), ON_SHARDS.get(step.op.name)
+    if family is not None:
+        groups = family(step, machine)
+    elif window is not None:
+        groups = window(step, machine, l1_small_bytes)
+    else:
         return
-    for candidates in family(step, machine):
+    for candidates in groups:
         found = price_all(step.op, machine, candidates, cap, refused, l1_small_bytes)
-        if found:
-            best = roomiest(found)
-            yield choice_of(best, dict(best.candidate.operands), best.candidate.result)
+        least = math.inf  # of the bytes of those before
+        for priced in [roomiest(found), *found] if found else ():
+            if priced.answer.l1_peak_bytes < least * SMALLER:
+                least = priced.answer.l1_peak_bytes
+                yield choice_of(priced, dict(priced.candidate.operands), priced.candidate.result)
 
 
 def choice_of(priced: Priced, operands: dict[int, Memory], result: Memory | None) -> Choice:
@@ -128,13 +139,13 @@ def choice_of(priced: Priced, operands: dict[int, Memory], result: Memory | None
 
 def _pareto(found: list[Choice]) -> list[Choice]:
     """Level 0's choice; per memories the fastest, and a slower one when it needs less L1."""
-    kept: dict[tuple[tuple[Memory, ...], Memory], list[Choice]] = {}
+    kept: dict[tuple[tuple[Memory, ...], Memory, tuple[int, ...]], list[Choice]] = {}
     safe = [choice for choice in found if is_safe(choice)][:1]
     for choice in sorted(found, key=lambda each: (each.ns, each.own_bytes)):
-        same = kept.setdefault((choice.operands, choice.result), [])
-        if not same or choice.own_bytes < same[-1].own_bytes * 0.8:
+        same = kept.setdefault((choice.operands, choice.result, choice.priced.candidate.frees), [])
+        if not same or choice.own_bytes < same[-1].own_bytes * SMALLER:
             same.append(choice)
-    return [*safe, *(choice for same in kept.values() for choice in same[:2] if choice not in safe)]
+    return [*safe, *(choice for same in kept.values() for choice in same[:MOST_SIZES] if choice not in safe)]
 
 
 def is_safe(choice: Choice) -> bool:

@@ -19,6 +19,8 @@ from alchemist.optimizer.graph import DRAM, L1, Forward, Step, l1_bytes
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, Moves
 
+GONE = Memory("")
+"""Of a value whose memory the op that read it last has freed or overwritten; a caller's variable may still hold it."""
 BEAM = 96
 LEXICOGRAPHIC_BEAM = 8  # as in tt-mlir's MemoryLayoutPropagation
 RESHARD_NS = 1000.0  # a statement more in the program must gain something
@@ -48,17 +50,25 @@ class _Path:
 
 @dataclass(slots=True)
 class Plan:
-    """ns: of all steps with choices. taken: by step."""
+    """ns: of all steps with choices. taken: by step. packed: steps whose result is moved to the top of memory at once (`ttnn.reallocate`)."""
 
     ns: float
     taken: dict[int, Taken] = field(default_factory=dict)
+    packed: frozenset[int] = frozenset()
 
 
 State = tuple[tuple[int, Memory], ...]
 
 
 def search(
-    graph: Forward, options: Options, machine: Machine, moves: Moves, cap: float, barred: frozenset[int] = frozenset(), policy: Policy = "time"
+    graph: Forward,
+    options: Options,
+    machine: Machine,
+    moves: Moves,
+    cap: float,
+    barred: frozenset[int] = frozenset(),
+    policy: Policy = "time",
+    left: Mapping[int, int] | None = None,
 ) -> Plan | None:
     """The fastest plan whose tensors and buffers fit; None where even DRAM does not.
 
@@ -66,18 +76,23 @@ def search(
         options: choices of each step that has any; others leave their results where they are.
         barred: values that must lie in DRAM.
         policy: "lexicographic" compares by tt-mlir's rule, which knows no time.
+        left: bytes of L1 per core that must stay free at a step.
     """
     cores = machine.grid[0] * machine.grid[1]
     room = cap * machine.l1_bytes
+    sizes = _Sizes(graph, cores)
     states: dict[State, _Path] = {(): _Path(0.0, None, None, ())}
     for number, step in enumerate(graph.steps):
         following: dict[State, _Path] = {}
         for state, path in states.items():
             held = dict(state)
-            for taken, ns in _ways(step, held, options.get(number, ()), machine, moves, cores, room, graph, barred):
+            for taken, ns in _ways(step, held, options.get(number, ()), moves, room - (left or {}).get(number, 0), sizes, barred):
                 after = dict(held)
                 for place in step.results:
                     after[place] = taken.choice.result if taken is not None else DRAM
+                for index in taken.choice.priced.candidate.frees if taken is not None else ():
+                    if not any(index == moved for moved, _ in taken.moves):  # a moved one is a copy, which the step frees
+                        after[dict(step.operands)[index]] = GONE
                 key = tuple(sorted((place, memory) for place, memory in after.items() if graph.ends[place] > number)) if after else ()
                 known = following.get(key)
                 total = path.ns + ns
@@ -101,6 +116,27 @@ def search(
         assert best.before is not None
         best = best.before
     return plan
+
+
+class _Sizes:
+    """Bytes of L1 per core and prices of moves of the graph's values, by place: the search asks for few of them, but very often."""
+
+    def __init__(self, graph: Forward, cores: int) -> None:
+        self._graph, self._cores = graph, cores
+        self._bytes: dict[tuple[int, Memory], int] = {}
+        self._moves: dict[tuple[int, Memory, Memory], float | None] = {}
+
+    def of(self, place: int, memory: Memory) -> int:
+        key = (place, memory)
+        if key not in self._bytes:
+            self._bytes[key] = l1_bytes(spec_of(self._graph.values[place]), memory, self._cores)
+        return self._bytes[key]
+
+    def move(self, place: int, at: Memory, to: Memory, moves: Moves) -> float | None:
+        key = (place, at, to)
+        if key not in self._moves:
+            self._moves[key] = moves.ns(spec_of(self._graph.values[place], at), to)
+        return self._moves[key]
 
 
 def _score(step: Step, held: Mapping[int, Memory], taken: Taken | None, cores: int) -> tuple[float, ...]:
@@ -129,17 +165,15 @@ def _ways(
     step: Step,
     held: Mapping[int, Memory],
     choices: Sequence[Choice],
-    machine: Machine,
     moves: Moves,
-    cores: int,
     room: float,
-    graph: Forward,
+    sizes: _Sizes,
     barred: frozenset[int],
 ) -> list[tuple[Any, float]]:
     if not choices:  # nothing is known of it: it reads DRAM
         return [(None, 0.0)] if all(held[place] == DRAM for _, place in step.operands) else []
     operands = {place for _, place in step.operands}
-    others = sum(l1_bytes(spec_of(graph.values[place]), memory, cores) for place, memory in held.items() if place not in operands)
+    others = sum(sizes.of(place, memory) for place, memory in held.items() if place not in operands)
     found: list[tuple[Any, float]] = []
     for choice in choices:
         if others + choice.own_bytes > room or (choice.result != DRAM and barred.intersection(step.results)):
@@ -148,11 +182,11 @@ def _ways(
         for (index, place), wanted in zip(step.operands, choice.operands, strict=True):
             if held[place] == wanted:
                 continue
-            cost = moves.ns(spec_of(step.op.operands[index], held[place]), wanted)
+            cost = sizes.move(place, held[place], wanted, moves)
             if cost is None:
                 break
             ns += cost + RESHARD_NS
-            extra += l1_bytes(spec_of(step.op.operands[index]), held[place], cores)  # both are there while it is moved
+            extra += sizes.of(place, held[place])  # both are there while it is moved
             moved.append((index, wanted))
         else:
             if others + choice.own_bytes + extra <= room:
@@ -164,10 +198,10 @@ Run = Callable[[Mapping[int, Choice], Mapping[int, Memory]], Plan | None]
 """A search with some steps' choices fixed, and with results of some steps in given memories."""
 
 
-def consistent(plan: Plan, graph: Forward, groups: Mapping[int, Any], run: Run, alike: bool = True) -> Plan:
+def consistent(plan: Plan, graph: Forward, groups: Mapping[int, Any], run: Run) -> Plan:
     """The fastest plan with equal choices in all steps of a group: those of its middle, first or last step. `plan` where there is none.
 
-    alike: what enters the first of equal layers is made where the later ones find it, so that all have the same moves and remain one function.
+    What enters the first of equal layers is made where the later ones find it, so that all have the same moves and remain one function.
     """
     members: dict[Any, list[int]] = {}
     for number in plan.taken:
@@ -175,7 +209,7 @@ def consistent(plan: Plan, graph: Forward, groups: Mapping[int, Any], run: Run, 
             members.setdefault(groups[number], []).append(number)
     differing = [numbers for numbers in members.values() if len({_choice_key(plan, number) for number in numbers}) > 1]
     if not differing:
-        return _entered_alike(plan, graph, members, run) if alike else plan
+        return _entered_alike(plan, graph, members, run)
     found: list[Plan] = []
     for part in (0.5, 0.0, 1.0):  # the choices of the middle layer, of the first, of the last
         fixed: dict[int, Choice] = {}
@@ -187,7 +221,7 @@ def consistent(plan: Plan, graph: Forward, groups: Mapping[int, Any], run: Run, 
         if made is not None:
             found.append(made)
     best = min(found, key=lambda each: each.ns, default=plan)
-    return _entered_alike(best, graph, members, run) if alike else best
+    return _entered_alike(best, graph, members, run)
 
 
 def _entered_alike(plan: Plan, graph: Forward, members: Mapping[Any, Sequence[int]], run: Run) -> Plan:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from ttnn_shim.queries import Memory
 from xdsl.ir import SSAValue
@@ -16,12 +17,16 @@ from alchemist.ir import access
 from alchemist.ir.access import struct
 from alchemist.ir.layout import tile_padded
 from alchemist.optimizer import compute, matmul
+from alchemist.optimizer.calls import IN_PLACE
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import DRAM, L1, Step
 from alchemist.optimizer.machine import Machine
 
 Family = Callable[[Step, Machine], Iterator[list[Candidate]]]
 FEWEST_CORES = 0.5  # of the card's: fewer make the op slower than interleaved
+MOST_WASTE = 1.13  # rows of the shards for a row of the tensor
+MOST_HEIGHTS = 2
+MOST_BLOCKS = 3
 NORM_CONFIG = "alchemist.program_config"
 
 
@@ -41,11 +46,66 @@ def block(value: SSAValue, machine: Machine) -> Memory | None:
     return Memory("L1", "BLOCK_SHARDED", ((rows // height * 32, columns // width * 32), (0, 0, width - 1, height - 1), "ROW_MAJOR"))
 
 
+def corners_of(cores: int, machine: Machine) -> tuple[int, ...]:
+    """Ranges of the first cores, row by row, as `num_cores_to_corerangeset` gives them."""
+    width = machine.grid[0]
+    full, rest = divmod(cores, width)
+    return ((0, 0, width - 1, full - 1) if full else ()) + ((0, full, rest - 1, full) if rest else ())
+
+
+def heights(value: SSAValue, machine: Machine) -> Iterator[Memory]:
+    """Even height shards (all columns of some rows per core), most cores first."""
+    rows, columns = tiles_of(value)
+    cores = machine.grid[0] * machine.grid[1]
+    found = [part for part in range(cores, 0, -1) if rows % part == 0 and part >= FEWEST_CORES * cores]
+    for part in found[:MOST_HEIGHTS]:
+        yield Memory("L1", "HEIGHT_SHARDED", ((rows // part * 32, columns * 32), corners_of(part, machine), "ROW_MAJOR"))
+
+
+def blocks(value: SSAValue, machine: Machine) -> Iterator[Memory]:
+    """Block shards of a flat image on its largest even widths; rows may leave a little of the last row of cores empty, most cores first."""
+    rows, columns = tiles_of(value)
+    width = max(part for part in range(1, machine.grid[0] + 1) if columns % part == 0)
+    fits: dict[int, int] = {}
+    for part in range(machine.grid[1], 1, -1):
+        height = -(-rows // part)
+        if -(-rows // height) == part and height * part <= rows * MOST_WASTE and part * width >= FEWEST_CORES * machine.grid[0] * machine.grid[1]:
+            fits.setdefault(height, part)
+    if width > 1:
+        for height, part in list(fits.items())[:MOST_BLOCKS]:
+            yield Memory("L1", "BLOCK_SHARDED", ((height * 32, columns // width * 32), (0, 0, width - 1, part - 1), "ROW_MAJOR"))
+
+
+def images(value: SSAValue, machine: Machine) -> tuple[Memory, ...]:
+    """Shards that a flat image [1, 1, N*H*W, C] may lie in."""
+    return (*heights(value, machine), *blocks(value, machine))
+
+
+def is_image(value: SSAValue) -> bool:
+    """A flat image [1, 1, N*H*W, C]: what convolutions read and write."""
+    return len(access.shape(value)) == 4 and access.shape(value)[:2] == (1, 1)
+
+
+def memories(value: SSAValue, machine: Machine) -> tuple[Memory, ...]:
+    """Shards that are tried for a value: of an image several, of other tensors even blocks."""
+    if is_image(value):
+        return images(value, machine)
+    shards = block(value, machine)
+    return () if shards is None else (shards,)
+
+
 def grid_of(memory: Memory) -> tuple[int, int]:
-    """Columns and rows of cores."""
+    """Columns and rows of cores of a rectangle."""
     assert memory.shard is not None
     x0, y0, x1, y1 = memory.shard[1][:4]
     return x1 - x0 + 1, y1 - y0 + 1
+
+
+def cores_of(memory: Memory) -> int:
+    """Cores of all ranges."""
+    assert memory.shard is not None
+    corners = memory.shard[1]
+    return sum((corners[at + 2] - corners[at] + 1) * (corners[at + 3] - corners[at + 1] + 1) for at in range(0, len(corners), 4))
 
 
 def _shard_tiles(memory: Memory) -> tuple[int, int]:
@@ -63,15 +123,18 @@ def linear(step: Step, machine: Machine, wanted: Memory | None = None) -> Iterat
     fused = matmul.fused_of(op)
     if access.attr(op, "activation") and fused is None:
         return
-    inside, outside = block(op.operands[0], machine), wanted or block(op.results[0], machine)
-    for a, result in ((inside, outside), (inside, L1), (inside, DRAM), (L1, outside), (DRAM, outside)):
-        if a is None or result is None or (not moving and a != DRAM) or (wanted is not None and (result != wanted or wanted.layout != "BLOCK_SHARDED")):
+    if wanted is None and is_image(op.results[0]):
+        yield from _tall(step, machine, shape, fused)
+    inside, outside = _blocks(op.operands[0], machine), [wanted] if wanted else _blocks(op.results[0], machine)
+    pairs = [(a, c) for a in inside for c in outside] + [(a, c) for a in inside for c in (L1, DRAM)] + [(a, c) for a in (L1, DRAM) for c in outside]
+    for a, result in pairs:
+        if (not moving and a != DRAM) or (wanted is not None and (result != wanted or wanted.layout != "BLOCK_SHARDED")):
             continue
         shards = [memory for memory in (a, result) if memory.shard is not None]
         grid = grid_of(shards[0])
-        if any(grid_of(memory) != grid for memory in shards) or shape.m % grid[1]:
+        if any(grid_of(memory) != grid or _shard_tiles(memory)[0] != _shard_tiles(shards[0])[0] for memory in shards):
             continue
-        rows, columns = shape.m // grid[1], -(-shape.n // grid[0])
+        rows, columns = _shard_tiles(shards[0])[0], -(-shape.n // grid[0])
         width = _shard_tiles(a)[1] if a.shard is not None else shape.k
         candidates = []
         for subblock in matmul.subblocks(rows, columns, shape.most_subblock, result.shard is not None):
@@ -80,6 +143,29 @@ def linear(step: Step, machine: Machine, wanted: Memory | None = None) -> Iterat
                 label = f"{grid[0]}x{grid[1]} cores, {rows}x{columns} tiles each"
                 candidates.append(Candidate(label, matmul.attributes(op, machine, config), {0: a} if moving else {}, result))
         yield candidates
+
+
+def _blocks(value: SSAValue, machine: Machine) -> list[Memory]:
+    return [memory for memory in memories(value, machine) if memory.layout == "BLOCK_SHARDED"]
+
+
+def _tall(step: Step, machine: Machine, shape: matmul.Sizes, fused: Any) -> Iterator[list[Candidate]]:
+    """1-D multicast of the weights: every core has some rows of A and the same rows of the result."""
+    op = step.op
+    moving = bool(step.operands)
+    inside = {cores_of(memory): memory for memory in heights(op.operands[0], machine)}
+    outside = {cores_of(memory): memory for memory in heights(op.results[0], machine)}
+    for cores, a in inside.items():
+        c = outside[cores]
+        rows = _shard_tiles(a)[0]
+        for pair in ((a, c), (L1, c), (DRAM, c), (a, L1)) if moving else ((DRAM, c),):
+            candidates = []
+            for subblock in matmul.subblocks(rows, shape.n, shape.most_subblock, pair[1].shard is not None):
+                for inner in matmul.divisors(shape.k, shape.k)[:5]:
+                    config = matmul.multicast_1d(machine.rectangle(cores), inner, subblock, (rows, shape.n), fused, False)
+                    label = f"{cores} cores, {rows}x{shape.n} tiles each"
+                    candidates.append(Candidate(label, matmul.attributes(op, machine, config), {0: pair[0]} if moving else {}, pair[1]))
+            yield candidates
 
 
 def norm(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
@@ -106,19 +192,25 @@ def norm(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
     yield [Candidate(f"{grid_of(shards)[0]}x{grid_of(shards)[1]} cores, {height}x{width} tiles each", changed, dict.fromkeys(moving, shards), shards)]
 
 
+def may_overwrite(step: Step) -> bool:
+    """Whether the result may take an operand's memory: sums of images, where three of them would not fit."""
+    return step.op.name == "ttnn.add" and [index for index, _ in step.operands] == [0, 1] and is_image(step.op.results[0])
+
+
 def elementwise(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
     """Equal shards everywhere; beside a sharded first operand the second may be interleaved."""
     op = step.op
     if not step.results or len({access.shape(value) for value in (*(op.operands[index] for index, _ in step.operands), op.results[0])}) > 1:
         return
-    shards = block(op.results[0], machine)
-    if shards is None or not step.operands:
-        return
     moving = [index for index, _ in step.operands]
-    yield [Candidate("sharded", {}, dict.fromkeys(moving, shards), shards)]
-    if moving == [0, 1]:
-        for other in (L1, DRAM):
-            yield [Candidate("sharded and interleaved", {}, {0: shards, 1: other}, shards)]
+    for shards in memories(op.results[0], machine) if moving else ():
+        yield [Candidate("sharded", {}, dict.fromkeys(moving, shards), shards)]
+        if may_overwrite(step) and step.last:
+            older = step.last[0]  # it lies higher in memory: no hole is left above the result
+            yield [Candidate("sharded, in place", {IN_PLACE: older}, dict.fromkeys(moving, shards), shards, (older,))]
+        if moving == [0, 1]:
+            for other in (L1, DRAM):
+                yield [Candidate("sharded and interleaved", {}, {0: shards, 1: other}, shards)]
 
 
 BINARY = ("add", "subtract", "multiply")

@@ -120,3 +120,35 @@ def convolutions(batch: int = 4, size: int = 72) -> str:
         + "\n    ".join(body)
         + f"\n    return %3 : {first}\n  }}\n}}\n"
     )
+
+
+def bottlenecks(blocks: int = 2, batch: int = 8, size: int = 28, wide: int = 256, narrow: int = 64) -> str:
+    """Residual blocks of 1x1, 3x3, 1x1 convolutions with relu between them: the image of a block is read at its begin and at its end."""
+    image, inner = f"tensor<{batch}x{wide}x{size}x{size}xbf16>", f"tensor<{batch}x{narrow}x{size}x{size}xbf16>"
+    kinds = {"down": f"tensor<{narrow}x{wide}x1x1xbf16>", "window": f"tensor<{narrow}x{narrow}x3x3xbf16>", "up": f"tensor<{wide}x{narrow}x1x1xbf16>"}
+    arguments = [f'%x: {image} {{ttcore.argument_type = #ttcore.argument_type<input>, ttir.name = "x"}}']
+    body = []
+    value = "%x"
+    for block in range(blocks):
+        for name, kind in kinds.items():
+            fact = f'{{ttcore.argument_type = #ttcore.argument_type<parameter>, ttir.name = "blocks.{block}.{name}.weight"}}'
+            arguments.append(f"%{name}{block}: {kind} {fact}")
+        steps = (("down", value, image, inner, 0), ("window", f"%r{block}", inner, inner, 1), ("up", f"%s{block}", inner, image, 0))
+        for (name, source, before, after, pad), made in zip(steps, ("%a", "%b", "%c"), strict=True):
+            body.append(
+                f'{made}{block} = "ttir.conv2d"({source}, %{name}{block}) <{{stride = array<i32: 1, 1>, padding = array<i32: {pad}, {pad}>, groups = 1 : i32, '
+                f"batch_dim = 0 : i64, channel_dim = 1 : i64, height_dim = 2 : i64, width_dim = 3 : i64, dilation = array<i32: 1, 1>}}> : "
+                f"({before}, {kinds[name]}) -> {after}"
+            )
+            if name != "up":
+                body.append(f'{"%r" if name == "down" else "%s"}{block} = "ttir.relu"({made}{block}) : ({inner}) -> {inner}')
+        body.append(f'%d{block} = "ttir.add"(%c{block}, {value}) : ({image}, {image}) -> {image}')
+        body.append(f'%e{block} = "ttir.relu"(%d{block}) : ({image}) -> {image}')
+        value = f"%e{block}"
+    return (
+        "module {\n  func.func @forward("
+        + ",\n      ".join(arguments)
+        + f") -> {image} {{\n    "
+        + "\n    ".join(body)
+        + f"\n    return {value} : {image}\n  }}\n}}\n"
+    )

@@ -7,15 +7,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from modules import convolutions, layers, lowered, mlp
+from modules import bottlenecks, convolutions, layers, lowered, mlp
 from ttnn_shim.queries import Spec, query
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Operation
 
 from alchemist.codegen import codegen_mlir
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
-from alchemist.optimizer.calls import ask, call_of, spec_of
+from alchemist.optimizer.calls import ask, call_of, maker_of, spec_of
 from alchemist.optimizer.graph import forward_of
 from alchemist.optimizer.level2 import Plan, replay
 from alchemist.optimizer.machine import machine
@@ -108,3 +109,42 @@ def test_the_plan_prices_prepared_weights_with_their_padding() -> None:
     padded = query(target, [], card="n150", l1_small_bytes=1 << 15, **arguments)
     short = query(target, [], card="n150", l1_small_bytes=1 << 15, **(arguments | {"weight_tensor": as_typed}))
     assert as_called.device_ns == padded.device_ns > 1.1 * short.device_ns
+
+
+def test_convolutions_stay_on_shards() -> None:
+    """A window reads the shards that the product before it has made, and leaves its own; weights are prepared for them."""
+    text = bottlenecks(2, 8, 56)
+    module = lowered(text, optimization_level=2)
+    assert replayed(module, "n150", 1 << 15) < replayed(lowered(text), "n150", 1 << 15)
+    windows = [op for func in functions(module) if not is_const_eval(func) for op in func.body.block.ops if op.name == "ttnn.conv2d"]
+    assert len(windows) == 2
+    for op in windows:
+        read, made, maker = layout_of(op.operands[0].type), layout_of(op.results[0].type), maker_of(op.operands[1])
+        assert read is not None and made is not None and maker is not None and read.is_sharded and made.is_sharded
+        assert isinstance(op.operands[0].owner, Operation) and op.operands[0].owner.name == "ttnn.matmul", "no reshard between them"
+        prepared = access.attr(maker, "input_memory_config")
+        assert (prepared["memory"], tuple(prepared["shard"]["shape"])) == (read.memory, read.shard_shape())
+        assert access.attr(maker, "conv2d_config") == access.attr(op, "conv2d_config")
+
+
+def test_a_sum_never_overwrites_what_is_read_later() -> None:
+    """The first block's input is the model's; the second block's is read at its begin and overwritten at its end."""
+    module = lowered(bottlenecks(2), optimization_level=2)
+    (forward,) = [func for func in functions(module) if not is_const_eval(func)]
+    ops = list(forward.body.block.ops)
+    for number, op in enumerate(ops):
+        if op.name == "ttnn.add_in_place":
+            gone = op.operands[0]
+            assert isinstance(gone.owner, Operation) and gone.owner.name != "ttnn.reshape"
+            readers = [ops.index(use.operation) for use in gone.uses if use.operation.name != "ttnn.deallocate"]
+            assert max(readers) == number
+
+
+@pytest.mark.parametrize(("language", "level"), [("python", 2), pytest.param("cpp", 1, marks=pytest.mark.slow), pytest.param("cpp", 2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("text", [bottlenecks(2, 2, 16), layers(2, 256, 128)], ids=["convolutions", "layers"])
+def test_an_optimized_program_passes_its_check(text: str, language: str, level: int, tmp_path: Path) -> None:
+    source = tmp_path / "model.mlir"
+    source.write_text(text)
+    codegen_mlir(source, export_path=tmp_path / "out", language=language, compiler_options={"optimization_level": level})
+    done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

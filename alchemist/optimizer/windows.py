@@ -1,0 +1,66 @@
+"""Candidates of sliding windows on shards: a convolution or pool that stays on its input's cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ttnn_shim.errors import ShimError
+from ttnn_shim.queries import Memory
+
+from alchemist.ir import access
+from alchemist.ir.attributes import StructAttr
+from alchemist.optimizer import compute
+from alchemist.optimizer.calls import NATURAL, NotAskable, ask
+from alchemist.optimizer.candidate import Candidate
+from alchemist.optimizer.graph import Step
+from alchemist.optimizer.machine import Machine
+from alchemist.optimizer.matmul import COMPUTE, divisors
+from alchemist.optimizer.sharded import images, is_image
+
+CONV_CONFIG = "conv2d_config"
+MOST_BLOCKS = 6
+"""Heights of the activation block that are tried."""
+
+
+def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[list[Candidate]]:
+    """On the input's shards: the result lies on the same rows of cores. What nothing reads later is freed as soon as its halo is gathered."""
+    op = step.op
+    have = op.properties.get(CONV_CONFIG) or op.attributes.get(CONV_CONFIG)
+    if not isinstance(have, StructAttr) or [index for index, _ in step.operands] != [0] or not is_image(op.operands[0]):
+        return
+    common: dict[str, Any] = {} if compute.given(op, COMPUTE) else {COMPUTE: compute.of_matmul(op, machine.architecture)}
+    frees = (0,) if 0 in step.last else ()
+    for shards in images(op.operands[0], machine):
+        small = access.struct(have.name, {**have.python(), "deallocate_activation": True, "act_block_h_override": 32})
+        result = _natural(step, machine, shards, {CONV_CONFIG: small, **common}, l1_small_bytes)  # blocks change nothing of it
+        if result is None or result.shard is None:
+            continue
+        rows = result.shard[0][0] // 32
+        heights = [0, *(32 * part for part in divisors(rows, rows)[1:])][:MOST_BLOCKS] if shards.layout == "HEIGHT_SHARDED" else [0, 32]
+        candidates = []
+        for height in heights:
+            fields = {**have.python(), **({"deallocate_activation": True} if frees else {}), **({"act_block_h_override": height} if height else {})}
+            label = f"on the input's shards{f', blocks of {height} rows' if height else ''}"
+            candidates.append(Candidate(label, {CONV_CONFIG: access.struct(have.name, fields), **common}, {0: shards}, result, frees))
+        yield candidates
+
+
+def pool(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[list[Candidate]]:
+    """On the input's shards."""
+    op = step.op
+    if [index for index, _ in step.operands] != [0] or not is_image(op.operands[0]):
+        return
+    for shards in images(op.operands[0], machine):
+        result = _natural(step, machine, shards, {}, l1_small_bytes)
+        if result is not None and result.shard is not None:
+            yield [Candidate("on the input's shards", {}, {0: shards}, result)]
+
+
+def _natural(step: Step, machine: Machine, shards: Memory, attributes: dict[str, Any], l1_small_bytes: int) -> Memory | None:
+    """Where the op leaves its result."""
+    try:
+        answer = ask(step.op, machine.card, attributes, {0: shards}, NATURAL, l1_small_bytes)
+    except (NotAskable, ShimError):
+        return None
+    return answer.outputs[0].memory if answer.accepted and answer.outputs and answer.outputs[0] is not None else None
