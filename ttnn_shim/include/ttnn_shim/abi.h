@@ -153,6 +153,17 @@ int shim_clock_get(shim_device* device, shim_clock* out);
 int shim_clock_by_op(shim_device* device, char** json);
 /* Host time that planning, pricing and recording those programs took. */
 int shim_clock_host_ns(shim_device* device, int64_t* out);
+/* Traces: between begin and end launches are checked and priced, but the clock stands still and nothing but cached programs may run; replay
+   runs the clock through them, its events with call_id. Trace 0 is the one that is being captured. cores: of all its programs together. */
+int shim_trace_begin(shim_device* device);
+int shim_trace_end(shim_device* device, uint64_t* trace);
+int shim_trace_size(shim_device* device, uint64_t trace, uint64_t* programs, uint64_t* cores);
+int shim_trace_replay(shim_device* device, uint64_t trace, uint64_t call_id);
+int shim_trace_release(shim_device* device, uint64_t trace);
+/* The program cache: distinct programs that ran since the last clear. */
+int shim_program_cache_entries(shim_device* device, uint64_t* entries);
+int shim_program_cache_clear(shim_device* device);
+int shim_program_cache_enable(shim_device* device, int enabled, int misses_allowed);
 /* Whether the configurations of later recorded programs are kept, as sim_abi.h takes them; takes the kept ones as a JSON list. */
 int shim_configs_keep(shim_device* device, int keep);
 int shim_configs_take(shim_device* device, char** json);

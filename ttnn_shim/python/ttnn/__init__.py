@@ -29,6 +29,7 @@ _HOME = {
               "ConcatMeshToTensor", "replicate_tensor_to_mesh_mapper", "shard_tensor_to_mesh_mapper", "concat_mesh_to_tensor_composer",
               "from_host_shards", "combine_device_tensors", "aggregate_tensor"),
     "_configs": ("UnaryWithParam",),
+    "_trace": ("MeshTraceId", "begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace", "device.is_trace_capture_active"),
     "_device": (
         "Device", "DispatchCoreConfig", "CreateDevice", "CreateDevices", "CloseDevice", "CloseDevices", "GetDefaultDevice", "SetDefaultDevice",
         "GetNumAvailableDevices", "GetNumPCIeDevices", "ReadDeviceProfiler", "close_device", "close_mesh_device", "create_mesh_device",

@@ -42,6 +42,9 @@ class MeshDevice:
     _id: int
     _physical: int
     _cache_enabled: bool
+    _misses_allowed: bool
+    _l1_small_bytes: int
+    _trace_region_bytes: int
 
     @classmethod
     def _create(cls, physical: int, l1_small_bytes: int, trace_region_bytes: int) -> MeshDevice:
@@ -53,7 +56,8 @@ class MeshDevice:
         device = object.__new__(cls)
         device._handle = ffi.gc(out[0], lib.shim_device_free)
         _next_id += 1
-        device._id, device._physical, device._cache_enabled = _next_id, physical, True
+        device._id, device._physical, device._cache_enabled, device._misses_allowed = _next_id, physical, True, True
+        device._l1_small_bytes, device._trace_region_bytes = l1_small_bytes, trace_region_bytes
         return device
 
     def _info(self) -> Any:
@@ -108,19 +112,30 @@ class MeshDevice:
 
     def enable_program_cache(self) -> None:
         self._cache_enabled = True
+        self._set_cache()
 
     def disable_and_clear_program_cache(self) -> None:
         self._cache_enabled = False
+        self._set_cache()
+        self.clear_program_cache()
 
     def clear_program_cache(self) -> None:
-        """The simulator compiles no kernels: there is nothing to clear."""
+        """Programs count as new again. The simulator compiles nothing: its prices stay known."""
+        _core.check(lib.shim_program_cache_clear(self._handle), "ttnn.MeshDevice.clear_program_cache")
 
     def set_program_cache_misses_allowed(self, arg: bool) -> None:
-        if not arg:
-            raise _core.error(NotSupported, "there is no program cache whose misses could be refused", "ttnn.MeshDevice")
+        """With False a program that is not in the cache is refused."""
+        self._misses_allowed = arg
+        self._set_cache()
 
     def num_program_cache_entries(self) -> int:
-        return 0
+        """Distinct device programs since the cache was cleared."""
+        entries = ffi.new("uint64_t *")
+        _core.check(lib.shim_program_cache_entries(self._handle, entries), "ttnn.MeshDevice.num_program_cache_entries")
+        return int(entries[0])
+
+    def _set_cache(self) -> None:
+        _core.check(lib.shim_program_cache_enable(self._handle, int(self._cache_enabled), int(self._misses_allowed)), "ttnn.MeshDevice")
 
     def quiesce_devices(self) -> None:
         """Work runs at once: nothing is under way."""
@@ -212,6 +227,14 @@ def latest() -> MeshDevice | None:
     return next(reversed(_open.values()), None)
 
 
+def private_device(with_values: bool, like: MeshDevice | None = None) -> MeshDevice:
+    """A device of the run's card that no program sees, with the L1 of `like`; its maker closes it with `shim_device_close`."""
+    device = MeshDevice._create(0, like._l1_small_bytes if like is not None else 0, 0)
+    if not with_values:
+        _core.check(lib.shim_device_set_estimate(device._handle, 1))
+    return device
+
+
 def dram_alignment(device: MeshDevice | None) -> int:
     return _DRAM_ALIGNMENT_BYTES[device.arch().name if device is not None else _default_arch()]
 
@@ -260,6 +283,7 @@ def close_device(device: MeshDevice) -> None:
         raise TypeError(f"close_device(): incompatible function arguments: expected a MeshDevice, got {type(device).__name__}")
     if _open.get(device._physical) is device:
         session.device_closed(device)
+        _trace.device_closed(device)
         del _open[device._physical]
         _core.check(lib.shim_device_close(device._handle), "ttnn.close_device")
     if _default is device:
@@ -370,22 +394,26 @@ def get_device_ids() -> list[int]:
 def synchronize_device(device: MeshDevice, cq_id: Any = None, sub_device_ids: Sequence[Any] = ()) -> None:
     """Waits for the device; the simulator has finished when a call returns."""
     _need_open(device, "ttnn.synchronize_device")
+    _trace.check_event("ttnn.synchronize_device")
 
 
 @api_function("ttnn.record_event")
 def record_event(mesh_device: MeshDevice, cq_id: Any = None, sub_device_ids: Sequence[Any] = (), device_range: Any = None) -> MeshEvent:
     _need_open(mesh_device, "ttnn.record_event")
+    _trace.check_event("ttnn.record_event")
     return MeshEvent._now()
 
 
 @api_function("ttnn.wait_for_event")
 def wait_for_event(mesh_event: MeshEvent, cq_id: Any = None) -> None:
     """The event has happened: work runs in order."""
+    _trace.check_event("ttnn.wait_for_event")
 
 
 @api_function("ttnn.event_synchronize")
 def event_synchronize(mesh_event: MeshEvent) -> None:
     """The event has happened: work runs in order."""
+    _trace.check_event("ttnn.event_synchronize")
 
 
 def ReadDeviceProfiler(device: MeshDevice) -> None:
@@ -520,3 +548,6 @@ def element_size(dtype: Any) -> int:
     if size is None:
         raise ValueError("datum for bfp2, bfp4, bfp8 is invalid")
     return size
+
+
+from ttnn import _trace  # noqa: E402  (a trace needs devices in turn)

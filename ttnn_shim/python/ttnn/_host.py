@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from ttnn_shim.errors import InvalidArgument, NotSupported, TensorFileError
 
-from ttnn import _core, _print
+from ttnn import _core, _print, _trace
 from ttnn._binding import api_function
 from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, ShardStrategy, StorageType, TensorMemoryLayout
 from ttnn._facts import facts
@@ -113,6 +113,8 @@ def load_tensor(file_name: str, device: Any = None) -> Tensor:
     """Reads a .tensorbin file, onto `device` when one is given."""
     if not os.path.exists(file_name):
         raise _core.error(TensorFileError, f"cannot open {file_name!r}: no such file", "ttnn.load_tensor")
+    if device is not None:
+        _trace.check_write("ttnn.load_tensor")
     out = ffi.new("shim_tensor **")
     handle = ffi.NULL if device is None else device._handle
     _core.check(lib.shim_tensor_load(os.fsencode(file_name), handle, out), "ttnn.load_tensor")

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import itertools
 import time
 from typing import Any
 
 from ttnn_shim.errors import NotSupported
 
-from ttnn import _core
+from ttnn import _core, _trace
 from ttnn._binding import BoundOverload, Overloads
 from ttnn._convert import encode, name_prefix
 from ttnn._facts import facts, function_overloads, spellings, wrapped_overloads
 from ttnn._profile import argument_texts
 from ttnn_shim import session
 
-_call_ids = itertools.count(1)
 _NULL = _core.ffi.NULL
 # Encoded tensor references by position.
 _TENSOR_INDEX = tuple(b"t" + index.to_bytes(4, "little") for index in range(1024))
@@ -65,7 +63,7 @@ class Operation:
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call under a profile: its device programs carry its number, the session keeps arguments and caller."""
-        call_id = next(_call_ids)
+        call_id = next(_trace.call_ids)
         names = [param.name for param in self.overloads.overloads[0].params]
         arguments = argument_texts(names, args, kwargs)
         _core.lib.shim_set_call(call_id)
@@ -79,6 +77,10 @@ class Operation:
         return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return _trace.call(self, args, kwargs) if _trace.watching else self.run(args, kwargs)
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call itself, which neither a profile nor a trace sees."""
         one, bound = self._bind(args, kwargs)
         op_id = self._op_id
         if op_id is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from ttnn_shim.errors import InvalidArgument, NotSupported, OutOfMemory
 
-from ttnn import _core, _device, _numpy, _print
+from ttnn import _core, _device, _numpy, _print, _trace
 from ttnn._binding import api_class
 from ttnn._convert import encode_fields, name_prefix, register_class
 from ttnn._decode import decode_blob
@@ -256,6 +256,8 @@ class Tensor:
 
     def _read(self, dtype: Any = None) -> np.ndarray[Any, Any]:
         """Logical values as numpy, of `dtype` (a DataType) or of the tensor's own."""
+        if self._fixed().on_device:
+            _trace.check_read("ttnn.Tensor.to_numpy")
         kind, core_dtype = _numpy.numpy_dtype(dtype or self.dtype)
         array = np.empty(tuple(self.shape), kind)
         if array.size:
@@ -448,6 +450,10 @@ def _new_handle(
     data = ffi.NULL if array is None or array.size == 0 else ffi.from_buffer(array)
     out = ffi.new("shim_tensor **")
     handle = ffi.NULL if device is None else device._handle
+    if device is not None:
+        if data != ffi.NULL:
+            _trace.check_write("ttnn.Tensor")
+        _trace.allocated()
     size = 0 if array is None else array.nbytes
     try:
         status = lib.shim_tensor_new(handle, dtype.value, layout.value, len(shape), dims, attrs, data, size, source.value, out)

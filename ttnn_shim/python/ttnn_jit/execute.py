@@ -8,6 +8,7 @@ import ttnn
 from ttnn import _core
 from ttnn._convert import encode, encode_fields, name_prefix
 from ttnn._tensor import Tensor
+from ttnn_shim.errors import NotSupported
 
 from ttnn_jit.fusion import clock_functions, fused_groups, operands_of
 from ttnn_jit.graph import Graph, Node, Ref, replaced
@@ -63,6 +64,8 @@ def _actual(node: Node, values: dict[int, Any]) -> tuple[Any, Any]:
 
 def _run_fused(graph: Graph, group: list[int], values: dict[int, Any], device: Any, target: Any) -> Any:
     """One program on `device`. The values come from the group's ops on a device of their own, whose clock nobody reads."""
+    if ttnn.is_trace_capture_active(device):
+        raise NotSupported("a fused ttnn_jit function cannot be captured in a trace", op="ttnn_jit.jit", hint="leave enable-elementwise-fusion out")
     result = graph.nodes[group[-1]].result
     operands = [values[value] for value in operands_of(graph, group)]
     host = None if device.info()["estimate"] else _values_of(graph, group, values)

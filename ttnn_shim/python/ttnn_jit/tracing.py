@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import ttnn
-from ttnn import _core
-from ttnn._device import MeshDevice
+from ttnn import _core, _device
 from ttnn._operation import Operation
 from ttnn._tensor import empty_handle
 
@@ -50,9 +49,7 @@ class ResultWrapper:
 @contextmanager
 def private_device(with_values: bool) -> Iterator[Any]:
     """A device of the run's card that nothing else sees; closed after."""
-    device = MeshDevice._create(0, 0, 0)
-    if not with_values:
-        _core.check(_core.lib.shim_device_set_estimate(device._handle, 1))
+    device = _device.private_device(with_values)
     try:
         yield device
     finally:
@@ -61,7 +58,7 @@ def private_device(with_values: bool) -> Iterator[Any]:
 
 def call_quietly(op: str, args: Any, kwargs: dict[str, Any]) -> Any:
     """An op's call that a profile of the program does not see."""
-    return getattr(ttnn, op)._call(args, kwargs)
+    return getattr(ttnn, op).run(args, kwargs)
 
 
 def spec_of(tensor: Any, memory_config: Any = None) -> Spec:

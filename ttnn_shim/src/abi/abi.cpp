@@ -13,6 +13,7 @@
 #include "ops/launch.hpp"
 #include "ops/query.hpp"
 #include "ops/registry.hpp"
+#include "ops/trace.hpp"
 #include "tensor/gemm.hpp"
 #include "tensor/storage.hpp"
 #include "tensor/tensix.hpp"
@@ -274,7 +275,7 @@ int shim_tensor_read(const shim_tensor* tensor, int as_dtype, void* target, size
         const ttnn::Tensor& source = tensor->tensor;
         const DataType dtype = dtype_of(as_dtype);
         SHIM_CHECK(source.is_allocated(), "the tensor was deallocated");
-        SHIM_CHECK(has_values(source), "the tensor has no values: the device is in estimate mode");
+        SHIM_CHECK(has_values(source), "the tensor has no values: the device is in estimate mode, or the trace that makes it has not run");
         const size_t from_bytes = stored_bytes(source.dtype());
         const size_t to_bytes = stored_bytes(dtype);
         SHIM_CHECK(
@@ -384,6 +385,44 @@ int shim_clock_get(shim_device* device, shim_clock* out) {
 
 int shim_clock_by_op(shim_device* device, char** json) {
     return guard([&] { *json = duplicate(op_times_json(op_times(device_behind(device)))); });
+}
+
+int shim_trace_begin(shim_device* device) {
+    return guard([&] { begin_trace(device_behind(device)); });
+}
+
+int shim_trace_end(shim_device* device, uint64_t* trace) {
+    return guard([&] { *trace = end_trace(device_behind(device)); });
+}
+
+int shim_trace_size(shim_device* device, uint64_t trace, uint64_t* programs, uint64_t* cores) {
+    return guard([&] {
+        *programs = trace_programs(device_behind(device), trace);
+        *cores = trace_cores(device_behind(device), trace);
+    });
+}
+
+int shim_trace_replay(shim_device* device, uint64_t trace, uint64_t call_id) {
+    return guard([&] { replay_trace(device_behind(device), trace, call_id); });
+}
+
+int shim_trace_release(shim_device* device, uint64_t trace) {
+    return guard([&] { release_trace(device_behind(device), trace); });
+}
+
+int shim_program_cache_entries(shim_device* device, uint64_t* entries) {
+    return guard([&] { *entries = cached_programs(device_behind(device)); });
+}
+
+int shim_program_cache_clear(shim_device* device) {
+    return guard([&] { clear_program_cache(device_behind(device)); });
+}
+
+int shim_program_cache_enable(shim_device* device, int enabled, int misses_allowed) {
+    return guard([&] {
+        enable_program_cache(device_behind(device), enabled != 0);
+        allow_cache_misses(device_behind(device), misses_allowed != 0);
+    });
 }
 
 int shim_configs_keep(shim_device* device, int keep) {

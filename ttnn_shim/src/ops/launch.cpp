@@ -6,14 +6,17 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "ops/block_rounding.hpp"
 #include "ops/op_times.hpp"
+#include "ops/trace.hpp"
 #include "strategy/config_json.hpp"
 
 namespace ttnn_shim {
@@ -32,7 +35,16 @@ struct Priced {
     sim::Stats stats;
     std::string attributes;
     std::string fidelity;
+    bool cached = false;  ///< in the program cache
 };
+
+/// A program of a trace: what its replay adds to clock and log.
+struct TracedProgram {
+    Event event;
+    size_t op = 0;  ///< index of the operation
+    std::string_view op_name;
+};
+using TracedPrograms = std::vector<TracedProgram>;
 
 /// Lets a key be looked up without a string of its own.
 struct KeyHash {
@@ -52,6 +64,14 @@ struct ClockState final : DeviceState {
     /// Kernel ns by operation since the log was cleared: [index of the operation][modelled]. Names: of the last program of each.
     std::array<std::array<double, 2>, std::variant_size_v<strategy::Operation>> op_ns{};
     std::array<std::string_view, std::variant_size_v<strategy::Operation>> op_names{};
+
+    size_t cached_programs = 0;
+    std::unordered_set<std::string> programs_in_l1;  ///< keys, without the room in L1, of cached programs whose plan depends on it
+    bool caches_programs = true;
+    bool misses_allowed = true;
+    std::optional<TracedPrograms> capture;  ///< while a trace is captured
+    std::map<uint64_t, TracedPrograms> traces;
+    uint64_t last_trace = 0;
 };
 
 /// Ops may run on several threads; their programs queue up on the one device as on the chip.
@@ -300,6 +320,28 @@ private:
     std::chrono::steady_clock::time_point begin_;
 };
 
+/// Adds a program to the clock; returns the device time at which it starts.
+double advance(ClockState& clock, size_t op, std::string_view op_name, bool modelled, double gap_ns, const sim::Stats& stats) {
+    if (clock.log.count() == 0) clock.op_ns = {};
+    clock.op_ns[op][modelled ? 1 : 0] += stats.ns;
+    clock.op_names[op] = op_name;
+    return clock.log.advance(gap_ns, stats.ns, stats.cycles);
+}
+
+/// A program that is not in the cache is compiled first: not while a trace is captured, and not where misses are forbidden.
+void check_cache(const ClockState& clock, bool cached) {
+    if (cached) return;
+    if (clock.capture)
+        fail(
+            ErrorCode::InvalidArgument,
+            "Cannot load new binaries during trace capture. This program is not yet in program cache. Warm up before capturing a trace.",
+            "run the same calls once on tensors of the same specs before begin_trace_capture");
+    if (!clock.misses_allowed)
+        fail(
+            ErrorCode::InvalidArgument, "Device program cache miss occurred: this program is not in the program cache",
+            "run the call once before set_program_cache_misses_allowed(False)");
+}
+
 /// Steps 2 and 3 of a launch: plan and price the program (or look it up), check its circular buffers, advance the clock, record it.
 void account(
     Device& machine, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
@@ -311,20 +353,30 @@ void account(
     ClockState& clock = clock_of(machine);
     const HostTimer timer(clock.log, begin);
     auto found = clock.memo.find(key.view());
+    bool cached = found != clock.memo.end() && found->second.cached;
+    if (!cached && room.l1_free_bytes) {  // the real cache does not ask what tensors leave of L1
+        Room whole = room;
+        whole.l1_free_bytes.reset();
+        thread_local KeyWriter plain;
+        make_key(plain, program, inputs, output_specs, whole);
+        cached = clock.programs_in_l1.contains(std::string(plain.view()));
+        if (!cached && !clock.capture && clock.caches_programs) clock.programs_in_l1.emplace(plain.view());
+    }
+    check_cache(clock, cached);
     if (found == clock.memo.end()) {
         found = clock.memo.emplace(key.view(), price(clock, program, inputs, output_specs, room)).first;
     }
-    const Priced& priced = found->second;
+    Priced& priced = found->second;
     machine.allocator().check_circular_buffers(priced.cb_bytes);
     running_block_k = priced.block_k;
+    if (!cached && clock.caches_programs) ++clock.cached_programs;
+    priced.cached = clock.caches_programs;
 
     const double gap_ns = clock.arch.k.program_gap;
-    if (clock.log.count() == 0) clock.op_ns = {};
     const size_t op = program.op.index();
-    clock.op_ns[op][priced.modelled ? 1 : 0] += priced.stats.ns;
-    clock.op_names[op] = op == 0 ? "unmodelled" : strategy::name_of(program.op);  // names of operation 0 are the program's own
-    const double start_ns = clock.log.advance(gap_ns, priced.stats.ns, priced.stats.cycles);
-    if (!clock.log.enabled()) {
+    const std::string_view op_name = op == 0 ? "unmodelled" : strategy::name_of(program.op);  // names of operation 0 are the program's own
+    const double start_ns = clock.capture ? 0 : advance(clock, op, op_name, priced.modelled, gap_ns, priced.stats);
+    if (!clock.log.enabled() && !clock.capture) {
         return;
     }
     Event event;
@@ -362,7 +414,10 @@ void account(
         event.output_ids.push_back(output.shim().id);
         event.output_addresses.push_back(output.buffer_address());
     }
-    clock.log.push(std::move(event));
+    if (clock.capture)
+        clock.capture->push_back({std::move(event), op, op_name});
+    else
+        clock.log.push(std::move(event));
 }
 
 Tensor output_tensor(MeshDevice* device, const TensorSpec& spec, const OptionalTensor& given) {
@@ -507,6 +562,87 @@ void keep_configs(Device& device, bool keep) {
 std::vector<std::string> take_configs(Device& device) {
     const std::lock_guard lock(clock_mutex());
     return std::exchange(clock_of(device).configs, {});
+}
+
+void begin_trace(Device& device) {
+    const std::lock_guard lock(clock_mutex());
+    ClockState& clock = clock_of(device);
+    SHIM_CHECK(!clock.capture, "a trace is being captured already");
+    clock.capture.emplace();
+}
+
+uint64_t end_trace(Device& device) {
+    const std::lock_guard lock(clock_mutex());
+    ClockState& clock = clock_of(device);
+    SHIM_CHECK(clock.capture, "no trace is being captured");
+    clock.traces.emplace(++clock.last_trace, std::move(*clock.capture));
+    clock.capture.reset();
+    return clock.last_trace;
+}
+
+namespace {
+const TracedPrograms& traced(const ClockState& clock, uint64_t trace) {
+    if (trace == 0 && clock.capture) return *clock.capture;
+    const auto found = clock.traces.find(trace);
+    SHIM_CHECK(found != clock.traces.end(), "there is no trace {}", trace);
+    return found->second;
+}
+}  // namespace
+
+size_t trace_programs(Device& device, uint64_t trace) {
+    const std::lock_guard lock(clock_mutex());
+    return traced(clock_of(device), trace).size();
+}
+
+size_t trace_cores(Device& device, uint64_t trace) {
+    const std::lock_guard lock(clock_mutex());
+    size_t cores = 0;
+    for (const TracedProgram& program : traced(clock_of(device), trace)) cores += static_cast<size_t>(program.event.cores);
+    return cores;
+}
+
+void replay_trace(Device& device, uint64_t trace, uint64_t call_id) {
+    const std::lock_guard lock(clock_mutex());
+    ClockState& clock = clock_of(device);
+    for (const TracedProgram& program : traced(clock, trace)) {
+        const Event& recorded = program.event;
+        const double start_ns = advance(clock, program.op, program.op_name, recorded.modelled, recorded.gap_ns, recorded.stats);
+        if (!clock.log.enabled()) continue;
+        Event event = recorded;
+        event.start_ns = start_ns;
+        event.call_id = call_id != 0 ? call_id : recorded.call_id;
+        clock.log.push(std::move(event));
+    }
+}
+
+void release_trace(Device& device, uint64_t trace) {
+    const std::lock_guard lock(clock_mutex());
+    ClockState& clock = clock_of(device);
+    (void)traced(clock, trace);
+    clock.traces.erase(trace);
+}
+
+size_t cached_programs(Device& device) {
+    const std::lock_guard lock(clock_mutex());
+    return clock_of(device).cached_programs;
+}
+
+void clear_program_cache(Device& device) {
+    const std::lock_guard lock(clock_mutex());
+    ClockState& clock = clock_of(device);
+    for (auto& [key, priced] : clock.memo) priced.cached = false;
+    clock.programs_in_l1.clear();
+    clock.cached_programs = 0;
+}
+
+void enable_program_cache(Device& device, bool enabled) {
+    const std::lock_guard lock(clock_mutex());
+    clock_of(device).caches_programs = enabled;
+}
+
+void allow_cache_misses(Device& device, bool allowed) {
+    const std::lock_guard lock(clock_mutex());
+    clock_of(device).misses_allowed = allowed;
 }
 
 LockedEventLog::LockedEventLog(Device& device) : lock_(clock_mutex()), log_(&clock_of(device).log) {}

@@ -1,0 +1,423 @@
+"""Traces: `begin_trace_capture` to `release_trace`, with the rules of the real package.
+
+A capture checks and prices calls, and allocates their results, but computes nothing and stands outside the clock. A replay runs the clock
+through the captured programs and computes their values anew from what their inputs hold by then: the calls are made again on a device of
+their own, and what they return goes to the captured tensors, whose addresses stay.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from ttnn_shim.errors import InvalidArgument, ShimError
+
+from ttnn import _core, _device
+from ttnn._binding import api_class, api_function
+from ttnn._convert import register_class
+from ttnn._enums import BufferType
+from ttnn_shim import session
+
+ffi, lib = _core.ffi, _core.lib
+_logger = logging.getLogger("ttnn")
+_WRITES = ("ttnn.to_device", "ttnn.copy_host_to_device_tensor")
+_READS = ("ttnn.from_device", "ttnn.copy_device_to_host_tensor")
+_FROM_HOST = ("ttnn.zeros", "ttnn.ones", "ttnn.full", "ttnn.arange", "ttnn.rand", "ttnn.eye")  # filled on the host, then written
+_OUTPUTS = ("output_tensor", "optional_output_tensor", "output", "out")
+# Bytes of a captured program's commands and of each core's arguments: an estimate, the real size is that of its dispatch commands.
+_PROGRAM_BYTES, _CORE_BYTES = 1024, 96
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A tensor of a captured call, by its number."""
+
+    number: int
+
+
+@dataclass(slots=True)
+class _Call:
+    operation: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    results: tuple[int | None, ...]
+
+
+@dataclass(slots=True)
+class _Trace:
+    """externals: tensors from before the capture; results: made in it; written: externals that calls wrote into."""
+
+    device: Any
+    number: int
+    queue: int
+    core_trace: int = 0
+    calls: list[_Call] = field(default_factory=list)
+    externals: dict[int, Any] = field(default_factory=dict)
+    results: dict[int, weakref.ref[Any]] = field(default_factory=dict)
+    written: set[int] = field(default_factory=set)
+    places: set[tuple[str, int, int]] = field(default_factory=set)  # memory of its results: kind, first and last address
+    told: bool = False
+    replayed_on: Any = None
+
+
+call_ids = count(1)
+"""Numbers of the calls of a profile."""
+watching = False
+"""Whether calls are to go through `call`: a trace is captured, or lives."""
+_capturing: _Trace | None = None
+_traces: dict[int, _Trace] = {}
+_numbers = count()
+_warned = False
+
+
+@api_class("ttnn.MeshTraceId")
+class MeshTraceId:
+    """The number of a trace."""
+
+    def __init__(self, arg: int) -> None:
+        self._number = arg
+
+    def __eq__(self, arg: object) -> bool:
+        return isinstance(arg, MeshTraceId) and self._number == arg._number
+
+    def __hash__(self) -> int:
+        return hash(self._number)
+
+    def __int__(self) -> int:
+        return self._number
+
+    def __repr__(self) -> str:
+        return f"MeshTraceId({self._number})"
+
+
+register_class("MeshTraceId", MeshTraceId)
+
+
+def _refuse(message: str, op: str, hint: str = "") -> ShimError:
+    return _core.error(InvalidArgument, message, op, hint)
+
+
+def _watch() -> None:
+    global watching
+    watching = _capturing is not None or bool(_traces)
+
+
+# --- the API ---
+
+
+@api_function("ttnn.begin_trace_capture")
+def begin_trace_capture(mesh_device: Any, cq_id: Any = None) -> MeshTraceId:
+    """From now on calls are captured. They must have run before on tensors of the same specs."""
+    global _capturing
+    _device._need_open(mesh_device, "ttnn.begin_trace_capture")
+    if _capturing is not None:
+        raise _refuse(f"CQ {_queue(cq_id)} is already being used for tracing tid {_capturing.number}", "ttnn.begin_trace_capture",
+                      "end_trace_capture ends it, also after an error in the captured calls")  # fmt: skip
+    _core.check(lib.shim_trace_begin(mesh_device._handle), "ttnn.begin_trace_capture")
+    _capturing = _Trace(mesh_device, next(_numbers), _queue(cq_id))
+    _watch()
+    return MeshTraceId(_capturing.number)
+
+
+@api_function("ttnn.end_trace_capture")
+def end_trace_capture(mesh_device: Any, trace_id: MeshTraceId, cq_id: Any = None) -> None:
+    """Ends the capture. Raises InvalidArgument when the trace does not fit the device's trace region."""
+    global _capturing
+    trace = _capturing
+    if trace is None or trace.number != int(trace_id) or trace.device is not mesh_device:
+        raise _refuse(f"CQ {_queue(cq_id)} is not being used for tracing tid {int(trace_id)}", "ttnn.end_trace_capture")
+    if trace.queue != _queue(cq_id):
+        raise _refuse(f"CQ {_queue(cq_id)} is not being used for tracing tid {trace.number}", "ttnn.end_trace_capture", f"it began on CQ {trace.queue}")
+    _capturing = None
+    number = ffi.new("uint64_t *")
+    try:
+        _core.check(lib.shim_trace_end(mesh_device._handle, number), "ttnn.end_trace_capture")
+        trace.core_trace = int(number[0])
+        _check_region(trace)
+        _traces[trace.number] = trace
+    finally:
+        _watch()
+
+
+@api_function("ttnn.execute_trace")
+def execute_trace(mesh_device: Any, trace_id: MeshTraceId, cq_id: Any = None, blocking: bool = True) -> None:
+    """Runs the captured programs on what their inputs hold now.
+
+    Raises:
+        InvalidArgument: no such trace, a capture under way, or an input or result whose memory has been given back.
+    """
+    trace = _find(mesh_device, trace_id, "ttnn.execute_trace")
+    if _capturing is not None:
+        raise _refuse("Traces cannot be executed during trace capture.", "ttnn.execute_trace")
+    _check_places(trace)
+    call_id = next(call_ids) if session.recording() else 0
+    start = time.perf_counter()
+    if not session.settings.estimate:
+        _compute(trace)
+    _core.check(lib.shim_trace_replay(mesh_device._handle, trace.core_trace, call_id), "ttnn.execute_trace")
+    if call_id:
+        session.record_call(call_id, "ttnn.execute_trace", (("trace_id", repr(trace_id)),), time.perf_counter() - start)
+
+
+@api_function("ttnn.release_trace")
+def release_trace(mesh_device: Any, trace_id: MeshTraceId) -> None:
+    """Forgets the trace."""
+    trace = _find(mesh_device, trace_id, "ttnn.release_trace")
+    _forget(trace)
+    _core.check(lib.shim_trace_release(mesh_device._handle, trace.core_trace), "ttnn.release_trace")
+
+
+@api_function("ttnn.device.is_trace_capture_active")
+def is_trace_capture_active(device: Any) -> bool:
+    return _capturing is not None and _capturing.device is device
+
+
+def device_closed(device: Any) -> None:
+    """Traces end with their device."""
+    global _capturing
+    if _capturing is not None and _capturing.device is device:
+        _capturing = None
+    for trace in [trace for trace in _traces.values() if trace.device is device]:
+        _forget(trace)
+    _watch()
+
+
+def _forget(trace: _Trace) -> None:
+    _traces.pop(trace.number, None)
+    if trace.replayed_on is not None:
+        _core.check(lib.shim_device_close(trace.replayed_on._handle))
+    _watch()
+
+
+def _queue(cq_id: Any) -> int:
+    return 0 if cq_id is None else int(cq_id)
+
+
+def _find(device: Any, trace_id: MeshTraceId, op: str) -> _Trace:
+    trace = _traces.get(int(trace_id))
+    if trace is None or trace.device is not device:
+        raise _refuse(f"Trace instance {int(trace_id)} must exist on device {device.id()}", op, "it was released, or never captured to its end")
+    return trace
+
+
+def _check_region(trace: _Trace) -> None:
+    """Traces lie in the region that `open_device(trace_region_size=)` reserved; without one in DRAM, as they come."""
+    region = trace.device._trace_region_bytes
+    if not region:
+        return
+    size = sum(_size(each) for each in (*_traces.values(), trace) if each.device is trace.device)
+    if size > region:
+        message = f"Creating trace buffers of size {size}B on MeshDevice {trace.device.id()}, but only {region}B is allocated for trace region."
+        raise _refuse(message, "ttnn.end_trace_capture", "open the device with a larger trace_region_size, or with 0; the size is an estimate")
+
+
+def _size(trace: _Trace) -> int:
+    programs, cores = ffi.new("uint64_t *"), ffi.new("uint64_t *")
+    _core.check(lib.shim_trace_size(trace.device._handle, trace.core_trace, programs, cores), "ttnn.end_trace_capture")
+    return int(programs[0]) * _PROGRAM_BYTES + int(cores[0]) * _CORE_BYTES
+
+
+# --- calls while a trace is captured or lives ---
+
+
+def check_write(op: str) -> None:
+    """Raises InvalidArgument while a trace is captured: the host writes to the device."""
+    if _capturing is not None:
+        raise _refuse("Writes are not supported during trace capture.", op, "make the tensor before begin_trace_capture, and keep it")
+
+
+def check_read(op: str) -> None:
+    """Raises InvalidArgument while a trace is captured: the host reads from the device."""
+    if _capturing is not None:
+        raise _refuse("Reads are not supported during trace capture.", op, "read after execute_trace")
+
+
+def check_event(op: str) -> None:
+    """Raises InvalidArgument while a trace is captured: the host waits for the device."""
+    if _capturing is not None:
+        raise _refuse("Event Synchronization is not supported during trace capture.", op)
+
+
+def allocated() -> None:
+    """Warns once: memory is being allocated while a trace lives."""
+    global _warned
+    if _traces and not _warned:
+        _warned = True
+        _logger.warning("Allocating device buffers is potentially unsafe due to the existence of an active trace. "
+                        "These buffers may be corrupted once a trace is executed.")  # fmt: skip
+
+
+def call(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An op's call: captured, or beside a living trace."""
+    if _capturing is not None:
+        return _captured(_capturing, operation, args, kwargs)
+    result = operation.run(args, kwargs)
+    if not _warned:
+        buffers = {int(leaf._info().buffer_id) for leaf in _leaves((args, kwargs)) if _is_tensor(leaf)}
+        made = [leaf._info() for leaf in _leaves(result) if _is_tensor(leaf)]
+        if any(info.on_device and int(info.buffer_id) not in buffers for info in made):
+            allocated()
+    return result
+
+
+def _captured(trace: _Trace, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    name = operation.name
+    tensors = [leaf for leaf in _leaves((args, kwargs)) if _is_tensor(leaf)]
+    on_device = [tensor for tensor in tensors if tensor._info().on_device]
+    names_device = any(isinstance(leaf, _device.MeshDevice) for leaf in _leaves((args, kwargs)))
+    if name in _READS and on_device:
+        check_read(name)
+    if name in _WRITES or (name in _FROM_HOST and names_device) or (on_device and len(on_device) < len(tensors)):
+        check_write(name)
+    if not on_device and not names_device:
+        return operation.run(args, kwargs)  # on the host
+    if name == "ttnn.deallocate":
+        return operation.run(args, kwargs)
+    numbers = [_number(trace, tensor) for tensor in on_device]
+    recorded = tuple(_replaced(each, lambda leaf: _Value(_id(leaf)) if _is_tensor(leaf) else leaf) for each in (args, kwargs))
+    buffers = {int(tensor._info().buffer_id): _id(tensor) for tensor in on_device}
+    estimate = int(session.settings.estimate)
+    _core.check(lib.shim_device_set_estimate(trace.device._handle, 1))
+    try:
+        result = operation.run(args, kwargs)
+    finally:
+        _core.check(lib.shim_device_set_estimate(trace.device._handle, estimate))
+    results: list[int | None] = []
+    for leaf in _leaves(result):
+        if not _is_tensor(leaf):
+            results.append(None)
+            continue
+        info = leaf._info()
+        number = int(info.id)
+        results.append(number)
+        if int(info.buffer_id) in buffers:
+            trace.written.add(buffers[int(info.buffer_id)])
+        if number not in trace.externals:
+            trace.results[number] = weakref.ref(leaf)
+            if info.on_device:
+                trace.places.add((BufferType(info.buffer_type).name, int(info.address), int(info.address + info.bytes_per_bank)))
+    if not any(number is not None for number in results):
+        trace.written.update(numbers)  # a call for its effect: caches
+    trace.written.update(_id(value) for key, value in kwargs.items() if key in _OUTPUTS and _is_tensor(value))
+    trace.calls.append(_Call(operation, *recorded, tuple(results)))
+    return result
+
+
+def _id(tensor: Any) -> int:
+    return int(tensor._fixed().id)
+
+
+def _number(trace: _Trace, tensor: Any) -> int:
+    number = _id(tensor)
+    if number not in trace.results:
+        trace.externals.setdefault(number, tensor)
+    return number
+
+
+# --- replay ---
+
+
+def _check_places(trace: _Trace) -> None:
+    """Memory that was free again at the end of the capture may be another tensor's by now: on a card this replay overwrites it."""
+    if trace.told:
+        return
+    kept = {_place(tensor) for tensor in _living(trace).values()}
+    freed = [place for place in trace.places if place not in kept]
+    for kind in (BufferType.L1, BufferType.DRAM):
+        for block in trace.device.block_table(kind):
+            first, last = block["address"], block["address"] + block["bytes"]
+            if not block["allocated"] or any(place[:2] == (kind.name, first) for place in kept):
+                continue
+            if any(place[0] == kind.name and place[1] < last and first < place[2] for place in freed):
+                trace.told = True
+                message = f"Trace {trace.number} overwrites {block['bytes']} B of {kind.name} at address {first}, which were allocated after its capture"
+                if os.environ.get("TT_METAL_TRACE_ALLOC_TRACKING") == "1":
+                    raise _refuse(message, "ttnn.execute_trace", "allocate before begin_trace_capture, or release the trace first")
+                _logger.warning("%s: on a card that tensor's values are lost.", message)
+                return
+
+
+def _place(tensor: Any) -> tuple[str, int, int]:
+    info = tensor._info()
+    return BufferType(info.buffer_type).name, int(info.address), int(info.address + info.bytes_per_bank)
+
+
+def _living(trace: _Trace) -> dict[int, Any]:
+    """Results of the capture that still have their memory, and its inputs."""
+    found = dict(trace.externals)
+    for number, reference in trace.results.items():
+        tensor = reference()
+        if tensor is not None and tensor.is_allocated():
+            found[number] = tensor
+    return found
+
+
+def _compute(trace: _Trace) -> None:
+    """The captured calls on a device of their own; what they made or wrote goes to the captured tensors."""
+    living = _living(trace)
+    for tensor in trace.externals.values():
+        if not tensor.is_allocated():
+            raise _refuse(f"trace {trace.number} reads a tensor of shape {list(tensor.shape)} that was deallocated", "ttnn.execute_trace",
+                          "keep the inputs of a trace allocated until it is released")  # fmt: skip
+    if trace.replayed_on is None:
+        trace.replayed_on = _device.private_device(with_values=True, like=trace.device)
+    to_device, from_device, write = (_operation(name) for name in ("to_device", "from_device", "copy_host_to_device_tensor"))
+    values: dict[int, Any] = {}
+    for number, tensor in trace.externals.items():
+        values[number] = to_device.run((from_device.run((tensor,), {}), trace.replayed_on), {"memory_config": tensor.memory_config()})
+    last_use = {value.number: place for place, each in enumerate(trace.calls) for value in _leaves((each.args, each.kwargs)) if isinstance(value, _Value)}
+    wanted = trace.written | set(living) - set(trace.externals)
+
+    def actual(leaf: Any) -> Any:
+        if isinstance(leaf, _Value):
+            return values[leaf.number]
+        return trace.replayed_on if isinstance(leaf, _device.MeshDevice) else leaf
+
+    for place, each in enumerate(trace.calls):
+        args, kwargs = _replaced(each.args, actual), _replaced(each.kwargs, actual)
+        result = each.operation.run(args, kwargs)
+        made = zip(each.results, _leaves(result), strict=True)
+        values |= {number: tensor for number, tensor in made if number is not None}
+        del args, kwargs, result
+        for number in [number for number in values if last_use.get(number, -1) <= place and number not in wanted]:
+            del values[number]
+    for number in wanted:
+        if number in living:
+            write.run((from_device.run((values[number],), {}), living[number]), {})
+
+
+def _operation(name: str) -> Any:
+    import ttnn
+
+    return getattr(ttnn, name)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)
+    elif type(value) is dict:
+        for item in value.values():
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _replaced(value: Any, change: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(_replaced(item, change) for item in value)
+    if type(value) is dict:
+        return {key: _replaced(item, change) for key, item in value.items()}
+    return change(value)
+
+
+def _is_tensor(value: Any) -> bool:
+    from ttnn._tensor import Tensor  # which asks this module whether it may be written
+
+    return isinstance(value, Tensor)
