@@ -104,7 +104,10 @@ class CompilerOptions:
     split_consteval: bool = option(True, "that computation in a file of its own", upstream=("split-files",))
     enable_dealloc: bool = option(True, "free intermediate tensors after their last use", upstream=("enable-dealloc",))
     enable_trace: bool = option(
-        False, "replay the device's commands", implemented=(False,), hint="leave the option out to emit untraced code", upstream=("enable-trace",)
+        False,
+        "the program captures its forward function as a trace and replays it: inputs are copied to where the trace reads them at each call",
+        language="python",
+        upstream=("enable-trace",),
     )
     experimental_weight_dtype: str = option("none", "dtype of matmul weights", choices=("none", "bfp_bf8", "bfp_bf4"), upstream=("experimental-weight-dtype",))
     precision: str = option(

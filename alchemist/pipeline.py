@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp
 
-from alchemist.errors import FrontendError, quoted
+from alchemist.errors import FrontendError, OptionError, quoted
 from alchemist.frontends.base import FrontendResult
 from alchemist.options import CompilerOptions, Language, choice
 from alchemist.program.model import Program, Step, WeightRef
@@ -156,7 +156,8 @@ def compile_captured(captured: FrontendResult, language: Language, options: Comp
         if language == "python":
             import emit_py
 
-            sources = emit_py.emit(program, module_arguments=names if options.target_module else None)
+            _check_trace(program, options)
+            sources = emit_py.emit(program, module_arguments=names if options.target_module else None, trace=options.enable_trace)
         else:
             import emit_cpp
 
@@ -192,6 +193,16 @@ def _written(program: Program) -> dict[str, dict[str, str]]:
         elif variable.place is not None:
             found[variable.name] = {"input": inputs[variable.place.name]}
     return found
+
+
+def _check_trace(program: Program, options: CompilerOptions) -> None:
+    """Raises: OptionError for a traced program that writes an input: the caller's tensor is not the one that the trace reads."""
+    written = [name for name, place in _written(program).items() if "input" in place]
+    if options.enable_trace and written:
+        raise OptionError(
+            "enable_trace: the program writes inputs in place", expected="inputs that are only read", got=", ".join(written),
+            hint="make them buffers of the model, or leave enable_trace out",
+        )  # fmt: skip
 
 
 def _python_text(program: Program, sources: dict[str, str], language: Language) -> dict[str, str]:

@@ -26,11 +26,12 @@ _MAX_BLACK_LINES = 4000
 _MODE = black.Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 
 
-def emit(program: model.Program, module_arguments: Sequence[str] | None = None, *, formatted: bool = True) -> dict[str, str]:
+def emit(program: model.Program, module_arguments: Sequence[str] | None = None, *, formatted: bool = True, trace: bool = False) -> dict[str, str]:
     """Formatted, valid source. `consteval.py` only when something is computed from weights.
 
     module_arguments: names of all arguments in order; the program then also has `forward(inputs, device)`.
     formatted: False leaves the line breaks as they come, for programs that nobody reads.
+    trace: `main` captures the forward function and replays it.
 
     Raises:
         EmitError: a value without Python form. InternalError: the text does not parse (our bug).
@@ -58,6 +59,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             results=", ".join(variable.identifier for variable in program.returned),
             report=_report(program),
             decoding=_decoding(program),
+            trace=_trace(program) if trace else None,
         )
     }
     if separate:
@@ -94,6 +96,12 @@ def _decoding(program: model.Program) -> str:
         return ""
     held = {variable.name: variable.identifier for variable in program.inputs}
     return f"{held[program.decoding.tokens]}, {held[program.decoding.position]}"
+
+
+def _trace(program: model.Program) -> dict[str, str]:
+    """names: the inputs of a replay; state: the argument of utils.Traced that keeps what the program writes in place."""
+    held = any(isinstance(variable.place, model.WeightRef) for variable in program.outputs)
+    return {"names": ", ".join(variable.identifier for variable in program.inputs), "state": ", state=utils.caches(weights)" if held else ""}
 
 
 def _report(program: model.Program) -> str:

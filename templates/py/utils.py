@@ -56,7 +56,7 @@ SIMULATOR = sys.modules.get("ttnn_shim.session")
 SAME_NUMBERS = SIMULATOR is not None and os.environ.get("TTNN_SHIM_NUMERICS", "fast") in ("", "fast")
 
 # Options of this run and what the last forward call took.
-options = argparse.Namespace(inputs=None, partial_inputs=False, estimate=False, loops=1)
+options = argparse.Namespace(inputs=None, partial_inputs=False, estimate=False, loops=1, trace=False, check=False, check_ops=False)
 measured: dict[str, float | int | str | None] = {"device_ns": None, "cycles": None, "ops": None, "host_s": None}
 
 
@@ -236,6 +236,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--partial-inputs", action="store_true", help="--inputs need not have all of them")
     parser.add_argument("--outputs", type=Path, metavar="DIR", help="write the outputs as .npy")
     parser.add_argument("--loops", type=int, default=1, metavar="N", help="run the forward function N times")
+    parser.add_argument("--trace", action="store_true", help="also show the wall time of N calls replayed and launched op by op")
     parser.add_argument("--generate", type=int, default=0, metavar="N", help="N tokens for a prompt, greedily (a step of decoding)")
     parser.add_argument("--prompt-ids", default="", metavar="A,B,C", help="the prompt's token ids; several users' by semicolons")
     parser.add_argument("--estimate", action="store_true", help="clock only: no tensor is loaded, no value computed")
@@ -244,6 +245,8 @@ def parse_args() -> argparse.Namespace:
     parser.parse_known_args(namespace=options)
     if options.loops < 1:
         sys.exit("run: --loops takes a whole number from 1")
+    if options.trace and not MANIFEST.get("options", {}).get("enable_trace"):
+        sys.exit("run: --trace needs an export with the option enable_trace")
     for option, path in (("--json", options.json), ("--outputs", options.outputs)):
         if path is not None and (why := unwritable(path, directory=option == "--outputs")):
             sys.exit(f"run: {option}: {why}")
@@ -294,6 +297,79 @@ def loops(args: argparse.Namespace) -> Iterator[int]:
         measured["host_s"] = round(time.perf_counter() - start, 6)
         if SIMULATOR:
             measured.update(SIMULATOR.end_forward())
+
+
+class Traced:
+    """`forward` captured as a trace. A call copies its inputs to the tensors that the trace reads, and replays it.
+
+    inputs: host tensors of the calls' shapes; the capture itself sees zeros. state: what `forward` writes in place; it is as it was after the capture.
+    The outputs are the same tensors at each call: read them before the next one. With --check-ops or --profile calls are not replayed.
+    """
+
+    def __init__(self, device: ttnn.MeshDevice, forward: Callable, inputs: list[ttnn.Tensor], state: Mapping[str, ttnn.Tensor] | None = None):
+        self._device = device
+        self._forward = forward
+        self._trace = None
+        self._slots = [ttnn.zeros(x.shape, dtype=x.dtype, layout=x.layout, device=device) for x in inputs]
+        if SIMULATOR and (checks_ops(options) or SIMULATOR.settings.profile_dir):
+            return
+        before = [(tensor, ttnn.from_device(tensor)) for tensor in (state or {}).values()]
+        forward(*self._slots)  # warm-up: a capture takes its programs from the cache
+        for tensor, values in before:
+            ttnn.copy_host_to_device_tensor(values, tensor)
+        self._trace = ttnn.begin_trace_capture(device, cq_id=0)
+        try:
+            self._outputs = forward(*self._slots)
+        finally:
+            ttnn.end_trace_capture(device, self._trace, cq_id=0)
+
+    def __call__(self, *inputs: ttnn.Tensor) -> ttnn.Tensor | tuple[ttnn.Tensor, ...]:
+        self._write(inputs)
+        if self._trace is None:
+            return self._forward(*self._slots)
+        ttnn.execute_trace(self._device, self._trace, cq_id=0, blocking=False)
+        return self._outputs
+
+    def _write(self, inputs: tuple[ttnn.Tensor, ...]) -> None:
+        for slot, tensor in zip(self._slots, inputs, strict=True):
+            if tuple(tensor.shape) != tuple(slot.shape) or tensor.dtype != slot.dtype:
+                raise ValueError(f"the trace was captured for {list(slot.shape)} {slot.dtype}, got {list(tensor.shape)} {tensor.dtype}")
+            ttnn.copy_host_to_device_tensor(tensor, slot)
+
+    def compare(self, args: argparse.Namespace, *inputs: ttnn.Tensor) -> None:
+        """Prints the wall time of a call, replayed and launched op by op. On the simulator both are modelled. What `forward` writes in place moves on."""
+        if SIMULATOR:
+            self.release()  # what is allocated beside a living trace may be overwritten
+            traced_ns, eager_ns = SIMULATOR.wall_times(lambda: self._forward(*self._slots))
+            note = "modelled: the device alone, and a host that launches each program"
+        else:
+            traced_ns = self._timed(args, self, inputs)
+            self.release()
+            eager_ns = self._timed(args, self._eager, inputs)
+            note = f"mean of {args.loops} calls"
+        print(f"wall time of a call: traced {traced_ns / 1e6:.3f} ms, eager {eager_ns / 1e6:.3f} ms ({note})")
+
+    def _eager(self, *inputs: ttnn.Tensor) -> object:
+        self._write(inputs)
+        return self._forward(*self._slots)
+
+    def _timed(self, args: argparse.Namespace, call: Callable, inputs: tuple[ttnn.Tensor, ...]) -> float:
+        start = time.perf_counter()
+        for _ in range(args.loops):
+            call(*inputs)
+        ttnn.synchronize_device(self._device)
+        return (time.perf_counter() - start) / args.loops * 1e9
+
+    def release(self) -> None:
+        if self._trace is not None:
+            ttnn.release_trace(self._device, self._trace)
+            self._trace = None
+
+    def __enter__(self) -> "Traced":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
 
 
 def prompts(args: argparse.Namespace, users: int) -> list[list[int]]:

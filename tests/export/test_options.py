@@ -33,7 +33,6 @@ def test_false(value: object) -> None:
         ({"math_fidelty": "hifi4"}, "did you mean 'math_fidelity'"),
         ({"math_fidelity": "hifi5"}, "expected one of lofi"),
         ({"enable_const_eval": "maybe"}, "expected true or false"),
-        ({"enable_trace": True}, "not implemented yet"),
         ({"arch": "grayskull"}, "wormhole_b0"),
         ({"experimental_weight_dtype": "int4"}, "bfp_bf8"),
         ({"recover_structure": "flase"}, "expected true or false"),

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ttnn_shim.check_ops import Compare, OpWatch, ReadGolden, ToNumpy, check_program
 from ttnn_shim.check_ops import op_errors as errors_of_ops
 from ttnn_shim.error_bands import GAP, total_error
+from ttnn_shim.host_time import eager_wall_ns
 from ttnn_shim.plain import PlainRun
 from ttnn_shim.records import Block, CallRecord, Frame, Profile
 
@@ -34,6 +35,9 @@ class ClockedDevice(Protocol):
 
     def profile(self, calls: Mapping[int, CallRecord], root: Path) -> Profile:
         """Everything recorded since `clock_reset`."""
+
+    def events_enable(self, on: bool) -> None:
+        """Whether programs are recorded one by one."""
 
     def events(self) -> list[dict[str, Any]]:
         """The recorded device programs since `clock_reset`."""
@@ -143,6 +147,23 @@ def signpost(header: str) -> None:
         for device in _devices:
             _take_plain(device, settings.plain)
         _stopped = True
+
+
+def wall_times(call: Callable[[], object]) -> tuple[float, float]:
+    """(replayed from a trace, launched program by program by a host) ns of what `call` does: modelled, see `host_time`. The clock starts anew."""
+    for device in _devices:
+        device.clock_reset()
+        device.events_enable(True)
+    try:
+        call()
+        programs = [(event["gap_ns"], event["ns"]) for device in _devices for event in device.events()]
+        traced_ns = sum(device.clock_read()["device_ns"] for device in _devices)
+        arch = "blackhole" if settings.card.startswith(("p", "blackhole")) else "wormhole_b0"
+        return traced_ns, eager_wall_ns(programs, arch)
+    finally:
+        for device in _devices:
+            device.events_enable(settings.records_programs())
+            device.clock_reset()
 
 
 def reset() -> None:

@@ -1,0 +1,106 @@
+"""Exports with `enable_trace`: replays follow their inputs, state is as after eager calls, and `--trace` shows both wall times."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from alchemist import codegen_py
+from alchemist.errors import OptionError
+from tests.e2e.test_codegen import check, run
+from tests.e2e.test_generate import Writer
+
+TRACE = {"enable_trace": True}
+
+
+class Gated(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.up, self.down = torch.nn.LayerNorm(64), torch.nn.Linear(64, 96), torch.nn.Linear(96, 64)
+        self.words = torch.nn.Embedding(20, 64)
+
+    def forward(self, hidden: torch.Tensor, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        mixed = self.norm(hidden) + self.words(ids)
+        return self.down(torch.nn.functional.silu(self.up(mixed))), mixed.mean(-1)
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    torch.manual_seed(0)
+    folder, model = tmp_path_factory.mktemp("trace"), Gated().eval()
+    inputs = torch.randn(32, 64), torch.randint(0, 20, (32,))
+    for name, options in (("traced", TRACE), ("eager", {})):
+        codegen_py(model, *inputs, export_path=folder / name, compiler_options=options)
+    return {name: folder / name for name in ("traced", "eager")}
+
+
+def stored(folder: Path) -> dict[str, bytes]:
+    return {path.name: np.load(path).tobytes() for path in sorted(folder.glob("*.npy"))}
+
+
+def test_two_inputs(exports: dict[str, Path], tmp_path: Path) -> None:
+    """The capture sees zeros; the exported inputs and others give what eager calls give, bit for bit."""
+    reports = {name: check(path, "--loops", "2", "--outputs", str(tmp_path / name)) for name, path in exports.items()}
+    assert reports["traced"]["device_ns"] == reports["eager"]["device_ns"]  # a replay takes what its programs take
+    exported = {name: stored(tmp_path / name) for name in exports}
+    own = tmp_path / "own"
+    own.mkdir()
+    np.save(own / "hidden.npy", np.random.default_rng(1).standard_normal((32, 64)).astype(np.float32))
+    np.save(own / "ids.npy", np.arange(32) % 20)
+    for name, path in exports.items():
+        assert run(path, "--inputs", str(own), "--outputs", str(tmp_path / name)).returncode == 0
+    others = {name: stored(tmp_path / name) for name in exports}
+    assert exported["traced"] == exported["eager"] != others["eager"] == others["traced"]
+
+
+def test_check_finds_a_replay_of_old_inputs(exports: dict[str, Path], tmp_path: Path) -> None:
+    """tt-mlir's wrapper forgets to copy the inputs of later calls."""
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    for path in exports["traced"].iterdir():
+        (folder / path.name).symlink_to(path) if path.name not in ("utils.py", "main.py", "run") else (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "run").chmod(0o755)
+    text = (folder / "utils.py").read_text()
+    assert text.count("        self._write(inputs)\n") == 2
+    (folder / "utils.py").write_text(text.replace("        self._write(inputs)\n", ""))
+    done = run(folder, "--check")
+    assert done.returncode == 1 and "check: FAILED" in done.stdout
+
+
+def test_wall_times(exports: dict[str, Path]) -> None:
+    done = run(exports["traced"], "--trace", "--loops", "2")
+    found = re.search(r"wall time of a call: traced ([\d.]+) ms, eager ([\d.]+) ms", done.stdout)
+    assert found is not None, done.stderr
+    assert float(found[1]) < float(found[2])
+    refused = run(exports["eager"], "--trace")
+    assert refused.returncode == 1 and "needs an export with the option enable_trace" in refused.stderr
+
+
+def test_profile_names_the_lines(exports: dict[str, Path], tmp_path: Path) -> None:
+    done = run(exports["traced"], "--profile", str(tmp_path / "report"))
+    assert done.returncode == 0, done.stderr
+    assert "ttnn.linear" in (tmp_path / "report" / "calls.json").read_text()
+
+
+def test_state(tmp_path: Path) -> None:
+    """Caches that a step writes in place: the warm-up and the capture leave no mark on them."""
+    torch.manual_seed(1)
+    codegen_py(Writer(1).eval(), torch.ones(1, 1, dtype=torch.int64), torch.tensor([4]), export_path=tmp_path / "out", compiler_options=TRACE)
+    assert "state=utils.caches(weights)" in (tmp_path / "out" / "main.py").read_text()
+    assert len(check(tmp_path / "out", "--loops", "2")["outputs"]) == 3
+
+
+class Counter(torch.nn.Module):
+    def forward(self, keys: torch.Tensor, position: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        keys.index_copy_(2, position, key)
+        return keys.sum(-1)
+
+
+def test_inputs_written_in_place_are_refused(tmp_path: Path) -> None:
+    inputs = torch.zeros(1, 2, 32, 32), torch.tensor([3]), torch.randn(1, 2, 1, 32)
+    with pytest.raises(OptionError, match="writes inputs in place"):
+        codegen_py(Counter(), *inputs, export_path=tmp_path / "out", compiler_options=TRACE)
