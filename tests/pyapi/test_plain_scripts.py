@@ -77,3 +77,53 @@ def test_profile_of_a_plain_script(tmp_path: Path) -> None:
     done = run("--profile", "out", "script.py", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["ops"] == 2
+
+
+PLAIN_C = """\
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "ttnn_shim/abi.h"
+
+int main(int count, char** arguments) {
+    if (count > 2) return atoi(arguments[2]);
+    shim_device* device;
+    shim_tensor* input;
+    static shim_result result;
+    const uint32_t shape[2] = {64, 64};
+    const unsigned char name[] = "\\x01\\x00\\x0cinput_tensort\\0\\0\\0\\0";
+    shim_attrs* attributes;
+    int op;
+    if (shim_device_open(getenv("TTNN_SHIM_CARD"), 0, 0, atoi(getenv("TTNN_SHIM_ESTIMATE")), &device) ||
+        shim_tensor_new(device, 0, 1, 2, shape, NULL, NULL, 0, 1, &input) || shim_op_find("ttnn.relu", &op) ||
+        shim_attrs_new(name, sizeof name - 1, &attributes)) return 1;
+    for (int i = 0; i < atoi(arguments[1]); ++i) {
+        if (shim_invoke(op, &input, 1, NULL, attributes, &result)) { puts(shim_error_message()); return 1; }
+        shim_tensor_free(result.tensors[0]);
+    }
+    shim_tensor_free(input);
+    shim_device_close(device);
+    shim_device_free(device);
+    return 0;
+}
+"""
+
+
+def test_compiled_programs(tmp_path: Path) -> None:
+    """Totals, JSON and reports as of a plain script; the program's own exit code."""
+    from ttnn_shim.simlib import simulator_library
+
+    library = simulator_library()
+    (tmp_path / "plain.c").write_text(PLAIN_C)
+    include = Path(__file__).parents[2] / "ttnn_shim" / "include"
+    command = ["cc", "-o", "plain", "plain.c", f"-I{include}", str(library), f"-Wl,-rpath,{library.parent}", "-Wl,--allow-shlib-undefined"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = run("--arch", "p150", "--json", "totals.json", "--profile", "out", "./plain", "3", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    totals = json.loads((tmp_path / "totals.json").read_text())
+    assert totals["ops"] == 3 and 0 < totals["kernel_ns"] < totals["device_ns"]
+    assert f"device {totals['device_ns'] / 1e6:.3f} ms, 3 programs, host " in done.stdout
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["ops"] == 3
+    failed = run("./plain", "0", "7", folder=tmp_path)
+    assert failed.returncode == 7 and "used no simulated device" in failed.stderr

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -16,6 +17,7 @@
 
 #include "ops/block_rounding.hpp"
 #include "ops/op_times.hpp"
+#include "ops/plain_run.hpp"
 #include "ops/trace.hpp"
 #include "strategy/config_json.hpp"
 
@@ -54,7 +56,14 @@ struct KeyHash {
 
 /// The clock of one device.
 struct ClockState final : DeviceState {
-    explicit ClockState(const MachineMemory& machine) : arch(sim::make_arch(machine.card)), engine(arch) {}
+    explicit ClockState(const MachineMemory& machine) : arch(sim::make_arch(machine.card)), engine(arch) {
+        log.set_enabled(!plain_events_file().empty());
+    }
+    ClockState(const ClockState&) = delete;
+    ClockState& operator=(const ClockState&) = delete;
+    ~ClockState() override {
+        if (!plain_events_file().empty() && plain_log_taker() != nullptr && log.count() > 0) plain_log_taker()(log);
+    }
     sim::Arch arch;
     sim::Engine engine;
     std::unordered_map<std::string, Priced, KeyHash, std::equal_to<>> memo;
@@ -643,6 +652,19 @@ void enable_program_cache(Device& device, bool enabled) {
 void allow_cache_misses(Device& device, bool allowed) {
     const std::lock_guard lock(clock_mutex());
     clock_of(device).misses_allowed = allowed;
+}
+
+const std::string& plain_events_file() {
+    static const auto* file = new std::string([] {
+        const char* given = std::getenv("TTNN_SHIM_PLAIN_EVENTS");
+        return given != nullptr ? given : "";
+    }());
+    return *file;
+}
+
+LogTaker& plain_log_taker() {
+    static LogTaker taker = nullptr;
+    return taker;
 }
 
 LockedEventLog::LockedEventLog(Device& device) : lock_(clock_mutex()), log_(&clock_of(device).log) {}
