@@ -225,6 +225,13 @@ def test_rearrange(device: Any) -> None:
     assert values(ttnn_jit.jit()(rearranged)(a)).tobytes() == values(a).transpose(1, 0, 2).reshape(32, 128).tobytes()
 
 
+def test_embedding(device: Any) -> None:
+    ids = ttnn.Tensor(np.arange(1024, dtype=np.uint32).reshape(32, 32) % 64, ttnn.uint32, device, ttnn.TILE_LAYOUT)
+    weights = tensor(device, 0)
+    result = ttnn_jit.jit()(lambda ids, weights: ttnn.embedding(ids, weights))(ids, weights)
+    assert values(result).tobytes() == values(ttnn.embedding(ids, weights)).tobytes()
+
+
 def programs(device: Any, call: Callable[[], Any]) -> list[dict[str, Any]]:
     device.events_enable(True)
     device.clock_reset()
