@@ -2,99 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <string_view>
 #include <type_traits>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "ops/block_rounding.hpp"
-#include "ops/op_times.hpp"
-#include "ops/plain_run.hpp"
-#include "ops/trace.hpp"
+#include "ops/clock_state.hpp"
 #include "strategy/config_json.hpp"
 
 namespace ttnn_shim {
 
 namespace {
-
-/// What the strategy and the engine say about one configuration: computed once, then looked up.
-struct Priced {
-    std::string factory;
-    int cores = 0;
-    int grid_x = 0;
-    int grid_y = 0;
-    uint64_t cb_bytes = 0;
-    bool modelled = false;
-    int64_t block_k = 0;
-    sim::Stats stats;
-    std::string attributes;
-    std::string fidelity;
-    bool cached = false;  ///< in the program cache
-};
-
-/// A program of a trace: what its replay adds to clock and log.
-struct TracedProgram {
-    Event event;
-    size_t op = 0;  ///< index of the operation
-    std::string_view op_name;
-};
-using TracedPrograms = std::vector<TracedProgram>;
-
-/// Lets a key be looked up without a string of its own.
-struct KeyHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
-};
-
-/// The clock of one device.
-struct ClockState final : DeviceState {
-    explicit ClockState(const MachineMemory& machine) : arch(sim::make_arch(machine.card)), engine(arch) {
-        log.set_enabled(!plain_events_file().empty());
-    }
-    ClockState(const ClockState&) = delete;
-    ClockState& operator=(const ClockState&) = delete;
-    ~ClockState() override {
-        if (!plain_events_file().empty() && plain_log_taker() != nullptr && log.count() > 0) plain_log_taker()(log);
-    }
-    sim::Arch arch;
-    sim::Engine engine;
-    std::unordered_map<std::string, Priced, KeyHash, std::equal_to<>> memo;
-    EventLog log;
-    bool keeps_configs = false;
-    std::vector<std::string> configs;  ///< of the recorded programs, as JSON
-    /// Kernel ns by operation since the log was cleared: [index of the operation][modelled]. Names: of the last program of each.
-    std::array<std::array<double, 2>, std::variant_size_v<strategy::Operation>> op_ns{};
-    std::array<std::string_view, std::variant_size_v<strategy::Operation>> op_names{};
-
-    size_t cached_programs = 0;
-    std::unordered_set<std::string> programs_in_l1;  ///< keys, without the room in L1, of cached programs whose plan depends on it
-    bool caches_programs = true;
-    bool misses_allowed = true;
-    std::optional<TracedPrograms> capture;  ///< while a trace is captured
-    std::map<uint64_t, TracedPrograms> traces;
-    uint64_t last_trace = 0;
-};
-
-/// Ops may run on several threads; their programs queue up on the one device as on the chip.
-std::mutex& clock_mutex() {
-    static auto* mutex = new std::mutex;
-    return *mutex;
-}
-
-ClockState& clock_of(Device& device) {
-    if (!device.state) {
-        device.state = std::make_unique<ClockState>(device.machine());
-    }
-    return static_cast<ClockState&>(*device.state);
-}
 
 thread_local uint64_t running_call = 0;
 thread_local int64_t running_block_k = 0;
@@ -329,14 +251,6 @@ private:
     std::chrono::steady_clock::time_point begin_;
 };
 
-/// Adds a program to the clock; returns the device time at which it starts.
-double advance(ClockState& clock, size_t op, std::string_view op_name, bool modelled, double gap_ns, const sim::Stats& stats) {
-    if (clock.log.count() == 0) clock.op_ns = {};
-    clock.op_ns[op][modelled ? 1 : 0] += stats.ns;
-    clock.op_names[op] = op_name;
-    return clock.log.advance(gap_ns, stats.ns, stats.cycles);
-}
-
 /// A program that is not in the cache is compiled first: not while a trace is captured, and not where misses are forbidden.
 void check_cache(const ClockState& clock, bool cached) {
     if (cached) return;
@@ -523,151 +437,6 @@ strategy::TensorDesc describe(const TensorSpec& spec) {
     }
     return desc;
 }
-
-void EventLog::push(Event event) {
-    event.index = count_ - 1;
-    if (enabled_ && events_.size() < MOST_EVENTS) {
-        events_.push_back(std::move(event));
-    }
-}
-
-double EventLog::advance(double gap_ns, double ns, int64_t cycles) {
-    const double start = now_ns_ + (count_ == 0 ? 0 : gap_ns);
-    now_ns_ = start + ns;
-    kernel_ns_ += ns;
-    cycles_ += cycles;
-    ++count_;
-    return start;
-}
-
-void EventLog::clear() {
-    events_.clear();
-    now_ns_ = 0;
-    kernel_ns_ = 0;
-    cycles_ = 0;
-    count_ = 0;
-    host_ns_ = 0;
-}
-
-std::vector<OpTime> op_times(Device& device) {
-    const std::lock_guard lock(clock_mutex());
-    const ClockState& clock = clock_of(device);
-    std::vector<OpTime> times;
-    if (clock.log.count() == 0) return times;
-    for (size_t op = 0; op < clock.op_ns.size(); ++op)
-        for (const bool modelled : {true, false})
-            if (const double ns = clock.op_ns[op][modelled ? 1 : 0]; ns > 0)
-                times.push_back({std::string(clock.op_names[op]), modelled, ns});
-    return times;
-}
-
-void keep_configs(Device& device, bool keep) {
-    const std::lock_guard lock(clock_mutex());
-    ClockState& clock = clock_of(device);
-    clock.keeps_configs = keep;
-    clock.configs.clear();
-}
-
-std::vector<std::string> take_configs(Device& device) {
-    const std::lock_guard lock(clock_mutex());
-    return std::exchange(clock_of(device).configs, {});
-}
-
-void begin_trace(Device& device) {
-    const std::lock_guard lock(clock_mutex());
-    ClockState& clock = clock_of(device);
-    SHIM_CHECK(!clock.capture, "a trace is being captured already");
-    clock.capture.emplace();
-}
-
-uint64_t end_trace(Device& device) {
-    const std::lock_guard lock(clock_mutex());
-    ClockState& clock = clock_of(device);
-    SHIM_CHECK(clock.capture, "no trace is being captured");
-    clock.traces.emplace(++clock.last_trace, std::move(*clock.capture));
-    clock.capture.reset();
-    return clock.last_trace;
-}
-
-namespace {
-const TracedPrograms& traced(const ClockState& clock, uint64_t trace) {
-    if (trace == 0 && clock.capture) return *clock.capture;
-    const auto found = clock.traces.find(trace);
-    SHIM_CHECK(found != clock.traces.end(), "there is no trace {}", trace);
-    return found->second;
-}
-}  // namespace
-
-size_t trace_programs(Device& device, uint64_t trace) {
-    const std::lock_guard lock(clock_mutex());
-    return traced(clock_of(device), trace).size();
-}
-
-size_t trace_cores(Device& device, uint64_t trace) {
-    const std::lock_guard lock(clock_mutex());
-    size_t cores = 0;
-    for (const TracedProgram& program : traced(clock_of(device), trace)) cores += static_cast<size_t>(program.event.cores);
-    return cores;
-}
-
-void replay_trace(Device& device, uint64_t trace, uint64_t call_id) {
-    const std::lock_guard lock(clock_mutex());
-    ClockState& clock = clock_of(device);
-    for (const TracedProgram& program : traced(clock, trace)) {
-        const Event& recorded = program.event;
-        const double start_ns = advance(clock, program.op, program.op_name, recorded.modelled, recorded.gap_ns, recorded.stats);
-        if (!clock.log.enabled()) continue;
-        Event event = recorded;
-        event.start_ns = start_ns;
-        event.call_id = call_id != 0 ? call_id : recorded.call_id;
-        clock.log.push(std::move(event));
-    }
-}
-
-void release_trace(Device& device, uint64_t trace) {
-    const std::lock_guard lock(clock_mutex());
-    ClockState& clock = clock_of(device);
-    (void)traced(clock, trace);
-    clock.traces.erase(trace);
-}
-
-size_t cached_programs(Device& device) {
-    const std::lock_guard lock(clock_mutex());
-    return clock_of(device).cached_programs;
-}
-
-void clear_program_cache(Device& device) {
-    const std::lock_guard lock(clock_mutex());
-    ClockState& clock = clock_of(device);
-    for (auto& [key, priced] : clock.memo) priced.cached = false;
-    clock.programs_in_l1.clear();
-    clock.cached_programs = 0;
-}
-
-void enable_program_cache(Device& device, bool enabled) {
-    const std::lock_guard lock(clock_mutex());
-    clock_of(device).caches_programs = enabled;
-}
-
-void allow_cache_misses(Device& device, bool allowed) {
-    const std::lock_guard lock(clock_mutex());
-    clock_of(device).misses_allowed = allowed;
-}
-
-const std::string& plain_events_file() {
-    static const auto* file = new std::string([] {
-        const char* given = std::getenv("TTNN_SHIM_PLAIN_EVENTS");
-        return given != nullptr ? given : "";
-    }());
-    return *file;
-}
-
-LogTaker& plain_log_taker() {
-    static LogTaker taker = nullptr;
-    return taker;
-}
-
-LockedEventLog::LockedEventLog(Device& device) : lock_(clock_mutex()), log_(&clock_of(device).log) {}
 
 CoreLimit::CoreLimit(const std::optional<CoreRangeSet>& cores) : before_(core_limit) {
     if (!cores || cores->empty()) return;
