@@ -53,9 +53,17 @@ def test_edit_and_check(tmp_path: Path) -> None:
     assert "check-ops: FAILED: first at main.py:" in text
 
 
+def run_script_of(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ttnn_shim", "run", str(EXAMPLES / name)]
+    return subprocess.run(command, cwd=folder, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=True)
+
+
+def test_trace(tmp_path: Path) -> None:
+    assert run_script_of("trace/trace.py", tmp_path).stdout.count("the replay equals the plain call") == 3
+
+
 def test_ttnn_jit(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ttnn_shim", "run", str(EXAMPLES / "ttnn_jit" / "ttnn_jit_swiglu.py")]
-    done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=True)
+    done = run_script_of("ttnn_jit/ttnn_jit_swiglu.py", tmp_path)
     rows = [line for line in done.stdout.splitlines() if line.endswith("values equal")]
     assert [row.split(",")[1] for row in rows] == [" 6 programs", " 6 programs", " 2 programs"]
     assert "modelled fused kernel" in done.stderr
@@ -83,5 +91,16 @@ def test_cpp_in_cmake_project(tmp_path: Path) -> None:
 
 def test_every_folder_has_a_readme_and_a_test() -> None:
     folders = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "demo")
-    assert folders == ["bert", "cpp_in_cmake_project", "edit_and_check", "gpt", "jax_mlp", "llama_static_cache", "resnet", "torch_custom_module", "ttnn_jit"]
+    assert folders == [
+        "bert",
+        "cpp_in_cmake_project",
+        "edit_and_check",
+        "gpt",
+        "jax_mlp",
+        "llama_static_cache",
+        "resnet",
+        "torch_custom_module",
+        "trace",
+        "ttnn_jit",
+    ]
     assert all((EXAMPLES / name / "README.md").is_file() for name in folders)
