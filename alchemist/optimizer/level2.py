@@ -67,7 +67,9 @@ def place(
     """
     graph = forward_of(func)
     overrides = overriding.read(options_given, graph, machine) if options_given is not None else overriding.Overrides({}, set())
-    known: dict[Any, tuple[list[Choice], dict[str, int]]] = {}
+    known: dict[Any, tuple[list[Choice], dict[str, int], OptionError | None]] = {}
+    taken: set[tuple[str, Any]] = set()  # names and overridden layouts that some op of the name has
+    unable: dict[tuple[str, Any], OptionError] = {}
     options: dict[int, list[Choice]] = {}
     refused: dict[int, dict[str, int]] = {}
     for number, step in enumerate(graph.steps):
@@ -83,10 +85,23 @@ def place(
                     expected="a config that it takes",
                     got=max(reasons, key=lambda reason: reasons[reason]) if reasons else "no answer",
                 )
+            unfit = None
             if layout is not None:
-                listed = overriding.choices_for(step, layout, listed, machine, cap, l1_small_bytes)
-            known[key] = (listed, reasons)
-        options[number], refused[number] = known[key]
+                try:
+                    listed = overriding.choices_for(step, layout, listed, machine, cap, l1_small_bytes)
+                except OptionError as error:  # other ops of this name may have it
+                    unfit = error
+            known[key] = (listed, reasons, unfit)
+        options[number], refused[number], unfit = known[key]
+        if layout is not None:
+            called = (overriding.names_of(step.op)[0], layout)
+            if unfit is None:
+                taken.add(called)
+            else:
+                unable.setdefault(called, unfit)
+    for which, reason in unable.items():
+        if which not in taken:
+            raise reason
     safe = replay(graph, Plan(0.0), machine, l1_small_bytes)
     if safe.ns is None and not overrides:
         return None
