@@ -133,8 +133,16 @@ def test_generated_tables_are_in_step() -> None:
 
 def test_fitted_constants_are_few_and_documented() -> None:
     constants = read_constants(ARCH)
-    assert sum(not parameter.name.startswith(SFPU) for parameter in parameters_of(constants)) <= 160
+    parameters = parameters_of(constants)
+    assert len(parameters) <= 160
     assert all(row["unit"] and row["source"] for row in constants)
+    # Functions that are one program share its number; the ratio is that of the starting values.
+    by_name = {row["name"]: row for row in constants}
+    followers = {name: (float(by_name[leader.name]["blackhole"]), ratio) for leader in parameters for name, ratio in leader.followers}
+    assert followers[SFPU + "SILU"][1] == pytest.approx(1.06)
+    assert all(float(by_name[name]["blackhole"]) == pytest.approx(value * ratio, rel=1e-3) for name, (value, ratio) in followers.items())
+    with pytest.raises(ValueError, match=r"no row 'sfpu\.NOTHING' that is fitted as 'shared'"):
+        parameters_of([{**by_name[SFPU + "SILU"], "fitted": "as NOTHING"}])
 
 
 def test_every_unary_op_has_a_cost_with_source() -> None:

@@ -109,6 +109,8 @@ def matmul_call(machine: Machine, config: Config) -> Call:
         kwargs.pop("memory_config", None)
         return lambda: ttnn.experimental.minimal_matmul(a, b, **kwargs)
     program, core_grid = matmul_program(machine, config, m, k, n)
+    if program is None and core_grid is None and "l1" in str(config.get("out_mem") or out_text or "") and not known(placed(in0, "in0_mem")):
+        raise Unreadable("config: without a program config the memory of the first operand and what else lies in L1 choose the program; neither is stated")
     kwargs |= {"program_config": program} if program else {}
     kwargs |= {"core_grid": core_grid} if core_grid else {}
     kwargs |= {"transpose_a": True} if config.get("transpose_a") else {}

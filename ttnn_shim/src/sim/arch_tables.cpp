@@ -12,141 +12,141 @@ constexpr CardRow kCards[] = {
 };
 
 constexpr ConstantRow kConstants[] = {
-  {"launch_move", 400, 178.77},  // cycles
-  {"launch_compute", 617.51, 387.6},  // cycles
-  {"launch_move_sharded", 300, 233.59},  // cycles
-  {"launch_compute_sharded", 114.1, 484.86},  // cycles
-  {"skew_core", 9.2, 7.1804},  // cycles/core
-  {"skew_core_sharded", 9.6111, 2.618},  // cycles/core
-  {"skew_trace", 1634.2, 0},  // cycles
-  {"contention_exponent", 12, 3.9234},  // 1
-  {"stage_exponent", 8, 4.9787},  // 1
-  {"read_dram", 426.87, 444.88},  // cycles
-  {"read_dram_byte", 0.0335, 0.061295},  // cycles/B
-  {"read_l1", 350, 375.1},  // cycles
+  {"launch_move", 400, 183.32},  // cycles
+  {"launch_compute", 613.71, 391.15},  // cycles
+  {"launch_move_sharded", 300, 238.46},  // cycles
+  {"launch_compute_sharded", 121.91, 484.24},  // cycles
+  {"skew_core", 9.2, 7.4893},  // cycles/core
+  {"skew_core_sharded", 9.6869, 2.6357},  // cycles/core
+  {"skew_trace", 1614.8, 0},  // cycles
+  {"contention_exponent", 12, 4},  // 1
+  {"stage_exponent", 8, 4.8677},  // 1
+  {"read_dram", 443.82, 443.82},  // cycles
+  {"read_dram_byte", 0.0335, 0.062241},  // cycles/B
+  {"read_l1", 350, 376.45},  // cycles
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
-  {"second_operand", 130, 133.43},  // cycles
+  {"second_operand", 130, 137.79},  // cycles
   {"bcast_fill", 200, 170},  // cycles
-  {"write_issue", 49.388, 55},  // cycles
-  {"write_core_rate", 20, 15.767},  // B/cycle
-  {"write_barrier", 300, 390.51},  // cycles
-  {"local_copy_rate", 30, 56.89},  // B/cycle
-  {"dram_read_bank", 14.151, 51.774},  // GB/s
-  {"dram_write_bank", 14.8, 39.553},  // GB/s
-  {"dram_turnaround", 0.017435, 0},  // ns/B
-  {"dram_write_aligned", 0.46729, 0.78809},  // 1
+  {"write_issue", 52.34, 55},  // cycles
+  {"write_core_rate", 20, 16.441},  // B/cycle
+  {"write_barrier", 300, 390.15},  // cycles
+  {"local_copy_rate", 30, 57},  // B/cycle
+  {"dram_read_bank", 13.976, 51.669},  // GB/s
+  {"dram_write_bank", 14.878, 39.473},  // GB/s
+  {"dram_turnaround", 0.016952, 0},  // ns/B
+  {"dram_write_aligned", 0.46411, 0.78942},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 82.433, 93.484},  // B/cycle
-  {"bank_start_write", 95.947, 90},  // B/cycle
-  {"noc_link_rate", 30, 31.39},  // B/cycle
-  {"throttle", 0.13799, 0.46963},  // 1
-  {"throttle_tau", 31.851, 110000},  // us
-  {"launch_gap", 3189.9, 1615.8},  // ns
+  {"bank_start_read", 95.494, 95.494},  // B/cycle
+  {"bank_start_write", 95.494, 95.494},  // B/cycle
+  {"noc_link_rate", 30, 32},  // B/cycle
+  {"throttle", 0.13936, 0.4678},  // 1
+  {"throttle_tau", 31.699, 110000},  // us
+  {"launch_gap", 3191, 1601.7},  // ns
   {"program_gap", 1180, 1110},  // ns
-  {"unary_tile", 285.86, 250.47},  // cycles
-  {"unary_byte", 0.013093, 0.0},  // cycles/B
-  {"tile_32bit", 126.76, 119},  // cycles
-  {"sfpu_exp", 1513.1, 1220},  // cycles
+  {"unary_tile", 275.06, 250.67},  // cycles
+  {"unary_byte", 0.013224, 0.0},  // cycles/B
+  {"tile_32bit", 126.94, 119},  // cycles
+  {"sfpu_exp", 1523.9, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
-  {"sfpu_scale", 1, 0.80413},  // 1
+  {"sfpu_scale", 1, 0.80042},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
   {"unpack_two_rate", 32, 32},  // B/cycle
-  {"binary_tile", 20, 8.7078},  // cycles
+  {"binary_tile", 20, 8.6502},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.643, 96},  // B/cycle
-  {"unpack_b_rate", 70.607, 80},  // B/cycle
-  {"unpack_overlap", 0.86887, 1},  // 1
-  {"fpu_overhead", 1.0367, 1.0423},  // 1
-  {"mac_overhead", 0.88268, 0.8057},  // cycles
-  {"subblock_sync", 13.27, 10},  // cycles
-  {"subblock_tile", 13.429, 2},  // cycles
-  {"subblock_min", 102.51, 90},  // cycles
-  {"subblock_pack", 38.6, 22.293},  // cycles
-  {"mm_block_end", 24.111, 331.68},  // cycles
-  {"mm_issue", 47.834, 37.424},  // cycles
-  {"mm_read_rate", 35.47, 49.891},  // B/cycle
-  {"mm_mcast_rate", 25.895, 45.825},  // B/cycle
-  {"mm_mcast_1d", 0.76398, 0.68898},  // 1
-  {"mm_handshake", 423.85, 761.33},  // cycles
+  {"unpack_a_rate", 57.664, 96},  // B/cycle
+  {"unpack_b_rate", 70.471, 80},  // B/cycle
+  {"unpack_overlap", 0.8685, 1},  // 1
+  {"fpu_overhead", 1.0371, 1.0422},  // 1
+  {"mac_overhead", 0.88566, 0.80476},  // cycles
+  {"subblock_sync", 13.115, 10},  // cycles
+  {"subblock_tile", 13.517, 2},  // cycles
+  {"subblock_min", 102.52, 90},  // cycles
+  {"subblock_pack", 38.616, 18.542},  // cycles
+  {"mm_block_end", 21.481, 327.5},  // cycles
+  {"mm_issue", 48.179, 36.946},  // cycles
+  {"mm_read_rate", 34.679, 51.339},  // B/cycle
+  {"mm_mcast_rate", 26.351, 44.656},  // B/cycle
+  {"mm_mcast_1d", 0.75843, 0.75843},  // 1
+  {"mm_handshake", 424.38, 758.4},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
-  {"mm_both_operands", 0.28102, 0.14006},  // 1
+  {"mm_both_operands", 0.28303, 0.13898},  // 1
   {"mm_coupling", 9, 10},  // 1
-  {"mm_write_rate", 85.353, 187.92},  // B/cycle
-  {"mm_write_1d", 0.57011, 0.44457},  // 1
-  {"dram_run", 1.5365, 1.5365},  // tiles
-  {"mm_fill", 818.64, 682.37},  // cycles
+  {"mm_write_rate", 86.864, 186.71},  // B/cycle
+  {"mm_write_1d", 0.50064, 0.50064},  // 1
+  {"dram_run", 1.5418, 1.5418},  // tiles
+  {"mm_fill", 811.48, 737.26},  // cycles
   {"tilize_block", 12, 12},  // cycles
-  {"tilize_tile", 64.527, 64.527},  // cycles
+  {"tilize_tile", 65, 65},  // cycles
   {"tilize_start", 222, 222},  // cycles
-  {"stick_issue", 73.729, 73.729},  // cycles
-  {"stick_byte", 0.072662, 0.072662},  // cycles/B
-  {"stick_loop", 55.164, 55.164},  // cycles
+  {"stick_issue", 74, 74},  // cycles
+  {"stick_byte", 0.071784, 0.071784},  // cycles/B
+  {"stick_loop", 55.663, 55.663},  // cycles
   {"pad_word", 2.8, 2.8},  // cycles
-  {"untilize_block", 375.12, 375.12},  // cycles
-  {"untilize_tile", 54.629, 54.629},  // cycles
-  {"untilize_start", 657.07, 657.07},  // cycles
-  {"stick_write", 80.675, 80.675},  // cycles
+  {"untilize_block", 375.11, 375.11},  // cycles
+  {"untilize_tile", 54.724, 54.724},  // cycles
+  {"untilize_start", 656.43, 656.43},  // cycles
+  {"stick_write", 80.672, 80.672},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
-  {"write_stick", 48.598, 48.598},  // cycles
+  {"write_stick", 48.689, 48.689},  // cycles
   {"write_stick_byte", 0.004, 0.004},  // cycles/B
-  {"s2i_start", 353.56, 353.56},  // cycles
-  {"i2s_tile", 50.518, 50.518},  // cycles
-  {"i2s_tile_byte", 0.042744, 0.042744},  // cycles/B
+  {"s2i_start", 348.5, 348.5},  // cycles
+  {"i2s_tile", 49.655, 49.655},  // cycles
+  {"i2s_tile_byte", 0.043331, 0.043331},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
-  {"slice_stick", 109.64, 109.64},  // cycles
+  {"slice_stick", 109.63, 109.63},  // cycles
   {"slice_stick_byte", 0.053, 0.053},  // cycles/B
   {"slice_read_share", 0.6, 0.6},  // 1
-  {"slice_tile", 105.46, 105.46},  // cycles
+  {"slice_tile", 105.67, 105.67},  // cycles
   {"slice_copy_block", 82, 82},  // cycles
-  {"slice_copy_row", 23.427, 23.427},  // cycles
+  {"slice_copy_row", 23.403, 23.403},  // cycles
   {"put_stick", 128.46, 128.46},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
-  {"face_line", 49.722, 49.722},  // cycles
+  {"face_line", 49.684, 49.684},  // cycles
   {"permute_block", 2268, 2268},  // cycles
-  {"permute_line", 37.251, 37.251},  // cycles
+  {"permute_line", 37, 37},  // cycles
   {"reshape_row", 391, 391},  // cycles
   {"reshape_stick", 277, 277},  // cycles
-  {"reshape_tile", 1291.5, 1291.5},  // cycles
-  {"reshape_segment", 66.207, 66.207},  // cycles
-  {"reshape_page", 105.97, 105.97},  // cycles
+  {"reshape_tile", 1290.5, 1290.5},  // cycles
+  {"reshape_segment", 66.224, 66.224},  // cycles
+  {"reshape_page", 103.03, 103.03},  // cycles
   {"row_stick", 62, 62},  // cycles
   {"row_stick_byte", 0.15, 0.15},  // cycles/B
   {"row_unaligned", 85, 85},  // cycles
   {"concat_tile", 313, 313},  // cycles
   {"sample_point", 140, 140},  // cycles
-  {"halo_local_rate", 34.643, 34.643},  // B/cycle
-  {"halo_run", 26.275, 26.275},  // cycles
+  {"halo_local_rate", 34.294, 34.294},  // B/cycle
+  {"halo_run", 26.875, 26.875},  // cycles
   {"halo_pad_rate", 38, 38},  // B/cycle
   {"halo_block", 31, 31},  // cycles
-  {"conv_start", 782.82, 782.82},  // cycles
-  {"conv_mac", 19.136, 19.136},  // cycles
-  {"conv_mac_phase", 15.595, 15.595},  // cycles
+  {"conv_start", 776.17, 776.17},  // cycles
+  {"conv_mac", 18.807, 18.807},  // cycles
+  {"conv_mac_phase", 16, 16},  // cycles
   {"conv_subblock", 38, 38},  // cycles
-  {"conv_accumulate", 27.675, 27.675},  // cycles
+  {"conv_accumulate", 27.66, 27.66},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 74.068, 74.068},  // cycles
-  {"conv_weight_byte", 0.016342, 0.016342},  // cycles/B
-  {"conv_stick", 12.194, 12.194},  // cycles
-  {"conv_stick_byte", 0.019192, 0.019192},  // cycles/B
-  {"conv_coupling", 2.547, 2.547},  // 1
-  {"conv_untilize", 210.8, 210.8},  // cycles
-  {"conv_mcast_block", 333.87, 333.87},  // cycles
+  {"conv_weight_tile", 73.812, 73.812},  // cycles
+  {"conv_weight_byte", 0.016301, 0.016301},  // cycles/B
+  {"conv_stick", 12.13, 12.13},  // cycles
+  {"conv_stick_byte", 0.018906, 0.018906},  // cycles/B
+  {"conv_coupling", 2.5, 2.5},  // 1
+  {"conv_untilize", 207.42, 207.42},  // cycles
+  {"conv_mcast_block", 334.62, 334.62},  // cycles
   {"conv_mcast_tile", 18, 18},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
-  {"norm_core", 713.91, 713.91},  // cycles
-  {"norm_row", 2048.9, 2048.9},  // cycles
+  {"norm_core", 713, 713},  // cycles
+  {"norm_row", 2036.5, 2036.5},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
-  {"softmax_row", 3212.5, 3212.5},  // cycles
+  {"softmax_row", 3220.2, 3220.2},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
-  {"groupnorm_start", 12538, 12538},  // cycles
-  {"groupnorm_tile", 703.76, 703.76},  // cycles
+  {"groupnorm_start", 12547, 12547},  // cycles
+  {"groupnorm_tile", 703.95, 703.95},  // cycles
   {"groupnorm_group_tile", 772.55, 772.55},  // cycles
-  {"drain_rate", 19.861, 16.867},  // B/cycle
+  {"drain_rate", 21.154, 21.154},  // B/cycle
   {"softmax_start", 14500, 6400},  // cycles
   {"sfpu_exp_approx", 0.125, 0.125},  // 1
   {"sfpu_typecast", 60, 60},  // cycles
