@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from rule_rows import Row
 
 _D, _L1, _RM = "ttnn.DRAM_MEMORY_CONFIG", "ttnn.L1_MEMORY_CONFIG", "row_major"
-COUNTS = {"matmul": 500, "norm": 160, "softmax": 120, "decode": 120, "decode_heads": 60, "fused_rotary": 50, "heads": 150, "moved": 100, "conv": 160}
+COUNTS = {"matmul": 500, "norm": 160, "softmax": 120, "decode": 120, "decode_heads": 60, "fused_rotary": 50, "heads": 150, "moved": 100, "conv": 160,
+          "windows": 120, "biased": 120}
 
 
 def cores(x: int, y: int, x0: int = 0, y0: int = 0) -> str:
@@ -362,7 +363,58 @@ def _conv(rng: random.Random) -> Row:
     return inputs, f"ttnn.conv2d(input_tensor=a[0], weight_tensor=a[1], {bias}device=device, {sizes}, conv_config=ttnn.Conv2dConfig({', '.join(fields)}){tail})"
 
 
-DRAWN = {"matmul": _matmul, "norm": _norm, "softmax": _softmax, "decode": _decode, "decode_heads": _decode_heads, "fused_rotary": _fused_rotary, "heads": _heads, "moved": _moved, "conv": _conv}
+def _windows(rng: random.Random) -> Row:
+    """Convolutions and transposed ones of an interleaved image in L1: channels that are padded, sharding chosen or asked for, little room left."""
+    held, channels = rng.choice(((16, 3), (8, 3), (16, 16), (32, 32), (64, 64), (64, 40), (128, 128)))
+    outputs, side, transposed = rng.choice((32, 64, 96)), rng.choice((16, 32, 64)), rng.random() < 0.5
+    layout = _RM if held % 32 else rng.choice((_RM, "tile"))
+    fields = [f"weights_dtype=ttnn.{rng.choice(('bfloat16', 'bfloat8_b'))}", f"output_layout=ttnn.{rng.choice(('ROW_MAJOR', 'TILE'))}_LAYOUT"]
+    if held != channels or rng.random() < 0.7:
+        fields.append(f"shard_layout=ttnn.TensorMemoryLayout.{rng.choice(('HEIGHT', 'HEIGHT', 'BLOCK', 'WIDTH'))}_SHARDED")
+    fields += [
+        text
+        for text, share in (
+            ("deallocate_activation=True", 0.5), ("reallocate_halo_output=False", 0.3), ("reshard_if_not_optimal=True", 0.3), ("enable_act_double_buffer=True", 0.4),
+            ("enable_weights_double_buffer=True", 0.3), (f"act_block_h_override={rng.choice((32, 64, 128))}", 0.5),
+        )
+        if rng.random() < share
+    ]  # fmt: skip
+    compute = f"ttnn.WormholeComputeKernelConfig(fp32_dest_acc_en={rng.random() < 0.3}, packer_l1_acc={rng.random() < 0.5})"
+    kernel, name = (rng.choice((2, 4)), "conv_transpose2d") if transposed else (3, "conv2d")
+    geometry = f"kernel_size=({kernel}, {kernel}), stride=(2, 2), padding=({kernel // 2 - 1}, {kernel // 2 - 1}), output_padding=(0, 0)"
+    if not transposed:
+        geometry = "kernel_size=(3, 3), stride=(1, 1), padding=(1, 1)"
+    weights = (channels, outputs, kernel, kernel) if transposed else (outputs, channels, kernel, kernel)
+    inputs: list[tuple[object, ...]] = [((1, 1, side * side, held), "bfloat16", layout, _L1), (weights, "bfloat16", _RM, "host")]
+    inputs.append(((32 * rng.choice((1, 200, 500, 700)), 1024), "bfloat16", _RM, _L1))  # what else lies in L1
+    sizes = f"in_channels={channels}, out_channels={outputs}, batch_size=1, input_height={side}, input_width={side}, {geometry}"
+    tail = rng.choice(("", ", dtype=ttnn.bfloat8_b")) if "ROW" not in fields[1] else ""
+    return inputs, f"ttnn.{name}(input_tensor=a[0], weight_tensor=a[1], device=device, {sizes}, compute_config={compute}, conv_config=ttnn.Conv2dConfig({', '.join(fields)}){tail})"
+
+
+def _biased(rng: random.Random) -> Row:
+    """Linear layers without a program config: results in L1 or on shards, where the bias is added afterwards; L1 has little room."""
+    m, k, n = 32 * rng.choice((1, 1, 2, 8, 32)), 32 * rng.choice((2, 8, 16, 32)), 32 * rng.choice((1, 3, 8, 32, 77, 200))
+    memory = rng.choice((_D, _L1, "HEIGHT", "WIDTH", "WIDTH", "BLOCK"))
+    if memory == "HEIGHT":
+        memory = shards(memory, (32, k), 8, _up(m // 32, 8)) if m >= 256 else _L1
+    elif memory == "WIDTH":
+        memory = shards(memory, (m, 32), k // 32, 1) if k <= 256 else shards(memory, (m, 32), 8, k // 256)
+    elif memory == "BLOCK":
+        memory = shards(memory, (32, k // 2), 2, m // 32) if m <= 256 else _D
+    result = rng.choice((_D, _L1, "HEIGHT", "WIDTH", "BLOCK"))
+    if "ttnn" not in result:
+        result = placed(result) if rng.random() < 0.6 else shards(result, (32, 32), 8, rng.choice((1, 4, 8)))
+    inputs: list[tuple[object, ...]] = [((1, 1, m, k), "bfloat16", "tile", memory), ((k, n), "bfloat16", "tile", rng.choice((_D, _D, _L1)))]
+    inputs.append(((1, n), "bfloat16", "tile", _D))
+    if rng.random() < 0.5:
+        inputs.append(((32 * rng.choice((500, 800, 1000)), 1024), "bfloat16", _RM, _L1))
+    tail = rng.choice(("", "", ", core_grid=ttnn.CoreGrid(y=8, x=8)", ', activation="relu"', ", dtype=ttnn.bfloat8_b"))
+    return inputs, f"ttnn.linear(a[0], a[1], bias=a[2], memory_config={result}{tail})"
+
+
+DRAWN = {"matmul": _matmul, "norm": _norm, "softmax": _softmax, "decode": _decode, "decode_heads": _decode_heads, "fused_rotary": _fused_rotary, "heads": _heads, "moved": _moved, "conv": _conv,
+         "windows": _windows, "biased": _biased}
 
 
 def rows() -> Iterator[Row]:

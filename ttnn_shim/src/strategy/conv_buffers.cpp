@@ -95,7 +95,8 @@ std::vector<CircularBuffer> conv_buffers(const Arch& arch, const OpConfig& c, co
         second *= 2;
     }
     std::vector<CircularBuffer> buffers{{"weights", weight_tiles * weights.tile_bytes()}};
-    if (op.untilize_out || sums != out.dtype) buffers.push_back({"partials", op.per_core_m * op.per_core_n * bytes_per_tile(sums)});
+    // Each block of rows leaves its sums before the next one's begin.
+    if (op.untilize_out || sums != out.dtype) buffers.push_back({"partials", op.act_block_h * op.per_core_n * bytes_per_tile(sums)});
     buffers.push_back({"act", height ? first * in_tile : lone ? 0 : (first + second) * out_tile});
     if (!overlaps) buffers.push_back({"act_second", second * in_tile});
     buffers.push_back({"act_tilized", tilized * out_tile});

@@ -5,10 +5,8 @@
 #include <numeric>
 
 #include "ops/conv/shards.hpp"
+#include "ops/conv/values.hpp"
 #include "ops/data_movement/strided_copy.hpp"
-#include "ops/eltwise/engine.hpp"
-#include "ops/matmul/multiply.hpp"
-#include "tensor/gemm.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
@@ -76,91 +74,6 @@ Program conv_program(
     return {.op = operation, .compute = compute, .name = "Conv2dDeviceOperation"};
 }
 
-/// Values of the whole convolution into `output`. input: its values count, not where they are.
-void compute_conv(
-    const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
-    const std::vector<UnaryStep>& steps, const TensixMath& math, const Tensor& output) {
-    const Window& w = conv.window;
-    ConvCall call{
-        .batch = w.batch,
-        .in_h = w.in_h,
-        .in_w = w.in_w,
-        .in_channels = w.channels,
-        .out_h = conv.out_h(),
-        .out_w = conv.out_w(),
-        .out_channels = conv.weights.out_channels,
-        .kernel_h = w.kernel_h,
-        .kernel_w = w.kernel_w,
-        .stride_h = w.stride_h,
-        .stride_w = w.stride_w,
-        .dilation_h = w.dilation_h,
-        .dilation_w = w.dilation_w,
-        .pad_top = w.top,
-        .pad_bottom = w.bottom,
-        .pad_left = w.left,
-        .pad_right = w.right,
-        .groups = conv.weights.groups,
-        .transposed = conv.weights.transposed,
-        .input = {raw_data(input), input.dtype(), nullptr},
-        .weight = {}};
-    if (!conv.weights.transposed) {
-        // Rows and columns that no window reaches are not part of the library's geometry.
-        call.pad_bottom = int64_t{conv.out_h() - 1} * w.stride_h + int64_t{w.dilation_h} * (w.kernel_h - 1) + 1 - w.in_h - w.top;
-        call.pad_right = int64_t{conv.out_w() - 1} * w.stride_w + int64_t{w.dilation_w} * (w.kernel_w - 1) + 1 - w.in_w - w.left;
-    } else {
-        call.pad_bottom = int64_t{w.bottom} - conv.output_padding[0];
-        call.pad_right = int64_t{w.right} - conv.output_padding[1];
-    }
-    const auto dense = dense_weights(weight, conv.weights);
-    call.weight = {dense->data(), weight.dtype(), dense};
-    std::optional<F32Values> numbers;  // whole numbers are multiplied in float32
-    std::vector<float> factors;
-    if (input.dtype() == DataType::UINT32) {
-        numbers.emplace(input);
-        call.input = {reinterpret_cast<const std::byte*>(numbers->data()), DataType::FLOAT32, nullptr};
-    }
-    if (weight.dtype() == DataType::UINT32) {
-        factors.resize(size_t{conv.weights.first()} * conv.weights.second() * w.kernel_h * w.kernel_w);
-        load_f32(DataType::UINT32, dense->data(), factors.data(), factors.size());
-        call.weight = {reinterpret_cast<const std::byte*>(factors.data()), DataType::FLOAT32, nullptr};
-    }
-    std::optional<F32Values> bias_values;
-    if (bias) {
-        bias_values.emplace(*bias);
-        call.bias = bias_values->data();
-    }
-    const auto fused = steps.size() == 1 ? gemm_activation(steps[0]) : std::nullopt;
-    if (fused) {
-        call.activation = *fused;
-    }
-    const bool direct = (steps.empty() || fused) && output.dtype() != DataType::UINT32;
-    const TensorSpec f32_spec = make_spec(output.logical_shape(), DataType::FLOAT32, Layout::ROW_MAJOR);
-    const auto finish = [&](const Tensor& sums) {
-        if (steps.empty() || fused) return write_f32(output, mutable_data<float>(sums));
-        run_unary(sums, output, steps);
-    };
-    if (numerics() == Numerics::Tensix) {
-        const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
-        const std::span<float> values = mutable_data<float>(sums);
-        tensix_convolution(call, math, values.data());
-        if (!direct) return finish(sums);
-        return tensix_pack(output.dtype(), values.data(), mutable_raw_data(output), values.size(), conv.weights.out_channels);
-    }
-    const auto run = [&] { numbers || !factors.empty() ? convolution(call) : multiply(call, math); };  // whole numbers stay exact
-    const DataType stored = output.dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
-    if (direct) {
-        call.output = mutable_raw_data(output);
-        call.output_dtype = stored;
-        return run();
-    }
-    // An activation that the library cannot fuse is applied to the float32 result, before the one rounding.
-    const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
-    call.output = mutable_raw_data(sums);
-    call.output_dtype = DataType::FLOAT32;
-    run();
-    finish(sums);
-}
-
 Tensor run_conv(
     const Tensor& input, const Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
     const Placement& placement, const TensorSpec& output_spec, const Settings& settings, const Kernel& kernel) {
@@ -206,7 +119,7 @@ uint64_t core_bytes(
     buffers += (integer(blocks.act_block_w) * (settings.config.enable_weights_double_buffer ? 2 : 1) + 1) * integer(blocks.per_core_n) *
                weight_tile;
     if (matmul_compute_config(input, weight, settings.compute).fp32_dest_acc_en && dtype != DataType::FLOAT32)
-        buffers += integer(blocks.per_core_m) * integer(blocks.per_core_n) * tile * 4;
+        buffers += integer(blocks.act_block_h) * integer(blocks.per_core_n) * tile * 4;
     // Memory is given out from the top: what was freed above the halo is reused by outputs that fit into it.
     if (!settings.config.reallocate_halo_output) {
         return held + halo + (out <= held ? 0 : out) + buffers;
@@ -345,6 +258,54 @@ Tensor folded(const Tensor& input, const Window& w) {
         [&](std::span<const Tensor> outputs) { strided_copy(bytes, raw_data(image), mutable_raw_data(outputs[0]), dims); })[0];
 }
 
+/// Where an interleaved activation goes when no sharding is asked for: the one that needs the least L1.
+Placement chosen_placement(
+    const Convolution& conv, const ExpectedInput& input, DataType weight_dtype, const Settings& settings, MeshDevice* device,
+    uint32_t channel_unit) {
+    const Shape small({1, 1, TILE_EDGE, TILE_EDGE});  // stand-ins: only their dtype and layout count
+    const Tensor in = make_device_tensor(device, make_spec(small, input.dtype, input.layout));
+    const Tensor weight = make_device_tensor(device, make_spec(small, weight_dtype, Layout::TILE));
+    const DataType dtype = settings.dtype.value_or(input.dtype);
+    return fitting_cut(in, weight, conv, run_as(conv), dtype, settings, device, !input.memory.is_l1(), channel_unit).placement;
+}
+
+/// The sharding that a convolution in L1 gives an interleaved activation: by rows, unless another that keeps the cores busy needs less L1
+/// for its buffers, its gathered rows and its result.
+TensorMemoryLayout chosen_scheme(
+    const Convolution& conv, const Tensor& input, DataType weight_dtype, bool wide_sums, const Settings& settings, MeshDevice* device) {
+    const CoreCoord grid = device->shim().grid();
+    const bool exact = input.dtype() == DataType::FLOAT32;
+    const DataType dtype = settings.dtype.value_or(input.dtype());
+    const uint64_t in_tile = tile_bytes(exact ? DataType::FLOAT32 : DataType::BFLOAT16), out_tile = tile_bytes(dtype);
+    const uint64_t copies = settings.config.enable_act_double_buffer ? 2 : 1;
+    Settings tried = settings;
+    TensorMemoryLayout best = TensorMemoryLayout::HEIGHT_SHARDED;
+    uint64_t least = 0;
+    for (const auto scheme : {TensorMemoryLayout::HEIGHT_SHARDED, TensorMemoryLayout::BLOCK_SHARDED, TensorMemoryLayout::WIDTH_SHARDED}) {
+        tried.config.shard_layout = scheme;
+        const auto plan = plan_shards(conv, tried.config, {}, input.layout(), conv.window.channels, grid, false, wide_sums);
+        const bool height = scheme == TensorMemoryLayout::HEIGHT_SHARDED, block = scheme == TensorMemoryLayout::BLOCK_SHARDED;
+        const uint64_t rows = uint64_t{plan.block_h} * plan.block_w;
+        const uint64_t kept = height && plan.rows > plan.block_h             ? conv.window.kernel_h
+                              : settings.config.enable_weights_double_buffer ? 2
+                                                                             : 1;
+        uint64_t bytes =
+            kept * plan.columns * plan.block_w * tile_bytes(weight_dtype) + rows * ((height ? in_tile : out_tile) * copies + out_tile);
+        if (block && out_tile != in_tile) bytes += rows * in_tile * copies;
+        if (scheme == TensorMemoryLayout::WIDTH_SHARDED) bytes += uint64_t{2} * plan.block_w * in_tile;
+        if (settings.config.output_layout == Layout::ROW_MAJOR || (wide_sums && dtype != DataType::FLOAT32))
+            bytes += uint64_t{plan.block_h} * plan.columns * (wide_sums ? tile_bytes(DataType::FLOAT32) : out_tile);
+        bytes += uint64_t{plan.rows} * plan.columns * out_tile;
+        const Placement placement{scheme, plan.input_cores.pixels(), plan.input_cores.channels(), grid};
+        bytes += halo_sticks(run_as(conv).window, placement, TILE_EDGE) * plan.input.shard_spec()->shape[1] * (exact ? 4 : 2);
+        const bool busy = !block || std::max(plan.input_cores.grid.num_cores(), plan.output_cores.grid.num_cores()) >= grid.x;
+        if (least > 0 && (bytes >= least || !busy)) continue;
+        best = scheme;
+        least = bytes;
+    }
+    return best;
+}
+
 /// Rows of prepared weights in memory: each kernel row of each core's channels ends on a tile, as the blocks of the activation do.
 uint32_t weight_rows(
     const Convolution& conv, const ExpectedInput& input, DataType weight_dtype, const Settings& settings, MeshDevice* device) {
@@ -354,27 +315,15 @@ uint32_t weight_rows(
     if (multiplies || folds(conv, input.memory, settings.config.enable_kernel_stride_folding))
         return tiles(uint64_t{shape.in_channels} * shape.kernel_h * shape.kernel_w);
     constexpr uint32_t STICK = 8;  // channels; a transposed convolution reads its spread input as sticks
-    const uint32_t unit = input.layout == Layout::TILE ? TILE_EDGE : STICK;
-    const Shape small({1, 1, TILE_EDGE, TILE_EDGE});  // stand-ins: only their dtype and layout count
-    Placement placement;
-    if (input.memory.shard_spec()) {
-        placement = placement_of(input.memory, device->shim().grid());
-    } else {
-        const Tensor in = make_device_tensor(device, make_spec(small, input.dtype, input.layout));
-        const Tensor weight = make_device_tensor(device, make_spec(small, weight_dtype, Layout::TILE));
-        const DataType dtype = settings.dtype.value_or(input.dtype);
-        placement =
-            fitting_cut(in, weight, conv, run_as(conv), dtype, settings, device, !input.memory.is_l1(), shape.transposed ? STICK : unit)
-                .placement;
-    }
+    uint32_t unit = input.layout == Layout::TILE ? TILE_EDGE : STICK;
+    const auto& shards = input.memory.shard_spec();
+    for (const uint32_t wider : {2 * STICK, TILE_EDGE})
+        if (shards && shards->shape[1] % wider == 0) unit = std::max(unit, wider);
+    const Placement placement = shards ? placement_of(input.memory, device->shim().grid())
+                                       : chosen_placement(conv, input, weight_dtype, settings, device, shape.transposed ? STICK : unit);
     const uint64_t channels = rounded(div_up(shape.in_channels, placement.cores_c), unit);
     if (placement.scheme == TensorMemoryLayout::WIDTH_SHARDED) return tiles(channels * placement.cores_c * shape.kernel_h * shape.kernel_w);
     return placement.cores_c * shape.kernel_h * tiles(channels * shape.kernel_w);
-}
-
-/// The same values without device memory, so that the activation can be freed before they are used.
-Tensor without_place(const Tensor& input) {
-    return make_host_tensor(make_spec(input.logical_shape(), input.dtype(), input.layout()), input.shim().buffer->values());
 }
 
 }  // namespace
@@ -394,9 +343,6 @@ Outcome convolve(
     }
     check_device_tensor(input, "input_tensor");
     const Window& w = conv.window;
-    SHIM_CHECK(
-        input.logical_volume() == w.in_pixels() * w.channels, "input_tensor: expected {} x {} x {} x {} values, got shape {}", w.batch,
-        w.in_h, w.in_w, w.channels, input.logical_shape());
     SHIM_CHECK(
         is_floating_point(input.dtype()) || input.dtype() == DataType::UINT32,
         "input_tensor: expected a floating point dtype or UINT32, got {}", input.dtype());
@@ -426,9 +372,14 @@ Outcome convolve(
     std::optional<const ttnn::ComputeKernelConfig> asked;
     if (settings.compute) asked.emplace(*settings.compute);
     const auto compute = ttnn::init_device_compute_kernel_config(device->arch(), asked, ttnn::MathFidelity::HiFi4, true, exact, false);
-    if (!conv.weights.transposed && !folding && (from_l1 || pointwise) && (input.is_sharded() || settings.config.shard_layout))
+    if (from_l1 && !folding && !conv.is_matmul() && !input.is_sharded() && !settings.config.shard_layout) {
+        settings.config.shard_layout = chosen_scheme(conv, input, weights_dtype, compute.fp32_dest_acc_en, settings, device);
+    }
+    const bool on_shards = !folding && (from_l1 || pointwise) && (input.is_sharded() || settings.config.shard_layout);
+    const uint32_t held = held_channels(input, w, on_shards && !pointwise);
+    if (on_shards)
         plan = plan_shards(
-            conv, settings.config, input.memory_config(), input.layout(), device->shim().grid(), pointwise, compute.fp32_dest_acc_en);
+            conv, settings.config, input.memory_config(), input.layout(), held, device->shim().grid(), pointwise, compute.fp32_dest_acc_en);
     const auto rows_of_weights = [&] {
         if (plan && pointwise) return weight_rows(conv, {input.dtype(), Layout::TILE, plan->input}, weights_dtype, settings, device);
         return weight_rows(
@@ -448,7 +399,7 @@ Outcome convolve(
     }
     const uint64_t pixels = uint64_t{w.batch} * conv.out_h() * conv.out_w();
     SHIM_CHECK(pixels > 0 && pixels < (uint64_t{1} << 32), "the output has {} pixels", pixels);
-    const Shape flat_in({1, 1, static_cast<uint32_t>(w.in_pixels()), w.channels});
+    const Shape flat_in({1, 1, static_cast<uint32_t>(w.in_pixels()), held});
     const Shape flat_out({1, 1, static_cast<uint32_t>(pixels), conv.weights.out_channels});
     const bool whole = settings.slices && settings.slices->slice_type == SliceConfig::SliceType::L1_FULL;
     const bool to_dram = !whole && !input.is_sharded() && !input.memory_config().is_l1();
@@ -458,7 +409,7 @@ Outcome convolve(
     Tensor halo;  // TT-NN holds it until the result lies where memory_config says
     const bool as_matmul = folding || (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded()));
     if (plan) {
-        const Tensor values = without_place(input);
+        const Tensor values = without_place(input, held == w.channels ? std::nullopt : std::optional(w.channels));
         const Tensor flat = input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in);
         const Tensor source = on_plan(flat, *plan, settings, pointwise);
         if (pointwise) {
@@ -466,8 +417,9 @@ Outcome convolve(
         } else {
             const TensixMath math = tensix_math(compute);
             output = convolve_shards(
-                source, halo, weight, bias, conv, *plan, make_spec(flat_out, dtype, settings.config.output_layout, plan->output), compute,
-                settings, [&](std::span<const Tensor> outputs) { compute_conv(values, weight, bias, conv, steps, math, outputs[0]); });
+                source, halo, weight, bias, conv, run_as(conv).window, *plan,
+                make_spec(flat_out, dtype, settings.config.output_layout, plan->output), compute, settings,
+                [&](std::span<const Tensor> outputs) { compute_conv(values, weight, bias, conv, steps, math, outputs[0]); });
         }
     } else if (as_matmul) {
         const Tensor sticks = folding ? folded(input, w) : (input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in));

@@ -1,11 +1,35 @@
 // Convolutions that start from shards in L1: resharding, halo, the program itself, or a matmul for 1x1 windows.
 #include "ops/conv/shards.hpp"
+#include "ops/data_movement/strided_copy.hpp"
+#include "tensor/access.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/data_movement/move/move.hpp"
 #include "ttnn/operations/matmul/matmul.hpp"
 
 namespace ttnn_shim {
+
+Tensor without_place(const Tensor& input, std::optional<uint32_t> channels) {
+    const TensorSpec whole = make_spec(input.logical_shape(), input.dtype(), input.layout());
+    if (!channels || !has_values(input)) return make_host_tensor(whole, input.shim().buffer->values());
+    const uint32_t held = input.logical_shape()[-1];
+    const auto pixels = static_cast<uint32_t>(input.logical_volume() / held);
+    const TensorSpec kept = make_spec(Shape({1, 1, pixels, *channels}), input.dtype(), input.layout());
+    const Tensor values = make_host_tensor(kept, new_values(kept));
+    strided_copy(
+        stored_bytes(input.dtype()), raw_data(input), mutable_raw_data(values),
+        dense_target(Shape({pixels, *channels}), {static_cast<int64_t>(held), int64_t{1}}));
+    return values;
+}
+
+uint32_t held_channels(const Tensor& input, const Window& w, bool padded) {
+    const Shape& shape = input.logical_shape();
+    if (padded && shape.rank() > 0 && shape[-1] > w.channels && input.logical_volume() == w.in_pixels() * shape[-1]) return shape[-1];
+    SHIM_CHECK(
+        input.logical_volume() == w.in_pixels() * w.channels, "input_tensor: expected {} x {} x {} x {} values, got shape {}", w.batch,
+        w.in_h, w.in_w, w.channels, shape);
+    return w.channels;
+}
 
 void free_activation(const Tensor& activation, const Settings& settings) {
     if (!settings.config.deallocate_activation || activation.memory_config().is_dram()) return;
@@ -43,7 +67,8 @@ bool whole_in_l1(const Settings& settings) { return settings.slices && settings.
 
 Tensor onto_shards(const Tensor& input, const Convolution& conv, const Settings& settings, MeshDevice* device) {
     const bool pointwise = conv.is_matmul() && settings.config.shard_layout != TensorMemoryLayout::WIDTH_SHARDED;
-    const ShardPlan plan = plan_shards(conv, settings.config, {}, input.layout(), device->shim().grid(), pointwise, false);
+    const ShardPlan plan =
+        plan_shards(conv, settings.config, {}, input.layout(), conv.window.channels, device->shim().grid(), pointwise, false);
     const Shape flat({1, 1, static_cast<uint32_t>(conv.window.in_pixels()), conv.window.channels});
     return make_device_tensor(device, make_spec(flat, input.dtype(), input.layout(), plan.input), input.shim().buffer->values());
 }
@@ -81,10 +106,9 @@ Tensor multiply_shards(
 }
 
 Tensor convolve_shards(
-    const Tensor& input, Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
+    const Tensor& input, Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv, const Window& w,
     const ShardPlan& plan, const TensorSpec& output_spec, const ttnn::ComputeKernelConfig& compute, const Settings& settings,
     const Kernel& kernel) {
-    const Window& w = conv.window;
     const bool whole_rows = plan.input_cores.scheme == TensorMemoryLayout::WIDTH_SHARDED && input.layout() == Layout::ROW_MAJOR &&
                             w.top + w.bottom + w.left + w.right == 0;
     halo = input;

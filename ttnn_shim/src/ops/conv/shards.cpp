@@ -146,8 +146,8 @@ uint32_t ShardCores::channels() const {
 }
 
 ShardPlan plan_shards(
-    const Convolution& conv, const Conv2dConfig& config, const MemoryConfig& memory, Layout layout, CoreCoord grid, bool as_matmul,
-    bool wide_sums) {
+    const Convolution& conv, const Conv2dConfig& config, const MemoryConfig& memory, Layout layout, uint32_t held_channels, CoreCoord grid,
+    bool as_matmul, bool wide_sums) {
     const Window& w = conv.window;
     if (config.override_sharding_config) {
         SHIM_CHECK(config.core_grid.has_value(), "conv_config: override_sharding_config needs core_grid");
@@ -171,9 +171,9 @@ ShardPlan plan_shards(
             plan.input_cores = best;
             const uint32_t target_unit = channel_unit({}, scheme, layout, as_matmul);
             const bool rows = scheme == TensorMemoryLayout::WIDTH_SHARDED && layout == Layout::ROW_MAJOR;
-            plan.input = memory_on(best, w.in_pixels(), w.channels, rows ? 1 : TILE_EDGE, target_unit);
+            plan.input = memory_on(best, w.in_pixels(), held_channels, rows ? 1 : TILE_EDGE, target_unit);
             if (scheme == TensorMemoryLayout::WIDTH_SHARDED && !rows)
-                plan.input = memory_on(best, round_up(w.in_pixels(), TILE_EDGE), w.channels, TILE_EDGE, target_unit);
+                plan.input = memory_on(best, round_up(w.in_pixels(), TILE_EDGE), held_channels, TILE_EDGE, target_unit);
         }
     }
     unit = channel_unit(plan.input, plan.input.memory_layout(), layout, as_matmul);

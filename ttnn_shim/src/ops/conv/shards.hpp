@@ -25,12 +25,18 @@ struct ShardPlan {
     uint32_t block_h = 1, block_w = 1, subblock_h = 1, subblock_w = 1;
 };
 
-/// The rules of the real package for an activation in L1 (ttnn 0.81.1). as_matmul: a 1x1 window. `memory` is the activation's.
+/// The rules of the real package for an activation in L1 (ttnn 0.81.1). as_matmul: a 1x1 window. `memory` is the activation's, and
+/// held_channels what it holds per pixel: channels behind those of the convolution are padding, which meets weights of zero.
 /// Throws Error(InvalidArgument) for a core grid that the config needs and does not have.
 ShardPlan plan_shards(
-    const Convolution& conv, const Conv2dConfig& config, const MemoryConfig& memory, Layout layout, CoreCoord grid, bool as_matmul,
-    bool wide_sums);
+    const Convolution& conv, const Conv2dConfig& config, const MemoryConfig& memory, Layout layout, uint32_t held_channels, CoreCoord grid,
+    bool as_matmul, bool wide_sums);
 
+/// Channels that the input holds per pixel: those of the window, or with `padded` more, which TT-NN takes on shards alone.
+/// Throws Error(InvalidArgument) for another number of values.
+uint32_t held_channels(const Tensor& input, const Window& w, bool padded);
+/// The same values without device memory, so that the activation can be freed before they are used. channels: the first ones of each pixel.
+Tensor without_place(const Tensor& input, std::optional<uint32_t> channels);
 /// Gives back what a call may overwrite: an activation in L1 that the config frees.
 void free_activation(const Tensor& activation, const Settings& settings);
 /// Whether the slice config keeps the whole convolution in L1.
@@ -43,9 +49,10 @@ Tensor on_plan(const Tensor& input, const ShardPlan& plan, const Settings& setti
 Tensor multiply_shards(
     const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const ShardPlan& plan, DataType dtype,
     const ttnn::ComputeKernelConfig& compute, const Settings& settings);
-/// A window on shards: halo, move, conv; all in L1. The gathered rows stay in `halo`, which the caller frees.
+/// A window on shards: halo, move, conv; all in L1. w: as the device runs it, over the spread input of a transposed convolution. The
+/// gathered rows stay in `halo`, which the caller frees.
 Tensor convolve_shards(
-    const Tensor& input, Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
+    const Tensor& input, Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv, const Window& w,
     const ShardPlan& plan, const TensorSpec& output_spec, const ttnn::ComputeKernelConfig& compute, const Settings& settings,
     const Kernel& kernel);
 

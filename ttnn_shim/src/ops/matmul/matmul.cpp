@@ -170,12 +170,13 @@ uint64_t batch_of(const Shape& shape) {
     return batch;
 }
 
-/// Programs that take a bias: one matrix B for all batches, and a configured program, a sharded A, or all operands in DRAM.
+/// Programs that take a bias: one matrix B for all batches, and a configured program, or a result in DRAM of a sharded A or of operands
+/// there.
 bool takes_bias(const Tensor& a, const Tensor& b, const TensorSpec& output, bool configured) {
     const auto in_dram = [](const MemoryConfig& memory) { return memory.buffer_type() == BufferType::DRAM; };
     return batch_of(b.logical_shape()) == 1 &&
-           (configured || a.memory_config().is_sharded() ||
-            (in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(output.memory_config())));
+           (configured || (in_dram(output.memory_config()) &&
+                           (a.memory_config().is_sharded() || (in_dram(a.memory_config()) && in_dram(b.memory_config())))));
 }
 
 /// A product without values, or of none: zeros in A's layout, whatever dtypes and layouts say, and the bias added by a program of its own.
@@ -295,7 +296,7 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     if (!options.program_config && memory.is_sharded()) {
         if (const auto picked = picked_program(matmul, compute, {a, b}, result_spec)) {
             if (memory.is_sharded() && !options.output) {
-                memory = program_shards(memory, *picked, a);
+                memory = program_shards(memory, *picked, g, a);
                 result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
             }
         }

@@ -97,16 +97,17 @@ std::optional<strategy::MatmulProgram> picked_program(
     }
 }
 
-MemoryConfig program_shards(const MemoryConfig& wanted, const strategy::MatmulProgram& p, const Tensor& a) {
+MemoryConfig program_shards(const MemoryConfig& wanted, const strategy::MatmulProgram& p, const Geometry& g, const Tensor& a) {
     using enum strategy::MatmulKind;
     if (p.kind == MultiCore || p.kind == DramSharded) return wanted;
     const std::array<uint32_t, 2> shape{static_cast<uint32_t>(p.m * 32), static_cast<uint32_t>(p.n * 32)};
+    const auto parts = [](int64_t extent, int64_t part) { return static_cast<uint32_t>((extent + part - 1) / part); };
+    const uint32_t rows = parts(product(g.batch) * ((g.m + 31) / 32), p.m), columns = parts((g.n + 31) / 32, p.n);
     if (p.kind != Mcast2D) {
         const auto grid = a.device()->compute_with_storage_grid_size();
-        const auto cores = tt::tt_metal::num_cores_to_corerangeset(static_cast<uint32_t>(p.cores), grid, true);
-        return wanted.with_shard_spec(ShardSpec(cores, shape));
+        return wanted.with_shard_spec(ShardSpec(tt::tt_metal::num_cores_to_corerangeset(rows * columns, grid, true), shape));
     }
-    const CoreCoord end{static_cast<size_t>(p.grid_x - 1), static_cast<size_t>(p.grid_y - 1)};
+    const CoreCoord end{columns - 1, rows - 1};
     return wanted.with_shard_spec(ShardSpec(CoreRangeSet(CoreRange(CoreCoord{0, 0}, end)), shape));
 }
 

@@ -30,7 +30,7 @@ std::optional<strategy::MatmulProgram> picked_program(
     const strategy::Matmul& matmul, const ttnn::ComputeKernelConfig& compute, const std::vector<Tensor>& inputs, const TensorSpec& output);
 
 /// Shards of the result come from the program, whatever shard spec the call gives: one block of output tiles per core.
-MemoryConfig program_shards(const MemoryConfig& wanted, const strategy::MatmulProgram& p, const Tensor& a);
+MemoryConfig program_shards(const MemoryConfig& wanted, const strategy::MatmulProgram& p, const Geometry& g, const Tensor& a);
 
 /// The memory of an interleaved A's result: a block-sharded one on one row or column of cores is width or height sharded; throws for
 /// shards that do not suit a batch.

@@ -1,0 +1,91 @@
+#include "ops/conv/values.hpp"
+
+#include "tensor/gemm.hpp"
+
+namespace ttnn_shim {
+
+void compute_conv(
+    const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
+    const std::vector<UnaryStep>& steps, const TensixMath& math, const Tensor& output) {
+    const Window& w = conv.window;
+    ConvCall call{
+        .batch = w.batch,
+        .in_h = w.in_h,
+        .in_w = w.in_w,
+        .in_channels = w.channels,
+        .out_h = conv.out_h(),
+        .out_w = conv.out_w(),
+        .out_channels = conv.weights.out_channels,
+        .kernel_h = w.kernel_h,
+        .kernel_w = w.kernel_w,
+        .stride_h = w.stride_h,
+        .stride_w = w.stride_w,
+        .dilation_h = w.dilation_h,
+        .dilation_w = w.dilation_w,
+        .pad_top = w.top,
+        .pad_bottom = w.bottom,
+        .pad_left = w.left,
+        .pad_right = w.right,
+        .groups = conv.weights.groups,
+        .transposed = conv.weights.transposed,
+        .input = {raw_data(input), input.dtype(), nullptr},
+        .weight = {}};
+    if (!conv.weights.transposed) {
+        // Rows and columns that no window reaches are not part of the library's geometry.
+        call.pad_bottom = int64_t{conv.out_h() - 1} * w.stride_h + int64_t{w.dilation_h} * (w.kernel_h - 1) + 1 - w.in_h - w.top;
+        call.pad_right = int64_t{conv.out_w() - 1} * w.stride_w + int64_t{w.dilation_w} * (w.kernel_w - 1) + 1 - w.in_w - w.left;
+    } else {
+        call.pad_bottom = int64_t{w.bottom} - conv.output_padding[0];
+        call.pad_right = int64_t{w.right} - conv.output_padding[1];
+    }
+    const auto dense = dense_weights(weight, conv.weights);
+    call.weight = {dense->data(), weight.dtype(), dense};
+    std::optional<F32Values> numbers;  // whole numbers are multiplied in float32
+    std::vector<float> factors;
+    if (input.dtype() == DataType::UINT32) {
+        numbers.emplace(input);
+        call.input = {reinterpret_cast<const std::byte*>(numbers->data()), DataType::FLOAT32, nullptr};
+    }
+    if (weight.dtype() == DataType::UINT32) {
+        factors.resize(size_t{conv.weights.first()} * conv.weights.second() * w.kernel_h * w.kernel_w);
+        load_f32(DataType::UINT32, dense->data(), factors.data(), factors.size());
+        call.weight = {reinterpret_cast<const std::byte*>(factors.data()), DataType::FLOAT32, nullptr};
+    }
+    std::optional<F32Values> bias_values;
+    if (bias) {
+        bias_values.emplace(*bias);
+        call.bias = bias_values->data();
+    }
+    const auto fused = steps.size() == 1 ? gemm_activation(steps[0]) : std::nullopt;
+    if (fused) {
+        call.activation = *fused;
+    }
+    const bool direct = (steps.empty() || fused) && output.dtype() != DataType::UINT32;
+    const TensorSpec f32_spec = make_spec(output.logical_shape(), DataType::FLOAT32, Layout::ROW_MAJOR);
+    const auto finish = [&](const Tensor& sums) {
+        if (steps.empty() || fused) return write_f32(output, mutable_data<float>(sums));
+        run_unary(sums, output, steps);
+    };
+    if (numerics() == Numerics::Tensix) {
+        const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
+        const std::span<float> values = mutable_data<float>(sums);
+        tensix_convolution(call, math, values.data());
+        if (!direct) return finish(sums);
+        return tensix_pack(output.dtype(), values.data(), mutable_raw_data(output), values.size(), conv.weights.out_channels);
+    }
+    const auto run = [&] { numbers || !factors.empty() ? convolution(call) : multiply(call, math); };  // whole numbers stay exact
+    const DataType stored = output.dtype() == DataType::FLOAT32 ? DataType::FLOAT32 : DataType::BFLOAT16;
+    if (direct) {
+        call.output = mutable_raw_data(output);
+        call.output_dtype = stored;
+        return run();
+    }
+    // An activation that the library cannot fuse is applied to the float32 result, before the one rounding.
+    const Tensor sums = make_host_tensor(f32_spec, new_values(f32_spec));
+    call.output = mutable_raw_data(sums);
+    call.output_dtype = DataType::FLOAT32;
+    run();
+    finish(sums);
+}
+
+}  // namespace ttnn_shim
