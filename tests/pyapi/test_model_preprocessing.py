@@ -134,3 +134,70 @@ def test_padded_host_tensors(function: str, shape: tuple[int, ...], padded: tupl
     found = getattr(tt_lib.utils, function)(values)
     assert tuple(found.shape) == padded
     assert torch.equal(found[found != 0], values.flatten())
+
+
+class Direct(nn.Module):
+    """Overrides `__call__`, as some published references do: it is no level of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.pool = nn.Conv2d(3, 4, 3), nn.MaxPool2d(2)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return self.pool(self.stem(x))
+
+
+class Whole(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.parts = Direct(), nn.ModuleList([nn.Conv2d(4, 2, 1)])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.parts[0](self.body(x))
+
+
+def test_module_arguments_follow_calls() -> None:
+    """Entries stand where their modules are called from: beside those of a module that overrides `__call__`, without the level of a ModuleList."""
+    found = infer_ttnn_module_args(model=Whole(), run_model=lambda model: model(torch.zeros(1, 3, 10, 10)), device=None)
+    assert set(found) == {"stem", "pool", "0", 0}
+    assert (found.pool.input_channels, found.pool.input_height, found[0].input_height) == (4, 8, 4)
+    with pytest.raises(KeyError):
+        infer_ttnn_module_args(model=Direct(), run_model=lambda model: model(torch.zeros(1, 3, 10, 10)), device=None)
+
+
+def test_distribute_names_the_mapper_of_calls(device: Any) -> None:
+    """On one device every tensor is whole; after the block, or an error in it, the functions are as before."""
+    before = ttnn.from_torch, ttnn.to_torch
+    with ttnn.distribute(ttnn.ReplicateTensorToMesh(device)):
+        assert ttnn.from_torch is not before[0]
+        assert torch.equal(ttnn.to_torch(ttnn.from_torch(torch.ones(2, 2), device=device)), torch.ones(2, 2))
+    with pytest.raises(TypeError), ttnn.distribute(ttnn.ReplicateTensorToMesh(device)):
+        ttnn.from_torch(torch.ones(2, 2), no_such_keyword=1)
+    with ttnn.distribute(ttnn.ConcatMeshToTensor(device, 0)):
+        assert torch.equal(ttnn.to_torch(ttnn.from_torch(torch.ones(2, 2), device=device)), torch.ones(2, 2))
+    with pytest.raises(ValueError, match="TensorToMesh or MeshToTensor"), ttnn.distribute(device):
+        pass
+    assert (ttnn.from_torch, ttnn.to_torch) == before
+
+
+@pytest.mark.parametrize(
+    ("call", "reference", "shape"),
+    [
+        (lambda f, x: f.pad(x, (0, 2, 0, 1)), lambda x: nn.functional.pad(x, (0, 2, 0, 1)), (1, 2, 3, 6)),
+        (lambda f, x: f.softmax(x, dim=-1), lambda x: x.softmax(-1), (1, 1, 32, 32)),
+        (lambda f, x: f.reshape(x, 1, 1, 6, 12, output_layout=ttnn.ROW_MAJOR_LAYOUT, output_on_device=False), lambda x: x.reshape(1, 1, 6, 12), (1, 2, 6, 6)),
+        (lambda f, x: f.concat([x, x], 1), lambda x: torch.concat([x, x], 1), (1, 2, 4, 4)),
+        (lambda f, x: f.MaxPool2d(2, channels_last=True)(x), lambda x: nn.functional.max_pool2d(x.permute(0, 3, 1, 2), 2).permute(0, 2, 3, 1), (1, 4, 4, 6)),
+        (lambda f, x: f.Conv2d(torch.ones(5, 2, 3, 3), None, 2, 5, 3)(x), lambda x: nn.functional.conv2d(x, torch.ones(5, 2, 3, 3)), (1, 2, 6, 6)),
+        (lambda f, x: f.unary_bitwise_and(x, 6), lambda x: torch.bitwise_and(x.int(), 6), (1, 1, 4, 4)),
+    ],
+)
+def test_fallbacks_compute_on_the_host(device: Any, call: Any, reference: Any, shape: tuple[int, ...]) -> None:
+    from tt_lib.fallback_ops import fallback_ops
+
+    torch.manual_seed(0)
+    values = torch.randint(0, 9, shape)
+    dtype = ttnn.int32 if "bitwise" in str(call.__code__.co_names) else ttnn.bfloat16
+    found = call(fallback_ops, ttnn.from_torch(values, dtype=dtype, device=device))
+    assert torch.allclose(ttnn.to_torch(found).float(), reference(values.float()).float(), atol=1e-2)
+    assert found.layout == (ttnn.TILE_LAYOUT if found.shape[-1] % 32 == 0 and found.shape[-2] % 32 == 0 else ttnn.ROW_MAJOR_LAYOUT)

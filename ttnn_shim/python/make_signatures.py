@@ -59,7 +59,7 @@ concat_mesh_to_tensor_composer from_host_shards combine_device_tensors aggregate
 layernorm_default_compute_config operations.normalization.rmsnorm_default_compute_config create_layernorm_program_config
 create_group_norm_input_mask create_group_norm_input_negative_mask create_group_norm_weight_bias_rm get_group_norm_cores_across_channel
 record_event wait_for_event event_synchronize set_fabric_config get_fabric_config ShardTensor2dMesh ConcatMesh2dToTensor create_mesh_mapper
-create_mesh_composer create_global_semaphore get_global_semaphore_address reset_global_semaphore_value command_queue
+create_mesh_composer create_global_semaphore get_global_semaphore_address reset_global_semaphore_value command_queue distribute
 begin_trace_capture end_trace_capture execute_trace release_trace device.is_trace_capture_active""".split()
 # C++ functions behind the real package's `*args, **kwargs` wrappers: their own signatures.
 _CONV = """input_memory_config: MemoryConfig, input_layout: Layout, {weights}in_channels: int, out_channels: int, batch_size: int, input_height: int,

@@ -27,7 +27,7 @@ _HOME = {
     "_mesh": ("MeshShape", "MeshCoordinate", "QueueId", "SubDeviceId", "MeshEvent", "TensorTopology", "PlacementReplicate",
               "CppTensorToMesh", "CppMeshToTensor", "ReplicateTensorToMeshWrapper", "ReplicateTensorToMesh", "ShardTensorToMesh",
               "ConcatMeshToTensor", "replicate_tensor_to_mesh_mapper", "shard_tensor_to_mesh_mapper", "concat_mesh_to_tensor_composer",
-              "from_host_shards", "combine_device_tensors", "aggregate_tensor"),
+              "from_host_shards", "combine_device_tensors", "aggregate_tensor", "distribute"),
     "_configs": ("UnaryWithParam",),
     "_trace": ("MeshTraceId", "begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace", "device.is_trace_capture_active"),
     "_device": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -292,3 +294,26 @@ def _single(tensors: Sequence[Any], op: str) -> Any:
     if len(tensors) != 1:
         raise InvalidArgument(f"expected one tensor for the one device, got {len(tensors)}", op=op)
     return tensors[0]
+
+
+@contextlib.contextmanager
+def distribute(default: Any) -> Iterator[None]:
+    """In the block `ttnn.from_torch` takes the mapper, or `ttnn.to_torch` the composer, that a call does not name itself.
+
+    Raises:
+        ValueError: `default` is neither.
+    """
+    import ttnn
+
+    if isinstance(default, CppTensorToMesh | ReplicateTensorToMeshWrapper):
+        name, keyword = "from_torch", "mesh_mapper"
+    elif isinstance(default, CppMeshToTensor):
+        name, keyword = "to_torch", "mesh_composer"
+    else:
+        raise ValueError("Argument must be an instance of either TensorToMesh or MeshToTensor.")
+    before = getattr(ttnn, name)
+    setattr(ttnn, name, functools.partial(before, **{keyword: default}))
+    try:
+        yield
+    finally:
+        setattr(ttnn, name, before)

@@ -245,42 +245,42 @@ def move_to_device(object: Any, device: Any) -> Any:
 
 
 def infer_ttnn_module_args(*, model: Any, run_model: Callable[[Any], Any] | None, device: Any) -> Any:
-    """The arguments and input sizes of the convolutions, poolings and group norms that `run_model(model)` calls, as a tree by module name."""
+    """The arguments and input sizes of the convolutions, poolings and group norms that `run_model(model)` calls.
+
+    A tree by calls: a module's entries are the modules that its forward calls, under the last part of their names. A module that overrides
+    `__call__` is no level of its own, and what it calls stands among the entries of its caller. Called twice, a module has its last input's sizes.
+
+    Raises:
+        KeyError: `run_model` does not call `model` itself.
+    """
     if run_model is None:
         return None
-    tree: dict[Any, Any] = {}
+    levels: list[dict[Any, Any]] = [{}]
     hooks = []
     for name, module in model.named_modules():
-        if name:
-            hooks.append(module.register_forward_hook(lambda module, inputs, _, name=name: _note_module(tree, name, module, inputs, device)))
+        hooks.append(module.register_forward_pre_hook(lambda *_: levels.append({})))
+        last = name.rpartition(".")[2]
+        hooks.append(
+            module.register_forward_hook(
+                lambda module, inputs, named, _, last=last: _note_module(levels, last, module, (*inputs, *named.values()), device), with_kwargs=True
+            )
+        )
     try:
         with torch.no_grad():
             run_model(model)
     finally:
         for hook in hooks:
             hook.remove()
-    return make_dot_access_dict(tree, ignore_types=(ModuleArgs,))
+    return make_dot_access_dict(levels[0], ignore_types=(ModuleArgs,))[""]
 
 
-def _note_module(tree: dict[Any, Any], name: str, module: Any, inputs: tuple[Any, ...], device: Any) -> None:
-    *path, last = name.split(".")
-    for part in path:
-        tree = _entry(tree, part, {})
+def _note_module(levels: list[dict[Any, Any]], name: str, module: Any, inputs: tuple[Any, ...], device: Any) -> None:
+    """Moves the innermost level, or the module's arguments where it has some, into the level around it."""
+    called = levels.pop()
     shape = next((value.shape for value in inputs if isinstance(value, torch.Tensor)), None)
     arguments = None if shape is None else _module_args(module, shape, device)
-    if arguments is None:
-        _entry(tree, last, {})
-    else:
-        for key in (last, int(last)) if last.isdigit() else (last,):
-            tree[key] = arguments
-
-
-def _entry(tree: dict[Any, Any], name: str, new: dict[Any, Any]) -> dict[Any, Any]:
-    """A child by name, numbered ones by number too."""
-    found = tree.setdefault(name, new)
-    if name.isdigit():
-        tree[int(name)] = found
-    return found  # type: ignore[no-any-return]
+    for key in (name, int(name)) if name.isdigit() else (name,):
+        levels[-1][key] = called if arguments is None else arguments
 
 
 _SHARED = ("kernel_size", "stride", "padding", "dilation")
