@@ -425,6 +425,8 @@ def _images() -> list[Case]:
             "bf16",
             **(pool | {"kernel": [3, 3], "padding": [1, 1]}),
         ),
+        one("max_pool2d", (1, 8, 8, 32), (1, 4, 4, 32), "bf16", **(pool | {"kernel": [3, 3], "padding": [0, 2, 2, 0]})),
+        one("avg_pool2d", (1, 8, 8, 32), (1, 5, 5, 32), "bf16", **(pool | {"padding": [2, 0, 0, 2]})),
         one("avg_pool2d", (1, 8, 8, 32), (1, 4, 4, 32), **pool),
         one("avg_pool2d", (2, 7, 7, 16), (2, 1, 1, 16), **(pool | {"kernel": [7, 7], "stride": [1, 1]})),
         one(

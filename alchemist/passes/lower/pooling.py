@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
@@ -13,6 +15,7 @@ from alchemist.passes.lower.convolution import L1_SMALL_BYTES, pads
 from alchemist.passes.lower.reduce import reduce_to
 
 NHWC = (0, 1, 2, 3)
+LOWEST_BF16 = -3.3895313892515355e38  # the lowest finite bfloat16
 
 
 @rule("max_pool2d", "avg_pool2d", "max_pool2d_with_indices")
@@ -35,7 +38,10 @@ def pool(c: Lowering, op: Operation) -> None:
     if order != NHWC:
         raise c.error("a pool over dims that are no image", expected="N, H, W, C", got=str(order))
     note = "" if dtype == "bf16" else f"ttnn.{name} takes bfloat16 only"
-    x = c.flat(source, order)
+    if any(max(pair) > size // 2 for pair, size in zip(pairs, kernel, strict=True)):
+        x, dims, pairs = _padded_image(c, op, dims, pairs, note), (dims[0], dims[1] + sum(pairs[0]), dims[2] + sum(pairs[1]), dims[3]), ((0, 0), (0, 0))
+    else:
+        x = c.flat(source, order)
     x = c.convert(x, layout(x).page, "bf16", note=note)
     attributes: dict[str, object] = {
         "batch_size": dims[0],
@@ -61,6 +67,23 @@ def pool(c: Lowering, op: Operation) -> None:
         return
     value = c.emit(name, [x], attributes, flat, "bf16", TILE)
     c.set(result, c.convert(value, TILE, dtype), order)
+
+
+def _padded_image(c: Lowering, op: Operation, dims: Sequence[int], pairs: Sequence[Sequence[int]], note: str) -> SSAValue:
+    """The pool's image with its padding as values, flat: the device pads at most half of a window."""
+    name = op.name.removeprefix("ttir.")
+    if name == "max_pool2d_with_indices" or (name == "avg_pool2d" and not access.attr(op, "count_include_pad")):
+        raise c.error(f"a {name} whose padding is larger than half of its window", expected="at most half of the window", got=str(pairs))
+    image = c.get(op.operands[0], ROW_MAJOR, "bf16", note=note)
+    (top, bottom), (left, right) = pairs
+    wide = (dims[0], dims[1] + top + bottom, dims[2] + left + right, dims[3])
+    attributes = {
+        "padding": [0, 0, top, bottom, left, right, 0, 0],
+        "value": LOWEST_BF16 if name == "max_pool2d" else 0.0,
+        "use_multicore": True,
+    }
+    image = c.emit("pad", [image], attributes, wide, "bf16", ROW_MAJOR, note=f"ttnn.{name} pads at most half of its window")
+    return c.reshape(image, (1, 1, wide[0] * wide[1] * wide[2], wide[3]))
 
 
 @rule("global_avg_pool2d")

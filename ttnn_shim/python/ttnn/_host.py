@@ -566,7 +566,7 @@ def _group_mask(channels: int, groups: int, cores: int, tile_height: int, tile_w
         raise _core.error(NotSupported, "rows_in_last_tile is not implemented: leave it 0", "ttnn.create_group_norm_input_mask")
     size = channels // groups
     starts = [(group % (groups // cores)) * size % tile_width for group in range(groups)]
-    tiles = max(divup(start + size, tile_width) for start in starts)
+    tiles = max(divup(group * size % tile_width + size, tile_width) for group in range(groups))  # of all channels, however many cores share them
     mask = np.zeros((1, groups, tile_height, tile_width * tiles), np.float32)
     for group, start in enumerate(starts):
         mask[0, group, :, start : start + size] = 1

@@ -375,6 +375,9 @@ Outcome convolve(
     if (from_l1 && !folding && !conv.is_matmul() && !input.is_sharded() && !settings.config.shard_layout) {
         settings.config.shard_layout = chosen_scheme(conv, input, weights_dtype, compute.fp32_dest_acc_en, settings, device);
     }
+    SHIM_CHECK(
+        from_l1 || (input.is_sharded() && !settings.slices) || conv.weights.transposed || !settings.config.override_output_sharding_config,
+        "conv_config: override_output_sharding_config is for activations in L1, got {}", input.memory_config());
     const bool on_shards = !folding && (from_l1 || pointwise) && (input.is_sharded() || settings.config.shard_layout);
     const uint32_t held = held_channels(input, w, on_shards && !pointwise);
     if (on_shards)
@@ -497,7 +500,7 @@ Convolution geometry(
         .out_channels = out_channels,
         .kernel_h = kernel[0],
         .kernel_w = kernel[1],
-        .groups = groups,
+        .groups = std::max(1U, groups),  // the real package takes 0 as one group
         .transposed = transposed};
     return conv;
 }

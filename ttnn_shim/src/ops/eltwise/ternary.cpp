@@ -202,14 +202,19 @@ Tensor where(
         check_where_pair(predicate.dtype(), ty != nullptr ? ty->dtype() : tn->dtype(), ty != nullptr ? no : yes);
     }
     const bool pair = ty != nullptr && tn != nullptr;
-    SHIM_CHECK(
-        !pair || ternary_broadcast({&predicate.logical_shape(), &ty->logical_shape(), &tn->logical_shape()}) != TernaryBroadcast::Invalid,
-        "shapes {}, {} and {} do not broadcast as a ternary program can", predicate.logical_shape(), ty->logical_shape(),
-        tn->logical_shape());
     // An integer predicate of real values is converted by a program of its own.
     const bool converts = (ty != nullptr || tn != nullptr) && is_integer(predicate.dtype()) &&
                           (ty == nullptr || !is_integer(ty->dtype())) && (tn == nullptr || !is_integer(tn->dtype()));
     const Tensor condition = converts ? ttnn::typecast(predicate, (ty != nullptr ? ty : tn)->dtype()) : predicate;
+    if (pair && ternary_broadcast({&predicate.logical_shape(), &ty->logical_shape(), &tn->logical_shape()}) == TernaryBroadcast::Invalid) {
+        // The real package multiplies both by what the predicate says and adds, in binary programs: a negative predicate is false.
+        const OptionalMemory memory = memory_config.value_or(predicate.memory_config());
+        const Steps step{"ttnn.where", memory};
+        const auto chosen = [&](UnaryOpType sign, const Operand& value) {
+            return step(unary_op(step.name, condition, {sign}, {memory}), BinaryOpType::MUL, value);
+        };
+        return step(chosen(UnaryOpType::GTZ, yes), BinaryOpType::ADD, chosen(UnaryOpType::LEZ, no), output);
+    }
     return ternary_op(
         {"ttnn.where", "WHERE", memory_config, output}, condition, yes, no, where_dtype(predicate, yes, no),
         [](auto p, auto t, auto f) { return p != 0 ? t : f; });

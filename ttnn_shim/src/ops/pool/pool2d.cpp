@@ -279,8 +279,9 @@ std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings&
         input.logical_volume() == window.in_pixels() * window.channels, "input_tensor: expected {} x {} x {} x {} values, got shape {}",
         window.batch, window.in_h, window.in_w, window.channels, input.logical_shape());
     SHIM_CHECK(
-        window.top + window.bottom <= window.kernel_h && window.left + window.right <= window.kernel_w,
-        "padding: expected at most half of the kernel {} x {}, got {} and {}", window.kernel_h, window.kernel_w, window.top, window.left);
+        std::max(window.top, window.bottom) <= window.kernel_h / 2 && std::max(window.left, window.right) <= window.kernel_w / 2,
+        "padding: expected at most half of the kernel {} x {} on each side, got {}, {}, {} and {}", window.kernel_h, window.kernel_w,
+        window.top, window.bottom, window.left, window.right);
     SHIM_CHECK(
         !settings.indices || uint64_t{window.in_h} * window.in_w <= MAX_INDEXED_PIXELS,
         "return_indices: expected at most {} pixels per image, got {}", MAX_INDEXED_PIXELS, uint64_t{window.in_h} * window.in_w);

@@ -115,7 +115,8 @@ Tensor rows_to_sort(const Tensor& input, uint32_t axis) {
 }
 
 DataType index_dtype(const Tensor& input, size_t size) {
-    return input.dtype() == DataType::FLOAT32 || size > 65535 ? DataType::UINT32 : DataType::UINT16;
+    constexpr size_t SHORT_INDICES = 65536;
+    return input.dtype() == DataType::FLOAT32 || size > SHORT_INDICES ? DataType::UINT32 : DataType::UINT16;
 }
 
 DataType sorted_index(const Tensor& input, size_t size) {

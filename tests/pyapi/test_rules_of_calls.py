@@ -1,0 +1,94 @@
+"""What single calls take, refuse and give, as ttnn 0.81.1 does over a mock device; values against torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import ttnn
+from ttnn_shim.errors import InvalidArgument
+
+
+def tensor(device: Any, *shape: int, layout: Any = ttnn.TILE_LAYOUT, memory: Any = None) -> tuple[torch.Tensor, Any]:
+    """Values that are sums of bfloat16 without rounding, and the device's."""
+    values = torch.randint(-4, 5, shape).bfloat16().float()
+    return values, ttnn.from_torch(values, dtype=ttnn.bfloat16, layout=layout, device=device, memory_config=memory)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "yes", "no"),
+    [((1, 1, 32, 64), (1, 4, 1, 64), (2, 1, 32, 1)), ((2, 4, 32, 64), (1, 1, 1, 1), (1, 1, 32, 1)), ((1, 4, 32, 1), (1, 1, 1, 64), (2, 4, 32, 64))],
+)
+def test_where_of_several_broadcast_operands(predicate: tuple[int, ...], yes: tuple[int, ...], no: tuple[int, ...], device: Any) -> None:
+    """Computed by products and a sum, as in the real package: what is not above zero is false."""
+    torch.manual_seed(0)
+    (p, tp), (y, ty), (n, tn) = (tensor(device, *shape) for shape in (predicate, yes, no))
+    assert torch.equal(ttnn.to_torch(ttnn.where(tp, ty, tn)).float(), torch.where(p > 0, y, n))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "padding", "taken"), [(2, (1, 1), True), (2, (0, 2, 0, 0), False), (3, (0, 2, 0, 0), False), (1, (1, 0, 1, 0), False), (3, (1, 0, 0, 1), True)]
+)
+@pytest.mark.parametrize("name", ["max_pool2d", "avg_pool2d"])
+def test_padding_of_pools(name: str, kernel: int, padding: tuple[int, ...], taken: bool, device: Any) -> None:
+    """Each side at most half of the window, not both together the window."""
+    _, image = tensor(device, 1, 1, 256, 32, layout=ttnn.ROW_MAJOR_LAYOUT)
+    arguments: list[Any] = [image, 1, 16, 16, 32, [kernel] * 2, [1, 1], list(padding), *([[1, 1]] if name == "max_pool2d" else [])]
+    if taken:
+        getattr(ttnn, name)(*arguments)
+    else:
+        with pytest.raises(InvalidArgument, match="half of the kernel"):
+            getattr(ttnn, name)(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("held", "channels", "options"),
+    [
+        (16, 3, {"shard_layout": ttnn.TensorMemoryLayout.HEIGHT_SHARDED}), (64, 40, {"shard_layout": ttnn.TensorMemoryLayout.BLOCK_SHARDED}),
+        (32, 32, {}), (16, 16, {"shard_layout": ttnn.TensorMemoryLayout.WIDTH_SHARDED, "output_layout": ttnn.ROW_MAJOR_LAYOUT}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("transposed", [False, True])
+def test_convolutions_of_images_in_l1(held: int, channels: int, options: dict[str, Any], transposed: bool, device: Any) -> None:
+    """Channels behind those of the convolution are padding; the result stays on shards."""
+    torch.manual_seed(0)
+    values, image = tensor(device, 1, 1, 64, held, layout=ttnn.ROW_MAJOR_LAYOUT, memory=ttnn.L1_MEMORY_CONFIG)
+    weights = torch.randint(-2, 3, (channels, 32, 2, 2) if transposed else (32, channels, 3, 3)).float()
+    sizes = {"in_channels": channels, "out_channels": 32, "batch_size": 1, "input_height": 8, "input_width": 8, "device": device}
+    common = {
+        "input_tensor": image,
+        "weight_tensor": ttnn.from_torch(weights),
+        "conv_config": ttnn.Conv2dConfig(weights_dtype=ttnn.bfloat16, **options),
+        **sizes,
+    }
+    picture = values.reshape(1, 8, 8, held).permute(0, 3, 1, 2)[:, :channels]
+    if transposed:
+        made = ttnn.conv_transpose2d(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0), output_padding=(0, 0), dtype=ttnn.float32, **common)
+        expected = torch.nn.functional.conv_transpose2d(picture, weights, stride=2)
+    else:
+        made = ttnn.conv2d(kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), groups=0, dtype=ttnn.float32, **common)  # 0 groups are one
+        expected = torch.nn.functional.conv2d(picture, weights, padding=1)
+    assert made.is_sharded()
+    found = ttnn.to_torch(made).reshape(1, *expected.shape[2:], 32).permute(0, 3, 1, 2)
+    assert (found - expected).norm() <= 0.02 * expected.norm()
+
+
+def test_linear_layers_into_l1_add_their_bias_afterwards(device: Any) -> None:
+    """The product is still there when the sum finds its place."""
+    (x, a), (w, b), (s, c) = tensor(device, 32, 64), tensor(device, 64, 96), tensor(device, 1, 96)
+    alone = ttnn.matmul(a, b, memory_config=ttnn.L1_MEMORY_CONFIG).buffer_address()
+    made = ttnn.linear(a, b, bias=c, memory_config=ttnn.L1_MEMORY_CONFIG)
+    assert torch.allclose(ttnn.to_torch(made).float(), x @ w + s, atol=1)
+    assert made.buffer_address() < alone
+
+
+@pytest.mark.parametrize(("values", "dtype"), [(65_536, ttnn.uint16), (65_600, ttnn.uint32)])
+def test_indices_of_wide_rows(values: int, dtype: Any, device: Any) -> None:
+    _, row = tensor(device, 1, 1, 32, values)
+    assert ttnn.topk(row, 32)[1].dtype == dtype
+
+
+@pytest.mark.parametrize(("channels", "groups", "cores", "width"), [(192, 8, 8, 64), (96, 8, 4, 64), (32, 32, 1, 32), (64, 2, 2, 32)])
+def test_group_norm_masks_are_as_wide_as_any_group_needs(channels: int, groups: int, cores: int, width: int) -> None:
+    assert list(ttnn.create_group_norm_input_mask(channels, groups, cores).shape) == [1, groups, 32, width]
