@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import json
 import sys
 import types
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import torch
 
 ABSENT = ("torchvision", "loguru", "datasets", "evaluate", "ultralytics", "cv2", "torchinfo", "tabulate", "sentence_transformers", "timm", "einops", "datasets", "requests",
-          "matplotlib", "multiprocess", "psutil", "pytz", "llama_models", "jiwer", "sacrebleu", "librosa", "soundfile", "multiprocess", "safetensors", "fvcore", "pandas", "evaluate")  # fmt: skip
+          "matplotlib", "multiprocess", "psutil", "pytz", "llama_models", "jiwer", "sacrebleu", "librosa", "soundfile", "multiprocess", "safetensors", "fvcore", "pandas", "evaluate", "git")  # fmt: skip
 
 CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
     "google/vit-base-patch16-224": ("ViTConfig", {"num_labels": 1152}),
@@ -41,6 +42,7 @@ def install(tree: str) -> None:
     """Makes the stand-ins importable from the tree where the packages themselves are absent, and weights random."""
     _hub()
     _pictures()
+    _stored_weights()
     sys.meta_path.append(_Absent((tree, str(Path(__file__).parent))))
     _torchvision()
 
@@ -60,7 +62,16 @@ class _Stand(types.ModuleType):
         return made
 
 
-class _Nothing:
+class _Named(type):
+    """A class that has every name, as an instance has."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return cls()
+
+
+class _Nothing(metaclass=_Named):
     """Whatever is asked of it, it is there and does nothing. As a decorator it leaves the function alone."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -116,6 +127,9 @@ def _torchvision() -> None:
         setattr(models, name, module)
     for name in networks.MAKERS:
         setattr(models, name, getattr(networks, name))
+    transforms = torchvision.transforms = sys.modules["torchvision.transforms"] = _Stand("torchvision.transforms")
+    for steps in (_ToTensor, _Compose, _Resize):
+        setattr(transforms, steps.__name__.removeprefix("_"), steps)
     for name in (
         "ResNet50_Weights",
         "ResNet34_Weights",
@@ -127,6 +141,34 @@ def _torchvision() -> None:
         "Swin_S_Weights",
     ):
         setattr(models, name, types.SimpleNamespace(IMAGENET1K_V1=None, IMAGENET1K_V2=None, DEFAULT=None))
+
+
+class _ToTensor:
+    """A picture as [channels, height, width] from 0 to 1."""
+
+    def __call__(self, picture: Any) -> torch.Tensor:
+        pixels = torch.frombuffer(bytearray(picture.convert("RGB").tobytes()), dtype=torch.uint8)
+        return pixels.reshape(picture.height, picture.width, 3).permute(2, 0, 1) / 255
+
+
+class _Resize:
+    def __init__(self, size: Any, *_: Any, **__: Any) -> None:
+        self.size = (size, size) if isinstance(size, int) else tuple(size)[::-1]
+
+    def __call__(self, picture: Any) -> Any:
+        return picture.resize(self.size)
+
+
+class _Compose:
+    """Steps one after the other; those that do nothing here leave the picture."""
+
+    def __init__(self, steps: Any) -> None:
+        self.steps = steps
+
+    def __call__(self, picture: Any) -> Any:
+        for step in self.steps:
+            picture = picture if isinstance(step, _Nothing) else step(picture)
+        return picture
 
 
 class _Picture:
@@ -149,6 +191,22 @@ def _pictures() -> None:
     requests.get, Image.open = _Picture, open_
 
 
+class _Weights(dict[str, Any]):
+    """A file of weights that is not here: networks keep their random ones."""
+
+
+def _stored_weights() -> None:
+    load, put = torch.load, torch.nn.Module.load_state_dict
+
+    def load_(file: Any, *args: Any, **settings: Any) -> Any:
+        return load(file, *args, **settings) if not isinstance(file, (str, Path)) or Path(file).exists() else _Weights()
+
+    def put_(module: Any, weights: Any, *args: Any, **settings: Any) -> Any:
+        return None if isinstance(weights, (_Weights, _Nothing)) else put(module, weights, *args, **settings)
+
+    torch.load, torch.nn.Module.load_state_dict = load_, put_
+
+
 def no_drawing() -> None:
     """The real package draws what its preprocessing traces, with a program that need not be here."""
     try:
@@ -164,7 +222,11 @@ def _hub() -> None:
     from transformers.models.auto import auto_factory
 
     def config_of(cls: Any, name: Any, *_: Any, **changes: Any) -> Any:
-        kind, values = CONFIGS[str(name)]
+        if str(name).endswith(".json") and Path(name).is_file():  # a configuration of the tree
+            kind, values = cls.__name__, json.loads(Path(name).read_text(encoding="utf-8"))
+            kind = {"PretrainedConfig": "SegformerConfig"}.get(kind, kind)
+        else:
+            kind, values = CONFIGS[str(name)]
         made = getattr(transformers, kind)(**values)
         for key, value in changes.items():
             if hasattr(made, key):

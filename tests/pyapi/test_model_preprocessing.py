@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
@@ -201,3 +202,11 @@ def test_fallbacks_compute_on_the_host(device: Any, call: Any, reference: Any, s
     found = call(fallback_ops, ttnn.from_torch(values, dtype=dtype, device=device))
     assert torch.allclose(ttnn.to_torch(found).float(), reference(values.float()).float(), atol=1e-2)
     assert found.layout == (ttnn.TILE_LAYOUT if found.shape[-1] % 32 == 0 and found.shape[-2] % 32 == 0 else ttnn.ROW_MAJOR_LAYOUT)
+
+
+@pytest.mark.parametrize("name", ["tracer", "torch_tracer"])
+def test_models_may_import_a_tracer(name: str) -> None:
+    """Published models import one and use nothing of it."""
+    module = importlib.import_module(f"ttnn.{name}")
+    with pytest.raises(AttributeError, match=rf"ttnn.{name}.trace exists .* not in the simulator"):
+        module.trace  # noqa: B018  the name itself is refused
