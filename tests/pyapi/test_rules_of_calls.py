@@ -92,3 +92,18 @@ def test_indices_of_wide_rows(values: int, dtype: Any, device: Any) -> None:
 @pytest.mark.parametrize(("channels", "groups", "cores", "width"), [(192, 8, 8, 64), (96, 8, 4, 64), (32, 32, 1, 32), (64, 2, 2, 32)])
 def test_group_norm_masks_are_as_wide_as_any_group_needs(channels: int, groups: int, cores: int, width: int) -> None:
     assert list(ttnn.create_group_norm_input_mask(channels, groups, cores).shape) == [1, groups, 32, width]
+
+
+@pytest.mark.parametrize("given", [(ttnn.UnaryOpType.GELU, True), [ttnn.UnaryOpType.GELU, True], [ttnn.UnaryOpType.GELU, 1.0]])
+def test_activations_as_pairs(given: Any) -> None:
+    config = ttnn.MatmulMultiCoreReuseMultiCastProgramConfig(
+        compute_with_storage_grid_size=(8, 8),
+        in0_block_w=1,
+        out_subblock_h=1,
+        out_subblock_w=1,
+        per_core_M=1,
+        per_core_N=1,
+        transpose_mcast=False,
+        fused_activation=given,
+    )
+    assert (config.fused_activation.op_type, config.fused_activation.params) == (ttnn.UnaryOpType.GELU, [1.0])

@@ -193,7 +193,7 @@ class UnaryWithParam:
 def _activation_from(value: Any) -> Any:
     """From an op type (or its number), or a pair of one and a parameter."""
     op_type = checker("UnaryOpType")
-    parts = tuple(value) if isinstance(value, tuple) and len(value) == 2 else (value,)
+    parts = tuple(value) if isinstance(value, list | tuple) and len(value) == 2 else (value,)
     kind = op_type(parts[0], True)
     parameter = checker("float")(parts[1], True) if len(parts) == 2 else None
     if kind is MISMATCH or parameter is MISMATCH:
