@@ -11,7 +11,7 @@ from rule_rows import Row
 
 _D, _L1, _RM = "ttnn.DRAM_MEMORY_CONFIG", "ttnn.L1_MEMORY_CONFIG", "row_major"
 COUNTS = {"matmul": 500, "norm": 160, "softmax": 120, "decode": 120, "decode_heads": 60, "fused_rotary": 50, "heads": 150, "moved": 100, "conv": 160,
-          "windows": 120, "biased": 120}
+          "windows": 120}
 
 
 def cores(x: int, y: int, x0: int = 0, y0: int = 0) -> str:
@@ -392,29 +392,8 @@ def _windows(rng: random.Random) -> Row:
     return inputs, f"ttnn.{name}(input_tensor=a[0], weight_tensor=a[1], device=device, {sizes}, compute_config={compute}, conv_config=ttnn.Conv2dConfig({', '.join(fields)}){tail})"
 
 
-def _biased(rng: random.Random) -> Row:
-    """Linear layers without a program config: results in L1 or on shards, where the bias is added afterwards; L1 has little room."""
-    m, k, n = 32 * rng.choice((1, 1, 2, 8, 32)), 32 * rng.choice((2, 8, 16, 32)), 32 * rng.choice((1, 3, 8, 32, 77, 200))
-    memory = rng.choice((_D, _L1, "HEIGHT", "WIDTH", "WIDTH", "BLOCK"))
-    if memory == "HEIGHT":
-        memory = shards(memory, (32, k), 8, _up(m // 32, 8)) if m >= 256 else _L1
-    elif memory == "WIDTH":
-        memory = shards(memory, (m, 32), k // 32, 1) if k <= 256 else shards(memory, (m, 32), 8, k // 256)
-    elif memory == "BLOCK":
-        memory = shards(memory, (32, k // 2), 2, m // 32) if m <= 256 else _D
-    result = rng.choice((_D, _L1, "HEIGHT", "WIDTH", "BLOCK"))
-    if "ttnn" not in result:
-        result = placed(result) if rng.random() < 0.6 else shards(result, (32, 32), 8, rng.choice((1, 4, 8)))
-    inputs: list[tuple[object, ...]] = [((1, 1, m, k), "bfloat16", "tile", memory), ((k, n), "bfloat16", "tile", rng.choice((_D, _D, _L1)))]
-    inputs.append(((1, n), "bfloat16", "tile", _D))
-    if rng.random() < 0.5:
-        inputs.append(((32 * rng.choice((500, 800, 1000)), 1024), "bfloat16", _RM, _L1))
-    tail = rng.choice(("", "", ", core_grid=ttnn.CoreGrid(y=8, x=8)", ', activation="relu"', ", dtype=ttnn.bfloat8_b"))
-    return inputs, f"ttnn.linear(a[0], a[1], bias=a[2], memory_config={result}{tail})"
-
-
 DRAWN = {"matmul": _matmul, "norm": _norm, "softmax": _softmax, "decode": _decode, "decode_heads": _decode_heads, "fused_rotary": _fused_rotary, "heads": _heads, "moved": _moved, "conv": _conv,
-         "windows": _windows, "biased": _biased}
+         "windows": _windows}
 
 
 def rows() -> Iterator[Row]:

@@ -414,13 +414,13 @@ Outcome convolve(
     if (plan) {
         const Tensor values = without_place(input, held == w.channels ? std::nullopt : std::optional(w.channels));
         const Tensor flat = input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in);
-        const Tensor source = on_plan(flat, *plan, settings, pointwise);
+        Tensor source = on_plan(flat, *plan, settings, pointwise);
         if (pointwise) {
             output = multiply_shards(source, weight, bias, *plan, dtype, compute, settings);
         } else {
             const TensixMath math = tensix_math(compute);
             output = convolve_shards(
-                source, halo, weight, bias, conv, run_as(conv).window, *plan,
+                std::move(source), halo, weight, bias, conv, run_as(conv).window, *plan,
                 make_spec(flat_out, dtype, settings.config.output_layout, plan->output), compute, settings,
                 [&](std::span<const Tensor> outputs) { compute_conv(values, weight, bias, conv, steps, math, outputs[0]); });
         }

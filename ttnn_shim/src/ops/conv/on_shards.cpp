@@ -106,7 +106,7 @@ Tensor multiply_shards(
 }
 
 Tensor convolve_shards(
-    const Tensor& input, Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv, const Window& w,
+    Tensor input, Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv, const Window& w,
     const ShardPlan& plan, const TensorSpec& output_spec, const ttnn::ComputeKernelConfig& compute, const Settings& settings,
     const Kernel& kernel) {
     const bool whole_rows = plan.input_cores.scheme == TensorMemoryLayout::WIDTH_SHARDED && input.layout() == Layout::ROW_MAJOR &&
@@ -118,6 +118,7 @@ Tensor convolve_shards(
             plan.input_cores.grid};
         halo = gather_halo(input, w, placement, 32, false, settings.config.config_tensors_in_dram);
         free_activation(input, settings);
+        input = Tensor();  // shards that only this call made are given back before the rows move
         if (settings.config.reallocate_halo_output) halo = move_halo(std::move(halo));
     }
     const strategy::Conv2d operation{

@@ -52,7 +52,7 @@ Tensor multiply_shards(
 /// A window on shards: halo, move, conv; all in L1. w: as the device runs it, over the spread input of a transposed convolution. The
 /// gathered rows stay in `halo`, which the caller frees.
 Tensor convolve_shards(
-    const Tensor& input, Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv, const Window& w,
+    Tensor input, Tensor& halo, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv, const Window& w,
     const ShardPlan& plan, const TensorSpec& output_spec, const ttnn::ComputeKernelConfig& compute, const Settings& settings,
     const Kernel& kernel);
 
