@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 ArgumentKind = Literal["input", "parameter", "constant"]
 
+RECURRENT_CELLS = "alchemist/frontends/recurrent_cells.py"
+"""The source of recurrent layers of frameworks that have none in Python, as frames name it."""
 FRAMEWORK_LOCK = threading.RLock()
 """Held while a framework traces, and while torch runs a model for us: torch.export patches torch.nn.Module for the whole process,
 and flax's classes are wrapped during a trace."""

@@ -60,13 +60,14 @@ T = TypeVar("T", bound=Value[Any])
 
 
 class LiftedConstant:
-    """A constant that becomes an argument of the function."""
+    """A constant that becomes an argument of the function. kind: of argument; nothing is computed with `default` before the first call."""
 
-    __slots__ = ("name", "value")
+    __slots__ = ("kind", "name", "value")
 
-    def __init__(self, name: str, value: Any) -> None:
+    def __init__(self, name: str, value: Any, kind: str = "constant") -> None:
         self.name = name
         self.value = value
+        self.kind = kind
 
 
 class Vocabulary(Generic[T, D]):
@@ -83,6 +84,7 @@ class Vocabulary(Generic[T, D]):
         self.new_values: list[SSAValue] = []
         self._shared: dict[tuple[SSAValue, str], T] = {}
         self._names = set(names)
+        self._starts: list[tuple[int, LiftedConstant, T]] = []  # with the variable of the loop
 
     # --- what a framework says ------------------------------------------------------------------------------------------
 
@@ -168,13 +170,30 @@ class Vocabulary(Generic[T, D]):
         while name in self._names:
             count += 1
             name = f"{wanted}_{count}"
-        self._names.add(name)
-        self.lifted.append(LiftedConstant(name, x.const))
+        return self._add_argument(LiftedConstant(name, x.const), x)
+
+    def _add_argument(self, constant: LiftedConstant, x: T) -> SSAValue:
+        self._names.add(constant.name)
+        self.lifted.append(constant)
         block = self.builder.block
         arg = block.insert_arg(self.type_of(x.shape, x.dtype), len(block.args))
         if self.info is not None:
             arg.location = to_location([self.info])
         return arg
+
+    def first_of_loop(self, x: T, place: int) -> T:
+        """What variable `place` of a loop starts with: a constant becomes an argument, so that the first iteration has the ops of the others."""
+        if x.const is None or x.has_ssa:
+            return x
+        values = np.broadcast_to(self.as_numpy(x.const), x.shape)
+        for variable, constant, known in self._starts:
+            if variable == place and known.dtype == x.dtype and known.shape == x.shape and np.array_equal(self.as_numpy(constant.value), values):
+                return known
+        whole = self.array(values.astype(np.float64) if self.is_float(x.dtype) else np.ascontiguousarray(values), x.dtype)
+        constant = LiftedConstant(f"initial_{len(self._starts)}", whole.const, "default")
+        start = self.value(x.shape, x.dtype, self._add_argument(constant, whole))
+        self._starts.append((place, constant, start))
+        return start
 
     # --- vocabulary of the rules ----------------------------------------------------------------------------------------
 
@@ -256,6 +275,8 @@ class Vocabulary(Generic[T, D]):
         shape[dim] = max(0, -(-(end - start) // step))
         if tuple(shape) == x.shape:
             return x
+        if x.uniform is not None and not x.has_ssa:
+            return self._derived(x, x.const[tuple(slice(0, size) for size in shape)])
         return self.emit("slice_static", [x], {"begins": begins, "ends": ends, "step": steps}, shape=shape, dtype=x.dtype)
 
     def expand(self, x: T, shape: Iterable[int]) -> T:
@@ -333,7 +354,7 @@ class Vocabulary(Generic[T, D]):
             described.append(
                 DictionaryAttr(
                     {
-                        "ttcore.argument_type": enum("ttcore.argument_type", "constant"),
+                        "ttcore.argument_type": enum("ttcore.argument_type", constant.kind),
                         "ttir.name": StringAttr(constant.name),
                     }
                 )

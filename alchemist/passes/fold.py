@@ -31,6 +31,12 @@ def constant_of(value: SSAValue) -> Array | None:
     return None if op is None else evaluate(op, {})[0]
 
 
+def _parted_elsewhere(op: Operation, inner: Operation) -> bool:
+    """Whether another module parts the slice further: its steps would no longer be alike if each cut its parts out of the whole."""
+    paths = [[info.scopes[-1].path for info in sources_of(one) if info.scopes] for one in (op, inner)]
+    return len(list(inner.results[0].uses)) > 1 and paths[0] != paths[1]
+
+
 def uniform(array: Array | None) -> Any:
     """The one value of all elements, else None."""
     if array is None or array.size == 0:
@@ -175,7 +181,7 @@ def _canonical(op: Operation) -> Operation | None:
         moved = [i for i in order if source[i] != 1]
         if moved == sorted(moved):  # only dims of size 1 move
             return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])}, [out])
-    if op.name == "ttir.slice_static" and (inner := defining(op.operands[0], "ttir.slice_static")):
+    if op.name == "ttir.slice_static" and (inner := defining(op.operands[0], "ttir.slice_static")) and not _parted_elsewhere(op, inner):
         outer_cut, inner_cut = ([access.attr(one, name) for name in ("begins", "ends", "step")] for one in (op, inner))
         rows = list(zip(*outer_cut, *inner_cut, strict=True))
         if all(step > 0 and begin >= 0 and end >= 0 for row in rows for begin, end, step in (row[:3], row[3:])):

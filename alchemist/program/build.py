@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 
-from alchemist.frontends.base import FrontendResult
+from alchemist.frontends.base import RECURRENT_CELLS, FrontendResult
 from alchemist.ir.location import Scope
 from alchemist.ir.scopes import Group, weight_path
 from alchemist.ops.spec import SHAPING
@@ -157,12 +157,13 @@ def _preorder(root: Definition) -> list[Definition]:
 
 
 def _main_file(graph: Graph, sources: Sources) -> str:
-    """The file most statements are in."""
+    """The file most statements are in, of the model's own if there are any."""
     frames = Counter(info.frames[-1] for node in graph.nodes for info in node.sources if info.frames)
     files: Counter[str] = Counter()
     for frame, count in frames.items():
         files[frame.file] += count if sources.statement(frame) else 0
-    return files.most_common(1)[0][0] if files else ""
+    own = files.keys() - {RECURRENT_CELLS}
+    return max(own or files, key=lambda file: (files[file], file), default="")
 
 
 def _typical(graph: Graph) -> TensorType:

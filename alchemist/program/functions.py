@@ -16,7 +16,7 @@ from alchemist.program.state import lists_of
 
 INITIAL = re.compile(r"initial_\d+")
 """Keys of the first values of loops: they are handed on like computed ones, so that all iterations are alike."""
-_ROUND = re.compile(r"@\d{7,}")
+ROUND = re.compile(r"@\d{7,}")
 """What a scope's path shows of iterations of a loop that the front end unrolled."""
 
 
@@ -202,9 +202,9 @@ class Recovery:
         while stack:
             group = stack.pop()
             stack += [item for item in group.items if isinstance(item, Group)]
-            if _ROUND.search(group.scope.path):
+            if ROUND.search(group.scope.path):
                 shape = tuple(node.spec.name for node in group.ops())
-                alike.setdefault((group.scope.class_name, _ROUND.sub("", group.scope.path), shape), []).append(group)
+                alike.setdefault((group.scope.class_name, ROUND.sub("", group.scope.path), shape), []).append(group)
         for groups in alike.values():
             rows = [[value for node in group.ops() for value in node.results] for group in groups]
             if len(rows) < 2 or len({len(row) for row in rows}) > 1:

@@ -218,23 +218,30 @@ class _Iterations:
                 place = (k, r)
                 join = self._joins.get(place)
                 far = [user for user in value.users if not lo <= user.position < (following if place in self._carried else hi)]
-                if iteration == 0 and far and place not in self._carried:
+                if iteration == 0 and far:
                     join = self._search.join(value, writes(self._search.items[self._index(1, k)])[r], far)
-                    if join is None or self._search.is_hopeless(join.node, self._start, self._period):
+                    if join is not None and not self._search.is_hopeless(join.node, self._start, self._period):
+                        self._joins[place] = join
+                    elif place not in self._carried:
                         return False
-                    self._joins[place] = join
+                    else:
+                        self._end = 1
                 elif join is not None:
-                    if not self._goes_on(join, value, far, iteration):
+                    if not self._goes_on(join, value, iteration):
                         self.hopeless = join.node
                         return False
+                    if any(user is not join.node for user in far) or id(value) in self._search.returned:
+                        if place not in self._carried:
+                            self.hopeless = join.node
+                            return False
+                        self._end = min(self._end, iteration + 1)  # the last value of the variable is used besides
                 elif far or id(value) in self._search.returned:
                     self._end = min(self._end, iteration + (place in self._carried))
         return self._end > max(iteration, 1)
 
-    def _goes_on(self, join: _Join, value: Value, far: Sequence[Node], iteration: int) -> bool:
+    def _goes_on(self, join: _Join, value: Value, iteration: int) -> bool:
         place = join.offset + iteration
-        alone = all(user is join.node for user in far) and id(value) not in self._search.returned
-        return alone and place < len(join.tensors) and join.tensors[place] is value
+        return place < len(join.tensors) and join.tensors[place] is value
 
     def _last_is_final(self) -> bool:
         """Whether only carried values of the last iteration are used behind it, joins apart."""

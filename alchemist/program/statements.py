@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -17,6 +18,8 @@ from alchemist.program.names import unique
 from alchemist.program.naming import FOREVER, Context, Finals, Hint, Naming, flat_items
 from alchemist.program.state import lists_of
 
+_LAYER = re.compile(r"_l\d+$")
+
 
 class Body(Naming):
     """Builds one function."""
@@ -26,6 +29,7 @@ class Body(Naming):
         self._loop_keys: Mapping[str, model.Key] = {}
         self._offsets: Mapping[int, Mapping[str, Mapping[int, int]]] = {}
         self._kept: dict[int, str] = {}  # values of an iteration that are appended to a list, and its name
+        self._collected: dict[tuple[int, ...], str] = {}  # all values of such a list in an op's order, and its name
         self._at_front: set[int] = set()  # those of them that are put at the list's front
         self._constants: set[str] = set()  # names that may not be rebound
         self._numbers: dict[str, int] = {}  # base of numbered names -> the number below which none is free
@@ -72,17 +76,18 @@ class Body(Naming):
         locked: frozenset[str] = frozenset(),
         preset: Mapping[int, str] | None = None,
         quiet: bool = False,
+        said: frozenset[tuple[str, int]] = frozenset(),
     ) -> list[model.Statement]:
         """Statements of a block.
 
         held: names bound before, with the id of the value that each holds. locked: names that stay bound through the block.
-        preset: names of results decided outside (loop variables). quiet: the comments stand above the loop already.
+        preset: names of results decided outside (loop variables). quiet: the comments stand above the loop already. said: what stands there.
         """
         out: list[model.Statement] = []
         last = _ends(items, survivors)
         finals = self._final_items(items)
         preferred = self._loop_preferences(items, finals, last)
-        group: set[tuple[str, int]] = set()
+        group: set[tuple[str, int]] = set(said)
         inherited = set(held.values())
         for index, item in enumerate(items):
             comments = self._comments(item)
@@ -91,9 +96,9 @@ class Body(Naming):
                 group = set(comments) | (group if group & comments.keys() else set())
             elif not comments and isinstance(item, LoopItem):
                 out.append(model.Blank())
-                group = set()
+                group = group if {key for part in item.body for key in self._comments(part)} <= group else set()
             if isinstance(item, LoopItem):
-                out += self._loop(item, index, held, last, locked, finals)
+                out += self._loop(item, index, held, last, locked, finals, frozenset(group))
             else:
                 self._name_results(item, index, items, held, last, locked, finals, preset or {}, preferred)
                 note = item.note if isinstance(item, Node) else ""
@@ -179,6 +184,7 @@ class Body(Naming):
         last: Mapping[int, int],
         locked: frozenset[str],
         finals: Finals,
+        said: frozenset[tuple[str, int]],
     ) -> list[model.Statement]:
         out: list[model.Statement] = []
         preset: dict[int, str] = {}
@@ -210,7 +216,7 @@ class Body(Naming):
         self._at_front.update(id(collected.first) for collected in loop.collected if collected.reverse)
         survivors = {id(carried.first) for carried in loop.carried}
         outer_numbers, self._numbers = self._numbers, {}
-        body = self._block(loop.body, inner_held, survivors, locked=lock, preset=preset, quiet=len(loop.body) == 1)
+        body = self._block(loop.body, inner_held, survivors, locked=lock, preset=preset, quiet=len(loop.body) == 1, said=said)
         self._loop_keys, self._names, self._offsets, self._numbers = outer_keys, outer_names, outer_offsets, outer_numbers
         stop = model.Literal(loop.start + loop.count * loop.step)
         for one in loop.collected:
@@ -222,7 +228,10 @@ class Body(Naming):
                 if held.pop(own, None) is not None and any(value in user.frees for user in value.users):
                     out.append(model.Free((own,)))
             self._names.update((id(value), name) for value in (*one.before, *one.values))
-            held[name] = id(one.values[-1])
+            variables = {id(carried.last) for carried in loop.carried}
+            held[name] = next(id(value) for value in reversed(one.values) if id(value) not in variables)
+            kept = (*one.before, *one.values)
+            self._collected[tuple(id(value) for value in (kept[::-1] if one.reverse else kept))] = name
         out.append(model.Loop(loop.variable, loop.start, stop, loop.step, tuple(_tidy(body)), loop.container))
         for carried in loop.carried:
             name = preset[id(carried.first)]
@@ -262,7 +271,8 @@ class Body(Naming):
         """Of the list that keeps this value of every iteration."""
         if not self._kept[id(value)]:
             source = value.node.inputs()[0] if value.node is not None and value.node.spec.name in SHAPING and value.node.inputs() else value
-            base = self._names.get(id(source), self._names[id(value)]).rstrip("_0123456789")
+            base = self._names.get(id(source), self._names[id(value)])
+            base = base if _LAYER.search(base) else base.rstrip("_0123456789")  # hidden_l0 of layer 0, not the second of a name
             plural = base if base.endswith("s") else f"{base}s"
             taken = {*held, *self.local_names, *self._kept.values()}
             name = unique([plural, f"{base}_list"], lambda name: name not in taken and self._legal(name))
@@ -271,11 +281,9 @@ class Body(Naming):
         return self._kept[id(value)]
 
     def _argument(self, raw: Raw) -> model.Value:
-        made = map_raw(raw, self._reference)
-        lists = [model.TensorRef(name) for name in self._kept.values()]
-        if isinstance(made, model.Items) and len(made.items) > 1 and len(set(made.items)) == 1 and any(made.items[0] == value for value in lists):
-            return made.items[0]  # all that a loop has collected
-        return made
+        if isinstance(raw, tuple) and (name := self._collected.get(tuple(id(value) for value in values_of(raw)))):
+            return model.TensorRef(name)  # all that a loop has collected
+        return map_raw(raw, self._reference)
 
     def _counted(self, item: Node, name: str, value: model.Value) -> model.Value:
         """The argument with the loop variable in it."""

@@ -27,7 +27,7 @@ from alchemist.program import build_program
 from tests.program.evaluate import Name, run
 from tests.program.models import transformer
 from tests.program.test_scans import SIZE, backwards, new_carry, old_and_new
-from tests.program.test_unrolled import Recurrent, Scan
+from tests.program.test_unrolled import Scan, States
 
 
 @dataclass(slots=True)
@@ -120,8 +120,8 @@ def flax_lstm() -> FrontendResult:
 MODELS: dict[str, Callable[[], FrontendResult]] = {
     "transformer": lambda: transformer(4),
     "transformer without const-eval": lambda: transformer(2, const_eval=False),
-    "lstm": lambda: torch_model(Recurrent(nn.LSTM), torch.randn(2, 6, 32)),
-    "gru": lambda: torch_model(Recurrent(nn.GRU), torch.randn(2, 6, 32)),
+    "lstm": lambda: torch_model(States(nn.LSTM(32, 32, batch_first=True)), torch.randn(2, 6, 32)),
+    "gru": lambda: torch_model(States(nn.GRU(32, 32, batch_first=True)), torch.randn(2, 6, 32)),
     "list of all": lambda: torch_model(Scan("all"), torch.randn(2, 6, 32)),
     "list and one of it": lambda: torch_model(Scan("one of them too"), torch.randn(2, 6, 32)),
     "flax lstm": flax_lstm,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,13 +14,17 @@ from alchemist import codegen_py, load_codegen_py
 STEPS = 6
 
 
-class Recurrent(nn.Module):
-    def __init__(self, kind: type[nn.RNNBase]) -> None:
+class States(nn.Module):
+    """The outputs of a recurrent layer and its last states."""
+
+    def __init__(self, layer: nn.RNNBase) -> None:
         super().__init__()
-        self.rnn = kind(32, 32, batch_first=True)
+        self.rnn = layer
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.rnn(x)[0]  # type: ignore[no-any-return]
+        outputs, states = self.rnn(x)
+        last = states[0] + states[1].mean() if isinstance(states, tuple) else states
+        return torch.cat([outputs.flatten(), last.flatten()])
 
 
 class Scan(nn.Module):
@@ -52,11 +57,24 @@ def made(model: nn.Module, x: torch.Tensor, directory: Path) -> str:
     return "\n".join(line for line in lines if not line.strip().startswith("#"))
 
 
-@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
-def test_recurrent_layers(kind: type[nn.RNNBase], tmp_path: Path) -> None:
-    text = made(Recurrent(kind), torch.randn(2, STEPS, 32), tmp_path / "made")
-    assert f"for i in range(1, {STEPS}):" in text
-    assert text.count(".append(") == 2  # the first step's result and every other one's
+@pytest.mark.parametrize(
+    ("kind", "cell", "options"),
+    [
+        (nn.LSTM, "lstm_cell", {"num_layers": 2, "bidirectional": True}),
+        (nn.LSTM, "lstm_cell", {"proj_size": 16}),
+        (nn.GRU, "gru_cell", {"num_layers": 2, "bidirectional": True}),
+        (nn.RNN, "rnn_cell", {"bias": False}),
+    ],
+)
+def test_recurrent_layers(kind: type[nn.RNNBase], cell: str, options: dict[str, Any], tmp_path: Path) -> None:
+    """One function for the cell and one loop for each layer and direction, from the first step on; the last states are outputs too."""
+    text = made(States(kind(32, 32, batch_first=True, **options)), torch.randn(2, STEPS, 32), tmp_path / "made")
+    runs = options.get("num_layers", 1) * (2 if options.get("bidirectional") else 1)
+    assert text.count(f"for i in range({STEPS}):") + text.count(f"for i in range({STEPS - 1}, -1, -1):") == runs
+    assert text.count(f"def {cell}") == 1
+    assert text.count(f"{cell}(") == 1 + runs
+    assert "hidden: ttnn.Tensor" in text
+    assert "weight_hh: ttnn.Tensor" in text
 
 
 def test_the_first_step_is_in_the_list(tmp_path: Path) -> None:

@@ -60,10 +60,11 @@ def trace(
     kwargs: dict[str, Any],
     mode: FakeTensorMode,
     is_tensor: Callable[[Any], bool],
+    stack_traces: bool = False,
 ) -> fx.GraphModule:
     """Graph of `function(*args, **kwargs)` whose placeholders are the tensor leaves in order.
 
-    `is_tensor` tells the leaves that stand for tensors: they have `.shape` and `.dtype`.
+    `is_tensor` tells the leaves that stand for tensors: they have `.shape` and `.dtype`. stack_traces: nodes know their lines.
     """
 
     def fill(part: Any, given: Any) -> Any:
@@ -98,7 +99,7 @@ def trace(
         warnings.simplefilter("ignore")
         fakes = [torch.empty(leaf.shape, dtype=leaf.dtype) for leaf in leaves]
         try:
-            traced: fx.GraphModule = make_fx(call, decomposition_table={}, tracing_mode="real")(*fakes)
+            traced: fx.GraphModule = make_fx(call, decomposition_table={}, tracing_mode="real", record_stack_traces=stack_traces)(*fakes)
         except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
             raise Unsupported(f"its decomposition failed: {str(error).splitlines()[0] if str(error) else error!r}") from error
     return traced

@@ -15,7 +15,8 @@ where something that is not constant uses them.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ from alchemist.frontends.torch.complex_numbers import Pair, function_of
 from alchemist.frontends.torch.dtypes import is_known
 from alchemist.frontends.torch.emitter import FOLD_LIMIT, Emitter, Shape, Tensor
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.node_locations import Sources
+from alchemist.frontends.torch.node_locations import FIRST_STEP, Sources
 from alchemist.frontends.torch.registry import RECIPES, RULES
 from alchemist.ir.location import SourceInfo, set_source, sources_of
 
@@ -54,6 +55,8 @@ class Lowering(Emitter):
         self.unsupported: dict[tuple[str, str], list[Any]] = {}
         self._traces: dict[Any, fx.GraphModule] = {}
         self._depth = 0
+        self._cell: tuple[type, str] | None = None  # whose step is being lowered, and the step's name
+        self._steps = 0
 
     # --- the walk -------------------------------------------------------------------------------------------------------
 
@@ -102,6 +105,8 @@ class Lowering(Emitter):
             self.info = self.sources.info(node, named=False)
         else:
             self.node = node
+            if self._cell is not None:
+                self.info = self.sources.in_step(self.info, node, *self._cell)
         self.new_values = []
         try:
             result = self._lower(node, target, args, kwargs)
@@ -355,6 +360,23 @@ class Lowering(Emitter):
             raise Unsupported("no rule and no decomposition")
         self._traces[key] = traced
         return traced
+
+    def apply(self, function: Callable[..., Any], *args: Any) -> Any:
+        """The results of a torch function of tensors; None stands for an operand that is not there."""
+        key = (function, *((leaf.shape, leaf.dtype) if isinstance(leaf, Tensor) else leaf for leaf in args))
+        if key not in self._traces:
+            self._traces[key] = decompose.trace(function, args, {}, self.fake_mode, is_tensor=lambda leaf: isinstance(leaf, Tensor), stack_traces=True)
+        return self._expand(self._traces[key], args, {})
+
+    @contextmanager
+    def step(self, cell: type, name: str) -> Iterator[None]:
+        """Ops of `apply` within are one step of a recurrent layer: one call of the cell's function. name: of its result."""
+        self._steps += 1
+        self._cell = (cell, f"{name}@{FIRST_STEP + self._steps}")
+        try:
+            yield
+        finally:
+            self._cell = None
 
     # --- errors ---------------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,8 @@ _COUNTER = re.compile(r"(?<=[^\d_])_\d+$")
 _TARGET = re.compile(r"^\s*(?:self\.)?([A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)")
 _OWN = str(Path(__file__).resolve().parent)
 _FRAMEWORK = ("torch/", "torch\\")
+FIRST_STEP = 1_000_000
+"""Added to the number of a step of a recurrent layer: the program tells iterations from calls of a module by seven digits."""
 
 
 @lru_cache(maxsize=4096)
@@ -59,6 +61,22 @@ class Sources:
     def info(self, node: fx.Node, *, named: bool) -> SourceInfo:
         op = str(node.target)
         return SourceInfo(self.scopes(node), self.frames(node), op, node.name if named else "")
+
+    def in_step(self, outer: SourceInfo | None, node: fx.Node, cell: type, step: str) -> SourceInfo:
+        """Of a node of a recurrent layer's step. outer: of the layer. step: its name, each is a call of the cell."""
+        outer = outer or SourceInfo()
+        name = qualified(cell)
+        around = [scope for scope in outer.scopes if scope.class_name != name]
+        path = f"{around[-1].path}.{step}" if around and around[-1].path else step
+        self._classes[name] = cell
+        self.class_names.add(name)
+        file = inspect.getsourcefile(cell) or ""
+        frames = [frame for frame in outer.frames if frame.file != relative_file(file)]
+        lines = [int(match["line"]) for match in _FRAME.finditer(node.meta.get("stack_trace") or "") if match["file"] == file]
+        if lines:
+            self.files.setdefault(relative_file(file), file)
+            frames.append(Frame(relative_file(file), lines[-1], "forward"))
+        return SourceInfo((*around, Scope(path, name)), tuple(frames), str(node.target))
 
     def scopes(self, node: fx.Node) -> tuple[Scope, ...]:
         stack: Mapping[str, tuple[str, object]] = node.meta.get("nn_module_stack") or {}

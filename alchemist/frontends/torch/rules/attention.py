@@ -1,12 +1,12 @@
-"""Attention and recurrent layers."""
+"""Attention."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import torch
+from torch.nn.functional import linear
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.frontends.torch.emitter import Emitter, Tensor
@@ -145,113 +145,7 @@ def flash_attention(
     return [c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes, shape=shape, dtype=q.dtype)]
 
 
-# --- recurrent layers, unrolled -------------------------------------------------------------------------------------------
-
 Torch: TypeAlias = torch.Tensor
-
-
-def _linear(x: Torch, weight: Torch, bias: Torch | None) -> Torch:
-    return torch.nn.functional.linear(x, weight, bias)
-
-
-def _stack(
-    x: Torch, states: Sequence[Sequence[Torch]], params: Sequence[Torch], has_biases: bool, layers: int, bidirectional: bool,
-    cell: object,
-) -> tuple[Torch, list[list[Torch]]]:  # fmt: skip
-    """x [time, batch, size]; states[i] = initial values of state i per layer and direction. Gives outputs and final states."""
-    per = 4 if has_biases else 2
-    directions = 2 if bidirectional else 1
-    proj = len(params) // (layers * directions) - per
-    finals: list[list[Torch]] = [[] for _ in states]
-    for layer in range(layers):
-        outputs = []
-        for direction in range(directions):
-            at = layer * directions + direction
-            weights = list(params[at * (per + proj) : (at + 1) * (per + proj)])
-            w_ih, w_hh = weights[:2]
-            b_ih, b_hh = (weights[2], weights[3]) if has_biases else (None, None)
-            w_hr = weights[per] if proj else None
-            state = [part[at] for part in states]
-            projected = _linear(x, w_ih, b_ih)
-            steps: list[Torch] = []
-            order = range(x.shape[0] - 1, -1, -1) if direction else range(x.shape[0])
-            for step in order:
-                state = cell(projected[step], state, w_hh, b_hh, w_hr)  # type: ignore[operator]
-                steps.append(state[0])
-            outputs.append(torch.stack(steps[::-1] if direction else steps))
-            for kept, value in zip(finals, state, strict=True):
-                kept.append(value)
-        x = outputs[0] if directions == 1 else torch.cat(outputs, -1)
-    return x, finals
-
-
-def _lstm_cell(gates: Torch, state: Sequence[Torch], w_hh: Torch, b_hh: Torch | None, w_hr: Torch | None) -> list[Torch]:
-    h, memory = state
-    i, f, g, o = (gates + _linear(h, w_hh, b_hh)).chunk(4, -1)
-    memory = torch.sigmoid(f) * memory + torch.sigmoid(i) * torch.tanh(g)
-    h = torch.sigmoid(o) * torch.tanh(memory)
-    return [h if w_hr is None else _linear(h, w_hr, None), memory]
-
-
-def _gru_cell(gates: Torch, state: Sequence[Torch], w_hh: Torch, b_hh: Torch | None, _w_hr: Torch | None) -> list[Torch]:
-    (h,) = state
-    reset_x, update_x, new_x = gates.chunk(3, -1)
-    reset_h, update_h, new_h = _linear(h, w_hh, b_hh).chunk(3, -1)
-    update = torch.sigmoid(update_x + update_h)
-    new = torch.tanh(new_x + torch.sigmoid(reset_x + reset_h) * new_h)
-    return [new + update * (h - new)]
-
-
-def _check(dropout: float, train: bool, layers: int) -> None:
-    if train and dropout > 0 and layers > 1:
-        raise NotImplementedError("dropout between recurrent layers in training mode is random: call model.eval() first")
-
-
-@recipe("aten.lstm.input")
-def lstm(
-    x: Torch, hx: Sequence[Torch], params: Sequence[Torch], has_biases: bool, num_layers: int, dropout: float, train: bool,
-    bidirectional: bool, batch_first: bool,
-) -> tuple[Torch, Torch, Torch]:  # fmt: skip
-    _check(dropout, train, num_layers)
-    x = x.transpose(0, 1) if batch_first else x
-    states = [list(part.unbind(0)) for part in hx]
-    out, (h, memory) = _stack(x, states, params, has_biases, num_layers, bidirectional, _lstm_cell)
-    return (out.transpose(0, 1) if batch_first else out), torch.stack(h), torch.stack(memory)
-
-
-def _one_state(cell: object, name: str) -> None:
-    @recipe(name)
-    def layer(
-        x: Torch, hx: Torch, params: Sequence[Torch], has_biases: bool, num_layers: int, dropout: float, train: bool,
-        bidirectional: bool, batch_first: bool,
-    ) -> tuple[Torch, Torch]:  # fmt: skip
-        _check(dropout, train, num_layers)
-        x = x.transpose(0, 1) if batch_first else x
-        out, (h,) = _stack(x, [list(hx.unbind(0))], params, has_biases, num_layers, bidirectional, cell)
-        return (out.transpose(0, 1) if batch_first else out), torch.stack(h)
-
-
-def _simple_cell(activation: object) -> object:
-    def cell(gates: Torch, state: Sequence[Torch], w_hh: Torch, b_hh: Torch | None, _w_hr: Torch | None) -> list[Torch]:
-        return [activation(gates + _linear(state[0], w_hh, b_hh))]  # type: ignore[operator]
-
-    return cell
-
-
-_one_state(_gru_cell, "aten.gru.input")
-_one_state(_simple_cell(torch.tanh), "aten.rnn_tanh.input")
-_one_state(_simple_cell(torch.relu), "aten.rnn_relu.input")
-
-
-@recipe("aten.gru_cell.default")
-def gru_cell(x: Torch, h: Torch, w_ih: Torch, w_hh: Torch, b_ih: Torch | None = None, b_hh: Torch | None = None) -> Torch:
-    return _gru_cell(_linear(x, w_ih, b_ih), [h], w_hh, b_hh, None)[0]
-
-
-@recipe("aten.lstm_cell.default")
-def lstm_cell(x: Torch, hx: Sequence[Torch], w_ih: Torch, w_hh: Torch, b_ih: Torch | None = None, b_hh: Torch | None = None) -> tuple[Torch, Torch]:
-    h, memory = _lstm_cell(_linear(x, w_ih, b_ih), hx, w_hh, b_hh, None)
-    return h, memory
 
 
 @recipe("aten._native_multi_head_attention.default")
@@ -266,9 +160,9 @@ def native_multi_head_attention(
     size = embed_dim // num_head
     weights, biases = qkv_weight.chunk(3), qkv_bias.chunk(3)
     q, k, v = (
-        _linear(part, weight, bias).reshape(n, -1, num_head, size).transpose(1, 2)
+        linear(part, weight, bias).reshape(n, -1, num_head, size).transpose(1, 2)
         for part, weight, bias in zip((query, key, value), weights, biases, strict=True)
     )
     out = torch.ops.aten.scaled_dot_product_attention(q, k, v)
-    out = _linear(out.transpose(1, 2).reshape(n, length, embed_dim), proj_weight, proj_bias)
+    out = linear(out.transpose(1, 2).reshape(n, length, embed_dim), proj_weight, proj_bias)
     return out, out

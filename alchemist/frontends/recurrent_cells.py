@@ -1,0 +1,64 @@
+"""One step of torch's recurrent layers, as torch functions.
+
+They are traced for their ops, and their text is a source file of the exported program: its names and comments are those of the
+emitted cell. Formulas: torch.nn.GRU, torch.nn.LSTM and torch.nn.RNN, where `projected` is the input's part of the gates,
+[1, batch, gates x size], and the states are [1, batch, size].
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+
+class GRUCell:
+    """Gates in torch's order: reset, update, new."""
+
+    @staticmethod
+    def forward(projected: Tensor, hidden: Tensor, weight_hh: Tensor, bias_hh: Tensor | None) -> Tensor:
+        reset_input, update_input, new_input = projected.chunk(3, -1)
+        hidden_gates = linear(hidden, weight_hh, bias_hh)
+        reset_hidden, update_hidden, new_hidden = hidden_gates.chunk(3, -1)
+        reset = torch.sigmoid(reset_input + reset_hidden)
+        update = torch.sigmoid(update_input + update_hidden)
+        new = torch.tanh(new_input + reset * new_hidden)
+        hidden = new + update * (hidden - new)
+        return hidden
+
+
+class LSTMCell:
+    """Gates in torch's order: input, forget, cell, output."""
+
+    @staticmethod
+    def forward(projected: Tensor, hidden: Tensor, cell: Tensor, weight_hh: Tensor, bias_hh: Tensor | None, weight_hr: Tensor | None) -> tuple[Tensor, Tensor]:
+        hidden_gates = linear(hidden, weight_hh, bias_hh)
+        gates = projected + hidden_gates
+        input_gate, forget_gate, cell_gate, output_gate = gates.chunk(4, -1)
+        kept = torch.sigmoid(forget_gate) * cell
+        added = torch.sigmoid(input_gate) * torch.tanh(cell_gate)
+        cell = kept + added
+        hidden = torch.sigmoid(output_gate) * torch.tanh(cell)
+        if weight_hr is not None:
+            hidden = linear(hidden, weight_hr)
+        return hidden, cell
+
+
+class RNNCell:
+    """torch.nn.RNN's step with tanh."""
+
+    @staticmethod
+    def forward(projected: Tensor, hidden: Tensor, weight_hh: Tensor, bias_hh: Tensor | None) -> Tensor:
+        hidden_gates = linear(hidden, weight_hh, bias_hh)
+        hidden = torch.tanh(projected + hidden_gates)
+        return hidden
+
+
+class ReluRNNCell:
+    """torch.nn.RNN's step with relu."""
+
+    @staticmethod
+    def forward(projected: Tensor, hidden: Tensor, weight_hh: Tensor, bias_hh: Tensor | None) -> Tensor:
+        hidden_gates = linear(hidden, weight_hh, bias_hh)
+        hidden = torch.relu(projected + hidden_gates)
+        return hidden

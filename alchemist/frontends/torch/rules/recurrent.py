@@ -1,0 +1,101 @@
+"""Recurrent layers: one call of the cell per step of time, one after the other from the first state on.
+
+Every step has a scope of its own, so that the program has one function for the cell and a loop over time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.functional import linear
+
+from alchemist.frontends import recurrent_cells as cells
+from alchemist.frontends.torch.emitter import Tensor
+from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.registry import recipe, rule
+
+if TYPE_CHECKING:
+    from alchemist.frontends.torch.lowering import Lowering
+
+
+def _stack(
+    c: Lowering, x: Tensor, starts: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, layers: int, bidirectional: bool, cell: type
+) -> tuple[Tensor, list[Tensor]]:
+    """x [time, batch, size], starts[i] [layers x directions, batch, size] of state i. Gives outputs and final states, stacked like `starts`."""
+    directions = 2 if bidirectional else 1
+    per = len(params) // (layers * directions)
+    several = layers * directions > 1
+    finals: list[list[Tensor]] = [[] for _ in starts]
+    for layer in range(layers):
+        outputs = []
+        for direction in range(directions):
+            place = layer * directions + direction
+            weights: list[Tensor | None] = list(params[place * per : (place + 1) * per])
+            if not has_biases:
+                weights[2:2] = [None, None]
+            weight_ih, weight_hh, bias_ih, bias_hh, *projection = weights
+            projected = c.apply(linear, x, weight_ih, bias_ih)
+            state = [c.first_of_loop(c.slice(start, 0, place, place + 1), i) for i, start in enumerate(starts)]
+            more = (projection or [None]) if cell is cells.LSTMCell else []
+            name = f"l{layer}{'_reverse' if direction else ''}" if several else "step"  # as torch calls the weights
+            steps = []
+            for time in range(x.shape[0])[:: -1 if direction else 1]:
+                with c.step(cell, name):
+                    made = c.apply(cell.forward, c.slice(projected, 0, time, time + 1), *state, weight_hh, bias_hh, *more)  # type: ignore[attr-defined]
+                state = list(made) if isinstance(made, (tuple, list)) else [made]
+                steps.append(state[0])
+            outputs.append(c.concat(steps[::-1] if direction else steps, 0))
+            for kept, value in zip(finals, state, strict=True):
+                kept.append(value)
+        x = c.concat(outputs, 2)
+    return x, [c.concat(values, 0) for values in finals]
+
+
+def _layer(
+    c: Lowering, cell: type, x: Tensor, starts: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, layers: int, dropout: float,
+    train: bool, bidirectional: bool, batch_first: bool,
+) -> list[Tensor]:  # fmt: skip
+    if train and dropout > 0 and layers > 1:
+        raise Unsupported("dropout between recurrent layers in training mode is random: call model.eval() first")
+    if x.shape[1 if batch_first else 0] == 0:
+        raise Unsupported("a sequence without steps")
+    x = c.permute(x, [1, 0, 2]) if batch_first else x
+    out, finals = _stack(c, x, starts, params, has_biases, layers, bidirectional, cell)
+    return [c.permute(out, [1, 0, 2]) if batch_first else out, *finals]
+
+
+@rule("aten.lstm.input")
+def lstm(c: Lowering, x: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], *options: Any) -> list[Tensor]:
+    return _layer(c, cells.LSTMCell, x, hx, params, *options)
+
+
+@rule("aten.gru.input")
+def gru(c: Lowering, x: Tensor, hx: Tensor, params: Sequence[Tensor], *options: Any) -> list[Tensor]:
+    return _layer(c, cells.GRUCell, x, [hx], params, *options)
+
+
+@rule("aten.rnn_tanh.input")
+def rnn_tanh(c: Lowering, x: Tensor, hx: Tensor, params: Sequence[Tensor], *options: Any) -> list[Tensor]:
+    return _layer(c, cells.RNNCell, x, [hx], params, *options)
+
+
+@rule("aten.rnn_relu.input")
+def rnn_relu(c: Lowering, x: Tensor, hx: Tensor, params: Sequence[Tensor], *options: Any) -> list[Tensor]:
+    return _layer(c, cells.ReluRNNCell, x, [hx], params, *options)
+
+
+@recipe("aten.gru_cell.default")
+def gru_cell(
+    x: torch.Tensor, h: torch.Tensor, w_ih: torch.Tensor, w_hh: torch.Tensor, b_ih: torch.Tensor | None = None, b_hh: torch.Tensor | None = None
+) -> torch.Tensor:
+    return cells.GRUCell.forward(linear(x, w_ih, b_ih), h, w_hh, b_hh)
+
+
+@recipe("aten.lstm_cell.default")
+def lstm_cell(
+    x: torch.Tensor, hx: Sequence[torch.Tensor], w_ih: torch.Tensor, w_hh: torch.Tensor, b_ih: torch.Tensor | None = None, b_hh: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    hidden, cell = hx
+    return cells.LSTMCell.forward(linear(x, w_ih, b_ih), hidden, cell, w_hh, b_hh, None)
