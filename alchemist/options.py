@@ -387,11 +387,16 @@ def _unknown(key: str) -> OptionError:
     ours = list(dict.fromkeys(SPELLINGS[name].name if name in SPELLINGS else name for name in near))
     if "-" in key:  # as the caller spells
         ours = [name.replace("_", "-") for name in ours]
+    hint = f"did you mean {' or '.join(map(repr, ours))}?" if ours else "`alchemist options` explains them"
     return OptionError(
         f"unknown compiler option {key[:80]!r}",
         expected="one of " + ", ".join(sorted(entry.name for entry in fields(CompilerOptions))),
-        hint=f"did you mean {' or '.join(map(repr, ours))}?" if ours else "`alchemist options` explains them",
+        hint=f"{plain} is an argument of codegen_py and codegen_cpp beside compiler_options" if plain in _ARGUMENTS else hint,
     )
+
+
+_ARGUMENTS = ("export_path", "export_tensors", "export_golden", "overwrite")
+"""What codegen_py and codegen_cpp take that is no compiler option."""
 
 
 def _word(value: Any) -> str:

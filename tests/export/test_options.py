@@ -31,6 +31,7 @@ def test_false(value: object) -> None:
     [
         ({"fidelity": "hifi4"}, "unknown compiler option"),
         ({"math_fidelty": "hifi4"}, "did you mean 'math_fidelity'"),
+        ({"export_golden": "ops"}, "an argument of codegen_py"),
         ({"math_fidelity": "hifi5"}, "expected one of lofi"),
         ({"enable_const_eval": "maybe"}, "expected true or false"),
         ({"arch": "grayskull"}, "wormhole_b0"),
