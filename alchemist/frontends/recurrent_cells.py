@@ -17,11 +17,10 @@ class GRUCell:
 
     @staticmethod
     def forward(projected: Tensor, hidden: Tensor, weight_hh: Tensor, bias_hh: Tensor | None) -> Tensor:
-        reset_input, update_input, new_input = projected.chunk(3, -1)
-        hidden_gates = linear(hidden, weight_hh, bias_hh)
-        reset_hidden, update_hidden, new_hidden = hidden_gates.chunk(3, -1)
-        reset = torch.sigmoid(reset_input + reset_hidden)
-        update = torch.sigmoid(update_input + update_hidden)
+        size = hidden.shape[-1]
+        gates_input, new_input = projected.split([2 * size, size], -1)
+        gates_hidden, new_hidden = linear(hidden, weight_hh, bias_hh).split([2 * size, size], -1)
+        reset, update = torch.sigmoid(gates_input + gates_hidden).chunk(2, -1)
         new = torch.tanh(new_input + reset * new_hidden)
         hidden = new + update * (hidden - new)
         return hidden
