@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import struct
-from alchemist.ir.layout import tile_padded
+from alchemist.ir.layout import layout_of, tile_padded
 from alchemist.optimizer import compute, matmul
 from alchemist.optimizer.calls import IN_PLACE
 from alchemist.optimizer.candidate import Candidate
@@ -77,8 +77,17 @@ def blocks(value: SSAValue, machine: Machine) -> Iterator[Memory]:
 
 
 def images(value: SSAValue, machine: Machine) -> tuple[Memory, ...]:
-    """Shards that a flat image [1, 1, N*H*W, C] may lie in."""
+    """Shards that a flat image [1, 1, N*H*W, C] may lie in; one of rows, not tiles, has no padding that they could hold."""
+    if not is_whole(value):
+        return ()
     return (*heights(value, machine), *blocks(value, machine))
+
+
+def is_whole(value: SSAValue) -> bool:
+    """Whether shards of whole tiles hold the value: it is tiled, or its rows and columns are those of whole tiles."""
+    layout = layout_of(value.type)
+    shape = access.shape(value)
+    return layout is None or layout.page == "tile" or (shape[-1] % 32 == 0 and math.prod(shape[:-1]) % 32 == 0)
 
 
 def is_image(value: SSAValue) -> bool:

@@ -16,7 +16,7 @@ from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import Step
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.matmul import COMPUTE, divisors
-from alchemist.optimizer.sharded import images, is_image
+from alchemist.optimizer.sharded import images, is_image, is_whole
 
 CONV_CONFIG = "conv2d_config"
 MOST_BLOCKS = 6
@@ -63,4 +63,6 @@ def _natural(step: Step, machine: Machine, shards: Memory, attributes: dict[str,
         answer = ask(step.op, machine.card, attributes, {0: shards}, NATURAL, l1_small_bytes)
     except (NotAskable, ShimError):
         return None
-    return answer.outputs[0].memory if answer.accepted and answer.outputs and answer.outputs[0] is not None else None
+    if not answer.accepted or not answer.outputs or answer.outputs[0] is None or not is_whole(step.op.results[0]):
+        return None
+    return answer.outputs[0].memory

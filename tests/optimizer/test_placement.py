@@ -11,15 +11,16 @@ from modules import bottlenecks, convolutions, layers, lowered, mlp
 from ttnn_shim.queries import Spec, query
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 from alchemist.codegen import codegen_mlir
 from alchemist.ir import access
-from alchemist.ir.layout import layout_of
+from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.optimizer.calls import ask, call_of, maker_of, spec_of
 from alchemist.optimizer.graph import forward_of
 from alchemist.optimizer.level2 import Plan, replay
 from alchemist.optimizer.machine import machine
+from alchemist.optimizer.sharded import is_whole
 from alchemist.passes.registry import functions, is_const_eval
 
 
@@ -125,6 +126,16 @@ def test_convolutions_stay_on_shards() -> None:
         prepared = access.attr(maker, "input_memory_config")
         assert (prepared["memory"], tuple(prepared["shard"]["shape"])) == (read.memory, read.shard_shape())
         assert access.attr(maker, "conv2d_config") == access.attr(op, "conv2d_config")
+
+
+@pytest.mark.parametrize(
+    ("shape", "page", "fits"),
+    [((1, 1, 3000, 80), "tile", True), ((1, 1, 3000, 80), "row_major", False), ((1, 1, 3008, 80), "row_major", False), ((1, 1, 3008, 96), "row_major", True)],
+)
+def test_shards_of_whole_tiles_hold_no_odd_rows(shape: tuple[int, ...], page: str, fits: bool) -> None:
+    """The mel features of a Whisper encoder are 80 channels in rows."""
+    block = Block(arg_types=[TTNNLayout.make(shape, "bf16", page, "dram").type_for(shape)])
+    assert is_whole(block.args[0]) == fits
 
 
 def test_a_sum_never_overwrites_what_is_read_later() -> None:
