@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import alchemist
 from alchemist.errors import AlchemistError, InternalError, OptionError, ParseError, ToolchainError, VerifyError, as_our_error, check_writable
@@ -217,36 +218,19 @@ def _dims(text: str) -> dict[str, int]:
     return found
 
 
+def _file_arguments(args: argparse.Namespace) -> dict[str, Any]:
+    """What the functions on MLIR and ONNX files share."""
+    return {"language": args.language, "init": args.init, "seed": args.seed, "inputs": args.inputs, "compiler_options": _compiler_options(args)}
+
+
 def _generate(args: argparse.Namespace) -> int:
     from alchemist.codegen import codegen_mlir, codegen_onnx
 
+    export = {"export_path": args.output, "overwrite": args.overwrite, "standalone": args.standalone}
     if _is_onnx(args):
-        made = codegen_onnx(
-            args.input,
-            language=args.language,
-            export_path=args.output,
-            overwrite=args.overwrite,
-            init=args.init,
-            seed=args.seed,
-            inputs=args.inputs,
-            dims=_dims(args.dims),
-            standalone=args.standalone,
-            compiler_options=_compiler_options(args),
-        )
-        print(f"{made.path}: {', '.join(file for file in made.files if '/' not in file)}")
-        return 0
-    result = codegen_mlir(
-        args.input,
-        language=args.language,
-        export_path=args.output,
-        overwrite=args.overwrite,
-        init=args.init,
-        seed=args.seed,
-        inputs=args.inputs,
-        entry=args.entry,
-        standalone=args.standalone,
-        compiler_options=_compiler_options(args),
-    )
+        result = codegen_onnx(args.input, dims=_dims(args.dims), **_file_arguments(args), **export)
+    else:
+        result = codegen_mlir(args.input, entry=args.entry, **_file_arguments(args), **export)
     print(f"{result.path}: {', '.join(file for file in result.files if '/' not in file)}")
     return 0
 
@@ -254,11 +238,10 @@ def _generate(args: argparse.Namespace) -> int:
 def _model_to(args: argparse.Namespace) -> int:
     from alchemist.codegen import mlir_sources, onnx_sources
 
-    made_by = {"language": args.language, "init": args.init, "seed": args.seed, "inputs": args.inputs, "compiler_options": _compiler_options(args)}
     if _is_onnx(args):
-        sources = onnx_sources(args.input, dims=_dims(args.dims), **made_by)
+        sources = onnx_sources(args.input, dims=_dims(args.dims), **_file_arguments(args))
     else:
-        sources = mlir_sources(args.input, entry=args.entry, **made_by)
+        sources = mlir_sources(args.input, entry=args.entry, **_file_arguments(args))
     mark = "#" if args.language == "python" else "//"
     for name, text in sources.items():
         if len(sources) > 1:

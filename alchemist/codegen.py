@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-from alchemist.errors import OptionError, checked_path, explained, printable, quoted
-from alchemist.export.arrays import values_in
+from alchemist.errors import OptionError, explained
 from alchemist.export.directory import export_target, exporting
 from alchemist.export.shared import remember
 from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
-from alchemist.frontends.base import FrontendResult
+from alchemist.model_files import FileCall, Init, Programs, mlir_loader, onnx_loader
 from alchemist.options import CompilerOptions, Language, boolean, choice
 from alchemist.pipeline import capture, check_options, compile_captured, detect_framework
 from alchemist.progress import Progress
-from alchemist.source_text import read_source
 
-Init = Literal["ones", "zeros", "randn", "arange"]
-MOST_SEED = 1 << 63
 GOLDEN_CHOICES = ("none", "outputs", "ops")
 
 
@@ -97,11 +93,11 @@ def _codegen(
         _check_values_are_known(export_tensors, options)
     progress = Progress()
 
-    def run_front_end() -> FrontendResult:
+    def run_front_end() -> Programs:
         framework = detect_framework(model, args, kwargs)
         what = str(model) if framework == "onnx" else f"{framework} model {type(model).__name__}"
         with progress.stage("capture", what):
-            return capture(model, args, kwargs, framework, golden_ops=export_golden == "ops")
+            return {"": capture(model, args, kwargs, framework, golden_ops=export_golden == "ops")}
 
     return _export(run_front_end, language, export_target(export_path), options, export_tensors, export_golden, overwrite, progress)
 
@@ -151,23 +147,8 @@ def codegen_mlir(
     Raises:
         UserError: as `codegen_py`; ParseError and VerifyError name file, line and column.
     """
-    options = CompilerOptions.parse(compiler_options)
-    language = choice("language", language, ("python", "cpp"))
-    check_options(options, language)
-    overwrite, standalone = boolean("overwrite", overwrite), boolean("standalone", standalone)
-    init = choice("init", init, get_args(Init))
-    progress = Progress()
-
-    _check_seed(seed)
-    if not isinstance(entry, str):
-        raise OptionError("bad entry", expected="a function's name, as text", got=quoted(entry))
-    text = read_source(checked_path(source, "source"))
-
-    def run_front_end() -> dict[str, FrontendResult]:
-        with progress.stage("read", str(source)):
-            return _load_mlir(text, source, init, seed, inputs, entry)
-
-    return _export(run_front_end, language, export_target(export_path), options, True, "outputs", overwrite, progress, standalone)
+    call = FileCall.checked(source, language, init, seed, inputs, compiler_options)
+    return _export_file(call, mlir_loader(call, entry), export_path, overwrite, standalone)
 
 
 @explained
@@ -194,26 +175,8 @@ def codegen_onnx(
     Raises:
         UserError: as `codegen_py`.
     """
-    options = CompilerOptions.parse(compiler_options)
-    language = choice("language", language, ("python", "cpp"))
-    check_options(options, language)
-    overwrite, standalone = boolean("overwrite", overwrite), boolean("standalone", standalone)
-    init = choice("init", init, get_args(Init))
-    _check_seed(seed)
-    progress = Progress()
-
-    def run_front_end() -> FrontendResult:
-        with progress.stage("read", str(source)):
-            return _load_onnx(source, init, seed, inputs, dims)
-
-    return _export(run_front_end, language, export_target(export_path), options, True, "outputs", overwrite, progress, standalone)
-
-
-def _load_onnx(source: str | Path, init: Init, seed: int, inputs: str | Path | None, dims: Mapping[str, int] | None) -> FrontendResult:
-    from alchemist.frontends.onnx import load
-
-    values = None if inputs is None else values_in(checked_path(inputs, "inputs"))
-    return load(checked_path(source, "source"), dims=dims, values=values, init=init, seed=seed)
+    call = FileCall.checked(source, language, init, seed, inputs, compiler_options)
+    return _export_file(call, onnx_loader(call, dims), export_path, overwrite, standalone)
 
 
 @explained
@@ -228,13 +191,8 @@ def onnx_sources(
     compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
 ) -> dict[str, str]:
     """File name -> source text of an ONNX file; nothing is written. Arguments and errors as in `codegen_onnx`."""
-    options = replace(CompilerOptions.parse(compiler_options), dump_irs=False)
-    language = choice("language", language, get_args(Language))
-    check_options(options, language)
-    init = choice("init", init, get_args(Init))
-    _check_seed(seed)
-    program = _load_onnx(source, init, seed, inputs, dims)
-    return compile_captured(program, language, options, Progress(verbose=False)).sources
+    call = FileCall.checked(source, language, init, seed, inputs, compiler_options)
+    return _file_sources(call, onnx_loader(call, dims))
 
 
 @explained
@@ -249,40 +207,28 @@ def mlir_sources(
     compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
 ) -> dict[str, str]:
     """File name -> source text of an MLIR file; nothing is written. Arguments and errors as in `codegen_mlir`."""
-    options = replace(CompilerOptions.parse(compiler_options), dump_irs=False)
-    language = choice("language", language, get_args(Language))
-    check_options(options, language)
-    init = choice("init", init, get_args(Init))
-    _check_seed(seed)
-    if not isinstance(entry, str):
-        raise OptionError("bad entry", expected="a function's name, as text", got=quoted(entry))
-    programs = _load_mlir(read_source(checked_path(source, "source")), source, init, seed, inputs, entry)
-    return merge({name: compile_captured(one, language, options, Progress(verbose=False)).sources for name, one in programs.items()})
+    call = FileCall.checked(source, language, init, seed, inputs, compiler_options)
+    return _file_sources(call, mlir_loader(call, entry))
 
 
-def _check_seed(seed: int) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < MOST_SEED:
-        raise OptionError("bad seed", expected="a whole number from 0, below 2**63", got=quoted(seed))
+def _export_file(call: FileCall, load: Callable[[], Programs], export_path: str | Path, overwrite: bool, standalone: bool) -> CodegenResult:
+    overwrite, standalone = boolean("overwrite", overwrite), boolean("standalone", standalone)
+    progress = Progress()
+
+    def run_front_end() -> Programs:
+        with progress.stage("read", str(call.source)):
+            return load()
+
+    return _export(run_front_end, call.language, export_target(export_path), call.options, True, "outputs", overwrite, progress, standalone)
 
 
-def _load_mlir(text: str, source: str | Path, init: Init, seed: int, inputs: str | Path | None, entry: str) -> dict[str, FrontendResult]:
-    """The programs of a file by name; those behind a `// -----` line have the part's number in front."""
-    from alchemist.frontends.mlir import load_each
-    from alchemist.frontends.mlir.read import parts
-
-    values = None if inputs is None else values_in(checked_path(inputs, "inputs"))
-    found: dict[str, FrontendResult] = {}
-    given = parts(text)
-    texts = {number: text for number, text in enumerate(given) if len(given) == 1 or "func" in text}
-    for number, part in texts.items():
-        prefix = f"{number}_" if len(given) > 1 else ""
-        for name, program in load_each(part, printable(str(source)), init=init, seed=seed, values=values, entry=entry):
-            found[prefix + name] = program
-    return found
+def _file_sources(call: FileCall, load: Callable[[], Programs]) -> dict[str, str]:
+    options = replace(call.options, dump_irs=False)
+    return merge({name: compile_captured(program, call.language, options, Progress(verbose=False)).sources for name, program in load().items()})
 
 
 def _export(
-    front_end: Callable[[], FrontendResult | dict[str, FrontendResult]],
+    front_end: Callable[[], Programs],
     language: Language,
     path: Path,
     options: CompilerOptions,
@@ -294,8 +240,7 @@ def _export(
 ) -> CodegenResult:
     # The directory first: a path that cannot be written is refused before minutes of work.
     with exporting(path, overwrite=overwrite) as staging:
-        found = front_end()
-        programs = found if isinstance(found, dict) else {"": found}
+        programs = front_end()
         stems = FileNames()
         folders = [stems.stem(name) if len(programs) > 1 else "" for name in programs]
         arguments: list[ExportedArgument] = []

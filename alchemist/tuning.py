@@ -19,6 +19,7 @@ from alchemist.errors import AlchemistError, FileError, InputError, OptionError,
 from alchemist.frontends.base import FrontendResult
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
+from alchemist.model_files import FileCall, mlir_loader
 from alchemist.options import CARDS, CompilerOptions, about, choice
 from alchemist.pipeline import capture, detect_framework
 from alchemist.progress import Progress
@@ -156,10 +157,7 @@ def tune_source(
     wanted = _Wanted.checked(cards, levels, precisions, max_pcc_loss, compiler_options)
 
     def front_end() -> FrontendResult:
-        from alchemist.codegen import _load_mlir
-        from alchemist.source_text import read_source
-
-        programs = _load_mlir(read_source(path), path, "randn", 0, inputs, "")
+        programs = mlir_loader(FileCall.checked(path, inputs=inputs), "")()
         if len(programs) != 1:
             raise InputError(f"{len(programs)} programs in the file", location=str(path), expected="one public function")
         return next(iter(programs.values()))
