@@ -11,12 +11,12 @@ import logging
 import os
 import time
 import weakref
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 from ttnn_shim.errors import InvalidArgument, ShimError
+from ttnn_shim.nested import leaves, replaced
 
 from ttnn import _core, _device
 from ttnn._binding import api_class, api_function
@@ -259,8 +259,8 @@ def call(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _captured(_capturing, operation, args, kwargs)
     result = operation.run(args, kwargs)
     if not _warned:
-        buffers = {int(leaf._info().buffer_id) for leaf in _leaves((args, kwargs)) if _is_tensor(leaf)}
-        made = [leaf._info() for leaf in _leaves(result) if _is_tensor(leaf)]
+        buffers = {int(leaf._info().buffer_id) for leaf in leaves((args, kwargs)) if _is_tensor(leaf)}
+        made = [leaf._info() for leaf in leaves(result) if _is_tensor(leaf)]
         if any(info.on_device and int(info.buffer_id) not in buffers for info in made):
             allocated()
     return result
@@ -268,9 +268,9 @@ def call(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _captured(trace: _Trace, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = operation.name
-    tensors = [leaf for leaf in _leaves((args, kwargs)) if _is_tensor(leaf)]
+    tensors = [leaf for leaf in leaves((args, kwargs)) if _is_tensor(leaf)]
     on_device = [tensor for tensor in tensors if tensor._info().on_device]
-    names_device = any(isinstance(leaf, _device.MeshDevice) for leaf in _leaves((args, kwargs)))
+    names_device = any(isinstance(leaf, _device.MeshDevice) for leaf in leaves((args, kwargs)))
     if name in _READS and on_device:
         check_read(name)
     if name in _WRITES or (name in _FROM_HOST and names_device) or (on_device and len(on_device) < len(tensors)):
@@ -280,7 +280,7 @@ def _captured(trace: _Trace, operation: Any, args: tuple[Any, ...], kwargs: dict
     if name == "ttnn.deallocate":
         return operation.run(args, kwargs)
     numbers = [_number(trace, tensor) for tensor in on_device]
-    recorded = tuple(_replaced(each, lambda leaf: _Value(_id(leaf)) if _is_tensor(leaf) else leaf) for each in (args, kwargs))
+    recorded_args, recorded_kwargs = replaced((args, kwargs), lambda leaf: _Value(_id(leaf)) if _is_tensor(leaf) else leaf)
     buffers = {int(tensor._info().buffer_id): _id(tensor) for tensor in on_device}
     estimate = int(session.settings.estimate)
     _core.check(lib.shim_device_set_estimate(trace.device._handle, 1))
@@ -289,7 +289,7 @@ def _captured(trace: _Trace, operation: Any, args: tuple[Any, ...], kwargs: dict
     finally:
         _core.check(lib.shim_device_set_estimate(trace.device._handle, estimate))
     results: list[int | None] = []
-    for leaf in _leaves(result):
+    for leaf in leaves(result):
         if not _is_tensor(leaf):
             results.append(None)
             continue
@@ -305,7 +305,7 @@ def _captured(trace: _Trace, operation: Any, args: tuple[Any, ...], kwargs: dict
     if not any(number is not None for number in results):
         trace.written.update(numbers)  # a call for its effect: caches
     trace.written.update(_id(value) for key, value in kwargs.items() if key in _OUTPUTS and _is_tensor(value))
-    trace.calls.append(_Call(operation, *recorded, tuple(results)))
+    trace.calls.append(_Call(operation, recorded_args, recorded_kwargs, tuple(results)))
     return result
 
 
@@ -371,7 +371,7 @@ def _compute(trace: _Trace) -> None:
     values: dict[int, Any] = {}
     for number, tensor in trace.externals.items():
         values[number] = to_device.run((from_device.run((tensor,), {}), trace.replayed_on), {"memory_config": tensor.memory_config()})
-    last_use = {value.number: place for place, each in enumerate(trace.calls) for value in _leaves((each.args, each.kwargs)) if isinstance(value, _Value)}
+    last_use = {value.number: place for place, each in enumerate(trace.calls) for value in leaves((each.args, each.kwargs)) if isinstance(value, _Value)}
     wanted = trace.written | set(living) - set(trace.externals)
 
     def actual(leaf: Any) -> Any:
@@ -380,9 +380,9 @@ def _compute(trace: _Trace) -> None:
         return trace.replayed_on if isinstance(leaf, _device.MeshDevice) else leaf
 
     for place, each in enumerate(trace.calls):
-        args, kwargs = _replaced(each.args, actual), _replaced(each.kwargs, actual)
+        args, kwargs = replaced(each.args, actual), replaced(each.kwargs, actual)
         result = each.operation.run(args, kwargs)
-        made = zip(each.results, _leaves(result), strict=True)
+        made = zip(each.results, leaves(result), strict=True)
         values |= {number: tensor for number, tensor in made if number is not None}
         del args, kwargs, result
         for number in [number for number in values if last_use.get(number, -1) <= place and number not in wanted]:
@@ -396,25 +396,6 @@ def _operation(name: str) -> Any:
     import ttnn
 
     return getattr(ttnn, name)
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from _leaves(item)
-    elif type(value) is dict:
-        for item in value.values():
-            yield from _leaves(item)
-    else:
-        yield value
-
-
-def _replaced(value: Any, change: Any) -> Any:
-    if type(value) in (list, tuple):
-        return type(value)(_replaced(item, change) for item in value)
-    if type(value) is dict:
-        return {key: _replaced(item, change) for key, item in value.items()}
-    return change(value)
 
 
 def _is_tensor(value: Any) -> bool:

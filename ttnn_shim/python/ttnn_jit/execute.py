@@ -9,9 +9,10 @@ from ttnn import _core
 from ttnn._convert import encode, encode_fields, name_prefix
 from ttnn._tensor import Tensor
 from ttnn_shim.errors import NotSupported
+from ttnn_shim.nested import replaced
 
 from ttnn_jit.fusion import clock_functions, fused_groups, operands_of
-from ttnn_jit.graph import Graph, Node, Ref, replaced
+from ttnn_jit.graph import Graph, Node, Ref
 from ttnn_jit.layouts import output_memory_config
 from ttnn_jit.supported import is_elementwise
 from ttnn_jit.tracing import call_quietly, private_device

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from ttnn_shim.nested import leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Node:
 
     def operands(self) -> list[int]:
         """Numbers of the values that it reads, each once, in order."""
-        return list(dict.fromkeys(ref.value for ref in refs((self.args, self.kwargs))))
+        return list(dict.fromkeys(leaf.value for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Ref)))
 
 
 @dataclass(slots=True)
@@ -59,23 +60,3 @@ class Graph:
             for value in node.operands():
                 readers.setdefault(value, []).append(index)
         return readers
-
-
-def refs(value: Any) -> Iterator[Ref]:
-    """All `Ref`s in nested lists, tuples and dicts."""
-    if isinstance(value, Ref):
-        yield value
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from refs(item)
-    elif isinstance(value, dict):
-        yield from refs(list(value.values()))
-
-
-def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The value with `change(leaf)` in the place of each leaf of nested lists, tuples and dicts."""
-    if type(value) in (list, tuple):
-        return type(value)(replaced(item, change) for item in value)
-    if type(value) is dict:
-        return {key: replaced(item, change) for key, item in value.items()}
-    return change(value)

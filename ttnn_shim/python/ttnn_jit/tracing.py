@@ -15,8 +15,9 @@ import ttnn
 from ttnn import _core, _device
 from ttnn._operation import Operation
 from ttnn._tensor import empty_handle
+from ttnn_shim.nested import leaves, replaced
 
-from ttnn_jit.graph import Graph, Node, Ref, Spec, replaced
+from ttnn_jit.graph import Graph, Node, Ref, Spec
 from ttnn_jit.rearrange import rearrange
 from ttnn_jit.supported import BINARY, COLLECTIVES, SUPPORTED, dtypes_of
 
@@ -119,7 +120,7 @@ class _Tracer:
             return Ref(leaf._value) if isinstance(leaf, ResultWrapper) else leaf
 
         recorded_args, recorded_kwargs = replaced(args, reference), replaced(kwargs, reference)
-        wrappers = {leaf._value: leaf for leaf in _leaves((args, kwargs)) if isinstance(leaf, ResultWrapper)}
+        wrappers = {leaf._value: leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, ResultWrapper)}
         self._check(name, wrappers)
         real_args, real_kwargs = (replaced(each, lambda leaf: leaf._tensor if isinstance(leaf, ResultWrapper) else leaf) for each in (args, kwargs))
         signature, bound = getattr(ttnn, name)._bind(real_args, real_kwargs)
@@ -144,12 +145,6 @@ class _Tracer:
             shards = [config for config in shards if config.is_sharded()]
             if len(shards) == 2 and shards[0] != shards[1]:
                 raise ValueError(f"ttnn_jit.{name}: sharded operands need the same shard spec, got {shards[0]} and {shards[1]}")
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    found: list[Any] = []
-    replaced(value, found.append)
-    return iter(found)
 
 
 class _Copier:
