@@ -133,7 +133,7 @@ _FUNCTIONS = {
 globals().update({name: _torch(name, function) for name, function in _FUNCTIONS.items()})
 
 
-class _Layer(torch.nn.Module):
+class _Layer(torch.nn.Module):  # type: ignore[misc]
     """A layer of torch on TT-NN tensors. Its weights are tensors of the call, of either kind; norms may go without."""
 
     made: Callable[..., torch.nn.Module]

@@ -173,18 +173,19 @@ def convert_torch_model_to_ttnn_model(
 
     convert_to_ttnn(module, name): False leaves the parameters of a module as torch tensors.
     """
-    settings = {"convert_to_ttnn": convert_to_ttnn, "custom_preprocessor": custom_preprocessor}
+
+    def of_child(child: Any, key: int | str, child_args: Any) -> Any:
+        return convert_torch_model_to_ttnn_model(
+            child,
+            convert_to_ttnn=convert_to_ttnn,
+            custom_preprocessor=custom_preprocessor,
+            name=f"{name}.{key}" if name else str(key),
+            ttnn_module_args=child_args,
+        )
+
     if isinstance(model, torch.nn.ModuleList):
-        parts = [
-            convert_torch_model_to_ttnn_model(
-                child,
-                name=f"{name}.{index}" if name else str(index),
-                ttnn_module_args=None if ttnn_module_args is None else ttnn_module_args[index],
-                **settings,
-            )
-            for index, child in enumerate(model.children())
-        ]
-        return ParameterList(parts)
+        children_args = [None if ttnn_module_args is None else ttnn_module_args[index] for index in range(len(model))]
+        return ParameterList([of_child(child, index, children_args[index]) for index, child in enumerate(model.children())])
     if custom_preprocessor is not None:
         custom = _call_custom(custom_preprocessor, model, name, ttnn_module_args=ttnn_module_args, convert_to_ttnn=convert_to_ttnn)
         if custom:
@@ -205,9 +206,7 @@ def convert_torch_model_to_ttnn_model(
             parameters[part] = parameter.T.contiguous() if isinstance(model, torch.nn.Linear) and part == "weight" else parameter
     for part, child in children:
         key = int(part) if part.isdigit() else part
-        made = convert_torch_model_to_ttnn_model(
-            child, name=f"{name}.{key}" if name else key, ttnn_module_args=None if ttnn_module_args is None else ttnn_module_args.get(key), **settings
-        )
+        made = of_child(child, key, None if ttnn_module_args is None else ttnn_module_args.get(key))
         if made:
             parameters[key] = made
     return parameters
@@ -330,7 +329,7 @@ def preprocess_model(
     prefix: str = "",
     run_model: Callable[[Any], Any] | None = None,
     reader_patterns_cache: dict[Any, Any] | None = None,
-) -> ParameterDict:
+) -> ParameterDict | ParameterList:
     """Parameters as `preprocess_model_parameters` makes them, with the `ttnn_module_args` of the modules that `run_model` calls.
 
     Raises:
@@ -348,7 +347,7 @@ def preprocess_model(
     if module_args is not None:
         parameters = merge_ttnn_module_args_into_parameters(parameters, module_args)
     parameters = parameters if isinstance(parameters, ParameterList) else make_parameter_dict(parameters)
-    return move_to_device(parameters, device) if device is not None else parameters  # type: ignore[no-any-return]
+    return parameters if device is None else move_to_device(parameters, device)
 
 
 from_torch = preprocess_model
@@ -363,7 +362,7 @@ def preprocess_model_parameters(
     custom_preprocessor: Callable[..., Any] | None = None,
     device: Any = None,
     prefix: str = "",
-) -> ParameterDict:
+) -> ParameterDict | ParameterList:
     """The parameters of `initialize_model()` as a tree of TT-NN tensors, on `device` if there is one."""
     return preprocess_model(
         model_name=model_name, version=version, initialize_model=initialize_model, convert_to_ttnn=convert_to_ttnn,
