@@ -11,6 +11,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from alchemist.errors import InternalError
 from alchemist.ir import access
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
@@ -19,7 +20,7 @@ from alchemist.ir.scopes import common_prefix
 from alchemist.ops.spec import NOTE, RESHARD
 from alchemist.optimizer.calls import IN_PLACE, OVERWRITING, maker_of
 from alchemist.optimizer.decisions import spelled
-from alchemist.optimizer.graph import scopes_of
+from alchemist.optimizer.graph import reader_of, scopes_of
 from alchemist.optimizer.level2 import Placed
 from alchemist.optimizer.matmul import COMPUTE
 from alchemist.optimizer.placement import WINDOWS
@@ -40,7 +41,11 @@ def set_attributes(op: Operation, attributes: Mapping[str, Any]) -> None:
 
 
 def layout_in(value: SSAValue, memory: Memory) -> TTNNLayout:
-    """The value's layout in another memory."""
+    """The value's layout in another memory.
+
+    Raises:
+        InternalError: shards that no layout of the value has: the search has offered what cannot be written down.
+    """
     have = layout_of(value.type)
     assert have is not None
     if memory.shard is None:
@@ -51,7 +56,13 @@ def layout_in(value: SSAValue, memory: Memory) -> TTNNLayout:
     cores = cores_of(memory)
     grid = {"HEIGHT_SHARDED": (cores, 1), "WIDTH_SHARDED": (1, cores)}.get(memory.layout, (y1 - y0 + 1, x1 - x0 + 1))
     made = TTNNLayout.make(access.shape(value), have.dtype, have.page, memory.buffer.lower(), memory.layout.lower(), grid, ranges)
-    assert made.shard_shape() == (rows, columns), (made.shard_shape(), memory)
+    if made.shard_shape() != (rows, columns):
+        raise InternalError(
+            f"level 2 has placed a tensor {list(access.shape(value))} in shards that it cannot have",
+            op=value.owner.name if isinstance(value.owner, Operation) else "",
+            expected=f"shards of {list(made.shard_shape())} on {cores} cores",
+            got=spelled(memory),
+        )
     return made
 
 
@@ -86,12 +97,22 @@ def apply(placed: Placed) -> None:
                 retype(result, taken.choice.result)
             op.properties.pop("memory_config", None)  # a text's own: the type says it now
             op.attributes.pop("memory_config", None)
+        if (then := taken.choice.then) is not None:
+            kind = layout_in(op.results[0], then).type_for(access.shape(op.results[0]))
+            made = Builder.after(op).make("ttnn.to_memory_config", [op.results[0]], {NOTE: RESHARD + spelled(then)}, [kind])
+            op = _read_instead(made, op, placed, number)
         if number in placed.plan.packed:
             made = Builder.after(op).make("ttnn.reallocate", [op.results[0]], {NOTE: PACKED}, [op.results[0].type])
-            set_source(made, *_beside_reader(op, placed, number))
-            for use in [use for use in op.results[0].uses if use.operation is not made]:
-                use.operation.operands[use.index] = made.results[0]
+            _read_instead(made, op, placed, number)
     _bring_back(placed)
+
+
+def _read_instead(made: Operation, op: Operation, placed: Placed, number: int) -> Operation:
+    """All readers of a step's result read `made`, which stands beside them."""
+    set_source(made, *_beside_reader(placed.graph.steps[number].op, placed, number))
+    for use in [use for use in op.results[0].uses if use.operation is not made]:
+        use.operation.operands[use.index] = made.results[0]
+    return made
 
 
 def _overwriting(op: Operation, place: int) -> Operation:
@@ -138,9 +159,7 @@ def _bring_back(placed: Placed) -> None:
 
 def _beside_reader(op: Operation, placed: Placed, number: int) -> tuple[SourceInfo, ...]:
     """The op's source in the module that the next reader shares with it: the statement stands where the caller holds nothing older any more."""
-    place = placed.graph.steps[number].results[0]
-    reader = next(step.op for step in placed.graph.steps[number + 1 :] if any(used == place for _, used in step.operands))
-    common = common_prefix([scopes_of(op), scopes_of(reader)])
+    common = common_prefix([scopes_of(op), scopes_of(reader_of(placed.graph, number).op)])
     return tuple(replace(info, scopes=common or info.scopes[:1]) for info in sources_of(op))
 
 

@@ -19,8 +19,8 @@ from alchemist.ops.spec import TTNN_OPS, Arg, Kind, inline_scalar
 IN_PLACE = "alchemist.in_place"
 """Among changed attributes: the place of the operand that the result overwrites."""
 OVERWRITING = {"ttnn.add": "ttnn.add_in_place"}
-NATURAL = Memory("")
-"""For a result: no memory is asked for, the library puts it where it makes it."""
+NATURAL = Memory("NATURAL")
+"""Stands for no memory in a question about a result: none is asked for, the library puts it where it makes it."""
 
 
 class NotAskable(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ttnn_shim.queries import Memory, Spec
@@ -11,7 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import Scope, sources_of
-from alchemist.ir.scopes import chain_of_source, common_prefix
+from alchemist.ir.scopes import Group, chain_of_source, common_prefix, group
 from alchemist.ops.library_names import DTYPES
 from alchemist.ops.spec import INLINE, TTNN_OPS
 from alchemist.optimizer.calls import memory_of, spec_of
@@ -44,13 +45,15 @@ class Step:
 class Forward:
     """steps: in program order. values: those that may move. ends: the step behind which a value's memory is free.
 
-    returned: values that the function returns: they are brought to DRAM at its end, wherever they were made.
+    returned: values that the function returns: they are brought to DRAM at its end, wherever they were made. reads: the last step that reads
+    a value itself; `ends` lies behind it where a function of the program holds the value until it returns.
     """
 
     steps: list[Step] = field(default_factory=list)
     values: list[SSAValue] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     returned: list[int] = field(default_factory=list)
+    reads: list[int] = field(default_factory=list)
 
 
 def forward_of(func: FuncOp) -> Forward:
@@ -63,7 +66,6 @@ def forward_of(func: FuncOp) -> Forward:
         if op.name.startswith("ttnn.") and op.name not in ("ttnn.get_device", "ttnn.deallocate") and INLINE not in op.attributes
     ]
     returned = {value for op in func.body.block.ops if isinstance(op, ReturnOp) for value in op.operands}
-    scopes = [_scope(op) for op in ops]
     for number, op in enumerate(ops):
         made = []
         if _movable(op):
@@ -77,11 +79,18 @@ def forward_of(func: FuncOp) -> Forward:
             graph.ends[place] = max(graph.ends[place], number)
         graph.steps.append(Step(op, tuple(made), operands))
     _mark_last_reads(graph, returned)
-    _until_functions_return(graph, scopes)
     graph.returned = [place for place, value in enumerate(graph.values) if value in returned]
-    for place in graph.returned:
-        graph.ends[place] = len(graph.steps)
+    graph.reads = list(graph.ends)
+    graph.ends = ends_of(graph)
     return graph
+
+
+def ends_of(graph: Forward, packed: Iterable[int] = ()) -> list[int]:
+    """The step behind which each value's memory is free. packed: steps with a statement of their own behind them (`ttnn.reallocate`)."""
+    ends = _until_functions_return(graph, _functions(graph, frozenset(packed)))
+    for place in graph.returned:
+        ends[place] = len(graph.steps)
+    return ends
 
 
 def _mark_last_reads(graph: Forward, returned: set[SSAValue]) -> None:
@@ -114,24 +123,55 @@ def scopes_of(op: Operation) -> tuple[Scope, ...]:
     return tuple(common_prefix([chain_of_source(info) for info in sources_of(op)]))
 
 
-def _scope(op: Operation) -> tuple[str, ...]:
-    return tuple(scope.path for scope in scopes_of(op))
+def _functions(graph: Forward, packed: frozenset[int]) -> list[tuple[str, ...]]:
+    """The modules around each step that are functions of the program, outermost first: what only calls others dissolves into its caller."""
+    chains: dict[object, tuple[Scope, ...]] = {step.op: scopes_of(step.op) for step in graph.steps}
+    ops: list[object] = []
+    for number, step in enumerate(graph.steps):
+        ops.append(step.op)
+        if number in packed:
+            chains[number] = common_prefix([scopes_of(step.op), scopes_of(reader_of(graph, number).op)])
+            ops.append(number)
+    found: dict[object, tuple[str, ...]] = {}
+
+    def enter(run: Group[object], around: tuple[str, ...]) -> None:
+        inner = around if _dissolves(run) or not run.chain else (*around, run.scope.path)
+        for item in run.items:
+            if isinstance(item, Group):
+                enter(item, inner)
+            else:
+                found[item] = inner
+
+    enter(group(ops, chains), ())
+    return [found[step.op] for step in graph.steps]
 
 
-def _until_functions_return(graph: Forward, scopes: list[tuple[str, ...]]) -> None:
+def _dissolves(run: Group[object]) -> bool:
+    return all(isinstance(item, Group) and sum(1 for _ in item.ops()) > 1 for item in run.items)
+
+
+def reader_of(graph: Forward, number: int) -> Step:
+    """The next step that reads the first result of a step."""
+    place = graph.steps[number].results[0]
+    return next(step for step in graph.steps[number + 1 :] if any(used == place for _, used in step.operands))
+
+
+def _until_functions_return(graph: Forward, scopes: Sequence[tuple[str, ...]]) -> list[int]:
     """A function's argument is its caller's until it returns: a value that is last read inside a callee lives as long as the callee runs."""
     makers = {place: number for number, step in enumerate(graph.steps) for place in step.results}
-    for place, end in enumerate(graph.ends):
+    ends = []
+    for place, end in enumerate(graph.reads):
         made, used = scopes[makers[place]], scopes[end]
         common = 0
         while common < min(len(made), len(used)) and made[common] == used[common]:
             common += 1
+        last = end
         if common < len(used):
             prefix = used[: common + 1]
-            last = end
             while last + 1 < len(scopes) and scopes[last + 1][: common + 1] == prefix:
                 last += 1
-            graph.ends[place] = last
+        ends.append(last)
+    return ends
 
 
 def l1_bytes(spec: Spec, memory: Memory, cores: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,10 +19,10 @@ from alchemist.ir.location import sources_of
 from alchemist.optimizer import overrides as overriding
 from alchemist.optimizer.calls import IN_PLACE, NotAskable, call_of, spec_of
 from alchemist.optimizer.choose import key_of
-from alchemist.optimizer.graph import DRAM, VIEWS, Forward, Step, forward_of
+from alchemist.optimizer.graph import DRAM, VIEWS, Forward, Step, ends_of, forward_of, l1_bytes
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
-from alchemist.optimizer.search import Plan, Policy, Taken, consistent, search
+from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, consistent, search
 from alchemist.optimizer.sharded import may_overwrite
 from alchemist.options import CompilerOptions
 
@@ -156,7 +156,10 @@ def _fitting(
 
         def run(fixed: Mapping[int, Choice], required: Mapping[int, Memory], barred: frozenset[int] = barred, left: Mapping[int, int] = left) -> Plan | None:
             held = {number: [fixed[number]] if number in fixed else each for number, each in options.items()}
-            held |= {number: [choice for choice in held[number] if choice.result == memory] for number, memory in required.items()}
+            for number, memory in required.items():
+                held[number] = _leaving(graph, number, held[number], memory, moves)
+                if not held[number]:
+                    return None
             freed = {place_ for number in required for place_ in graph.steps[number].results}
             return search(graph, held, machine, moves, cap, barred - freed, policy, left)
 
@@ -182,10 +185,26 @@ def _fitting(
     return None
 
 
+def _leaving(graph: Forward, number: int, listed: Sequence[Choice], memory: Memory, moves: Moves) -> list[Choice]:
+    """The choices whose readers find the result in a memory: it is made there, or moved there at once."""
+    found = [choice for choice in listed if choice.leaves == memory]
+    step = graph.steps[number]
+    may_move = len(step.results) == 1 and step.results[0] not in graph.returned and step.op.name not in VIEWS
+    for choice in listed if may_move else ():
+        if choice.result == memory or choice.then is not None:
+            continue
+        made = spec_of(step.op.results[0], choice.result)
+        cost = moves.ns(made, memory)
+        if cost is not None:
+            both = l1_bytes(made, choice.result, moves.cores) + l1_bytes(made, memory, moves.cores)
+            found.append(replace(choice, then=memory, then_ns=cost + RESHARD_NS, own_bytes=max(choice.own_bytes, both)))
+    return found
+
+
 def _is_packable(graph: Forward, plan: Plan, number: int) -> bool:
     """Whether the step has one result, in L1, of its own: the library moves no memory that somebody else holds."""
     step, taken = graph.steps[number], plan.taken.get(number)
-    if taken is None or taken.choice.result.buffer != "L1" or len(step.results) != 1 or step.results[0] in graph.returned:
+    if taken is None or taken.choice.leaves.buffer != "L1" or len(step.results) != 1 or step.results[0] in graph.returned:
         return False
     return step.op.name not in VIEWS and IN_PLACE not in taken.choice.priced.candidate.attributes
 
@@ -244,7 +263,8 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
     device = Replay(machine.card, l1_small_bytes)
     held: dict[SSAValue, Held] = {}
     ends: dict[int, list[SSAValue]] = {}
-    for place_, end in enumerate(graph.ends):
+    moved = {number for number, taken in plan.taken.items() if taken.choice.then is not None}
+    for place_, end in enumerate(ends_of(graph, moved | plan.packed) if moved or plan.packed else graph.ends):
         ends.setdefault(end, []).append(graph.values[place_])
     uses = {value: number for number, step in enumerate(graph.steps) for value in step.op.operands}
     movable = set(graph.values)
@@ -268,11 +288,16 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
             for value in step.op.operands:
                 if value in held and value not in movable and uses[value] == number and isinstance(value.owner, Operation):
                     device.free(held.pop(value))
+            if number in moved:
+                value, memory = step.op.results[0], plan.taken[number].choice.leaves
+                copy = _first(device.call("ttnn.to_memory_config", [held[value], memory]))
+                device.free(held[value])
+                held[value] = copy
             if number in plan.packed:
                 value = step.op.results[0]
-                moved = _first(device.call("ttnn.reallocate", [held[value]]))
+                copy = _first(device.call("ttnn.reallocate", [held[value]]))
                 device.free(held[value])
-                held[value] = moved
+                held[value] = copy
         for place_ in graph.returned:
             value = graph.values[place_]
             if value in held and _result_of(plan, graph, place_) != DRAM:
@@ -330,7 +355,7 @@ def _result_of(plan: Plan, graph: Forward, place_: int) -> Memory:
     for number, step in enumerate(graph.steps):
         if place_ in step.results:
             taken = plan.taken.get(number)
-            return taken.choice.result if taken is not None else DRAM
+            return taken.choice.leaves if taken is not None else DRAM
     return DRAM
 
 
@@ -352,7 +377,7 @@ def _victim(graph: Forward, plan: Plan, failed: int, barred: frozenset[int], pol
     best: tuple[float, int] | None = None
     for place_, made in makers.items():
         taken = plan.taken.get(made)
-        if taken is None or taken.choice.result.buffer != "L1" or place_ in barred or not made <= failed <= graph.ends[place_]:
+        if taken is None or taken.choice.leaves.buffer != "L1" or place_ in barred or not made <= failed <= graph.ends[place_]:
             continue
         spec: Spec = spec_of(graph.values[place_])
         size = 1.0

@@ -49,19 +49,27 @@ IN_DRAM = {"ttnn.scaled_dot_product_attention": (3,)}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A way to do an op. operands: memories of the operands that may move, in the step's order. result: of its results.
+    """A way to do an op. operands: memories of the operands that may move, in the step's order. result: where the op makes its results.
 
-    own_bytes: L1 per core of operands, results and buffers together.
+    own_bytes: L1 per core of operands, results and buffers together. then: where its one result is moved to right behind the op, for all
+    its readers; then_ns: what this takes.
     """
 
     priced: Priced
     operands: tuple[Memory, ...]
     result: Memory
     own_bytes: int
+    then: Memory | None = None
+    then_ns: float = 0.0
 
     @property
     def ns(self) -> float:
-        return self.priced.ns
+        return self.priced.ns + self.then_ns
+
+    @property
+    def leaves(self) -> Memory:
+        """Where readers find the result."""
+        return self.then or self.result
 
 
 def choices(step: Step, machine: Machine, cap: float, refused: Refusals, l1_small_bytes: int, fixed: bool = False) -> list[Choice]:
@@ -158,6 +166,7 @@ class Moves:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
+        self.cores = machine.grid[0] * machine.grid[1]
         self._known: dict[tuple[Spec, Memory], float | None] = {}
 
     def ns(self, spec: Spec, to: Memory) -> float | None:

@@ -19,12 +19,12 @@ from alchemist.optimizer.graph import DRAM, L1, Forward, Step, l1_bytes
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, Moves
 
-GONE = Memory("")
-"""Of a value whose memory the op that read it last has freed or overwritten; a caller's variable may still hold it."""
+GONE = Memory("GONE")
+"""Stands for no memory in a state of the search: the op that read the value last has freed or overwritten it; a caller's variable may still hold it."""
 BEAM = 96
 LEXICOGRAPHIC_BEAM = 8  # as in tt-mlir's MemoryLayoutPropagation
 RESHARD_NS = 1000.0  # a statement more in the program must gain something
-FOR_ONE_FUNCTION = 0.02
+FOR_ONE_FUNCTION = 0.05
 """Share of the plan's time that equal layers may cost."""
 Policy = Literal["time", "lexicographic"]
 Options = Mapping[int, Sequence[Choice]]
@@ -89,7 +89,7 @@ def search(
             for taken, ns in _ways(step, held, options.get(number, ()), moves, room - (left or {}).get(number, 0), sizes, barred):
                 after = dict(held)
                 for place in step.results:
-                    after[place] = taken.choice.result if taken is not None else DRAM
+                    after[place] = taken.choice.leaves if taken is not None else DRAM
                 for index in taken.choice.priced.candidate.frees if taken is not None else ():
                     if not any(index == moved for moved, _ in taken.moves):  # a moved one is a copy, which the step frees
                         after[dict(step.operands)[index]] = GONE
@@ -176,7 +176,7 @@ def _ways(
     others = sum(sizes.of(place, memory) for place, memory in held.items() if place not in operands)
     found: list[tuple[Any, float]] = []
     for choice in choices:
-        if others + choice.own_bytes > room or (choice.result != DRAM and barred.intersection(step.results)):
+        if others + choice.own_bytes > room or (choice.leaves != DRAM and barred.intersection(step.results)):
             continue
         ns, moved, extra = choice.ns, [], 0
         for (index, place), wanted in zip(step.operands, choice.operands, strict=True):
@@ -195,13 +195,14 @@ def _ways(
 
 
 Run = Callable[[Mapping[int, Choice], Mapping[int, Memory]], Plan | None]
-"""A search with some steps' choices fixed, and with results of some steps in given memories."""
+"""A search with some steps' choices fixed, and with readers of some steps finding the results in given memories."""
 
 
 def consistent(plan: Plan, graph: Forward, groups: Mapping[int, Any], run: Run) -> Plan:
     """The fastest plan with equal choices in all steps of a group: those of its middle, first or last step. `plan` where there is none.
 
-    What enters the first of equal layers is made where the later ones find it, so that all have the same moves and remain one function.
+    What enters the first of equal layers is made where the later ones find it, or moved there in front of them, so that all have the same
+    moves and remain one function.
     """
     members: dict[Any, list[int]] = {}
     for number in plan.taken:
@@ -234,11 +235,11 @@ def _entered_alike(plan: Plan, graph: Forward, members: Mapping[Any, Sequence[in
             continue
         fixed.update((number, plan.taken[number].choice) for number in numbers)
         middle = graph.steps[numbers[len(numbers) // 2]]
-        found = {index: plan.taken[makers[place]].choice.result for index, place in middle.operands if makers[place] in plan.taken}
+        found = {index: plan.taken[makers[place]].choice.leaves for index, place in middle.operands if makers[place] in plan.taken}
         for number in numbers:
             for index, place in graph.steps[number].operands:
                 maker = makers[place]
-                if maker in single and index in found and plan.taken[maker].choice.result != found[index]:
+                if maker in single and index in found and plan.taken[maker].choice.leaves != found[index]:
                     required[maker] = found[index]
     if not required:
         return plan
@@ -248,4 +249,4 @@ def _entered_alike(plan: Plan, graph: Forward, members: Mapping[Any, Sequence[in
 
 def _choice_key(plan: Plan, number: int) -> tuple[Any, ...]:
     choice = plan.taken[number].choice
-    return choice.operands, choice.result, id(choice)
+    return choice.operands, choice.leaves, id(choice)

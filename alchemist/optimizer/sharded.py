@@ -37,7 +37,9 @@ def tiles_of(value: SSAValue) -> tuple[int, int]:
 
 
 def block(value: SSAValue, machine: Machine) -> Memory | None:
-    """Even block shards on the largest grid that divides the tensor, None where that is small."""
+    """Even block shards on the largest grid that divides the tensor, None where that is small or rows have no padding for whole tiles."""
+    if not is_whole(value):
+        return None
     rows, columns = tiles_of(value)
     height = max(part for part in range(1, machine.grid[1] + 1) if rows % part == 0)
     width = max(part for part in range(1, machine.grid[0] + 1) if columns % part == 0)

@@ -1,0 +1,121 @@
+"""Level 2 gives equal layers one choice, so that they stay one function."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from xdsl.utils.test_value import create_ssa_value
+
+from alchemist import codegen_py
+from alchemist.errors import InternalError
+from alchemist.ir.layout import TTNNLayout
+from alchemist.optimizer.apply import layout_in
+from alchemist.optimizer.graph import ends_of, forward_of, scopes_of
+from alchemist.optimizer.machine import machine
+from alchemist.optimizer.sharded import block as block_shards
+from alchemist.optimizer.sharded import memories
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.passes.registry import functions, is_const_eval
+from alchemist.pipeline import capture
+
+
+class Attention(torch.nn.Module):
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv = torch.nn.Linear(width, 3 * width)
+        self.out = torch.nn.Linear(width, width)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        batch, tokens, width = hidden.shape
+        query, key, value = self.qkv(hidden).view(batch, tokens, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        context = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        return self.out(context.transpose(1, 2).reshape(batch, tokens, width))
+
+
+class Block(torch.nn.Module):
+    def __init__(self, width: int = 256, heads: int = 4) -> None:
+        super().__init__()
+        self.norm1 = torch.nn.LayerNorm(width)
+        self.attention = Attention(width, heads)
+        self.norm2 = torch.nn.LayerNorm(width)
+        self.up = torch.nn.Linear(width, 4 * width)
+        self.down = torch.nn.Linear(4 * width, width)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        hidden = hidden + self.attention(self.norm1(hidden))
+        return hidden + self.down(torch.nn.functional.gelu(self.up(self.norm2(hidden))))
+
+
+class Encoder(torch.nn.Module):
+    def __init__(self, depth: int) -> None:
+        super().__init__()
+        self.blocks = torch.nn.ModuleList(Block() for _ in range(depth))
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        for block in self.blocks:
+            hidden = block(hidden)
+        return hidden
+
+
+class Model(torch.nn.Module):
+    def __init__(self, depth: int = 3) -> None:
+        super().__init__()
+        self.embed = torch.nn.Embedding(1000, 256)
+        self.encoder = Encoder(depth)
+        self.head = torch.nn.Linear(256, 1000)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.head(self.encoder(self.embed(tokens)))
+
+
+def made() -> tuple[torch.nn.Module, torch.Tensor]:
+    torch.manual_seed(0)
+    return Model().eval().to(torch.bfloat16), torch.randint(0, 1000, (1, 128))
+
+
+def test_layers_whose_first_input_is_made_elsewhere_are_one_function(tmp_path: Path) -> None:
+    """An embedding makes no shards, the later layers find shards: its result is moved in front of the loop."""
+    model, tokens = made()
+    codegen_py(model, tokens, export_path=tmp_path / "out", compiler_options={"optimization_level": 2})
+    text = (tmp_path / "out/main.py").read_text()
+    assert len(re.findall(r"^def block", text, re.MULTILINE)) == 1 and "for i in range" in text, text
+    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_input_lives_as_long_as_the_functions_of_the_program_hold_it() -> None:
+    """A module that only calls others is no function: what its first layer reads is free when that layer returns."""
+    model, tokens = made()
+    lowered = lower_to_ttnn(capture(model, (tokens,), {}, "torch").module, CompilerOptions.parse({}))
+    (forward,) = [func for func in functions(lowered.module) if not is_const_eval(func)]
+    graph = forward_of(forward)
+    paths = [[scope.path for scope in scopes_of(step.op)] for step in graph.steps]
+    of_first = [number for number, path in enumerate(paths) if "encoder.blocks.0" in path]
+    (embedding,) = [step for step in graph.steps if step.op.name == "ttnn.embedding"]
+    assert graph.ends[embedding.results[0]] == of_first[-1] < len(graph.steps) - 1
+    moved = ends_of(graph, {of_first[-1]})  # a statement between two layers: the encoder has one of its own now
+    assert moved[embedding.results[0]] == max(number for number, path in enumerate(paths) if "encoder" in path)
+
+
+@pytest.mark.parametrize("page", ["tile", "row_major"])
+def test_shards_hold_whole_tiles(page: str) -> None:
+    """Rows without padding get no shards of tiles: 8 x 8 cores would hold 256 columns of 240."""
+    value = create_ssa_value(TTNNLayout.make((8, 256, 240), "bf16", page, "l1").type_for((8, 256, 240)))
+    card = machine("n150")
+    assert (block_shards(value, card) is None) == (page == "row_major") and bool(memories(value, card)) == (page == "tile")
+
+
+def test_shards_that_no_layout_has_are_an_internal_error() -> None:
+    rows = create_ssa_value(TTNNLayout.make((8, 256, 240), "bf16", "row_major", "l1").type_for((8, 256, 240)))
+    tiles = create_ssa_value(TTNNLayout.make((8, 256, 240), "bf16", "tile", "l1").type_for((8, 256, 240)))
+    shards = block_shards(tiles, machine("n150"))
+    assert shards is not None
+    with pytest.raises(InternalError, match="shards that it cannot have"):
+        layout_in(rows, shards)
