@@ -93,6 +93,7 @@ check-cpp:
 	$(BIN)/python ttnn_shim/python/make_signatures.py --check
 	$(BIN)/python ttnn_shim/python/make_arguments.py --check
 	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'ttnn_shim/*.cpp' 'ttnn_shim/*.hpp' 'ttnn_shim/*.h' 'tests/cpp/*.cpp' 'tests/cpp/*.hpp' ':!ttnn_shim/src/sim/arch_tables.cpp')
+	$(BIN)/clang-format --dry-run -Werror --style=file:templates/cpp/clang-format $$(git ls-files 'templates/cpp/*.cpp' 'templates/cpp/*.hpp')
 
 sanitize: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S ttnn_shim -B build/asan -G Ninja -DTTNN_SHIM_SANITIZE=ON -DTTNN_SHIM_PYTHON=OFF

@@ -49,7 +49,6 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
     release = "`release(x)` gives x's device memory back: TT-NN frees a buffer with its last reference."
     facts = dict(program.facts)
     files = {
-        "main.cpp": template_text("cpp/main.cpp"),
         "model.hpp": render_template(
             "cpp/model.hpp.j2",
             title=comment(clean(program.title), 40),
@@ -67,16 +66,12 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
             functions=texts,
             interface=_interface(program, separate=separate),
         ),
-        **{name: template_text(f"cpp/{name}") for name in SUPPORT},
-        "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate, module=module_arguments is not None),
-        ".clang-format": template_text("cpp/clang-format"),
     }
     if module_arguments is not None:
         files["module.cpp"] = _module(program, module_arguments)
     if separate:
         texts = [function_text(function) for function in program.prepare]
         constants = [_constant(constant) for constant in program.prepare_constants]
-        files["consteval.hpp"] = template_text("cpp/consteval.hpp")
         files["consteval.cpp"] = render_template(
             "cpp/consteval.cpp.j2",
             title=comment(clean(program.title), 40),
@@ -86,7 +81,14 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
             functions=texts[:-1],
             prepare=texts[-1],
         )
-    return {name: wrapped(text) if name.endswith((".cpp", ".hpp")) else text for name, text in files.items()}
+    # Only what this program's names and numbers are in: the others are the simulator's sources to the byte, so that it brings them built.
+    same_in_all = ["main.cpp", *SUPPORT, *(["consteval.hpp"] if separate else [])]
+    return {
+        **{name: wrapped(text) for name, text in files.items()},
+        **{name: template_text(f"cpp/{name}") for name in same_in_all},
+        "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate, module=module_arguments is not None),
+        ".clang-format": template_text("cpp/clang-format"),
+    }
 
 
 def _fields(variables: Sequence[model.Variable], types: str) -> list[tuple[str, str]]:

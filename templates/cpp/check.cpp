@@ -62,8 +62,7 @@ std::vector<double> minus(const std::vector<double>& a, const std::vector<double
 }
 
 std::vector<double> centered(std::vector<double> values) {
-    const double mean =
-        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
     for (double& value : values) {
         value -= mean;
     }
@@ -94,8 +93,7 @@ std::string judge_whole_numbers(Verdict& row, const Array& actual, const Array& 
         row.max_abs_err = largest;
     }
     return wrong == 0 ? ""
-                      : std::to_string(wrong) + " of " + std::to_string(actual.values.size()) +
-                            " whole numbers differ";
+                      : std::to_string(wrong) + " of " + std::to_string(actual.values.size()) + " whole numbers differ";
 }
 
 std::optional<double> known(const Json& limits, const std::string& key) {
@@ -109,8 +107,7 @@ std::string judge_floats(Verdict& row, const Array& actual, const Array& expecte
     const auto& [limits, unedited, tolerance, on_card, same_ops] = terms;
     std::vector<double> a, e, u;
     std::size_t wrong = 0;
-    const bool has_unedited =
-        unedited != nullptr && unedited->values.size() == actual.values.size() && !on_card;
+    const bool has_unedited = unedited != nullptr && unedited->values.size() == actual.values.size() && !on_card;
     for (std::size_t index = 0; index < actual.values.size(); ++index) {
         const double got = actual.values[index], wanted = expected.values[index];
         if (!std::isfinite(wanted)) {
@@ -147,8 +144,8 @@ std::string judge_floats(Verdict& row, const Array& actual, const Array& expecte
         row.pcc = correlation(a, e);
         if (spread > SPREAD * std::max(noise, std::min(before.value_or(0.0), ROUNDING)) * size &&
             *row.pcc < outer_pcc) {
-            return "pcc " + number("%.6f", *row.pcc) + " is below " + number("%g", outer_pcc) +
-                   "; relative error " + was(before, *row.rel_l2);
+            return "pcc " + number("%.6f", *row.pcc) + " is below " + number("%g", outer_pcc) + "; relative error " +
+                   was(before, *row.rel_l2);
         }
     }
     if (size > 0.0 && *row.rel_l2 > outer) {
@@ -171,8 +168,7 @@ std::string judge_floats(Verdict& row, const Array& actual, const Array& expecte
         return "";
     }
     const std::vector<double> moved = minus(a, u);
-    const double drift = norm(moved) / size, peak = largest_of(moved),
-                 peak_before = before_peak.value_or(0.0);
+    const double drift = norm(moved) / size, peak = largest_of(moved), peak_before = before_peak.value_or(0.0);
     if (!(drift <= std::max(tolerance / 2.0 * *before, noise))) {
         return "moved by " + number("%.1e", drift) + " from the unedited program, whose error was " +
                number("%.1e", *before);
@@ -187,8 +183,8 @@ std::string judge_floats(Verdict& row, const Array& actual, const Array& expecte
         return "relative error " + was(before, *row.rel_l2) + ", more than other rounding explains";
     }
     if (!(peak <= std::max(tolerance * peak_before, PEAK * noise * largest))) {
-        return "a value moved by " + number("%.3g", peak) +
-               " from the unedited program, whose largest error was " + number("%.3g", peak_before);
+        return "a value moved by " + number("%.3g", peak) + " from the unedited program, whose largest error was " +
+               number("%.3g", peak_before);
     }
     return "";
 }
@@ -244,9 +240,7 @@ std::map<std::string, std::string> functions(const std::string& text) {
     return found;
 }
 
-bool is_word(char letter) {
-    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
-}
+bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
 
 bool ends_in(const std::string& word, const std::vector<std::string>& ends) {
     return std::any_of(ends.begin(), ends.end(), [&](const std::string& end) { return word.ends_with(end); });
@@ -277,11 +271,11 @@ std::string skeleton(const std::string& text) {
         } else if (is_word(text[at])) {
             std::size_t end = at;
             const bool number = std::isdigit(static_cast<unsigned char>(text[at])) != 0;
-            while (end < text.size() &&
-                   (is_word(text[end]) ||
-                    (number && (text[end] == '.' ||
-                                ((text[end] == '-' || text[end] == '+') &&
-                                 std::tolower(static_cast<unsigned char>(text[end - 1])) == 'e'))))) {
+            while (
+                end < text.size() &&
+                (is_word(text[end]) ||
+                 (number && (text[end] == '.' || ((text[end] == '-' || text[end] == '+') &&
+                                                  std::tolower(static_cast<unsigned char>(text[end - 1])) == 'e'))))) {
                 ++end;
             }
             const std::string word = text.substr(at, end - at);
@@ -290,13 +284,12 @@ std::string skeleton(const std::string& text) {
             const bool member = at > 0 && (text[at - 1] == ':' || text[at - 1] == '.');
             const bool capitals =
                 std::none_of(word.begin(), word.end(), [](unsigned char c) { return std::islower(c); });
-            if ((next == '(' || next == '{') &&
-                ends_in(word, {"Config", "Grid", "Coord", "Range", "Set", "Spec"})) {
+            if ((next == '(' || next == '{') && ends_in(word, {"Config", "Grid", "Coord", "Range", "Set", "Spec"})) {
                 end = behind_closing(text, end);
                 out += text.substr(at, end - at);
             } else {
-                const bool kept = !number && (called || member || capitals || word == "true" ||
-                                              word == "false" || word == "nullopt");
+                const bool kept =
+                    !number && (called || member || capitals || word == "true" || word == "false" || word == "nullopt");
                 out += kept ? word : "_";
             }
             at = end;
@@ -353,10 +346,9 @@ std::size_t edits(const std::string& one, const std::string& two) {
 }  // namespace
 
 std::string nearest(const std::string& name, const std::vector<std::string>& names) {
-    const auto best =
-        std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
-            return edits(name, a) < edits(name, b);
-        });
+    const auto best = std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+        return edits(name, a) < edits(name, b);
+    });
     return best != names.end() && edits(name, *best) * 2 <= std::max(name.size(), best->size()) ? *best : "";
 }
 
@@ -467,8 +459,7 @@ std::string missing_inputs(const fs::path& directory, const std::vector<std::str
     }
     if (!missing.empty() && !partial) {
         lines.push_back(
-            "missing: " + joined(missing) +
-            " (--partial-inputs takes the example input for what is missing)");
+            "missing: " + joined(missing) + " (--partial-inputs takes the example input for what is missing)");
     }
     for (const std::string& stem : stems) {
         if (there.count(stem + ".npy") != 0 && there.count(stem + ".tensorbin") != 0) {

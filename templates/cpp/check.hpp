@@ -22,8 +22,8 @@ struct Verdict {
 
 // What an output is judged by.
 struct Terms {
-    const Json& limits;  // its entry in manifest.json: "pcc", "rel_l2", "noise"; "unedited_rel_l2" and
-                         // "unedited_max_abs_err" where known
+    const Json& limits;               // its entry in manifest.json: "pcc", "rel_l2", "noise"; "unedited_rel_l2" and
+                                      // "unedited_max_abs_err" where known
     const Array* unedited = nullptr;  // the unedited program's output, where it is known
     double tolerance = TOLERANCE;     // errors of the unedited program that are allowed
     bool on_card = false;
@@ -45,8 +45,7 @@ bool only_values_changed();
 std::string instructions();
 
 // What is wrong with the files of --inputs, "" if nothing. stems: file names of the inputs, without suffix.
-std::string missing_inputs(
-    const std::filesystem::path& directory, const std::vector<std::string>& stems, bool partial);
+std::string missing_inputs(const std::filesystem::path& directory, const std::vector<std::string>& stems, bool partial);
 
 // The name with the fewest edits to `name`, "" if more than half of it would change.
 std::string nearest(const std::string& name, const std::vector<std::string>& names);

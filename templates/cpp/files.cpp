@@ -1,6 +1,8 @@
 #include "files.hpp"
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -14,9 +16,6 @@
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
-
-#include <sys/auxv.h>
-#include <unistd.h>
 
 namespace utils {
 
@@ -213,9 +212,18 @@ using ItemReader = double (*)(const char*, bool);
 // NumPy's kind and width, without byte order.
 ItemReader item_reader(const std::string& kind) {
     static const std::map<std::string, ItemReader> readers = {
-        {"f2", half_at},           {"f4", item_at<float>},    {"f8", item_at<double>},   {"i1", item_at<int8_t>},
-        {"i2", item_at<int16_t>},  {"i4", item_at<int32_t>},  {"i8", item_at<int64_t>},  {"u1", item_at<uint8_t>},
-        {"u2", item_at<uint16_t>}, {"u4", item_at<uint32_t>}, {"u8", item_at<uint64_t>}, {"b1", item_at<uint8_t>},
+        {"f2", half_at},
+        {"f4", item_at<float>},
+        {"f8", item_at<double>},
+        {"i1", item_at<int8_t>},
+        {"i2", item_at<int16_t>},
+        {"i4", item_at<int32_t>},
+        {"i8", item_at<int64_t>},
+        {"u1", item_at<uint8_t>},
+        {"u2", item_at<uint16_t>},
+        {"u4", item_at<uint32_t>},
+        {"u8", item_at<uint64_t>},
+        {"b1", item_at<uint8_t>},
     };
     const auto found = readers.find(kind);
     return found == readers.end() ? nullptr : found->second;
@@ -408,7 +416,8 @@ std::string escaped(const std::string& text) {
         if (next == '"' || next == '\\') {
             out << '\\' << next;
         } else if (static_cast<unsigned char>(next) < 0x20) {
-            out << "\\u" << std::hex << std::setw(4) << std::setfill('0') << static_cast<int>(static_cast<unsigned char>(next)) << std::dec;
+            out << "\\u" << std::hex << std::setw(4) << std::setfill('0')
+                << static_cast<int>(static_cast<unsigned char>(next)) << std::dec;
         } else {
             out << next;
         }
@@ -434,12 +443,14 @@ Array read_npy(const fs::path& path) {
     }
     const std::string header = bytes.substr(start, header_bytes);
     const std::string quoted = header_value(header, "descr", path);
-    const std::string type = quoted.substr(0, 1) == "'" ? quoted.substr(1, quoted.find('\'', 1) - 1) : quoted.substr(0, 20);
+    const std::string type =
+        quoted.substr(0, 1) == "'" ? quoted.substr(1, quoted.find('\'', 1) - 1) : quoted.substr(0, 20);
     const ItemReader read = type.size() < 3 || std::string("<>|=").find(type[0]) == std::string::npos
                                 ? nullptr
                                 : item_reader(type.substr(1));
     if (read == nullptr) {
-        throw std::runtime_error(path.string() + ": unsupported data type " + type + "; save it with .astype(np.float32)");
+        throw std::runtime_error(
+            path.string() + ": unsupported data type " + type + "; save it with .astype(np.float32)");
     }
     Array out;
     out.shape = header_shape(header, path);

@@ -1,4 +1,5 @@
-// The command line of this program: the same file in every export. The model is in model.cpp, its library form in model.hpp.
+// The command line of this program: the same file in every export. The model is in model.cpp, its library form in
+// model.hpp.
 #include <exception>
 
 #include "model.hpp"

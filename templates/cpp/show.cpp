@@ -67,8 +67,8 @@ std::string in_quotes(const std::string& text) {
     return out + "'";
 }
 
-// "file:line in function" of the calls in this program that led to an error, innermost first. Needs addr2line (binutils)
-// and line tables (-g1, as CMakeLists.txt has it); without them the list is empty.
+// "file:line in function" of the calls in this program that led to an error, innermost first. Needs addr2line
+// (binutils) and line tables (-g1, as CMakeLists.txt has it); without them the list is empty.
 std::vector<std::string> places(const std::vector<void*>& stack) {
     Dl_info self{};
     if (dladdr(reinterpret_cast<const void*>(&short_name), &self) == 0) {
@@ -83,7 +83,8 @@ std::vector<std::string> places(const std::vector<void*>& stack) {
     for (const void* address : stack) {
         Dl_info info{};
         if (dladdr(address, &info) != 0 && info.dli_fbase == self.dli_fbase) {
-            // The return address is behind the call. Binaries that are not position-independent have absolute addresses.
+            // The return address is behind the call. Binaries that are not position-independent have absolute
+            // addresses.
             const auto base = reinterpret_cast<std::uintptr_t>(self.dli_fbase);
             const auto offset = reinterpret_cast<std::uintptr_t>(address) - 1 - (base == 0x400000 ? 0 : base);
             command << " 0x" << std::hex << offset;
@@ -108,7 +109,8 @@ std::vector<std::string> places(const std::vector<void*>& stack) {
     for (std::string function, place; std::getline(lines, function) && std::getline(lines, place);) {
         const std::string file = fs::path(place.substr(0, place.find(' '))).filename().string();
         const bool known = file.find('?') == std::string::npos && file.find(":0") == std::string::npos;
-        const bool support = file.starts_with("utils.") || file.starts_with("show.") || file.find(".hpp:") != std::string::npos;
+        const bool support =
+            file.starts_with("utils.") || file.starts_with("show.") || file.find(".hpp:") != std::string::npos;
         if (known && !support && file.find(".cpp:") != std::string::npos) {
             found.push_back(file + " in " + short_name(function));
         }
@@ -131,9 +133,7 @@ Array to_array(const Tensor& tensor) {
         case DataType::INT32: out.values = widened(host.to_vector<int32_t>()); break;
         case DataType::UINT16: out.values = widened(host.to_vector<uint16_t>()); break;
         case DataType::UINT8: out.values = widened(host.to_vector<uint8_t>()); break;
-        default:
-            out.integer = false;
-            out.values = widened(host.to_vector<float>());
+        default: out.integer = false; out.values = widened(host.to_vector<float>());
     }
     return out;
 }
@@ -165,11 +165,13 @@ std::string text(const Tensor& tensor) {
     for (const uint32_t extent : tensor.logical_shape().view()) shape.push_back(extent);
     const bool on_device = tensor.storage_type() == ttnn::StorageType::DEVICE;
     std::ostringstream out;
-    out << spelled(shape) << ' ' << spelled(tensor.dtype()) << (tensor.layout() == ttnn::Layout::TILE ? " TILE " : " ROW_MAJOR ");
+    out << spelled(shape) << ' ' << spelled(tensor.dtype())
+        << (tensor.layout() == ttnn::Layout::TILE ? " TILE " : " ROW_MAJOR ");
     if (!on_device) {
         out << "host";
     } else {
-        out << (tensor.memory_config().buffer_type() == ttnn::BufferType::L1 ? "L1" : "DRAM") << (tensor.is_sharded() ? " sharded" : "");
+        out << (tensor.memory_config().buffer_type() == ttnn::BufferType::L1 ? "L1" : "DRAM")
+            << (tensor.is_sharded() ? " sharded" : "");
     }
     const std::vector<double> values = to_array(tensor).values;
     double low = INFINITY, high = -INFINITY, sum = 0.0;
@@ -206,8 +208,8 @@ std::string describe(const std::exception& error) {
 #if ON_SIMULATOR
     if (const auto* refused = dynamic_cast<const ttnn_shim::Error*>(&error)) {
         std::ostringstream out;
-        out << "error[SHIM-000" << static_cast<int>(refused->code()) << "] " << refused->op() << (refused->op().empty() ? "" : ": ")
-            << refused->message();
+        out << "error[SHIM-000" << static_cast<int>(refused->code()) << "] " << refused->op()
+            << (refused->op().empty() ? "" : ": ") << refused->message();
         const std::vector<std::string> calls = places(ttnn_shim::latest_stack());
         if (!calls.empty()) {
             out << "\n  at " << calls.front();

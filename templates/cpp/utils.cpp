@@ -67,8 +67,7 @@ Tensor to_tensor(const Array& array, const Json& entry, const std::string& name)
         throw std::runtime_error("manifest.json: " + name + ": unknown data type '" + entry.word("dtype") + "'");
     }
     const DataType dtype = *known;
-    const auto layout =
-        entry.word("layout") == "TILE_LAYOUT" ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
+    const auto layout = entry.word("layout") == "TILE_LAYOUT" ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
     const ttnn::TensorSpec spec(
         ttnn::Shape(std::span<const uint32_t>(extents)),
         ttnn::TensorLayout(dtype, ttnn::PageConfig(layout), ttnn::MemoryConfig{}));
@@ -81,7 +80,7 @@ Tensor to_tensor(const Array& array, const Json& entry, const std::string& name)
     }
 }
 
-// --- the report ----------------------------------------------------------------------------------------------
+// --- the report ---
 
 struct Row {
     std::string name;
@@ -177,8 +176,7 @@ std::string file_stem(const std::string& name, const Json& entry) {
 
 // The tensor on the device, in the layout that the manifest says.
 Tensor placed(Tensor tensor, const Json& entry, ttnn::MeshDevice* device) {
-    const auto layout =
-        entry.word("layout") == "TILE_LAYOUT" ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
+    const auto layout = entry.word("layout") == "TILE_LAYOUT" ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
     if (tensor.layout() != layout) {
         tensor = ttnn::to_layout(tensor, layout);
     }
@@ -250,8 +248,9 @@ Args parse_args(int argc, char** argv) {
                 refuse("--loops takes a whole number from 1");
             }
         } else {
-            refuse("unknown option " + option +
-                   "; known: --check --tolerance --inputs --partial-inputs --outputs --loops --estimate --json");
+            refuse(
+                "unknown option " + option +
+                "; known: --check --tolerance --inputs --partial-inputs --outputs --loops --estimate --json");
         }
     }
     std::error_code code;
@@ -371,7 +370,8 @@ Tensor load(const Name& asked, const Device& device) {
 Tensor input(const Name& name, const Tensor& tensor, const Device& device) {
     const auto refuse = [&](const std::string& what, const std::string& wanted, const std::string& got) {
         throw std::invalid_argument(
-            "input " + name.text + ": expected " + what + " " + wanted + ", got " + got + "\n  at " + spelled(name.where));
+            "input " + name.text + ": expected " + what + " " + wanted + ", got " + got + "\n  at " +
+            spelled(name.where));
     };
     const Json& entry = manifest().at("tensors").at(name.text);
     if (!tensor.is_allocated()) {
@@ -470,20 +470,20 @@ Verdict judged(const Array& actual, const Json& entry, double tolerance) {
     static const bool same_ops = manifest().has("unedited") && manifest().at("unedited").has("instructions") &&
                                  manifest().at("unedited").word("instructions") == instructions() &&
                                  !changed_functions().empty() && only_values_changed();
-    return compare(
-        actual, golden, {entry, unedited ? &*unedited : nullptr, tolerance, !same_numbers(), same_ops});
+    return compare(actual, golden, {entry, unedited ? &*unedited : nullptr, tolerance, !same_numbers(), same_ops});
 }
 
 // What else a user has to know about the verdict: the functions that were edited, bounds that are missing.
 void explain(bool own_inputs) {
     const std::vector<std::string> changed = changed_functions();
     if (!changed.empty()) {
-        const std::vector<std::string> first(changed.begin(), changed.begin() + std::min<long>(12, std::ssize(changed)));
+        const std::vector<std::string> first(
+            changed.begin(), changed.begin() + std::min<long>(12, std::ssize(changed)));
         std::cout << "changed since export: " << joined(first) << (changed.size() > 12 ? " ...\n" : "\n");
     }
     if (manifest().has("unedited") && manifest().at("unedited").has("unknown") && !own_inputs) {
-        std::cout << "check: the unedited program's own error is unknown ("
-                  << manifest().at("unedited").word("unknown") << "): wide bounds alone\n";
+        std::cout << "check: the unedited program's own error is unknown (" << manifest().at("unedited").word("unknown")
+                  << "): wide bounds alone\n";
     }
 }
 

@@ -25,7 +25,7 @@ struct Args {
     bool estimate = false;
     bool partial_inputs = false;
     int loops = 1;
-    double tolerance = 4.0;  // errors of the unedited program that --check allows
+    double tolerance = 4.0;             // errors of the unedited program that --check allows
     std::string inputs, outputs, json;  // paths
 };
 
@@ -50,8 +50,7 @@ private:
 
 // The name of a tensor and the line that asks for it: made by itself from a string.
 struct Name {
-    Name(const char* name, std::source_location from = std::source_location::current())
-        : text(name), where(from) {}
+    Name(const char* name, std::source_location from = std::source_location::current()) : text(name), where(from) {}
     Name(const std::string& name, std::source_location from = std::source_location::current())
         : text(name), where(from) {}
 

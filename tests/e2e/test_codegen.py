@@ -67,6 +67,8 @@ def test_python_and_cpp_are_bit_equal(name: str, tmp_path: Path) -> None:
         result = codegen(model, *args, export_path=tmp_path / language / "out", **kwargs)
         report = check(result.path, "--outputs", str(tmp_path / language / "values"))
         outputs[language] = {row["name"]: np.load(tmp_path / language / "values" / f"{row['name']}.npy") for row in report["outputs"]}
+    built = {file.name for file in (tmp_path / "cpp" / "out" / "build").rglob("*.cpp.o")}
+    assert built - {"consteval.cpp.o", "place.cpp.o"} == {"model.cpp.o", "main.cpp.o"}  # what all programs share comes built with the simulator
     assert outputs["py"].keys() == outputs["cpp"].keys()
     for key, value in outputs["py"].items():
         np.testing.assert_array_equal(value, outputs["cpp"][key])
