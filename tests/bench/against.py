@@ -3,8 +3,8 @@
     python -m tests.bench.against CHECKOUT [--models bert,vit] [--exports DIR] [--docs docs/numerics.md]
 
 CHECKOUT is a built checkout (`make setup`) of another commit. Its code exports the models of `make bench`, once; each export is then loaded by both
-interpreters, with one thread each, and both make forward calls in turns. Compared are the least CPU times of a call: what else runs on the machine
-only ever adds. `--exports` keeps the exports there for the next run.
+interpreters, with one thread each, and both make forward calls in turns. Compared are the CPU times of calls that follow each other, and the middle
+of these ratios counts: a machine that is slower for seconds, or shared, slows both. `--exports` keeps the exports there for the next run.
 """
 
 from __future__ import annotations
@@ -51,15 +51,12 @@ with LoadedProgram(Path(sys.argv[1])) as program:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Least CPU seconds of a forward call here and there."""
+    """Middle CPU seconds of a forward call here and there, and the middle ratio of two calls that followed each other."""
 
     model: str
     here_s: float
     there_s: float
-
-    @property
-    def ratio(self) -> float:
-        return self.here_s / self.there_s
+    ratio: float
 
 
 def _environment() -> dict[str, str]:
@@ -113,7 +110,8 @@ def measure(checkout: Path, model: str, program: Path, processes: int, calls: in
                 seconds.append(caller.call())
         for caller, _ in sides:
             caller.close()
-    return Ratio(model, min(here), min(there))
+    ratios = [own / other for own, other in zip(here, there, strict=True)]
+    return Ratio(model, statistics.median(here), statistics.median(there), statistics.median(ratios))
 
 
 def table(rows: list[Ratio], commit: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -68,6 +70,7 @@ def test_ttnn_visualizer(profile: Path, tmp_path: Path) -> None:
         stdout=log,
         stderr=subprocess.STDOUT,
         cwd=tmp_path,
+        start_new_session=True,  # the tool starts a server of its own, which outlives it
     )
     try:
         instance = ""
@@ -101,6 +104,6 @@ def test_ttnn_visualizer(profile: Path, tmp_path: Path) -> None:
         for path in ("devices", "tensors", "buffers", "operation-buffers", f"operations/{operations[1]['id']}", "performance/perf-results/report"):
             assert get(path)
     finally:
-        server.terminate()
+        os.killpg(server.pid, signal.SIGTERM)
         server.wait(timeout=30)
         log.close()
