@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from alchemist.ops.spec import Arg, EnumRef, Kind
@@ -19,15 +19,18 @@ _PLACEMENT = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
 """Kinds that have a name even where they are used once, in a program whose configs were chosen."""
 _ROLES = {"ttnn.transformer.scaled_dot_product_attention": "ATTENTION", "ttnn.layer_norm": "NORM", "ttnn.rms_norm": "NORM", "ttnn.softmax": "SOFTMAX"}
 
-Place = tuple[str, model.Value, Kind]
-"""What a value is called by default, the value, its kind."""
+Place = tuple[str, model.Value, Kind, tuple[str, ...]]
+"""What a value is called by default, the value, its kind, longer names by where it stands."""
 
 
 @dataclass(slots=True)
 class _Entry:
+    """longer: names that say more than `base`, for values that would be called the same."""
+
     base: str
     value: model.Value
     kind: Kind
+    longer: tuple[str, ...] = ()
     count: int = 0
 
 
@@ -48,23 +51,20 @@ def name_constants(
     used: tuple[dict[object, int], dict[object, int]] = ({}, {})
     for file, group in enumerate((functions, prepare)):
         for function in group:
-            for base, value, kind in _places(function.body, partial):
+            for base, value, kind, longer in _places(function, partial):
                 key = _identity(value, kind, base)
-                entry = entries.setdefault(key, _Entry(base, value, kind))
+                entry = entries.setdefault(key, _Entry(base, value, kind, longer))
                 if kind is Kind.PROGRAM_CONFIG and len(base) < len(entry.base):
-                    entry.base = base
+                    entry.base, entry.longer = base, longer
                 entry.count += 1
                 used[file][key] = used[file].get(key, 0) + 1
     tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
-    names: dict[object, str] = {}
+    named: dict[object, _Entry] = {}
     for key, entry in sorted(entries.items(), key=lambda pair: _rank(pair[1])):
         sharded = isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None
         if entry.count >= 2 or (tuned and (sharded or entry.kind in _PLACEMENT)):
-            name, number = entry.base, 2
-            while name in taken:
-                name, number = f"{entry.base}_{number}", number + 1
-            taken.add(name)
-            names[key] = name
+            named[key] = entry
+    names = _told_apart(named, taken)
 
     def convert(base: str, value: model.Value, kind: Kind) -> model.Value:
         name = names.get(_identity(value, kind, base))
@@ -76,6 +76,31 @@ def name_constants(
     ]
     rewritten = [tuple(replace(function, body=_rewrite(function.body, convert, partial)) for function in group) for group in (functions, prepare)]
     return rewritten[0], rewritten[1], made[0], made[1]
+
+
+def _told_apart(entries: Mapping[object, _Entry], taken: set[str]) -> dict[object, str]:
+    """A name for each value: the shortest of its names that no other has; numbers where none tells them apart. Adds them to `taken`."""
+    choices = {key: list(dict.fromkeys((entry.base, *entry.longer))) for key, entry in entries.items()}
+    at = dict.fromkeys(entries, 0)
+    moved = True
+    while moved:
+        moved = False
+        groups: dict[str, list[object]] = {}
+        for key, index in at.items():
+            groups.setdefault(choices[key][index], []).append(key)
+        for name, keys in groups.items():
+            if len(keys) > 1 or name in taken:
+                for key in keys:
+                    if at[key] + 1 < len(choices[key]):
+                        at[key], moved = at[key] + 1, True
+    names: dict[object, str] = {}
+    for key, index in at.items():
+        name, number = choices[key][index], 2
+        while name in taken:
+            name, number = f"{choices[key][index]}_{number}", number + 1
+        taken.add(name)
+        names[key] = name
+    return names
 
 
 def _said_once(constants: Sequence[model.Constant]) -> tuple[model.Constant, ...]:
@@ -103,9 +128,12 @@ def _shards(shard: tuple[tuple[int, ...], tuple[tuple[tuple[int, int], tuple[int
     (height, width), ranges, _ = shard
     tiled = height % 32 == 0 and width % 32 == 0
     size = f"{height // 32}x{width // 32} tiles" if tiled else f"{height}x{width} values"
+    return f"Shards of {size} on {_cores(ranges)} cores."
+
+
+def _cores(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> str:
     extents = [(x1 - x0 + 1, y1 - y0 + 1) for (x0, y0), (x1, y1) in ranges]
-    cores = "{}x{}".format(*extents[0]) if len(extents) == 1 else str(sum(x * y for x, y in extents))
-    return f"Shards of {size} on {cores} cores."
+    return "{}x{}".format(*extents[0]) if len(extents) == 1 else str(sum(x * y for x, y in extents))
 
 
 def _rank(entry: _Entry) -> tuple[int, int]:
@@ -145,10 +173,59 @@ def _role(call: model.Call, op: str) -> str:
     """What a call is for: `FC1_MATMUL` by its weight, `ATTENTION` by its op."""
     if op in _ROLES:
         return _ROLES[op]
+    path = _module_path(call)
+    return f"{constant_case(path[-1])}_MATMUL" if path else "MATMUL"
+
+
+def _module_path(call: model.Call) -> list[str]:
+    """Modules, from the function's own, whose weight the call reads."""
     keys = [value.key for _, value in call.arguments if isinstance(value, model.WeightRef)]
     words = [piece for piece in keys[0] if isinstance(piece, str)] if keys else []
-    path = [word for word in "".join(words).split(".") if word and not word.isdigit()]
-    return f"{constant_case(path[-2])}_MATMUL" if len(path) > 1 else "MATMUL"
+    return [word for word in "".join(words).split(".") if word and not word.isdigit()][:-1]
+
+
+def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, function: str) -> tuple[str, ...]:
+    """What tells a value from others with its base name: the module around, the function, what is special in its fields."""
+    if isinstance(value, model.MemoryConfig) and value.shard is not None:
+        return (f"{base}_ON_{_cores(value.shard[1])}".upper(),)
+    if not isinstance(value, model.Record):
+        return ()
+    fields = dict(value.fields)
+    if kind is Kind.CONV2D_CONFIG:
+        special = "".join(f"_{word}" for word in _special_fields(fields))
+        return (base + special,) if special else ()
+    if kind is not Kind.PROGRAM_CONFIG:
+        return ()
+    names = []
+    path = _module_path(call)
+    if len(path) > 1:
+        names.append(f"{constant_case(path[-2])}_{base}")
+    elif not function.rpartition("_")[2].isdigit():
+        names.append(f"{constant_case(function)}_{base}")
+    numbers = {name: field.value for name, field in fields.items() if isinstance(field, model.Literal)}
+    if "per_core_M" in numbers and "per_core_N" in numbers:
+        names.append(f"{base}_{numbers['per_core_M']}X{numbers['per_core_N']}")
+        names.append(f"{names[-1]}_K{numbers.get('in0_block_w', 1)}")
+    elif "q_chunk_size" in numbers:
+        names.append(f"{base}_{numbers['q_chunk_size']}X{numbers.get('k_chunk_size', 0)}")
+    return tuple(names)
+
+
+def _special_fields(fields: Mapping[str, model.Value]) -> Iterator[str]:
+    """Words for what few convolutions of a program have in their configs."""
+    for name, word in (("act_block_h_override", "BLOCK_H"), ("core_grid", "GRID"), ("shard_layout", "")):
+        field = fields.get(name)
+        if isinstance(field, EnumRef):
+            yield field.member.upper()
+        elif isinstance(field, model.Literal) and field.value:
+            yield f"{word}_{field.value}"
+        elif field is not None and name == "core_grid":
+            yield "OWN_GRID"
+    for name, word in (("reshard_if_not_optimal", "RESHARDED"), ("enable_act_double_buffer", "DOUBLE_BUFFERED")):
+        if fields.get(name) == model.Literal(True):
+            yield word
+    if fields.get("deallocate_activation") != model.Literal(True):
+        yield "KEEPS_INPUT"
 
 
 def memory_name(config: model.MemoryConfig) -> str:
@@ -180,15 +257,15 @@ def _counts_all(loop: model.Loop, partial: set[str]) -> bool:
     return loop.start == 0 and loop.step == 1 and bool(loop.container) and loop.container not in partial
 
 
-def _places(body: tuple[model.Statement, ...], partial: set[str]) -> Iterator[Place]:
-    for statement in model.statements(body):
+def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
+    for statement in model.statements(function.body):
         if isinstance(statement, model.Call):
             for arg, value in statement.arguments:
                 base = _base_name(arg, value, statement)
                 if base:
-                    yield base, value, arg.kind
+                    yield base, value, arg.kind, _longer_names(base, value, arg.kind, statement, function.name)
         elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
-            yield _loop_name(statement), statement.stop, Kind.INT
+            yield _loop_name(statement), statement.stop, Kind.INT, ()
 
 
 def _loop_name(loop: model.Loop) -> str:

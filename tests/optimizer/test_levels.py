@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections import OrderedDict
 from pathlib import Path
 
 import pytest
+import torch
 from modules import attention, decisions, lowered, mlp, times
 
-from alchemist.codegen import codegen_mlir, mlir_sources
+from alchemist.codegen import codegen_mlir, codegen_py, mlir_sources
 from alchemist.ir import access
 from alchemist.options import CARDS
 from alchemist.passes.registry import functions, is_const_eval
@@ -70,6 +73,33 @@ def test_configs_are_named_constants(language: str, tmp_path: Path) -> None:
         assert name in head and name in body, text
     assert "us, level 0:" in head
     assert "ProgramConfig" not in body
+
+
+class Part(torch.nn.Module):
+    def __init__(self, rows: int, columns: int) -> None:
+        super().__init__()
+        self.dense = torch.nn.Linear(rows, columns)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.dense(x).tanh()
+
+
+@pytest.mark.parametrize(
+    ("parts", "named"),
+    [
+        ({"query": (512, 512), "output": (512, 2048)}, {"QUERY_DENSE_MATMUL", "OUTPUT_DENSE_MATMUL"}),  # by the module around
+        ({"0": (512, 512), "1": (512, 2048)}, {"DENSE_MATMUL_8X2", "DENSE_MATMUL_8X8"}),  # by the shape, where nothing has a name
+        ({"only": (512, 512)}, {"DENSE_MATMUL"}),
+    ],
+    ids=["modules", "shapes", "alone"],
+)
+def test_constants_are_told_apart_by_words(parts: dict[str, tuple[int, int]], named: set[str], tmp_path: Path) -> None:
+    """Equal roles get the module's, the function's or the shape's name: a number would say nothing and move with each edit."""
+    model = torch.nn.Sequential(OrderedDict((name, Part(*sizes)) for name, sizes in parts.items())).to(torch.bfloat16)
+    x = torch.zeros(2048, 512, dtype=torch.bfloat16)
+    codegen_py(model, x, export_path=tmp_path / "out", export_tensors=False, export_golden="none", compiler_options={"optimization_level": 1})
+    constants = set(re.findall(r"^([A-Z]\w*MATMUL\w*) = ttnn", (tmp_path / "out" / "main.py").read_text(), re.MULTILINE))
+    assert constants == named
 
 
 def test_an_optimized_program_passes_its_check(tmp_path: Path) -> None:
