@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from alchemist.version import VERSION as __version__
 
-__all__ = ["CodegenResult", "__version__", "codegen_cpp", "codegen_py", "load_codegen_py", "tune"]
+__all__ = ["CodegenResult", "EntryPoint", "__version__", "codegen_cpp", "codegen_py", "load_codegen_py", "text_generation", "tune"]
 
 if TYPE_CHECKING:
     from alchemist.codegen import CodegenResult, codegen_cpp, codegen_py
+    from alchemist.entry_points import EntryPoint
+    from alchemist.generation import text_generation
     from alchemist.loaded import load_codegen_py
     from alchemist.tuning import tune
 
@@ -24,6 +26,14 @@ def __getattr__(name: str) -> Any:
         from alchemist import loaded
 
         return loaded.load_codegen_py
+    if name == "EntryPoint":
+        from alchemist import entry_points
+
+        return entry_points.EntryPoint
+    if name == "text_generation":
+        from alchemist import generation
+
+        return generation.text_generation
     if name == "tune":
         import importlib
 

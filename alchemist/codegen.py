@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from alchemist.entry_points import EntryResults, checked_entry_points, compile_entries
 from alchemist.errors import OptionError, explained
 from alchemist.export.directory import export_target, exporting
 from alchemist.export.shared import remember
 from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
+from alchemist.frontends.base import FrontendResult
 from alchemist.model_files import FileCall, Init, Programs, mlir_loader, onnx_loader
 from alchemist.options import CompilerOptions, Language, boolean, choice
 from alchemist.pipeline import capture, check_options, compile_captured, detect_framework
@@ -38,6 +40,7 @@ def codegen_py(
     export_golden: Golden = "outputs",
     overwrite: bool = False,
     compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
+    entry_points: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> CodegenResult:
     """Writes `model_or_fn` as a standalone Python program on TT-NN.
@@ -52,11 +55,14 @@ def codegen_py(
         export_golden: "outputs" stores the framework's outputs for `./run --check`; "ops" also every intermediate value (needs the tensors).
         overwrite: replace the directory whatever it holds (but never the current or the home directory with other things in it).
         compiler_options: see `CompilerOptions`; values may be strings.
+        entry_points: several functions in one program instead of args and kwargs, by name: `{"prefill": (prompt,), "decode": (token, position)}`.
+            A tuple or dict is what the model is called with, an `EntryPoint` says what is called too; `text_generation` makes them for models
+            of transformers. Weights are stored and prepared once, and what one function writes (caches) another reads.
 
     Raises:
         UserError: anything about the model, options or directory that prevents the export; nothing is left behind.
     """
-    return _codegen("python", model_or_fn, args, kwargs, export_path, export_tensors, export_golden, overwrite, compiler_options)
+    return _codegen("python", model_or_fn, args, kwargs, export_path, export_tensors, export_golden, overwrite, compiler_options, entry_points)
 
 
 @explained
@@ -68,10 +74,11 @@ def codegen_cpp(
     export_golden: Golden = "outputs",
     overwrite: bool = False,
     compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
+    entry_points: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> CodegenResult:
     """Writes `model_or_fn` as a standalone C++ program (CMake project) on TT-NN. Arguments as in `codegen_py`."""
-    return _codegen("cpp", model_or_fn, args, kwargs, export_path, export_tensors, export_golden, overwrite, compiler_options)
+    return _codegen("cpp", model_or_fn, args, kwargs, export_path, export_tensors, export_golden, overwrite, compiler_options, entry_points)
 
 
 def _codegen(
@@ -84,20 +91,33 @@ def _codegen(
     export_golden: Golden,
     overwrite: bool,
     compiler_options: Mapping[str, Any] | CompilerOptions | None,
+    entry_points: Mapping[str, Any] | None,
 ) -> CodegenResult:
     options = CompilerOptions.parse(compiler_options)
     check_options(options, language)
+    calls = {} if entry_points is None else checked_entry_points(model, entry_points, options)
+    if calls and (args or kwargs):
+        raise OptionError("entry_points have the arguments of their calls", expected="no arguments beside them", got=f"{len(args) + len(kwargs)} more")
+    if calls and export_golden == "ops":
+        raise OptionError('export_golden="ops" contradicts entry_points', expected="one entry point, or golden outputs alone")
     export_tensors, overwrite = boolean("export_tensors", export_tensors), boolean("overwrite", overwrite)
     export_golden = choice("export_golden", export_golden, GOLDEN_CHOICES)
     if export_golden == "ops":
         _check_values_are_known(export_tensors, options)
     progress = Progress()
 
-    def run_front_end() -> Programs:
-        framework = detect_framework(model, args, kwargs)
-        what = str(model) if framework == "onnx" else f"{framework} model {type(model).__name__}"
-        with progress.stage("capture", what):
-            return {"": capture(model, args, kwargs, framework, golden_ops=export_golden == "ops")}
+    def captured(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], entry: str = "") -> FrontendResult:
+        framework = detect_framework(function, args, kwargs)
+        what = str(function) if framework == "onnx" else f"{framework} model {type(function).__name__}"
+        with progress.stage("capture", entry or what):
+            found = capture(function, args, kwargs, framework, golden_ops=export_golden == "ops")
+        return replace(found, model_name=entry) if entry else found
+
+    def run_front_end() -> Mapping[str, FrontendResult | EntryResults]:
+        if not calls:
+            return {"": captured(model, args, kwargs)}
+        title = getattr(model, "__name__", None) or type(model).__name__
+        return {"": EntryResults(title, {name: captured(call.function, call.args, call.kwargs, name) for name, call in calls.items()})}
 
     return _export(run_front_end, language, export_target(export_path), options, export_tensors, export_golden, overwrite, progress)
 
@@ -228,7 +248,7 @@ def _file_sources(call: FileCall, load: Callable[[], Programs]) -> dict[str, str
 
 
 def _export(
-    front_end: Callable[[], Programs],
+    front_end: Callable[[], Mapping[str, FrontendResult | EntryResults]],
     language: Language,
     path: Path,
     options: CompilerOptions,
@@ -248,7 +268,9 @@ def _export(
             (staging / folder).mkdir(exist_ok=True)
             arguments += write_export(
                 staging / folder,
-                compile_captured(captured, language, options, progress),
+                compile_captured(captured, language, options, progress)
+                if isinstance(captured, FrontendResult)
+                else compile_entries(captured, language, options, progress),
                 language=language,
                 options=options,
                 export_tensors=export_tensors,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.errors import InputError, ToolchainError, UserError, checked_path
+from alchemist.errors import InputError, ToolchainError, UserError, checked_path, printable
 from alchemist.export.directory import MANIFEST
 from alchemist.export.stored import to_stored
 from alchemist.frontends.base import CallLeaf
@@ -89,6 +89,8 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         raise UserError(f"{path} is not an export", location=str(path), hint="give the directory of codegen_py") from error
     if language != "python":
         raise UserError(f"{path} holds no Python program", location=str(path), hint="load an export of codegen_py")
+    if isinstance(manifest.get("entries"), dict):
+        raise InputError("a program with several entry points cannot be loaded", expected="one entry point", got=", ".join(map(printable, manifest["entries"])))
     if not _is_complete(manifest):
         raise UserError("manifest.json is damaged", location=str(path), hint="export the model again")
     return manifest

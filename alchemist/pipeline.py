@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.errors import FrontendError, OptionError, quoted
 from alchemist.frontends.base import FrontendResult
+from alchemist.ir.access import ForwardArgument, forward_arguments
 from alchemist.options import CompilerOptions, Language, choice
 from alchemist.program.model import Program, Step, WeightRef
 from alchemist.progress import Progress
@@ -29,18 +30,21 @@ class Compiled:
     sources: file name -> text ("main.py", "consteval.py" | "model.cpp", ...). irs: stage -> MLIR text.
     ttnn: the lowered module; its `@forward` arguments say which tensors the program loads and in which layout.
     constants: values of the `@forward` arguments that lowering added, by name.
-    entry: {"function", "inputs": names in order, "weights": whether it takes them}. steps: TT-NN calls of a forward pass in order.
+    entry: {"function", "inputs": names in order, "weights": whether it takes them}; of a program with several, the facts of each by its name,
+    in "entries". steps: TT-NN calls of a forward pass in order. declared: arguments of all entry functions, each name once.
     python_sources: the program in Python whatever its language, to be run and not to be read.
     """
 
     captured: FrontendResult
     ttnn: ModuleOp
+    declared: Sequence[ForwardArgument]
     sources: dict[str, str]
     irs: dict[str, str]
     functions: dict[str, dict[str, str]]
     constants: Mapping[str, Any]
     l1_small_bytes: int
     entry: Mapping[str, Any]
+    generation: Mapping[str, Any] | None
     steps: Sequence[Step]
     python_sources: Callable[[], dict[str, str]]
 
@@ -165,6 +169,7 @@ def compile_captured(captured: FrontendResult, language: Language, options: Comp
     return Compiled(
         captured=captured,
         ttnn=lowered.module,
+        declared=forward_arguments(lowered.module),
         sources=sources,
         irs=irs,
         functions={function.name: function.origin() for function in program.functions},
@@ -174,16 +179,16 @@ def compile_captured(captured: FrontendResult, language: Language, options: Comp
             "function": program.entry,
             "inputs": [variable.name for variable in program.inputs],
             "outputs": [variable.name for variable in program.returned],
-            "written": _written(program),
+            "written": written_in_place(program),
             "weights": program.has_weights,
-            **({"decoding": asdict(program.decoding)} if program.decoding else {}),
         },
+        generation=asdict(program.generation) if program.generation else None,
         steps=program.steps,
-        python_sources=lambda: _python_text(program, sources, language),
+        python_sources=lambda: python_text(program, sources, language),
     )
 
 
-def _written(program: Program) -> dict[str, dict[str, str]]:
+def written_in_place(program: Program) -> dict[str, dict[str, str]]:
     """Output that the entry function writes in place -> the kind and the name of the tensor that it is."""
     inputs = {variable.identifier: variable.name for variable in program.inputs}
     found: dict[str, dict[str, str]] = {}
@@ -197,7 +202,7 @@ def _written(program: Program) -> dict[str, dict[str, str]]:
 
 def _check_trace(program: Program, options: CompilerOptions) -> None:
     """Raises: OptionError for a traced program that writes an input: the caller's tensor is not the one that the trace reads."""
-    written = [name for name, place in _written(program).items() if "input" in place]
+    written = [name for name, place in written_in_place(program).items() if "input" in place]
     if options.enable_trace and written:
         raise OptionError(
             "enable_trace: the program writes inputs in place", expected="inputs that are only read", got=", ".join(written),
@@ -205,7 +210,7 @@ def _check_trace(program: Program, options: CompilerOptions) -> None:
         )  # fmt: skip
 
 
-def _python_text(program: Program, sources: dict[str, str], language: Language) -> dict[str, str]:
+def python_text(program: Program, sources: dict[str, str], language: Language) -> dict[str, str]:
     import emit_py
 
     return sources if language == "python" else emit_py.emit(program, formatted=False)

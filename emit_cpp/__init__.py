@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from alchemist.ops.spec import EnumRef, Kind
 from alchemist.program import header, model
+from alchemist.program.model import FORWARD
 from alchemist.program.text import clean, comment
 from alchemist.resources import render as render_template
 from alchemist.resources import template_text
@@ -32,6 +33,9 @@ _STANDARD = (
 SUPPORT = ("utils.hpp", "utils.cpp", "check.hpp", "check.cpp", "files.hpp", "files.cpp", "show.hpp", "show.cpp", "gdb_printers.py")
 """Files that are the same in every program, besides main.cpp."""
 
+GENERATION = ("generate.hpp", "generate.cpp")
+"""Files that are the same in every program that generates text."""
+
 
 def emit(program: model.Program, module_arguments: Sequence[str] | None = None) -> dict[str, str]:
     """Formatted source, built with language="cpp". `consteval.*` only when something is computed from weights.
@@ -47,13 +51,11 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
     constants = [_constant(constant) for constant in program.constants]
     body = "\n".join([*texts, *(line for lines in constants for line in lines)])
     release = "`release(x)` gives x's device memory back: TT-NN frees a buffer with its last reference."
-    facts = dict(program.facts)
     files = {
         "model.hpp": render_template(
             "cpp/model.hpp.j2",
             title=comment(clean(program.title), 40),
-            inputs=_fields(program.inputs, facts.get("Inputs", "")),
-            outputs=_fields(program.outputs, facts.get("Outputs", "")),
+            entries=[_entry(entry, program) for entry in _entries(program)],
         ),
         "model.cpp": render_template(
             "cpp/model.cpp.j2",
@@ -82,13 +84,47 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
             prepare=texts[-1],
         )
     # Only what this program's names and numbers are in: the others are the simulator's sources to the byte, so that it brings them built.
-    same_in_all = ["main.cpp", *SUPPORT, *(["consteval.hpp"] if separate else [])]
+    generates = program.generation is not None
+    same_in_all = ["main.cpp", *SUPPORT, *(["consteval.hpp"] if separate else []), *(GENERATION if generates else [])]
     return {
         **{name: wrapped(text) for name, text in files.items()},
         **{name: template_text(f"cpp/{name}") for name in same_in_all},
-        "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate, module=module_arguments is not None),
+        **({"main.cpp": wrapped(_main(program))} if generates or program.entries else {}),
+        "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate, module=module_arguments is not None, generation=generates),
         ".clang-format": template_text("cpp/clang-format"),
     }
+
+
+def _entries(program: model.Program) -> tuple[model.EntryPoint, ...]:
+    """The program's entry points; the only one of most programs has the library's name for it."""
+    return program.entries or (model.EntryPoint("", program.entry, program.inputs, program.outputs),)
+
+
+def _names(entry: model.EntryPoint) -> tuple[str, str, str]:
+    """Prefix of its structs, its function in model.hpp, the function that loads its example inputs."""
+    if not entry.name:
+        return "", "forward", "load_inputs"
+    return "".join(word.title() for word in entry.name.split("_")), entry.name, f"load_{entry.name}_inputs"
+
+
+def _entry(entry: model.EntryPoint, program: model.Program) -> dict[str, object]:
+    """What model.hpp declares of an entry point."""
+    facts = dict(program.facts) if not entry.name else {}
+    struct, function, load = _names(entry)
+    inputs, outputs = (_fields(variables, facts.get(label, "")) for variables, label in ((entry.inputs, "Inputs"), (entry.outputs, "Outputs")))
+    return {"struct": struct, "function": function, "load": load, "inputs": inputs, "outputs": outputs}
+
+
+def _main(program: model.Program) -> str:
+    generation, called = program.generation, _entries(program)
+    used = {generation.step.entry, *([generation.prompt.entry] if generation.prompt else [])} if generation else set()
+    calls = [
+        {"name": quoted(entry.name or FORWARD), "function": _names(entry)[1], "inputs": [f"inputs.at({place})" for place in range(len(entry.inputs))]}
+        for entry in called
+        if (entry.name or FORWARD) in used
+    ]
+    entries = [{"quoted": quoted(entry.name), "struct": _names(entry)[0], "function": entry.name} for entry in program.entries]
+    return render_template("cpp/main_of_entries.cpp.j2", generation=calls, entries=entries)
 
 
 def _fields(variables: Sequence[model.Variable], types: str) -> list[tuple[str, str]]:
@@ -105,40 +141,9 @@ def _fields(variables: Sequence[model.Variable], types: str) -> list[tuple[str, 
 
 def _interface(program: model.Program, *, separate: bool) -> list[str]:
     """Definitions of what model.hpp declares."""
-    loads = [f"utils::load({quoted(variable.name)}, device)" for variable in program.inputs]
     prepared = f"{'const_eval::' if separate else ''}prepare(%)" if program.prepare else "%"
     keep = "" if program.prepare else ", /*keep=*/true"
-    names = [variable.identifier for variable in program.returned]
-    held = [render(variable.place) if variable.place is not None else variable.identifier for variable in program.outputs]
-    arguments = [*(["device.get()"] if model.takes_device(program) else []), *(variable.identifier for variable in program.inputs)]
-    call = layout.Call(program.entry, [*arguments, *(["weights"] if program.has_weights else [])], ";")
-    unused = [
-        "" if program.inputs or model.takes_device(program) else "[[maybe_unused]] ",
-        "" if program.inputs else "[[maybe_unused]] ",
-        "" if program.has_weights else "[[maybe_unused]] ",
-    ]
-    given = [
-        f"    const auto {variable.identifier} = utils::input({quoted(variable.name)}, inputs.{variable.identifier}, device);" for variable in program.inputs
-    ]
-    if held != names:
-        target = f"const auto [{', '.join(names)}] = " if len(names) > 1 else f"const auto {names[0]} = " if names else ""
-        results = layout.lines(layout.Call("return ", held, ";", "{", "}"), "    ")
-        ran = [*layout.lines(layout.Call(f"{target}{call.head}", call.parts, ";"), "    "), *results]
-    elif len(names) > 1:
-        ran = [*layout.lines(layout.Call(f"const auto [{', '.join(names)}] = {call.head}", call.parts, ";"), "    "), f"    return {{{', '.join(names)}}};"]
-    else:
-        head, tail = (f"return {{{program.entry}", "};") if names else (program.entry, ";")
-        ran = layout.lines(layout.Call(head, call.parts, tail), "    ") + ([] if names else ["    return {};"])
-    parameters = [f"{unused[0]}const utils::Device& device", f"{unused[1]}const Inputs& inputs", f"{unused[2]}const Weights& weights"]
-    rows = [f"{{{quoted(variable.name)}, outputs.{variable.identifier}}}" for variable in program.outputs]
-    return [
-        "\n".join(
-            [
-                f"Inputs load_inputs({'' if loads else '[[maybe_unused]] '}const utils::Device& device) {{",
-                *layout.lines(layout.Call("return ", loads, ";", "{", "}"), "    "),
-                "}",
-            ]
-        ),
+    weights = [
         "\n".join(
             [
                 "Weights load_weights(const utils::Device& device) {",
@@ -147,10 +152,53 @@ def _interface(program: model.Program, *, separate: bool) -> list[str]:
             ]
         ),
         f"Weights prepare_weights(const Weights& stored) {{\n    return {prepared.replace('%', 'stored')};\n}}",
-        "\n".join([*layout.lines(layout.Call("Outputs forward", parameters, " {"), ""), *given, *ran, "}"]),
+    ]
+    parts = [_entry_interface(entry, program) for entry in _entries(program)]
+    return [*(part[0] for part in parts), *weights, *(text for part in parts for text in part[1:])]
+
+
+def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[str]:
+    """Definitions for an entry point: its example inputs, its call, its outputs by name."""
+    struct, function, load = _names(entry)
+    loads = [f"utils::load({quoted(variable.name)}, device)" for variable in entry.inputs]
+    names = [variable.identifier for variable in entry.returned]
+    held = [render(variable.place) if variable.place is not None else variable.identifier for variable in entry.outputs]
+    device = model.takes_device(program, entry.function)
+    arguments = [*(["device.get()"] if device else []), *(variable.identifier for variable in entry.inputs)]
+    reads = any(parameter.name == "weights" for one in program.functions if one.name == entry.function for parameter in one.parameters)
+    call = layout.Call(entry.function, [*arguments, *(["weights"] if reads else [])], ";")
+    uses_weights = reads or any(isinstance(variable.place, model.WeightRef) for variable in entry.outputs)
+    unused = [
+        "" if entry.inputs or device else "[[maybe_unused]] ",
+        "" if entry.inputs else "[[maybe_unused]] ",
+        "" if uses_weights else "[[maybe_unused]] ",
+    ]
+    given = [
+        f"    const auto {variable.identifier} = utils::input({quoted(variable.name)}, inputs.{variable.identifier}, device);" for variable in entry.inputs
+    ]
+    if held != names:
+        target = f"const auto [{', '.join(names)}] = " if len(names) > 1 else f"const auto {names[0]} = " if names else ""
+        results = layout.lines(layout.Call("return ", held, ";", "{", "}"), "    ")
+        ran = [*layout.lines(layout.Call(f"{target}{call.head}", call.parts, ";"), "    "), *results]
+    elif len(names) > 1:
+        ran = [*layout.lines(layout.Call(f"const auto [{', '.join(names)}] = {call.head}", call.parts, ";"), "    "), f"    return {{{', '.join(names)}}};"]
+    else:
+        head, tail = (f"return {{{entry.function}", "};") if names else (entry.function, ";")
+        ran = layout.lines(layout.Call(head, call.parts, tail), "    ") + ([] if names else ["    return {};"])
+    parameters = [f"{unused[0]}const utils::Device& device", f"{unused[1]}const {struct}Inputs& inputs", f"{unused[2]}const Weights& weights"]
+    rows = [f"{{{quoted(variable.name)}, outputs.{variable.identifier}}}" for variable in entry.outputs]
+    return [
         "\n".join(
             [
-                f"std::vector<std::pair<std::string, Tensor>> named({'' if rows else '[[maybe_unused]] '}const Outputs& outputs) {{",
+                f"{struct}Inputs {load}({'' if loads else '[[maybe_unused]] '}const utils::Device& device) {{",
+                *layout.lines(layout.Call("return ", loads, ";", "{", "}"), "    "),
+                "}",
+            ]
+        ),
+        "\n".join([*layout.lines(layout.Call(f"{struct}Outputs {function}", parameters, " {"), ""), *given, *ran, "}"]),
+        "\n".join(
+            [
+                f"std::vector<std::pair<std::string, Tensor>> named({'' if rows else '[[maybe_unused]] '}const {struct}Outputs& outputs) {{",
                 *layout.lines(layout.Call("return ", rows, ";", "{", "}"), "    "),
                 "}",
             ]

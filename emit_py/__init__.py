@@ -38,8 +38,6 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
     """
     separate = bool(program.prepare) and program.split_prepare
     functions = [*program.functions, *(() if separate else program.prepare)]
-    device = ["device"] if model.takes_device(program) else []
-    call = ", ".join([*device, *(variable.identifier for variable in program.inputs), *(["weights"] if program.has_weights else [])])
     weights = "utils.stored_weights(device, keep=True)"
     if program.prepare:
         weights = f"{'consteval.' if separate else ''}prepare(utils.stored_weights(device))"
@@ -53,12 +51,13 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             functions=[function_text(function) for function in functions],
             inputs=[(variable.identifier, quoted(variable.name)) for variable in program.inputs],
             weights=weights if program.has_weights else "",
-            call=f"{program.entry}({call})",
+            call=_call(program, program.entry, program.inputs),
             module=_module(program, module_arguments),
             given_weights=weights.replace("utils.stored_weights(device, keep=True)", "stored").replace("utils.stored_weights(device)", "stored"),
             results=", ".join(variable.identifier for variable in program.returned),
             report=_report(program),
-            decoding=_decoding(program),
+            generation=_generation(program),
+            entries=[_entry(program, entry) for entry in program.entries],
             trace=_trace(program) if trace else None,
         )
     }
@@ -90,12 +89,38 @@ def _constant(constant: model.Constant) -> tuple[str, str]:
     return constant.comment, f"{constant.name} = {render(constant.value)}"
 
 
-def _decoding(program: model.Program) -> str:
-    """Parameters of a step of decoding, in order: its token and its position, "" for other programs."""
-    if program.decoding is None or not program.has_weights:
-        return ""
-    held = {variable.name: variable.identifier for variable in program.inputs}
-    return f"{held[program.decoding.tokens]}, {held[program.decoding.position]}"
+def _call(program: model.Program, function: str, inputs: Sequence[model.Variable]) -> str:
+    """The call of an entry function."""
+    device = ["device"] if model.takes_device(program, function) else []
+    weights = ["weights"] if any(parameter.name == "weights" for one in program.functions if one.name == function for parameter in one.parameters) else []
+    return f"{function}({', '.join([*device, *(variable.identifier for variable in inputs), *weights])})"
+
+
+def _generation(program: model.Program) -> list[tuple[str, str, str]]:
+    """(name, parameters, call) of each entry point that `--generate` uses, none for other programs."""
+    if program.generation is None or not program.has_weights:
+        return []
+    used = [program.generation.step.entry, *([program.generation.prompt.entry] if program.generation.prompt else [])]
+    entries = program.entries or [model.EntryPoint(program.generation.step.entry, program.entry, program.inputs, program.outputs)]
+    return [
+        (quoted(entry.name), ", ".join(variable.identifier for variable in entry.inputs), _call(program, entry.function, entry.inputs))
+        for entry in entries
+        if entry.name in used
+    ]
+
+
+def _entry(program: model.Program, entry: model.EntryPoint) -> dict[str, object]:
+    """What main() needs of an entry point of several."""
+    named = [variable for variable in entry.outputs if not isinstance(variable.place, model.WeightRef)]
+    held = [f"{quoted(one.name)}: {one.place.name if isinstance(one.place, model.TensorRef) else one.identifier}" for one in named]
+    caches = [f"**utils.caches(weights, {quoted(entry.name)})"] if len(named) < len(entry.outputs) else []
+    return {
+        "name": quoted(entry.name),
+        "inputs": [(variable.identifier, quoted(variable.name)) for variable in entry.inputs],
+        "names": ", ".join(variable.identifier for variable in entry.returned),
+        "call": _call(program, entry.function, entry.inputs),
+        "results": ", ".join([*held, *caches]),
+    }
 
 
 def _trace(program: model.Program) -> dict[str, str]:

@@ -84,6 +84,8 @@ def _measure(
 ) -> str:
     """Runs the program; returns why it has no result, "" if it has."""
     program = {**sources, "utils.py": template_text("py/utils.py"), "check.py": template_text("py/check.py"), MANIFEST: json.dumps(manifest)}
+    if "generation" in manifest:
+        program["generate.py"] = template_text("py/generate.py")
     with _WORKERS.turn() as scratch:
         for name, text in program.items():
             (scratch / name).write_text(text, encoding="utf-8")

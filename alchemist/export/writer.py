@@ -23,7 +23,6 @@ from alchemist.export.stored import LIMITS, to_stored
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
 from alchemist.export.unedited import measure_unedited
 from alchemist.frontends.base import Argument, Output
-from alchemist.ir.access import forward_arguments
 from alchemist.options import CompilerOptions, Language
 from alchemist.pipeline import Compiled
 from alchemist.progress import Progress
@@ -76,10 +75,10 @@ def write_export(
     for name, text in compiled.sources.items():
         _write_text(directory / name, text)
     if language == "python":
-        for name in ("utils.py", "check.py"):
+        for name in ("utils.py", "check.py", *(("generate.py",) if compiled.generation else ())):
             _write_text(directory / name, template_text(f"py/{name}"))
     for number, (stage, text) in enumerate(compiled.irs.items()):
-        _write_text(directory / "irs" / f"{number:02}_{stage}.{'txt' if stage in ('fx', 'decisions') else 'mlir'}", text)
+        _write_text(directory / "irs" / f"{number:02}_{stage}.{'txt' if stage.rpartition('_')[2] in ('fx', 'decisions') else 'mlir'}", text)
     _write_text(directory / "README.md", _readme(compiled, language, options, arguments, outputs))
     run = directory / "run"
     _write_text(run, _run_script(language, options, standalone))
@@ -110,7 +109,8 @@ def write_export(
         ],
         "tensors": entries,
         "outputs": outputs,
-        "entry": dict(compiled.entry),
+        **({"entries": compiled.entry["entries"]} if "entries" in compiled.entry else {"entry": dict(compiled.entry)}),
+        **({"generation": dict(compiled.generation)} if compiled.generation else {}),
         "functions": compiled.functions,
     }
     if any("golden" in entry for entry in outputs.values()):
@@ -175,7 +175,7 @@ def _write_arguments(
     entries: dict[str, dict[str, Any]] = {}
     (directory / "tensors").mkdir()
     # A weight that no op reads any more (batch counters, folded masks) is not exported; an unused input still is.
-    declared = [argument for argument in forward_arguments(compiled.ttnn) if argument.used or argument.kind == "input"]
+    declared = [argument for argument in compiled.declared if argument.used or argument.kind == "input"]
     known = twins(directory)
     for count, argument in enumerate(declared):
         entry: dict[str, Any] = {
@@ -311,5 +311,6 @@ def _readme(
         inputs=[argument for argument in arguments if argument.kind == "input"],
         weights=sum(argument.kind != "input" for argument in arguments),
         outputs=outputs,
+        generation=bool(compiled.generation),
         sources=sorted(compiled.sources),
     )

@@ -379,6 +379,16 @@ def entry_function(module: ModuleOp) -> FuncOp:
     return found[0]
 
 
+def rename_arguments(module: ModuleOp, names: Mapping[str, str]) -> None:
+    """Gives arguments of the entry function other names: old -> new."""
+    func = entry_function(module)
+    declared = func.properties.get("arg_attrs")
+    if names and isinstance(declared, ArrayAttr):
+        described = zip(declared.data, argument_attrs(func), strict=True)
+        new = [(part, names.get(str(facts.get("ttir.name")))) for part, facts in described]
+        func.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(part.data | {"ttir.name": StringAttr(name)}) if name else part for part, name in new])
+
+
 def forward_arguments(module: ModuleOp) -> list[ForwardArgument]:
     """Arguments of the entry function in order; unnamed ones are called `arg<n>`, those without a kind are inputs."""
     func = entry_function(module)

@@ -1,4 +1,4 @@
-"""TTIR: rows of one position that are written into a cache, in place of a new cache with those rows."""
+"""TTIR: rows of one position, or of the first ones, that are written into a cache, in place of a new cache with those rows."""
 
 from __future__ import annotations
 
@@ -25,16 +25,21 @@ _INTEGERS = ("i32", "i64", "si32", "si64", "ui32")
 
 @register("update-caches", fusing=True)
 class UpdateCaches(Pass):
-    """scatter(cache, one position, rows) that is returned, the cache read nowhere else, becomes paged_update_cache: written in place."""
+    """scatter(cache, one position, rows) that is returned, the cache read nowhere else, becomes paged_update_cache; of the first positions, fill_cache."""
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             made: dict[tuple[SSAValue, int], SSAValue] = {}
+            found = False
             for op in list(func.body.block.ops):
                 written = _scattered(op) or _chosen(op)
                 if written is not None and _may_be_written(op, *written):
                     _update(op, *written, made)
-            if made:
+                    found = True
+                elif (filled := _filled(op)) is not None and _may_be_filled(op, *filled):
+                    _fill(op, *filled)
+                    found = True
+            if found:
                 erase_dead(func)
 
 
@@ -102,11 +107,54 @@ def _chosen(op: Operation) -> Written | None:
     return None
 
 
+def _filled(op: Operation) -> tuple[SSAValue, SSAValue] | None:
+    """concat(rows, the cache behind them) along the positions of [B, H, S, D]: cache and rows."""
+    if op.name != "ttir.concat" or len(op.operands) != 2 or len(shape(op.results[0])) != 4 or attr(op, "dim") % 4 != 2:
+        return None
+    rows, rest = op.operands
+    part = defining(rest, "ttir.slice_static")
+    if part is None or shape(part.operands[0]) != shape(op.results[0]):
+        return None
+    begins = [0, 0, shape(rows)[2], 0]
+    if [*attr(part, "begins")] != begins or [*attr(part, "ends")] != [*shape(op.results[0])] or set(attr(part, "step")) != {1}:
+        return None
+    return part.operands[0], rows
+
+
+def _may_be_filled(op: Operation, cache: SSAValue, rows: SSAValue) -> bool:
+    """As `_may_be_written`; the library writes whole tiles of rows."""
+    if not _is_state(op, cache):
+        return False
+    _, _, length, size = shape(cache)
+    same = element_type(cache) == element_type(rows) and element_type(cache) in ("bf16", "f32")
+    return same and length % TILE_EDGE == 0 and size % TILE_EDGE == 0 and shape(rows)[2] % TILE_EDGE == 0
+
+
+def _fill(op: Operation, cache: SSAValue, rows: SSAValue) -> None:
+    """The op writes one user's rows."""
+    users, *dims = shape(rows)
+    b = Builder.before(op)
+    b.source = sources_of(op) or None
+    for user in range(users):
+        part = rows if users == 1 else b.op(
+            "ttir.slice_static",
+            [rows],
+            {"begins": (user, 0, 0, 0), "ends": (user + 1, *dims), "step": (1, 1, 1, 1)},
+            [tensor((1, *dims), element_type(rows))],
+        )  # fmt: skip
+        b.make("ttir.fill_cache", [cache, part], {"batch_offset": user})
+    replace(op, [cache])
+
+
+def _is_state(op: Operation, cache: SSAValue) -> bool:
+    """Whether `op` makes the new value of a cache that nothing else reads."""
+    returned = any(isinstance(use.operation, ReturnOp) for use in op.results[0].uses)
+    return isinstance(cache, BlockArgument) and len(list(cache.uses)) == 1 and returned and len(shape(cache)) == 4
+
+
 def _may_be_written(op: Operation, cache: SSAValue, position: SSAValue, rows: SSAValue) -> bool:
     """Whether nobody can tell the written cache from a new one, and the library's op takes it."""
-    if not isinstance(cache, BlockArgument) or len(list(cache.uses)) != 1 or len(shape(cache)) != 4:
-        return False
-    if not any(isinstance(use.operation, ReturnOp) for use in op.results[0].uses):
+    if not _is_state(op, cache):
         return False
     users, heads, length, size = shape(cache)
     if shape(rows) != (users, heads, 1, size) or math.prod(shape(position)) != 1 or element_type(position) not in _INTEGERS:

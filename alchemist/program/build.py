@@ -26,28 +26,34 @@ from alchemist.program.naming import Context
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.scopes import chains_of, module_runs
-from alchemist.program.state import decoding_of, lists_of, note_state
+from alchemist.program.state import generation_of, lists_of, note_state
 from alchemist.program.statements import Body, describe
 from alchemist.program.tail_merging import share_tails, with_tails
-from alchemist.program.weights import name_prepared_weights
+from alchemist.program.weights import SharedWeights, name_prepared_weights
 from alchemist.version import VERSION
 
 
-def build_program(module: ModuleOp, result: FrontendResult, options: CompilerOptions | None = None, language: str = "python") -> model.Program:
+def build_program(
+    module: ModuleOp, result: FrontendResult, options: CompilerOptions | None = None, language: str = "python", shared: SharedWeights | None = None
+) -> model.Program:
     """The program that both emitters print.
 
     language: "python" or "cpp"; the only difference is that C++ does not reuse the names of (const) parameters.
+    shared: prepared weights of the entry points before this one of the same program.
 
     Raises:
         EmitError: an op, type or attribute without a rendering.
     """
-    return build_from_graph(extract(module), result, options or CompilerOptions(), language)
+    return build_from_graph(extract(module), result, options or CompilerOptions(), language, shared)
 
 
-def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOptions, language: str = "python") -> model.Program:
+def build_from_graph(
+    graph: Graph, result: FrontendResult, options: CompilerOptions, language: str = "python", shared: SharedWeights | None = None
+) -> model.Program:
     sources = Sources(result.source_files, result.class_sources)
     note_state(graph)
     name_prepared_weights(graph, sources)
+    there = shared.settle(graph, result.model_name) if shared is not None else None
     chains = chains_of(graph)
     structured = options.recover_structure and any(chains.values())
     recovery = Recovery(graph, sources)
@@ -80,13 +86,13 @@ def build_from_graph(graph: Graph, result: FrontendResult, options: CompilerOpti
     outputs = _placed(outputs, graph, inputs)
     functions[-1] = _entry_doc(functions[-1], root, [output for output in outputs if output.place is None], context)
     split = options.split_consteval
-    prepared = prepare_functions(graph, root, sources, main_file, prefix="" if split else "prepare_", rebind_parameters=context.rebind_parameters)
+    prepared = prepare_functions(graph, root, sources, main_file, prefix="" if split else "prepare_", rebind_parameters=context.rebind_parameters, there=there)
     taken = local_names | context.functions | prepared.names | {variable.identifier for variable in (*inputs, *outputs)}
     tails: dict[str, str] = {}
     if structured:
         merged = merge_functions(functions, context.functions)
-        shared = share_tails(merged.functions, context.functions, rebind_parameters=context.rebind_parameters)
-        functions, tails = shared.functions, shared.tails
+        tailed = share_tails(merged.functions, context.functions, rebind_parameters=context.rebind_parameters)
+        functions, tails = tailed.functions, tailed.tails
         for definition in definitions:
             definition.name = merged.renamed.get(definition.name, definition.name)
         if prepared.functions:
@@ -309,7 +315,7 @@ def _program(
         source_file=context.main_file if _has_line_comments(functions) else "",
         typical=(typical.dtype, typical.layout, typical.config.buffer if typical.config else "host"),
         steps=_steps(graph),
-        decoding=decoding_of(result),
+        generation=generation_of({model.FORWARD: result}),
     )
     return model.with_device_parameter(program)
 

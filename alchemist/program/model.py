@@ -344,14 +344,55 @@ class Step:
     same_value: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Decoding:
-    """What makes the program a step of decoding: names of its token and position inputs and of the logits, positions that its caches hold."""
+FORWARD = "forward"
+"""What the only entry point of a program is called where it has no name of its own."""
 
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """One of a program's functions that are called from outside, by the name that the user gave it."""
+
+    name: str
+    function: str
+    inputs: tuple[Variable, ...]
+    outputs: tuple[Variable, ...]
+
+    @property
+    def returned(self) -> tuple[Variable, ...]:
+        """Outputs that the function returns, in order."""
+        return tuple(output for output in self.outputs if output.place is None)
+
+
+@dataclass(frozen=True, slots=True)
+class DecodingStep:
+    """The entry point that makes a token: names of its token and position inputs and of the logits, positions that its caches hold.
+
+    fed: further input -> the output of another entry point that it is given.
+    """
+
+    entry: str
     tokens: str
     position: str
     logits: str
     length: int
+    fed: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptEntry:
+    """The entry point that takes a prompt as a whole: its token input. logits: its output, "" of an encoder, whose states the step reads."""
+
+    entry: str
+    tokens: str
+    logits: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What makes a program one that generates text. prompt: None where the step takes the prompt token by token."""
+
+    step: DecodingStep
+    prompt: PromptEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +414,7 @@ class Program:
     conventions. functions: callee first, the last one is `entry`. prepare: const-eval functions, the last one is `prepare`;
     empty when nothing is computed from weights. source_file: the file that line numbers refer to. typical: dtype, layout
     and buffer of most tensors. split_prepare: const-eval functions have a file of their own. steps: the calls of a forward pass.
-    decoding: set where the program can generate text token by token.
+    generation: set where the program can generate text. entries: of a program with several; inputs, outputs and entry are then those of the first.
     """
 
     title: str
@@ -392,7 +433,8 @@ class Program:
     source_file: str = ""
     typical: tuple[str, str, str] = ("bfloat16", "tile", "dram")
     steps: tuple[Step, ...] = ()
-    decoding: Decoding | None = None
+    generation: Generation | None = None
+    entries: tuple[EntryPoint, ...] = ()
 
     @property
     def returned(self) -> tuple[Variable, ...]:
@@ -420,6 +462,6 @@ def with_device_parameter(program: Program) -> Program:
     return replace(program, functions=tuple(changed(function) for function in program.functions))
 
 
-def takes_device(program: Program) -> bool:
-    """Whether the entry function's first argument is the device."""
-    return any(function.name == program.entry and any(p.kind == "device" for p in function.parameters) for function in program.functions)
+def takes_device(program: Program, entry: str = "") -> bool:
+    """Whether the first argument of the entry function (of several, of the function `entry`) is the device."""
+    return any(function.name == (entry or program.entry) and any(p.kind == "device" for p in function.parameters) for function in program.functions)

@@ -64,15 +64,28 @@ class Prepared:
     names: set[str] = field(default_factory=set)
 
 
-def prepare_functions(graph: Graph, root: Definition, sources: Sources, main_file: str, *, prefix: str = "", rebind_parameters: bool = True) -> Prepared:
-    """The const-eval functions, `prepare` last; empty when no const-eval function exists. prefix: of every function's name."""
-    if not graph.const_evals:
+def prepare_functions(
+    graph: Graph,
+    root: Definition,
+    sources: Sources,
+    main_file: str,
+    *,
+    prefix: str = "",
+    rebind_parameters: bool = True,
+    there: frozenset[str] | None = None,
+) -> Prepared:
+    """The const-eval functions, `prepare` last; empty when no const-eval function exists. prefix: of every function's name.
+
+    there: keys that another entry point prepares, None for the program's only one; the functions then exist whether something is computed or not.
+    """
+    if not graph.const_evals and there is None:
         return Prepared()
-    return _Preparation(graph, root, sources, main_file, prefix, rebind_parameters).functions()
+    return _Preparation(graph, root, sources, main_file, prefix, rebind_parameters, there or frozenset()).functions()
 
 
 class _Preparation:
-    def __init__(self, graph: Graph, root: Definition, sources: Sources, main_file: str, prefix: str, rebind_parameters: bool) -> None:
+    def __init__(self, graph: Graph, root: Definition, sources: Sources, main_file: str, prefix: str, rebind_parameters: bool, there: frozenset[str]) -> None:
+        self._there = there
         self._rebind_parameters = rebind_parameters
         self._owners = {value: const_eval for const_eval in graph.const_evals for value in const_eval.results}
         self._root = root
@@ -130,13 +143,13 @@ class _Preparation:
         return [recipe for value in reads(item) if definition.holds(value) for recipe in self._recipe(value, definition, seen)]
 
     def _recipe(self, value: Value, definition: Definition, seen: set[str]) -> list[_Recipe]:
-        if value.key in seen:
+        if value.key in seen or value.key in self._there:
             return []
         seen.add(value.key)
         key = definition.relative(value.key)
         const_eval = self._owners.get(value)
         if const_eval is None:
-            return [_Recipe(key, (key,), [], [], None, "stored")]
+            return [_Recipe(key, (definition.relative(value.name),), [], [], None, "stored")]
         index = const_eval.results.index(value)
         nodes, leaves = needed(const_eval.outputs[index])
         files = tuple(definition.relative(leaf.name) for leaf in leaves)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from alchemist.frontends.base import FrontendResult
+from alchemist.frontends.base import Argument, FrontendResult, Output
 from alchemist.ops.spec import IN_PLACE
 from alchemist.program.graph import Graph, Value, ValueList, values_of
-from alchemist.program.model import Decoding
+from alchemist.program.model import DecodingStep, Generation, PromptEntry
 from alchemist.program.names import identifier, unique
 
 _NUMBER = re.compile(r"(?:(?<=[._])|^)(\d{1,8})(?=[._]|$)")
@@ -45,20 +45,58 @@ def note_state(graph: Graph) -> None:
             value.group, value.place = together, index
 
 
-def decoding_of(result: FrontendResult) -> Decoding | None:
-    """The step of decoding that the program is: one token per user and one position in, logits out, caches [B, H, S, D] written. None for others."""
+def generation_of(entries: Mapping[str, FrontendResult]) -> Generation | None:
+    """How entry points generate text together: a step of decoding, and one that takes the whole prompt. None where there is no step."""
+    steps = [(name, step) for name, result in entries.items() if (step := _step_of(name, result, entries)) is not None]
+    if len(steps) != 1:
+        return None
+    name, step = steps[0]
+    prompts = [prompt for other, result in entries.items() if other != name and (prompt := _prompt_of(other, result, step, entries)) is not None]
+    if step.fed and not prompts:
+        return None
+    return Generation(step, prompts[0] if prompts else None)
+
+
+def _step_of(name: str, result: FrontendResult, entries: Mapping[str, FrontendResult]) -> DecodingStep | None:
+    """One token per user and one position in, logits out, caches [B, H, S, D] written; what else goes in comes from another entry point."""
     inputs = [argument for argument in result.arguments if argument.kind == "input"]
     whole = [argument for argument in inputs if argument.dtype in ("int64", "int32")]
     positions = [argument for argument in whole if "position" in argument.name.lower() and math.prod(argument.shape) == 1]
     tokens = [argument for argument in whole if argument not in positions and len(argument.shape) == 2 and argument.shape[1] == 1]
     results = [output for output in result.outputs if not output.mutates]
     caches = {output.shape[2] for output in result.outputs if output.mutates and len(output.shape) == 4}
-    if len(inputs) != 2 or len(positions) != 1 or len(tokens) != 1 or len(results) != 1 or len(caches) != 1:
+    if len(positions) != 1 or len(tokens) != 1 or len(results) != 1 or len(caches) != 1:
         return None
     logits = results[0]
     if len(logits.shape) != 3 or logits.shape[:2] != tokens[0].shape or not logits.dtype.endswith(("float32", "float16", "bfloat16")):
         return None
-    return Decoding(tokens[0].name, positions[0].name, logits.name, caches.pop())
+    fed = []
+    for argument in inputs:
+        if argument not in (*positions, *tokens):
+            makers = [f"{other}.{output.name}" for other, made in entries.items() if other != name for output in made.outputs if _is_for(output, argument)]
+            if len(makers) != 1:
+                return None
+            fed.append((argument.name, makers[0]))
+    return DecodingStep(name, tokens[0].name, positions[0].name, logits.name, caches.pop(), tuple(fed))
+
+
+def _is_for(output: Output, argument: Argument) -> bool:
+    return (output.name, output.shape, output.dtype) == (argument.name, argument.shape, argument.dtype)
+
+
+def _prompt_of(name: str, result: FrontendResult, step: DecodingStep, entries: Mapping[str, FrontendResult]) -> PromptEntry | None:
+    """Tokens of each user from position 0 on in, logits out, the step's caches written; or an encoder whose outputs the step is fed with."""
+    inputs = [argument for argument in result.arguments if argument.kind == "input"]
+    users = next(argument.shape[0] for argument in entries[step.entry].arguments if argument.name == step.tokens)
+    if len(inputs) != 1 or inputs[0].dtype not in ("int64", "int32") or len(inputs[0].shape) != 2 or inputs[0].shape[0] != users:
+        return None
+    results = [output for output in result.outputs if not output.mutates]
+    if step.fed:
+        return PromptEntry(name, inputs[0].name, "") if all(maker.startswith(f"{name}.") for _, maker in step.fed) else None
+    caches = [{output.mutates for output in one.outputs if output.mutates} for one in (result, entries[step.entry])]
+    if len(results) != 1 or results[0].shape[:2] != inputs[0].shape or len(results[0].shape) != 3 or caches[0] != caches[1]:
+        return None
+    return PromptEntry(name, inputs[0].name, results[0].name)
 
 
 def _plural(pattern: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Hashable, Iterator, Sequence
 
 from alchemist.ir.location import Frame
 from alchemist.ir.scopes import chain_of_source, common_path, common_prefix
@@ -44,6 +45,49 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
             result.made_from = tuple(value.name for value in needed(inner)[1])
             owners[result] = const_eval
     return owners
+
+
+_NUMBER = re.compile(r"\d+")
+
+
+class SharedWeights:
+    """Prepared weights of the entry points of one program: what two of them prepare alike is prepared once, for both."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Hashable] = {}
+
+    def settle(self, graph: Graph, entry: str) -> frozenset[str]:
+        """Keys of the graph's weights that earlier entry points prepare alike. Weights of their keys that are made otherwise get keys with `entry` behind.
+
+        Layers are prepared by loops: of keys that differ in numbers alone either all are shared or none.
+        """
+        made = {value.key: (value, one) for value, one in _recipes(graph)}
+        alike: dict[str, list[str]] = {}
+        for key in made:
+            alike.setdefault(_NUMBER.sub("#", key), []).append(key)
+        there: set[str] = set()
+        for keys in alike.values():
+            if all(key in self._known and self._known[key] == made[key][1] for key in keys):
+                there.update(keys)
+                continue
+            clash = any(key in self._known for key in keys)
+            for key in keys:
+                value, one = made[key]
+                if clash:
+                    value.key, value.made_from = f"{key}_{entry}", value.made_from or (value.name,)
+                self._known[value.key] = one
+        return frozenset(there)
+
+
+def _recipes(graph: Graph) -> Iterator[tuple[Value, Hashable]]:
+    """The weights that the forward pass reads, and what makes each: equal for equal values."""
+    for value in graph.weights:
+        if value.users or value.returned:
+            yield value, ("stored", value.name, value.type)
+    for const_eval in graph.const_evals:
+        for index, result in enumerate(const_eval.results):
+            leaves = needed(const_eval.outputs[index])[1]
+            yield result, (recipe(const_eval, index), tuple((leaf.name, leaf.type) for leaf in leaves))
 
 
 def recipe(const_eval: ConstEval, output: int) -> tuple[object, ...]:

@@ -100,6 +100,12 @@ Measured& measured() {
     return value;
 }
 
+// The same of each entry point, in a program with several.
+std::vector<std::pair<std::string, Measured>>& by_entry() {
+    static std::vector<std::pair<std::string, Measured>> value;
+    return value;
+}
+
 fs::path& inputs_directory() {
     static fs::path value;
     return value;
@@ -151,8 +157,7 @@ void write_json(const fs::path& path, const std::vector<Row>& rows) {
     }
 }
 
-std::string timing() {
-    const Measured& times = measured();
+std::string timing(const Measured& times) {
     std::ostringstream out;
     out << std::fixed << std::setprecision(3);
     if (times.device_ns) {
@@ -241,6 +246,19 @@ Args parse_args(int argc, char** argv) {
             args.outputs = value();
         } else if (option == "--json") {
             args.json = value();
+        } else if (option == "--entry") {
+            args.entry = value();
+            if (!manifest().has("entries") || !manifest().at("entries").has(args.entry)) {
+                refuse("--entry: no entry point '" + args.entry + "'");
+            }
+        } else if (option == "--prompt-ids") {
+            args.prompt_ids = value();
+        } else if (option == "--generate") {
+            const std::string count = value();
+            args.generate = std::atoi(count.c_str());
+            if (args.generate < 1 || std::to_string(args.generate) != count || !manifest().has("generation")) {
+                refuse("--generate takes a count from 1, in the export of one step of decoding over static caches");
+            }
         } else if (option == "--loops") {
             const std::string count = value();
             args.loops = std::atoi(count.c_str());
@@ -250,8 +268,15 @@ Args parse_args(int argc, char** argv) {
         } else {
             refuse(
                 "unknown option " + option +
-                "; known: --check --tolerance --inputs --partial-inputs --outputs --loops --estimate --json");
+                "; known: --check --tolerance --inputs --partial-inputs --outputs --loops --estimate --json --entry "
+                "--generate --prompt-ids");
         }
+    }
+    if ((args.generate > 0) == args.prompt_ids.empty()) {
+        refuse("--generate N needs a prompt, and --prompt-ids A,B,C needs a count: give both");
+    }
+    if (args.generate > 0 && args.estimate) {
+        refuse("--generate chooses tokens by their values: leave --estimate out");
     }
     std::error_code code;
     if (!args.inputs.empty() && !fs::is_directory(args.inputs, code)) {
@@ -367,6 +392,15 @@ Tensor load(const Name& asked, const Device& device) {
     return to_tensor(ones, entry, name).to_device(device.get());
 }
 
+Tensor whole_numbers(const Name& name, const std::vector<double>& values, const Device& device) {
+    const Json& entry = manifest().at("tensors").at(name.text);
+    Array array;
+    array.shape = entry.extents("shape");
+    array.values = values;
+    array.integer = true;
+    return to_tensor(array, entry, name.text).to_device(device.get());
+}
+
 Tensor input(const Name& name, const Tensor& tensor, const Device& device) {
     const auto refuse = [&](const std::string& what, const std::string& wanted, const std::string& got) {
         throw std::invalid_argument(
@@ -443,9 +477,31 @@ void Loops::end_forward() {
     (void)device_;
 #endif
     ++done_;
+    if (!entry_.empty() && done_ == count_) {
+        by_entry().emplace_back(entry_, measured());
+    }
 }
 
-Loops loops(const Args& args, const Device& device) { return Loops(args.loops, device); }
+Loops loops(const Args& args, const Device& device, const std::string& entry) {
+    return Loops(args.loops, device, entry);
+}
+
+long long device_ns() { return measured().device_ns.value_or(0); }
+
+bool chosen(const Args& args, const std::string& entry) { return args.entry.empty() || args.entry == entry; }
+
+void restore(const Weights& weights, const Device& device) {
+    for (const auto& [name, output] : manifest().at("outputs").fields) {
+        if (output.has("written")) {
+            weights.set(output.word("written"), load(output.word("written"), device));
+        }
+    }
+}
+
+void append(
+    std::vector<std::pair<std::string, Tensor>>& results, const std::vector<std::pair<std::string, Tensor>>& more) {
+    results.insert(results.end(), more.begin(), more.end());
+}
 
 namespace {
 
@@ -520,9 +576,22 @@ int report(const Args& args, const std::vector<std::pair<std::string, Tensor>>& 
         print_row(row);
         rows.push_back(std::move(row));
     }
-    const Measured& times = measured();
+    Measured& times = measured();
+    if (!by_entry().empty()) {
+        times.device_ns = times.cycles = times.ops = std::nullopt;
+        times.host_s = 0.0;
+    }
+    for (const auto& [entry, of_entry] : by_entry()) {
+        std::cout << entry << ": " << timing(of_entry) << '\n';
+        times.host_s = *times.host_s + of_entry.host_s.value_or(0.0);
+        if (of_entry.device_ns) {
+            times.device_ns = times.device_ns.value_or(0) + *of_entry.device_ns;
+            times.cycles = times.cycles.value_or(0) + *of_entry.cycles;
+            times.ops = times.ops.value_or(0) + *of_entry.ops;
+        }
+    }
     std::cout << manifest().word("model") << " on " << times.arch << " ("
-              << (times.card.empty() ? "device" : "simulated " + times.card) << "): " << timing() << '\n';
+              << (times.card.empty() ? "device" : "simulated " + times.card) << "): " << timing(times) << '\n';
     if (!args.json.empty()) {
         write_json(args.json, rows);
     }

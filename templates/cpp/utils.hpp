@@ -25,8 +25,11 @@ struct Args {
     bool estimate = false;
     bool partial_inputs = false;
     int loops = 1;
+    int generate = 0;                   // tokens
     double tolerance = 4.0;             // errors of the unedited program that --check allows
     std::string inputs, outputs, json;  // paths
+    std::string prompt_ids;             // "1,2,3", several users' by semicolons
+    std::string entry;                  // the only entry point to run, of several
 };
 
 // Exits with code 2 and a message when an option is unknown or lacks its value.
@@ -96,6 +99,8 @@ ttnn::Tensor load(const Name& name, const Device& device);
 // A caller's tensor for input `name`: in the layout of manifest.json and on the device. Throws std::invalid_argument
 // when it has another shape or data type.
 ttnn::Tensor input(const Name& name, const ttnn::Tensor& tensor, const Device& device);
+// Whole numbers on the device as input `name` wants them.
+ttnn::Tensor whole_numbers(const Name& name, const std::vector<double>& values, const Device& device);
 // tensors/<name>.tensorbin; each look-up reads the file, so the host never holds all of them. keep: only the first
 // look-up does, for programs whose forward pass reads the files itself.
 Weights stored_weights(const Device& device, bool keep = false);
@@ -119,7 +124,9 @@ public:
         Loops& loops_;
     };
 
-    Loops(int count, const Device& device) : count_(count), device_(device) {}
+    // entry: which entry point of several runs.
+    Loops(int count, const Device& device, std::string entry = "")
+        : count_(count), device_(device), entry_(std::move(entry)) {}
     Iterator begin() { return Iterator(*this); }
     End end() const { return {}; }
 
@@ -130,8 +137,19 @@ private:
     int count_;
     int done_ = 0;
     const Device& device_;
+    std::string entry_;
 };
-Loops loops(const Args& args, const Device& device);
+Loops loops(const Args& args, const Device& device, const std::string& entry = "");
+// Device time of the last forward call; 0 on a card.
+long long device_ns();
+
+// Whether an entry point of several is to run.
+bool chosen(const Args& args, const std::string& entry);
+// Puts what an entry point wrote in place back to what the export has.
+void restore(const Weights& weights, const Device& device);
+void append(
+    std::vector<std::pair<std::string, ttnn::Tensor>>& results,
+    const std::vector<std::pair<std::string, ttnn::Tensor>>& more);
 
 // Prints one line per output, next to the framework's own in golden/. Returns the exit code.
 int report(const Args& args, const std::vector<std::pair<std::string, ttnn::Tensor>>& outputs);

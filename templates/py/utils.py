@@ -56,8 +56,9 @@ SIMULATOR = sys.modules.get("ttnn_shim.session")
 SAME_NUMBERS = SIMULATOR is not None and os.environ.get("TTNN_SHIM_NUMERICS", "fast") in ("", "fast")
 
 # Options of this run and what the last forward call took.
-options = argparse.Namespace(inputs=None, partial_inputs=False, estimate=False, loops=1, trace=False, check=False, check_ops=False)
+options = argparse.Namespace(inputs=None, partial_inputs=False, estimate=False, loops=1, trace=False, check=False, check_ops=False, entry=None)
 measured: dict[str, float | int | str | None] = {"device_ns": None, "cycles": None, "ops": None, "host_s": None}
+by_entry: dict[str, dict] = {}  # the same of each entry point, in a program with several
 
 
 class UnknownTensor(KeyError):
@@ -145,9 +146,21 @@ class Given(Mapping):
         return len(self._tensors)
 
 
-def caches(weights: Weights) -> dict[str, ttnn.Tensor]:
-    """The outputs that the program writes in place, by name."""
-    return {name: weights[entry["written"]] for name, entry in MANIFEST["outputs"].items() if "written" in entry}
+def caches(weights: Weights, entry: str = "") -> dict[str, ttnn.Tensor]:
+    """The outputs that the program writes in place, by name. entry: those of one entry point of several."""
+    own = f"{entry}." if entry else ""
+    return {name: weights[output["written"]] for name, output in MANIFEST["outputs"].items() if "written" in output and name.startswith(own)}
+
+
+def restore(weights: Weights, device: ttnn.MeshDevice) -> None:
+    """Puts what an entry point wrote in place back to what the export has."""
+    for name in {output["written"] for output in MANIFEST["outputs"].values() if "written" in output}:
+        weights[name] = load(name, device)
+
+
+def chosen(args: argparse.Namespace, entry: str) -> bool:
+    """Whether an entry point of several is to run."""
+    return args.entry in (None, entry)
 
 
 def stored_weights(device: ttnn.MeshDevice, keep: bool = False) -> Weights:
@@ -237,8 +250,9 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--outputs", type=Path, metavar="DIR", help="write the outputs as .npy")
     parser.add_argument("--loops", type=int, default=1, metavar="N", help="run the forward function N times")
     parser.add_argument("--trace", action="store_true", help="also show the wall time of N calls replayed and launched op by op")
-    parser.add_argument("--generate", type=int, default=0, metavar="N", help="N tokens for a prompt, greedily (a step of decoding)")
+    parser.add_argument("--generate", type=int, default=0, metavar="N", help="N tokens for a prompt, greedily")
     parser.add_argument("--prompt-ids", default="", metavar="A,B,C", help="the prompt's token ids; several users' by semicolons")
+    parser.add_argument("--entry", metavar="NAME", help="only this entry point, of several")
     parser.add_argument("--estimate", action="store_true", help="clock only: no tensor is loaded, no value computed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
     # A host of main.py (a notebook, a test runner) may have options of its own; ./run checks them itself.
@@ -250,8 +264,13 @@ def parse_args() -> argparse.Namespace:
     for option, path in (("--json", options.json), ("--outputs", options.outputs)):
         if path is not None and (why := unwritable(path, directory=option == "--outputs")):
             sys.exit(f"run: {option}: {why}")
-    if options.generate < 0 or (options.generate and "decoding" not in MANIFEST.get("entry", {})):
+    if options.generate < 0 or (options.generate and not MANIFEST.get("generation")):
         sys.exit("run: --generate takes a count from 1, in the export of one step of decoding over static caches")
+    if options.entry is not None and options.entry not in MANIFEST.get("entries", {}):
+        names = ", ".join(MANIFEST.get("entries", {})) or "only one, without a name"
+        sys.exit(f"run: --entry: no entry point {options.entry!r}; there is {names}")
+    if options.generate and options.estimate:
+        sys.exit("run: --generate chooses tokens by their values: leave --estimate out")
     if bool(options.generate) != bool(options.prompt_ids):
         sys.exit("run: --generate N needs a prompt, and --prompt-ids A,B,C needs a count: give both")
     if options.tolerance is None:
@@ -285,8 +304,8 @@ def unwritable(path: Path, directory: bool) -> str:
     return "" if os.access(place, os.W_OK) else f"no permission to write {place}"
 
 
-def loops(args: argparse.Namespace) -> Iterator[int]:
-    """Counts the forward calls and measures the last one."""
+def loops(args: argparse.Namespace, entry: str = "") -> Iterator[int]:
+    """Counts the forward calls and measures the last one. entry: which entry point of several runs."""
     for loop in range(args.loops):
         if SIMULATOR and checks_ops(args):
             SIMULATOR.watch_ops(HERE, to_numpy)
@@ -297,6 +316,8 @@ def loops(args: argparse.Namespace) -> Iterator[int]:
         measured["host_s"] = round(time.perf_counter() - start, 6)
         if SIMULATOR:
             measured.update(SIMULATOR.end_forward())
+    if entry:
+        by_entry[entry] = dict(measured)
 
 
 class Traced:
@@ -372,67 +393,6 @@ class Traced:
         self.release()
 
 
-def prompts(args: argparse.Namespace, users: int) -> list[list[int]]:
-    """The token ids of --prompt-ids for each user; one prompt is everybody's."""
-    try:
-        rows = [[int(word) for word in row.replace(",", " ").split()] for row in args.prompt_ids.split(";")]
-    except ValueError:
-        sys.exit(f"run: --prompt-ids takes whole numbers, got {args.prompt_ids[:80]!r}")
-    rows = rows * users if len(rows) == 1 else rows
-    if len(rows) != users or not rows[0] or len({len(row) for row in rows}) != 1 or min(map(min, rows)) < 0:
-        sys.exit(f"run: --prompt-ids takes one prompt, or {users} of one length, with ids from 0")
-    return rows
-
-
-def generate(args: argparse.Namespace, step: Callable[[ttnn.Tensor, ttnn.Tensor], object], weights: Weights, device: ttnn.MeshDevice) -> int:
-    """Greedy decoding with `step(tokens, position)`: the prompt token by token, then the likeliest token of each step, chosen on the device."""
-    names, entry = MANIFEST["entry"]["decoding"], MANIFEST["entry"]
-    at, ids, logits_entry = MANIFEST["tensors"][names["position"]], MANIFEST["tensors"][names["tokens"]], MANIFEST["outputs"][names["logits"]]
-    rows = prompts(args, ids["shape"][0])
-    count, vocabulary = len(rows[0]), logits_entry["shape"][-1]
-    if count + args.generate > names["length"] or max(map(max, rows)) >= vocabulary:
-        sys.exit(f"run: the caches hold {names['length']} positions and ids are below {vocabulary}: {count} and {args.generate} tokens do not fit")
-    error = 2 * (logits_entry.get("unedited_max_abs_err") or 0.0)  # of the difference of two logits
-
-    def given(values: np.ndarray, to: dict) -> ttnn.Tensor:
-        host = ttnn.Tensor(values.reshape(to["shape"]).astype(to["dtype"]), getattr(ttnn, to["dtype"]))
-        return ttnn.to_device(ttnn.to_layout(host, getattr(ttnn, to["layout"])), device)
-
-    generated, ties, device_ns = [], [], 0
-    tokens = None
-    for position in range(count + args.generate - 1):
-        if position < count:
-            tokens = given(np.array([row[position] for row in rows]), ids)
-        if SIMULATOR:
-            SIMULATOR.begin_forward()
-        results = step(tokens, given(np.array(position), at))
-        found = dict(zip(entry["outputs"], results if isinstance(results, tuple) else (results,), strict=True))
-        for name, tensor in found.items():  # caches that the program returns anew
-            target = MANIFEST["outputs"][name].get("mutates")
-            if target:
-                weights[target] = ttnn.to_layout(tensor, weights[target].layout)
-        logits = ttnn.to_layout(found[names["logits"]], ttnn.ROW_MAJOR_LAYOUT)
-        chosen = ttnn.argmax(logits, dim=-1, keepdim=True)
-        tokens = ttnn.to_layout(ttnn.reshape(chosen, ids["shape"]), getattr(ttnn, ids["layout"]))
-        if SIMULATOR:
-            measured.update(SIMULATOR.end_forward())
-            device_ns += measured["device_ns"]
-        if position >= count - 1:
-            generated.append(to_numpy(chosen).reshape(-1).tolist())
-            best = np.sort(to_numpy(logits).reshape(-1, vocabulary), axis=-1)[:, -2:]
-            ties += [(len(generated) - 1, user) for user, (second, first) in enumerate(best.tolist()) if first - second < error]
-    texts = [list(row) for row in zip(*generated, strict=True)]
-    for user, row in enumerate(texts):
-        print(f"user {user}: {' '.join(map(str, row))}" if len(texts) > 1 else " ".join(map(str, row)))
-    for token, user in ties:
-        print(f"token {token} of user {user}: the two best logits differ by less than the numeric error, {error:.3g}")
-    print(f"{MANIFEST['model']}: {count} + {args.generate} tokens, device {device_ns / 1e6:.3f} ms")
-    if args.json is not None:
-        with written(args.json):
-            args.json.write_text(json.dumps({"generated": texts, "ties": ties, "device_ns": device_ns}, indent=2) + "\n")
-    return 0
-
-
 def checks_ops(args: argparse.Namespace) -> bool:
     """Whether every op is compared: with --check too where golden/ops is there."""
     own = args.inputs is not None or args.estimate
@@ -466,8 +426,11 @@ def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
         rows.append(row)
         print(describe(row))
 
+    for entry, numbers in by_entry.items():
+        print(f"{entry}: {timing(numbers)}")
+    measured.update({key: sum(numbers[key] for numbers in by_entry.values()) for key, value in measured.items() if by_entry and isinstance(value, int | float)})
     simulator = f"simulated {SIMULATOR.card()}" if SIMULATOR else "device"
-    print(f"{MANIFEST['model']} on {ttnn.get_arch_name()} ({simulator}): {timing()}")
+    print(f"{MANIFEST['model']} on {ttnn.get_arch_name()} ({simulator}): {timing(measured)}")
     failed = [row["name"] for row in rows if row["passed"] is False]
     unchecked = [row["name"] for row in rows if row["passed"] is None]
     code = 0
@@ -484,7 +447,7 @@ def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
         agree = not failed and not unchecked
         code = max(code, SIMULATOR.check_ops(HERE, read_golden, compare, agree))
     if args.json is not None:
-        result = {"outputs": rows, **measured, "arch": ttnn.get_arch_name()}
+        result = {"outputs": rows, **measured, **({"entries": by_entry} if by_entry else {}), "arch": ttnn.get_arch_name()}
         result["card"] = SIMULATOR.card() if SIMULATOR else None
         result["instructions"] = check.instructions()
         if args.check_ops:
@@ -543,7 +506,7 @@ def describe(row: dict) -> str:
     return text
 
 
-def timing() -> str:
+def timing(measured: dict) -> str:
     parts = []
     if measured["device_ns"] is not None:
         note = " (estimate: uncalibrated)" if measured.get("uncalibrated") else ""

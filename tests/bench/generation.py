@@ -1,9 +1,10 @@
-"""Greedy text of exported decode steps beside the framework's own: tokens that agree, positions where the numbers cannot decide.
+"""Greedy text of exported language models beside the framework's own: tokens that agree, positions where the numbers cannot decide.
 
-    python tests/bench/generation.py [FAMILY ...]
+    python tests/bench/generation.py [--cpp] [--bfloat16] [FAMILY ...]
 
-Tiny configurations with random weights, float32, a static cache of 64 positions, 32 tokens for a prompt of 5. A token that differs where the two best logits
-lie closer than the program's own numeric error counts as equal; the program then goes on from the framework's token.
+Tiny configurations with random weights, a static cache of 64 positions, 32 tokens for a prompt of 5: one entry point takes the prompt (T5: encodes it), one makes
+a token. A token that differs where the two best logits lie closer than the program's own numeric error counts as equal; the program then goes on from the
+framework's token.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 PROMPT, NEW, LENGTH = [5, 17, 42, 8, 23], 32, 64
 SIZES = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 256}
@@ -26,34 +28,40 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "Qwen2": SIZES,
     "Mistral": SIZES,
     "Phi": SIZES | {"num_key_value_heads": 4},
+    "T5": {"d_model": 128, "d_kv": 32, "d_ff": 256, "num_layers": 2, "num_heads": 4, "vocab_size": 256, "tie_word_embeddings": False},
 }
+ENCODED = ("T5",)
+"""Families with an encoder: the prompt is its text, and the answer begins with a token of its own."""
 
 
-def model_of(family: str) -> Any:
+def model_of(family: str, dtype: str = "float32") -> Any:
     import torch
     import transformers
 
     torch.manual_seed(0)
-    config = getattr(transformers, f"{family}Config")(**FAMILIES[family], initializer_range=0.1)  # logits that lie apart
-    name = "GPT2LMHeadModel" if family == "GPT2" else f"{family}ForCausalLM"
-    model = getattr(transformers, name)(config).eval()
-    cache = {"batch_size": 1, "max_cache_len": LENGTH}
-    model.generation_config = transformers.GenerationConfig(use_cache=True, cache_implementation="static", cache_config=cache, pad_token_id=0)
-    return model
+    spread = {"initializer_factor": 1.0} if family in ENCODED else {"initializer_range": 0.1}  # logits that lie apart
+    config = getattr(transformers, f"{family}Config")(**FAMILIES[family], **spread)
+    name = {"GPT2": "GPT2LMHeadModel", "T5": "T5ForConditionalGeneration"}.get(family, f"{family}ForCausalLM")
+    return getattr(transformers, name)(config).eval().to(getattr(torch, dtype))
 
 
-def export(model: Any, text: list[int], path: Path) -> None:
-    """A step of decoding behind the text, so that the export knows the error of a step over filled caches."""
+def wanted_of(family: str, model: Any) -> list[int]:
+    """The tokens of transformers' own greedy search behind the prompt."""
     import torch
-    from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
 
-    from alchemist import codegen_py
-
-    wrapped = TorchExportableModuleWithStaticCache(model, batch_size=1, max_cache_len=LENGTH, device=torch.device("cpu"))
     with torch.no_grad():
-        for position, token in enumerate(text[:-1]):
-            wrapped(torch.tensor([[token]]), None, torch.tensor([position]))
-    codegen_py(wrapped, torch.tensor([text[-1:]]), None, torch.tensor([len(text) - 1]), export_path=path, overwrite=True)
+        start = {"decoder_start_token_id": 0} if family in ENCODED else {}
+        text = model.generate(torch.tensor([PROMPT]), max_new_tokens=NEW, do_sample=False, eos_token_id=None, pad_token_id=0, **start)[0].tolist()
+    found: list[int] = text[-NEW:]
+    return found
+
+
+def export(family: str, model: Any, path: Path, cpp: bool) -> None:
+    from alchemist import codegen_cpp, codegen_py, text_generation
+
+    prompt = len(PROMPT) if family in ENCODED else 32
+    entry_points = text_generation(model, prompt_tokens=prompt, total_tokens=LENGTH)
+    (codegen_cpp if cpp else codegen_py)(model, entry_points=entry_points, export_path=path, overwrite=True)
 
 
 def generated(path: Path, prompt: list[int], count: int) -> dict[str, Any]:
@@ -64,37 +72,46 @@ def generated(path: Path, prompt: list[int], count: int) -> dict[str, Any]:
     return found
 
 
-def compared(path: Path, wanted: list[int]) -> tuple[list[int], list[int], float]:
-    """Places of tokens that the numbers decide and that differ, of those that they do not decide, milliseconds of a token."""
+def compared(family: str, path: Path, wanted: list[int]) -> tuple[int, list[int], list[int], float, float]:
+    """How many tokens were compared, places of tokens that the numbers decide and that differ, of those that they do not decide, milliseconds of the prompt and of a step.
+
+    Behind a tie that went the other way the program goes on with the framework's token; an encoder's answer cannot be given, so it ends the comparison.
+    """
     wrong: list[int] = []
     undecided: list[int] = []
-    start, time_ms = 0, 0.0
+    compared = len(wanted)
+    start, prompt_ms, step_ms = 0, 0.0, 0.0
     while start < len(wanted):
         result = generated(path, PROMPT + wanted[:start], len(wanted) - start)
         tokens, ties = result["generated"][0], {place for place, _ in result["ties"]}
-        time_ms = time_ms or result["device_ns"] / 1e6 / (len(PROMPT) + len(wanted) - 1)
+        if not start:
+            prompt_ms, step_ms = result["prompt_device_ns"] / 1e6, (result["device_ns"] - result["prompt_device_ns"]) / 1e6 / max(result["steps"], 1)
         place = next((place for place, (one, two) in enumerate(zip(tokens, wanted[start:], strict=True)) if one != two), None)
         if place is None:
             break
         (undecided if place in ties else wrong).append(start + place)
         start += place + 1
-    return wrong, undecided, time_ms
+        if family in ENCODED:
+            compared = place + 1
+            break
+    return compared, wrong, undecided, prompt_ms, step_ms
 
 
 def main() -> int:
-    import torch
-
-    print("| family | tokens equal | too close to call | different | device ms a token |\n|---|---:|---|---|---:|")
+    names = [word for word in sys.argv[1:] if not word.startswith("--")]
+    dtype = "bfloat16" if "--bfloat16" in sys.argv else "float32"
+    print("| family | tokens equal | too close to call | different | prompt ms | step ms |\n|---|---:|---|---|---:|---:|")
     failed = False
-    for family in sys.argv[1:] or FAMILIES:
-        model = model_of(family)
-        with torch.no_grad():
-            text = model.generate(torch.tensor([PROMPT]), max_new_tokens=NEW, do_sample=False, eos_token_id=None)[0].tolist()
+    for family in names or FAMILIES:
+        model = model_of(family, dtype)
+        wanted = wanted_of(family, model)
         with tempfile.TemporaryDirectory() as folder:
-            export(model, text[: len(PROMPT) + 8], Path(folder) / "program")
-            wrong, undecided, time_ms = compared(Path(folder) / "program", text[len(PROMPT) :])
+            export(family, model, Path(folder) / "program", "--cpp" in sys.argv)
+            count, wrong, undecided, prompt_ms, step_ms = compared(family, Path(folder) / "program", wanted)
         failed |= bool(wrong)
-        print(f"| {family} | {NEW - len(wrong) - len(undecided)} | {undecided or ''} | {wrong or ''} | {time_ms:.2f} |", flush=True)
+        print(
+            f"| {family} | {count - len(wrong) - len(undecided)} of {count} | {undecided or ''} | {wrong or ''} | {prompt_ms:.2f} | {step_ms:.2f} |", flush=True
+        )
     return failed
 
 

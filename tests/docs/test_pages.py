@@ -78,7 +78,7 @@ def test_readmes_of_exports_are_valid_markdown(language: str, const_eval: bool, 
 
     inputs = [{"name": "x|y`", "shape": (1, 2), "dtype": "float32"}]
     sources = {"consteval.py": "", "consteval.cpp": ""} if const_eval else {}
-    values = {"versions": "torch 2.13.0", "options": {"arch": "p150"}, "arch": "p150", "weights": 3, "version": "1"}
+    values = {"versions": "torch 2.13.0", "options": {"arch": "p150"}, "arch": "p150", "weights": 3, "version": "1", "generation": not const_eval}
     text = render("project/README.md.j2", model="a <b> model", language=language, inputs=inputs, outputs={"o": inputs[0]}, sources=sources, **values)
     (tmp_path / "README.md").write_text(text)
     assert linted(tmp_path / "README.md") == ""
