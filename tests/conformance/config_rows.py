@@ -11,7 +11,7 @@ from rule_rows import Row
 
 _D, _L1, _RM = "ttnn.DRAM_MEMORY_CONFIG", "ttnn.L1_MEMORY_CONFIG", "row_major"
 COUNTS = {"matmul": 500, "norm": 160, "softmax": 120, "decode": 120, "decode_heads": 60, "fused_rotary": 50, "heads": 150, "moved": 100, "conv": 160,
-          "windows": 120}
+          "windows": 120, "plain_matmul": 260}
 
 
 def cores(x: int, y: int, x0: int = 0, y0: int = 0) -> str:
@@ -392,8 +392,78 @@ def _windows(rng: random.Random) -> Row:
     return inputs, f"ttnn.{name}(input_tensor=a[0], weight_tensor=a[1], device=device, {sizes}, compute_config={compute}, conv_config=ttnn.Conv2dConfig({', '.join(fields)}){tail})"
 
 
+def _plain_matmul(rng: random.Random) -> Row:
+    """A product without a config whose operands or result are sharded: the package chooses the program by them."""
+    batch = rng.choice((1, 1, 1, 2, 4))
+    m, k, n = rng.choice((1, 2, 4, 7, 8, 14, 32)), rng.choice((1, 2, 4, 6, 8, 16)), rng.choice((1, 2, 4, 6, 8, 12, 24))
+    b_batch = batch if rng.random() < 0.35 else 1
+    x, y = rng.choice(((8, 8), (4, 2), (2, 4), (1, 4), (4, 1), (8, 1), (1, 8), (1, 1), (3, 2)))
+    rows = m * batch
+
+    def sharded(kind: str, down: int, across: int, even: bool) -> str:
+        """Shards of `down` x `across` tiles over about (x, y) cores; an uneven share or a wrong grid where not `even`."""
+        order = "ROW_MAJOR" if rng.random() < 0.9 else "COL_MAJOR"
+        if kind == "HEIGHT":
+            parts = rng.choice([d for d in _divisors(down) if d <= 32]) if even else min(down, x * y)
+            return shards(kind, (_up(down, parts) * 32, across * 32), *((parts, 1) if parts <= 8 else (8, _up(parts, 8))), order=order)
+        if kind == "WIDTH":
+            parts = rng.choice([d for d in _divisors(across) if d <= 32]) if even else min(across, x * y)
+            return shards(kind, (down * 32, _up(across, parts) * 32), *((parts, 1) if parts <= 8 else (8, _up(parts, 8))), order=order)
+        columns, lines = rng.choice([d for d in _divisors(across) if d <= 8]), rng.choice([d for d in _divisors(down) if d <= 8])
+        if not even:
+            columns, lines = min(across, x), min(down, y)
+        return shards(kind, (_up(down, lines) * 32, _up(across, columns) * 32), *((columns, lines) if order == "ROW_MAJOR" else (lines, columns)), order=order)
+
+    kinds = ("HEIGHT", "WIDTH", "BLOCK")
+    kind = rng.choice(kinds)
+    even = rng.random() < 0.75
+    roll = rng.random()
+    a_memory = sharded(kind, rows, k, even) if roll < 0.7 else rng.choice((_D, _L1))
+    b_kind = rng.choice(("HEIGHT", "HEIGHT", *kinds)) if b_batch > 1 else rng.choice(kinds)
+    b_memory = sharded(b_kind, k * b_batch, n, even) if rng.random() < 0.2 else rng.choice((_D, _D, _L1))
+    if b_batch > 1 and roll < 0.35:  # whole matrices on the same cores
+        parts = rng.choice([d for d in _divisors(batch) if d <= 8])
+        a_memory = shards("HEIGHT", (rows // parts * 32, k * 32), parts, 1)
+        b_memory = rng.choice((_D, shards("HEIGHT", (k * batch // parts * 32, n * 32), parts, 1)))
+    roll = rng.random()
+    if roll < 0.3:
+        out = ""
+    elif roll < 0.4:
+        out = f", memory_config={rng.choice((_D, _L1))}"
+    elif roll < 0.75:
+        out = f", memory_config={placed(kind)}"
+    elif roll < 0.9:
+        out = f", memory_config={sharded(kind, rows, n, even)}"
+    else:
+        out = f", memory_config={placed(rng.choice(kinds))}"
+    dtype = rng.choice(("bfloat16", "bfloat16", "bfloat16", "bfloat8_b", "float32"))
+    lead = (batch,) if rng.random() < 0.5 else (1, batch)
+    b_lead = (b_batch,) if len(lead) == 1 else (1, b_batch)
+    if b_batch == 1 and rng.random() < 0.3:
+        b_lead = ()
+    inputs: list[tuple[object, ...]] = [((*lead, m * 32, k * 32), dtype, "tile", a_memory), ((*b_lead, k * 32, n * 32), rng.choice((dtype, "bfloat8_b")), "tile", b_memory)]
+    tail = out
+    if rng.random() < 0.15:
+        tail += f", core_grid=ttnn.CoreGrid(x={x}, y={y})"
+    if rng.random() < 0.08:
+        tail += ", activation='relu'"
+    if rng.random() < 0.15:
+        tail += f", dtype=ttnn.{rng.choice(('bfloat8_b', 'float32'))}"
+    if rng.random() < 0.15:
+        tail += ", compute_kernel_config=ttnn.WormholeComputeKernelConfig(fp32_dest_acc_en=True, packer_l1_acc=True)"
+    if rng.random() < 0.25:
+        inputs.append(((32 * rng.choice((100, 300, 500)), 1024), "bfloat16", "row_major", _L1))  # what else lies in L1
+    roll = rng.random()
+    if roll < 0.5:
+        return inputs, f"ttnn.matmul(a[0], a[1]{tail})"
+    if roll < 0.75:
+        return inputs, f"ttnn.linear(a[0], a[1]{tail})"
+    inputs.append(((1, n * 32), "bfloat16") if rng.random() < 0.8 else ((1, 1, 32, n * 32), "bfloat16"))
+    return inputs, f"ttnn.linear(a[0], a[1], bias=a[{len(inputs) - 1}]{tail})"
+
+
 DRAWN = {"matmul": _matmul, "norm": _norm, "softmax": _softmax, "decode": _decode, "decode_heads": _decode_heads, "fused_rotary": _fused_rotary, "heads": _heads, "moved": _moved, "conv": _conv,
-         "windows": _windows}
+         "windows": _windows, "plain_matmul": _plain_matmul}
 
 
 def rows() -> Iterator[Row]:

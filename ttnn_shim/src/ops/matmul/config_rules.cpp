@@ -125,6 +125,13 @@ void check_in_grid(const Tensor& tensor, const char* name, CoreCoord grid) {
     SHIM_CHECK(end.x <= grid.x && end.y <= grid.y, "{}: shards lie outside of the program_config's grid of {} x {}", name, grid.x, grid.y);
 }
 
+void check_result_in_grid(const ConfiguredMatmul& call, CoreCoord grid) {
+    if (!call.output.is_sharded() || !call.output.shard_spec()) return;
+    const CoreCoord end = call.output.shard_spec()->grid.bounding_box().end_coord;
+    SHIM_CHECK(
+        end.x < grid.x && end.y < grid.y, "memory_config: shards lie outside of the program_config's grid of {} x {}", grid.x, grid.y);
+}
+
 void check_same_place(const ConfiguredMatmul& call) {
     if (!call.output.is_sharded()) return;
     const MemoryConfig& own = call.a.memory_config();
@@ -179,11 +186,7 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
     SHIM_SUPPORTED(!c.gather_in0, "program_config: gather_in0 is not supported");
     check_batch(call, t, c.fuse_batch);
     check_blocks(c);
-    if (call.output.is_sharded() && call.output.shard_spec()) {
-        const CoreCoord end = call.output.shard_spec()->grid.bounding_box().end_coord, grid = c.compute_with_storage_grid_size;
-        SHIM_CHECK(
-            end.x < grid.x && end.y < grid.y, "memory_config: shards lie outside of the program_config's grid of {} x {}", grid.x, grid.y);
-    }
+    check_result_in_grid(call, c.compute_with_storage_grid_size);
     const int64_t m = t.rows(c.fuse_batch), per_m = number(c.per_core_M);
     const MemoryConfig& a = call.a.memory_config();
     if (a.is_sharded()) {
@@ -266,6 +269,7 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
     check_batch(call, t, c.fuse_batch);
     check_in_grid(call.a, "input_tensor_a", c.compute_with_storage_grid_size);
     check_in_grid(call.b, "input_tensor_b", c.compute_with_storage_grid_size);
+    check_result_in_grid(call, c.compute_with_storage_grid_size);
     check_blocks(c);
     const MemoryConfig& a = call.a.memory_config();
     if (a.is_sharded()) {
@@ -319,6 +323,10 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
             t.k == own.columns && own.columns == number(c.in0_block_w),
             "program_config: in0_block_w must be K and the shard's width, {} and {} tiles, got {}", t.k, own.columns, c.in0_block_w);
         SHIM_CHECK(per_m == own.rows, "program_config: per_core_M must be the shard's height of {} tiles, got {}", own.rows, per_m);
+        const int64_t blocks = ceil_div(t.rows(true), per_m) * ceil_div(t.n, number(c.per_core_N));
+        SHIM_CHECK(
+            blocks % own.cores == 0, "input_tensor_a: {} blocks of output do not divide among the {} cores of its shards", blocks,
+            own.cores);
         if (b.is_sharded())
             SHIM_CHECK(
                 a.buffer_type() == b.buffer_type() && a.memory_layout() == b.memory_layout() &&

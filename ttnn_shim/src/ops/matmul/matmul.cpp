@@ -12,8 +12,9 @@
 
 #include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
+#include "ops/matmul/automatic_config.hpp"
 #include "ops/matmul/config_rules.hpp"
-#include "ops/matmul/matmul_placement.hpp"
+#include "ops/matmul/geometry.hpp"
 #include "ops/matmul/multiply.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
@@ -172,11 +173,11 @@ uint64_t batch_of(const Shape& shape) {
 
 /// Programs that take a bias: one matrix B for all batches, and a configured program, or a result in DRAM of a sharded A or of operands
 /// there.
-bool takes_bias(const Tensor& a, const Tensor& b, const TensorSpec& output, bool configured) {
+bool takes_bias(const Tensor& a, const Tensor& b, const MemoryConfig& output, bool configured) {
     const auto in_dram = [](const MemoryConfig& memory) { return memory.buffer_type() == BufferType::DRAM; };
     return batch_of(b.logical_shape()) == 1 &&
-           (configured || (in_dram(output.memory_config()) &&
-                           (a.memory_config().is_sharded() || (in_dram(a.memory_config()) && in_dram(b.memory_config())))));
+           (configured ||
+            (in_dram(output) && (a.memory_config().is_sharded() || (in_dram(a.memory_config()) && in_dram(b.memory_config())))));
 }
 
 /// A product without values, or of none: zeros in A's layout, whatever dtypes and layouts say, and the bias added by a program of its own.
@@ -195,31 +196,6 @@ Tensor multiply_nothing(const char* op_name, const Tensor& a, const Tensor& b, c
     return bias ? binary_op(op_name, zeros, *bias, BinaryOpType::ADD, {.memory_config = memory, .output = options.output}) : zeros;
 }
 
-/// Largest divisor of `number` up to `limit`.
-size_t divisor_up_to(size_t number, size_t limit) {
-    size_t divisor = std::clamp<size_t>(limit, 1, number);
-    while (number % divisor != 0) --divisor;
-    return divisor;
-}
-
-/// The config the real package takes for two height-sharded batches: each core multiplies the matrices that it holds.
-Options of_own_matrices(const Tensor& a, const Tensor& b, const Options& options) {
-    const auto& shard = *a.memory_config().shard_spec();
-    Options chosen = options;
-    chosen.compute = matmul_compute_config(a, b, options.compute, options.dtype.value_or(a.dtype()), false);
-    ttnn::operations::matmul::MatmulMultiCoreReuseProgramConfig config;
-    config.compute_with_storage_grid_size = shard.grid.bounding_box().grid_size();
-    config.in0_block_w = shard.shape[1] / 32;
-    config.per_core_M = shard.shape[0] / 32;
-    config.per_core_N = b.padded_shape()[options.transpose_b ? -2 : -1] / 32;
-    const size_t registers = chosen.compute->fp32_dest_acc_en ? 4 : 8;
-    config.out_subblock_w = divisor_up_to(config.per_core_N, registers);
-    config.out_subblock_h =
-        config.out_subblock_w == config.per_core_N ? divisor_up_to(config.per_core_M, registers / config.out_subblock_w) : 1;
-    chosen.program_config = config;
-    return chosen;
-}
-
 Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const Options& options) {
     OpScope scope(op_name);
     check_device_tensor(a, "input_tensor_a");
@@ -236,17 +212,6 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
         return multiply_nothing(op_name, a, b, bias, options);
     check_operand(a, "input_tensor_a");
     check_operand(b, "input_tensor_b");
-    const auto on_rows = [](const Tensor& tensor) { return tensor.memory_config().memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED; };
-    const bool pairs = on_rows(a) && on_rows(b) && a.memory_config().shard_spec() && batch_of(shape_b) > 1;
-    if (pairs && !options.program_config && !options.core_grid)
-        return multiply_tensors(op_name, a, b, bias, of_own_matrices(a, b, options));
-    SHIM_CHECK(
-        options.program_config || !b.memory_config().is_sharded(),
-        "input_tensor_b: expected INTERLEAVED memory without a program_config for its shards, got {}", b.memory_config());
-    SHIM_CHECK(
-        options.program_config || options.core_grid || a.memory_config().memory_layout() != TensorMemoryLayout::WIDTH_SHARDED ||
-            b.logical_shape().rank() <= 2 || b.logical_volume() == uint64_t{b.logical_shape()[-1]} * b.logical_shape()[-2],
-        "input_tensor_a: must not be width sharded for a batch of matrices, got {}", a.memory_config());
     SHIM_CHECK(
         !options.core_grid || b.logical_shape().rank() > 1, "core_grid: not with a vector as input_tensor_b (shape {})", b.logical_shape());
     if (a.logical_shape().rank() == 1 || b.logical_shape().rank() == 1) {  // vectors become a row or a column
@@ -278,30 +243,46 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
     if (options.program_config) add_config(matmul, *options.program_config, fused.activation);
     const bool b_batched = batch_of(b.logical_shape()) > 1;
     MemoryConfig memory = options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{});
-    if (options.program_config) {
-        ConfiguredMatmul call{a, b, bias, options.transpose_a, options.transpose_b, memory, compute};
-        if (!options.output) memory = configured_output(call, *options.program_config);
-        check_config(call, *options.program_config);
-    } else {
-        memory = output_memory(memory, g, matmul, a);
+    const bool adds_bias = row_bias && takes_bias(a, b, memory, one_program);
+    std::optional<MatmulProgramConfig> config = options.program_config;
+    const bool on_shards = a.is_sharded() || b.is_sharded() || memory.is_sharded();
+    if (!config && on_shards) {
+        SHIM_CHECK(
+            !b_batched || (shape_a.rank() == shape_b.rank() && g.batch_a == g.batch),
+            "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", shape_a, shape_b);
+        config = automatic_config(
+            {.a = a,
+             .b = b,
+             .transpose_a = options.transpose_a,
+             .transpose_b = options.transpose_b,
+             .output = memory,
+             .dtype = dtype,
+             .compute = compute,
+             .core_grid = options.core_grid,
+             .bias_tile_bytes = adds_bias ? tile_bytes(bias->dtype()) : 0});
+        add_config(matmul, *config, fused.activation);
     }
-    if (!one_program && !a.is_sharded()) memory = checked_output(memory, g, b_batched);
-    if (!one_program) check_shards(a, g, memory, b_batched);
-    TensorSpec result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
-    const auto in_dram = [](const MemoryConfig& config) { return config.is_dram() && !config.is_sharded(); };
-    const bool all_dram = in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(memory);
-    SHIM_CHECK(  // one program reads a single A for all matrices of B
-        options.program_config || !b_batched || g.batch_a == g.batch || (all_dram && !options.core_grid),
-        "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", shape_a, shape_b);
-    if (!options.program_config && memory.is_sharded()) {
-        if (const auto picked = picked_program(matmul, compute, {a, b}, result_spec)) {
-            if (memory.is_sharded() && !options.output) {
-                memory = program_shards(memory, *picked, g, a);
-                result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
-            }
+    if (config) {
+        ConfiguredMatmul call{a, b, bias, options.transpose_a, options.transpose_b, memory, compute};
+        if (!options.output) memory = configured_output(call, *config);
+        check_config(call, *config);
+        // Matrices that cores hold leave results on the cores that the caller asked for, where no config names others.
+        const bool pairs = std::holds_alternative<ttnn::operations::matmul::MatmulMultiCoreReuseProgramConfig>(*config);
+        if (const auto& asked = call.output.shard_spec(); !options.program_config && pairs && asked && !options.output) {
+            const uint32_t blocks = memory.shard_spec()->num_cores();
+            SHIM_CHECK(
+                a.is_sharded() || asked->num_cores() <= blocks, "memory_config: {} blocks of output leave some of {} cores without work",
+                blocks, asked->num_cores());
+            memory = memory.with_shard_spec(ShardSpec(asked->grid, memory.shard_spec()->shape, asked->orientation));
         }
     }
-    if (row_bias && takes_bias(a, b, result_spec, one_program)) {
+    TensorSpec result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
+    const auto in_dram = [](const MemoryConfig& other) { return other.is_dram() && !other.is_sharded(); };
+    const bool all_dram = in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(memory);
+    SHIM_CHECK(  // one program reads a single A for all matrices of B
+        config || !b_batched || g.batch_a == g.batch || (all_dram && !options.core_grid),
+        "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", shape_a, shape_b);
+    if (adds_bias) {
         fused.bias = bias;
         if (bias->logical_shape().rank() > g.shape.rank())  // a bias of more dimensions gives them to the result
             result_spec = make_spec(g.shape.to_rank(bias->logical_shape().rank()), dtype, Layout::TILE, memory);
