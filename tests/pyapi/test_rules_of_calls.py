@@ -107,3 +107,13 @@ def test_activations_as_pairs(given: Any) -> None:
         fused_activation=given,
     )
     assert (config.fused_activation.op_type, config.fused_activation.params) == (ttnn.UnaryOpType.GELU, [1.0])
+
+
+def test_padding_with_a_value(device: Any) -> None:
+    """Logical values only are computed with; the padding is seen by whoever asks for it."""
+    x = torch.ones(3, 5)
+    host = ttnn.from_torch(x, layout=ttnn.TILE_LAYOUT, dtype=ttnn.bfloat16, pad_value=7.0)
+    padded = host.to_torch_with_padded_shape()
+    assert list(padded.shape) == [32, 32]
+    assert (padded[3, 5], padded[0, 5], padded[2, 4]) == (7, 7, 1)
+    assert torch.equal(ttnn.to_torch(ttnn.from_torch(x, layout=ttnn.TILE_LAYOUT, dtype=ttnn.bfloat16, pad_value=7.0, device=device)).float(), x)

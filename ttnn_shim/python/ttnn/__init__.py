@@ -53,6 +53,12 @@ _HOME = {
         )),
     ),
 }  # fmt: skip
+# Descriptors of a caller's own programs, by hand: `_programs`.
+_PROGRAMS = (
+    "CBDescriptor", "CBFormatDescriptor", "ComputeConfigDescriptor", "DataMovementConfigDescriptor", "KernelDescriptor", "MeshCoordinateRange",
+    "MeshCoreCoord", "MeshProgramDescriptor", "ProgramDescriptor", "ReaderConfigDescriptor", "RuntimeArgs", "SemaphoreDescriptor", "TileDescriptor",
+    "WriterConfigDescriptor", "cb_descriptor_from_sharded_tensor", "generic_op", "get_cb_address", "merge_program_descriptors",
+)  # fmt: skip
 _RENAMED = {"Device": "MeshDevice"}
 _PLACES = {f"ttnn.{name}": home for home, names in _HOME.items() for name in names}
 _SUBMODULES = ("transformer", "experimental", "kv_cache", "device", "core", "types", "distributed", "operations")
@@ -123,6 +129,10 @@ def _lookup(module: str, name: str) -> Any:
             pass
         else:
             return _made[canonical]
+    if module == "ttnn" and name in _PROGRAMS:
+        from ttnn import _programs
+
+        return getattr(_programs, name)
     if absent(full):
         from ttnn_shim.errors import NotOffered
 

@@ -45,7 +45,8 @@ def _operator(name: str, reflected: bool = False) -> Any:
 class Tensor:
     """See `ttnn.Tensor` of the real package: `Tensor(array, dtype, device, layout)`, `Tensor(list, shape, dtype, layout, device)`."""
 
-    __slots__ = ("__weakref__", "_device", "_handle", "_static", "_tensor_id")
+    __slots__ = ("__weakref__", "_device", "_handle", "_pad_value", "_static", "_tensor_id")
+    _pad_value: float  # of the padding of a tensor made here; no program reads padding
     _device: Any
     _handle: Any
     _static: Any
@@ -73,7 +74,9 @@ class Tensor:
         self._static = None
         self._tensor_id = None
         self._device = device
+        self._pad_value = pad_value or 0.0
         if arg is not None:
+            self._pad_value = arg._pad_value
             out = ffi.new("shim_tensor **")
             _core.check(lib.shim_tensor_clone_handle(arg._handle, out), "ttnn.Tensor")
             self._handle = ffi.gc(out[0], lib.shim_tensor_free)
@@ -95,8 +98,6 @@ class Tensor:
         if enable_bfloat_opt and source is not DataType.FLOAT32:
             raise _core.error(InvalidArgument, "enable_bfloat_opt expects float32 values", "ttnn.Tensor")
         self._handle = _new_handle(device, dtype, layout, array.shape, memory_config or mem_config, array, source)
-        if pad_value and self.shape != self.padded_shape:
-            raise _core.error(NotSupported, f"padding is not simulated: pad_value {pad_value} would have no effect", "ttnn.Tensor")
 
     @classmethod
     def _adopt(cls, handle: Any) -> Tensor:
@@ -106,6 +107,7 @@ class Tensor:
         tensor._static = None
         tensor._tensor_id = None
         tensor._device = None
+        tensor._pad_value = 0.0
         return tensor
 
     # --- facts ---
@@ -274,7 +276,8 @@ class Tensor:
     def to_torch_with_padded_shape(self) -> Any:
         array = self._read()
         pads = [(0, padded - dim) for padded, dim in zip(self.padded_shape, (1,) * (len(self.padded_shape) - array.ndim) + array.shape, strict=True)]
-        return _numpy.to_torch(np.pad(array.reshape((1,) * (len(pads) - array.ndim) + array.shape), pads), self.dtype)
+        padded = np.pad(array.reshape((1,) * (len(pads) - array.ndim) + array.shape), pads, constant_values=self._pad_value)
+        return _numpy.to_torch(padded, self.dtype)
 
     def to_list(self) -> Any:
         floating = self.dtype.name in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "BFLOAT4_B")
@@ -491,6 +494,7 @@ def _ranges(corners: Sequence[int]) -> CoreRangeSet:
 def empty_handle(device: Any, dtype: Any, layout: Any, shape: Sequence[int], memory_config: MemoryConfig | None) -> Tensor:
     """A tensor of zeros."""
     tensor = object.__new__(Tensor)
+    tensor._pad_value = 0.0
     tensor._handle = _new_handle(device, dtype, layout, shape, memory_config, None, DataType.FLOAT32)
     tensor._static, tensor._tensor_id, tensor._device = None, None, device
     return tensor
