@@ -10,6 +10,7 @@ from ttnn_shim.queries import Memory, Spec
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from alchemist.ir import access
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import Scope, sources_of
 from alchemist.ir.scopes import Group, chain_of_source, common_prefix, group
@@ -99,7 +100,7 @@ def _mark_last_reads(graph: Forward, returned: set[SSAValue]) -> None:
     for number, step in enumerate(graph.steps):
         for value in step.op.operands:
             last[whole.get(value, value)] = number
-        if step.op.name in VIEWS and step.op.operands:
+        if step.op.operands and _may_share(step.op):
             whole.update((result, whole.get(step.op.operands[0], step.op.operands[0])) for result in step.op.results)
     kept = {whole.get(value, value) for value in returned}
     movable = set(graph.values)
@@ -108,6 +109,24 @@ def _mark_last_reads(graph: Forward, returned: set[SSAValue]) -> None:
         alone = [index for index, root in roots if root in movable and root not in kept and last[root] == number]
         once = [index for index in alone if sum(root is dict(roots)[index] for _, root in roots) == 1]
         step.last = tuple(sorted(once, key=lambda index: dict(step.operands)[index]))
+
+
+def _may_share(op: Operation) -> bool:
+    """Whether the result may share its memory with the first operand: not where order, layout or dtype of the elements change."""
+    if op.name not in VIEWS:
+        return False
+    before, after = layout_of(op.operands[0].type), layout_of(op.results[0].type)
+    if before is None or after is None or before.dtype != after.dtype or before.page != after.page:
+        return before is None or after is None
+    shape = access.shape(op.operands[0])
+    order = list(range(len(shape)))
+    if op.name == "ttnn.transpose":
+        first, second = int(access.attr(op, "dim0")), int(access.attr(op, "dim1"))
+        order[first], order[second] = order[second], order[first]
+    elif op.name == "ttnn.permute":
+        order = [int(axis) for axis in access.attr(op, "permutation")]
+    long = [axis % len(shape) for axis in order if shape[axis] > 1]
+    return long == sorted(long)
 
 
 def _movable(op: Operation) -> bool:

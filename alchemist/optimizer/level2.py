@@ -271,7 +271,7 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
     try:
         for number, step in enumerate(graph.steps):
             try:
-                _run(device, step.op, plan.taken.get(number), held)
+                _run(device, step.op, plan.taken.get(number), held, ends.get(number, []))
             except NotAskable:
                 continue
             except OutOfMemory as error:
@@ -331,11 +331,14 @@ def _lowest(device: Replay, graph: Forward, plan: Plan, held: Mapping[SSAValue, 
     return tuple(place_ for _, place_ in sorted(found))
 
 
-def _run(device: Replay, op: Operation, taken: Taken | None, held: dict[SSAValue, Held]) -> None:
+def _run(device: Replay, op: Operation, taken: Taken | None, held: dict[SSAValue, Held], ending: Sequence[SSAValue]) -> None:
+    """ending: values that nothing holds behind the op; what is moved for it and ends with it is free once it is moved."""
     moved: dict[SSAValue, Held] = {}
     for index, memory in taken.moves if taken is not None else ():
         value = op.operands[index]
         moved[value] = _first(device.call("ttnn.to_memory_config", [_held(device, value, held), memory]))
+        if value in ending and sum(value is operand for operand in op.operands) == 1:
+            device.free(held.pop(value))
     changed = taken.choice.priced.candidate.attributes if taken is not None else {}
     result = taken.choice.result if taken is not None else None
     target, arguments = call_of(op, changed, result, lambda value: moved.get(value) or _held(device, value, held))

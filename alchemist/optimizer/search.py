@@ -86,7 +86,7 @@ def search(
         following: dict[State, _Path] = {}
         for state, path in states.items():
             held = dict(state)
-            for taken, ns in _ways(step, held, options.get(number, ()), moves, room - (left or {}).get(number, 0), sizes, barred):
+            for taken, ns in _ways(number, step, held, options.get(number, ()), moves, room - (left or {}).get(number, 0), sizes, barred):
                 after = dict(held)
                 for place in step.results:
                     after[place] = taken.choice.leaves if taken is not None else DRAM
@@ -126,6 +126,10 @@ class _Sizes:
         self._bytes: dict[tuple[int, Memory], int] = {}
         self._moves: dict[tuple[int, Memory, Memory], float | None] = {}
 
+    def ends_at(self, place: int, number: int) -> bool:
+        """Whether a value is free behind a step."""
+        return self._graph.ends[place] == number
+
     def of(self, place: int, memory: Memory) -> int:
         key = (place, memory)
         if key not in self._bytes:
@@ -162,6 +166,7 @@ def _return(graph: Forward, held: Mapping[int, Memory], moves: Moves) -> float |
 
 
 def _ways(
+    number: int,
     step: Step,
     held: Mapping[int, Memory],
     choices: Sequence[Choice],
@@ -173,12 +178,13 @@ def _ways(
     if not choices:  # nothing is known of it: it reads DRAM
         return [(None, 0.0)] if all(held[place] == DRAM for _, place in step.operands) else []
     operands = {place for _, place in step.operands}
+    dying = {place for place in operands if sizes.ends_at(place, number) and sum(place == other for _, other in step.operands) == 1}
     others = sum(sizes.of(place, memory) for place, memory in held.items() if place not in operands)
     found: list[tuple[Any, float]] = []
     for choice in choices:
         if others + choice.own_bytes > room or (choice.leaves != DRAM and barred.intersection(step.results)):
             continue
-        ns, moved, extra = choice.ns, [], 0
+        ns, moved, extra, most = choice.ns, [], 0, choice.own_bytes
         for (index, place), wanted in zip(step.operands, choice.operands, strict=True):
             if held[place] == wanted:
                 continue
@@ -186,10 +192,13 @@ def _ways(
             if cost is None:
                 break
             ns += cost + RESHARD_NS
-            extra += sizes.of(place, held[place])  # both are there while it is moved
+            if place in dying:  # both are there while it is moved, then only the copy
+                most = max(most, sum(sizes.of(each, held[each]) for each in operands) + sizes.of(place, wanted))
+            else:
+                extra += sizes.of(place, held[place])
             moved.append((index, wanted))
         else:
-            if others + choice.own_bytes + extra <= room:
+            if others + most + extra <= room:
                 found.append((Taken(choice, tuple(moved)), ns))
     return found
 

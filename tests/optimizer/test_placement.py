@@ -159,3 +159,22 @@ def test_an_optimized_program_passes_its_check(text: str, language: str, level: 
     codegen_mlir(source, export_path=tmp_path / "out", language=language, compiler_options={"optimization_level": level})
     done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_transposed_image_is_no_view_of_the_input() -> None:
+    """The stem reads colours that were turned into channels: nothing else reads them, so they may be freed in the call."""
+    module = lowered(convolutions(2, 128), optimization_level=1)
+    (forward,) = [func for func in functions(module) if not is_const_eval(func)]
+    graph = forward_of(forward)
+    stem = next(step for step in graph.steps if step.op.name == "ttnn.conv2d")
+    assert any(step.op.name == "ttnn.transpose" for step in graph.steps) and stem.last == (0,)
+    source = next(step for step in graph.steps if step.op.operands and step.op.operands[0] is forward.args[0])
+    assert source.last == (), "the model's input belongs to the caller"
+
+
+def test_the_stem_works_on_shards() -> None:
+    """What is moved to shards is free once it is moved: the image, its shards and the halo together would not fit."""
+    module = lowered(convolutions(16, 128), optimization_level=2)
+    stem = next(op for op in module.walk() if op.name == "ttnn.conv2d")
+    read = layout_of(stem.operands[0].type)
+    assert read is not None and read.is_sharded
