@@ -77,7 +77,7 @@ def flat_padding(padding: Sequence[int]) -> tuple[tuple[int, int], ...]:
 op(
     "conv2d",
     "input_tensor weight_tensor=weight device in_channels out_channels batch_size input_height input_width kernel_size stride "
-    "padding dilation groups bias_tensor=bias conv_config=conv2d_config compute_config memory_config",
+    "padding dilation groups dtype=changed_dtype bias_tensor=bias conv_config=conv2d_config compute_config memory_config",
     "conv/conv2d/conv2d.hpp",
     samples=tuple(
         Sample(

@@ -1,4 +1,5 @@
-"""`precision`: floats as bfloat16, values between matrix products as bfloat8_b, products in LoFi. Norms, softmax and the residual stream keep bfloat16."""
+"""`precision`: floats as bfloat16, values between matrix products and convolutions as bfloat8_b, products in LoFi. Norms, softmax and the residual
+stream of transformers keep bfloat16; sums of images between convolutions do not, as in hand-written networks."""
 
 from __future__ import annotations
 
@@ -30,6 +31,8 @@ CARRIERS = {
     "ttnn.silu": (0,),
 }
 """Ops whose results have the type of these operands, which all have one type."""
+IMAGES = "ttnn.conv2d"
+SUMS = "ttnn.add"
 
 
 @register("narrow-floats")
@@ -96,7 +99,7 @@ def _narrow(func: FuncOp) -> None:
 
 @register("narrow-products")
 class NarrowProducts(Pass):
-    """Values that only matrix products and attention read become bfloat8_b, products run in LoFi or HiFi2 (`precision` bfp8, bfp8_lofi).
+    """Values that only matrix products, convolutions and attention read become bfloat8_b, products run in LoFi or HiFi2 (`precision` bfp8, bfp8_lofi).
 
     In bfp8_lofi a GELU that a program config of level 1 or 2 holds comes from the chip's table.
     """
@@ -118,6 +121,8 @@ class NarrowProducts(Pass):
             for op in func.body.block.ops:
                 if op.name in (*PRODUCTS, *WINDOWS):
                     _set_fidelity(op, fidelity)
+                if op.name == IMAGES:
+                    _prepare_for(op)
                 if op.name in PRODUCTS and self.precision == "bfp8_lofi" and access.attr(op, "activation") == "gelu":
                     op.attributes[FAST] = UnitAttr()
 
@@ -128,16 +133,29 @@ def _set_fidelity(op: Operation, fidelity: str) -> None:
         access.set_attr(op, "compute_config", access.struct("ttnn.device_compute_kernel_config", values))
 
 
+def _prepare_for(op: Operation) -> None:
+    """Weights are prepared for the types that the convolution reads and writes."""
+    read, made = _dtype(op.operands[0]), _dtype(op.results[0])
+    for value in op.operands[1:]:
+        maker = value.owner
+        if isinstance(maker, Operation) and maker.name.startswith("ttnn.prepare_conv2d"):
+            if read == "bfp_bf8":
+                access.set_attr(maker, "input_dtype", read)
+            if made and made != (read or "bf16"):
+                access.set_attr(maker, "output_dtype", made)
+
+
 def _dtype(value: SSAValue) -> str:
     layout = layout_of(value.type)
     return layout.dtype if layout is not None and layout.data.tile and not layout.on_host else ""
 
 
 def _narrow_values(func: FuncOp) -> list[SSAValue]:
-    """Results of products and carriers that reach nothing but products, through carriers that become narrow as a whole."""
+    """Results of products, convolutions and carriers that reach nothing but products and convolutions, through carriers and sums of images that become
+    narrow as a whole."""
     found: dict[SSAValue, None] = {}
     for op in func.body.block.ops:
-        if op.name in PRODUCTS or op.name in CARRIERS:
+        if op.name in PRODUCTS or op.name in CARRIERS or op.name == IMAGES or _is_sum(op):
             found.update(dict.fromkeys(value for value in op.results if _dtype(value) == "bf16"))
     changed = True
     while changed:
@@ -152,12 +170,26 @@ def _narrow_values(func: FuncOp) -> list[SSAValue]:
 def _may_read(op: Operation, index: int, narrow: dict[SSAValue, None]) -> bool:
     if op.name in PRODUCTS:
         return index < 2
+    if op.name == IMAGES:
+        return index == 0
+    if _is_sum(op):
+        return all(each in narrow for each in (*op.operands, *op.results))
     return index in CARRIERS.get(op.name, ()) and all(result in narrow for result in op.results)
 
 
 def _is_made_narrow(value: SSAValue, narrow: dict[SSAValue, None]) -> bool:
     op = value.owner
     assert isinstance(op, Operation)
-    if op.name in PRODUCTS:
+    if op.name in PRODUCTS or op.name == IMAGES:
         return True
+    if _is_sum(op):
+        return all(each in narrow for each in op.operands)
     return all(op.operands[index] in narrow for index in CARRIERS[op.name]) and all(result in narrow for result in op.results)
+
+
+def _is_sum(op: Operation) -> bool:
+    """A sum of two flat images [1, 1, N*H*W, C]."""
+    if op.name != SUMS:
+        return False
+    shapes = {shape(value) for value in (*op.operands, *op.results)}
+    return len(shapes) == 1 and all(len(each) == 4 and each[:2] == (1, 1) for each in shapes)

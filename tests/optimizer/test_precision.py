@@ -31,11 +31,31 @@ def convolutions() -> torch.nn.Module:
     return torch.nn.Sequential(torch.nn.Conv2d(8, 32, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(32, 16, 1))
 
 
+class Bottlenecks(torch.nn.Module):
+    """Convolutions around residual sums."""
+
+    def __init__(self, wide: int = 64, narrow: int = 32) -> None:
+        super().__init__()
+        self.stem = torch.nn.Conv2d(8, wide, 3, padding=1)
+        self.down = torch.nn.ModuleList(torch.nn.Conv2d(wide, narrow, 1) for _ in range(2))
+        self.window = torch.nn.ModuleList(torch.nn.Conv2d(narrow, narrow, 3, padding=1) for _ in range(2))
+        self.up = torch.nn.ModuleList(torch.nn.Conv2d(narrow, wide, 1) for _ in range(2))
+        self.head = torch.nn.Conv2d(wide, 16, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.stem(x).relu()
+        for down, window, up in zip(self.down, self.window, self.up, strict=True):
+            x = (x + up(window(down(x).relu()).relu())).relu()
+        return self.head(x)
+
+
 # model, input, precision, level, what the program has and has not, how often bfloat8_b is spelled at least
 CASES = {
     "bfloat16": (Block, (2, 32, 64), "bfloat16", 0, ("ttnn.bfloat16",), ("bfloat8_b", "LoFi")),
     "bfp8": (Block, (2, 32, 64), "bfp8", 0, ("dtype=ttnn.bfloat8_b", "dtype=ttnn.bfloat16", "MathFidelity.HiFi2"), ("LoFi",)),
     "bfp8_lofi": (Block, (2, 32, 64), "bfp8_lofi", 2, ("dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
+    "images": (Bottlenecks, (1, 8, 32, 32), "bfp8", 0, ("dtype=ttnn.bfloat8_b", "dtype=ttnn.bfloat16", "MathFidelity.HiFi2"), ("LoFi",)),
+    "images on shards": (Bottlenecks, (2, 8, 32, 32), "bfp8_lofi", 2, ("dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
     "convolutions": (convolutions, (1, 8, 32, 32), "bfp8_lofi", 1, ("weights_dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
 }
 
