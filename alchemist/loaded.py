@@ -162,9 +162,11 @@ def _is_complete(manifest: Mapping[str, Any]) -> bool:
     calls = isinstance(call, list) and all(
         isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("shape", []), list) for item in call
     )
+    written = entry.get("written", {}) if isinstance(entry, dict) else None
+    states = isinstance(written, dict) and all(isinstance(item, dict) and all(isinstance(name, str) for name in item.values()) for item in written.values())
     size_bytes = device.get("l1_small_size") if isinstance(device, dict) else None
     l1 = isinstance(size_bytes, int) and 0 <= size_bytes < 1 << 31  # what fits is the device's to say
-    return known and whole and entries and calls and l1 and isinstance(manifest.get("options"), dict)
+    return known and whole and entries and calls and states and l1 and isinstance(manifest.get("options"), dict)
 
 
 class LoadedProgram:

@@ -257,6 +257,12 @@ def attrs(op: Operation) -> dict[str, Value]:
     return found
 
 
+def declared(op: Operation) -> dict[str, Value]:
+    """The attributes of the op's table that it has, as plain values: what a text has written beyond them cannot be given to another op."""
+    info = _info(op)
+    return {name: to_python(part) for name, part in op.properties.items() if info is not None and name in info.attributes}
+
+
 def attr(op: Operation, name: str, default: Value = None) -> Value:
     """One attribute as a plain value; the table's default, then `default`, when absent."""
     given = op.properties.get(name)

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from alchemist.ir import access
 from alchemist.ir.access import attrs, element_type, operand, shape
 from alchemist.ir.attributes import OpaqueType, tensor
 from alchemist.ir.builder import Builder
@@ -358,7 +359,7 @@ def _flattened(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue]
     batch, height, width = numbers["batch_size"], numbers["input_height"], numbers["input_width"]
     x, *others = op.operands
     image = s.reshape(x, (batch, height, width, shape(x)[-1]))
-    given = {name: value for name, value in op.properties.items() if name != "flattened_compat_info"}
+    given = {name: value for name, value in access.declared(op).items() if name != "flattened_compat_info"}
     sizes = _image(op, a, height, width)
     made = s.typed(op.name.removeprefix("ttir."), [image, *others], tensor((batch, *sizes, shape(op.results[0])[-1]), element_type(op.results[0])), **given)
     return [s.reshape(made, shape(op.results[0]))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -12,7 +11,6 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.dialects import SEGMENTS
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 
 _CONVOLUTIONS = ("ttir.conv1d", "ttir.conv2d", "ttir.conv3d")
@@ -49,8 +47,7 @@ def _fold(conv: Operation, norm: Operation) -> None:
         mean = _binary(b, "subtract", mean, _reshape(b, bias, (size,)), (size,), of)
     moved = _binary(b, "multiply", mean, factor, (size,), of)
     bias = _binary(b, "subtract", offset, moved, (size,), of)
-    attributes: dict[str, Any] = {key: access.attr(conv, key) for key in conv.properties if key != SEGMENTS}
-    made = b.make(conv.name, [conv.operands[0], weight, bias], attributes, [norm.results[0].type])
+    made = b.make(conv.name, [conv.operands[0], weight, bias], access.declared(conv), [norm.results[0].type])
     add_sources(made, conv, norm)
     for op in (value.owner for value in (rows, weight, bias, factor)):
         if isinstance(op, Operation):

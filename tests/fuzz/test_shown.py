@@ -61,3 +61,13 @@ def test_device_of_a_manifest(size_bytes: object, tmp_path: Path) -> None:
     (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(UserError, match=r"manifest\.json is damaged"):
         LoadedProgram(tmp_path / "out")
+
+
+@pytest.mark.parametrize("written", [1, [], {"y": 1}, {"y": {"input": 0}}])
+def test_results_in_place_of_a_manifest(written: object, tmp_path: Path) -> None:
+    shutil.copytree(export(), tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    manifest["entry"]["written"] = written
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(UserError, match=r"manifest\.json is damaged"):
+        LoadedProgram(tmp_path / "out")
