@@ -56,9 +56,9 @@ class Site:
 
 def sites(text: str) -> list[Site]:
     """The calls of the emitted functions in order, outside comments; configs and `main` left out."""
-    stop = text.find("def main(") if "def main(" in text else text.find("int main(")
+    stop = text.find("def main(")
     found = []
-    for match in _CALL.finditer(text, 0, stop):
+    for match in _CALL.finditer(text, 0, stop if stop >= 0 else len(text)):
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         if match[3] in _NOT_OPS or "#" in line or "//" in line or not line.startswith(" "):
             continue
