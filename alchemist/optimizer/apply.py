@@ -164,5 +164,5 @@ def _beside_reader(op: Operation, placed: Placed, number: int) -> tuple[SourceIn
 
 
 def _outermost(op: Operation) -> tuple[SourceInfo, ...]:
-    """The op's source as a statement of the whole model: the move belongs to no layer."""
-    return tuple(replace(info, scopes=info.scopes[:1]) for info in sources_of(op))
+    """The op's source in the whole model, without its statement: the move belongs to no layer, and no line of the model asks for it."""
+    return tuple(replace(info, scopes=info.scopes[:1], frames=()) for info in sources_of(op))
