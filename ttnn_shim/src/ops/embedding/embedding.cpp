@@ -1,5 +1,6 @@
 // embedding.
 #include "ttnn/operations/embedding/embedding.hpp"
+#include "ttnn/operations/embedding_backward/embedding_backward.hpp"
 
 #include <cstring>
 
@@ -104,6 +105,49 @@ Tensor embedding(
         {output})[0];
     const Tensor result = tilized && !fused ? to_layout(looked_up, Layout::TILE) : looked_up;
     return output || result.dtype() == result_dtype ? result : typecast(result, result_dtype);
+}
+
+Tensor embedding_bw(
+    const Tensor& input, const Tensor& weight, const Tensor& gradient, std::optional<const DataType> dtype,
+    const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output) {
+    const OpScope scope("ttnn.embedding_bw");
+    check_device_tensor(input, "input_tensor", Layout::ROW_MAJOR);
+    check_device_tensor(gradient, "output_gradient_tensor", Layout::TILE);
+    SHIM_CHECK(
+        input.dtype() == DataType::UINT32 || input.dtype() == DataType::BFLOAT16,
+        "input_tensor: expected UINT32 or BFLOAT16 indices, got {}", input.dtype());
+    SHIM_CHECK(
+        gradient.dtype() == DataType::BFLOAT16 || gradient.dtype() == DataType::BFLOAT8_B,
+        "output_gradient_tensor: expected BFLOAT16 or BFLOAT8_B, got {}", gradient.dtype());
+    const DataType result_dtype = dtype ? *dtype : gradient.dtype();
+    SHIM_CHECK(result_dtype == gradient.dtype(), "dtype: expected {} as output_gradient_tensor, got {}", gradient.dtype(), result_dtype);
+    const Shape &ids = input.logical_shape(), &rows = gradient.logical_shape();
+    SHIM_CHECK(
+        ids.rank() >= 1 && input.logical_volume() == uint64_t{ids[0]} * ids[-1] && ids[-1] % 32 == 0,
+        "input_tensor: expected [batch, length] with a length in whole tiles, got shape {}", ids);
+    SHIM_CHECK(
+        rows.rank() == 4 && rows[0] == 1 && rows[1] == 1 && rows[-1] % 32 == 0 && gradient.padded_shape()[2] == input.logical_volume(),
+        "output_gradient_tensor: expected shape [1, 1, {}, width] with a width in whole tiles, got {}", input.logical_volume(), rows);
+    SHIM_CHECK(weight.logical_shape().rank() >= 2, "weight_tensor: expected rank 2 or more, got shape {}", weight.logical_shape());
+    const uint32_t vocabulary = weight.logical_shape()[-2], width = rows[-1];
+    const MemoryConfig memory = memory_config.value_or(gradient.memory_config());
+    const Shape shape({1, 1, vocabulary, width});
+    return launch(
+        {.op = strategy::Unmodelled{"embedding_backward"}, .name = "EmbeddingBackwardDeviceOperation"}, {input, gradient},
+        {output ? output->tensor_spec() : make_spec(shape, result_dtype, Layout::TILE, memory)},
+        [&](std::span<const Tensor> outputs) {
+            const F32Values gradients(gradient), indices(input);
+            std::vector<float> sums(shape.volume(), 0.0F);
+            for (size_t i = 0; i < input.logical_volume(); ++i) {
+                const auto id = static_cast<int64_t>(indices[i]);
+                SHIM_CHECK(
+                    id >= 0 && id < int64_t{vocabulary}, "input_tensor: index {} at position {} is outside the table of {} rows", id, i,
+                    vocabulary);
+                for (size_t j = 0; j < width; ++j) sums[static_cast<size_t>(id) * width + j] += gradients[i * width + j];
+            }
+            write_f32(outputs[0], sums);
+        },
+        {output})[0];
 }
 
 }  // namespace ttnn

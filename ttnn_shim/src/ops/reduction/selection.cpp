@@ -14,6 +14,7 @@
 #include "ttnn/operations/data_movement/permute/permute.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/sort/sort.hpp"
+#include "ttnn/operations/moreh/moreh_cumsum/moreh_cumsum.hpp"
 #include "ttnn/operations/data_movement/transpose/transpose.hpp"
 #include "ttnn/operations/reduction/accumulation/accumulation.hpp"
 #include "ttnn/operations/reduction/argmax/argmax.hpp"
@@ -385,6 +386,17 @@ Tensor cumsum(
     const Tensor& input, const int32_t& dim, std::optional<DataType> dtype, const bool& reverse_order, std::optional<Tensor> out,
     const std::optional<MemoryConfig>& memory_config, bool) {
     return accumulated("ttnn.cumsum", input, dim, dtype, reverse_order, out, memory_config, false);
+}
+Tensor moreh_cumsum(
+    const Tensor& input, int64_t dim, const std::optional<Tensor>& output, const std::optional<MemoryConfig>& memory_config) {
+    const auto memory = memory_config.value_or(input.memory_config());
+    return accumulated("ttnn.moreh_cumsum", input, static_cast<int32_t>(dim), input.dtype(), false, output, memory, false);
+}
+Tensor moreh_cumsum_backward(
+    const Tensor& output_grad, int64_t dim, const std::optional<Tensor>& input_grad, const std::optional<MemoryConfig>& memory_config) {
+    const auto memory = memory_config.value_or(output_grad.memory_config());
+    return accumulated(
+        "ttnn.moreh_cumsum_backward", output_grad, static_cast<int32_t>(dim), output_grad.dtype(), true, input_grad, memory, false);
 }
 Tensor cumprod(
     const Tensor& input, const int32_t& dim, std::optional<DataType> dtype, const bool& reverse_order, std::optional<Tensor> out,

@@ -3,12 +3,9 @@
 
 #include <optional>
 
+#include "ttnn/distributed/distributed_tensor.hpp"
 #include "ttnn/operations/core/compute_kernel/compute_kernel_config.hpp"
 #include "ttnn/types.hpp"
-
-namespace tt::tt_metal::distributed {
-struct MeshMapperConfig {};  // how a mesh shares a tensor: one chip has nothing to share
-}  // namespace tt::tt_metal::distributed
 
 namespace ttnn {
 

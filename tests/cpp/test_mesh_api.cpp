@@ -1,0 +1,68 @@
+// What tt-alchemist's programs include: its list of headers, and meshes, semaphores and traces on the one chip that there is.
+#include "chip.hpp"
+#include "harness.hpp"
+#include "tt-metalium/buffer.hpp"
+#include "ttnn/common/queue_id.hpp"
+#include "ttnn/core.hpp"
+#include "ttnn/distributed/distributed_tensor.hpp"
+#include "ttnn/global_semaphore.hpp"
+#include "ttnn/operations/ccl/all_gather/all_gather.hpp"
+#include "ttnn/operations/ccl/ccl_host_types.hpp"
+#include "ttnn/operations/core/core.hpp"
+#include "ttnn/operations/eltwise/unary/unary.hpp"
+#include "ttnn/operations/embedding_backward/embedding_backward.hpp"
+#include "ttnn/operations/experimental/ccl/rms_allgather/rms_allgather.hpp"
+#include "ttnn/operations/moreh/moreh_cumsum/moreh_cumsum.hpp"
+#include "ttnn/operations/trace.hpp"
+
+using namespace chip;
+
+TEST(mesh_of_one) {
+    const Chip chip;
+    using namespace ttnn::distributed;
+    MeshMapperConfig config;
+    config.placements.resize(chip.device->shape().dims(), MeshMapperConfig::Replicate{});
+    const auto mapper = create_mesh_mapper(*chip.device, config);
+    const Tensor host = ttnn::from_device(chip.ramped({32, 32}));
+    CHECK_EQ(distribute_tensor(host, *mapper, *chip.device).device(), chip.device.get());
+    MeshComposerConfig composed;
+    composed.dims.push_back(1);
+    composed.mesh_shape_override = ttnn::MeshShape({1});
+    const auto composer = create_mesh_composer(*chip.device, composed);
+    CHECK(aggregate_tensor(chip.ramped({32, 32}), *composer).device() == nullptr);
+    composed.mesh_shape_override = ttnn::MeshShape(1, 2);
+    CHECK_THROWS(NotSupported, "one device", (void)create_mesh_composer(*chip.device, composed));
+    CHECK_THROWS(NotSupported, "one chip", (void)ttnn::all_gather(host, 0));
+    const ttnn::GlobalSemaphore semaphore =
+        ttnn::global_semaphore::create_global_semaphore(chip.device.get(), CoreRangeSet(CoreRange({0, 0}, {3, 0})), 0);
+    CHECK(ttnn::global_semaphore::get_global_semaphore_address(semaphore) > 0);
+}
+
+TEST(cpp_trace_on_the_clock) {
+    using namespace ttnn::operations::trace;
+    const auto device = open_device({.card = "n150", .trace_region_bytes = 1 << 20, .estimate = true});
+    const Tensor x = Tensor::from_vector(ramp(1024), TensorSpec(Shape({32, 32}), BF16, TILES), device.get());
+    (void)ttnn::relu(x);
+    const ttnn::MeshTraceId trace = begin_trace_capture(device.get());
+    (void)ttnn::relu(x);
+    end_trace_capture(device.get(), trace);
+    execute_trace(device.get(), trace, std::nullopt, false);
+    release_trace(device.get(), trace);
+    CHECK_THROWS(InvalidArgument, "trace", execute_trace(device.get(), ttnn::MeshTraceId(99), std::nullopt, false));
+    const Chip computing;
+    CHECK_THROWS(NotSupported, "ESTIMATE", (void)begin_trace_capture(computing.device.get()));
+}
+
+TEST(gradient_of_an_embedding_and_sums) {
+    const Chip chip;
+    const Tensor ids = chip.whole(std::vector<uint32_t>(32, 1), {1, 32}), table = chip.ramped({1, 1, 4, 32}, BF16, ROWS);
+    const Tensor grad = chip.of(Floats(32 * 32, 0.5F), {1, 1, 32, 32});
+    const auto summed = ttnn::embedding_bw(ids, table, grad).to_vector<float>();
+    CHECK_EQ(summed.size(), 4U * 32U);
+    CHECK_EQ(summed[0], 0.0F);
+    CHECK_EQ(summed[32], 16.0F);
+    CHECK_THROWS(InvalidArgument, "output_gradient_tensor", (void)ttnn::embedding_bw(ids, table, chip.ramped({1, 1, 64, 32})));
+    const Tensor ones = chip.of(Floats(1024, 1.0F), {1, 1, 32, 32});
+    CHECK_EQ(ttnn::moreh_cumsum(ones, 2).to_vector<float>()[31 * 32], 32.0F);
+    CHECK_EQ(ttnn::moreh_cumsum_backward(ones, 2).to_vector<float>()[0], 32.0F);
+}

@@ -1,0 +1,140 @@
+// What programs for several chips call: mesh mappers, semaphores, collectives; and traces. The simulated mesh has one chip.
+#include <map>
+#include <mutex>
+
+#include "ops/trace.hpp"
+#include "tensor/access.hpp"
+#include "tensor/check.hpp"
+#include "tensor/storage.hpp"
+#include "ttnn/device.hpp"
+#include "ttnn/distributed/distributed_tensor.hpp"
+#include "ttnn/global_semaphore.hpp"
+#include "ttnn/operations/ccl/all_gather/all_gather.hpp"
+#include "ttnn/operations/experimental/ccl/rms_allgather/rms_allgather.hpp"
+#include "ttnn/operations/trace.hpp"
+
+using namespace ttnn_shim;
+
+namespace ttnn {
+
+namespace distributed {
+namespace {
+void check_one_device(const std::optional<MeshShape>& shape) {
+    SHIM_SUPPORTED(!shape || shape->mesh_size() == 1, "mesh_shape_override: the simulated mesh has one device");
+}
+}  // namespace
+
+std::unique_ptr<TensorToMesh> create_mesh_mapper(MeshDevice&, const MeshMapperConfig& config) {
+    const OpScope scope("ttnn.create_mesh_mapper");
+    check_one_device(config.mesh_shape_override);
+    return std::make_unique<TensorToMesh>(config);
+}
+std::unique_ptr<MeshToTensor> create_mesh_composer(MeshDevice&, const MeshComposerConfig& config) {
+    const OpScope scope("ttnn.create_mesh_composer");
+    check_one_device(config.mesh_shape_override);
+    return std::make_unique<MeshToTensor>(config);
+}
+Tensor distribute_tensor(
+    const Tensor& tensor, const TensorToMesh&, std::optional<std::reference_wrapper<MeshDevice>> mesh_device, std::optional<QueueId>) {
+    return mesh_device && !is_on_device(tensor) ? tensor.to_device(&mesh_device->get()) : tensor;
+}
+Tensor aggregate_tensor(const Tensor& tensor, const MeshToTensor&) { return is_on_device(tensor) ? tensor.cpu() : tensor; }
+
+}  // namespace distributed
+
+namespace global_semaphore {
+
+GlobalSemaphore create_global_semaphore(MeshDevice* device, const CoreRangeSet& cores, uint32_t initial_value, BufferType buffer_type) {
+    const OpScope scope("ttnn.create_global_semaphore");
+    SHIM_CHECK(cores.num_cores() > 0, "cores: expected at least one core");
+    constexpr uint32_t WORDS = 4;  // a semaphore takes one aligned piece of L1
+    const MemoryConfig memory(TensorMemoryLayout::HEIGHT_SHARDED, buffer_type, ShardSpec(cores, {1, WORDS}));
+    const Shape shape({cores.num_cores(), WORDS});
+    const TensorSpec spec(shape, TensorLayout(DataType::UINT32, PageConfig(Layout::ROW_MAJOR), memory));
+    const std::vector<uint32_t> values(shape.volume(), initial_value);
+    return {Tensor::from_vector<uint32_t>(values, spec, device), cores};
+}
+uint64_t get_global_semaphore_address(const GlobalSemaphore& semaphore) { return semaphore.address(); }
+void reset_global_semaphore_value(const GlobalSemaphore&, uint32_t) {}  // no program of one chip reads it
+
+}  // namespace global_semaphore
+
+Tensor all_gather(
+    const Tensor&, int, std::optional<uint32_t>, const std::optional<MemoryConfig>&, const std::optional<Tensor>&,
+    const std::optional<SubDeviceId>&, const std::optional<CoreRangeSet>&, std::optional<uint32_t>, std::optional<tt::tt_fabric::Topology>,
+    std::optional<uint32_t>, std::optional<uint32_t>, std::optional<uint32_t>, bool) {
+    const OpScope scope("ttnn.all_gather");
+    fail(ErrorCode::NotSupported, "collectives: the simulated mesh has one chip, whose tensors are whole; leave the call out");
+}
+
+Tensor fused_rms_minimal(
+    const Tensor&, const prim::LayerNormProgramConfig&, uint32_t, const MeshDevice&, const GlobalSemaphore&, const std::optional<Tensor>&,
+    std::optional<size_t>, ccl::Topology, std::optional<SubDeviceId>, std::optional<const DataType>,
+    std::optional<const ComputeKernelConfig>, const std::optional<MemoryConfig>&, const std::optional<const Tensor>&, float,
+    const std::optional<const Tensor>&, const std::optional<const Tensor>&, bool) {
+    const OpScope scope("ttnn.fused_rms_minimal");
+    fail(ErrorCode::NotSupported, "collectives: the simulated mesh has one chip; call ttnn::rms_norm");
+}
+
+namespace operations::trace {
+namespace {
+
+Device& replaying(MeshDevice* device) {
+    SHIM_CHECK(device != nullptr, "device: expected one, got none");
+    SHIM_SUPPORTED(
+        device->shim().estimate(),
+        "traces of C++ programs do not compute values again: run with TTNN_SHIM_ESTIMATE=1 for their time, or call the function itself");
+    return device->shim();
+}
+
+/// Numbers of the device's traces by the ids that begin_trace_capture gave out before there was one.
+class Captures {
+public:
+    uint32_t begin() {
+        const std::lock_guard lock(mutex_);
+        return ++last_;
+    }
+    void end(uint32_t id, uint64_t number) {
+        const std::lock_guard lock(mutex_);
+        numbers_[id] = number;
+    }
+    uint64_t number(uint32_t id) const {
+        const std::lock_guard lock(mutex_);
+        const auto found = numbers_.find(id);
+        SHIM_CHECK(found != numbers_.end(), "trace_id: {} is no captured trace", id);
+        return found->second;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    uint32_t last_ = 0;
+    std::map<uint32_t, uint64_t> numbers_;
+};
+
+Captures& captures() {
+    static Captures all;
+    return all;
+}
+
+}  // namespace
+
+MeshTraceId begin_trace_capture(MeshDevice* device, std::optional<QueueId>) {
+    const OpScope scope("ttnn.begin_trace_capture");
+    begin_trace(replaying(device));
+    return MeshTraceId(captures().begin());
+}
+void end_trace_capture(MeshDevice* device, MeshTraceId trace_id, std::optional<QueueId>) {
+    const OpScope scope("ttnn.end_trace_capture");
+    captures().end(*trace_id, end_trace(replaying(device)));
+}
+void execute_trace(MeshDevice* device, MeshTraceId trace_id, std::optional<QueueId>, bool) {
+    const OpScope scope("ttnn.execute_trace");
+    replay_trace(replaying(device), captures().number(*trace_id), 0);
+}
+void release_trace(MeshDevice* device, MeshTraceId trace_id) {
+    const OpScope scope("ttnn.release_trace");
+    ttnn_shim::release_trace(replaying(device), captures().number(*trace_id));
+}
+
+}  // namespace operations::trace
+}  // namespace ttnn
