@@ -20,6 +20,12 @@ ROUND = re.compile(r"@\d{7,}")
 """What a scope's path shows of iterations of a loop that the front end unrolled."""
 
 
+def step_of(chain: Chain) -> str | None:
+    """Path of the layer whose loop over time a function is a step of, None for other functions."""
+    path = chain[-1].path
+    return ROUND.sub("", path) if ROUND.search(path) else None
+
+
 @dataclass(eq=False, slots=True)
 class Definition:
     """A function. items, parameters, returns: of its first instance; paths: parameter paths of all instances.
@@ -40,6 +46,11 @@ class Definition:
     @property
     def class_name(self) -> str:
         return self.chain[-1].class_name
+
+    @property
+    def is_step(self) -> bool:
+        """Whether it is one step of a loop that the front end unrolled: the cell of a recurrent layer."""
+        return step_of(self.chain) is not None
 
     @property
     def path(self) -> str:
@@ -90,6 +101,11 @@ class CallItem:
     hi: int
     source: SourceInfo | None = None
     frees: list[Value] = field(default_factory=list)
+
+    @property
+    def step_of(self) -> str | None:
+        """Path of the layer whose step it calls."""
+        return step_of(self.chain)
 
     @property
     def path(self) -> str:

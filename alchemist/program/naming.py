@@ -11,7 +11,7 @@ from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import MOVING, SHAPING
 from alchemist.program import model
-from alchemist.program.functions import INITIAL, ROUND, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
+from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
 from alchemist.program.graph import Node, TensorType, Value, values_of
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
@@ -123,7 +123,6 @@ class Naming:
         found = sources.function_of_class(definition.class_name)
         forward = tuple(parameter for parameter in found[1].parameters if parameter not in found[1].plain) if found and not definition.method else ()
         plain = found[1].plain if found else frozenset[str]()
-        is_step = bool(ROUND.search(definition.chain[-1].path))
         hints = self._context.hints.get(id(definition), [])
         wanted: list[tuple[list[str], list[str]]] = []
         together: dict[tuple[str, ...], list[int]] = {}  # nameless values by the parameters that their statement reads
@@ -133,7 +132,7 @@ class Naming:
             first = [exact] if self._context.root is definition else [value.group.name.removesuffix("s")] if value.group is not None else []
             named = self._key_names(value.key) if value.key else []
             # A number of the model that has no name; or a step of a loop gets other weights elsewhere.
-            unnamed = value.key.startswith(("constant_", "initial_")) or (bool(value.key) and is_step and bool(forward))
+            unnamed = value.key.startswith(("constant_", "initial_")) or (bool(value.key) and definition.is_step and bool(forward))
             read, used = self._read_as(value, forward)
             sure = [*([hint.bound] if hint.bound and hint.bound not in plain else []), *(read if len(read) == 1 else [])]
             if role := role_of(value):
@@ -149,7 +148,7 @@ class Naming:
             wanted.append((first, [*known, *source, *likely, hint.name, exact, "tensor"]))
         for read_names, members in together.items():
             # As many as parameters: used in the order in which the statement reads them. The bias of a step, which stands last, may be none.
-            if len(read_names) == len(members) > 1 or (is_step and len(read_names) > len(members) > 1):
+            if len(read_names) == len(members) > 1 or (definition.is_step and len(read_names) > len(members) > 1):
                 for index, name in zip(members, read_names, strict=False):
                     wanted[index][0].insert(0, name)
         names: dict[int, str] = {}
@@ -216,8 +215,7 @@ class Naming:
                 names = [name for statement in statements for name in statement.reads if name not in statement.containers]
                 if INITIAL.fullmatch(value.key) and isinstance(item, CallItem):
                     return [], []
-                is_step = bool(forward) and ROUND.search(self._definition.chain[-1].path) is not None
-                if INITIAL.fullmatch(value.key) and not is_step:  # unpacked from the parameter that carries a loop's values
+                if INITIAL.fullmatch(value.key) and not (forward and self._definition.is_step):  # unpacked from the parameter that carries a loop's values
                     return [name for name in dict.fromkeys(names) if name not in (*forward, *assigned, *_MODULES)], []
                 return [name for name in dict.fromkeys(names) if name in forward and name not in assigned], names
             assigned.update(name for statement in statements for name in statement.targets)
@@ -263,7 +261,6 @@ class Naming:
         returned = self._returned_as(item) if isinstance(item, CallItem) else []
         if isinstance(item, CallItem):
             self._add_targets(item, out, [inner] if (inner := self._inner_statement(item)) else [], index, finals, returned)
-        is_step = isinstance(item, CallItem) and ROUND.search(item.chain[-1].path) is not None
         own = self._own_statements(item)
         self._add_targets(item, out, own, index, finals, returned)
         first, intermediate = self._same_value(item, index, items, finals, last), ""
@@ -284,16 +281,16 @@ class Naming:
         roles = [self._roles[id(value)] for value in writes(item) if id(value) in self._roles]
         self._made_up.update({*module, *others, *customary} - set(self._names.values()))
         for slot, names in enumerate(out):
-            names += self._of_step(item, returned[slot : slot + 1]) if count > 1 or is_step else []
+            names += self._of_step(item, returned[slot : slot + 1]) if count > 1 or _is_step(item) else []
             names += customary[slot : slot + 1] if len(customary) == count else ()
             names += [*first, *self._placed_name(item), *roles, *module, intermediate, *others]
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:
         """What a function's source calls a result; of a step of a recurrent layer with the layer's number: hidden_l1."""
-        if not isinstance(item, CallItem) or not ROUND.search(item.chain[-1].path):
+        layer = _last_word(item.step_of or "") if _is_step(item) and isinstance(item, CallItem) else ""
+        if not layer:
             return list(returned)
-        layer = _last_word(ROUND.sub("", item.chain[-1].path))
         return [name for one in returned if one for name in ([one] if layer == "step" else [f"{one}_{layer}", one])]
 
     def _is_deeper(self, item: Node | CallItem) -> bool:
@@ -515,6 +512,10 @@ class Naming:
                 if value is first:
                     return self._candidates(item, index, loop.body, finals, {id(first): FOREVER})[number]
         return []
+
+
+def _is_step(item: Item) -> bool:
+    return isinstance(item, CallItem) and item.step_of is not None
 
 
 def _names_its_results(item: Item, count: int) -> bool:
