@@ -90,7 +90,7 @@ def build_from_graph(
     taken = local_names | context.functions | prepared.names | {variable.identifier for variable in (*inputs, *outputs)}
     tails: dict[str, str] = {}
     if structured:
-        merged = merge_functions(functions, context.functions)
+        merged = merge_functions(functions, context.functions, {definition.name: definition.base_name for definition in definitions})
         tailed = share_tails(merged.functions, context.functions, rebind_parameters=context.rebind_parameters)
         functions, tails = tailed.functions, tailed.tails
         for definition in definitions:

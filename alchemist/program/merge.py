@@ -6,7 +6,8 @@ that the forward pass and the const-eval functions, Python and C++ are treated a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import re
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -40,8 +41,11 @@ class _Call:
     numbers: tuple[model.NumberArgument, ...]
 
 
-def merge_functions(functions: Sequence[model.Function], taken: set[str]) -> Merged:
-    """taken: names that parameters must not have. The last function is the entry and stays as it is, but for its calls."""
+def merge_functions(functions: Sequence[model.Function], taken: set[str], bases: Mapping[str, str] | None = None) -> Merged:
+    """taken: names that parameters must not have. The last function is the entry and stays as it is, but for its calls.
+
+    bases: what functions are called after their class or method. One that stands for several modules is not called after the attribute of the first.
+    """
     *others, entry = functions
     depths = _depths(others)
     calls: dict[str, _Call] = {}
@@ -59,9 +63,22 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str]) -> Mer
                 arguments = tuple(model.NumberArgument(name, model.Literal(vector[index])) for vector, name in numbers.items())
                 calls[member.name] = _Call(first.name, arguments)
     kept = [*(function for function in final.values() if function is not None), _recall(entry, calls)]
-    counted = _counted([function.name for function in kept])
+    names = [function.name for function in kept]
+    general = _of_their_class(names, {call.function for call in calls.values()}, bases or {})
+    counts = _counted(general)
+    counted = {old: counts.get(new, new) for old, new in zip(names, general, strict=True) if counts.get(new, new) != old}
     renamed = {name: counted.get(call.function, call.function) for name, call in calls.items()}
     return Merged([_renamed(function, counted) for function in kept], counted | renamed)
+
+
+def _of_their_class(names: Sequence[str], merged: Collection[str], bases: Mapping[str, str]) -> list[str]:
+    """The names, where those of merged functions that one module's attribute gave are the class's, with a number where that is taken."""
+    found = list(names)
+    for place, name in enumerate(names):
+        base = bases.get(name, "")
+        if name in merged and base and not re.fullmatch(rf"{re.escape(base)}(_\d+)?", name):
+            found[place] = unique([base], lambda wanted: wanted not in found)
+    return found
 
 
 def _counted(names: Sequence[str]) -> dict[str, str]:

@@ -70,7 +70,7 @@ def identifier(text: str, fallback: str = "value") -> str:
     return f"{name}_" if name in RESERVED else name
 
 
-_WORDS = re.compile(r"ViT|DeiT|BEiT|ReLU|SiLU|GELU|ResNet|MobileNet|EfficientNet|DenseNet|ConvNeXt|UNet|VGG|YOLO|CNN|MLP")
+_WORDS = re.compile(r"ViT|DeiT|BEiT|ReLU|SiLU|GELU|ResNet|MobileNet|EfficientNet|DenseNet|ConvNeXt|UNet|VGG|YOLO|CNN|MLP|MoE|LoRA|DoRA|RoPE|SwiGLU|GeGLU|ReGLU")
 """Names with capitals of their own that are one word."""
 
 

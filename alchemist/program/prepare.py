@@ -170,8 +170,7 @@ class _Preparation:
             if alike[_without_integers(signature)] < 2 or len(first.nodes) < 2 or not first.leaves:
                 continue
             last = next(node for node in reversed(first.nodes) if node.spec.name not in MOVING or node is first.nodes[0])
-            verb = _HELPER_NAMES.get(last.spec.name, last.spec.target.rpartition(".")[2])
-            name = unique([identifier(verb), identifier(f"{verb}_weight")], lambda name: name not in taken and name not in RESERVED)
+            name = unique([identifier(_helper_name(first, last))], lambda name: name not in taken and name not in RESERVED)
             taken.add(name)
             self._helpers[signature] = self._helper(name, first, taken)
 
@@ -267,6 +266,13 @@ class _Preparation:
                     where = "" if statement.file == self._main_file else statement.file.rpartition("/")[2] + ":"
                     texts.setdefault((statement.file, statement.line), f"{where}{statement.line}: {statement.text}")
         return [texts[key] for key in sorted(texts)]
+
+
+def _helper_name(made: _Recipe, last: Node) -> str:
+    """After what it is for, a batch norm in the weights before it, else after the op that makes its result."""
+    verb = _HELPER_NAMES.get(last.spec.name, last.spec.target.rpartition(".")[2])
+    folds = any(node.spec.name == "ttnn.rsqrt" for node in made.nodes)
+    return f"fold_batch_norm_{'bias' if verb.endswith('bias') else 'weights'}" if folds else verb
 
 
 def _varies(key: str, loop: LoopItem) -> bool:

@@ -59,6 +59,18 @@ def test_same_but_for_names(case: str) -> None:
     assert merged.functions[0].body == one.body
 
 
+@pytest.mark.parametrize(
+    ("others", "name"), [((), "double"), (("double",), "double_2")], ids=["the class's name is free", "a function of the class is another one"]
+)
+def test_a_merged_function_is_not_called_after_one_module(others: tuple[str, ...], name: str) -> None:
+    two, three = (function(one, *body) for one, body in zip(("down2", "down3"), SAME["other names"], strict=True))
+    more = [function(one, "a", "return relu a") for one in others]
+    bases = {"double": "double", "down2": "double", "down3": "double"}
+    merged = merge_functions([*more, two, three, entry(two, three)], set(), bases)
+    assert [made.name for made in merged.functions] == [*others, name, "net"]
+    assert merged.renamed["down3"] == name
+
+
 @pytest.mark.parametrize("case", DIFFERENT)
 def test_not_the_same(case: str) -> None:
     one, two = (function(name, *body) for name, body in zip(("one", "two"), DIFFERENT[case], strict=True))

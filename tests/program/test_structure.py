@@ -105,7 +105,7 @@ def test_statements_of_the_source() -> None:
 
 @pytest.mark.parametrize(
     ("name", "snake"),
-    [("BertSelfOutput", "bert_self_output"), ("GPT2Block", "gpt2_block"), ("ViTMLP", "vit_mlp"), ("CNN", "cnn"), ("T5", "t5")],
+    [("BertSelfOutput", "bert_self_output"), ("GPT2Block", "gpt2_block"), ("ViTMLP", "vit_mlp"), ("CNN", "cnn"), ("T5", "t5"), ("SparseMoE", "sparse_moe")],
 )
 def test_snake_case(name: str, snake: str) -> None:
     assert snake_case(name) == snake
