@@ -46,13 +46,17 @@ class Frame:
     function: str = ""
 
 
+GRADIENT = " (gradient)"
+"""Behind the name of a framework op that a backward pass does."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
     """Origin of one op.
 
     scopes: outermost first; the root module is included with path "".
     frames: outermost first, model code only (no frames of the framework); the last one is the statement that made the op.
-    op: framework op ("aten.linear.default", "stablehlo.dot_general").
+    op: framework op ("aten.linear.default", "stablehlo.dot_general"), with `GRADIENT` behind in a backward pass.
     name: the framework's own name of the value ("linear_3"), a last resort for naming.
     """
 
@@ -60,6 +64,11 @@ class SourceInfo:
     frames: tuple[Frame, ...] = ()
     op: str = ""
     name: str = ""
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether the op belongs to the backward pass of its statement."""
+        return self.op.endswith(GRADIENT)
 
 
 _PLACES: WeakKeyDictionary[Operation, str] = WeakKeyDictionary()

@@ -12,6 +12,7 @@ from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import MOVING, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
+from alchemist.program.gradients import gradient_name, is_gradient
 from alchemist.program.graph import Node, TensorType, Value, values_of
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
@@ -262,7 +263,10 @@ class Naming:
         if isinstance(item, CallItem):
             self._add_targets(item, out, [inner] if (inner := self._inner_statement(item)) else [], index, finals, returned)
         own = self._own_statements(item)
-        self._add_targets(item, out, own, index, finals, returned)
+        if isinstance(item, Node) and count == 1 and is_gradient(item.results[0]):
+            out[0].append(self._gradient(item.results[0], own[-1] if own else None, self._definition))
+        else:
+            self._add_targets(item, out, own, index, finals, returned)
         first, intermediate = self._same_value(item, index, items, finals, last), ""
         if own and count == 1 and own[0].targets and not self._is_deeper(item):
             final = finals.end(own[0], index)
@@ -322,9 +326,17 @@ class Naming:
                             break
                         value = inputs[0]
 
+    def _gradient(self, value: Value, statement: Statement | None, definition: Definition) -> str:
+        nodes = (item for item in flat_items(definition.items) if isinstance(item, Node))
+        return gradient_name(value, statement, nodes, self._names)
+
     def _returned_as(self, call: CallItem) -> list[str]:
         """What the called function's source calls its results, "" where it does not say."""
         names = self._targets_of(call, -1)
+        for place, value in enumerate(call.function.returns):
+            if is_gradient(value) and value.node is not None:
+                frames = value.node.sources[-1].frames
+                names[place] = self._gradient(value, self._context.sources.statement(frames[-1]) if frames else None, call.function)
         if len(set(names)) < len(names):
             own = self._targets_of(call, len(call.chain) - 1)
             names = own if len(set(own)) == len(own) and all(own) else names

@@ -9,11 +9,13 @@ from dataclasses import replace
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
 from xdsl.ir import Attribute
 
-from alchemist.ir.location import Frame, Scope, SourceInfo, decode
+from alchemist.ir.location import GRADIENT, Frame, Scope, SourceInfo, decode
 
 _MARK = re.compile(r"@([^/\[\]()]+)\[([^\]/]*)\]")
 _LABEL = re.compile(r"#(\d+)")
 _LIBRARY = re.compile(r"(^|/)(jax|jaxlib|flax|equinox|optax|einops|alchemist)/|^<frozen|/lib/python3\.\d+/(?!site-packages)")
+_BACKWARD = re.compile(r"(^|/)transpose\(")
+"""What JAX puts into the names of a backward pass: transpose(jvp(...))."""
 ENTRY = "alchemist_traced_entry"
 """Name of the function that the JAX front end traces; frames outside it are not the model's."""
 
@@ -59,6 +61,8 @@ class Sources:
         if info is None:
             info = self._known[id(location)] = self._read(location)
             self._alive.append(location)
+        if info.is_gradient or (call is not None and call.is_gradient):
+            op += GRADIENT
         if call is not None:
             return replace(call, op=op, name=info.name or call.name)
         return replace(info, op=op)
@@ -90,7 +94,7 @@ class Sources:
         else:
             numbers = _LABEL.findall(path)
             name = self.labels.get(int(numbers[-1]), "") if numbers else ""
-        return SourceInfo(tuple(dict.fromkeys(scopes)), tuple(own), "", name)
+        return SourceInfo(tuple(dict.fromkeys(scopes)), tuple(own), GRADIENT if _BACKWARD.search(path) else "", name)
 
 
 def nested(scopes: Sequence[Scope]) -> list[Scope]:

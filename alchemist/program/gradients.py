@@ -1,0 +1,55 @@
+"""Names of gradients: after the weight or the value of their statement that has their shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from alchemist.ops.spec import SHAPING
+from alchemist.program.graph import Node, Value
+from alchemist.program.model_source import Statement
+from alchemist.program.names import identifier
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def is_gradient(value: Value) -> bool:
+    """Whether a backward pass makes the value."""
+    return value.node is not None and bool(value.node.sources) and value.node.sources[-1].is_gradient
+
+
+def gradient_name(value: Value, statement: Statement | None, nodes: Iterable[Node], names: Mapping[int, str]) -> str:
+    """`d_w1` for the gradient of the weight w1 that the statement reads, `d_hidden` for that of a value; else of what it assigns, "" without a target.
+
+    nodes: of the function. names: of its values so far, by identity.
+    """
+    if statement is None:
+        return ""
+    dims = _shape_at_last(value)
+    said = set(_WORD.findall(statement.text)) | set(statement.reads)
+    weights: dict[str, None] = {}
+    values: dict[str, None] = {}
+    for node in nodes:
+        for one in node.inputs():
+            if one.type.shape == dims and one.key:
+                weights.update((word, None) for word in _last_words(one) if word in said)
+            elif one.node is not None and one.type.shape == dims and names.get(id(one)) in said:  # nobody asks for that of an input
+                values[names[id(one)]] = None
+    for found in (weights, values):
+        if len(found) == 1:
+            return identifier(f"d_{next(iter(found))}")
+    return identifier(f"d_{statement.targets[0]}") if len(statement.targets) == 1 else ""
+
+
+def _shape_at_last(value: Value) -> tuple[int, ...]:
+    """The shape behind the changes of form that follow: a sum over rows is that of a bias once it is reshaped."""
+    while True:
+        users = {id(user): user for user in value.users}
+        only = next(iter(users.values())) if len(users) == 1 else None
+        if only is None or only.spec.name not in SHAPING or len(only.results) != 1 or value.returned:
+            return value.type.shape
+        value = only.results[0]
+
+
+def _last_words(weight: Value) -> list[str]:
+    return [name.rpartition(".")[2] for name in (weight.made_from or (weight.name, weight.key)) if name]

@@ -1,0 +1,47 @@
+"""What a backward pass is called in the program."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import emit_py
+from alchemist.frontends.jax import capture
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.program import build_program
+
+
+def loss_of(params: Any, x: jax.Array, y: jax.Array) -> jax.Array:
+    hidden = jnp.tanh(x @ params["w1"] + params["b1"])
+    prediction = hidden @ params["w2"]
+    return jnp.mean((prediction - y) ** 2)
+
+
+def train_step(params: Any, x: jax.Array, y: jax.Array) -> tuple[Any, jax.Array]:
+    loss, gradients = jax.value_and_grad(loss_of)(params, x, y)
+    return jax.tree.map(lambda weight, gradient: weight - 0.1 * gradient, params, gradients), loss
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    params = {"w1": jnp.ones((16, 32)), "b1": jnp.ones(32), "w2": jnp.ones((32, 1))}
+    result = capture(train_step, (params, jnp.ones((8, 16)), jnp.ones((8, 1))), {})
+    options = CompilerOptions()
+    return emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["main.py"]
+
+
+@pytest.mark.parametrize("name", ["d_w1", "d_b1", "d_w2", "d_hidden"])
+def test_gradients_are_called_after_what_they_belong_to(text: str, name: str) -> None:
+    assert re.search(rf"^ *{name} = ttnn\.", text, re.MULTILINE)
+
+
+def test_they_keep_their_names_in_the_caller(text: str) -> None:
+    call = re.search(r"= loss_of\(", text)
+    assert call is not None
+    line = text[text.rindex("\n", 0, call.start()) + 1 : call.start()]
+    assert {"d_w1", "d_b1", "d_w2"} <= set(re.findall(r"\w+", line))
