@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from alchemist.frontends.onnx.emitter import Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.onnx.registry import Node, rule
 
 Cell = Callable[[Tensor, list[Tensor]], list[Tensor]]
-"""(the step's input gates [batch, gates * hidden], states) -> new states, the first of which is the output."""
+"""(the step's input gates [1, batch, gates * hidden], states [1, batch, hidden]) -> new states, the first of which is the output."""
 
 
 def _direction(c: Emitter, part: Tensor, number: int) -> Tensor:
@@ -28,7 +30,7 @@ def _chunks(c: Emitter, x: Tensor, count: int) -> list[Tensor]:
 
 def _layer(
     c: Emitter, node: Node, x: Tensor, weight: Tensor, recurrence: Tensor, bias: Tensor | None, lengths: Tensor | None,
-    states: Sequence[Tensor | None], gates: int, cell: Callable[[Tensor, Tensor | None], Cell], activations: tuple[str, ...],
+    states: Sequence[Tensor | None], cell: Callable[[Tensor, Tensor | None], Cell], activations: tuple[str, ...],
     all_biases: bool,
 ) -> list[Tensor]:  # fmt: skip
     """all_biases: the recurrence's biases join those of the input. Gives the outputs and the final states."""
@@ -56,15 +58,17 @@ def _layer(
             b = c.binary("add", both[0], both[1])
         projected = _linear(c, x, w, b)
         step = cell(r, both[1] if both and not all_biases else None)
-        held = [c.full((batch, hidden), 0.0, x.dtype) if state is None else _direction(c, state, number) for state in states]
+        zeros = np.zeros((1, batch, hidden), np.float32)
+        starts = [c.array(zeros, x.dtype) if state is None else c.slice(state, 0, number, number + 1) for state in states]
+        held = [c.first_of_loop(start, place) for place, start in enumerate(starts)]
         made: list[Tensor] = []
         backwards = way == "reverse" or number == 1
         for time in reversed(range(steps)) if backwards else range(steps):
-            held = step(c.reshape(c.slice(projected, 0, time, time + 1), [batch, gates * hidden]), held)
-            made.append(c.reshape(held[0], [1, 1, batch, hidden]))
-        outputs.append(c.concat(made[::-1] if backwards else made, 0))
+            held = step(c.slice(projected, 0, time, time + 1), held)
+            made.append(held[0])
+        outputs.append(c.reshape(c.concat(made[::-1] if backwards else made, 0), [steps, 1, batch, hidden]))
         for kept, state in zip(finals, held, strict=True):
-            kept.append(c.reshape(state, [1, batch, hidden]))
+            kept.append(state)
     whole = c.concat(outputs, 1)
     ends = [c.concat(parts, 0) for parts in finals]
     if first:
@@ -90,7 +94,7 @@ def lstm(
 
         return step
 
-    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden, memory], 4, cell, ("sigmoid", "tanh", "tanh"), True)
+    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden, memory], cell, ("sigmoid", "tanh", "tanh"), True)
 
 
 @rule("GRU")
@@ -122,7 +126,7 @@ def gru(
 
         return step
 
-    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden], 3, cell, ("sigmoid", "tanh"), False)
+    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden], cell, ("sigmoid", "tanh"), False)
 
 
 @rule("RNN")
@@ -140,4 +144,4 @@ def rnn(
 
         return step
 
-    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden], 1, cell, (names[0],), True)
+    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden], cell, (names[0],), True)
