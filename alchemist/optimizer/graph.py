@@ -47,7 +47,8 @@ class Forward:
     """steps: in program order. values: those that may move. ends: the step behind which a value's memory is free.
 
     returned: values that the function returns: they are brought to DRAM at its end, wherever they were made. reads: the last step that reads
-    a value itself; `ends` lies behind it where a function of the program holds the value until it returns.
+    a value itself; `ends` lies behind it where a function of the program holds the value until it returns. local: whether the module of the
+    last reader makes the value: an argument of it would be the caller's while the reader runs.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -55,6 +56,7 @@ class Forward:
     ends: list[int] = field(default_factory=list)
     returned: list[int] = field(default_factory=list)
     reads: list[int] = field(default_factory=list)
+    local: list[bool] = field(default_factory=list)
 
 
 def forward_of(func: FuncOp) -> Forward:
@@ -83,6 +85,10 @@ def forward_of(func: FuncOp) -> Forward:
     graph.returned = [place for place, value in enumerate(graph.values) if value in returned]
     graph.reads = list(graph.ends)
     graph.ends = ends_of(graph)
+    scopes = [_scope(step.op) for step in graph.steps]
+    makers = {place: number for number, step in enumerate(graph.steps) for place in step.results}
+    for place, last in enumerate(graph.reads):
+        graph.local.append(scopes[makers[place]][: len(scopes[last])] == scopes[last])
     return graph
 
 
@@ -140,6 +146,10 @@ def _movable(op: Operation) -> bool:
 def scopes_of(op: Operation) -> tuple[Scope, ...]:
     """The modules that the op belongs to, outermost first, as the emitted functions nest."""
     return tuple(common_prefix([chain_of_source(info) for info in sources_of(op)]))
+
+
+def _scope(op: Operation) -> tuple[str, ...]:
+    return tuple(scope.path for scope in scopes_of(op))
 
 
 def _functions(graph: Forward, packed: frozenset[int]) -> list[tuple[str, ...]]:

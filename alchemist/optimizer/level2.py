@@ -268,10 +268,11 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
         ends.setdefault(end, []).append(graph.values[place_])
     uses = {value: number for number, step in enumerate(graph.steps) for value in step.op.operands}
     movable = set(graph.values)
+    local = {value for value, is_local in zip(graph.values, graph.local, strict=True) if is_local}
     try:
         for number, step in enumerate(graph.steps):
             try:
-                _run(device, step.op, plan.taken.get(number), held, ends.get(number, []))
+                _run(device, step.op, plan.taken.get(number), held, [value for value in ends.get(number, []) if value in local])
             except NotAskable:
                 continue
             except OutOfMemory as error:

@@ -127,8 +127,8 @@ class _Sizes:
         self._moves: dict[tuple[int, Memory, Memory], float | None] = {}
 
     def ends_at(self, place: int, number: int) -> bool:
-        """Whether a value is free behind a step."""
-        return self._graph.ends[place] == number
+        """Whether a value that is moved for a step is free behind the move."""
+        return self._graph.ends[place] == number and self._graph.local[place]
 
     def of(self, place: int, memory: Memory) -> int:
         key = (place, memory)
