@@ -64,7 +64,7 @@ def run_model(name: str, languages: Sequence[str], wrong: int, harmless: int, ro
     model, args, kwargs = build(name)
     python = codegen_py(model, *args, export_path=root / name / "py", overwrite=True, **kwargs).path
     text = (python / "main.py").read_text()
-    chosen = edits.chosen(text, MODELS[name][0], wrong * 5 // 4, harmless * 5 // 4)
+    chosen = edits.chosen(text, MODELS[name][0], wrong * 8 // 5, harmless * 8 // 5)
     for language in languages:
         if language == "py":
             runs = in_python(name, python, text, chosen, root / name)
