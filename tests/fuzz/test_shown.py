@@ -53,21 +53,17 @@ def test_entries_of_a_manifest(key: str, tmp_path: Path) -> None:
         LoadedProgram(tmp_path / "out")
 
 
-@pytest.mark.parametrize("size_bytes", [-1, 1 << 70, "0", None])
-def test_device_of_a_manifest(size_bytes: object, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("part", "key", "value"),
+    [
+        *(("device", "l1_small_size", size_bytes) for size_bytes in (-1, 1 << 70, "0", None)),
+        *(("entry", "written", written) for written in (1, [], {"y": 1}, {"y": {"input": 0}})),  # results in place
+    ],
+)
+def test_parts_of_a_manifest(part: str, key: str, value: object, tmp_path: Path) -> None:
     shutil.copytree(export(), tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    manifest["device"]["l1_small_size"] = size_bytes
-    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(UserError, match=r"manifest\.json is damaged"):
-        LoadedProgram(tmp_path / "out")
-
-
-@pytest.mark.parametrize("written", [1, [], {"y": 1}, {"y": {"input": 0}}])
-def test_results_in_place_of_a_manifest(written: object, tmp_path: Path) -> None:
-    shutil.copytree(export(), tmp_path / "out")
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    manifest["entry"]["written"] = written
+    manifest[part][key] = value
     (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(UserError, match=r"manifest\.json is damaged"):
         LoadedProgram(tmp_path / "out")
