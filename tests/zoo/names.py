@@ -1,0 +1,138 @@
+"""How the variables of emitted programs are called: by the source or a role, or only after the op that made them.
+
+    python -m tests.zoo.names [--all] [NAME ...]
+
+One line per model: variables, share that the source or a role names, the highest number behind a name, names after ops (--all: all of them).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from alchemist.errors import UserError
+from alchemist.frontends.base import FrontendResult
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.pipeline import capture
+from alchemist.program import build_program, model
+from alchemist.program.names import identifier
+from alchemist.program.walk import bound_by
+
+ROLES = frozenset("query key value qkv cos sin positions mask attn_mask causal_mask attention_mask values indices gates loss device".split())
+"""What values are for, where no source says it: customary results of ops and their arguments."""
+_FORM = re.compile(r"_(?:float32|bfloat16|u?int32|tiled|row_major|l1|dram|sharded|output|reshaped|permuted|transposed|converted|part|repeated|s)$")
+"""What is said behind a name: another form of the same value."""
+_NUMBER = re.compile(r"_(\d+)$")
+
+
+@dataclass(slots=True)
+class Names:
+    """variables: how many there are. after_ops: those without a name of the source, by base. numbered: names that end in a number above 3."""
+
+    variables: int
+    after_ops: Counter[str]
+    numbered: list[str]
+
+    @property
+    def share(self) -> float:
+        return 1.0 - self.after_ops.total() / max(self.variables, 1)
+
+
+def words_of(result: FrontendResult) -> set[str]:
+    """Names that the model's source gives to values and modules: targets, parameters, attributes, keys of the tree of weights."""
+    found: set[str] = set()
+    for text in result.source_files.values():
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+            elif isinstance(node, ast.arg):
+                found.add(node.arg)
+            elif isinstance(node, ast.Attribute):
+                found.add(node.attr)
+    for argument in result.arguments:
+        found.update(argument.name.split("."))
+        found.add(identifier(argument.name))
+    found |= {identifier("_".join(argument.name.split(".")[-2:])) for argument in result.arguments}
+    found |= {output.name for output in result.outputs}
+    return {identifier(word) for word in found if word}
+
+
+def names_of(program: model.Program, result: FrontendResult) -> Names:
+    known = words_of(result) | ROLES | {function.name for function in program.functions}
+    variables = 0
+    after_ops: Counter[str] = Counter()
+    numbered: list[str] = []
+    for function in program.functions:
+        names = {parameter.name for parameter in function.parameters if parameter.kind in ("tensor", "tensors")}
+        for statement in model.statements(function.body):
+            names |= bound_by(statement)
+        for name in sorted(names - {"_"}):
+            variables += 1
+            number = _NUMBER.search(name)
+            if number and int(number[1]) > 3 and name not in known:
+                numbered.append(f"{function.name}: {name}")
+            if not _told(name, known):
+                after_ops[_NUMBER.sub("", name)] += 1
+    return Names(variables, after_ops, numbered)
+
+
+def _told(name: str, known: set[str]) -> bool:
+    forms = {name, name.rstrip("_"), f"{name}s", name.removesuffix("s")}
+    if forms & known or name.startswith("d_"):
+        return True
+    shorter = _FORM.sub("", _NUMBER.sub("", name))
+    return shorter != name and _told(shorter, known)
+
+
+def measured(name: str) -> Names:
+    from tests.zoo.models import table
+
+    framework, build = table()[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module, args, kwargs = build()
+        result = capture(module, args, kwargs, framework)  # type: ignore[arg-type]
+        options = CompilerOptions()
+        return names_of(build_program(lower_to_ttnn(result.module, options).module, result, options), result)
+
+
+def main(words: list[str]) -> int:
+    from tests.zoo.models import table
+
+    wanted: list[Any] = [word for word in words if not word.startswith("--")]
+    whole: Counter[str] = Counter()
+    variables, numbered = 0, 0
+    unknown = [name for name in wanted if name not in table()]
+    if unknown:
+        print(f"no model {unknown[0]}: the names are those of tests/zoo/models.py", file=sys.stderr)
+        return 2
+    for name in wanted or table():
+        try:
+            names = measured(name)
+        except UserError as error:  # a model that does not compile is the zoo's to report
+            print(f"{name}: {type(error).__name__}: {str(error)[:200]}", flush=True)
+            continue
+        variables += names.variables
+        whole += names.after_ops
+        numbered += len(names.numbered)
+        few = names.after_ops.most_common(None if "--all" in words else 6)
+        print(
+            f"{name}: {names.variables} variables, {names.share:.1%}; {', '.join(f'{word} {count}' for word, count in few)}; {names.numbered[:4]}", flush=True
+        )
+    print(f"all: {variables} variables, {1 - whole.total() / max(variables, 1):.2%} by source or role, {numbered} with a number above 3")
+    print(", ".join(f"{word} {count}" for word, count in whole.most_common(60)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
