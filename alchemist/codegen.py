@@ -168,6 +168,7 @@ def codegen_mlir(
         UserError: as `codegen_py`; ParseError and VerifyError name file, line and column.
     """
     call = FileCall.checked(source, language, init, seed, inputs, compiler_options)
+    overwrite, standalone = boolean("overwrite", overwrite), boolean("standalone", standalone)
     return _export_file(call, mlir_loader(call, entry), export_path, overwrite, standalone)
 
 
@@ -196,6 +197,7 @@ def codegen_onnx(
         UserError: as `codegen_py`.
     """
     call = FileCall.checked(source, language, init, seed, inputs, compiler_options)
+    overwrite, standalone = boolean("overwrite", overwrite), boolean("standalone", standalone)
     return _export_file(call, onnx_loader(call, dims), export_path, overwrite, standalone)
 
 
@@ -232,7 +234,6 @@ def mlir_sources(
 
 
 def _export_file(call: FileCall, load: Callable[[], Programs], export_path: str | Path, overwrite: bool, standalone: bool) -> CodegenResult:
-    overwrite, standalone = boolean("overwrite", overwrite), boolean("standalone", standalone)
     progress = Progress()
 
     def run_front_end() -> Programs:

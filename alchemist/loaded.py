@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 Values = Mapping[str, Callable[[], Array]]
 """Tensors by name; called for those that the program reads."""
 
-_MODULES = ("check", "utils", "consteval", "main")
+_MODULES = ("check", "utils", "consteval", "generate", "main")
 
 
 class _SharedDevice:
