@@ -236,7 +236,13 @@ class LoadedProgram:
     def tensor(self, name: str) -> Any:
         """A weight as it is stored, on the device: the value given for it, else the export's file."""
         value = self._anew.get(name)
-        return self.to_device(name, value()) if value is not None else self.utils.load(name, self.device)
+        if value is not None:
+            return self.to_device(name, value())
+        try:
+            return self.utils.load(name, self.device)
+        except RuntimeError as error:  # ttnn's, of the simulator and of the real package
+            hint = "give the model with its weights, or export it again"
+            raise UserError(f"tensor {printable(name)} of the export cannot be loaded", location=str(self.path), got=str(error), hint=hint) from error
 
     def update(self, changed: Values) -> None:
         """New values of weights; names that the program does not read are ignored.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.json_files import read_json
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
@@ -56,7 +57,9 @@ def _export(directory: Path, namespace: Namespace, profile: Path | None) -> dict
         raise InputError(
             "no export with its compiler stages", location=str(directory), expected="a directory with manifest.json and irs/*.mlir (dump_irs=True)"
         )
-    manifest = json.loads(manifest_file.read_text(encoding="utf-8"))
+    manifest = _read(manifest_file)
+    if not isinstance(manifest, dict):
+        raise InputError("manifest.json is damaged", location=str(manifest_file), expected="an object", hint="export the model again")
     stages: list[dict[str, Any]] = []
     for file in files:
         text = mlir_files.read_text(file)
@@ -149,7 +152,7 @@ def _calls(directory: Path, profile: Path | None) -> tuple[list[dict[str, Any]],
         file = profile / "calls.json"
         if not file.is_file():
             raise InputError("no profile", location=str(profile), expected="a directory of ./run --profile (calls.json)")
-        return list(json.loads(file.read_text(encoding="utf-8"))["calls"]), ""
+        return _calls_of(file), ""
     with tempfile.TemporaryDirectory(prefix="alchemist-explore-") as folder:
         command = [str(directory.resolve() / "run"), "--estimate", "--profile", folder]
         try:
@@ -158,7 +161,23 @@ def _calls(directory: Path, profile: Path | None) -> tuple[list[dict[str, Any]],
             return [], f"no times: {error}"
         if done.returncode or not (Path(folder) / "calls.json").is_file():
             return [], f"no times: ./run --estimate ended with {done.returncode}"
-        return list(json.loads((Path(folder) / "calls.json").read_text(encoding="utf-8"))["calls"]), ""
+        return _calls_of(Path(folder) / "calls.json"), ""
+
+
+def _calls_of(file: Path) -> list[dict[str, Any]]:
+    calls = found.get("calls") if isinstance(found := _read(file), dict) else None
+    if not isinstance(calls, list):
+        raise InputError("not the calls of a profiled run", location=str(file), expected="calls.json of ./run --profile")
+    return calls
+
+
+def _read(file: Path) -> Any:
+    try:
+        return read_json(file)
+    except ValueError as error:
+        raise InputError(
+            f"{file.name} is damaged", location=str(file), expected="JSON", got=str(error), hint="write it again: export the model, or run it with --profile"
+        ) from error
 
 
 def _op_errors(directory: Path) -> list[Mapping[str, Any]]:
@@ -166,7 +185,7 @@ def _op_errors(directory: Path) -> list[Mapping[str, Any]]:
     file = directory / "golden" / "ops.json"
     if not file.is_file():
         return []
-    data = json.loads(file.read_text(encoding="utf-8"))
+    data = _read(file)
     rows = data.get("ops", data.get("calls", [])) if isinstance(data, dict) else data
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 

@@ -37,6 +37,8 @@ def joined(parts: Iterable[Part]) -> Axis:
 def split(parts: Sequence[Part], sizes: Sequence[int]) -> tuple[Axis, ...] | None:
     """The walk cut into axes of `sizes`; None where a cut falls inside a part that it does not divide."""
     rest = list(reversed(joined(parts)))
+    if any(size == 0 for size, _ in rest):  # nothing to walk
+        return None
     axes: list[Axis] = []
     for wanted in sizes:
         axis: list[Part] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,20 @@ def test_texts_of_a_model_stay_texts(export: Path, tmp_path: Path) -> None:
     found = data_of(text)["exports"][0]
     assert found["model"] == HOSTILE
     assert found["note"].startswith("no times")
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a": \xff', "[" * 100_000, "3"])
+@pytest.mark.parametrize("file", ["manifest.json", "profile/calls.json"])
+def test_damaged_files(file: str, text: str, export: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "export"
+    shutil.copytree(export, target)
+    (target / "profile").mkdir()
+    (target / "profile" / "calls.json").write_text('{"calls": []}')
+    (target / file).write_text(text)
+    assert main(["explore", str(target), "--html", "--profile", str(target / "profile"), "-o", str(tmp_path / "page.html")]) == 1
+    printed = capsys.readouterr().err
+    assert "ALC-09" not in printed
+    assert Path(file).name in printed
 
 
 def test_no_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from alchemist import codegen_py, load_codegen_py
-from alchemist.errors import FrontendError, InputError
+from alchemist.errors import FrontendError, InputError, UserError
 from alchemist.loaded import LoadedProgram
 from tests.device import simulated_device
 from tests.e2e.test_codegen import run
@@ -331,7 +331,7 @@ def test_the_device_is_closed_after_a_failed_load(tmp_path: Path) -> None:
     codegen_py(torch.nn.Linear(32, 32).eval(), X, export_path=tmp_path / "out")
     (tmp_path / "out" / "tensors" / "weight.tensorbin").unlink()
     before = session.has_device()
-    with pytest.raises(Exception, match="weight"):
+    with pytest.raises(UserError, match="weight"):
         LoadedProgram(tmp_path / "out")
     assert session.has_device() == before
     program = LoadedProgram(tmp_path / "out", {"weight": lambda: np.ones((32, 32), np.float32)})

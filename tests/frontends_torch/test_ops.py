@@ -90,6 +90,7 @@ case(
     ),
     r(3, 4),
 )
+case("no_elements", lambda t: t.transpose(1, 2).reshape(2, 0).transpose(0, 1), torch.zeros(2, 3, 0))
 case("inplace", lambda a: F.relu_(a * 2).add_(1).mul_(3).clamp_(0, 4), r(3, 4))
 
 

@@ -40,7 +40,7 @@ def test_report(core: Core, tmp_path: Path, card: str) -> None:
     core.lib.shim_device_close(device)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[{}]", "[1]"])
+@pytest.mark.parametrize("text", ["", "{}", "[{}]", "[1]", "[" * 100_000])
 def test_damaged_log(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     path = tmp_path / "events.json"
     path.write_text(text)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import json
 import linecache
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ttnn_shim.json_files import read_json
 from ttnn_shim.program_errors import for_loops
 
 Array = np.ndarray[Any, Any]
@@ -148,7 +148,7 @@ def _inserted_beside(pairs: Sequence[tuple[WatchedCall, int | None]], number: in
 def read_index(root: Path) -> list[dict[str, Any]]:
     """The calls of the unedited program; none without golden/ops.json."""
     index = root / "golden" / "ops.json"
-    rows: list[dict[str, Any]] = json.loads(index.read_text()) if index.exists() else []
+    rows: list[dict[str, Any]] = read_json(index) if index.exists() else []
     return rows
 
 

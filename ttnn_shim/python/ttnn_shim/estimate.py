@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import csv
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ttnn_shim.errors import ShimError
+from ttnn_shim.json_files import parse_json
 from ttnn_shim.row_attrs import op_attributes
 from ttnn_shim.simlib import Simulator, SimulatorError, simulator
 
@@ -99,9 +99,9 @@ class Cells:
         if not value:
             return None
         try:
-            return json.loads(value)
-        except json.JSONDecodeError as error:
-            raise self.fail(column, f"not JSON ({error.msg})") from None
+            return parse_json(value)
+        except ValueError as error:
+            raise self.fail(column, f"not JSON ({error})") from None
 
     def shape(self, column: str) -> list[int]:
         value = self.text(column)

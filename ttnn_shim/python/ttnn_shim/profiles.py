@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.json_files import read_json
 from ttnn_shim.native import load
 from ttnn_shim.records import CallRecord, Profile, program_record
 
@@ -35,7 +35,6 @@ def device_profile(info: Mapping[str, Any], events: list[dict[str, Any]], calls:
     arch = info["arch"]
     peak = info["grid_x"] * info["grid_y"] * _FLOP_PER_CORE_CYCLE * _CLOCK_GHZ[arch] / 1000
     files = sorted({frame.file for call in calls.values() for frame in call.frames})
-    manifest = root / "manifest.json"
     return Profile(
         card=info["card"],
         arch=arch,
@@ -50,8 +49,17 @@ def device_profile(info: Mapping[str, Any], events: list[dict[str, Any]], calls:
         calls=calls,
         root=root,
         sources={name: (root / name).read_text(encoding="utf-8", errors="replace") for name in files if (root / name).is_file()},
-        manifest=json.loads(manifest.read_text(encoding="utf-8")) if manifest.is_file() else {},
+        manifest=_manifest(root / "manifest.json"),
     )
+
+
+def _manifest(file: Path) -> dict[str, Any]:
+    """Of an export; {} for a script's own directory, whatever its manifest.json is of."""
+    try:
+        found = read_json(file) if file.is_file() else {}
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def card_info(card: str) -> dict[str, Any]:
@@ -92,7 +100,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--arch", default=os.environ.get("TTNN_SHIM_CARD", "n150"), metavar="NAME", help="the run's card (default: $TTNN_SHIM_CARD, else n150)")
     options = parser.parse_args(arguments)
     try:
-        events = json.loads(options.events.read_text(encoding="utf-8"))
+        events = read_json(options.events)
         if not isinstance(events, list):
             raise ValueError(f"expected a list of events, got {type(events).__name__}")
         profile = events_profile(events, options.arch, options.program.resolve())

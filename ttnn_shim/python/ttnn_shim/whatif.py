@@ -20,6 +20,7 @@ from pathlib import Path
 from ttnn_shim import batches
 from ttnn_shim.changes import MATMULS, suggestions
 from ttnn_shim.error_bands import relative_error
+from ttnn_shim.json_files import read_json
 from ttnn_shim.program_text import Source, edited
 from ttnn_shim.reports.answers import Answer, Batch, Edit, Suggestion, as_data, table
 from ttnn_shim.reports.calls import Run, run_of
@@ -76,14 +77,14 @@ class Pricer:
                 if not edits and factor == 1:
                     raise ValueError(f"the program does not run: {done['report'] or done['code']}")
                 return None
-            if factor > 1 and not batches.as_expected(self._manifest(), json.loads(result.read_text(encoding="utf-8")), factor):
+            if factor > 1 and not batches.as_expected(self._manifest(), read_json(result), factor):
                 return None
             if not edits and factor == 1:
                 self.run, self.grid = run_of(profiles[-1], self._program.name), profiles[-1].grid
             return profiles[-1].device_ns
 
     def _manifest(self) -> dict[str, object]:
-        return dict(json.loads((self._program / "manifest.json").read_text(encoding="utf-8")))
+        return dict(read_json(self._program / "manifest.json"))
 
     def batches(self) -> list[Batch]:
         """The price of several times as many inputs, for programs that have a batch."""

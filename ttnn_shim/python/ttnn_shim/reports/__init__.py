@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from ttnn_shim import session
+from ttnn_shim.json_files import read_json
 from ttnn_shim.records import Profile
 from ttnn_shim.reports.answers import Answer, from_data
 from ttnn_shim.reports.answers import table as suggested
@@ -73,7 +74,7 @@ def _asked(profile: Profile) -> Answer | None:
         ]
         try:
             subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=HINTS_S)
-            return from_data(json.loads(file.read_text(encoding="utf-8")), run_of(profile))
+            return from_data(read_json(file), run_of(profile))
         except (OSError, subprocess.SubprocessError, ValueError):
             return None
 

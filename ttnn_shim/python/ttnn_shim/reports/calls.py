@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.json_files import read_json
 from ttnn_shim.records import Profile, ProgramRecord, TensorRecord
 
 FORMAT = 1
@@ -102,7 +103,7 @@ def write_calls(profile: Profile, path: Path) -> None:
 
 def read_calls(path: Path, name: str) -> Run:
     """Raises: ValueError when the file is no such list."""
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data = read_json(path)
     try:
         if data["format"] != FORMAT:
             raise ValueError(f"{path}: format {data['format']!r}, this version reads {FORMAT}")
