@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from ttnn_shim.queries import Memory
 
+from alchemist.ir import access
+from alchemist.ops.spec import WHY
 from alchemist.optimizer.candidate import Priced
 from alchemist.optimizer.choose import Decision, label
 from alchemist.optimizer.level2 import Placed
@@ -39,6 +41,13 @@ def report(decisions: Sequence[tuple[Decision, int]], card: str) -> str:
             lines.append(f"  refused   {sum(number for _, number in reasons[MOST_REASONS:]):4d}  for {len(reasons) - MOST_REASONS} other reasons")
         lines.append("")
     return "\n".join(lines)
+
+
+def note_reasons(placed: Placed) -> None:
+    """Writes beside the steps' configs why they are as they are."""
+    for number, step in enumerate(placed.graph.steps):
+        if why := placed_reason(placed, number):
+            access.set_attr(step.op, WHY, why)
 
 
 def placed_reason(placed: Placed, number: int) -> str:

@@ -48,7 +48,7 @@ class Placed:
     refused: dict[int, dict[str, int]] = field(default_factory=dict)
 
 
-def place(
+def plans(
     func: FuncOp,
     machine: Machine,
     cap: float,
@@ -57,8 +57,9 @@ def place(
     policy: Policy = "time",
     say: Callable[[str], None] = lambda text: None,
     options_given: CompilerOptions | None = None,
-) -> Placed | None:
-    """The fastest plan that the replay takes; None when that is level 0. At level 1 results stay in DRAM; only what a sliding window reads is moved.
+) -> list[Placed]:
+    """The plans that the replay takes and that are faster than level 0, fastest first. At level 1 results stay in DRAM; only what a sliding
+    window reads is moved; level 2's finalists have level 1's plan behind it.
 
     With the lexicographic policy the plan is that of tt-mlir's rule, even where it is slower than level 0; with overrides it has what they ask for.
 
@@ -104,7 +105,7 @@ def place(
             raise reason
     safe = replay(graph, Plan(0.0), machine, l1_small_bytes)
     if safe.ns is None and not overrides:
-        return None
+        return []
     moves = Moves(machine)
     forced = overrides.layouts.keys() | overrides.fixed
     in_place = {
@@ -121,12 +122,11 @@ def place(
     else:
         both = [in_place, options] if level > 1 else [in_place]
         found = [placed for each in both if (placed := fitting(each)) is not None and (placed.ns < safe_ns or overrides)]
-    best = min(found, key=lambda placed: placed.ns, default=None)
-    if best is None and overrides:
+    if not found and overrides:
         raise OptionError("no plan with these overrides fits into the card's memory", expected="layouts that fit", hint="leave one out")
-    if best is not None:
-        best.options, best.refused = options, refused
-    return best
+    for placed in found:
+        placed.options, placed.refused = options, refused
+    return sorted(found, key=lambda placed: placed.ns)
 
 
 def _overwritten(step: Step) -> tuple[int, ...]:
@@ -249,19 +249,24 @@ def _of_level_1(op: Operation, choice: Choice) -> bool:
 
 @dataclass(slots=True)
 class Replayed:
-    """ns: None where the device ran out of memory at step `failed`. lowest: values in L1 then, the lowest address first."""
+    """ns: None where the device ran out of memory at step `failed`. lowest: values in L1 then, the lowest address first.
+
+    skipped: steps without a plan whose call is refused, and why: the simulator may have no such path.
+    """
 
     ns: float | None
     failed: int = -1
     error: str = ""
     l1_peak_bytes: int = 0
     lowest: tuple[int, ...] = ()
+    skipped: dict[int, str] = field(default_factory=dict)
 
 
 def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) -> Replayed:
     """Runs the steps on an idle device: exact addresses, circular buffers against tensors, and the clock."""
     device = Replay(machine.card, l1_small_bytes)
     held: dict[SSAValue, Held] = {}
+    skipped: dict[int, str] = {}
     ends: dict[int, list[SSAValue]] = {}
     moved = {number for number, taken in plan.taken.items() if taken.choice.then is not None}
     for place_, end in enumerate(ends_of(graph, moved | plan.packed) if moved or plan.packed else graph.ends):
@@ -280,6 +285,7 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
             except ShimError as error:
                 if number in plan.taken:
                     return Replayed(None, number, str(error))
+                skipped[number] = str(error)
             for value in _freed_in(step.op, plan.taken.get(number)):
                 if value in held:
                     device.free(held.pop(value))
@@ -306,7 +312,7 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
                     device.free(_first(device.call("ttnn.to_memory_config", [held[value], DRAM])))
                 except ShimError as error:
                     return Replayed(None, len(graph.steps), str(error))
-        return Replayed(device.device_ns, l1_peak_bytes=device.l1_peak_bytes)
+        return Replayed(device.device_ns, l1_peak_bytes=device.l1_peak_bytes, skipped=skipped)
     finally:
         for tensor in held.values():
             device.free(tensor)
@@ -409,4 +415,4 @@ def _group(op: Operation) -> Any:
     return key_of(op), where
 
 
-__all__ = ["DRAM", "Memory", "Placed", "Plan", "Replayed", "place", "replay"]
+__all__ = ["DRAM", "Memory", "Placed", "Plan", "Replayed", "plans", "replay"]

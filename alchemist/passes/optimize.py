@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -14,6 +17,9 @@ from alchemist.optimizer.machine import Machine, machine
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import Pass, functions, is_const_eval, register
 from alchemist.progress import Progress
+
+if TYPE_CHECKING:
+    from alchemist.optimizer.level2 import Placed
 
 DECISIONS = "alchemist.decisions"
 
@@ -36,17 +42,37 @@ class Optimize(Pass):
                     hint="overrides change what the optimizer chooses; level 0 leaves everything to the library",
                 )
             return
-        from alchemist.optimizer.placement import WINDOWS
-
         card = machine(self.options.card)
         small = l1_small_bytes(module)
-        for func in functions(module):
-            if not is_const_eval(func):
-                windows = given(self.options) or any(op.name in WINDOWS for op in func.body.block.ops)
-                report = self._placed(func, card, small) if self.options.optimization_level >= 2 or windows else ""
-                report = report or self._level_1(func, card, small)
-                if report:
-                    module.attributes[DECISIONS] = StringAttr(report)
+        for name in [func.sym_name.data for func in functions(module) if not is_const_eval(func)]:
+            if report := self._best(module, name, card, small):
+                module.attributes[DECISIONS] = StringAttr(report)
+
+    def _best(self, module: ModuleOp, name: str, card: Machine, l1_small: int) -> str:
+        """Gives the function the form whose finished program is the fastest that the library takes; what was decided, "" where nothing was."""
+        from alchemist.optimizer.finalists import Finalist, best_of, placed_finalist, timed
+        from alchemist.optimizer.overrides import given
+
+        (func,) = (each for each in functions(module) if each.sym_name.data == name)
+        forced = given(self.options)
+        must_gain = self.options.layout_policy == "time" and not forced
+        say = Progress().say
+        level_0 = timed(func, card, l1_small)
+        placed = [placed_finalist(each, card, called) for called, each in self._plans(func, card, l1_small, say)]
+        dropped: list[str] = []
+        each_op = Finalist("each op on its own", level_0.ns or math.inf, partial(self._level_1, card=card, l1_small=l1_small))
+        for finalists in (placed, [] if forced else [each_op]):
+            won, reasons = best_of(module, name, finalists, level_0, card, l1_small, must_gain=must_gain, say=say)
+            dropped += reasons
+            if won is not None:
+                module.detach_region(module.body)
+                module.add_region(won.module.detach_region(won.module.body))
+                return won.text + "".join(f"{line}\n" for line in dropped)
+        if forced:
+            raise OptionError(
+                "the library refuses the program with these overrides", expected="layouts that it takes", got="; ".join(dropped), hint="leave one out"
+            )
+        return "\n".join(("Level 0 stays: nothing else is faster and accepted.", *dropped, "")) if dropped else ""
 
     def _level_1(self, func: FuncOp, card: Machine, l1_small: int) -> str:
         from alchemist.optimizer.apply import set_attributes
@@ -67,24 +93,19 @@ class Optimize(Pass):
         decided = [(decision, counts[key]) for key, decision in known.items() if decision is not None]
         return report(decided, card.card) if decided else ""
 
-    def _placed(self, func: FuncOp, card: Machine, l1_small: int) -> str:
-        """ "" when no plan is faster than level 0."""
-        from alchemist.optimizer.apply import apply
-        from alchemist.optimizer.decisions import placed_reason, placed_report
-        from alchemist.optimizer.level2 import place
+    def _plans(self, func: FuncOp, card: Machine, l1_small: int, say: Callable[[str], None]) -> list[tuple[str, Placed]]:
+        """Plans over the whole function with their names, fastest first; none at level 1 of a function without sliding windows."""
+        from alchemist.optimizer.level2 import plans
+        from alchemist.optimizer.overrides import given
+        from alchemist.optimizer.placement import WINDOWS
         from alchemist.optimizer.search import Policy
 
+        level = self.options.optimization_level
+        if level < 2 and not given(self.options) and not any(op.name in WINDOWS for op in func.body.block.ops):
+            return []
         policy: Policy = "lexicographic" if self.options.layout_policy == "lexicographic" else "time"
-        say = Progress().say
-        placed = place(func, card, self.options.tensor_l1_usage_cap, l1_small, self.options.optimization_level, policy, say, self.options)
-        if placed is None:
-            return ""
-        for number, step in enumerate(placed.graph.steps):
-            if why := placed_reason(placed, number):
-                access.set_attr(step.op, WHY, why)
-        text = placed_report(placed, card.card)
-        apply(placed)
-        return text
+        found = plans(func, card, self.options.tensor_l1_usage_cap, l1_small, level, policy, say, self.options)
+        return [(f"the plan of {each.ns / 1000:.1f} us", each) for each in found]
 
 
 def l1_small_bytes(module: ModuleOp) -> int:

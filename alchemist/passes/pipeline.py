@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from alchemist.ir.location import place_of, set_place
+from alchemist.ir.location import clone_with_places
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower
 from alchemist.passes.deallocate import frees
@@ -88,8 +88,7 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
         UnsupportedOpError: ops without a TTNN form. LoweringError: an op that cannot be lowered as it stands.
     """
     options = options or CompilerOptions()
-    given, module = module, module.clone()
-    _copy_places(given, module)
+    module = clone_with_places(module)
     if not any(op.name.startswith("ttir.") for func in functions(module) for op in func.body.block.ops):
         if not _needs_lowering(module):
             if not any(frees(func) for func in functions(module)):
@@ -105,13 +104,6 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
         if step.name == "lift-constants":
             constants = lifted(module)
     return Lowered(module, constants, small, decisions_of(module))
-
-
-def _copy_places(given: ModuleOp, copied: ModuleOp) -> None:
-    """`clone` keeps op locations (checked by a test), but not the places in the text that error messages name."""
-    for old, new in zip(given.walk(), copied.walk(), strict=True):
-        if place := place_of(old):
-            set_place(new, place)
 
 
 def _needs_lowering(module: ModuleOp) -> bool:

@@ -202,11 +202,12 @@ def time_long_graph(count: int) -> dict[str, float]:
 
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "graph.mlir"
-        file.write_text(_chain(count))
+        file.write_text(long_chain(count))
         return {"seconds": _seconds(lambda: mlir_sources(file))}
 
 
-def _chain(count: int) -> str:
+def long_chain(count: int) -> str:
+    """A TTIR module of `count` ops, each reading the one before."""
     kinds = ("relu", "add", "matmul", "sigmoid", "multiply", "subtract", "tanh", "exp")
     x, w = "tensor<64x128xf32>", "tensor<128x128xf32>"
     lines, last = [], "%x"

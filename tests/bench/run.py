@@ -30,6 +30,7 @@ from tests.bench.models import bench_llama_1b, bench_long_graphs, bench_models
 from tests.bench.numerics import bench_numerics
 from tests.bench.ops import bench_copies, bench_gemm, bench_rows
 from tests.bench.scaling import bench_scaling
+from tests.bench.search import bench_search
 
 
 def bench_call_overhead() -> list[Figure]:
@@ -157,6 +158,7 @@ BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "models": bench_models,
     "llama-1b": bench_llama_1b,
     "long-graphs": bench_long_graphs,
+    "search": bench_search,
 }
 
 

@@ -1,36 +1,34 @@
-"""Writes the table of docs/optimizer.md: simulated time of whole models at optimization levels 0, 1 and 2.
+"""Writes the tables of docs/optimizer.md: simulated time of models at optimization levels 0, 1 and 2, and level 2 by time beside tt-mlir's rule.
 
-usage: table.py [--card n150 ...] [--model NAME ...] [--write]
-Models are the true architectures with random weights. A time is that of the forward function replayed on an idle device with every address, as `./run --estimate` gives it.
+usage: table.py [--zoo] [--card n150 ...] [--model NAME ...] [--seconds S] [--again] [--write]
+Models have random weights. A time is that of the finished forward function, replayed on an idle device with every address, as `./run --estimate`
+gives it. Rows are kept in build/optimizer_rows.jsonl as they are made, so that a run may be stopped and taken up again; --again measures anew.
+--zoo: the models of tests/zoo, tests/bench/models.py and tests/bench/patterns.py that take more than half a millisecond at level 0.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import (
-    BertConfig,
-    BertModel,
-    MobileNetV2Config,
-    MobileNetV2ForImageClassification,
-    ResNetConfig,
-    ResNetForImageClassification,
-    SegformerConfig,
-    SegformerModel,
-    SwinConfig,
-    SwinForImageClassification,
-    ViTConfig,
-    ViTForImageClassification,
-    WhisperConfig,
-)
-from transformers.models.whisper.modeling_whisper import WhisperEncoder
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+import torch
+
+from alchemist.errors import AlchemistError
+from alchemist.frontends.base import FrontendResult
 from alchemist.optimizer.graph import forward_of
 from alchemist.optimizer.level2 import Plan, replay
 from alchemist.optimizer.machine import machine
@@ -38,86 +36,176 @@ from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions, is_const_eval
 from alchemist.pipeline import capture
+from tests.optimizer.whole_models import MODELS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "optimizer.md"
-BEGIN, END = "<!-- table -->", "<!-- end -->"
-Made = tuple[Any, tuple[Any, ...], dict[str, Any], int]
-
-
-def vit() -> Made:
-    return ViTForImageClassification(ViTConfig(num_labels=1000)), (torch.zeros(8, 3, 224, 224, dtype=torch.bfloat16),), {}, 8
-
-
-def bert(**sizes: int) -> Made:
-    ids = torch.ones(8, 384, dtype=torch.int64)
-    return BertModel(BertConfig(**sizes)), (), {"input_ids": ids, "attention_mask": ids, "token_type_ids": torch.zeros_like(ids)}, 8
-
-
-def resnet() -> Made:
-    return ResNetForImageClassification(ResNetConfig(num_labels=1000)), (torch.zeros(16, 3, 224, 224, dtype=torch.bfloat16),), {}, 16
-
-
-def image(batch: int, size: int = 224) -> tuple[torch.Tensor, ...]:
-    return (torch.zeros(batch, 3, size, size, dtype=torch.bfloat16),)
-
-
-MODELS: dict[str, Callable[[], Made]] = {
-    "ViT-B/16 b8": vit,
-    "BERT-base b8 s384": bert,
-    "BERT-Large b8 s384": lambda: bert(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096),
-    "ResNet-50 b16": resnet,
-    "MobileNetV2 b10": lambda: (MobileNetV2ForImageClassification(MobileNetV2Config(num_labels=1000)), image(10), {}, 10),
-    "Swin-T b1": lambda: (SwinForImageClassification(SwinConfig(num_labels=1000)), image(1), {}, 1),
-    "SegFormer-B0 encoder 512 b1": lambda: (SegformerModel(SegformerConfig()), image(1, 512), {}, 1),
-    "Whisper-base encoder b1": lambda: (
-        WhisperEncoder(WhisperConfig(d_model=512, encoder_layers=6, encoder_attention_heads=8, encoder_ffn_dim=2048)),
-        (torch.zeros(1, 80, 3000, dtype=torch.bfloat16),),
-        {},
-        1,
-    ),
+ROOT = Path(__file__).resolve().parents[2]
+PAGE, ROWS = ROOT / "docs" / "optimizer.md", ROOT / "build" / "optimizer_rows.jsonl"
+LEVELS, ZOO = "levels", "zoo"
+SMALLEST_MS = 0.5
+SETTINGS: dict[str, dict[str, Mapping[str, Any]]] = {
+    LEVELS: {
+        "0": {"optimization_level": 0},
+        "1": {"optimization_level": 1},
+        "2": {"optimization_level": 2},
+        "bfp8_lofi": {"optimization_level": 2, "precision": "bfp8_lofi"},
+    },
+    ZOO: {
+        "0": {"optimization_level": 0},
+        "1": {"optimization_level": 1},
+        "2": {"optimization_level": 2},
+        "rule": {"optimization_level": 2, "layout_policy": "lexicographic"},
+    },
 }
+Row = dict[str, Any]
+"""table, model, card, code (commit), batch, ms by setting, seconds of compilation by setting; `failed` instead, or `small`."""
 
 
-def measure(make: Callable[[], Made], card: str) -> tuple[list[float], list[float], int]:
-    """Milliseconds on the device and seconds of compilation at each level and at level 2 with bfp8_lofi, and the batch."""
-    model, args, kwargs, batch = make()
-    captured = capture(model.to(torch.bfloat16).eval(), args, kwargs, "torch")
-    device_ms, seconds = [], []
-    for level, precision in ((0, "model"), (1, "model"), (2, "model"), (2, "bfp8_lofi")):
-        begin = time.process_time()
-        lowered = lower_to_ttnn(captured.module, CompilerOptions.parse({"arch": card, "optimization_level": level, "precision": precision}))
-        seconds.append(time.process_time() - begin)
-        (forward,) = [func for func in functions(lowered.module) if not is_const_eval(func)]
-        done = replay(forward_of(forward), Plan(0.0), machine(card), lowered.l1_small_bytes)
-        assert done.ns is not None, done.error
-        device_ms.append(done.ns / 1e6)
-    return device_ms, seconds, batch
+def zoo_models() -> dict[str, Callable[[], tuple[Any, tuple[Any, ...], dict[str, Any]]]]:
+    """Builders by name: those of the benchmarks first, they are larger."""
+    from tests.bench import models, patterns
+    from tests.zoo.models import table
+
+    made: dict[str, Callable[[], Any]] = {f"bench {name}": lambda name=name: models.build(name) for name in models.NAMES}
+    made |= {name: lambda build=build: (*build(), {}) for name, build in patterns.CASES.items()}
+    return made | {name: build for name, (_, build) in table().items()}
+
+
+def captured_of(table: str, name: str) -> tuple[FrontendResult, int, Mapping[str, Any]]:
+    """The captured model, its batch and compiler options for all settings."""
+    torch.manual_seed(0)
+    if table == LEVELS:
+        whole = MODELS[name]()
+        return capture(whole.model.to(torch.bfloat16).eval(), whole.args, dict(whole.kwargs), "torch"), whole.batch, whole.options
+    model, args, kwargs = zoo_models()[name]()
+    framework = "torch" if isinstance(model, torch.nn.Module) else "jax"
+    return capture(model.eval() if framework == "torch" else model, args, dict(kwargs), framework), 1, {}
+
+
+def measured(table: str, name: str, cards: Sequence[str]) -> Iterable[Row]:
+    """A row per card."""
+    try:
+        captured, batch, options = captured_of(table, name)
+    except AlchemistError as error:
+        for card in cards:
+            yield {"table": table, "model": name, "card": card, "failed": str(error).splitlines()[0]}
+        return
+    for card in cards:
+        row: Row = {"table": table, "model": name, "card": card, "batch": batch, "ms": {}, "seconds": {}}
+        for setting, chosen in SETTINGS[table].items():
+            begin = time.process_time()
+            try:
+                lowered = lower_to_ttnn(captured.module, CompilerOptions.parse({"arch": card, **options, **chosen}))
+            except AlchemistError as error:
+                row["failed"] = f"{setting}: {str(error).splitlines()[0]}"
+                break
+            row["seconds"][setting] = time.process_time() - begin
+            (forward,) = [func for func in functions(lowered.module) if not is_const_eval(func)]
+            done = replay(forward_of(forward), Plan(0.0), machine(card), lowered.l1_small_bytes)
+            if done.ns is None:
+                row["failed"] = f"{setting}: {done.error.splitlines()[0]}"
+                break
+            row["ms"][setting] = done.ns / 1e6
+            if table == ZOO and row["ms"]["0"] <= SMALLEST_MS:
+                row["small"] = True
+                break
+        yield row
+
+
+def levels_table(rows: Sequence[Row]) -> list[str]:
+    """A line per model and card."""
+    lines = [
+        "| model | card | level 0, ms | level 1 | level 2 | gain | samples/s at 0, 1, 2 | with bfp8_lofi | seconds over level 0 | code |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        if "failed" in row:
+            lines.append(f"| {row['model']} | {row['card']} | {row['failed'].replace('|', '/')} | | | | | | | {row['code']} |")
+            continue
+        ms, seconds, batch = row["ms"], row["seconds"], row["batch"]
+        rates = ", ".join(f"{batch / ms[each] * 1000:.0f}" for each in "012")
+        blocks = f"{ms['bfp8_lofi']:.2f} ms, {batch / ms['bfp8_lofi'] * 1000:.0f} /s"
+        gains = f"{ms['0'] / ms['1']:.2f}x, {ms['0'] / ms['2']:.2f}x"
+        over = f"{seconds['1'] - seconds['0']:.1f}, {seconds['2'] - seconds['0']:.1f}"
+        times = f"{ms['0']:.2f} | {ms['1']:.2f} | {ms['2']:.2f}"
+        lines.append(f"| {row['model']} | {row['card']} | {times} | {gains} | {rates} | {blocks} | {over} | {row['code']} |")
+    return lines
+
+
+def zoo_table(rows: Sequence[Row]) -> list[str]:
+    """A line per model and card that is large enough, and what they give together."""
+    large = [row for row in rows if "small" not in row and "failed" not in row]
+    lines = []
+    for card in dict.fromkeys(row["card"] for row in large):
+        mine = [row for row in large if row["card"] == card]
+        slower = [row["model"] for row in mine if row["ms"]["2"] > row["ms"]["0"] or row["ms"]["1"] > row["ms"]["0"]]
+        failed = [f"{row['model']} ({row['failed']})" for row in rows if row["card"] == card and "failed" in row]
+        codes = Counter(row["code"] for row in mine)
+        lines += [
+            f"{card}, {len(mine)} models of more than {SMALLEST_MS} ms; {sum('small' in row for row in rows if row['card'] == card)} smaller ones were left out."
+            f" Geometric means: level 1 {_mean(mine, '0', '1'):.2f}x, level 2 **{_mean(mine, '0', '2'):.2f}x**;"
+            f" choosing by time against tt-mlir's rule {_mean(mine, 'rule', '2'):.2f}x (the rule against level 0: {_mean(mine, '0', 'rule'):.2f}x)."
+            f" Slower than level 0: {', '.join(slower) or 'none'}. Not measured: {'; '.join(failed) or 'none'}."
+            f" Code: {', '.join(f'{code} ({count} rows)' for code, count in codes.items())}.",
+            "",
+            "| model | level 0, ms | level 1 | level 2 | by the rule | gain at 1, 2 | time against rule |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        for row in mine:
+            ms = row["ms"]
+            gains = f"{ms['0'] / ms['1']:.2f}x, {ms['0'] / ms['2']:.2f}x | {ms['rule'] / ms['2']:.2f}x"
+            lines.append(f"| {row['model']} | {ms['0']:.2f} | {ms['1']:.2f} | {ms['2']:.2f} | {ms['rule']:.2f} | {gains} |")
+        lines.append("")
+    return lines[:-1]
+
+
+def _mean(rows: Sequence[Row], slow: str, fast: str) -> float:
+    return math.exp(statistics.mean(math.log(row["ms"][slow] / row["ms"][fast]) for row in rows))
+
+
+def write(table: str, lines: Sequence[str]) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    head, begin, rest = text.partition(f"<!-- {table} -->")
+    _, end, tail = rest.partition(f"<!-- end of {table} -->")
+    assert begin and end, f"docs/optimizer.md has no place for {table}"
+    PAGE.write_text(head + begin + "\n\n" + "\n".join(lines) + "\n\n" + end + tail, encoding="utf-8")
+
+
+def read_rows(table: str) -> dict[tuple[str, str], Row]:
+    """The newest row of each model and card."""
+    rows = [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
+    return {(row["model"], row["card"]): row for row in rows if row["table"] == table}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--zoo", action="store_true")
     parser.add_argument("--card", nargs="+", default=["n150", "p150"])
-    parser.add_argument("--model", nargs="+", choices=list(MODELS), default=list(MODELS))
-    parser.add_argument("--write", action="store_true", help="into docs/optimizer.md")
+    parser.add_argument("--model", nargs="+", help="parts of names; default all")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no model after this time")
+    parser.add_argument("--again", action="store_true", help="also rows that are there already")
+    parser.add_argument("--write", action="store_true", help="into docs/optimizer.md; alone with rows that are there: --seconds 0 --write")
     options = parser.parse_args()
-    rows = [
-        "| model | card | level 0, ms | level 1 | level 2 | gain | samples/s at 0, 1, 2 | with bfp8_lofi | seconds over level 0 |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for name in options.model:
-        for card in options.card:
-            ms, seconds, batch = measure(MODELS[name], card)
-            rates = ", ".join(f"{batch / each * 1000:.0f}" for each in ms[:3])
-            blocks = f"{ms[3]:.2f} ms, {batch / ms[3] * 1000:.0f} /s"
-            gains = f"{ms[0] / ms[1]:.2f}x, {ms[0] / ms[2]:.2f}x"
-            rows.append(
-                f"| {name} | {card} | {ms[0]:.2f} | {ms[1]:.2f} | {ms[2]:.2f} | {gains} | {rates} | {blocks} | {seconds[1] - seconds[0]:.1f}, {seconds[2] - seconds[0]:.1f} |"
-            )
-            print(rows[-1], flush=True)
+    warnings.simplefilter("ignore")
+    table = ZOO if options.zoo else LEVELS
+    names = [name for name in (zoo_models() if options.zoo else MODELS) if not options.model or any(part in name for part in options.model)]
+    code = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    rows = read_rows(table)
+    ROWS.parent.mkdir(exist_ok=True)
+    begin = time.monotonic()
+    for name in names:
+        cards = [card for card in options.card if options.again or (name, card) not in rows]
+        for row in measured(table, name, cards) if cards and time.monotonic() - begin < options.seconds else ():
+            rows[name, row["card"]] = row | {"code": code}
+            with ROWS.open("a") as file:
+                file.write(json.dumps(rows[name, row["card"]]) + "\n")
+            told = row.get("failed") or {setting: round(ms, 3) for setting, ms in row["ms"].items()}
+            print(f"{name}, {row['card']}: {told}", flush=True)
+    wanted = zoo_models() if options.zoo else MODELS
+    known = [rows[name, card] for name in wanted for card in options.card if (name, card) in rows]
+    lines = (zoo_table if options.zoo else levels_table)(known)
+    print("\n".join(lines))
     if options.write:
-        text = PAGE.read_text(encoding="utf-8")
-        head, _, rest = text.partition(BEGIN)
-        PAGE.write_text(head + BEGIN + "\n\n" + "\n".join(rows) + "\n\n" + END + rest.partition(END)[2], encoding="utf-8")
+        write(table, lines)
     return 0
 
 

@@ -1,0 +1,140 @@
+"""The models of docs/optimizer.md's first table: true architectures with random weights, large ones without values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import (
+    BertConfig,
+    BertModel,
+    GenerationConfig,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MobileNetV2Config,
+    MobileNetV2ForImageClassification,
+    ResNetConfig,
+    ResNetForImageClassification,
+    SegformerConfig,
+    SegformerModel,
+    SwinConfig,
+    SwinForImageClassification,
+    ViTConfig,
+    ViTForImageClassification,
+    WhisperConfig,
+)
+from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
+from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A model with its arguments. batch: samples of a forward pass. options: compiler options of every level."""
+
+    model: Any
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    batch: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def image(batch: int, size: int = 224) -> tuple[torch.Tensor, ...]:
+    return (torch.zeros(batch, 3, size, size, dtype=torch.bfloat16),)
+
+
+def bert(**sizes: int) -> Whole:
+    ids = torch.ones(8, 384, dtype=torch.int64)
+    return Whole(BertModel(BertConfig(**sizes)), (), {"input_ids": ids, "attention_mask": ids, "token_type_ids": torch.zeros_like(ids)}, 8)
+
+
+def vgg16(batch: int) -> Whole:
+    layers: list[nn.Module] = []
+    channels = 3
+    for wide, count in ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3)):
+        for _ in range(count):
+            layers += [nn.Conv2d(channels, wide, 3, padding=1), nn.ReLU()]
+            channels = wide
+        layers.append(nn.MaxPool2d(2))
+    head = [nn.Flatten(), nn.Linear(512 * 49, 4096), nn.ReLU(), nn.Linear(4096, 4096), nn.ReLU(), nn.Linear(4096, 1000)]
+    return Whole(nn.Sequential(*layers, *head), image(batch), {}, batch)
+
+
+class _Twice(nn.Sequential):
+    def __init__(self, channels: int, wide: int) -> None:
+        first, second = nn.Conv2d(channels, wide, 3, padding=1), nn.Conv2d(wide, wide, 3, padding=1)
+        super().__init__(first, nn.BatchNorm2d(wide), nn.ReLU(), second, nn.BatchNorm2d(wide), nn.ReLU())
+
+
+class UNet(nn.Module):
+    """Four steps down and up, 64 to 512 channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        wide = (64, 128, 256, 512)
+        self.down = nn.ModuleList(_Twice(before, after) for before, after in zip((3, *wide[:-1]), wide, strict=True))
+        self.middle = _Twice(512, 512)
+        self.grow = nn.ModuleList(nn.ConvTranspose2d(before, after, 2, stride=2) for before, after in ((512, 512), (512, 256), (256, 128), (128, 64)))
+        self.up = nn.ModuleList(_Twice(2 * after, after) for after in reversed(wide))
+        self.last = nn.Conv2d(64, 1, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kept = []
+        for step in self.down:
+            x = step(x)
+            kept.append(x)
+            x = nn.functional.max_pool2d(x, 2)
+        x = self.middle(x)
+        for grow, step in zip(self.grow, self.up, strict=True):
+            x = step(torch.cat([grow(x), kept.pop()], 1))
+        return self.last(x)
+
+
+LLAMA_1B = {"hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 8192}
+LLAMA_3B = {"hidden_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 24, "num_key_value_heads": 8, "intermediate_size": 8192}
+LLAMA_8B = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336}
+
+
+def _llama(**sizes: int) -> LlamaForCausalLM:
+    with torch.device("meta"):
+        return LlamaForCausalLM(LlamaConfig(vocab_size=128256, max_position_embeddings=8192, **sizes)).to(torch.bfloat16).eval()
+
+
+def llama_decode(positions: int, users: int = 32, weights: str = "none", **sizes: int) -> Whole:
+    """A token of every user over a static cache; a sample is a token of each user."""
+    model = _llama(**sizes)
+    cache = {"batch_size": users, "max_cache_len": positions}
+    model.generation_config = GenerationConfig(use_cache=True, cache_implementation="static", cache_config=cache)
+    meta = torch.device("meta")
+    wrapped = TorchExportableModuleWithStaticCache(model, batch_size=users, max_cache_len=positions, device=meta)
+    step = {"input_ids": torch.zeros(users, 1, dtype=torch.int64, device=meta), "cache_position": torch.zeros(1, dtype=torch.int64, device=meta)}
+    return Whole(wrapped, (), step, 1, {"experimental_weight_dtype": weights})
+
+
+def llama_prefill(length: int) -> Whole:
+    model = _llama(**LLAMA_1B)
+    model.config.use_cache = False
+    return Whole(model, (), {"input_ids": torch.zeros(1, length, dtype=torch.int64, device="meta")}, 1)
+
+
+MODELS: dict[str, Callable[[], Whole]] = {
+    "ViT-B/16 b8": lambda: Whole(ViTForImageClassification(ViTConfig(num_labels=1000)), image(8), {}, 8),
+    "BERT-base b8 s384": bert,
+    "BERT-Large b8 s384": lambda: bert(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096),
+    "ResNet-50 b16": lambda: Whole(ResNetForImageClassification(ResNetConfig(num_labels=1000)), image(16), {}, 16),
+    "MobileNetV2 b10": lambda: Whole(MobileNetV2ForImageClassification(MobileNetV2Config(num_labels=1000)), image(10), {}, 10),
+    "VGG-16 b8": lambda: vgg16(8),
+    "U-Net 256 b1": lambda: Whole(UNet(), image(1, 256)),
+    "Llama-1B decode b32, 1024 positions": lambda: llama_decode(1024, **LLAMA_1B),
+    "Llama-3B decode b32, 512 positions": lambda: llama_decode(512, **LLAMA_3B),
+    "Llama-8B decode b32, 512 positions, bfp8 weights": lambda: llama_decode(512, weights="bfp_bf8", **LLAMA_8B),
+    "Llama-1B prefill 1x2048": lambda: llama_prefill(2048),
+    "Swin-T b1": lambda: Whole(SwinForImageClassification(SwinConfig(num_labels=1000)), image(1)),
+    "SegFormer-B0 encoder 512 b1": lambda: Whole(SegformerModel(SegformerConfig()), image(1, 512)),
+    "Whisper-base encoder b1": lambda: Whole(
+        WhisperEncoder(WhisperConfig(d_model=512, encoder_layers=6, encoder_attention_heads=8, encoder_ffn_dim=2048)),
+        (torch.zeros(1, 80, 3000, dtype=torch.bfloat16),),
+    ),
+}
