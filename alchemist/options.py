@@ -92,6 +92,11 @@ class CompilerOptions:
         "", "NAME=field#value:field#value,...: fields of convolutions' configs, as conv2d=act_block_h_override#64", upstream=("override-conv2d-config",)
     )
     override_matmul_config: str = option("", "NAME=field#value:...: fields of matmuls' program configs, as linear_3=in0_block_w#4:out_subblock_h#1")
+    insert_memreconfig: str = option(
+        "",
+        "NAME=OPERAND:OPERAND,NAME2=...: operands, by number from 0, that are moved to another memory right before the op, as linear_3=0,add_1=0:1",
+        upstream=("insert-memreconfig",),
+    )
     tensor_l1_usage_cap: float = option(0.95, "share of a core's L1 that tensors and buffers of an op may take", smallest=0.05, largest=1.0)
     arch: str = option("wormhole_b0", "an architecture (its smallest card), or a card", choices=tuple(CARDS), upstream=("mock-system-desc-arch",))
     recover_structure: bool = option(
@@ -253,7 +258,6 @@ WITHOUT_EFFECT: dict[str, str | None] = {
     "experimental_kv_cache_dtype": "none",
     "export_model_name": None,
     "force": None,
-    "insert_memreconfig": "",
     "max_fallback_attempts": None,
     "max_legal_layouts": None,
     "mesh_shape": "1,1",

@@ -107,7 +107,8 @@ def plans(
     if safe.ns is None and not overrides:
         return []
     moves = Moves(machine)
-    forced = overrides.layouts.keys() | overrides.fixed
+    forced = overrides.ops
+    must_move = {number: overrides.moved[step.op] for number, step in enumerate(graph.steps) if step.op in overrides.moved}
     in_place = {
         number: [choice for choice in each if graph.steps[number].op in forced or _of_level_1(graph.steps[number].op, choice)]
         for number, each in options.items()
@@ -115,7 +116,7 @@ def plans(
     safe_ns = safe.ns or float("inf")
 
     def fitting(each: Mapping[int, list[Choice]]) -> Placed | None:
-        return _fitting(graph, each, machine, moves, cap, l1_small_bytes, safe_ns, policy, say)
+        return _fitting(graph, each, machine, moves, cap, l1_small_bytes, safe_ns, policy, say, must_move)
 
     if policy == "lexicographic":
         found = [placed for each in [options if level > 1 else in_place] if (placed := fitting(each)) is not None]
@@ -144,6 +145,7 @@ def _fitting(
     safe_ns: float,
     policy: Policy,
     say: Callable[[str], None],
+    must_move: Mapping[int, frozenset[int]],
 ) -> Placed | None:
     """The fastest plan of these choices whose replay has room for everything: what has not goes to DRAM, and the search starts again."""
     groups = {number: (_group(step.op), tuple(index for index, _ in step.operands), _overwritten(step)) for number, step in enumerate(graph.steps)}
@@ -161,7 +163,7 @@ def _fitting(
                 if not held[number]:
                     return None
             freed = {place_ for number in required for place_ in graph.steps[number].results}
-            return search(graph, held, machine, moves, cap, barred - freed, policy, left)
+            return search(graph, held, machine, moves, cap, barred - freed, policy, left, must_move)
 
         plan = run({}, {})
         if plan is None:

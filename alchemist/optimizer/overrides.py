@@ -1,4 +1,4 @@
-"""A user's own choices for single ops: `override_output_layout`, `override_conv2d_config`, `override_matmul_config`.
+"""A user's own choices for single ops: `override_output_layout`, `override_conv2d_config`, `override_matmul_config`, `insert_memreconfig`.
 
 Names are those of the framework's values (`linear_3`) or of MLIR locations, as `irs/*_decisions.txt` lists them; `*` stands for any part of a name.
 """
@@ -9,7 +9,7 @@ import difflib
 import fnmatch
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ttnn_shim.queries import Memory
@@ -29,7 +29,8 @@ from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, choice_of
 from alchemist.options import CompilerOptions, boolean
 
-OUTPUT, CONV, MATMUL = "override_output_layout", "override_conv2d_config", "override_matmul_config"
+OUTPUT, CONV, MATMUL, MOVED = "override_output_layout", "override_conv2d_config", "override_matmul_config", "insert_memreconfig"
+_GRAMMARS = {OUTPUT: "NAME=GRID:BUFFER:MEMORY", MOVED: "NAME=OPERAND:OPERAND, as linear_3=0"}
 _BUFFERS = ("dram", "l1")
 _MEMORIES = ("interleaved", "height_sharded", "width_sharded", "block_sharded")
 _PAGES = ("row_major", "tile")
@@ -79,13 +80,19 @@ class OutputLayout:
 
 @dataclass(slots=True)
 class Overrides:
-    """By op of the forward function."""
+    """By op of the forward function. moved: places of operands that are moved right before the op."""
 
     layouts: dict[Operation, OutputLayout]
     fixed: set[Operation]
+    moved: dict[Operation, frozenset[int]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.layouts or self.fixed)
+        return bool(self.layouts or self.fixed or self.moved)
+
+    @property
+    def ops(self) -> set[Operation]:
+        """All that something is asked of."""
+        return {*self.layouts, *self.fixed, *self.moved}
 
 
 def names_of(op: Operation) -> list[str]:
@@ -116,7 +123,7 @@ def _text(kind: str, value: Any) -> str:
 
 
 def given(options: CompilerOptions) -> bool:
-    return bool(options.override_output_layout or options.override_conv2d_config or options.override_matmul_config)
+    return any((options.override_output_layout, options.override_conv2d_config, options.override_matmul_config, options.insert_memreconfig))
 
 
 def read(options: CompilerOptions, graph: Forward, machine: Machine) -> Overrides:
@@ -139,15 +146,32 @@ def read(options: CompilerOptions, graph: Forward, machine: Machine) -> Override
             for op in _named(option, name, [op for op in ops if op.name in kinds]):
                 _set(op, attribute, fields, machine)
                 found.fixed.add(op)
+    for name, text in _pairs(MOVED, options.insert_memreconfig):
+        places = text.split(":")
+        if not all(place.isdigit() and len(place) < 4 for place in places):
+            raise OptionError(f"malformed {MOVED}", expected=_GRAMMARS[MOVED], got=f"{name}={text}"[:80])
+        named = set(_named(MOVED, name, ops))
+        for step in graph.steps:
+            if step.op in named:
+                found.moved[step.op] = _movable(step, name, [int(place) for place in places])
     return found
+
+
+def _movable(step: Step, name: str, places: Sequence[int]) -> frozenset[int]:
+    able = [index for index, _ in step.operands]
+    for place in places:
+        if place not in able:
+            legal = " or ".join(map(str, able)) or "another op: none of its operands is made by an op of the forward pass"
+            hint = "weights and inputs of the model are loaded where they are read"
+            raise OptionError(f"{MOVED}: operand {place} of {name} cannot be moved", expected=legal, got=str(place), hint=hint)
+    return frozenset(places)
 
 
 def _pairs(option: str, text: str) -> Iterator[tuple[str, str]]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, rest = part.partition("=")
         if not equals or not name or not rest:
-            grammar = "NAME=GRID:BUFFER:MEMORY" if option == OUTPUT else "NAME=field#value:field#value"
-            raise OptionError(f"malformed {option}", expected=grammar, got=part[:80])
+            raise OptionError(f"malformed {option}", expected=_GRAMMARS.get(option, "NAME=field#value:field#value"), got=part[:80])
         yield name, rest
 
 

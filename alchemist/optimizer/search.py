@@ -69,6 +69,7 @@ def search(
     barred: frozenset[int] = frozenset(),
     policy: Policy = "time",
     left: Mapping[int, int] | None = None,
+    must_move: Mapping[int, frozenset[int]] | None = None,
 ) -> Plan | None:
     """The fastest plan whose tensors and buffers fit; None where even DRAM does not.
 
@@ -76,17 +77,20 @@ def search(
         options: choices of each step that has any; others leave their results where they are.
         barred: values that must lie in DRAM.
         policy: "lexicographic" compares by tt-mlir's rule, which knows no time.
-        left: bytes of L1 per core that must stay free at a step.
+        left: bytes of L1 per core that must stay free at a step. must_move: operands, by place among the step's op's, that are moved before it.
     """
     cores = machine.grid[0] * machine.grid[1]
     room = cap * machine.l1_bytes
     sizes = _Sizes(graph, cores)
+    wanted = must_move or {}
     states: dict[State, _Path] = {(): _Path(0.0, None, None, ())}
     for number, step in enumerate(graph.steps):
         following: dict[State, _Path] = {}
         for state, path in states.items():
             held = dict(state)
             for taken, ns in _ways(number, step, held, options.get(number, ()), moves, room - (left or {}).get(number, 0), sizes, barred):
+                if number in wanted and (taken is None or not wanted[number].issubset(index for index, _ in taken.moves)):
+                    continue
                 after = dict(held)
                 for place in step.results:
                     after[place] = taken.choice.leaves if taken is not None else DRAM

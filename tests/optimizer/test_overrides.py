@@ -59,6 +59,18 @@ def test_matmul_config(level: int) -> None:
     assert all(access.attr(op, "compute_config") for op in module.walk() if op.name == "ttnn.matmul")
 
 
+@pytest.mark.parametrize("level", [1, 2])
+def test_an_operand_is_moved_where_that_is_asked_for(level: int) -> None:
+    moves = [
+        [op for op in lowered(MLP, optimization_level=level, **options).walk() if op.name == "ttnn.to_memory_config"]
+        for options in ({}, {"insert_memreconfig": "down=0"})
+    ]
+    assert not moves[0] and len(moves[1]) == 1
+    (move,) = moves[1]
+    before, after = layout_of(move.operands[0].type), layout_of(move.results[0].type)
+    assert before != after and [use.operation.name for use in move.results[0].uses if use.operation.name != "ttnn.deallocate"] == ["ttnn.matmul"]
+
+
 @pytest.mark.parametrize(
     ("option", "text", "parts"),
     [
@@ -73,6 +85,11 @@ def test_matmul_config(level: int) -> None:
         ("override_matmul_config", "acts=in0_block_w#2", ("names no op",)),
         ("override_conv2d_config", "up=act_block_h_override#64", ("names no op",)),
         ("override_conv2d_config", "up:act_block_h_override#64", ("malformed",)),
+        ("insert_memreconfig", "down", ("malformed", "NAME=OPERAND")),
+        ("insert_memreconfig", "down=first", ("malformed", "NAME=OPERAND")),
+        ("insert_memreconfig", "down=1", ("operand 1 of down cannot be moved", "expected 0", "weights")),
+        ("insert_memreconfig", "up=0", ("operand 0 of up cannot be moved", "another op")),
+        ("insert_memreconfig", "dwn=0", ("names no op", "down")),
     ],
 )
 def test_bad_overrides_say_what_is_legal(option: str, text: str, parts: tuple[str, ...]) -> None:
