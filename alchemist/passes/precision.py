@@ -16,6 +16,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
 from alchemist.optimizer.matmul import FAST
+from alchemist.passes.narrow_masks import narrow_masks
 from alchemist.passes.registry import Pass, functions, is_const_eval, register
 
 BLOCK_PRECISIONS = ("bfp8", "bfp8_lofi")
@@ -101,6 +102,7 @@ def _narrow(func: FuncOp) -> None:
 class NarrowProducts(Pass):
     """Values that only matrix products, convolutions and attention read become bfloat8_b, products run in LoFi or HiFi2 (`precision` bfp8, bfp8_lofi).
 
+    So do attention masks of two values.
     In bfp8_lofi a GELU that a program config of level 1 or 2 holds comes from the chip's table.
     """
 
@@ -118,6 +120,7 @@ class NarrowProducts(Pass):
                 layout = layout_of(value.type)
                 assert layout is not None
                 Rewriter.replace_value_with_new_type(value, layout.with_(shape(value), dtype="bfp_bf8").type_for(shape(value)))
+            narrow_masks(func)
             for op in func.body.block.ops:
                 if op.name in (*PRODUCTS, *WINDOWS):
                     _set_fidelity(op, fidelity)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,23 @@ class Bottlenecks(torch.nn.Module):
         return self.head(x)
 
 
+class Masked(torch.nn.Module):
+    """Two attentions with one mask over the columns; bias: added to it, so that it has more than two values."""
+
+    def __init__(self, masked: float = -1e9, bias: float = 0.0) -> None:
+        super().__init__()
+        self.masked, self.bias = masked, bias
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        heads = x.reshape(2, 64, 4, 32).transpose(1, 2)
+        mask = torch.where(x[:, None, None, :, 0] > -0.5, 0.0, self.masked).to(x.dtype)
+        if self.bias:
+            mask = mask + self.bias * x[:, None, None, :, 1]
+        for _ in range(2):
+            heads = torch.nn.functional.scaled_dot_product_attention(heads, heads, heads, attn_mask=mask)
+        return heads
+
+
 # model, input, precision, level, what the program has and has not, how often bfloat8_b is spelled at least
 CASES = {
     "bfloat16": (Block, (2, 32, 64), "bfloat16", 0, ("ttnn.bfloat16",), ("bfloat8_b", "LoFi")),
@@ -56,6 +74,9 @@ CASES = {
     "bfp8_lofi": (Block, (2, 32, 64), "bfp8_lofi", 2, ("dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
     "images": (Bottlenecks, (1, 8, 32, 32), "bfp8", 0, ("dtype=ttnn.bfloat8_b", "dtype=ttnn.bfloat16", "MathFidelity.HiFi2"), ("LoFi",)),
     "images on shards": (Bottlenecks, (2, 8, 32, 32), "bfp8_lofi", 2, ("dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
+    "a mask": (Masked, (2, 64, 128), "bfp8", 0, ("mask = ttnn.typecast(mask, ttnn.bfloat8_b",), ()),
+    "a mask with a bias": (lambda: Masked(bias=0.1), (2, 64, 128), "bfp8", 0, ("attn_mask=mask",), ("bfloat8_b",)),
+    "infinities": (lambda: Masked(-math.inf), (2, 64, 128), "bfp8", 0, ("attn_mask=mask",), ("bfloat8_b",)),
     "convolutions": (convolutions, (1, 8, 32, 32), "bfp8_lofi", 1, ("weights_dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
 }
 
