@@ -179,6 +179,9 @@ NOTE = "alchemist.note"
 RESHARD = "reshard: "
 """Beginning of the remark of a move that the optimizer put in."""
 
+LIFTED_NAME = "alchemist.lifted_name"
+"""String attribute on a `ttnn.constant`: what the argument that it becomes is called, instead of constant_<n>."""
+
 WHY = "alchemist.why"
 """String attribute on any TTNN op: why its program config is as it is, for the comment at the emitted constant."""
 

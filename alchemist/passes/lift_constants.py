@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from alchemist.ir import access
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import DenseElements
 from alchemist.ir.layout import layout_of
+from alchemist.ops.spec import LIFTED_NAME
 from alchemist.passes.registry import Pass, erase, erase_dead, functions, is_const_eval, register
 
 INLINE_LIMIT = 16
@@ -47,9 +49,9 @@ def _lift(func: FuncOp, op: Operation) -> None:
     block = func.body.block
     described = access.argument_attrs(func)
     taken = {str(facts.get("ttir.name", "")) for facts in described}
-    number = 0
-    while f"constant_{number}" in taken:
-        number += 1
+    stem = access.attr(op, LIFTED_NAME) or "constant"
+    names = itertools.chain([stem] if stem != "constant" else [], (f"{stem}_{number}" for number in itertools.count(0 if stem == "constant" else 2)))
+    name = next(each for each in names if each not in taken)
     value = op.properties["value"]
     assert isinstance(value, DenseElements)
     argument = block.insert_arg(op.results[0].type, len(block.args))
@@ -57,7 +59,7 @@ def _lift(func: FuncOp, op: Operation) -> None:
     facts = DictionaryAttr(
         {
             "ttcore.argument_type": enum("ttcore.argument_type", "constant"),
-            "ttir.name": StringAttr(f"constant_{number}"),
+            "ttir.name": StringAttr(name),
             VALUE: value,
         }
     )

@@ -20,6 +20,20 @@ MODELS = {
 }
 
 
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("mean", [torch.nn.AdaptiveAvgPool2d(1), torch.nn.AvgPool2d(7)], ids=["adaptive", "a window"])
+def test_means_of_images_are_collected_by_ones(mean: torch.nn.Module, level: int, tmp_path: Path) -> None:
+    """Images of 7 x 7 share tiles: from level 1 on no row is moved for their means."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Conv2d(32, 256, 1), torch.nn.ReLU(), mean, torch.nn.Flatten(), torch.nn.Linear(256, 32))
+    images = torch.randn(16, 32, 7, 7, dtype=torch.bfloat16)
+    codegen_py(model.to(torch.bfloat16).eval(), images, export_path=tmp_path / "out", compiler_options={"optimization_level": level})
+    text = (tmp_path / "out/main.py").read_text()
+    assert ("rows_of_images" in text) == (level > 0) and ("ttnn.mean" in text) == (level == 0), text
+    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_rewritten_images_have_the_same_values(name: str, tmp_path: Path) -> None:
     model, size, parts = MODELS[name]

@@ -12,7 +12,7 @@ from alchemist.ir.layout import TILE_EDGE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.convolution import L1_SMALL_BYTES, pads
-from alchemist.passes.lower.reduce import reduce_to
+from alchemist.passes.lower.reduce import image_means
 
 NHWC = (0, 1, 2, 3)
 LOWEST_BF16 = -3.3895313892515355e38  # the lowest finite bfloat16
@@ -31,8 +31,7 @@ def pool(c: Lowering, op: Operation) -> None:
     pairs = padding_pairs(access.attr(op, "padding"), 2)
     whole = kernel == dims[1:3] and not any(any(pair) for pair in pairs)
     if name == "avg_pool2d" and whole and out[1:3] == (1, 1):
-        rows = c.reshape(c.flat(source, order, TILE, dtype), (dims[0], 1, dims[1] * dims[2], dims[3]))
-        mean = reduce_to(c, "mean", rows, (2,), (dims[0], 1, 1, dims[3]), True)
+        mean = image_means(c, c.flat(source, order, TILE, dtype), dims[0], dims[1] * dims[2], dims[3])
         c.set(result, c.reshape(mean, (1, 1, dims[0], dims[3])), order)
         return
     if order != NHWC:
@@ -92,8 +91,7 @@ def global_avg_pool2d(c: Lowering, op: Operation) -> None:
     dims = shape(source)
     order = c.is_image(source) or NHWC
     n, h, w, ch = (dims[i] for i in order)
-    rows = c.reshape(c.flat(source, order, TILE, c.dtype(result)), (n, 1, h * w, ch))
-    mean = reduce_to(c, "mean", rows, (2,), (n, 1, 1, ch), True)
+    mean = image_means(c, c.flat(source, order, TILE, c.dtype(result)), n, h * w, ch)
     c.set(result, c.reshape(mean, (1, 1, n, ch)), order)
 
 

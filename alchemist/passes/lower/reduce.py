@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import shape
+from alchemist.ir.access import elements, shape
 from alchemist.ops.reduction import dims_of
-from alchemist.passes.lower.configs import compute_config
+from alchemist.ops.spec import LIFTED_NAME
+from alchemist.optimizer.movement import ones_collect_rows
+from alchemist.passes.lower.configs import compute_config, wide_sums_config
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
 
 
@@ -46,14 +49,31 @@ def _image_reduction(c: Lowering, op: Operation, name: str, order: tuple[int, ..
     source, result = op.operands[0], op.results[0]
     dims = shape(source)
     n, h, w, ch = (dims[i] for i in order)
-    rows = c.reshape(c.flat(source, order, TILE, c.dtype(result)), (n, 1, h * w, ch))
-    made = reduce_to(c, name, rows, (2,), (n, 1, 1, ch), True)
+    flat = c.flat(source, order, TILE, c.dtype(result))
+    if name == "mean":
+        made = image_means(c, flat, n, h * w, ch)
+    else:
+        made = reduce_to(c, name, c.reshape(flat, (n, 1, h * w, ch)), (2,), (n, 1, 1, ch), True)
     if len(shape(result)) == len(dims):
         c.set(result, c.reshape(made, (1, 1, n, ch)), order)
         return
     kept = [shape(result)[0], shape(result)[1]]
     value = c.reshape(made, (n, ch))
     c.set(result, value if kept == [n, ch] else c.permute(value, (1, 0)))
+
+
+def image_means(c: Lowering, flat: SSAValue, images: int, pixels: int, channels: int) -> SSAValue:
+    """Means over the rows of each image, [1, 1, N*H*W, C] -> [N, 1, 1, C] or, collected by a product with ones, [1, 1, N, C]."""
+    dtype = layout(flat).dtype
+    if dtype != "bf16" or not c.options.optimization_level or not ones_collect_rows(images, pixels, channels, dtype, c.options.card):
+        rows = c.reshape(flat, (images, 1, pixels, channels))
+        return reduce_to(c, "mean", rows, (2,), (images, 1, 1, channels), True)
+    ones = np.kron(np.eye(images, dtype=np.float32), np.ones((1, pixels), np.float32))[None, None]
+    attributes = {"value": elements(ones, "f32"), LIFTED_NAME: "rows_of_images"}
+    collect = c.convert(c.emit("constant", [c.device], attributes, ones.shape, dtype, ROW_MAJOR), TILE)
+    product = {"transpose_a": False, "transpose_b": False, "compute_config": wide_sums_config(c.options)}
+    total = c.emit("matmul", [collect, flat], product, (1, 1, images, channels), dtype, note="sums over the rows of each image: they share tiles")
+    return c.emit("multiply", [total, c.scalar(1.0 / pixels, dtype)], None, (1, 1, images, channels), dtype)
 
 
 @rule("reduce_and", "reduce_or")
