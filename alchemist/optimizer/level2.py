@@ -280,8 +280,8 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
         for number, step in enumerate(graph.steps):
             try:
                 _run(device, step.op, plan.taken.get(number), held, [value for value in ends.get(number, []) if value in local])
-            except NotAskable:
-                continue
+            except NotAskable:  # it makes nothing that is held; what it reads last is free all the same
+                pass
             except OutOfMemory as error:
                 return Replayed(None, number, str(error), lowest=_lowest(device, graph, plan, held))
             except ShimError as error:
@@ -297,16 +297,13 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
             for value in step.op.operands:
                 if value in held and value not in movable and uses[value] == number and isinstance(value.owner, Operation):
                     device.free(held.pop(value))
-            if number in moved:
-                value, memory = step.op.results[0], plan.taken[number].choice.leaves
-                copy = _first(device.call("ttnn.to_memory_config", [held[value], memory]))
-                device.free(held[value])
-                held[value] = copy
-            if number in plan.packed:
-                value = step.op.results[0]
-                copy = _first(device.call("ttnn.reallocate", [held[value]]))
-                device.free(held[value])
-                held[value] = copy
+            try:
+                if number in moved:
+                    _move(device, held, step.op.results[0], "ttnn.to_memory_config", plan.taken[number].choice.leaves)
+                if number in plan.packed:
+                    _move(device, held, step.op.results[0], "ttnn.reallocate")
+            except ShimError as error:
+                return Replayed(None, number, str(error), lowest=_lowest(device, graph, plan, held))
         for place_ in graph.returned:
             value = graph.values[place_]
             if value in held and _result_of(plan, graph, place_) != DRAM:
@@ -319,6 +316,13 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
         for tensor in held.values():
             device.free(tensor)
         device.close()
+
+
+def _move(device: Replay, held: dict[SSAValue, Held], value: SSAValue, target: str, *arguments: Any) -> None:
+    """Puts a copy that `target` makes in the place of a value."""
+    copy = _first(device.call(target, [held[value], *arguments]))
+    device.free(held[value])
+    held[value] = copy
 
 
 def _freed_in(op: Operation, taken: Taken | None) -> list[SSAValue]:

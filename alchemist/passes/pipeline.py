@@ -55,6 +55,7 @@ TTNN_PIPELINE = (
     "cast-in-product",
     "fuse-rotary",
     "fuse-residual-norm",
+    "returned-rows",
     "narrow-products",
     "place-conversions",
     "lift-constants",

@@ -75,7 +75,8 @@ def captured_of(table: str, name: str) -> tuple[FrontendResult, int, Mapping[str
     torch.manual_seed(0)
     if table == LEVELS:
         whole = MODELS[name]()
-        return capture(whole.model.to(torch.bfloat16).eval(), whole.args, dict(whole.kwargs), "torch"), whole.batch, whole.options
+        model = whole.model.eval() if next(whole.model.parameters()).dtype == torch.bfloat16 else whole.model.to(torch.bfloat16).eval()
+        return capture(model, whole.args, dict(whole.kwargs), "torch"), whole.batch, whole.options
     model, args, kwargs = zoo_models()[name]()
     framework = "torch" if isinstance(model, torch.nn.Module) else "jax"
     return capture(model.eval() if framework == "torch" else model, args, dict(kwargs), framework), 1, {}

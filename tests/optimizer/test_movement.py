@@ -34,6 +34,27 @@ def test_means_of_images_are_collected_by_ones(mean: torch.nn.Module, level: int
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+class Users(torch.nn.Module):
+    """A row per user, as a decoder's last step has it."""
+
+    def __init__(self, users: int) -> None:
+        super().__init__()
+        self.users, self.head = users, torch.nn.Linear(64, 4096)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(x).reshape(self.users, 1, 4096)
+
+
+@pytest.mark.parametrize(("users", "level", "rows"), [(32, 0, False), (32, 1, True), (32, 2, True), (1, 2, False)])
+def test_a_result_is_returned_in_rows_where_tiles_would_be_moved(users: int, level: int, rows: bool, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(users, 64, dtype=torch.bfloat16)
+    codegen_py(Users(users).to(torch.bfloat16).eval(), x, export_path=tmp_path / "out", compiler_options={"optimization_level": level})
+    assert ("ttnn.ROW_MAJOR_LAYOUT" in (tmp_path / "out/main.py").read_text()) == rows
+    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_rewritten_images_have_the_same_values(name: str, tmp_path: Path) -> None:
     model, size, parts = MODELS[name]

@@ -27,6 +27,7 @@ from transformers import (
     WhisperConfig,
 )
 from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
+from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 from transformers.models.whisper.modeling_whisper import WhisperEncoder
 
 
@@ -98,8 +99,13 @@ LLAMA_8B = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads":
 
 
 def _llama(**sizes: int) -> LlamaForCausalLM:
+    """Weights are memory that nothing has written: nobody reads them. The table of angles is real, so that positions are recognised."""
+    config = LlamaConfig(vocab_size=128256, max_position_embeddings=8192, **sizes)
     with torch.device("meta"):
-        return LlamaForCausalLM(LlamaConfig(vocab_size=128256, max_position_embeddings=8192, **sizes)).to(torch.bfloat16).eval()
+        model = LlamaForCausalLM(config).to(torch.bfloat16).eval()
+    model.to_empty(device="cpu")
+    model.model.rotary_emb = LlamaRotaryEmbedding(config)
+    return model
 
 
 def llama_decode(positions: int, users: int = 32, weights: str = "none", **sizes: int) -> Whole:
@@ -107,16 +113,15 @@ def llama_decode(positions: int, users: int = 32, weights: str = "none", **sizes
     model = _llama(**sizes)
     cache = {"batch_size": users, "max_cache_len": positions}
     model.generation_config = GenerationConfig(use_cache=True, cache_implementation="static", cache_config=cache)
-    meta = torch.device("meta")
-    wrapped = TorchExportableModuleWithStaticCache(model, batch_size=users, max_cache_len=positions, device=meta)
-    step = {"input_ids": torch.zeros(users, 1, dtype=torch.int64, device=meta), "cache_position": torch.zeros(1, dtype=torch.int64, device=meta)}
+    wrapped = TorchExportableModuleWithStaticCache(model, batch_size=users, max_cache_len=positions, device=torch.device("cpu"))
+    step = {"input_ids": torch.zeros(users, 1, dtype=torch.int64), "cache_position": torch.tensor([positions // 2])}
     return Whole(wrapped, (), step, 1, {"experimental_weight_dtype": weights})
 
 
 def llama_prefill(length: int) -> Whole:
     model = _llama(**LLAMA_1B)
     model.config.use_cache = False
-    return Whole(model, (), {"input_ids": torch.zeros(1, length, dtype=torch.int64, device="meta")}, 1)
+    return Whole(model, (), {"input_ids": torch.zeros(1, length, dtype=torch.int64)}, 1)
 
 
 MODELS: dict[str, Callable[[], Whole]] = {
