@@ -2,6 +2,7 @@
 // move, conv, and back, in slices where one piece does not fit into L1.
 #include "ops/conv/convolution.hpp"
 
+#include <cstring>
 #include <numeric>
 
 #include "ops/conv/shards.hpp"
@@ -326,10 +327,28 @@ uint32_t weight_rows(
     return placement.cores_c * shape.kernel_h * tiles(channels * shape.kernel_w);
 }
 
+/// Weights that are to be prepared, on the host: TT-NN fetches those of a device, and channels that they lack are 0 for windows wider than
+/// a pixel.
+Tensor raw_weights(const Tensor& given, const Convolution& conv) {
+    const WeightShape& w = conv.weights;
+    if (w.transposed) return given;
+    const Tensor weight = is_on_device(given) ? given.cpu() : given;
+    const Shape& shape = weight.logical_shape();
+    if (shape.rank() != 4 || w.groups != 1 || conv.is_matmul() || shape[0] != w.out_channels || shape[1] >= w.in_channels ||
+        shape[2] != w.kernel_h || shape[3] != w.kernel_w)
+        return weight;
+    const TensorSpec spec = make_spec(Shape({shape[0], w.in_channels, shape[2], shape[3]}), weight.dtype(), weight.layout());
+    if (!has_values(weight)) return make_host_tensor(spec, nullptr);
+    const auto values = new_values(spec);
+    const size_t area = size_t{shape[2]} * shape[3] * stored_bytes(weight.dtype()), held = shape[1] * area, wanted = w.in_channels * area;
+    std::memset(values->data(), 0, shape[0] * wanted);
+    for (size_t out = 0; out < shape[0]; ++out) std::memcpy(values->data() + out * wanted, raw_data(weight) + out * held, held);
+    return make_host_tensor(spec, values);
+}
 }  // namespace
 
 Outcome convolve(
-    const Tensor& input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor,
+    Tensor input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor,
     const Settings& wanted) {
     Settings settings = wanted;
     if (settings.config.enable_activation_reuse)  // it holds all weights, and no second block of rows
@@ -390,7 +409,8 @@ Outcome convolve(
     };
     const uint32_t columns = plan ? plan->output_cores.channels() * plan->columns * TILE_EDGE : 0;
     const Tensor weight =
-        prepared ? weight_tensor : prepare_weights(weight_tensor, conv.weights, weights_dtype, device, rows_of_weights(), columns);
+        prepared ? weight_tensor
+                 : prepare_weights(raw_weights(weight_tensor, conv), conv.weights, weights_dtype, device, rows_of_weights(), columns);
     std::optional<Tensor> bias = bias_tensor;
     if (bias && !is_on_device(*bias)) {
         bias = prepare_bias(*bias, conv.weights.out_channels, weights_dtype, device, columns);
@@ -413,10 +433,11 @@ Outcome convolve(
     const bool as_matmul = folding || (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded()));
     if (plan) {
         const Tensor values = without_place(input, held == w.channels ? std::nullopt : std::optional(w.channels));
-        const Tensor flat = input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in);
-        Tensor source = on_plan(flat, *plan, settings, pointwise);
+        if (input.logical_shape() != flat_in) input = ttnn::reshape(input, flat_in);
+        Tensor source = on_plan(input, *plan, settings, pointwise);
+        input = Tensor();  // a host activation's shards are held by nobody else
         if (pointwise) {
-            output = multiply_shards(source, weight, bias, *plan, dtype, compute, settings);
+            output = multiply_shards(std::move(source), weight, bias, *plan, dtype, compute, settings);
         } else {
             const TensixMath math = tensix_math(compute);
             output = convolve_shards(
@@ -486,7 +507,8 @@ Outcome convolve(
     if ((!to_dram || as_matmul || plan) && settings.memory_config && *settings.memory_config != output.memory_config()) {
         output = ttnn::to_memory_config(output, *settings.memory_config);
     }
-    free_activation(input, settings);
+    if (!plan) free_activation(input, settings);
+    if (halo.is_allocated()) free_activation(halo, settings);  // the activation itself where no rows were gathered
     return {output, conv.out_h(), conv.out_w(), weight, bias};
 }
 

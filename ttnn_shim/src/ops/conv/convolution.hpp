@@ -86,7 +86,7 @@ Tensor as_2d_weight(const Tensor& weight);
 
 /// Prepares weights and bias that are not, runs the device programs and the kernel.
 Outcome convolve(
-    const Tensor& input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor,
+    Tensor input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor,
     const Settings& settings);
 
 /// The input that weights are prepared for.

@@ -74,12 +74,13 @@ Tensor onto_shards(const Tensor& input, const Convolution& conv, const Settings&
 }
 
 Tensor multiply_shards(
-    const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const ShardPlan& plan, DataType dtype,
+    Tensor input, const Tensor& weight, const std::optional<Tensor>& bias, const ShardPlan& plan, DataType dtype,
     const ttnn::ComputeKernelConfig& compute, const Settings& settings) {
     Tensor rows = input;
     if (rows.layout() != Layout::TILE) {
         rows = ttnn::to_layout(input, Layout::TILE);
         free_activation(input, settings);
+        input = Tensor();  // shards that only this call made are given back before the product is placed
     }
     namespace mm = ttnn::operations::matmul;
     const auto fill = [&](auto config) -> mm::MatmulProgramConfig {

@@ -47,7 +47,7 @@ Tensor onto_shards(const Tensor& input, const Convolution& conv, const Settings&
 Tensor on_plan(const Tensor& input, const ShardPlan& plan, const Settings& settings, bool as_matmul);
 /// A 1x1 window on shards: a multicast matmul whose config follows from the shards.
 Tensor multiply_shards(
-    const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const ShardPlan& plan, DataType dtype,
+    Tensor input, const Tensor& weight, const std::optional<Tensor>& bias, const ShardPlan& plan, DataType dtype,
     const ttnn::ComputeKernelConfig& compute, const Settings& settings);
 /// A window on shards: halo, move, conv; all in L1. w: as the device runs it, over the spread input of a transposed convolution. The
 /// gathered rows stay in `halo`, which the caller frees.
