@@ -60,7 +60,13 @@ layernorm_default_compute_config operations.normalization.rmsnorm_default_comput
 create_group_norm_input_mask create_group_norm_input_negative_mask create_group_norm_weight_bias_rm get_group_norm_cores_across_channel
 record_event wait_for_event event_synchronize set_fabric_config get_fabric_config ShardTensor2dMesh ConcatMesh2dToTensor create_mesh_mapper
 create_mesh_composer create_global_semaphore get_global_semaphore_address reset_global_semaphore_value command_queue distribute
-begin_trace_capture end_trace_capture execute_trace release_trace device.is_trace_capture_active""".split()
+begin_trace_capture end_trace_capture execute_trace release_trace device.is_trace_capture_active
+pearson_correlation_coefficient core.num_cores_to_corerangeset_in_subcoregrids decorators.get_golden_function attach_golden_function using_distributed_env
+distributed_context_barrier distributed_context_get_rank distributed_context_get_size distributed_context_is_initialized
+distributed.get_num_pcie_devices distributed.get_pcie_device_ids GetPCIeDeviceID load_config_from_json_file load_config_from_dictionary
+save_config_to_json_file device.enable_asynchronous_slow_dispatch device.disable_asynchronous_slow_dispatch
+device.is_asynchronous_slow_dispatch_enabled distributed.visualize_mesh_device decorators.register_pre_operation_hook
+decorators.register_post_operation_hook""".split()
 # C++ functions behind the real package's `*args, **kwargs` wrappers: their own signatures.
 _CONV = """input_memory_config: MemoryConfig, input_layout: Layout, {weights}in_channels: int, out_channels: int, batch_size: int, input_height: int,
 input_width: int, kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int] | Sequence[int], {extra}dilation: Sequence[int],

@@ -7,6 +7,7 @@ AttributeError that says so. `ttnn._operation.ops_without_kernel()` lists ops th
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import types
 from typing import Any
@@ -29,6 +30,15 @@ _HOME = {
               "ConcatMeshToTensor", "replicate_tensor_to_mesh_mapper", "shard_tensor_to_mesh_mapper", "concat_mesh_to_tensor_composer",
               "from_host_shards", "combine_device_tensors", "aggregate_tensor", "distribute"),
     "_configs": ("UnaryWithParam",),
+    "_golden": ("attach_golden_function", "decorators.get_golden_function"),
+    "_hooks": ("decorators.register_pre_operation_hook", "decorators.register_post_operation_hook"),
+    "_system": (
+        "GetPCIeDeviceID", "using_distributed_env", "load_config_from_dictionary", "load_config_from_json_file", "save_config_to_json_file",
+        *(f"distributed.{name}" for name in ("get_num_pcie_devices", "get_pcie_device_ids", "visualize_mesh_device")),
+        *(f"distributed_context_{name}" for name in ("barrier", "get_rank", "get_size", "is_initialized")),
+        *(f"device.{name}_asynchronous_slow_dispatch" for name in ("enable", "disable")), "device.is_asynchronous_slow_dispatch_enabled",
+        "core.num_cores_to_corerangeset_in_subcoregrids",
+    ),
     "_trace": ("MeshTraceId", "begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace", "device.is_trace_capture_active"),
     "_device": (
         "Device", "DispatchCoreConfig", "CreateDevice", "CreateDevices", "CloseDevice", "CloseDevices", "GetDefaultDevice", "SetDefaultDevice",
@@ -44,7 +54,7 @@ _HOME = {
         "from_torch", "to_torch", "as_tensor", "load_tensor", "dump_tensor", "get_device_tensors", "allocate_tensor_on_device",
         "allocate_tensor_on_host", "tile_size", "get_conv_output_dim", "corerange_to_cores", "Config", "CONFIG", "manage_config",
         "layernorm_default_compute_config", "create_layernorm_program_config", "global_avg_pool2d", "get_group_norm_cores_across_channel",
-        "create_group_norm_input_mask", "create_group_norm_input_negative_mask", "create_group_norm_weight_bias_rm",
+        "pearson_correlation_coefficient", "create_group_norm_input_mask", "create_group_norm_input_negative_mask", "create_group_norm_weight_bias_rm",
         "operations.normalization.rmsnorm_default_compute_config",
         *(f"core.{name}" for name in (
             "create_sharded_memory_config", "create_sharded_memory_config_", "num_cores_to_corerangeset", "grid_to_cores", "split_work_to_cores",
@@ -53,16 +63,16 @@ _HOME = {
         )),
     ),
 }  # fmt: skip
-# Descriptors of a caller's own programs, by hand: `_programs`.
-_PROGRAMS = (
+# Names that are not in the table: descriptors of a caller's own programs, and values that are read at import.
+_UNLISTED = dict.fromkeys(("CONFIG_OVERRIDES", "CONFIG_PATH", "init_distributed_context"), "_system") | dict.fromkeys((
     "CBDescriptor", "CBFormatDescriptor", "ComputeConfigDescriptor", "DataMovementConfigDescriptor", "KernelDescriptor", "MeshCoordinateRange",
     "MeshCoreCoord", "MeshProgramDescriptor", "ProgramDescriptor", "ReaderConfigDescriptor", "RuntimeArgs", "SemaphoreDescriptor", "TileDescriptor",
     "WriterConfigDescriptor", "cb_descriptor_from_sharded_tensor", "generic_op", "get_cb_address", "merge_program_descriptors",
-)  # fmt: skip
+), "_programs")  # fmt: skip
 _RENAMED = {"Device": "MeshDevice"}
 _PLACES = {f"ttnn.{name}": home for home, names in _HOME.items() for name in names}
-_SUBMODULES = ("transformer", "experimental", "kv_cache", "device", "core", "types", "distributed", "operations")
-_DEEPER = {"operations": ("conv2d", "matmul", "normalization", "pool", "transformer", "reduction", "embedding")}
+_SUBMODULES = ("transformer", "experimental", "kv_cache", "device", "core", "types", "distributed", "operations", "decorators")
+_DEEPER = {"operations": ("activations", "conv2d", "matmul", "normalization", "pool", "transformer", "reduction", "embedding")}
 
 
 def _make(name: str) -> Any:
@@ -129,10 +139,12 @@ def _lookup(module: str, name: str) -> Any:
             pass
         else:
             return _made[canonical]
-    if module == "ttnn" and name in _PROGRAMS:
-        from ttnn import _programs
-
-        return getattr(_programs, name)
+    if module == "ttnn" and name in _UNLISTED:
+        return getattr(importlib.import_module(f"ttnn.{_UNLISTED[name]}"), name)
+    if full == "ttnn.tracer":
+        return importlib.import_module(full)
+    if full == "ttnn.cluster":
+        return importlib.import_module("ttnn._system").cluster_module()
     if absent(full):
         from ttnn_shim.errors import NotOffered
 
@@ -180,6 +192,10 @@ def _add_submodule(parent: Any, name: str) -> _Module:
 
 for _name in _SUBMODULES:
     _add_submodule(sys.modules[__name__], _name)
+
+
+if {"TTNN_CONFIG_PATH", "TTNN_CONFIG_OVERRIDES"} & set(os.environ):
+    importlib.import_module("ttnn._system").read_configuration()
 
 
 def __getattr__(name: str) -> Any:

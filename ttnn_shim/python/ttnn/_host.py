@@ -66,6 +66,23 @@ def to_torch(tensor: Tensor, dtype: Any = None, torch_rank: int | None = None, m
     return result if dtype is None else result.to(dtype=dtype)
 
 
+@api_function("ttnn.pearson_correlation_coefficient")
+def pearson_correlation_coefficient(expected: Any, actual: Any) -> float:
+    """PCC of two tensors over the values that are finite in both; `actual` may be on a device. Equal constants correlate fully."""
+    wanted, found = ((value.to_torch() if isinstance(value, Tensor) else value).double().flatten().numpy() for value in (expected, actual))
+    if wanted.shape != found.shape:
+        message = f"expected tensors of one size, got {wanted.size} and {found.size} values"
+        raise _core.error(InvalidArgument, message, "ttnn.pearson_correlation_coefficient")
+    lost = ~np.isfinite(wanted), ~np.isfinite(found)
+    if lost[0].all() or lost[1].all():
+        return float(lost[0].all() == lost[1].all())
+    both = ~(lost[0] | lost[1])
+    wanted, found = wanted[both], found[both]
+    if wanted.size < 2 or np.ptp(wanted) == 0 or np.ptp(found) == 0:
+        return float(np.array_equal(wanted, found))
+    return float(np.clip(np.corrcoef(wanted, found)[0, 1], -1.0, 1.0))
+
+
 @api_function("ttnn.as_tensor")
 def as_tensor(
     tensor: Any,
@@ -559,14 +576,14 @@ def create_group_norm_input_negative_mask(
 
 
 def _group_mask(channels: int, groups: int, cores: int, tile_height: int, tile_width: int, last_rows: int) -> np.ndarray[Any, Any]:
-    if channels % groups or groups % cores:
-        message = f"expected channels {channels} divisible by groups {groups}, and groups by cores {cores}"
+    if min(channels, groups, cores) <= 0 or channels < groups or groups % cores:
+        message = f"expected at least {groups} channels, got {channels}, and groups {groups} divisible by cores {cores}"
         raise _core.error(InvalidArgument, message, "ttnn.create_group_norm_input_mask")
     if last_rows:
         raise _core.error(NotSupported, "rows_in_last_tile is not implemented: leave it 0", "ttnn.create_group_norm_input_mask")
     size = channels // groups
     starts = [(group % (groups // cores)) * size % tile_width for group in range(groups)]
-    tiles = max(divup(group * size % tile_width + size, tile_width) for group in range(groups))  # of all channels, however many cores share them
+    tiles = max((first + size - 1) // tile_width - first // tile_width + 1 for first in range(0, channels, size))  # of all channels, whatever the cores
     mask = np.zeros((1, groups, tile_height, tile_width * tiles), np.float32)
     for group, start in enumerate(starts):
         mask[0, group, :, start : start + size] = 1

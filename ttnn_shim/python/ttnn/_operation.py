@@ -9,7 +9,7 @@ from typing import Any
 
 from ttnn_shim.errors import NotSupported
 
-from ttnn import _core, _trace
+from ttnn import _core, _hooks, _trace
 from ttnn._binding import BoundOverload, Overloads
 from ttnn._convert import encode, name_prefix
 from ttnn._facts import facts, function_overloads, spellings, wrapped_overloads
@@ -32,6 +32,7 @@ class Operation:
         self.overloads = Overloads(name, wrapped_overloads(self.table_name), "op", int_kinds=facts()["int_kinds"].get(self.table_name))
         self._plans: dict[Any, BoundOverload] = {}
         self._op_id: int | None = None
+        self._golden: Any = None  # attached by a caller
         self.__name__ = self.__qualname__ = name
         self.__module__ = name.rsplit(".", 1)[0]
         self.python_fully_qualified_name = name
@@ -77,7 +78,23 @@ class Operation:
         return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if _hooks.before or _hooks.after:
+            return _hooks.called(self, args, kwargs, self._watched)
+        return self._watched(args, kwargs)
+
+    def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _trace.call(self, args, kwargs) if _trace.watching else self.run(args, kwargs)
+
+    @property
+    def golden_function(self) -> Any:
+        """What the op computes, on torch tensors; None where nothing is known."""
+        from ttnn._golden import golden_of
+
+        return self._golden or golden_of(self.name)
+
+    @golden_function.setter
+    def golden_function(self, function: Any) -> None:
+        self._golden = function
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call itself, which neither a profile nor a trace sees."""

@@ -1,0 +1,84 @@
+"""Golden functions: what `ttnn.get_golden_function` gives equals what the ops compute; ops without one say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import ttnn
+from ttnn._golden import golden_of
+
+SHAPE = (1, 1, 32, 64)
+BELOW_ONE = ("acos", "asin", "atanh", "erfinv")
+POSITIVE = ("acosh", "digamma", "lgamma", "log", "log10", "log1p", "log2", "multigammaln", "rsqrt", "sqrt")
+UNARY = (*BELOW_ONE, *POSITIVE, *"""abs asinh atan cbrt ceil celu cos cosh elu eqz erf erfc exp exp2 expm1 floor frac gelu gez gtz hardshrink hardsigmoid
+hardswish hardtanh i0 isfinite lez log_sigmoid ltz mish neg nez rad2deg reciprocal relu relu6 selu sigmoid sign silu sin sinh softplus softsign
+softshrink square tan tanh tanhshrink trunc""".split())  # fmt: skip
+BINARY = "add sub mul div eq gt le maximum minimum hypot squared_difference logaddexp xlogy atan2 pow".split()
+EXTRA: dict[str, tuple[Any, ...]] = {
+    "addalpha": (0.5,), "subalpha": (0.5,), "rpow": (2.0,), "relu_max": (0.7,), "relu_min": (0.2,), "threshold": (0.1, 2.0), "polyval": ([1.0, 2.0, 3.0],),
+    "clamp": (-0.5, 0.5), "rdiv": (2.0,), "heaviside": (0.5,), "geglu": (-1,), "swiglu": (-1,),
+}  # fmt: skip
+
+
+def operands(name: str) -> list[torch.Tensor]:
+    torch.manual_seed(0)
+    first, second = torch.randn(SHAPE), torch.rand(SHAPE) + 0.5
+    if name in BELOW_ONE:
+        return [second - 1.0]
+    if name in POSITIVE:
+        return [second + (2.0 if name == "multigammaln" else 1.0)]
+    return [second, first.abs() + 0.1] if name in (*BINARY, "addalpha", "subalpha") else [second if name in ("rdiv", "reciprocal") else first]
+
+
+@pytest.mark.parametrize("name", [*UNARY, *BINARY, *EXTRA])
+def test_golden_functions_are_what_ops_compute(name: str, device: Any) -> None:
+    operation = getattr(ttnn, name)
+    inputs, extra = operands(name), EXTRA.get(name, ())
+    expected = ttnn.get_golden_function(operation)(*inputs, *extra, memory_config=None)
+    on_device = [ttnn.from_torch(value, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device) for value in inputs]
+    torch.testing.assert_close(ttnn.to_torch(operation(*on_device, *extra)).float(), expected.float(), rtol=2e-2, atol=2e-2)
+
+
+def test_golden_functions_of_layers(device: Any) -> None:
+    torch.manual_seed(0)
+    a, b, bias = torch.randn(1, 2, 32, 64), torch.randn(64, 96) / 8, torch.randn(96)
+
+    def on(value: torch.Tensor) -> Any:
+        return ttnn.from_torch(value, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+
+    cases = [
+        (ttnn.linear, (a, b), {"bias": bias, "activation": "relu"}),
+        (ttnn.layer_norm, (a,), {"weight": bias[:64], "epsilon": 1e-5}),
+        (ttnn.rms_norm, (a,), {"weight": bias[:64], "epsilon": 1e-5}),
+        (ttnn.softmax, (a,), {"dim": -1}),
+        (ttnn.sum, (a,), {"dim": -1, "keepdim": True}),
+        (ttnn.max, (a,), {"dim": -1}),
+        (ttnn.transformer.concatenate_heads, (a,), {}),
+        (ttnn.permute, (a, (0, 2, 1, 3)), {}),
+    ]
+    for operation, args, kwargs in cases:
+        expected = ttnn.get_golden_function(operation)(*args, **kwargs)
+        placed, named = [on(x) if torch.is_tensor(x) else x for x in args], {k: on(x) if torch.is_tensor(x) else x for k, x in kwargs.items()}
+        found = ttnn.to_torch(operation(*placed, **named)).float()
+        torch.testing.assert_close(found, expected.float().reshape(found.shape), rtol=5e-2, atol=1e-1)
+    query, key, value = ttnn.transformer.split_query_key_value_and_split_heads.golden_function(torch.randn(2, 32, 192), num_heads=2)
+    assert [list(part.shape) for part in (query, key, value)] == [[2, 2, 32, 32], [2, 2, 32, 32], [2, 2, 32, 32]]
+
+
+def test_gradients_are_torchs() -> None:
+    x = torch.randn(4, 8)
+    (gradient,) = golden_of("ttnn.square_bw")(torch.ones(4, 8), x)  # type: ignore[misc]
+    torch.testing.assert_close(gradient, 2 * x)
+
+
+def test_ops_without_a_golden_function_and_attached_ones() -> None:
+    operation = ttnn.sharded_to_interleaved_partial
+    with pytest.raises(RuntimeError, match="does not have a golden function"):
+        ttnn.get_golden_function(operation)
+    ttnn.attach_golden_function(operation, lambda x: x + 1)
+    try:
+        assert ttnn.get_golden_function(operation)(1) == 2
+    finally:
+        operation.golden_function = None
