@@ -96,8 +96,17 @@ _ORDER = {"dtypes": DTYPES, "layouts": LAYOUTS, "places": PLACES}
 Seen = dict[str, dict[str, list[str]]]
 
 
-HOST_FUNCTIONS = {"allocate_tensor_on_device", "allocate_tensor_on_host", "as_tensor", "dump_tensor", "load_tensor", "from_torch", "to_torch"}
-"""Ways to make, read and store tensors that the real package lists as ops too."""
+HOST_FUNCTIONS = {
+    "allocate_tensor_on_device",
+    "allocate_tensor_on_host",
+    "as_tensor",
+    "dump_tensor",
+    "load_tensor",
+    "from_torch",
+    "to_torch",
+    "pearson_correlation_coefficient",
+}
+"""Ways to make, read, store and compare tensors that the real package lists as ops too."""
 
 
 def offered() -> dict[str, str]:
