@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ttnn_shim.queries import Memory
-from xdsl.dialects.func import ReturnOp
+from xdsl.dialects.builtin import FunctionType
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -25,6 +26,7 @@ from alchemist.optimizer.level2 import Placed
 from alchemist.optimizer.matmul import COMPUTE
 from alchemist.optimizer.placement import WINDOWS
 from alchemist.optimizer.sharded import cores_of
+from alchemist.optimizer.stream import maker_of_weight
 from alchemist.optimizer.windows import CONV_CONFIG
 
 PACKED = "up to the other tensors: what is read next needs one hole"
@@ -90,6 +92,8 @@ def apply(placed: Placed) -> None:
             op = step.op = _overwriting(op, overwritten)
         else:
             set_attributes(op, taken.choice.priced.candidate.attributes)
+        for index, memory in taken.choice.priced.candidate.weights.items():
+            _place_weight(op, index, memory)
         if op.name in WINDOWS:
             _prepare_weights(op)
         if step.results:
@@ -124,6 +128,23 @@ def _overwriting(op: Operation, place: int) -> Operation:
     set_source(made, *sources_of(op))
     Rewriter.erase_op(op)
     return made
+
+
+def _place_weight(op: Operation, index: int, memory: Memory) -> None:
+    """The const-eval function of a weight leaves it in a memory."""
+    func = maker_of_weight(op)
+    assert isinstance(func, FuncOp)
+    end = func.get_return_op()
+    assert end is not None
+    value, loaded = end.operands[0], op.operands[index].owner
+    kind = layout_in(value, memory).type_for(access.shape(value))
+    made = Builder.before(end).make("ttnn.to_memory_config", [value], {NOTE: f"columns dealt to {cores_of(memory)} banks"}, [kind])
+    if isinstance(value.owner, Operation):
+        set_source(made, *sources_of(value.owner))
+    end.operands[0] = made.results[0]
+    func.properties["function_type"] = FunctionType.from_lists([argument.type for argument in func.args], [kind])
+    assert isinstance(loaded, Operation)
+    loaded.results[0]._type = kind
 
 
 def _prepare_weights(op: Operation) -> None:

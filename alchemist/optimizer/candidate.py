@@ -13,6 +13,7 @@ from ttnn_shim.queries import CallAnswer, Memory
 class Candidate:
     """attributes: IR attributes that change, by name (None leaves one out). operands: memories that tensors must have, by place among the
     op's operands; absent ones stay as they are. result: memory of the results, None for the op's own. label: for people.
+    weights: memories that prepared weights are put into, by place.
     frees: operands whose memory is gone afterwards, whoever holds them: freed in the call, or overwritten by the result.
     """
 
@@ -21,6 +22,7 @@ class Candidate:
     operands: Mapping[int, Memory] = field(default_factory=dict)
     result: Memory | None = None
     frees: tuple[int, ...] = ()
+    weights: Mapping[int, Memory] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

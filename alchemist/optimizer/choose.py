@@ -53,12 +53,13 @@ def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], 
     seen: set[Any] = set()
     specs: dict[Any, Spec] = {}
     for candidate in candidates:
-        same = (tuple(candidate.attributes.items()), tuple(candidate.operands.items()), candidate.result)
+        operands = {**candidate.operands, **candidate.weights}
+        same = (tuple(candidate.attributes.items()), tuple(operands.items()), candidate.result)
         if same in seen:
             continue
         seen.add(same)
         try:
-            answer = ask(op, machine.card, candidate.attributes, candidate.operands, candidate.result, l1_small_bytes, specs=specs)
+            answer = ask(op, machine.card, candidate.attributes, operands, candidate.result, l1_small_bytes, specs=specs)
         except NotAskable:
             return []
         except ShimError as error:  # the simulator has no such path: not a candidate
@@ -69,6 +70,8 @@ def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], 
             refused[reason] = refused.get(reason, 0) + 1
         elif not all(program.modelled for program in answer.programs):
             refused["no model of its time"] = refused.get("no model of its time", 0) + 1
+        elif candidate.weights and (answer.outputs[0] is None or answer.outputs[0].memory != candidate.result):
+            refused["the result would lie elsewhere"] = refused.get("the result would lie elsewhere", 0) + 1
         elif not fits(answer, machine, cap):
             refused["more L1 than the cap leaves"] = refused.get("more L1 than the cap leaves", 0) + 1
         else:

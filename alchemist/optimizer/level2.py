@@ -24,6 +24,7 @@ from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
 from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, consistent, search
 from alchemist.optimizer.sharded import may_overwrite
+from alchemist.optimizer.stream import weight_may_move
 from alchemist.options import CompilerOptions
 
 MOST_REPLAYS = 24
@@ -75,7 +76,7 @@ def plans(
     refused: dict[int, dict[str, int]] = {}
     for number, step in enumerate(graph.steps):
         layout, fixed = overrides.layouts.get(step.op), step.op in overrides.fixed
-        key = (key_of(step.op), tuple(index for index, _ in step.operands), bool(step.results), layout, fixed, _overwritten(step))
+        key = (key_of(step.op), tuple(index for index, _ in step.operands), bool(step.results), layout, fixed, _overwritten(step), weight_may_move(step.op))
         if key not in known:
             say(f"pricing {step.op.name}, {number + 1} of {len(graph.steps)} ops")
             reasons: dict[str, int] = {}
@@ -352,6 +353,8 @@ def _run(device: Replay, op: Operation, taken: Taken | None, held: dict[SSAValue
         moved[value] = _first(device.call("ttnn.to_memory_config", [_held(device, value, held), memory]))
         if value in ending and sum(value is operand for operand in op.operands) == 1:
             device.free(held.pop(value))
+    for index, memory in taken.choice.priced.candidate.weights.items() if taken is not None else ():
+        moved[op.operands[index]] = device.tensor(spec_of(op.operands[index], memory))
     changed = taken.choice.priced.candidate.attributes if taken is not None else {}
     result = taken.choice.result if taken is not None else None
     target, arguments = call_of(op, changed, result, lambda value: moved.get(value) or _held(device, value, held))

@@ -15,6 +15,7 @@ class Machine:
     architecture: str
     grid: tuple[int, int]
     l1_bytes: int
+    dram_banks: int = 12
 
     def rectangle(self, cores: int) -> tuple[int, int]:
         """The smallest grid of whole rows that has `cores`; programs fill it row by row."""
@@ -24,4 +25,4 @@ class Machine:
 
 def machine(card: str) -> Machine:
     facts = facts_of(card)
-    return Machine(facts.name, facts.architecture, facts.grid, facts.l1_bytes)
+    return Machine(facts.name, facts.architecture, facts.grid, facts.l1_bytes, facts.dram_banks)

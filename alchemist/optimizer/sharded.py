@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ttnn_shim.queries import Memory
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import struct
 from alchemist.ir.layout import layout_of, tile_padded
-from alchemist.optimizer import compute, matmul
+from alchemist.optimizer import compute, matmul, stream
 from alchemist.optimizer.calls import IN_PLACE
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import DRAM, L1, Step
@@ -101,6 +101,8 @@ def memories(value: SSAValue, machine: Machine) -> tuple[Memory, ...]:
     """Shards that are tried for a value: of an image several, of other tensors even blocks."""
     if is_image(value):
         return images(value, machine)
+    if tiles_of(value)[0] == 1 and is_whole(value):
+        return stream.widths(value, machine)
     shards = block(value, machine)
     return () if shards is None else (shards,)
 
@@ -136,6 +138,8 @@ def linear(step: Step, machine: Machine, wanted: Memory | None = None) -> Iterat
         return
     if wanted is None and is_image(op.results[0]):
         yield from _tall(step, machine, shape, fused)
+    if wanted is None:
+        yield from stream.products(step, machine, shape)
     inside, outside = _blocks(op.operands[0], machine), [wanted] if wanted else _blocks(op.results[0], machine)
     pairs = [(a, c) for a in inside for c in outside] + [(a, c) for a in inside for c in (L1, DRAM)] + [(a, c) for a in (L1, DRAM) for c in outside]
     for a, result in pairs:
@@ -182,10 +186,15 @@ def _tall(step: Step, machine: Machine, shape: matmul.Sizes, fused: Any) -> Iter
 def norm(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
     """Shards in, the same shards out."""
     op = step.op
-    shards = block(op.operands[0], machine)
     moving = [index for index, _ in step.operands]
-    if shards is None or not step.results or any(access.shape(op.operands[index]) != access.shape(op.operands[0]) for index in moving):
+    if not step.results or any(access.shape(op.operands[index]) != access.shape(op.operands[0]) for index in moving):
         return
+    whole = block(op.operands[0], machine)
+    for shards in (whole,) if whole is not None else stream.widths(op.operands[0], machine) if tiles_of(op.operands[0])[0] == 1 else ():
+        yield from _normed(op, machine, moving, shards)
+
+
+def _normed(op: Operation, machine: Machine, moving: list[int], shards: Memory) -> Iterator[list[Candidate]]:
     height, width = _shard_tiles(shards)
     config = struct(
         "ttnn.layernorm_sharded_multicore_program_config",

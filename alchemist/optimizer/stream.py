@@ -1,0 +1,93 @@
+"""A decode stream: activations of one row of tiles in width shards, weights in shards over the banks of DRAM.
+
+Rules of ttnn 0.81.1 that hold here: the DRAM-sharded program reads an activation in even width shards and leaves even width shards; each core's
+columns of K are a multiple of the step. Every bank holds whole columns of the weight, the last one may be padded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ttnn_shim.queries import Memory
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import struct
+from alchemist.ir.layout import layout_of, tile_padded
+from alchemist.optimizer import matmul
+from alchemist.optimizer.candidate import Candidate
+from alchemist.optimizer.graph import Step
+from alchemist.optimizer.machine import Machine
+
+CORES = (32, 16)
+"""Numbers of cores of width shards that are tried: one of them divides the widths of usual decoders."""
+MOST_STEP = 8
+LOADED = "ttcore.load_cached"
+
+
+def widths(value: SSAValue, machine: Machine) -> tuple[Memory, ...]:
+    """Even width shards of a value of one row of tiles."""
+    shape = access.shape(value)
+    padded = tile_padded(shape)
+    columns = padded[-1] // 32
+    found = []
+    for cores in CORES:
+        corners = (0, 0, 7, cores // 8 - 1)
+        if columns % cores == 0 and corners[3] < machine.grid[1] and machine.grid[0] >= 8:
+            found.append(Memory("L1", "WIDTH_SHARDED", ((32, columns // cores * 32), corners, "ROW_MAJOR")))
+    return tuple(found)
+
+
+def in_banks(value: SSAValue, machine: Machine) -> Memory:
+    """A weight's columns dealt to the banks of DRAM."""
+    rows, columns = access.shape(value)[-2:]
+    per_bank = -(-tile_padded((columns,))[-1] // (32 * machine.dram_banks))
+    return Memory("DRAM", "WIDTH_SHARDED", ((rows, per_bank * 32), (0, 0, machine.dram_banks - 1, 0), "ROW_MAJOR"))
+
+
+def maker_of_weight(op: Operation) -> Operation | None:
+    """The const-eval function that makes the op's weight for it alone."""
+    if op.name not in ("ttnn.matmul", "ttnn.linear"):
+        return None
+    value = op.operands[1]
+    loaded = value.owner
+    if not isinstance(loaded, Operation) or loaded.name != LOADED or len(loaded.results) != 1 or len(list(value.uses)) != 1:
+        return None
+    name, scope = str(access.attr(loaded, "callee")), loaded.parent_op()
+    while scope is not None:
+        for region in scope.regions:
+            for func in region.block.ops if region.blocks else ():
+                if isinstance(func, FuncOp) and func.sym_name.data == name:
+                    return func
+        scope = scope.parent_op()
+    return None
+
+
+def weight_may_move(op: Operation) -> bool:
+    layout = layout_of(op.operands[1].type) if len(op.operands) > 1 else None
+    if layout is None or layout.page != "tile" or layout.is_sharded or layout.on_host:
+        return False
+    shape = access.shape(op.operands[1])
+    return len(shape) == 2 and shape[0] % 32 == 0 and shape[1] % 32 == 0 and maker_of_weight(op) is not None
+
+
+def products(step: Step, machine: Machine, shape: matmul.Sizes) -> Iterator[list[Candidate]]:
+    """Products of one row of tiles: the weight is read from all banks at once."""
+    op = step.op
+    fused = matmul.fused_of(op)
+    if shape.m != 1 or [index for index, _ in step.operands] != [0] or len(op.operands) > 2 or not weight_may_move(op):
+        return
+    outside = {memory.shard[1]: memory for memory in widths(op.results[0], machine) if memory.shard is not None}
+    for a in widths(op.operands[0], machine):
+        assert a.shard is not None
+        c = outside.get(a.shard[1])
+        if c is None or c.shard is None:
+            continue
+        candidates = []
+        for inner in matmul.divisors(a.shard[0][1] // 32, MOST_STEP)[:2]:
+            fields = {"in0_block_w": inner, "per_core_m": 1, "per_core_n": c.shard[0][1] // 32, "fused_activation": fused}
+            config = struct("ttnn.matmul_multi_core_reuse_multi_cast_dram_sharded_program_config", fields)
+            label = f"weight in {machine.dram_banks} banks, 1x{c.shard[0][1] // 32} tiles on each of {8 * (a.shard[1][3] + 1)} cores"
+            candidates.append(Candidate(label, matmul.attributes(op, machine, config), {0: a}, c, weights={1: in_banks(op.operands[1], machine)}))
+        yield candidates
