@@ -23,6 +23,8 @@ _PROGRAM = (
 ).split()
 RESERVED = frozenset([*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *_CPP_KEYWORDS, *_MACROS, *_PROGRAM])
 """Names that no variable or function of an emitted program has."""
+MOST_NUMBER = 3
+"""The highest number behind a name, as long as there are other names."""
 MAIN_RESERVED = RESERVED | {"args", "argc", "argv", "loop", "outputs", "error"}
 """The same for the variables of main()."""
 
@@ -50,6 +52,16 @@ _NOUNS = {
     "exp": "exponential",
     "layer_norm": "normalized",
     "rms_norm": "normalized",
+    "scaled_dot_product_attention": "attention",
+    "scaled_dot_product_attention_decode": "attention",
+    "concatenate_heads": "joined",
+    "max_pool2d": "pooled",
+    "avg_pool2d": "pooled",
+    "repeat_interleave": "repeated",
+    "neg": "negated",
+    "pad": "padded",
+    "gather": "gathered",
+    "scatter": "scattered",
 }
 
 
@@ -87,7 +99,7 @@ def constant_case(text: str) -> str:
 
 
 def unique(candidates: Iterable[str], available: Callable[[str], bool], fallback: str = "value", numbers: dict[str, int] | None = None) -> str:
-    """The first candidate that is available, else the first one with a number behind.
+    """The first candidate that is available, else the first one with a small number behind, else the first one with the next number.
 
     numbers: of names that have got one, the number to go on from: all below are taken.
     """
@@ -95,7 +107,12 @@ def unique(candidates: Iterable[str], available: Callable[[str], bool], fallback
     for name in names:
         if available(name):
             return name
-    base = (names[0] if names else fallback).rstrip("_0123456789") or fallback
+    bases = list(dict.fromkeys(base for name in names if (base := name.rstrip("_0123456789"))))
+    for base in bases:
+        for number in range(2, MOST_NUMBER + 1):
+            if available(f"{base}_{number}"):
+                return f"{base}_{number}"
+    base = bases[0] if bases else fallback
     numbers = {} if numbers is None else numbers
     number = numbers.get(base, 2)
     while not available(f"{base}_{number}"):

@@ -16,6 +16,7 @@ from alchemist.program.gradients import gradient_name, is_gradient
 from alchemist.program.graph import Node, TensorType, Value, values_of
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
+from alchemist.program.roles import ROLES, computed_role, parameter_name, placed_parts, value_name
 from alchemist.program.state import lists_of
 
 FOREVER = 1 << 60
@@ -29,6 +30,8 @@ _CUSTOMARY = {
     "ttnn.sort": ("values", "indices"),
 }
 """What the results of ops with several are called."""
+_ARITHMETIC = frozenset(f"ttnn.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum"))
+_PRODUCTS = frozenset({"ttnn.matmul", "ttnn.linear"})
 _FORMING = SHAPING | {"ttnn.concatenate_heads"}
 _ATTENTION = frozenset({"ttnn.transformer.scaled_dot_product_attention", "ttnn.transformer.scaled_dot_product_attention_decode"})
 
@@ -283,11 +286,13 @@ class Naming:
         for slot, value in enumerate(writes(item)):
             out[slot] += [role for role in (role_of(value),) if role]
         roles = [self._roles[id(value)] for value in writes(item) if id(value) in self._roles]
-        self._made_up.update({*module, *others, *customary} - set(self._names.values()))
+        on_the_way = self._on_the_way(item, own)
+        self._made_up.update({*module, *others, *customary, *on_the_way} - set(self._names.values()))
         for slot, names in enumerate(out):
-            names += self._of_step(item, returned[slot : slot + 1]) if count > 1 or _is_step(item) else []
+            names += self._of_step(item, returned[slot : slot + 1]) if count > 1 or _is_step(item) else [value_name(item)] if isinstance(item, Node) else []
             names += customary[slot : slot + 1] if len(customary) == count else ()
-            names += [*first, *self._placed_name(item), *roles, *module, intermediate, *others]
+            names[:0] = self._placed_name(item)
+            names += [*first, *roles, *module, intermediate, *self._made_from(item, index, last), *on_the_way, *others]
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:
@@ -374,14 +379,29 @@ class Naming:
                 return [] if here & {(statement.file, statement.line) for statement in self._own_statements(before)} else [name]
         return [name]
 
+    def _made_from(self, item: Node | CallItem, index: int, last: Mapping[int, int]) -> list[str]:
+        """What numbers are added to or multiplied with keeps its name, if nobody needs the old value."""
+        inputs = item.inputs() if isinstance(item, Node) and item.spec.name in _ARITHMETIC else []
+        name = self._names.get(id(inputs[0]), "") if len(inputs) == 1 and last.get(id(inputs[0]), -1) <= index else ""
+        return [name] if name and name not in self._made_up else []
+
+    def _on_the_way(self, item: Node | CallItem, own: Sequence[Statement]) -> list[str]:
+        """A value that its statement's target cannot name yet: `rel_att_product`; where nothing is assigned, after what it is made of."""
+        if not isinstance(item, Node) or len(item.results) != 1 or computed_role(item, self._names) or item.spec.name in SHAPING:
+            return []
+        noun = result_name(item.spec.target)
+        bases = [statement.targets[0] for statement in own if len(statement.targets) == 1]
+        bases = bases or [name for value in item.inputs() if (name := self._names.get(id(value), "")) and name.rstrip("_0123456789") not in self._made_up]
+        return [f"{bases[0]}_{noun}"] if bases and bases[0] and not bases[0].endswith(noun) else []
+
     def _placed_name(self, item: Node | CallItem) -> list[str]:
-        """A tensor that only goes elsewhere is named after the place where the old name is still taken: `hidden_states_l1`."""
+        """A tensor that only goes elsewhere stays what it is; where the old name is still taken, with the place: `hidden_states_l1`."""
         if not isinstance(item, Node) or item.spec.name != "ttnn.to_memory_config" or not item.inputs():
             return []
         name, config = self._names.get(id(item.inputs()[0])), item.results[0].type.config
         if name is None or config is None:
             return []
-        return [f"{name}_{config.buffer if config.memory == 'interleaved' else 'sharded'}"]
+        return [name, f"{name}_{config.buffer if config.memory == 'interleaved' else 'sharded'}"]
 
     def _of_another_module(self, item: Node | CallItem, statement: Statement) -> bool:
         """In a flat program: `y = self.f(self.g(x))` names f's value, but g's op may be all that is left at this level."""
@@ -445,13 +465,16 @@ class Naming:
         # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
         own = _last_word(leaf.path) if leaf is not None else ""
         module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
-        module = [name for name in module if name]
-        return module, [*others, result_name(item.spec.target)]
+        module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in _PRODUCTS else [])
+        role = computed_role(item, self._names)
+        return [name for name in module if name], [role, *others, *([] if role else [result_name(item.spec.target)])]
 
     def _moved_names(self, node: Node) -> tuple[list[str], list[str]]:
         """(names after the value of which this is another form, such names as last resorts)."""
         source = next(iter(node.inputs()), None)
         name = self._names.get(id(source)) if source is not None else None
+        if source is not None and name is not None and node.spec.name == "ttnn.slice_static" and (name not in self._made_up or name in ROLES):
+            return [], [*placed_parts(node, name), f"{name}_part"]
         if source is None or name is None or node.spec.name not in SHAPING:
             return [], []
         before, after = source.type, node.results[0].type

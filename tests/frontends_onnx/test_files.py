@@ -47,6 +47,15 @@ def test_shape_arithmetic_leaves_no_ops(tmp_path: Path) -> None:
     }
 
 
+def test_gates_are_called_by_their_role(tmp_path: Path) -> None:
+    """An LSTM from zeros is one loop; no value of it is called after its op."""
+    files.make("lstm", tmp_path / "lstm.onnx")
+    text = onnx_sources(tmp_path / "lstm.onnx")["main.py"]
+    assert len(re.findall(r"^ +for i in range\(5\):$", text, re.MULTILINE)) == 1
+    assert {"input_gate", "forget_gate", "output_gate", "cell_gate", "hidden_gates", "cell"} <= set(re.findall(r"^ +(\w+) = ttnn\.", text, re.MULTILINE))
+    assert not re.search(r"^ +(part|product|total)\w* = ", text[text.index("for i in") : text.index("ttnn.concat")], re.MULTILINE)
+
+
 def test_open_dimensions(tmp_path: Path) -> None:
     """From example inputs by position or name, from `dims`, from the command line."""
     path = tmp_path / "model.onnx"

@@ -17,17 +17,20 @@ from typing import Any
 
 from alchemist.errors import UserError
 from alchemist.frontends.base import FrontendResult
+from alchemist.ops.spec import TTNN_OPS
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
 from alchemist.program import build_program, model
-from alchemist.program.names import identifier
+from alchemist.program.names import identifier, result_name
+from alchemist.program.roles import ROLES as COMPUTED
 from alchemist.program.walk import bound_by
 
-ROLES = frozenset("query key value qkv cos sin positions mask attn_mask causal_mask attention_mask values indices gates loss device".split())
-"""What values are for, where no source says it: customary results of ops and their arguments."""
+ROLES = COMPUTED | frozenset("query key value qkv cos sin positions mask attn_mask causal_mask attention_mask values indices gates loss device".split())
+"""What values are for, where no source says it: customary results of ops and their arguments, and what computations are known to make."""
 _FORM = re.compile(r"_(?:float32|bfloat16|u?int32|tiled|row_major|l1|dram|sharded|output|reshaped|permuted|transposed|converted|part|repeated|s)$")
 """What is said behind a name: another form of the same value."""
+NOUNS = frozenset(result_name(op) for op in TTNN_OPS)
 _NUMBER = re.compile(r"_(\d+)$")
 
 
@@ -60,6 +63,7 @@ def words_of(result: FrontendResult) -> set[str]:
             elif isinstance(node, ast.Attribute):
                 found.add(node.attr)
     for argument in result.arguments:
+        found.update(_NUMBER.sub("", word) for word in argument.name.split("."))  # `key_cache_0` of layer 0
         found.update(argument.name.split("."))
         found.add(identifier(argument.name))
     found |= {identifier("_".join(argument.name.split(".")[-2:])) for argument in result.arguments}
@@ -88,10 +92,21 @@ def names_of(program: model.Program, result: FrontendResult) -> Names:
 
 def _told(name: str, known: set[str]) -> bool:
     forms = {name, name.rstrip("_"), f"{name}s", name.removesuffix("s")}
-    if forms & known or name.startswith("d_"):
+    if forms & known or name.startswith("d_") or name.rpartition("_")[2] in ("cos", "sin"):
         return True
-    shorter = _FORM.sub("", _NUMBER.sub("", name))
-    return shorter != name and _told(shorter, known)
+    if (name.startswith("qkv_") and name.replace("qkv_", "q_", 1) in known) or _joins(name.split("_"), known):  # several modules' product in one
+        return True
+    plain = _NUMBER.sub("", name)
+    base, _, last = plain.rpartition("_")
+    shorter = base if last in NOUNS and base else _FORM.sub("", plain)  # `scores_product`: what the source assigns it to, and the op
+    return bool(shorter) and shorter != name and _told(shorter, known)
+
+
+def _joins(words: list[str], known: set[str]) -> bool:
+    """Names of query, key and value modules behind each other: `to_q_to_k_to_v`."""
+    size = len(words) // 3
+    pieces = ["_".join(words[start : start + size]) for start in range(0, len(words), max(size, 1))]
+    return len(words) % 3 == 0 and all(piece in known for piece in pieces) and [piece[-1:] for piece in pieces] == ["q", "k", "v"]
 
 
 def measured(name: str) -> Names:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.vocabulary import Scalar, Shape, Value, Vocabulary
 from alchemist.ir.attributes import element_name_of, tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.location import set_source
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -84,6 +86,13 @@ class Emitter(Vocabulary[Tensor, DType]):
 
     def constant_name(self) -> str:
         return self.constant_label
+
+    def named(self, x: Tensor, name: str) -> Tensor:
+        """The value, whose op says what it is to a node of several ops: `GRU.reset`. One that is known at export has no op."""
+        owner = x.ssa.owner if x.has_ssa else None
+        if isinstance(owner, Operation) and self.info is not None:
+            set_source(owner, replace(self.info, name=f"{self.info.op.rpartition('.')[2]}.{name}"))
+        return x
 
     def value(self, shape: Shape, dtype: DType, ssa: SSAValue) -> Tensor:
         return Tensor(self, shape, dtype, ssa)

@@ -23,9 +23,10 @@ def _linear(c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tenso
     return c.emit("linear", [x, weight, bias], flags, shape=[*x.shape[:-1], weight.shape[0]], dtype=x.dtype)
 
 
-def _chunks(c: Emitter, x: Tensor, count: int) -> list[Tensor]:
-    size = x.shape[-1] // count
-    return [c.slice(x, x.rank - 1, i * size, (i + 1) * size) for i in range(count)]
+def _chunks(c: Emitter, x: Tensor, names: Sequence[str]) -> list[Tensor]:
+    """As many equal parts of the last dimension as names."""
+    size = x.shape[-1] // len(names)
+    return [c.named(c.slice(x, x.rank - 1, i * size, (i + 1) * size), name) for i, name in enumerate(names)]
 
 
 def _layer(
@@ -52,19 +53,19 @@ def _layer(
     finals: list[list[Tensor]] = [[] for _ in states]
     for number in range(directions):
         w, r = _direction(c, weight, number), _direction(c, recurrence, number)
-        both = None if bias is None else _chunks(c, _direction(c, bias, number), 2)
+        both = None if bias is None else _chunks(c, _direction(c, bias, number), ("input_bias", "hidden_bias"))
         b = both[0] if both else None
         if both and all_biases:
             b = c.binary("add", both[0], both[1])
-        projected = _linear(c, x, w, b)
+        projected = c.named(_linear(c, x, w, b), "projected")
         step = cell(r, both[1] if both and not all_biases else None)
         zeros = np.zeros((1, batch, hidden), np.float32)
-        starts = [c.array(zeros, x.dtype) if state is None else c.slice(state, 0, number, number + 1) for state in states]
+        starts = [c.array(zeros, x.dtype) if state is None or state.uniform == 0 else c.slice(state, 0, number, number + 1) for state in states]
         held = [c.first_of_loop(start, place) for place, start in enumerate(starts)]
         made: list[Tensor] = []
         backwards = way == "reverse" or number == 1
         for time in reversed(range(steps)) if backwards else range(steps):
-            held = step(c.slice(projected, 0, time, time + 1), held)
+            held = step(c.named(c.slice(projected, 0, time, time + 1), "gates"), held)
             made.append(held[0])
         outputs.append(c.reshape(c.concat(made[::-1] if backwards else made, 0), [steps, 1, batch, hidden]))
         for kept, state in zip(finals, held, strict=True):
@@ -87,10 +88,16 @@ def lstm(
 
     def cell(r: Tensor, _bias: Tensor | None) -> Cell:
         def step(gates: Tensor, states: list[Tensor]) -> list[Tensor]:
-            i, o, f, g = _chunks(c, c.binary("add", gates, _linear(c, states[0], r, None)), 4)
-            kept = c.binary("multiply", c.unary("sigmoid", f), states[1])
-            state = c.binary("add", kept, c.binary("multiply", c.unary("sigmoid", i), c.unary("tanh", g)))
-            return [c.binary("multiply", c.unary("sigmoid", o), c.unary("tanh", state)), state]
+            hidden_gates = c.named(_linear(c, states[0], r, None), "hidden_gates")
+            gates = c.named(c.binary("add", gates, hidden_gates), "gates")
+            size = states[1].shape[-1]
+            opened = c.named(c.unary("sigmoid", c.slice(gates, gates.rank - 1, 0, 3 * size)), "opened_gates")
+            i, o, f = _chunks(c, opened, ("input_gate", "output_gate", "forget_gate"))
+            g = c.named(c.unary("tanh", c.slice(gates, gates.rank - 1, 3 * size, 4 * size)), "cell_gate")
+            kept = c.named(c.binary("multiply", f, states[1]), "kept")
+            added = c.named(c.binary("multiply", i, g), "added")
+            state = c.named(c.binary("add", kept, added), "cell")
+            return [c.named(c.binary("multiply", o, c.unary("tanh", state)), "hidden"), state]
 
         return step
 
@@ -108,21 +115,24 @@ def gru(
     def cell(r: Tensor, b: Tensor | None) -> Cell:
         def step(gates: Tensor, states: list[Tensor]) -> list[Tensor]:
             (h,) = states
-            update_x, reset_x, new_x = _chunks(c, gates, 3)
+            update_x, reset_x, new_x = _chunks(c, gates, ("update_input", "reset_input", "new_input"))
+            parts = ("update_hidden", "reset_hidden", "new_hidden")
             if after:
-                update_h, reset_h, new_h = _chunks(c, _linear(c, h, r, b), 3)
-                reset = c.unary("sigmoid", c.binary("add", reset_x, reset_h))
-                candidate = c.binary("add", new_x, c.binary("multiply", reset, new_h))
+                update_h, reset_h, new_h = _chunks(c, c.named(_linear(c, h, r, b), "hidden_gates"), parts)
+                reset = c.named(c.unary("sigmoid", c.binary("add", reset_x, reset_h)), "reset")
+                candidate = c.named(c.binary("add", new_x, c.binary("multiply", reset, new_h)), "candidate")
             else:
                 size = h.shape[-1]
                 both = _linear(c, h, c.slice(r, 0, 0, 2 * size), None if b is None else c.slice(b, 0, 0, 2 * size))
-                update_h, reset_h = _chunks(c, both, 2)
-                reset = c.unary("sigmoid", c.binary("add", reset_x, reset_h))
+                update_h, reset_h = _chunks(c, c.named(both, "hidden_gates"), parts[:2])
+                reset = c.named(c.unary("sigmoid", c.binary("add", reset_x, reset_h)), "reset")
                 rest = None if b is None else c.slice(b, 0, 2 * size, 3 * size)
-                candidate = c.binary("add", new_x, _linear(c, c.binary("multiply", reset, h), c.slice(r, 0, 2 * size, 3 * size), rest))
-            update = c.unary("sigmoid", c.binary("add", update_x, update_h))
-            new = c.unary("tanh", candidate)
-            return [c.binary("add", new, c.binary("multiply", update, c.binary("subtract", h, new)))]
+                new_h = c.named(_linear(c, c.binary("multiply", reset, h), c.slice(r, 0, 2 * size, 3 * size), rest), "new_hidden")
+                candidate = c.named(c.binary("add", new_x, new_h), "candidate")
+            update = c.named(c.unary("sigmoid", c.binary("add", update_x, update_h)), "update")
+            new = c.named(c.unary("tanh", candidate), "new")
+            change = c.named(c.binary("subtract", h, new), "change")
+            return [c.named(c.binary("add", new, c.binary("multiply", update, change)), "hidden")]
 
         return step
 
@@ -140,7 +150,8 @@ def rnn(
 
     def cell(r: Tensor, _bias: Tensor | None) -> Cell:
         def step(gates: Tensor, states: list[Tensor]) -> list[Tensor]:
-            return [c.unary(names[0], c.binary("add", gates, _linear(c, states[0], r, None)))]
+            hidden_gates = c.named(_linear(c, states[0], r, None), "hidden_gates")
+            return [c.named(c.unary(names[0], c.binary("add", gates, hidden_gates)), "hidden")]
 
         return step
 

@@ -1,0 +1,208 @@
+"""What values are for, told by the ops that make and read them: names where no source gives one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from alchemist.ops.spec import SHAPING
+from alchemist.program import model
+from alchemist.program.graph import Node, Value
+from alchemist.program.names import MOST_NUMBER, result_name, snake_case
+
+ROLES = frozenset(
+    "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
+    "squared variance mean pooled gated condition mask embedded scaled padded edge_before edge_after".split()
+)
+"""Names that `computed_role` and front ends give."""
+
+_COMPARISONS = frozenset(f"ttnn.{name}" for name in "eq ne gt ge lt le logical_and logical_or logical_not logical_xor isinf isnan isfinite".split())
+_TO_SCORES = SHAPING | {"ttnn.add", "ttnn.subtract", "ttnn.multiply", "ttnn.divide", "ttnn.where", "ttnn.maximum"}
+_MOST_STEPS = 6
+
+
+def computed_role(node: Node, names: Mapping[int, str]) -> str:
+    """The role of the node's only result, "" where none is known. names: of the function's values so far, by identity."""
+    if len(node.results) != 1:
+        return ""
+    result, op = node.results[0], node.spec.name.removeprefix("ttnn.")
+    inputs = node.inputs()
+    found = ""
+    if op == "slice_static":
+        found = _half(node)
+    elif op == "concat" and len(inputs) == 2 and _made_by(inputs[0], "neg") is not None:
+        found = "rotated"
+    elif op == "neg" and (before := _made_by(inputs[0], "slice_static")) is not None and _half(before):
+        found = "negated_half"
+    elif node.spec.name in _COMPARISONS:
+        found = "condition" if any(user.spec.name == "ttnn.where" and user.inputs()[0] is result for user in result.users) else "mask"
+    elif op == "matmul" and _leads_to_softmax(result):
+        found = "scores"
+    elif op in ("add", "subtract", "multiply", "divide", "where"):
+        found = _elementwise(node, op, names)
+    elif op in ("max", "sum", "mean", "exp", "log", "square", "pow_scalar", "pow"):
+        found = _statistic(node, op)
+    elif op == "softmax" and any(user.spec.name == "ttnn.matmul" and user.inputs()[0] is result for user in _users(result)):
+        found = "probabilities"
+    elif op == "embedding":
+        found = "embedded"
+    elif op == "pad":
+        found = "padded"
+    return found
+
+
+def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
+    inputs = node.inputs()
+    if op in ("add", "where", "divide", "multiply", "subtract") and _leads_to_softmax(node.results[0]) and any(_is_scores(value) for value in inputs):
+        return "scores"
+    if op == "multiply" and len(inputs) == 2:
+        for value in inputs:
+            name = names.get(id(value), value.key)
+            if name.rpartition("_")[2] in ("cos", "sin"):
+                return f"{name.rpartition('_')[2]}_part"
+        if _made_by(inputs[1], "square") is None and inputs[0] is inputs[1] and _is_centered(inputs[0]):
+            return "squared"
+        if any(_made_by(value, "sigmoid") is not None for value in inputs):
+            return "gated"
+    if op == "subtract" and len(inputs) == 2:
+        if _reduces(inputs[1], inputs[0], "max"):
+            return "shifted"
+        if _reduces(inputs[1], inputs[0], "mean"):
+            return "centered"
+    if op in ("multiply", "divide") and len(inputs) == 1:
+        return "scaled"
+    return ""
+
+
+def _statistic(node: Node, op: str) -> str:
+    result, inputs = node.results[0], node.inputs()
+    if op == "max" and any(user.spec.name == "ttnn.subtract" and _reduces(result, user.inputs()[0], "max") for user in _users(result)):
+        return "row_max"
+    if op == "exp" and any(user.spec.name in ("ttnn.sum", "ttnn.mean") for user in _users(result)):
+        return "exponentials"
+    if op == "log" and _made_by(inputs[0], "sum") is not None:
+        return "log_total"
+    if op == "mean":
+        if (before := _made_by(inputs[0], "square") or _made_by(inputs[0], "multiply")) is not None and _is_centered(before.inputs()[0]):
+            return "variance"
+        dims = len(inputs[0].type.shape)
+        return "pooled" if dims >= 3 and result.type.shape[-1:] == inputs[0].type.shape[-1:] else "mean"
+    return "squared" if op in ("square", "pow", "pow_scalar") else ""
+
+
+def _half(node: Node) -> str:
+    """Of the two halves of the last dimension, or of its even and odd places."""
+    before, after = node.inputs()[0].type.shape, node.results[0].type.shape
+    start, step = (_last(node, name) for name in ("slice_start", "slice_step"))
+    if len(before) != len(after) or before[:-1] != after[:-1] or 2 * after[-1] != before[-1] or start is None:
+        return ""
+    if step in (None, 1):
+        return {0: "first_half", after[-1]: "second_half"}.get(start, "")
+    return {0: "evens", 1: "odds"}.get(start, "") if step == 2 else ""
+
+
+def _last(node: Node, name: str) -> int | None:
+    raw = next((raw for arg, raw in node.arguments if arg.name == name), None)
+    last = raw.items[-1] if isinstance(raw, model.Items) and raw.items else None
+    return last.value if isinstance(last, model.Literal) and isinstance(last.value, int) else None
+
+
+def _unshaped(value: Value) -> Value:
+    while value.node is not None and value.node.spec.name in SHAPING and len(value.node.results) == 1 and value.node.inputs():
+        value = value.node.inputs()[0]
+    return value
+
+
+def _made_by(value: Value, op: str) -> Node | None:
+    """The node behind the value's forms, if it is that op."""
+    node = _unshaped(value).node
+    return node if node is not None and node.spec.name == f"ttnn.{op}" else None
+
+
+def _users(value: Value) -> Iterator[Node]:
+    """Readers of the value and of its forms."""
+    pending = [value]
+    for one in pending:
+        for user in {id(user): user for user in one.users}.values():
+            if user.spec.name in SHAPING and len(user.results) == 1 and len(pending) < _MOST_STEPS:
+                pending.append(user.results[0])
+            else:
+                yield user
+
+
+def _leads_to_softmax(value: Value) -> bool:
+    """Whether only scaling and masking stand between the value and a softmax over its last dimension."""
+    for _ in range(_MOST_STEPS):
+        users = list({id(user): user for user in value.users}.values())
+        if len(users) != 1 or len(users[0].results) != 1:
+            return False
+        if users[0].spec.name == "ttnn.softmax":
+            return True
+        if users[0].spec.name not in _TO_SCORES:
+            return False
+        value = users[0].results[0]
+    return False
+
+
+def _is_scores(value: Value) -> bool:
+    """Whether a matrix product of two computed values is behind it."""
+    for _ in range(_MOST_STEPS):
+        node = value.node
+        if node is None or not node.inputs():
+            return False
+        if node.spec.name == "ttnn.matmul":
+            return not any(one.key for one in node.inputs())
+        if node.spec.name not in _TO_SCORES:
+            return False
+        value = next((one for one in node.inputs() if not one.key), node.inputs()[0])
+    return False
+
+
+def _reduces(value: Value, source: Value, op: str) -> bool:
+    node = _made_by(value, op)
+    return node is not None and _unshaped(node.inputs()[0]) is _unshaped(source)
+
+
+def _is_centered(value: Value) -> bool:
+    node = _made_by(value, "subtract")
+    return node is not None and len(node.inputs()) == 2 and _reduces(node.inputs()[1], node.inputs()[0], "mean")
+
+
+def value_name(node: Node) -> str:
+    """What the ONNX graph calls the node's value, "" where an exporter has only counted: `relu_3`."""
+    for info in reversed(node.sources):
+        framework, _, kind = info.op.partition(".")
+        before, _, word = info.name.rpartition(".")
+        word = word.rstrip("_0123456789")
+        counted = bool(info.frames) or word.lower() in (kind.lower(), result_name(node.spec.target), "output")  # torch's exporter calls values after its ops
+        if framework == "onnx" and word and (before == kind or not counted):
+            return snake_case(word)
+    return ""
+
+
+def parameter_name(node: Node) -> str:
+    """Of a product with a parameter that stands in its module by itself, that parameter's name."""
+    names = [name for value in node.inputs() if value.key for name in value.made_from or (value.name, value.key)]
+    words = [name.rpartition(".")[2] for name in names]
+    return next((word for word in words if word and not re.match(r"(weight|bias|kernel|constant|zeros|ones|initial|scale)(_|$)|\d", word)), "")
+
+
+def placed_parts(node: Node, name: str) -> list[str]:
+    """One of several pieces of a tensor, by its place: `padded_0_2` starts at row 0 and column 2."""
+    source = node.inputs()[0]
+    pieces = [user for user in {id(user): user for user in source.users}.values() if user.spec.name == node.spec.name]
+    starts = [_starts(piece) for piece in pieces]
+    shapes = {piece.results[0].type.shape for piece in pieces}
+    if len(pieces) < 3 or len(shapes) > 1 or any(len(start) != len(starts[0]) for start in starts):
+        return []
+    varying = [dim for dim in range(len(starts[0])) if len({start[dim] for start in starts}) > 1]
+    places = [_starts(node)[dim] for dim in varying]
+    if len(varying) == 1:
+        places = [sorted({start[varying[0]] for start in starts}).index(places[0])]
+    return [f"{name}_{'_'.join(map(str, places))}"] if places and max(places) <= MOST_NUMBER else []
+
+
+def _starts(node: Node) -> list[int]:
+    raw = next((raw for arg, raw in node.arguments if arg.name == "slice_start"), None)
+    items = raw.items if isinstance(raw, model.Items) else ()
+    return [item.value for item in items if isinstance(item, model.Literal) and isinstance(item.value, int)]

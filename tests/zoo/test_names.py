@@ -1,0 +1,40 @@
+"""What the variables of emitted programs are called: after the source or a role, with small numbers."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+from alchemist.errors import UserError  # noqa: E402
+from tests.zoo.names import measured  # noqa: E402
+
+BAR = 0.95
+
+
+@pytest.mark.parametrize("name", ["lstm", "kv_cache_step", "jax_sgd_step"])
+def test_a_few_models(name: str) -> None:
+    names = measured(name)
+    assert names.share >= BAR, names.after_ops
+    assert not names.numbered
+
+
+@pytest.mark.slow
+def test_the_zoo() -> None:
+    from tests.zoo.models import table
+
+    variables, after_ops, numbered = 0, Counter[str](), []
+    for name in table():
+        try:
+            names = measured(name)
+        except UserError:  # test_zoo's to report
+            continue
+        variables += names.variables
+        after_ops += names.after_ops
+        numbered += [f"{name}: {one}" for one in names.numbered]
+    assert 1 - after_ops.total() / variables >= BAR, after_ops.most_common(20)
+    assert not numbered
