@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,10 +16,11 @@ from alchemist.options import CompilerOptions
 from alchemist.program import model
 from alchemist.program.constants import name_constants
 from alchemist.program.extract import extract
+from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
 from alchemist.program.graph import Graph, TensorType
 from alchemist.program.loops import find_loops
-from alchemist.program.merge import merge_functions
+from alchemist.program.merge import Merged, merge_functions, renamed_function
 from alchemist.program.model_source import Sources
 from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, unique
 from alchemist.program.naming import Context
@@ -90,19 +91,53 @@ def build_from_graph(
     taken = local_names | context.functions | prepared.names | {variable.identifier for variable in (*inputs, *outputs)}
     tails: dict[str, str] = {}
     if structured:
+        before = {id(definition): definition.name for definition in definitions}
         merged = merge_functions(functions, context.functions, {definition.name: definition.base_name for definition in definitions})
-        tailed = share_tails(merged.functions, context.functions, rebind_parameters=context.rebind_parameters)
-        functions, tails = tailed.functions, tailed.tails
         for definition in definitions:
             definition.name = merged.renamed.get(definition.name, definition.name)
+        apart = _told_apart(merged.functions[:-1], definitions, taken)
+        for definition in definitions:
+            definition.name = apart.get(definition.name, definition.name)
+        context.functions.update(apart.values())
+        taken |= set(apart.values())
+        tailed = share_tails(
+            [renamed_function(function, apart) for function in merged.functions], context.functions, rebind_parameters=context.rebind_parameters
+        )
+        functions, tails = tailed.functions, tailed.tails
         if prepared.functions:
             names = {function.name for function in prepared.functions}
-            prepared.functions = tuple(merge_functions(prepared.functions, names | context.functions).functions)
+            alike = merge_functions(prepared.functions, names | context.functions)
+            prefix = "" if split else "prepare_"
+            now = {prefix + before[id(definition)]: prefix + definition.name for definition in definitions if definition is not root}
+            prepared.functions = tuple(_named_alike(alike, now))
     final, prepare, constants, prepare_constants = name_constants(functions, prepared.functions, taken)
     if not split:
         constants = tuple(dict.fromkeys([*constants, *prepare_constants]))
     program = _program(graph, result, options, root, context, final, prepare, constants, prepare_constants, inputs, outputs)
     return replace(program, outline=with_tails(program.outline, tails))
+
+
+def _told_apart(functions: Sequence[model.Function], definitions: Sequence[Definition], taken: set[str]) -> dict[str, str]:
+    """New names of functions of one class, where the places of their modules tell them apart."""
+    paths: dict[str, list[str]] = {}
+    bases: dict[str, str] = {}
+    for definition in definitions:
+        paths.setdefault(definition.name, []).extend(definition.paths)
+        bases.setdefault(definition.name, definition.base_name)
+    return tell_apart(functions, paths, bases, taken)
+
+
+def _named_alike(merged: Merged, now: Mapping[str, str]) -> list[model.Function]:
+    """The const-eval functions, called like those of the forward pass where that is one name. now: what they were called -> what the forward pass says."""
+    wanted: dict[str, set[str]] = {function.name: set() for function in merged.functions}
+    for name, other in now.items():
+        kept = merged.renamed.get(name, name)
+        if kept in wanted:
+            wanted[kept].add(other)
+    counts = Counter(name for names in wanted.values() for name in names)
+    renamed = {kept: next(iter(names)) for kept, names in wanted.items() if len(names) == 1 and counts[next(iter(names))] == 1}
+    left = set(wanted) - set(renamed)
+    return [renamed_function(function, renamed) for function in merged.functions] if left.isdisjoint(renamed.values()) else merged.functions
 
 
 def _name_functions(root: Definition, definitions: Sequence[Definition], model_name: str) -> None:

@@ -68,7 +68,7 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
     counts = _counted(general)
     counted = {old: counts.get(new, new) for old, new in zip(names, general, strict=True) if counts.get(new, new) != old}
     renamed = {name: counted.get(call.function, call.function) for name, call in calls.items()}
-    return Merged([_renamed(function, counted) for function in kept], counted | renamed)
+    return Merged([renamed_function(function, counted) for function in kept], counted | renamed)
 
 
 def _of_their_class(names: Sequence[str], merged: Collection[str], bases: Mapping[str, str]) -> list[str]:
@@ -100,7 +100,9 @@ def _counted(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _renamed(function: model.Function, names: Mapping[str, str]) -> model.Function:
+def renamed_function(function: model.Function, names: Mapping[str, str]) -> model.Function:
+    """The function with new names of functions, its own and those that it calls."""
+
     def change(one: model.Statement) -> model.Statement:
         return replace(one, function=names.get(one.function, one.function)) if isinstance(one, model.CallFunction) else one
 

@@ -1,0 +1,156 @@
+"""Functions of one class are told apart by where their modules stand (`_stage_2`, `_decoder`) and what these have (`_shortcut`), not by numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Hashable, Mapping, Sequence
+
+from alchemist.ir.scopes import weight_path
+from alchemist.program import model
+from alchemist.program.names import MAIN_RESERVED, identifier, snake_case
+from alchemist.program.walk import read_by
+
+_MOST_WORDS = 3
+"""Words behind the name of a class; more say less than a number."""
+_Token = tuple[int, str]
+"""Depth in the modules' path and the word that stands there; a list's element is one word: `stage_2`."""
+
+
+def tell_apart(functions: Sequence[model.Function], paths: Mapping[str, Sequence[str]], bases: Mapping[str, str], taken: Collection[str]) -> dict[str, str]:
+    """New names of functions that are numbered, and of the first of their class, by the old ones.
+
+    paths: of the modules that each function stands for. bases: what functions are called without a number. taken: names that variables have.
+    """
+    groups: dict[str, list[model.Function]] = {}
+    for function in functions:
+        base = bases.get(function.name, "")
+        if base and re.fullmatch(rf"{re.escape(base)}(_\d+)?", function.name):
+            groups.setdefault(base, []).append(function)
+    used = {function.name for function in functions} | set(taken)
+    renamed: dict[str, str] = {}
+    for base, members in groups.items():
+        if len(members) < 2:
+            continue
+        labels = _labels(members, [[_tokens(path) for path in dict.fromkeys(paths.get(member.name, ()))] for member in members])
+        names = [identifier(_behind(base, label), base) for label in labels]
+        own = {member.name for member in members}
+        if len(set(names)) == len(names) and not any(name in MAIN_RESERVED or (name in used and name not in own) for name in names):
+            renamed |= {member.name: name for member, name in zip(members, names, strict=True) if member.name != name}
+            used |= set(names)
+    return renamed
+
+
+def _behind(base: str, label: Sequence[str]) -> str:
+    """`swin_layer` and `layer_0` are `swin_layer_0`."""
+    for word in label:
+        last = base.rpartition("_")[2]
+        base = f"{base}_{word.removeprefix(f'{last}_')}"
+    return base
+
+
+def _labels(members: Sequence[model.Function], rows: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, ...]]:
+    """What is said behind the name of each member, () for nothing; labels that are equal tell nothing apart."""
+    found: list[list[_Token]] = [[] for _ in members]
+    parts = [_parts(member) for member in members]
+
+    def split(group: list[int], depth: int) -> None:
+        if len(group) < 2:
+            return
+        deepest = max((len(path) for index in group for path in rows[index]), default=0)
+        for place in range(depth, deepest):
+            words = {index: _word(rows[index], place) for index in group}
+            if len(set(words.values())) > 1 and not _innermost(rows, group, place):
+                _divide(group, words, place)
+                return
+        extras = {index: _extra(parts, group, index) for index in group}
+        if len(set(extras.values())) > 1:
+            _divide(group, extras, deepest)
+            return
+        ends = {index: _end(rows, group, index) for index in group}
+        if len(set(ends.values())) > 1:
+            _divide(group, ends, deepest)
+
+    def _divide(group: list[int], words: Mapping[int, str], place: int) -> None:
+        classes: dict[Hashable, list[int]] = {}
+        for index in group:
+            if words[index]:
+                found[index].append((place, words[index]))
+            classes.setdefault(words[index], []).append(index)
+        for inner in classes.values():
+            split(inner, place + 1)
+
+    split(list(range(len(members))), 0)
+    return _shortened(found)
+
+
+def _shortened(found: Sequence[Sequence[_Token]]) -> list[tuple[str, ...]]:
+    """The labels, where one word that no other label has stands for all of them."""
+    out: list[tuple[str, ...]] = []
+    for index, label in enumerate(found):
+        words = tuple(word for _, word in label)
+        others = {word for place, other in enumerate(found) if place != index for _, word in other}
+        alone = [word for word in words if word not in others]
+        out.append((alone[-1],) if alone and len(words) > 1 else words[-_MOST_WORDS:])
+    return out
+
+
+def _tokens(path: str) -> list[str]:
+    """`encoder.stages.0.layers.1` -> encoder, stage_0, layer_1; `layer1.0` -> layer1, item_0."""
+    tokens: list[str] = []
+    for part in filter(None, weight_path(path).split(".")):
+        if not (part.isascii() and part.isdigit()):
+            tokens.append(snake_case(part))
+        elif tokens and not tokens[-1][-1:].isdigit():
+            tokens[-1] = f"{_singular(tokens[-1])}_{part}"
+        else:
+            tokens.append(f"item_{part}")
+    return tokens
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _word(paths: Sequence[Sequence[str]], place: int) -> str:
+    """The word that all paths have at the place, "" if they differ."""
+    words = {path[place] if place < len(path) else "" for path in paths}
+    return next(iter(words)) if len(words) == 1 else ""
+
+
+def _innermost(rows: Sequence[Sequence[Sequence[str]]], group: Sequence[int], place: int) -> bool:
+    """Whether the words at the place are elements of the list that the modules themselves are in."""
+    words = [path[place:] for index in group for path in rows[index]]
+    return all(len(rest) == 1 and re.search(r"_\d+$", rest[0]) for rest in words) and len({re.sub(r"_\d+$", "", rest[0]) for rest in words}) == 1
+
+
+def _parts(function: model.Function) -> set[str]:
+    """Modules of whose weights the function reads some."""
+    keys = [one.key for one in read_by(function.body) if isinstance(one, model.WeightRef)]
+    keys += [
+        (f"{one.key[0]}.", *one.key[1:]) for one in read_by(function.body) if isinstance(one, model.ScopeArgument) and one.key and isinstance(one.key[0], str)
+    ]
+    words = {key[0].split(".")[0] for key in keys if key and isinstance(key[0], str) and ("." in key[0] or len(key) > 1)}
+    return {word for word in words if word and not word.isdigit()}
+
+
+def _extra(parts: Sequence[set[str]], group: Sequence[int], index: int) -> str:
+    """The module that only this one of the group has; "" where none or several are."""
+    others = set().union(*(parts[other] for other in group if other != index))
+    more = {word for word in parts[index] - others if not word.startswith(("constant_", "initial_"))}
+    return snake_case(next(iter(more))) if len(more) == 1 else ""
+
+
+def _end(rows: Sequence[Sequence[Sequence[str]]], group: Sequence[int], index: int) -> str:
+    """`first` or `last` for the one that stands for that element of the list alone."""
+    numbers = {member: sorted({_number(path) for path in rows[member]}) for member in group}
+    every = sorted(number for found in numbers.values() for number in found)
+    if not every or every[0] < 0 or len(every) != len(set(every)):
+        return ""
+    if numbers[index] == every[:1]:
+        return "first"
+    return "last" if numbers[index] == every[-1:] else ""
+
+
+def _number(path: Sequence[str]) -> int:
+    match = re.search(r"_(\d{1,6})$", path[-1]) if path else None
+    return int(match[1]) if match else -1
