@@ -33,11 +33,12 @@ class LSTMCell:
     def forward(projected: Tensor, hidden: Tensor, cell: Tensor, weight_hh: Tensor, bias_hh: Tensor | None, weight_hr: Tensor | None) -> tuple[Tensor, Tensor]:
         hidden_gates = linear(hidden, weight_hh, bias_hh)
         gates = projected + hidden_gates
-        input_gate, forget_gate, cell_gate, output_gate = gates.chunk(4, -1)
-        kept = torch.sigmoid(forget_gate) * cell
-        added = torch.sigmoid(input_gate) * torch.tanh(cell_gate)
+        input_gate, forget_gate, _, output_gate = torch.sigmoid(gates).chunk(4, -1)
+        cell_gate = torch.tanh(gates.chunk(4, -1)[2])
+        kept = forget_gate * cell
+        added = input_gate * cell_gate
         cell = kept + added
-        hidden = torch.sigmoid(output_gate) * torch.tanh(cell)
+        hidden = output_gate * torch.tanh(cell)
         if weight_hr is not None:
             hidden = linear(hidden, weight_hr)
         return hidden, cell
