@@ -1,4 +1,4 @@
-"""TTNN: a matrix product is written in the type that its readers ask for."""
+"""TTNN: a matrix product is written in the type that its readers ask for, and reads a narrower one as it is."""
 
 from __future__ import annotations
 
@@ -18,13 +18,18 @@ MOVES = ("ttnn.split_query_key_value_and_split_heads", "ttnn.reshape", "ttnn.per
 
 @register("cast-in-product", fusing=True)
 class CastInProduct(Pass):
-    """typecast(move(matmul(a, b))) becomes move(matmul(a, b, dtype=...)), rounded once as before; heads are joined before a typecast to a wider type."""
+    """typecast(move(matmul(a, b))) becomes move(matmul(a, b, dtype=...)), rounded once as before; heads are joined before a typecast to a wider type.
+
+    matmul(typecast(a), b) of a typecast from bfloat16 to float32 becomes matmul(a, b, dtype=float32): the product is the same.
+    """
 
     def run(self, module: ModuleOp) -> None:
         for op in ops_named(module, *PRODUCTS, const_eval=False):
             _fold(op)
         for op in ops_named(module, "ttnn.concatenate_heads", const_eval=False):
             _widen_later(op)
+        for op in ops_named(module, *PRODUCTS, const_eval=False):
+            _read_narrow(op)
 
 
 def _dtype(value: SSAValue) -> str:
@@ -75,3 +80,13 @@ def _widen_later(heads: Operation) -> None:
     heads.parent.insert_op_after(cast, heads)
     result.replace_all_uses_with(Rewriter.replace_value_with_new_type(cast.results[0], wide))
     cast.operands[0] = result
+
+
+def _read_narrow(product: Operation) -> None:
+    cast = defining(product.operands[0], "ttnn.typecast")
+    types = _dtype(product.operands[1]), _dtype(product.results[0])
+    if cast is None or (_dtype(cast.operands[0]), _dtype(cast.results[0])) != ("bf16", "f32") or types != ("f32", "f32"):
+        return
+    product.operands[0] = cast.operands[0]
+    if not list(cast.results[0].uses):
+        erase(cast)
