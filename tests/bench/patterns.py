@@ -2,7 +2,8 @@
 
     python tests/bench/patterns.py [--disable PASS,PASS] [NAME ...]
 
---disable: passes to leave out, so that what they are worth can be seen. Each program passes its `./run --check` or is marked as failed.
+--disable: passes to leave out, so that what they are worth can be seen. Each program passes its `./run --check` or is marked as failed; the largest
+ones (`PRICED`) are only run when they are named, and priced without values: the whole cache counts.
 """
 
 from __future__ import annotations
@@ -80,6 +81,27 @@ def _llama_decode(batch: int) -> Built:
     return wrapped, (torch.randint(0, 1024, (batch, 1)), None, torch.tensor([511]))
 
 
+def llama_1b_decode() -> Built:
+    """Llama-3.2-1B's sizes with random weights: one token of 32 users over a static cache of 1,024 positions."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
+
+    config = LlamaConfig(
+        hidden_size=2048, intermediate_size=8192, num_hidden_layers=16, num_attention_heads=32, num_key_value_heads=8, head_dim=64,
+        vocab_size=128256, tie_word_embeddings=True, max_position_embeddings=131072, dtype="bfloat16",
+    )  # fmt: skip
+    torch.set_default_dtype(torch.bfloat16)  # made in bfloat16: float32 would be 5 GB
+    try:
+        model = LlamaForCausalLM(config).eval()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    model.generation_config.use_cache = True
+    model.generation_config.cache_implementation = "static"
+    wrapped = TorchExportableModuleWithStaticCache(model, batch_size=32, max_cache_len=1024, device=torch.device("cpu"))
+    return wrapped, (torch.randint(0, 128256, (32, 1)), None, torch.tensor([511]))
+
+
 def _recurrent(kind: str, size: int, state: bool, **options: Any) -> Built:
     import torch
     from torch import nn
@@ -109,8 +131,13 @@ CASES: dict[str, Callable[[], Built]] = {
 }
 
 
-def measured(build: Callable[[], Built], disabled: list[str], folder: Path) -> str:
-    """The row of a case behind its name."""
+PRICED: dict[str, tuple[Callable[[], Built], dict[str, Any]]] = {
+    "Llama-3.2-1B decode, bfp8 weights, cache 1024, b32": (llama_1b_decode, {"experimental_weight_dtype": "bfp_bf8"}),
+}
+
+
+def measured(build: Callable[[], Built], given: dict[str, Any], folder: Path, *, priced: bool = False) -> str:
+    """The row of a case behind its name. given: compiler options."""
     import torch
 
     from alchemist import codegen_py
@@ -118,11 +145,12 @@ def measured(build: Callable[[], Built], disabled: list[str], folder: Path) -> s
     torch.manual_seed(0)
     model, inputs = build()
     program, report = folder / "program", folder / "report.json"
-    codegen_py(model, *inputs, export_path=program, overwrite=True, compiler_options={"disable": tuple(disabled)} if disabled else None)
-    done = subprocess.run([str(program / "run"), "--check", "--json", str(report)], capture_output=True, text=True, check=False)
+    codegen_py(model, *inputs, export_path=program, overwrite=True, compiler_options=given or None)
+    done = subprocess.run([str(program / "run"), "--estimate" if priced else "--check", "--json", str(report)], capture_output=True, text=True, check=False)
     result = json.loads(report.read_text())
     lines = len((program / "main.py").read_text().splitlines())
-    return f"{result['device_ns'] / 1e6:.2f} | {result['ops']} | {lines} | {'ok' if done.returncode == 0 else 'FAILED'} |"
+    verdict = "FAILED" if done.returncode else "priced" if priced else "ok"
+    return f"{result['device_ns'] / 1e6:.2f} | {result['ops']} | {lines} | {verdict} |"
 
 
 def main() -> int:
@@ -132,11 +160,15 @@ def main() -> int:
     options = parser.parse_args()
     print("| case | device ms | programs | lines | check |\n|---|---:|---:|---:|---|")
     failed = False
-    for name, build in CASES.items():
+    disabled: dict[str, Any] = {"disable": tuple(options.disable)} if options.disable else {}
+    cases = {name: (build, disabled, False) for name, build in CASES.items()}
+    if options.names:
+        cases |= {name: (build, {**given, **disabled}, True) for name, (build, given) in PRICED.items()}
+    for name, (build, given, priced) in cases.items():
         if options.names and not any(part in name for part in options.names):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            row = measured(build, options.disable, Path(folder))
+            row = measured(build, given, Path(folder), priced=priced)
         failed |= "FAILED" in row
         print(f"| {name} | {row}", flush=True)
     return failed

@@ -21,19 +21,22 @@ Whole architectures with small configurations and random weights (`tests/zoo`), 
 `./run --check` on the simulated n150. A float32 model passes with PCC >= 0.999 and relative L2 error <= 0.05 for every output,
 a bfloat16 one with PCC >= 0.99 and 0.15; integers have to be equal. Referee: the calls of the emitted program that the real
 ttnn 0.81.1 was asked for over a mock device (`alchemist verify`), "ok" where it took every one of them on both architectures.
-This file is written by `make test-all`, or by `python -m tests.zoo.run --referee both --json ROWS` and `python -m tests.zoo.document ROWS`.
+This file is written by `make test-all`, or by `python -m tests.zoo.run --referee both --json ROWS`, the same with `--of families` and `--of onnx`
+(`--resume` goes on where a run has stopped), and `python -m tests.zoo.document ROWS`.
 
 """
 
 
 def document(rows: Sequence[Row], sizes: Mapping[str, int]) -> str:
     """The text. sizes: lines of main.py by model."""
-    good = sum(row.result == "ok" for row in rows)
-    parts = [_HEAD, f"{good} of {len(rows)} runs pass. {_referee_summary(rows)}\n\n"]
+    zoo = [row for row in rows if row.table == "zoo"]
+    good = sum(row.result == "ok" for row in zoo)
+    parts = [_HEAD, f"{good} of {len(zoo)} runs of the zoo pass. {_referee_summary(zoo)}\n\n"]
     parts.append("| main.py of | lines |  |\n|---|---:|---|\n")
     parts += [f"| {name} | {count} | {'' if count < LIMIT else f'over {LIMIT}'} |\n" for name, count in sizes.items()]
-    for language, title in (("py", "Python"), ("cpp", "C++")):
-        chosen = [row for row in rows if row.language == language]
+    sections = (("zoo", "py", "Python"), ("zoo", "cpp", "C++"), ("families", "py", "Further families of transformers"), ("onnx", "py", "ONNX files"))
+    for table, language, title in sections:
+        chosen = [row for row in rows if row.language == language and row.table == table]
         if not chosen:
             continue
         passed = sum(row.result == "ok" for row in chosen)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 Built = tuple[Any, tuple[Any, ...], dict[str, Any]]
@@ -15,9 +18,47 @@ CPP = (
 )  # fmt: skip
 
 
+TABLES = ("zoo", "families", "onnx")
+"""The zoo itself, further families of transformers, ONNX files."""
+
+
 def table() -> dict[str, tuple[str, Callable[[], Built]]]:
     """name -> (framework, builder). Imports both frameworks."""
     from tests.zoo import hub, hub_states, hub_text, hub_vision, plain_jax, plain_torch, timm_attention, timm_like
 
     torch_ = {**plain_torch.MODELS, **timm_like.MODELS, **timm_attention.MODELS, **hub.MODELS, **hub_text.MODELS, **hub_vision.MODELS, **hub_states.MODELS}
     return {name: ("torch", build) for name, build in torch_.items()} | {name: ("jax", build) for name, build in plain_jax.MODELS.items()}
+
+
+def families() -> dict[str, tuple[str, Callable[[], Built]]]:
+    """Families of transformers that the zoo does not have."""
+    from tests.zoo.families import MODELS
+
+    return {name: ("torch", build) for name, build in MODELS.items()}
+
+
+def onnx_files() -> dict[str, tuple[str, Callable[[], Built]]]:
+    """The ONNX files of tests/frontends_onnx, made when they are asked for."""
+    from tests.frontends_onnx.files import NAMES
+
+    return {f"onnx_{name}": ("onnx", partial(_onnx_file, name)) for name in NAMES}
+
+
+@cache
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    """Files that are there as long as the process."""
+    return tempfile.TemporaryDirectory(prefix="alchemist_zoo_")
+
+
+def _onnx_file(name: str) -> Built:
+    from tests.frontends_onnx.files import make
+
+    path = Path(_scratch().name) / f"{name}.onnx"
+    values = make(name, path)
+    return path, (), values
+
+
+def everything() -> dict[str, tuple[str, str, Callable[[], Built]]]:
+    """name -> (table, framework, builder) of all tables."""
+    rows = zip(TABLES, (table(), families(), onnx_files()), strict=True)
+    return {name: (kind, framework, build) for kind, models in rows for name, (framework, build) in models.items()}

@@ -1,7 +1,8 @@
 """One model of the zoo from builder to checked program; as a program, prints one line per model.
 
-    python -m tests.zoo.run [--language py|cpp] [--referee wormhole|blackhole|both] [--out DIR] [--json ROWS.jsonl] NAME ...
+    python -m tests.zoo.run [--language py|cpp] [--referee wormhole|blackhole|both] [--out DIR] [--json ROWS.jsonl] [--resume] [--of zoo|families|onnx] NAME ...
 
+Without names: all of a table (the zoo, further families of transformers, ONNX files). --resume: leaves out what ROWS.jsonl has a row of.
 --referee: every call of the emitted Python program on the real ttnn wheel as well (`alchemist verify`).
 """
 
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from alchemist.errors import ToolchainError
 from alchemist.verify import RealTtnn
-from tests.zoo.models import table
+from tests.zoo.models import TABLES, everything
 
 ARCHS = {"wormhole": "wormhole_b0", "blackhole": "blackhole"}
 
@@ -45,6 +46,7 @@ class Row:
     result: str = "ok"
     run_s: float = 0.0
     referee: dict[str, str] = field(default_factory=dict)  # architecture -> "n calls", or what was rejected
+    table: str = "zoo"
 
     @property
     def rejections(self) -> list[str]:
@@ -72,8 +74,8 @@ def run_model(name: str, language: str, directory: Path) -> Row:
     from alchemist import codegen_cpp, codegen_py
     from alchemist.errors import AlchemistError
 
-    framework, build = table()[name]
-    row = Row(name, framework, language)
+    kind, framework, build = everything()[name]
+    row = Row(name, framework, language, table=kind)
     model, args, kwargs = build()
     start = time.perf_counter()
     try:
@@ -110,7 +112,8 @@ def run_guarded(name: str, language: str, directory: Path, wheels: Mapping[str, 
         if language == "py" and (directory / "main.py").exists():
             judge(row, directory, wheels)
     except Exception:  # noqa: BLE001  a crash of one model must not hide the others
-        row = Row(name, table()[name][0], language, result="crash: " + traceback.format_exc()[-1500:])
+        kind, framework, _ = everything()[name]
+        row = Row(name, framework, language, table=kind, result="crash: " + traceback.format_exc()[-1500:])
     return row
 
 
@@ -124,6 +127,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--language", choices=("py", "cpp"), default="py")
     parser.add_argument("--out", type=Path, help="keep the exports here")
     parser.add_argument("--json", type=Path, help="append one JSON line per model")
+    parser.add_argument("--resume", action="store_true", help="leave out models that the file of --json has a row of")
+    parser.add_argument("--of", choices=TABLES, default="zoo", help="the table that is run when no names are given")
     parser.add_argument("--referee", choices=(*ARCHS, "both"))
     parser.add_argument("names", nargs="*")
     options = parser.parse_args(arguments)
@@ -137,7 +142,11 @@ def main(arguments: Sequence[str]) -> int:
                 wheels = {arch: stack.enter_context(referee(arch)) for arch in chosen}
             except ToolchainError as error:
                 print(f"referee skipped: {error}", file=sys.stderr)
-        for name in options.names or table():
+        names = options.names or [name for name, (kind, _, _) in everything().items() if kind == options.of]
+        if options.resume and options.json and options.json.exists():
+            done = {(row["model"], row["language"]) for row in map(json.loads, options.json.read_text().splitlines())}
+            names = [name for name in names if (name, options.language) not in done]
+        for name in names:
             directory = (options.out or scratch) / f"{name}_{options.language}"
             row = run_guarded(name, options.language, directory, wheels)
             failed += not row.passed
