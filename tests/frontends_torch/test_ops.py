@@ -91,6 +91,14 @@ case(
     r(3, 4),
 )
 case("no_elements", lambda t: t.transpose(1, 2).reshape(2, 0).transpose(0, 1), torch.zeros(2, 3, 0))
+case(
+    "no_dims",
+    lambda a: [
+        a.sum(0), a.mean(-1, keepdim=True), a.amax(0), a.softmax(0), a.cumsum(0), a.flip(0), a.std(0, correction=0), a.logsumexp(-1), *a.sort(), *a.topk(1), *a.max(0), a.unsqueeze(0),
+    ],
+    torch.tensor(2.0),
+)  # fmt: skip
+case("joined_without_elements", lambda a: torch.cat([a, a]) + 1, torch.zeros(0))
 case("inplace", lambda a: F.relu_(a * 2).add_(1).mul_(3).clamp_(0, 4), r(3, 4))
 
 

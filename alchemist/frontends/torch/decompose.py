@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -52,6 +52,30 @@ def decomposition(op: Any, functional: str) -> Callable[..., Any]:
 
 def fake_mode() -> FakeTensorMode:
     return FakeTensorMode(allow_non_fake_inputs=True)
+
+
+def along_its_only_dim(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], is_tensor: Callable[[Any], bool]) -> bool:
+    """Whether the op names dims of a tensor without dims: torch counts its one value as a dim there."""
+    if op._schema.name == "aten::unsqueeze" or not any(is_tensor(leaf) and not leaf.shape for leaf in args):
+        return False
+    for place, argument in enumerate(op._schema.arguments):
+        if argument.name in ("dim", "dims"):
+            value = args[place] if place < len(args) else kwargs.get(argument.name, argument.default_value)
+            return isinstance(value, int) if not isinstance(value, (list, tuple)) else len(value) > 0
+    return False
+
+
+def of_one_value(op: Any, results: Any) -> Callable[..., Any]:
+    """`op` with its tensors without dims as rows of one value. results: what it gives, with the shapes that torch says."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        rows = [leaf.reshape(1) if isinstance(leaf, torch.Tensor) and leaf.dim() == 0 else leaf for leaf in args]
+        made = op(*rows, **kwargs)
+        if isinstance(made, torch.Tensor):
+            return made.reshape(results.shape)
+        return tuple(part.reshape(result.shape) for part, result in zip(made, results, strict=True))
+
+    return call
 
 
 def trace(

@@ -198,6 +198,8 @@ class Lowering(Emitter):
 
     def _apply(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         functional = functional_name(target)
+        if decompose.along_its_only_dim(node.target, args, kwargs, lambda leaf: isinstance(leaf, Tensor)):
+            return self._complete(node, target, self._expand(self._trace(node, functional, args, kwargs, of_one_value=True), args, kwargs))
         found = RULES.get(target) or RULES.get(functional)
         reason = ""
         if found is not None:
@@ -347,16 +349,27 @@ class Lowering(Emitter):
         finally:
             self._depth -= 1
 
-    def _trace(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> fx.GraphModule:
-        """The op's recipe or torch decomposition as a small graph over its tensor arguments, cached by signature."""
+    def _trace(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any], of_one_value: bool = False) -> fx.GraphModule:
+        """The op's recipe or torch decomposition as a small graph over its tensor arguments, cached by signature.
+
+        of_one_value: not these, but the op itself on rows of one value.
+        """
         leaves = flatten((args, kwargs))
         key = (target, *((leaf.shape, leaf.dtype) if isinstance(leaf, (Tensor, Pair)) else (type(leaf), str(leaf)) for leaf in leaves))
         if key in self._traces:
             return self._traces[key]
-        function = RECIPES.get(str(node.target)) or RECIPES.get(target) or decompose.decomposition(node.target, target)
-        traced = decompose.trace(function, args, kwargs, self.fake_mode, is_tensor=lambda leaf: isinstance(leaf, (Tensor, Pair)))
+        if of_one_value:
+            function = decompose.of_one_value(node.target, node.meta["val"])
+        else:
+            function = RECIPES.get(str(node.target)) or RECIPES.get(target) or decompose.decomposition(node.target, target)
+        try:
+            traced = decompose.trace(function, args, kwargs, self.fake_mode, is_tensor=lambda leaf: isinstance(leaf, (Tensor, Pair)))
+        except (IndexError, RuntimeError) as error:
+            if any(isinstance(leaf, Tensor) and 0 in leaf.shape for leaf in leaves):
+                raise Unsupported(f"a tensor has no elements: {error}") from error
+            raise
         calls = [inner for inner in traced.graph.nodes if inner.op == "call_function"]
-        if str(node.target) not in RECIPES and any(functional_name(str(inner.target)) == target for inner in calls):
+        if not of_one_value and str(node.target) not in RECIPES and any(functional_name(str(inner.target)) == target for inner in calls):
             raise Unsupported("no rule and no decomposition")
         self._traces[key] = traced
         return traced

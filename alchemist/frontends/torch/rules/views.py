@@ -147,7 +147,7 @@ def unbind(c: Emitter, x: Tensor, dim: int = 0) -> list[Tensor]:
 def cat(c: Emitter, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     parts = [c.cast(part, c.out_dtype) for part in tensors if part.shape != (0,)]
     whole = [part for part in parts if part.shape[dim]]
-    return c.concat(whole or parts[:1], dim % len(c.out_shape))
+    return c.concat(whole or parts[:1] or [c.cast(tensors[0], c.out_dtype)], dim % len(c.out_shape))
 
 
 @rule("aten.stack.default")
