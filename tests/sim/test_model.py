@@ -445,6 +445,73 @@ def test_what_work_on_shards_costs(sim: Simulator, card: str) -> None:
     assert reused < 0.95 * again
 
 
+@pytest.mark.parametrize("card", ["n150", "p150"])
+def test_configurations_that_look_harmless(sim: Simulator, card: str) -> None:
+    """Traps that experts know; each beside its issue or published time."""
+
+    def ns(op: str, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], attrs: dict[str, Any], **compute: Any) -> float:
+        return price(sim, {"op": op, "inputs": inputs, "outputs": outputs, "attrs": attrs, "compute": {"fidelity": "HiFi2", **compute}}, card).ns
+
+    # An operand in L1 and no grid that fits: the naive factory reads both tiles of every product again (tt-metal #56976, tt-mlir #7702).
+    def product(buffer: str, **attrs: Any) -> float:
+        a, b, out = tensor([1, 1, 4096, 1024], buffer=buffer), tensor([1, 1, 1024, 1024]), tensor([1, 1, 4096, 1024], buffer=buffer)
+        return ns("matmul", [a, b], [out], attrs)
+
+    assert product("l1") > 2 * product("dram")
+    assert product("l1", core_grid=[8, 8]) < 0.5 * product("l1")
+    # Batches on their own cores: a grid that the batches do not fill evenly gains nothing (384 batches, tt-metal: 214 us on 64 cores, 256 on 120).
+    x, y, z = tensor([64, 6, 256, 256]), tensor([64, 6, 256, 64]), tensor([64, 6, 256, 64])
+    assert ns("matmul", [x, y], [z], {"core_grid": [8, 7]}) >= ns("matmul", [x, y], [z], {"core_grid": [8, 6]}) * 0.85
+    # Attention: chunks of 32 positions take more steps than chunks of 128 or 256.
+    q = tensor([1, 8, 4096, 64])
+    steps = [ns("sdpa", [q, q, q], [q], {"is_causal": True, "q_chunk": size, "k_chunk": size}) for size in (32, 128)]
+    assert steps[1] < 0.7 * steps[0]
+    # Decode attention depends on the grid, the chunk and the fidelity.
+    r, cache = tensor([1, 8, 32, 128]), tensor([8, 8, 4096, 128])
+    decode = {"is_causal": True, "cur_pos": [4095] * 8}
+    assert ns("sdpa_decode", [r, cache, cache], [r], {**decode, "core_grid": [8, 8]}) < ns(
+        "sdpa_decode", [r, cache, cache], [r], {**decode, "core_grid": [4, 4]}
+    )
+    assert ns("sdpa_decode", [r, cache, cache], [r], {**decode, "k_chunk": 32}) > ns("sdpa_decode", [r, cache, cache], [r], {**decode, "k_chunk": 512})
+    packed = tensor([8, 8, 4096, 128], "bfloat4_b")  # not bound by DRAM
+    assert ns("sdpa_decode", [r, packed, packed], [r], decode, fidelity="HiFi4") > ns("sdpa_decode", [r, packed, packed], [r], decode, fidelity="LoFi")
+    # Queries and keys rotated in one launch take less than in two.
+    heads, table = sharded([1, 32, 32, 64], (32, 64), 32, (8, 4), "height_sharded"), sharded([1, 32, 32, 64], (32, 64), 32, (8, 4), "height_sharded")
+    one = {"llama": True, "decode": True}
+    both = ns("rotary", [heads, table, table, table, heads], [heads, heads], {**one, "fused_qk": True})
+    assert both < 2 * ns("rotary", [heads, table, table, table], [heads], one)
+
+
+def test_what_waits_for_what(sim: Simulator) -> None:
+    """Chains that no rate shows, each beside the published time of such a program."""
+    # A halo of row-major shards: transfers are dealt out to the two data movement cores in turn, whatever their lengths (3.12 and 10.4 against 7.7 us).
+    grid = (5, 4)
+
+    def halo(image: tuple[int, int], channels: int, sticks: int, stride: int, padding: list[int]) -> float:
+        out = [1, 1, 20, 20 * channels]
+        shards = {**sharded([1, 1, image[0] * image[1], channels], (sticks, channels), 20, grid, "height_sharded"), "layout": "row_major"}
+        attrs = {
+            "input_hw": list(image),
+            "window_hw": [3, 3],
+            "stride_hw": [stride, stride],
+            "dilation_hw": [1, 1],
+            "padding": padding,
+            "num_cores_nhw": 20,
+            "in_nsticks": sticks,
+            "is_out_tiled": True,
+        }
+        result = {**sharded(out, (1, 20 * channels), 20, grid, "height_sharded"), "layout": "row_major"}
+        return price(sim, {"op": "halo", "inputs": [shards], "outputs": [result], "attrs": attrs}, "p150", grid).ns
+
+    assert halo((48, 160), 128, 384, 2, [1, 1, 1, 1]) == pytest.approx(3120, rel=0.15)
+    assert halo((40, 159), 256, 320, 1, [0, 1, 1, 1]) == pytest.approx(7710, rel=0.15)
+    assert halo((41, 159), 256, 352, 1, [1, 0, 1, 1]) == pytest.approx(12470, rel=0.15)
+    # The writer of a binary op fills a tile with its number first (Wormhole: 4.64 us, two tensors 2.73 us).
+    t = tensor([1, 1, 32, 1280])
+    number, tensors = (price(sim, {"op": "binary", "inputs": [t] * n, "outputs": [t], "attrs": {"op": "MUL", "scalar": n == 1}}, "n150").ns for n in (1, 2))
+    assert number > 1.2 * tensors
+
+
 def test_error_bands() -> None:
     known = bands()
     assert all((ANY, chip) in known for chip in CHIPS)

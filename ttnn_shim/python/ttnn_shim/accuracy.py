@@ -50,11 +50,12 @@ TITLES = {
 }
 WEAK = """## Where it is weak, and why
 
-- **Wormhole ops** (14 rows of one trace): start skew differs between runs of the same program; three rows (a batched matmul of single tiles, an
-  addition that is faster than the launch floor of its neighbours, a legacy broadcast) are off by 40 % and more.
+- **Wormhole ops** (14 rows of one trace): a batched matmul of single tiles takes 2.76 us per batch on two cores, a chain of which the model has a
+  third; a transpose takes three quarters of its time in the first two layers of the same trace; another reads DRAM faster than any other program.
 - **Software drift.** Rows of one op come from several releases (tilize-with-padding, untilize, conv differ by up to 40 %); the model has no version input
   except the matmul selector (`selector=table` for the older rules).
-- **halo**: routes on harvested columns are not known; links on the p100 grid run 15-25 % slower than on the 20-core grid.
+- **halo**: routes on harvested columns are not known; two images of 192 x 640 (192 blocks of sticks per core) take 140 cycles per block more than
+  smaller ones, for no reason that the kernel shows.
 - **conv2d**: HiFi4 block-sharded layers of the 2025-09 software are 20-25 % slower than their blocks explain.
 - **matmul** in ops: K-block handshakes and DRAM bank strides decide, not the FPU; batch loops of tiny matmuls are latency chains that are only sketched.
 - **One- or two-row families** (softmax, embedding, upsample, ternary, split ...): constants set by hand, no spread can be given.

@@ -1,11 +1,12 @@
 #include "sim/noc.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ttnn_shim::sim {
 
 NocLoad::NocLoad(const Arch& arch) : arch_(arch), nx_(std::max(1, arch.noc_x)), ny_(std::max(1, arch.noc_y)) {
-    for (auto& l : links_) l.assign(static_cast<std::size_t>(nx_ * ny_ * 2), 0.0);
+    for (auto& l : links_) l.assign(static_cast<std::size_t>(nx_ * ny_ * 2), Link{});
 }
 
 Coord NocLoad::physical(Coord c) const {
@@ -20,15 +21,20 @@ void NocLoad::add(int noc, Coord from, Coord to, double bytes) {
     auto& links = links_[noc & 1];
     const int step = noc == 0 ? 1 : -1;
     int x = a.x, y = a.y;
+    const auto pass = [&](int direction) {
+        Link& link = links[static_cast<std::size_t>((y * nx_ + x) * 2 + direction)];
+        link.bytes += bytes;
+        ++link.flows;
+    };
     auto walk_x = [&] {
         while (x != b.x) {
-            links[static_cast<std::size_t>((y * nx_ + x) * 2)] += bytes;
+            pass(0);
             x = (x + step + nx_) % nx_;
         }
     };
     auto walk_y = [&] {
         while (y != b.y) {
-            links[static_cast<std::size_t>((y * nx_ + x) * 2 + 1)] += bytes;
+            pass(1);
             y = (y + step + ny_) % ny_;
         }
     };
@@ -42,8 +48,16 @@ void NocLoad::add(int noc, Coord from, Coord to, double bytes) {
 }
 
 double NocLoad::worst(int noc) const {
-    const auto& links = links_[noc & 1];
-    return *std::max_element(links.begin(), links.end());
+    double most = 0;
+    for (const Link& link : links_[noc & 1]) most = std::max(most, link.bytes);
+    return most;
+}
+
+double NocLoad::slowest(int noc, double width, double flow_exponent) const {
+    double most = 0;
+    for (const Link& link : links_[noc & 1])
+        if (link.flows > 0) most = std::max(most, link.bytes * std::pow(link.flows, flow_exponent));
+    return most / width;
 }
 
 }  // namespace ttnn_shim::sim

@@ -80,10 +80,12 @@ Shard shard_of(const Arch& arch, const TensorDesc& t) {
 
 int shard_cores(const Arch& arch, const TensorDesc& t) { return std::max(1, shard_of(arch, t).cores); }
 
-BankSpread bank_spread(int cores, std::int64_t per_core, int banks) {
+BankSpread bank_spread(int cores, std::int64_t per_core, int banks, std::int64_t pages) {
     std::array<int, 64> hits{};
     const int n = std::min(banks, 64);
-    for (int i = 0; i < cores; ++i) ++hits[static_cast<std::size_t>((i * per_core) % n)];
+    const std::int64_t full = pages > 0 ? pages - (per_core - 1) * cores : cores;  // cores that take per_core pages
+    for (std::int64_t i = 0; i < cores; ++i)
+        ++hits[static_cast<std::size_t>((i * per_core - std::max<std::int64_t>(0, i - std::max<std::int64_t>(0, full))) % n)];
     BankSpread out;
     double sum = 0, squares = 0;
     for (int b = 0; b < n; ++b) {
@@ -136,7 +138,7 @@ DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s) 
     // All cores finish together: their last pages queue for the memory.
     phase.extra_cycles = s.page_bytes / arch.k.drain_rate * std::min(1.0, static_cast<double>(cores) / arch.cores());
     if (s.reads_dram || s.writes_dram) {
-        const BankSpread spread = bank_spread(cores, phase.items, arch.dram_banks);
+        const BankSpread spread = bank_spread(cores, phase.items, arch.dram_banks, s.per_core > 0 ? 0 : s.units);
         phase.extra_cycles += bank_start(arch, spread, s.page_bytes, s.reads_dram, s.writes_dram);
         if (!s.reads_dram) phase.shared.dram_banks_hit = spread.effective;
     }

@@ -40,11 +40,12 @@ int split_blocks(const Arch& arch, const OpConfig& config, std::int64_t blocks, 
 int shard_cores(const Arch& arch, const TensorDesc& t);  ///< cores that hold the tensor's shards
 Shard shard_of(const Arch& arch, const TensorDesc& t);   ///< the shard spec, or an even one over the grid
 
-/// How contiguous runs of `per_core` pages fall on the banks: most cores that start on one bank, effective number of banks.
+/// How contiguous runs of `per_core` pages fall on the banks: most cores that start on one bank, effective number of banks. Of `pages`
+/// pages in all the first cores take one more than the others where the division leaves a rest; without it all cores take `per_core`.
 struct BankSpread {
     double most = 0, effective = 0;
 };
-BankSpread bank_spread(int cores, std::int64_t per_core, int banks);
+BankSpread bank_spread(int cores, std::int64_t per_core, int banks, std::int64_t pages = 0);
 
 /// Extra start-up cycles when many cores begin on the same DRAM bank.
 double bank_start(const Arch& arch, const BankSpread& spread, double page_bytes, bool reads, bool writes);

@@ -191,6 +191,13 @@ DeviceProgram copy_program(const Arch& arch, const OpConfig& c, const char* fact
     return p;
 }
 
+/// The writer fills a tile with the number of a binary op while the first tile is read; the first product waits for both.
+void wait_for_number(DeviceProgram& p, const Arch& arch, const TensorDesc& t, double first_read) {
+    const double fill = 1024 * t.element_bytes() / 4 * costs(arch).scalar_word;
+    for (Stage& stage : p.work.classes[0].phases[0].stages)
+        if (stage.unit == Unit::Compute) stage.head_cycles += std::max(0.0, fill - first_read);
+}
+
 bool logical_op(std::string_view op) { return op.rfind("LOGICAL_", 0) == 0; }
 
 }  // namespace
@@ -237,6 +244,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
         // Only the cores that hold shards work, whatever the size of the recorded worker grid.
         p.work.cores = std::min(p.cores, shard_cores(arch, a));
         if (scalar) {
+            wait_for_number(p, arch, a, 0);
             whole_grid(p, arch, c);
             p.circular_buffers = {buffer("scalar", a.tile_bytes(), 1)};
         }
@@ -258,6 +266,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute - alone, streaming), reads);
     whole_grid(p, arch, c);
     if (!older(c) && !scalar) p.work.extra_cycles += costs(arch).binary_start + alone;
+    if (scalar) wait_for_number(p, arch, a, reader);
     if (op.op == "LOGICAL_AND" || op.op == "LOGICAL_OR" || op.op == "LOGICAL_XOR")  // both operands become 0 or 1 first
         p.circular_buffers.push_back(buffer("truth", a.tile_bytes()));
     if (half_native) p.circular_buffers.push_back(buffer("in1", static_cast<std::int64_t>(page_bytes(a))));

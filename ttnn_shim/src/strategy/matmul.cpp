@@ -199,10 +199,13 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const MinimalMatmul& op)
     p.grid_y = arch.grid_y;
     DeviceProgram program = build(arch, c, Matmul{}, s, p);
     program.factory = "MinimalMatmulProgramFactory";
-    // Store and forward along the line of cores: the last core starts a whole chain later, and each block pays one more handshake.
-    const double hops = arch.grid_x + arch.grid_y - 2;
-    program.work.classes[0].phases[0].stages[0].cycles += arch.k.mm_handshake;
-    program.work.extra_cycles += hops * arch.k.mm_handshake_local;
+    // Store and forward along both lines of cores: a block goes on when it has arrived whole, so the last core starts a chain later.
+    const auto chain = [&](int cores, std::int64_t tiles, const TensorDesc& t) {
+        const double bytes = static_cast<double>(tiles * t.tile_bytes());
+        return (cores - 1) * (arch.k.mm_handshake_local + bytes / arch.k.mm_mcast_rate);
+    };
+    program.work.extra_cycles +=
+        std::max(chain(arch.grid_x, p.block_h * p.block_k, c.inputs[0]), chain(arch.grid_y, p.block_w * p.block_k, c.inputs[1]));
     return program;
 }
 

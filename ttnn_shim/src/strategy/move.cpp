@@ -129,9 +129,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Transpose& op) {
     const double valid_lines = 2.0 * static_cast<double>(in.tiles()) * 32.0 * static_cast<double>(height(in, true)) /
                                static_cast<double>(std::max<std::int64_t>(1, height(in, false)));
     const std::int64_t channels = in.padded.size() > 2 ? in.padded[in.padded.size() - 3] : 1;
+    // Lines of zeros of the busiest core: whole tiles of the result are filled up.
     const double pad_lines = out.padded.size() > 1 && height(out, false) > channels
-                                 ? 2.0 * static_cast<double>(out.tiles()) * 32.0 * static_cast<double>(height(out, false) - channels) /
-                                       static_cast<double>(height(out, false))
+                                 ? 2.0 * static_cast<double>(ceil_div(out.tiles(), cores)) * 32.0 *
+                                       static_cast<double>(height(out, false) - channels) / static_cast<double>(height(out, false))
                                  : 0.0;
     Phase phase;
     phase.items = ceil_div(in.tiles(), cores);
@@ -139,7 +140,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Transpose& op) {
     phase.stages = {
         {Unit::Reader, page_read(arch, in, page_bytes(in)), 0, 2},
         {Unit::Writer, valid_lines / static_cast<double>(std::max<std::int64_t>(1, in.tiles())) * k.face_line, 0, 2}};
-    phase.extra_cycles = pad_lines / cores * k.face_line;
+    phase.extra_cycles = pad_lines * k.face_line;
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     DeviceProgram p = one_phase("TransposeHCTiledInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
