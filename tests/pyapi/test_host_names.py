@@ -85,6 +85,37 @@ def test_configuration_from_the_environment(tmp_path: Path) -> None:
     assert "Unknown configuration key: nothing" in run(TTNN_CONFIG_OVERRIDES='{"nothing": 1}').stderr
 
 
+def test_sub_devices(device: Any) -> None:
+    """Groups of cores are checked; programs run one after the other whatever they are."""
+
+    def group(x0: int, x1: int) -> Any:
+        return ttnn.SubDevice([ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(x0, 0), ttnn.CoreCoord(x1, 3))])])
+
+    manager = device.create_sub_device_manager([group(0, 3), group(4, 7)], 3200)
+    device.load_sub_device_manager(manager)
+    device.set_sub_device_stall_group([ttnn.SubDeviceId(0)])
+    device.reset_sub_device_stall_group()
+    with pytest.raises(InvalidArgument, match="loaded"):
+        device.remove_sub_device_manager(manager)
+    device.clear_loaded_sub_device_manager()
+    device.remove_sub_device_manager(manager)
+    with pytest.raises(InvalidArgument, match="not known"):
+        device.load_sub_device_manager(manager)
+    with pytest.raises(InvalidArgument, match="is in two of them"):
+        device.create_sub_device_manager([group(0, 3), group(3, 4)], 3200)
+    with pytest.raises(InvalidArgument, match="is not on the grid"):
+        device.create_sub_device_manager([group(0, 30)], 3200)
+
+
+def test_names_of_the_compiled_module() -> None:
+    parts = ttnn._ttnn
+    assert parts.multi_device.MeshDevice is ttnn.MeshDevice and parts.tensor.Tensor is ttnn.Tensor and parts.operations.ccl.Topology is ttnn.Topology
+    assert parts.tensor.dump_tensor_flatbuffer is ttnn.dump_tensor
+    assert parts.multi_device.SystemMeshDescriptor().shape().mesh_size() == 1
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = parts.tensor.no_such_name
+
+
 def test_correlation_of_tensors(device: Any) -> None:
     x = torch.arange(2048.0).reshape(1, 1, 32, 64) % 17 - 8
     on_device = ttnn.from_torch(x * 2 + 1, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device)

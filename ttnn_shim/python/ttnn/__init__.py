@@ -63,16 +63,20 @@ _HOME = {
         )),
     ),
 }  # fmt: skip
-# Names that are not in the table: descriptors of a caller's own programs, and values that are read at import.
-_UNLISTED = dict.fromkeys(("CONFIG_OVERRIDES", "CONFIG_PATH", "init_distributed_context"), "_system") | dict.fromkeys((
-    "CBDescriptor", "CBFormatDescriptor", "ComputeConfigDescriptor", "DataMovementConfigDescriptor", "KernelDescriptor", "MeshCoordinateRange",
-    "MeshCoreCoord", "MeshProgramDescriptor", "ProgramDescriptor", "ReaderConfigDescriptor", "RuntimeArgs", "SemaphoreDescriptor", "TileDescriptor",
-    "WriterConfigDescriptor", "cb_descriptor_from_sharded_tensor", "generic_op", "get_cb_address", "merge_program_descriptors",
-), "_programs")  # fmt: skip
+# Names that are not in the table: descriptors of a caller's own programs, groups of cores, and values that are read at import.
+_UNLISTED = {name: home for home, names in {
+    "_programs": (
+        "CBDescriptor", "CBFormatDescriptor", "ComputeConfigDescriptor", "DataMovementConfigDescriptor", "KernelDescriptor", "MeshCoordinateRange",
+        "MeshCoreCoord", "MeshProgramDescriptor", "ProgramDescriptor", "ReaderConfigDescriptor", "RuntimeArgs", "SemaphoreDescriptor", "TileDescriptor",
+        "WriterConfigDescriptor", "cb_descriptor_from_sharded_tensor", "generic_op", "get_cb_address", "merge_program_descriptors",
+    ),
+    "_sub_devices": ("SubDevice", "SubDeviceManagerId"),
+    "_system": ("CONFIG_OVERRIDES", "CONFIG_PATH", "init_distributed_context"),
+}.items() for name in names}  # fmt: skip
 _RENAMED = {"Device": "MeshDevice"}
 _PLACES = {f"ttnn.{name}": home for home, names in _HOME.items() for name in names}
 _SUBMODULES = ("transformer", "experimental", "kv_cache", "device", "core", "types", "distributed", "operations", "decorators")
-_DEEPER = {"operations": ("activations", "conv2d", "matmul", "normalization", "pool", "transformer", "reduction", "embedding")}
+_DEEPER = {"operations": ("activations", "conv2d", "matmul", "losses", "normalization", "pool", "transformer", "reduction", "embedding")}
 
 
 def _make(name: str) -> Any:
@@ -141,7 +145,7 @@ def _lookup(module: str, name: str) -> Any:
             return _made[canonical]
     if module == "ttnn" and name in _UNLISTED:
         return getattr(importlib.import_module(f"ttnn.{_UNLISTED[name]}"), name)
-    if full == "ttnn.tracer":
+    if full in ("ttnn.tracer", "ttnn._ttnn"):
         return importlib.import_module(full)
     if full == "ttnn.cluster":
         return importlib.import_module("ttnn._system").cluster_module()

@@ -18,6 +18,7 @@ from ttnn._convert import register_class
 from ttnn._enums import Arch, BufferType, DataType, enum_class
 from ttnn._grid import CoreCoord, CoreGrid
 from ttnn._mesh import MeshCoordinate, MeshEvent, MeshShape
+from ttnn._sub_devices import SubDevices
 from ttnn_shim import session
 
 ffi, lib = _core.ffi, _core.lib
@@ -32,7 +33,7 @@ _SFPU_EPS, _SFPU_NAN, _SFPU_INF = 1.1920899822825959e-07, 7.0039998997052e19, 1.
 
 
 @api_class("ttnn.Device")
-class MeshDevice:
+class MeshDevice(SubDevices):
     """A mesh of one simulated device; made by `ttnn.open_device`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -1,0 +1,68 @@
+"""`ttnn._ttnn`: the real package's compiled module. Programs that reach for a name in one of its parts get `ttnn`'s own object of that name."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+from ttnn_shim.errors import NotOffered
+
+_PARTS = "activation bfp_utils core device events fabric global_semaphore multi_device operations profiler reports tensor types".split()
+_OPERATIONS = "ccl conv core data_movement embedding experimental matmul normalization pool reduction transformer unary".split()
+_RENAMED = {"tensor.load_tensor_flatbuffer": "load_tensor", "tensor.dump_tensor_flatbuffer": "dump_tensor"}
+
+
+class SystemMeshDescriptor:
+    """The chips of this host: one."""
+
+    def shape(self) -> Any:
+        import ttnn
+
+        return ttnn.MeshShape(1, 1)
+
+    def local_shape(self) -> Any:
+        return self.shape()
+
+    def all_local(self) -> bool:
+        return True
+
+
+_VALUES = {"device.DEFAULT_WORKER_L1_SIZE": 0, "device.DEFAULT_L1_SMALL_SIZE": 0, "device.DEFAULT_TRACE_REGION_SIZE": 0,
+           "multi_device.SystemMeshDescriptor": SystemMeshDescriptor}  # fmt: skip
+
+
+class _Part(types.ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        import ttnn
+
+        part = self.__name__.removeprefix("ttnn._ttnn.")
+        if f"{part}.{name}" in _VALUES:
+            return _VALUES[f"{part}.{name}"]
+        try:
+            return getattr(ttnn, _RENAMED.get(f"{part}.{name}", name))
+        except AttributeError as error:
+            raise NotOffered(f"{self.__name__}.{name}: {error}", name=name) from None
+
+
+def _part(name: str) -> _Part:
+    made = _Part(f"ttnn._ttnn.{name}", "Names of the real package's compiled module.")
+    made.__path__ = []
+    sys.modules[made.__name__] = made
+    return made
+
+
+for _name in _PARTS:
+    globals()[_name] = _part(_name)
+for _name in _OPERATIONS:
+    setattr(globals()["operations"], _name, _part(f"operations.{_name}"))
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    import ttnn
+
+    return getattr(ttnn, name)  # cluster, CONFIG
