@@ -1,4 +1,5 @@
-// What tt-alchemist's programs include: its list of headers, and meshes, semaphores and traces on the one chip that there is.
+// What tt-alchemist's programs include and call: its list of headers, meshes, semaphores, host buffers and traces, on the one chip that
+// there is.
 #include "chip.hpp"
 #include "harness.hpp"
 #include "tt-metalium/buffer.hpp"
@@ -16,6 +17,14 @@
 #include "ttnn/operations/trace.hpp"
 
 using namespace chip;
+
+TEST(unit_mesh_and_host_buffer) {
+    const auto device = ttnn::MeshDevice::create_unit_mesh(0, 1 << 16, 0);
+    const Tensor one = Tensor::from_vector<uint32_t>({7}, TensorSpec(Shape({1}), U32, ROWS), device.get());
+    const auto buffer = tt::tt_metal::host_buffer::get_host_buffer(ttnn::from_device(one));
+    CHECK_EQ(buffer.view_as<uint32_t>()[0], 7U);
+    CHECK_THROWS(InvalidArgument, "from_device", (void)tt::tt_metal::host_buffer::get_host_buffer(one));
+}
 
 TEST(mesh_of_one) {
     const Chip chip;

@@ -36,6 +36,7 @@ PLAIN = {
     "Conv2dConfig": "ttnn::prim::Conv2dConfig", "Conv3dConfig": "ttnn::experimental::prim::Conv3dConfig",
     "MinimalMatmulConfig": "ttnn::experimental::prim::MinimalMatmulConfig",
     "SDPAProgramConfig": "ttnn::operations::transformer::SDPAProgramConfig",
+    "LossReductionMode": "ttnn::operations::loss::LossReductionMode",
     "Op2DSliceConfig": "ttnn::operations::op_slicing::Op2DSliceConfig", "Tile": "tt::tt_metal::Tile",
 }  # fmt: skip
 # Unions by their members (None apart): the C++ type that holds them all.
@@ -145,8 +146,8 @@ def literal(value: Any, type_: str) -> str:
         return "{" + ", ".join(str(item) for item in value) + "}"
     if "std::string" in type_:
         return json.dumps(value)
-    if match := re.fullmatch(r"\[([-\d, ]*)\]", value):
-        return "{" + match.group(1) + "}"
+    if match := re.fullmatch(r"\[((?:[-\d, ]|True|False)*)\]", value):
+        return "{" + match.group(1).lower() + "}"
     if match := re.match(r"MemoryConfig\(memory_layout=TensorMemoryLayout::(\w+),buffer_type=BufferType::(\w+)", value):
         return "{}"  # interleaved DRAM: what a MemoryConfig is by default
     if match := re.fullmatch(r"(\w+)\.(\w+)", value):

@@ -38,6 +38,10 @@ namespace distributed {
 class MeshDevice : public std::enable_shared_from_this<MeshDevice> {
 public:
     explicit MeshDevice(std::unique_ptr<ttnn_shim::Device> device);
+    /// The mesh of one device; device_id: 0.
+    static std::shared_ptr<MeshDevice> create_unit_mesh(
+        int device_id, size_t l1_small_size = 0, size_t trace_region_size = 0, size_t num_command_queues = 1,
+        const DispatchCoreConfig& dispatch_core_config = DispatchCoreConfig{}, size_t worker_l1_size = 0);
     ~MeshDevice();
     MeshDevice(const MeshDevice&) = delete;
     MeshDevice& operator=(const MeshDevice&) = delete;

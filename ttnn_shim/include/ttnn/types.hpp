@@ -60,6 +60,12 @@ struct CoreGrid {
 
 using namespace types;  // NOLINT: the real header re-exports them the same way
 
+namespace distributed {
+using tt::tt_metal::distributed::MeshCoordinate;
+using tt::tt_metal::distributed::MeshDevice;
+using tt::tt_metal::distributed::MeshShape;
+}  // namespace distributed
+
 using tt::tt_metal::PageConfig;
 using tt::tt_metal::SubDeviceId;
 using tt::tt_metal::TensorLayout;

@@ -342,7 +342,7 @@ def encode(value: Any, tensors: list[Any] | None) -> bytes:
 
 def _encode_sequence(values: Any, tensors: list[Any] | None) -> bytes:
     kinds = {type(value) for value in values}
-    if kinds <= {int}:
+    if kinds <= {int, bool}:
         return encode_ints(values)
     if kinds == {float}:
         return struct.pack(f"<cI{len(values)}d", b"D", len(values), *values)

@@ -20,6 +20,7 @@
 #include "ttnn/operations/embedding/embedding.hpp"
 #include "ttnn/operations/experimental/conv3d/device/conv3d_device_operation_types.hpp"
 #include "ttnn/operations/experimental/minimal_matmul/device/minimal_matmul_device_operation_types.hpp"
+#include "ttnn/operations/loss/loss_types.hpp"
 #include "ttnn/operations/matmul/matmul_program_configs.hpp"
 #include "ttnn/operations/normalization/norm_program_configs.hpp"
 #include "ttnn/operations/sliding_window/op_slicing/op_slicing.hpp"
@@ -102,6 +103,7 @@ SHIM_ENUM_ARGUMENT(ttnn::operations::unary::GeluVariant, "Accurate", "FastLut", 
 SHIM_ENUM_ARGUMENT(ttnn::operations::unary::SigmoidMode, "FastApproximate", "AccurateWithFastExp", "Accurate")
 SHIM_ENUM_ARGUMENT(ttnn::prim::EmbeddingsType, "GENERIC", "PADDED", "BINARY")
 SHIM_ENUM_ARGUMENT(ttnn::TileReshapeMapMode, "CACHE", "RECREATE")
+SHIM_ENUM_ARGUMENT(ttnn::operations::loss::LossReductionMode, "NONE", "MEAN", "SUM")
 #undef SHIM_ENUM_ARGUMENT
 
 template <size_t N>

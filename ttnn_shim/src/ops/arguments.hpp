@@ -24,6 +24,18 @@ struct abs {
     }
 };
 
+/// ttnn.abs_bw
+struct abs_bw {
+    Tensor grad_tensor;
+    Tensor input_tensor;
+    std::optional<MemoryConfig> memory_config = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("grad_tensor", grad_tensor);
+        v.required("input_tensor", input_tensor);
+        v.optional("memory_config", memory_config);
+    }
+};
+
 /// ttnn.acos
 using acos = abs;
 
@@ -134,6 +146,30 @@ struct add_ {
     }
 };
 
+/// ttnn.add_bw
+struct add_bw {
+    Tensor grad_tensor;
+    std::optional<Tensor> input_tensor = {};
+    std::optional<Tensor> other_tensor = {};
+    std::vector<bool> are_required_outputs = {true, true};
+    std::optional<Tensor> input_tensor_a = {};
+    std::optional<float> scalar = {};
+    std::optional<MemoryConfig> memory_config = {};
+    std::optional<Tensor> input_grad = {};
+    std::optional<Tensor> other_grad = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("grad_tensor", grad_tensor);
+        v.optional("input_tensor", input_tensor);
+        v.optional("other_tensor", other_tensor);
+        v.optional("are_required_outputs", are_required_outputs);
+        v.optional("input_tensor_a", input_tensor_a);
+        v.optional("scalar", scalar);
+        v.optional("memory_config", memory_config);
+        v.optional("input_grad", input_grad);
+        v.optional("other_grad", other_grad);
+    }
+};
+
 /// ttnn.addalpha
 struct addalpha {
     Tensor input_tensor_a;
@@ -200,6 +236,9 @@ struct addmm {
         v.optional("optional_output_tensor", optional_output_tensor);
     }
 };
+
+/// ttnn.alt_complex_rotate90
+using alt_complex_rotate90 = abs;
 
 /// ttnn.arange
 struct arange {
@@ -372,6 +411,24 @@ struct bcast {
         v.required("dim", dim);
         v.optional("memory_config", memory_config);
         v.optional("output_tensor", output_tensor);
+    }
+};
+
+/// ttnn.bernoulli
+struct bernoulli {
+    Tensor input;
+    int32_t seed = 0;
+    std::optional<Tensor> output = {};
+    std::optional<DataType> dtype = {};
+    std::optional<MemoryConfig> memory_config = {};
+    std::optional<ttnn::ComputeKernelConfig> compute_kernel_config = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("input", input);
+        v.optional("seed", seed);
+        v.optional("output", output);
+        v.optional("dtype", dtype);
+        v.optional("memory_config", memory_config);
+        v.optional("compute_kernel_config", compute_kernel_config);
     }
 };
 
@@ -779,6 +836,9 @@ struct copy_host_to_device_tensor_partial {
 /// ttnn.cos
 using cos = abs;
 
+/// ttnn.cos_bw
+using cos_bw = abs_bw;
+
 /// ttnn.cosh
 using cosh = abs;
 
@@ -906,6 +966,32 @@ struct div_ {
     }
 };
 
+/// ttnn.div_bw
+struct div_bw {
+    Tensor grad_tensor;
+    std::optional<Tensor> input_tensor = {};
+    std::optional<Tensor> other_tensor = {};
+    std::optional<Tensor> input_tensor_a = {};
+    std::optional<float> scalar = {};
+    std::optional<std::string> rounding_mode = {};
+    std::vector<bool> are_required_outputs = {true, true};
+    std::optional<MemoryConfig> memory_config = {};
+    std::optional<Tensor> input_grad = {};
+    std::optional<Tensor> other_grad = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("grad_tensor", grad_tensor);
+        v.optional("input_tensor", input_tensor);
+        v.optional("other_tensor", other_tensor);
+        v.optional("input_tensor_a", input_tensor_a);
+        v.optional("scalar", scalar);
+        v.optional("rounding_mode", rounding_mode);
+        v.optional("are_required_outputs", are_required_outputs);
+        v.optional("memory_config", memory_config);
+        v.optional("input_grad", input_grad);
+        v.optional("other_grad", other_grad);
+    }
+};
+
 /// ttnn.div_no_nan
 struct div_no_nan {
     Tensor input_tensor_a;
@@ -939,6 +1025,24 @@ struct embedding {
         v.optional("padding_idx", padding_idx);
         v.optional("layout", layout);
         v.optional("embeddings_type", embeddings_type);
+        v.optional("dtype", dtype);
+        v.optional("memory_config", memory_config);
+        v.optional("output_tensor", output_tensor);
+    }
+};
+
+/// ttnn.embedding_bw
+struct embedding_bw {
+    Tensor input_tensor;
+    Tensor weight_tensor;
+    Tensor output_gradient_tensor;
+    std::optional<DataType> dtype = {};
+    std::optional<MemoryConfig> memory_config = {};
+    std::optional<Tensor> output_tensor = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("input_tensor", input_tensor);
+        v.required("weight_tensor", weight_tensor);
+        v.required("output_gradient_tensor", output_gradient_tensor);
         v.optional("dtype", dtype);
         v.optional("memory_config", memory_config);
         v.optional("output_tensor", output_tensor);
@@ -1034,6 +1138,20 @@ using exp = erf;
 
 /// ttnn.exp2
 using exp2 = abs;
+
+/// ttnn.exp_bw
+struct exp_bw {
+    Tensor grad_tensor;
+    Tensor input_tensor;
+    std::optional<MemoryConfig> memory_config = {};
+    std::optional<Tensor> input_grad = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("grad_tensor", grad_tensor);
+        v.required("input_tensor", input_tensor);
+        v.optional("memory_config", memory_config);
+        v.optional("input_grad", input_grad);
+    }
+};
 
 /// ttnn.expand
 struct expand {
@@ -1319,6 +1437,22 @@ struct gelu {
     }
 };
 
+/// ttnn.gelu_bw
+struct gelu_bw {
+    Tensor grad_tensor;
+    Tensor input_tensor;
+    ttnn::operations::unary::GeluVariant variant = ttnn::operations::unary::GeluVariant::Accurate;
+    std::optional<MemoryConfig> memory_config = {};
+    std::optional<Tensor> input_grad = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("grad_tensor", grad_tensor);
+        v.required("input_tensor", input_tensor);
+        v.optional("variant", variant);
+        v.optional("memory_config", memory_config);
+        v.optional("input_grad", input_grad);
+    }
+};
+
 /// ttnn.gez
 using gez = abs;
 
@@ -1600,6 +1734,22 @@ using isneginf = abs;
 /// ttnn.isposinf
 using isposinf = abs;
 
+/// ttnn.l1_loss
+struct l1_loss {
+    Tensor input_reference;
+    Tensor input_prediction;
+    ttnn::operations::loss::LossReductionMode reduction = ttnn::operations::loss::LossReductionMode::NONE;
+    std::optional<MemoryConfig> memory_config = {};
+    std::optional<Tensor> output_tensor = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("input_reference", input_reference);
+        v.required("input_prediction", input_prediction);
+        v.optional("reduction", reduction);
+        v.optional("memory_config", memory_config);
+        v.optional("output_tensor", output_tensor);
+    }
+};
+
 /// ttnn.layer_norm
 struct layer_norm {
     Tensor input_tensor;
@@ -1768,6 +1918,9 @@ using log1p = erf;
 
 /// ttnn.log2
 using log2 = erf;
+
+/// ttnn.log_bw
+using log_bw = abs_bw;
 
 /// ttnn.log_sigmoid
 using log_sigmoid = abs;
@@ -2057,8 +2210,73 @@ using minimum = maximum;
 /// ttnn.mish
 using mish = erf;
 
+/// ttnn.moreh_cumsum
+struct moreh_cumsum {
+    Tensor input;
+    int32_t dim;
+    std::optional<Tensor> output = {};
+    std::optional<MemoryConfig> memory_config = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("input", input);
+        v.required("dim", dim);
+        v.optional("output", output);
+        v.optional("memory_config", memory_config);
+    }
+};
+
+/// ttnn.moreh_cumsum_backward
+struct moreh_cumsum_backward {
+    Tensor output_grad;
+    int32_t dim;
+    std::optional<Tensor> input_grad = {};
+    std::optional<MemoryConfig> memory_config = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("output_grad", output_grad);
+        v.required("dim", dim);
+        v.optional("input_grad", input_grad);
+        v.optional("memory_config", memory_config);
+    }
+};
+
+/// ttnn.moreh_full
+struct moreh_full {
+    std::vector<int32_t> shape;
+    Scalar fill_value;
+    ttnn::MeshDevice* device;
+    DataType dtype = DataType::BFLOAT16;
+    Layout layout = Layout::TILE;
+    MemoryConfig memory_config = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("shape", shape);
+        v.required("fill_value", fill_value);
+        v.required("device", device);
+        v.optional("dtype", dtype);
+        v.optional("layout", layout);
+        v.optional("memory_config", memory_config);
+    }
+};
+
+/// ttnn.moreh_full_like
+struct moreh_full_like {
+    Tensor input;
+    Scalar fill_value;
+    std::optional<DataType> dtype = {};
+    std::optional<Layout> layout = {};
+    std::optional<MemoryConfig> memory_config = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.required("input", input);
+        v.required("fill_value", fill_value);
+        v.optional("dtype", dtype);
+        v.optional("layout", layout);
+        v.optional("memory_config", memory_config);
+    }
+};
+
 /// ttnn.move
 using move = logical_not_;
+
+/// ttnn.mse_loss
+using mse_loss = l1_loss;
 
 /// ttnn.mul
 struct mul {
@@ -2089,6 +2307,9 @@ struct mul {
 /// ttnn.mul_
 using mul_ = div_;
 
+/// ttnn.mul_bw
+using mul_bw = add_bw;
+
 /// ttnn.multigammaln
 using multigammaln = logical_not_;
 
@@ -2114,6 +2335,9 @@ using ne_ = bias_gelu_;
 
 /// ttnn.neg
 using neg = abs;
+
+/// ttnn.neg_bw
+using neg_bw = exp_bw;
 
 /// ttnn.nextafter
 using nextafter = atan2;
@@ -2585,6 +2809,9 @@ using relu = abs;
 /// ttnn.relu6
 using relu6 = abs;
 
+/// ttnn.relu_bw
+using relu_bw = abs_bw;
+
 /// ttnn.relu_max
 struct relu_max {
     Tensor input_tensor;
@@ -2677,7 +2904,7 @@ struct reshape {
     Tensor input_tensor;
     std::optional<Shape> logical_shape = {};
     std::optional<Shape> padded_shape = {};
-    std::vector<int32_t> shape;
+    std::optional<std::vector<int32_t>> shape = {};
     std::optional<MemoryConfig> memory_config = {};
     std::optional<Scalar> pad_value = {};
     ttnn::TileReshapeMapMode reshape_tile_mode = ttnn::TileReshapeMapMode::CACHE;
@@ -2687,7 +2914,7 @@ struct reshape {
         v.required("input_tensor", input_tensor);
         v.optional("logical_shape", logical_shape);
         v.optional("padded_shape", padded_shape);
-        v.required("shape", shape);
+        v.optional("shape", shape);
         v.optional("memory_config", memory_config);
         v.optional("pad_value", pad_value);
         v.optional("reshape_tile_mode", reshape_tile_mode);
@@ -2864,6 +3091,9 @@ struct rpow {
 
 /// ttnn.rsqrt
 using rsqrt = erf;
+
+/// ttnn.rsqrt_bw
+using rsqrt_bw = exp_bw;
 
 /// ttnn.rsub
 struct rsub {
@@ -3098,6 +3328,9 @@ struct sigmoid {
 /// ttnn.sigmoid_accurate
 using sigmoid_accurate = erf;
 
+/// ttnn.sigmoid_bw
+using sigmoid_bw = abs_bw;
+
 /// ttnn.sign
 using sign = abs;
 
@@ -3107,8 +3340,14 @@ using signbit = abs;
 /// ttnn.silu
 using silu = abs;
 
+/// ttnn.silu_bw
+using silu_bw = exp_bw;
+
 /// ttnn.sin
 using sin = abs;
+
+/// ttnn.sin_bw
+using sin_bw = abs_bw;
 
 /// ttnn.sinh
 using sinh = abs;
@@ -3258,7 +3497,7 @@ struct sort {
     bool descending = false;
     bool stable = false;
     std::optional<MemoryConfig> memory_config = {};
-    std::optional<Unsupported> out = {};
+    std::optional<std::vector<Tensor>> out = {};
     void visit([[maybe_unused]] auto& v) {
         v.required("input_tensor", input_tensor);
         v.optional("dim", dim);
@@ -3286,8 +3525,14 @@ struct split {
 /// ttnn.sqrt
 using sqrt = erf;
 
+/// ttnn.sqrt_bw
+using sqrt_bw = exp_bw;
+
 /// ttnn.square
 using square = abs;
+
+/// ttnn.square_bw
+using square_bw = abs_bw;
 
 /// ttnn.squared_difference
 using squared_difference = eq;
@@ -3346,6 +3591,9 @@ using sub = add;
 /// ttnn.sub_
 using sub_ = add_;
 
+/// ttnn.sub_bw
+using sub_bw = add_bw;
+
 /// ttnn.subalpha
 using subalpha = addalpha;
 
@@ -3376,6 +3624,9 @@ struct tanh {
         v.optional("sub_core_grids", sub_core_grids);
     }
 };
+
+/// ttnn.tanh_bw
+using tanh_bw = exp_bw;
 
 /// ttnn.tanhshrink
 using tanhshrink = abs;

@@ -1,6 +1,8 @@
 // How tensors are spread over a mesh and put together again. The simulated mesh has one chip, which has all of every tensor.
 #pragma once
 
+#include <algorithm>
+#include <cassert>
 #include <functional>
 #include <memory>
 #include <optional>

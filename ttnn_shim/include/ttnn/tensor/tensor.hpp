@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tt-metalium/host_buffer.hpp"
 #include "tt-metalium/mesh_device.hpp"
 #include "tt_stl/optional_reference.hpp"
 #include "tt_stl/span.hpp"
@@ -110,4 +111,9 @@ Tensor create_device_tensor(
 
 namespace tt::tt_metal {
 using ttnn::Tensor;
-}
+
+namespace host_buffer {
+/// The values of a host tensor; throws for one on a device.
+HostBuffer get_host_buffer(const Tensor& tensor);
+}  // namespace host_buffer
+}  // namespace tt::tt_metal

@@ -1,4 +1,5 @@
-// What programs for several chips call: mesh mappers, semaphores, collectives; and traces. The simulated mesh has one chip.
+// What programs for several chips call: meshes, mesh mappers, semaphores, collectives; and traces. The simulated mesh has one chip.
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -14,6 +15,29 @@
 #include "ttnn/operations/trace.hpp"
 
 using namespace ttnn_shim;
+
+namespace tt::tt_metal::distributed {
+
+std::shared_ptr<MeshDevice> MeshDevice::create_unit_mesh(
+    int device_id, size_t l1_small_size, size_t trace_region_size, size_t, const DispatchCoreConfig& dispatch_core_config,
+    size_t worker_l1_size) {
+    return ttnn::device::open_mesh_device(device_id, l1_small_size, trace_region_size, dispatch_core_config, worker_l1_size);
+}
+
+}  // namespace tt::tt_metal::distributed
+
+namespace tt::tt_metal::host_buffer {
+
+HostBuffer get_host_buffer(const Tensor& tensor) {
+    const OpScope scope("ttnn.get_host_buffer");
+    SHIM_CHECK(!is_on_device(tensor), "tensor: expected a host tensor, got one on a device; call ttnn::from_device first");
+    SHIM_CHECK(has_values(tensor), "tensor: it has no values, the device is in estimate mode");
+    std::vector<std::byte> bytes(tensor.logical_volume() * stored_bytes(tensor.dtype()));
+    if (!bytes.empty()) std::memcpy(bytes.data(), raw_data(tensor), bytes.size());
+    return HostBuffer(std::move(bytes));
+}
+
+}  // namespace tt::tt_metal::host_buffer
 
 namespace ttnn {
 

@@ -199,6 +199,21 @@ Tensor arange(
 
 namespace {
 
+/// A device program without inputs, unlike ttnn.full.
+Tensor filled_by_program(const char* name, const Shape& shape, double value, const Where& where) {
+    const OpScope scope(name);
+    const DataType dtype = *where.dtype;
+    SHIM_CHECK(
+        dtype == DataType::BFLOAT16 || dtype == DataType::INT32 || dtype == DataType::FLOAT32,
+        "dtype: expected BFLOAT16, FLOAT32 or INT32, got {}", dtype);
+    SHIM_CHECK(shape.rank() > 1 && shape.volume() > 0, "shape: expected at least two extents, none of them 0, got {}", shape);
+    const TensorSpec spec = make_spec(shape, dtype, *where.layout, *where.memory_config);
+    return launch_on(
+        where.device, {.op = strategy::Fill{}, .name = "FullDeviceOperation"}, {}, {spec}, [&](std::span<const Tensor> outputs) {
+            fill_elements(stored_bytes(dtype), mutable_raw_data(outputs[0]), shape.volume(), encode_value(dtype, value).data());
+        })[0];
+}
+
 /// Creation without device stays on the host.
 Where located(const auto& args) { return {args.dtype, args.layout, args.device, args.memory_config}; }
 
@@ -225,3 +240,17 @@ SHIM_OP("ttnn.empty_like", [](const arguments::empty_like& args) {
     return filled("ttnn.empty_like", args.tensor.logical_shape(), 0, like(args.tensor, located(args)));
 });
 SHIM_OP("ttnn.arange", [](const arguments::arange& args) { return range(args.start.value_or(0), args.end, args.step, located(args)); });
+SHIM_OP("ttnn.moreh_full", [](const arguments::moreh_full& args) {
+    std::vector<uint32_t> extents;
+    for (const auto extent : args.shape) extents.push_back(static_cast<uint32_t>(extent));
+    return filled_by_program(
+        "ttnn.moreh_full", Shape(extents), scalar_value(args.fill_value), {args.dtype, args.layout, args.device, args.memory_config});
+});
+SHIM_OP("ttnn.moreh_full_like", [](const arguments::moreh_full_like& args) {
+    check_device_tensor(args.input, "input");
+    const Tensor& input = args.input;
+    const Where where{
+        args.dtype.value_or(input.dtype()), args.layout.value_or(input.layout()), input.device(),
+        args.memory_config.value_or(input.memory_config())};
+    return filled_by_program("ttnn.moreh_full_like", input.logical_shape(), scalar_value(args.fill_value), where);
+});

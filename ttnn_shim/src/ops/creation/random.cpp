@@ -137,10 +137,8 @@ SHIM_OP("ttnn.randn", [](const arguments::randn& args) {
     return ttnn::randn(args.shape, *args.device, args.dtype, args.layout, args.memory_config, args.compute_kernel_config, args.seed);
 });
 SHIM_OP("ttnn.uniform", [](const arguments::uniform& args) { return ttnn::uniform(args.input, args.from, args.to, args.seed); });
-SHIM_OP("ttnn.bernoulli", [](const Call& c) {
-    return ttnn::bernoulli(
-        c.tensor("input"), c.u32("seed", 0), c.optional_tensor("output"), c.has("dtype") ? c.dtype("dtype") : std::nullopt,
-        c.memory_config("memory_config"));
+SHIM_OP("ttnn.bernoulli", [](const arguments::bernoulli& args) {
+    return ttnn::bernoulli(args.input, args.seed, args.output, args.dtype, args.memory_config, args.compute_kernel_config);
 });
 SHIM_OP("ttnn.experimental.dropout", [](const arguments::experimental::dropout& args) {
     return ttnn::experimental::dropout(

@@ -1,4 +1,7 @@
 // reshape, view, squeeze, unsqueeze: the values keep their row-major order.
+#include <algorithm>
+#include <cstring>
+
 #include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/data_movement/shards.hpp"
@@ -167,6 +170,46 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<Me
     return target.is_sharded() ? ttnn::interleaved_to_sharded(result, target) : result;
 }
 
+/// A view whose shape holds fewer or more values than the tensor's: rows and columns of its padding join, or values become padding. As
+/// TT-NN, where the pages allow it; what joins is 0.
+Tensor with_other_values(const Tensor& tensor, const Shape& shape, const Shape& padded, const std::optional<MemoryConfig>& memory_config) {
+    SHIM_CHECK(
+        tensor.logical_volume() > 0 && shape.volume() > 0, "logical_shape: {} holds {} values, the tensor {} holds {}", shape,
+        shape.volume(), tensor.logical_shape(), tensor.logical_volume());
+    const Shape &own = tensor.logical_shape(), &own_padded = tensor.padded_shape();
+    const MemoryConfig memory = memory_config.value_or(tensor.memory_config());
+    const bool same_kind = memory.is_sharded() == tensor.memory_config().is_sharded() && memory.is_l1() == tensor.memory_config().is_l1();
+    const bool tiled = tensor.layout() == Layout::TILE;
+    const bool rows_agree = !tiled || back(own, -2) == back(shape, -2) || (back(own, -2) % 32 == 0 && back(shape, -2) % 32 == 0);
+    const bool view = same_kind && back(own, -1) == back(shape, -1) && rows_agree;
+    const bool tiles = tiled && back(padded, -2) % 32 == 0 && back(padded, -1) % 32 == 0 && back(own_padded, -1) == back(padded, -1);
+    SHIM_CHECK(
+        !is_on_device(tensor) || view || tiles, "logical_shape: {} holds {} values, the tensor {} holds {}", shape, shape.volume(), own,
+        tensor.logical_volume());
+    const TensorSpec spec = is_on_device(tensor) ? view_spec(tensor, shape) : make_spec(shape, tensor.dtype(), tensor.layout());
+    SHIM_CHECK(
+        spec.compute_packed_buffer_size_bytes() <= tensor.tensor_spec().compute_packed_buffer_size_bytes(),
+        "logical_shape: {} needs more pages than {} has", shape, own);
+    if (!has_values(tensor)) return is_on_device(tensor) ? make_in_place(tensor, spec) : make_host_tensor(spec, nullptr);
+    // Row by row of the padded matrix, which both have.
+    const size_t bytes = stored_bytes(tensor.dtype()), width = back(own, -1), wanted = back(shape, -1);
+    const auto lines = [&](const Shape& s) -> size_t { return tiled ? (back(s, -2) + 31) / 32 * 32 : back(s, -2); };
+    const auto values = new_values(spec);
+    std::memset(values->data(), 0, shape.volume() * bytes);
+    const size_t height = back(shape, -2), own_height = back(own, -2), own_rows = tensor.logical_volume() / width;
+    for (size_t row = 0; row < shape.volume() / wanted; ++row) {
+        const size_t line = row / height * lines(shape) + row % height, matrix = line / lines(own), within = line % lines(own);
+        if (within >= own_height || matrix * own_height + within >= own_rows) continue;
+        std::memcpy(
+            values->data() + row * wanted * bytes, raw_data(tensor) + (matrix * own_height + within) * width * bytes,
+            std::min(width, wanted) * bytes);
+    }
+    if (!is_on_device(tensor)) return make_host_tensor(spec, values);
+    const Tensor result = make_in_place(tensor, spec);
+    result.shim().buffer->set_values(values);
+    return result;
+}
+
 }  // namespace
 }  // namespace ttnn_shim
 
@@ -183,11 +226,8 @@ Tensor reshape(
     const std::optional<PadValue>&, TileReshapeMapMode, const std::optional<CoreRangeSet>& grids, bool) {
     const CoreLimit limit(grids);
     OpScope scope("ttnn.reshape");
-    const Tensor result = reshaped(tensor, logical_shape, memory_config);
-    SHIM_CHECK(
-        result.padded_shape() == padded_shape, "padded_shape: {} does not fit the layout; expected {}", padded_shape,
-        result.padded_shape());
-    return result;
+    if (logical_shape.volume() == tensor.logical_volume()) return reshaped(tensor, logical_shape, memory_config);
+    return with_other_values(tensor, logical_shape, padded_shape, memory_config);
 }
 Tensor reshape(
     const Tensor& tensor, ttsl::Span<const int32_t> shape_vector, const std::optional<MemoryConfig>& memory_config,
@@ -263,13 +303,9 @@ namespace {
 Tensor call_reshape(const arguments::reshape& args) {
     const Tensor input = args.input_tensor;
     const auto memory_config = args.memory_config;
-    if (args.logical_shape.has_value()) {
-        const auto logical = args.logical_shape, padded = args.padded_shape;
-        SHIM_CHECK(logical && padded, "logical_shape and padded_shape: expected both");
-        return ttnn::reshape(input, *logical, *padded, memory_config);
-    }
-    const auto extents = args.shape;
-    return ttnn::reshape(input, std::span<const int32_t>(extents), memory_config);
+    if (args.logical_shape && args.padded_shape) return ttnn::reshape(input, *args.logical_shape, *args.padded_shape, memory_config);
+    SHIM_CHECK(args.shape.has_value(), "missing argument 'shape'");
+    return ttnn::reshape(input, std::span<const int32_t>(*args.shape), memory_config);
 }
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Eltwise ops that TT-NN makes of others: bcast, multigammaln, clamped_silu_glu, snake_beta.
+// Eltwise ops that TT-NN makes of others: bcast, multigammaln, clamped_silu_glu, snake_beta; and alt_complex_rotate90.
 #include <cmath>
 
 #include "ops/arguments.hpp"
@@ -110,6 +110,33 @@ Tensor multigammaln(const arguments::multigammaln& args) {
     return binary_op(NAME, sum, Scalar(CONSTANT), BinaryOpType::ADD, {.memory_config = memory});
 }
 
+/// Pairs along the last dimension, real and imaginary part, times i.
+Tensor alt_complex_rotate90(const arguments::alt_complex_rotate90& args) {
+    const OpScope scope("ttnn.alt_complex_rotate90");
+    const CoreLimit limit(args.sub_core_grids);
+    const Tensor& input = args.input_tensor;
+    check_device_tensor(input, "input_tensor");
+    const Shape& shape = input.logical_shape();
+    SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
+    SHIM_SUPPORTED(shape.rank() >= 1 && shape[-1] % 2 == 0, "input_tensor: pairs need an even last dimension, got shape {}", shape);
+    const auto& output = args.output_tensor;
+    const TensorSpec spec = output ? output->tensor_spec()
+                                   : make_spec(shape, input.dtype(), input.layout(), args.memory_config.value_or(input.memory_config()));
+    return launch(
+        {.op = strategy::Unary{.ops = {"ALT_COMPLEX_ROTATE90"}}, .name = "UnaryDeviceOperation"}, {input}, {spec},
+        [&](std::span<const Tensor> outputs) {
+            const size_t width = shape[-1];
+            for_each_row(input, outputs[0], width, [&](size_t, float* row) {
+                for (size_t i = 0; i + 1 < width; i += 2) {
+                    const float real = row[i];
+                    row[i] = -row[i + 1];
+                    row[i + 1] = real;
+                }
+            });
+        },
+        {output})[0];
+}
+
 /// silu(min(gate, limit)) * clamp(up, -limit, limit): one multiplication with chains on its operands.
 Tensor clamped_silu_glu(const arguments::clamped_silu_glu& args) {
     const OpScope scope("ttnn.clamped_silu_glu");
@@ -156,6 +183,7 @@ Tensor snake_beta(const arguments::snake_beta& args) {
 
 }  // namespace
 
+SHIM_OP("ttnn.alt_complex_rotate90", alt_complex_rotate90);
 SHIM_OP("ttnn.bcast", bcast);
 SHIM_OP("ttnn.multigammaln", multigammaln);
 SHIM_OP("ttnn.clamped_silu_glu", clamped_silu_glu);
@@ -164,6 +192,13 @@ SHIM_OP("ttnn.snake_beta", snake_beta);
 // ---- the C++ functions ------------------------------------------------------------------------------------------------------
 
 namespace ttnn {
+
+Tensor alt_complex_rotate90(
+    const Tensor& input, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
+    const std::optional<CoreRangeSet>& sub_core_grids) {
+    return ::alt_complex_rotate90(
+        {.input_tensor = input, .memory_config = memory_config, .output_tensor = output, .sub_core_grids = sub_core_grids});
+}
 
 Tensor multigammaln(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
     return ::multigammaln({.input_tensor = input, .memory_config = memory_config});

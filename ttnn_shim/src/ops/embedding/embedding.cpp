@@ -157,3 +157,7 @@ SHIM_OP("ttnn.embedding", [](const arguments::embedding& args) {
         args.input_tensor, args.weight, args.padding_idx, args.layout, args.embeddings_type, args.dtype, args.memory_config,
         args.output_tensor);
 });
+SHIM_OP("ttnn.embedding_bw", [](const arguments::embedding_bw& args) {
+    return ttnn::embedding_bw(
+        args.input_tensor, args.weight_tensor, args.output_gradient_tensor, args.dtype, args.memory_config, args.output_tensor);
+});

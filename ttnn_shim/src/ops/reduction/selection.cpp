@@ -11,6 +11,7 @@
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/creation/creation.hpp"
 #include "ttnn/operations/data_movement/clone/clone.hpp"
+#include "ttnn/operations/data_movement/copy/copy.hpp"
 #include "ttnn/operations/data_movement/permute/permute.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/sort/sort.hpp"
@@ -161,13 +162,19 @@ Tensor accumulated(
     const std::optional<MemoryConfig>& memory_config, bool product) {
     OpScope scope(op_name);
     check_device_tensor(input, "input");
-    if (!out && (input.logical_shape().rank() == 0 || input.logical_volume() == 0))  // no program, whatever its dimension
-        return ttnn::clone(input, std::nullopt, memory_config, std::nullopt);
+    if (out) {
+        check_device_tensor(*out, "out");
+        SHIM_CHECK(
+            out->logical_shape() == input.logical_shape(), "out: expected shape {}, got {}", input.logical_shape(), out->logical_shape());
+    }
+    if (input.logical_shape().rank() == 0 || input.logical_volume() == 0) {  // no program, whatever its dimension
+        if (!out) return ttnn::clone(input, std::nullopt, memory_config, std::nullopt);
+        return input.logical_volume() > 0 ? ttnn::copy(input, *out) : *out;
+    }
     check_device_tensor(input, "input", Layout::TILE);
     SHIM_CHECK(!input.memory_config().is_sharded(), "input: sharded tensors are not supported, got {}", input.memory_config());
     const Shape& shape = input.logical_shape();
     const DataType result = dtype.value_or(out ? out->dtype() : input.dtype());
-    if (shape.rank() == 0) return input;
     const uint32_t axis = normalize_dim(dim, shape.rank());
     // The program walks the first of four dimensions; bfloat16 sums also know the last two.
     const bool direct = !product && input.dtype() == DataType::BFLOAT16 && result == input.dtype() && axis + 2 >= shape.rank();
@@ -375,10 +382,20 @@ std::vector<Tensor> sort(
     // Another dimension is turned back into the input's memory, unless shards were asked for: turning keeps those.
     const auto memory = axis + 1 == shape.rank() || (memory_config && memory_config->is_sharded()) ? memory_config : std::nullopt;
     std::vector<OptionalTensor> outputs(2);
-    if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
+    std::vector<TensorSpec> specs{spec_like(input, std::nullopt, memory), spec_like(input, sorted_index(input, shape[at(axis)]), memory)};
+    if (preallocated) {
+        outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
+        specs = {outputs[0]->tensor_spec(), outputs[1]->tensor_spec()};
+        SHIM_CHECK(
+            specs[0].logical_shape() == shape && specs[1].logical_shape() == shape, "out: expected two tensors of shape {}, got {} and {}",
+            shape, specs[0].logical_shape(), specs[1].logical_shape());
+        SHIM_CHECK(
+            specs[0].data_type() == input.dtype() && (specs[1].data_type() == DataType::UINT16 || specs[1].data_type() == DataType::UINT32),
+            "out: expected values in {} and indices in UINT16 or UINT32, got {} and {}", input.dtype(), specs[0].data_type(),
+            specs[1].data_type());
+    }
     return launch(
-        {.op = strategy::Sort{.dim = axis}, .name = "SortDeviceOperation"}, {input},
-        {spec_like(input, std::nullopt, memory), spec_like(input, sorted_index(input, shape[at(axis)]), memory)},
+        {.op = strategy::Sort{.dim = axis}, .name = "SortDeviceOperation"}, {input}, specs,
         [&](std::span<const Tensor> made) { sort_lines(input, axis, shape[at(axis)], descending, made[0], made[1], nullptr); }, outputs);
 }
 
@@ -417,11 +434,22 @@ SHIM_OP("ttnn.topk", [](const arguments::topk& args) {
         args.indices_tensor);
 });
 SHIM_OP("ttnn.sort", [](const arguments::sort& args) {
-    return ttnn::sort(args.input_tensor, static_cast<int8_t>(args.dim), args.descending, args.stable, args.memory_config);
+    if (!args.out) return ttnn::sort(args.input_tensor, static_cast<int8_t>(args.dim), args.descending, args.stable, args.memory_config);
+    SHIM_CHECK(args.out->size() == 2, "out: expected values and indices, got {} tensors", args.out->size());
+    Tensor values = (*args.out)[0], indices = (*args.out)[1];
+    return ttnn::sort(
+        args.input_tensor, static_cast<int8_t>(args.dim), args.descending, args.stable, args.memory_config,
+        std::tuple<Tensor&, Tensor&>(values, indices));
 });
 SHIM_OP("ttnn.cumsum", [](const arguments::cumsum& args) {
     return accumulated("ttnn.cumsum", args.input, args.dim, args.dtype, args.reverse_order, args.out, args.memory_config, false);
 });
 SHIM_OP("ttnn.cumprod", [](const arguments::cumprod& args) {
     return accumulated("ttnn.cumprod", args.input_tensor, args.dim, args.dtype, args.reverse_order, args.out, args.memory_config, true);
+});
+SHIM_OP("ttnn.moreh_cumsum", [](const arguments::moreh_cumsum& args) {
+    return ttnn::moreh_cumsum(args.input, args.dim, args.output, args.memory_config);
+});
+SHIM_OP("ttnn.moreh_cumsum_backward", [](const arguments::moreh_cumsum_backward& args) {
+    return ttnn::moreh_cumsum_backward(args.output_grad, args.dim, args.input_grad, args.memory_config);
 });

@@ -9,6 +9,10 @@
 
 namespace ttnn {
 
+/// Pairs of values along the last dimension as complex numbers, times i: (a, b) becomes (-b, a).
+Tensor alt_complex_rotate90(
+    const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt,
+    const std::optional<Tensor>& output_tensor = std::nullopt, const std::optional<CoreRangeSet>& sub_core_grids = std::nullopt);
 /// Log of the multivariate gamma function of dimension 4.
 Tensor multigammaln(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config = std::nullopt);
 /// Of rank 4, over the last two dimensions: (x - mean) / standard deviation, variance and standard deviation of the population.
