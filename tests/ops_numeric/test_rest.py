@@ -41,6 +41,10 @@ def test_creation(shape: tuple[int, ...], dtype: Any, device: Any) -> None:
         assert torch.equal(get(ttnn.zeros(shape, **where)), torch.zeros(shape, dtype=TORCH[dtype]))
         assert torch.equal(get(ttnn.ones(shape, **where)), torch.ones(shape, dtype=TORCH[dtype]))
         assert torch.equal(get(ttnn.full(shape, -3, **where)), torch.full(shape, -3, dtype=TORCH[dtype]))
+        if len(shape) > 1:  # the package's kernels of moreh take tiles of two extents or more
+            assert torch.equal(get(ttnn.moreh_full(shape, -3, device, dtype=dtype, layout=TILES)), torch.full(shape, -3, dtype=TORCH[dtype]))
+            like = ttnn.moreh_full_like(ttnn.zeros(shape, dtype=dtype, layout=TILES, device=device), 5)
+            assert torch.equal(get(like), torch.full(shape, 5, dtype=TORCH[dtype]))
         assert tuple(ttnn.empty(shape, **where).shape) == shape
         assert tuple(ttnn.empty_like(ttnn.zeros(shape, **where)).shape) == shape
 
@@ -358,6 +362,14 @@ def test_uniform(device: Any) -> None:
     got = get(x)
     assert -1 <= got.min() < -0.9 < 2.9 < got.max() < 3
     assert abs(got.mean() - 1) < 0.05
+
+
+def test_bernoulli(device: Any) -> None:
+    chances = torch.tensor([0.0, 0.25, 1.0]).repeat_interleave(64).expand(128, 192).contiguous()
+    got = get(ttnn.bernoulli(put(chances, device), 3))
+    assert set(got.unique().tolist()) == {0.0, 1.0}
+    assert got[:, :64].sum() == 0 and got[:, 128:].min() == 1
+    assert abs(got[:, 64:128].mean() - 0.25) < 0.03
 
 
 def test_dropout(device: Any) -> None:

@@ -24,10 +24,8 @@ EXPLAINED = {
 # Methods of real classes that the simulator leaves out: several devices, or parts of the real runtime.
 METHODS_ABSENT = {
     "ttnn.Device": {
-        "clear_loaded_sub_device_manager", "create_sub_device_manager", "create_submesh", "create_submeshes", "dram_core_from_logical_core",
-        "get_fabric_node_id", "get_optimal_dram_bank_to_logical_worker_assignment", "get_view", "load_sub_device_manager",
-        "logical_core_from_worker_core", "remove_sub_device_manager", "reset_sub_device_stall_group", "set_sub_device_stall_group",
-        "worker_core_from_logical_core",
+        "create_submesh", "create_submeshes", "dram_core_from_logical_core", "get_fabric_node_id", "get_optimal_dram_bank_to_logical_worker_assignment",
+        "get_view", "logical_core_from_worker_core", "worker_core_from_logical_core",
     },
     "ttnn.Tensor": {"experimental_per_core_buffer_address", "extract_shard", "host_buffer", "update_tensor_topology"},
     "ttnn.TensorSpec": {"sharded", "sharded_across_dims", "sharded_across_dims_except"},
