@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.errors import InputError, ToolchainError, UserError, checked_path, printable
+from alchemist.errors import InputError, ToolchainError, UserError, as_our_error, checked_path, printable
 from alchemist.export.directory import MANIFEST
 from alchemist.export.stored import to_stored
 from alchemist.frontends.base import CallLeaf
@@ -66,13 +66,16 @@ def load_codegen_py(model_or_fn: Any, *args: Any, load_path: str | Path = "codeg
         UserError: no Python export at `load_path`. InputError: arguments or weights that are not like those of the export.
     """
     load_path = checked_path(load_path, "load_path")
-    if detect_framework(model_or_fn, args, kwargs) == "torch":
-        from alchemist.loaded_torch import run_torch
+    try:
+        if detect_framework(model_or_fn, args, kwargs) == "torch":
+            from alchemist.loaded_torch import run_torch
 
-        return run_torch(model_or_fn, args, kwargs, load_path)
-    from alchemist.loaded_jax import run_jax
+            return run_torch(model_or_fn, args, kwargs, load_path)
+        from alchemist.loaded_jax import run_jax
 
-    return run_jax(model_or_fn, args, kwargs, load_path)
+        return run_jax(model_or_fn, args, kwargs, load_path)
+    except RecursionError as error:  # an argument that holds itself
+        raise as_our_error(error) from error
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:

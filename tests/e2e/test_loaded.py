@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from alchemist import codegen_py, load_codegen_py
-from alchemist.errors import FrontendError, InputError, UserError
+from alchemist.errors import FrontendError, InputError, ParseError, UserError
 from alchemist.loaded import LoadedProgram
 from tests.device import simulated_device
 from tests.e2e.test_codegen import run
@@ -82,6 +82,14 @@ def test_arguments_that_are_not_those_of_the_export(case: str, framework: str, t
     codegen_py(scaled, *exported, export_path=tmp_path / "out", export_golden="none")
     with pytest.raises(InputError, match=f"(?s){message}"):
         load_codegen_py(scaled, *given, load_path=tmp_path / "out")
+
+
+def test_an_argument_that_holds_itself(tmp_path: Path) -> None:
+    holder: list[Any] = []
+    holder.append(holder)
+    codegen_py(torch.nn.ReLU(), X, export_path=tmp_path / "out")
+    with pytest.raises(ParseError, match="nested too deeply"):
+        load_codegen_py(torch.nn.ReLU(), holder, load_path=tmp_path / "out")
 
 
 def test_scalars_keep_their_rank(tmp_path: Path) -> None:
