@@ -1,9 +1,8 @@
 // Programs as tt-alchemist prints them in C++: positional calls with every argument, values v1, v2 ..., vectors in and out, weights
 // prepared once by constEvalFuncWrapper, the device from DeviceGetter.
-#include "printed/ttnn-precompiled.hpp"
-
 #include "chip.hpp"
 #include "harness.hpp"
+#include "printed_support.hpp"
 
 #define DRAM \
     ::ttnn::MemoryConfig { ::ttnn::TensorMemoryLayout::INTERLEAVED, ::ttnn::BufferType::DRAM, ::std::nullopt }
@@ -123,11 +122,8 @@ using namespace chip;
 namespace {
 /// The programs' device is this test's; what they keep is given back with it.
 struct Printed : Chip {
-    Printed() { ttnn::setDevice(device.get()); }
-    ~Printed() {
-        ttnn::ConstEvalCacheRegistry::instance().clear();
-        ttnn::setDevice(nullptr);
-    }
+    Printed() { PrintedProgram::running().device = device.get(); }
+    ~Printed() { PrintedProgram::running().forget_everything(); }
 };
 }  // namespace
 
@@ -161,7 +157,30 @@ TEST(printed_moves) {
     const auto found = moves::forward({ids, chip.of(Floats(128 * 64, 0.25F), {128, 64}, BF16, ROWS)})[0];
     CHECK_EQ(found.logical_shape(), Shape({1, 32, 1}));
     CHECK_EQ(found.to_vector<float>()[0], 64.0F);
-    CHECK_EQ(ttnn::getScalarFromTensor(chip.whole({7}, {1})), 7U);
-    const auto whole = tt::runtime::ttnn::operations::ccl::mesh_shard::mesh_shard(found, *chip.device, false, {0, 1});
-    CHECK(whole.device() == nullptr);
+}
+
+TEST(printed_constants_are_computed_once) {
+    const Printed chip;
+    int computed = 0;
+    Tensors kept;
+    const std::function<Tensors()> compute = [&] {
+        ++computed;
+        return util_create_vec(chip.whole({7}, {1}));
+    };
+    ttnn::constEvalFuncWrapperZeroArg(compute, &kept);
+    ttnn::constEvalFuncWrapperZeroArg(compute, &kept);
+    CHECK_EQ(computed, 1);
+    const Tensor on_host = ttnn::from_device(kept.at(0));
+    CHECK_EQ(tt::tt_metal::host_buffer::get_host_buffer(on_host).view_as<uint32_t>()[0], 7U);
+}
+
+TEST(printed_gather_of_one_chip) {
+    using namespace ttnn::distributed;
+    const Printed chip;
+    const Tensor rows = chip.of(Floats(32 * 32, 0.5F), {1, 32, 32});
+    MeshComposerConfig by_dims;
+    by_dims.dims = {0, 1};
+    const Tensor gathered = aggregate_tensor(rows, *create_mesh_composer(*chip.device, by_dims));
+    CHECK(gathered.device() == nullptr);
+    CHECK_EQ(gathered.logical_shape(), rows.logical_shape());
 }
