@@ -7,20 +7,16 @@ with equal threads: torch eager in bfloat16; JAX models against `jax.jit`, a com
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.bench.measure import Figure, interleaved
+from tests.bench.measure import Figure, in_new_process, interleaved
 
-ROOT = Path(__file__).resolve().parents[2]
 CODEGEN_SHARE, DISK_SHARE, PROGRAM_SHARE, WORST_PROGRAM = 3.0, 0.7, 1.2, 3.0
 Built = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
@@ -240,17 +236,6 @@ def _disk_seconds(count: int, directory: Path) -> float:
 # --- figures ----------------------------------------------------------------------------------------------------------------
 
 
-def _child(call: str) -> dict[str, float]:
-    code = f"import json\nfrom tests.bench.models import *\nprint('ROW ' + json.dumps({call}))"
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    row = next((line for line in done.stdout.splitlines() if line.startswith("ROW ")), None)
-    if row is None:
-        raise RuntimeError(f"{call} failed:\n{done.stderr[-2000:]}")
-    found: dict[str, float] = json.loads(row[4:])
-    return found
-
-
 def bench_models(names: Sequence[str] = NAMES) -> list[Figure]:
     """A line for each model as it is done, then the geometric means."""
     start_s = time.perf_counter()
@@ -260,7 +245,7 @@ def bench_models(names: Sequence[str] = NAMES) -> list[Figure]:
     program: list[float] = []
     figures: list[Figure] = []
     for name in names:
-        row = _child(f"time_exporting({name!r})") | _child(f"time_program({name!r})")
+        row = in_new_process(__name__, f"time_exporting({name!r})") | in_new_process(__name__, f"time_program({name!r})")
         allowed_s = CODEGEN_SHARE * row["export_s"] + row["eager_s"] + row["tensor_bytes"] / (DISK_SHARE * disk_bytes_per_s)
         codegen.append(row["codegen_s"] / allowed_s)
         program.append(row["program_s"] / row["framework_s"])
@@ -281,7 +266,7 @@ def bench_models(names: Sequence[str] = NAMES) -> list[Figure]:
 
 
 def bench_llama_1b() -> list[Figure]:
-    row = _child("time_llama_1b()")
+    row = in_new_process(__name__, "time_llama_1b()")
     allowed_bytes = row["weights_bytes"] + 2e9
     return [
         Figure("1B Llama: codegen_py", row["codegen_s"], 60.0, "s", row["codegen_s"] / 60.0, 1.0),
@@ -292,7 +277,7 @@ def bench_llama_1b() -> list[Figure]:
 
 def bench_long_graphs() -> list[Figure]:
     """10,000 ops, and how much more than twice the time of half as many they take."""
-    seconds = {count: _child(f"time_long_graph({count})")["seconds"] for count in (2500, 5000, 10000)}
+    seconds = {count: in_new_process(__name__, f"time_long_graph({count})")["seconds"] for count in (2500, 5000, 10000)}
     growth = seconds[10000] / seconds[2500]
     return [
         Figure("10,000 ops, text to sources", seconds[10000], 60.0, "s", seconds[10000] / 60.0, 1.0),

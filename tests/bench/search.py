@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from tests.bench.measure import Figure
-from tests.bench.models import ROOT, long_chain
+from tests.bench.measure import Figure, in_new_process
+from tests.bench.models import long_chain
 
 MODELS = ("BERT-base b8 s384", "ResNet-50 b16", "Llama-8B decode b32, 512 positions, bfp8 weights")
 ALLOWED_S, LONG_GRAPH_S, LONG_GRAPH_GB = 20.0, 60.0, 2.0
@@ -52,22 +48,11 @@ def bench_search() -> list[Figure]:
     """Each in a process of its own, with nothing in the memo of prices."""
     figures = []
     for name in MODELS:
-        row = _child(f"time_levels({name!r})")
+        row = in_new_process(__name__, f"time_levels({name!r})")
         over_s = row["2"] - row["0"]
         figures.append(Figure(f"{name.split(',')[0]}: level 2 over level 0", over_s, ALLOWED_S, "s", over_s / ALLOWED_S, 1.0))
-    row = _child("time_long_graph(10000, 2)")
+    row = in_new_process(__name__, "time_long_graph(10000, 2)")
     figures.append(Figure("10,000 ops at level 2, text to sources", row["seconds"], LONG_GRAPH_S, "s", row["seconds"] / LONG_GRAPH_S, 1.0))
     peak_gb = row["peak_bytes"] / 1e9
     figures.append(Figure("10,000 ops at level 2, peak of the process", peak_gb, LONG_GRAPH_GB, "GB", peak_gb / LONG_GRAPH_GB, 1.0))
     return figures
-
-
-def _child(call: str) -> dict[str, float]:
-    code = f"import json\nfrom tests.bench.search import *\nprint('ROW ' + json.dumps({call}))"
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    row = next((line for line in done.stdout.splitlines() if line.startswith("ROW ")), None)
-    if row is None:
-        raise RuntimeError(f"{call} failed:\n{done.stderr[-2000:]}")
-    found: dict[str, float] = json.loads(row[4:])
-    return found
