@@ -1,9 +1,10 @@
 """Writes the tables of docs/optimizer.md: simulated time of models at optimization levels 0, 1 and 2, and level 2 by time beside tt-mlir's rule.
 
-usage: table.py [--zoo] [--card n150 ...] [--model NAME ...] [--seconds S] [--again] [--write]
+usage: table.py [--zoo] [--before CHECKOUT] [--card n150 ...] [--model NAME ...] [--seconds S] [--again] [--write]
 Models have random weights. A time is that of the finished forward function, replayed on an idle device with every address, as `./run --estimate`
 gives it. Rows are kept in build/optimizer_rows.jsonl as they are made, so that a run may be stopped and taken up again; --again measures anew.
 --zoo: the models of tests/zoo, tests/bench/models.py and tests/bench/patterns.py that take more than half a millisecond at level 0.
+--before: instead, what the commit of BEFORE emits at level 0 by today's clock (`git archive` of it is enough as CHECKOUT), for rows that are there.
 """
 
 from __future__ import annotations
@@ -18,14 +19,12 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-import torch
 
 from alchemist.errors import AlchemistError
 from alchemist.frontends.base import FrontendResult
@@ -35,13 +34,15 @@ from alchemist.optimizer.machine import machine
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions, is_const_eval
-from alchemist.pipeline import capture
-from tests.optimizer.whole_models import MODELS
+from alchemist.pipeline import capture, detect_framework
+from tests.optimizer.before import Before
+from tests.optimizer.table_models import LEVELS, ZOO, built, names_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, ROWS = ROOT / "docs" / "optimizer.md", ROOT / "build" / "optimizer_rows.jsonl"
-LEVELS, ZOO = "levels", "zoo"
 SMALLEST_MS = 0.5
+BEFORE = "30a4846"
+"""The commit before any of this, whose level 0 is the baseline."""
 SETTINGS: dict[str, dict[str, Mapping[str, Any]]] = {
     LEVELS: {
         "0": {"optimization_level": 0},
@@ -60,26 +61,11 @@ Row = dict[str, Any]
 """table, model, card, code (commit), batch, ms by setting, seconds of compilation by setting; `failed` instead, or `small`."""
 
 
-def zoo_models() -> dict[str, Callable[[], tuple[Any, tuple[Any, ...], dict[str, Any]]]]:
-    """Builders by name: those of the benchmarks first, they are larger."""
-    from tests.bench import models, patterns
-    from tests.zoo.models import table
-
-    made: dict[str, Callable[[], Any]] = {f"bench {name}": lambda name=name: models.build(name) for name in models.NAMES}
-    made |= {name: lambda build=build: (*build(), {}) for name, build in patterns.CASES.items()}
-    return made | {name: build for name, (_, build) in table().items()}
-
-
 def captured_of(table: str, name: str) -> tuple[FrontendResult, int, Mapping[str, Any]]:
     """The captured model, its batch and compiler options for all settings."""
-    torch.manual_seed(0)
-    if table == LEVELS:
-        whole = MODELS[name]()
-        model = whole.model.eval() if next(whole.model.parameters()).dtype == torch.bfloat16 else whole.model.to(torch.bfloat16).eval()
-        return capture(model, whole.args, dict(whole.kwargs), "torch"), whole.batch, whole.options
-    model, args, kwargs = zoo_models()[name]()
-    framework = "torch" if isinstance(model, torch.nn.Module) else "jax"
-    return capture(model.eval() if framework == "torch" else model, args, dict(kwargs), framework), 1, {}
+    whole = built(table, name)
+    framework = detect_framework(whole.model, whole.args, whole.kwargs)
+    return capture(whole.model, whole.args, dict(whole.kwargs), framework), whole.batch, whole.options
 
 
 def measured(table: str, name: str, cards: Sequence[str]) -> Iterable[Row]:
@@ -115,21 +101,27 @@ def measured(table: str, name: str, cards: Sequence[str]) -> Iterable[Row]:
 def levels_table(rows: Sequence[Row]) -> list[str]:
     """A line per model and card."""
     lines = [
-        "| model | card | level 0, ms | level 1 | level 2 | gain | samples/s at 0, 1, 2 | with bfp8_lofi | seconds over level 0 | code |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        f"| model | card | level 0 of {BEFORE}, ms | level 0 | level 1 | level 2 | gain | samples/s at 0, 1, 2 | with bfp8_lofi | seconds over level 0 | code |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         if "failed" in row:
-            lines.append(f"| {row['model']} | {row['card']} | {row['failed'].replace('|', '/')} | | | | | | | {row['code']} |")
+            lines.append(f"| {row['model']} | {row['card']} | {row['failed'].replace('|', '/')} | | | | | | | | {row['code']} |")
             continue
         ms, seconds, batch = row["ms"], row["seconds"], row["batch"]
-        rates = ", ".join(f"{batch / ms[each] * 1000:.0f}" for each in "012")
-        blocks = f"{ms['bfp8_lofi']:.2f} ms, {batch / ms['bfp8_lofi'] * 1000:.0f} /s"
-        gains = f"{ms['0'] / ms['1']:.2f}x, {ms['0'] / ms['2']:.2f}x"
+        rates = ", ".join(rate(batch / ms[each] * 1000) for each in "012")
+        blocks = f"{ms['bfp8_lofi']:.2f} ms, {rate(batch / ms['bfp8_lofi'] * 1000)} /s"
+        base = ms.get("before", ms["0"])
+        gains = f"{base / ms['1']:.2f}x, {base / ms['2']:.2f}x"
         over = f"{seconds['1'] - seconds['0']:.1f}, {seconds['2'] - seconds['0']:.1f}"
-        times = f"{ms['0']:.2f} | {ms['1']:.2f} | {ms['2']:.2f}"
+        first = f"{ms['before']:.2f}" if "before" in ms else "-"
+        times = f"{first} | {ms['0']:.2f} | {ms['1']:.2f} | {ms['2']:.2f}"
         lines.append(f"| {row['model']} | {row['card']} | {times} | {gains} | {rates} | {blocks} | {over} | {row['code']} |")
     return lines
+
+
+def rate(per_second: float) -> str:
+    return f"{per_second:.0f}" if per_second >= 100 else f"{per_second:.1f}"
 
 
 def zoo_table(rows: Sequence[Row]) -> list[str]:
@@ -141,22 +133,30 @@ def zoo_table(rows: Sequence[Row]) -> list[str]:
         slower = [row["model"] for row in mine if row["ms"]["2"] > row["ms"]["0"] or row["ms"]["1"] > row["ms"]["0"]]
         failed = [f"{row['model']} ({row['failed']})" for row in rows if row["card"] == card and "failed" in row]
         codes = Counter(row["code"] for row in mine)
+        known = [row for row in mine if "before" in row["ms"]]
         lines += [
             f"{card}, {len(mine)} models of more than {SMALLEST_MS} ms; {sum('small' in row for row in rows if row['card'] == card)} smaller ones were left out."
-            f" Geometric means: level 1 {_mean(mine, '0', '1'):.2f}x, level 2 **{_mean(mine, '0', '2'):.2f}x**;"
-            f" choosing by time against tt-mlir's rule {_mean(mine, 'rule', '2'):.2f}x (the rule against level 0: {_mean(mine, '0', 'rule'):.2f}x)."
+            f" Geometric means over level 0: level 1 {_mean(mine, '0', '1'):.2f}x, level 2 **{_mean(mine, '0', '2'):.2f}x**;"
+            + "".join(f" of the {len(some)} of more than {least} ms {_mean(some, '0', '2'):.2f}x;" for least in (1, 2, 5) if (some := _over(mine, least)))
+            + (f" over level 0 of {BEFORE}, {len(known)} models, {_mean(known, 'before', '2'):.2f}x;" if known else "")
+            + f" choosing by time against tt-mlir's rule {_mean(mine, 'rule', '2'):.2f}x (the rule against level 0: {_mean(mine, '0', 'rule'):.2f}x)."
             f" Slower than level 0: {', '.join(slower) or 'none'}. Not measured: {'; '.join(failed) or 'none'}."
             f" Code: {', '.join(f'{code} ({count} rows)' for code, count in codes.items())}.",
             "",
-            "| model | level 0, ms | level 1 | level 2 | by the rule | gain at 1, 2 | time against rule |",
-            "|---|---|---|---|---|---|---|",
+            f"| model | level 0 of {BEFORE}, ms | level 0 | level 1 | level 2 | by the rule | gain over level 0 at 1, 2 | time against rule |",
+            "|---|---|---|---|---|---|---|---|",
         ]
         for row in mine:
             ms = row["ms"]
             gains = f"{ms['0'] / ms['1']:.2f}x, {ms['0'] / ms['2']:.2f}x | {ms['rule'] / ms['2']:.2f}x"
-            lines.append(f"| {row['model']} | {ms['0']:.2f} | {ms['1']:.2f} | {ms['2']:.2f} | {ms['rule']:.2f} | {gains} |")
+            first = f"{ms['before']:.2f}" if "before" in ms else "-"
+            lines.append(f"| {row['model']} | {first} | {ms['0']:.2f} | {ms['1']:.2f} | {ms['2']:.2f} | {ms['rule']:.2f} | {gains} |")
         lines.append("")
     return lines[:-1]
+
+
+def _over(rows: Sequence[Row], least_ms: float) -> list[Row]:
+    return [row for row in rows if row["ms"]["0"] > least_ms]
 
 
 def _mean(rows: Sequence[Row], slow: str, fast: str) -> float:
@@ -177,9 +177,43 @@ def read_rows(table: str) -> dict[tuple[str, str], Row]:
     return {(row["model"], row["card"]): row for row in rows if row["table"] == table}
 
 
+def keep(row: Row) -> None:
+    with ROWS.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def measure_levels(table: str, names: Sequence[str], code: str, options: argparse.Namespace) -> None:
+    rows = read_rows(table)
+    begin = time.monotonic()
+    for name in names:
+        cards = [card for card in options.card if options.again or (name, card) not in rows]
+        for row in measured(table, name, cards) if cards and time.monotonic() - begin < options.seconds else ():
+            keep(row | {"code": code})
+            told = row.get("failed") or {setting: round(ms, 3) for setting, ms in row["ms"].items()}
+            print(f"{name}, {row['card']}: {told}", flush=True)
+
+
+def measure_before(table: str, names: Sequence[str], code: str, options: argparse.Namespace) -> None:
+    """Rows of their own: the other commit's programs do not change with the search."""
+    rows, done = read_rows(table), read_rows(f"{table} before")
+    begin = time.monotonic()
+    with Before(options.before) as before:
+        for name in names:
+            wanted = [card for card in options.card if "ms" in rows.get((name, card), {}) and "small" not in rows[name, card]]
+            cards = [card for card in wanted if options.again or (name, card) not in done]
+            if not cards or time.monotonic() - begin > options.seconds:
+                continue
+            found = before.ms(table, name, cards)
+            for card in cards:
+                row = {"table": f"{table} before", "model": name, "card": card, "code": code}
+                keep(row | ({"failed": found} if isinstance(found, str) else {"ms": found[card]}))
+            print(f"{name}, level 0 of {BEFORE}: {found}", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--zoo", action="store_true")
+    parser.add_argument("--before", type=Path, metavar="CHECKOUT")
     parser.add_argument("--card", nargs="+", default=["n150", "p150"])
     parser.add_argument("--model", nargs="+", help="parts of names; default all")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no model after this time")
@@ -188,21 +222,16 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     table = ZOO if options.zoo else LEVELS
-    names = [name for name in (zoo_models() if options.zoo else MODELS) if not options.model or any(part in name for part in options.model)]
+    every = names_of(table)
+    names = [name for name in every if not options.model or any(part in name for part in options.model)]
     code = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-    rows = read_rows(table)
     ROWS.parent.mkdir(exist_ok=True)
-    begin = time.monotonic()
-    for name in names:
-        cards = [card for card in options.card if options.again or (name, card) not in rows]
-        for row in measured(table, name, cards) if cards and time.monotonic() - begin < options.seconds else ():
-            rows[name, row["card"]] = row | {"code": code}
-            with ROWS.open("a") as file:
-                file.write(json.dumps(rows[name, row["card"]]) + "\n")
-            told = row.get("failed") or {setting: round(ms, 3) for setting, ms in row["ms"].items()}
-            print(f"{name}, {row['card']}: {told}", flush=True)
-    wanted = zoo_models() if options.zoo else MODELS
-    known = [rows[name, card] for name in wanted for card in options.card if (name, card) in rows]
+    (measure_before if options.before else measure_levels)(table, names, code, options)
+    rows = read_rows(table)
+    for place, row in read_rows(f"{table} before").items():
+        if "ms" in rows.get(place, {}) and "ms" in row:
+            rows[place]["ms"]["before"] = row["ms"]
+    known = [rows[name, card] for name in every for card in options.card if (name, card) in rows]
     lines = (zoo_table if options.zoo else levels_table)(known)
     print("\n".join(lines))
     if options.write:
