@@ -57,6 +57,29 @@ def sizes(config: Config) -> tuple[int, int, int]:
     return first[-2], first[-1], second[-1]
 
 
+def bank_sharded_call(machine: Machine, shape: tuple[int, int, int], types: tuple[str, str], kwargs: dict[str, Any]) -> Call:
+    """A decoder's product with its weight in shards over the banks of DRAM, as models of the library set it up: as many cores as divide K and N of the
+    8 x 8, blocks up to eight tiles wide."""
+    ttnn = machine.ttnn
+    m, k, n = shape
+    kt, nt = k // TILE, -(-n // TILE)
+    cores = max(count for count in (1, 2, 4, 8, 16, 32, 64) if kt % count == 0 and nt % count == 0)
+    banks = machine.device.dram_grid_size().x
+    per_bank = -(-nt // banks) * TILE
+    grid = ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(banks - 1, 0))})
+    shards = ttnn.ShardSpec(grid, [k, per_bank], ttnn.ShardOrientation.ROW_MAJOR)
+    a = machine.tensor([1, 1, m, k], types[0], f"l1 width sharded {cores} cores")
+    weight = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.WIDTH_SHARDED, ttnn.BufferType.DRAM, shards)
+    b = ttnn.empty([1, 1, k, n], getattr(ttnn, types[1]), ttnn.TILE_LAYOUT, machine.device, weight)
+    program = ttnn.MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig(
+        in0_block_w=max(width for width in range(1, 9) if kt // cores % width == 0),
+        per_core_M=-(-m // TILE),
+        per_core_N=nt // cores,
+        fused_activation=None,
+    )
+    return lambda: ttnn.matmul(a, b, program_config=program, memory_config=ttnn.L1_WIDTH_SHARDED_MEMORY_CONFIG, **kwargs)
+
+
 def matmul_call(machine: Machine, config: Config) -> Call:
     """matmul, linear, minimal_matmul by M, K, N."""
     ttnn = machine.ttnn
@@ -105,6 +128,8 @@ def matmul_call(machine: Machine, config: Config) -> Call:
     for value in (out, config.get("out_dtype")):
         if value and re.search("|".join(p for p, _ in DTYPES), str(value)):
             kwargs["dtype"] = getattr(ttnn, dtype_name(value))
+    if "dramsharded" in text:
+        return bank_sharded_call(machine, (m, k, n), (type0, type1), {key: kwargs[key] for key in ("compute_kernel_config", "dtype") if key in kwargs})
     if "minimal_matmul" in text:
         kwargs.pop("memory_config", None)
         return lambda: ttnn.experimental.minimal_matmul(a, b, **kwargs)

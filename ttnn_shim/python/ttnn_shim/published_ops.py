@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -126,9 +127,13 @@ def out_kwargs(machine: Machine, config: Config, shape: Sequence[int]) -> dict[s
 
 
 def turned(source: Sequence[int], target: Sequence[int]) -> tuple[list[int], list[int]]:
-    """(logical source, order of the dimensions) of a permute whose shapes were recorded with padding: a second last dimension of 32 may be 1."""
+    """(logical source, order of the dimensions) of a permute whose shapes were recorded with padding: a second last dimension of 32 may be 1, and one that
+    is a leading dimension of the result has its size there."""
     found = set()
-    sources = [tuple(source)] + ([(*source[:-2], 1, source[-1])] if len(source) > 1 and source[-2] == TILE else [])
+    sources = [tuple(source)]
+    if len(source) > 1 and source[-2] % TILE == 0:
+        sizes_there = {size for size in (1, *target[:-2]) if source[-2] - TILE < size < source[-2]}
+        sources += [(*source[:-2], size, source[-1]) for size in sorted(sizes_there)]
     for sizes in sources:
         for order in itertools.permutations(range(len(sizes))):
             out = [sizes[d] for d in order]
@@ -274,7 +279,8 @@ def sdpa_call(machine: Machine, config: Config) -> Call:
         q_shape, kv_shape = [batch, heads, seq, d], [batch, kv_heads, seq, d]
     dtype = dtype_name(config, "bfloat16" if "dtype" not in config else "")
     mem = config.get("mem") or config.get("in_mem")
-    q, k, v = (machine.tensor(shape, dtype, mem) for shape in (q_shape, kv_shape, kv_shape))
+    kinds = [dtype, *(dtype_name(config[key]) if isinstance(config.get(key), str) else dtype for key in ("k", "v"))]
+    q, k, v = (machine.tensor(shape, kind, mem) for shape, kind in zip((q_shape, kv_shape, kv_shape), kinds, strict=True))
     causal = bool(config["is_causal"]) if "is_causal" in config else "causal" in text and "not causal" not in text
     kwargs: dict[str, Any] = {"is_causal": causal, "compute_kernel_config": machine.compute(config)}
     if "mask" in config or "mask" in text:
@@ -446,13 +452,24 @@ def typecast_call(machine: Machine, config: Config) -> Call:
     return lambda: machine.ttnn.typecast(x, getattr(machine.ttnn, target))
 
 
+def transposed_size(config: Config, kernel: Sequence[int], stride: Sequence[int]) -> dict[str, Any]:
+    """Size of a transposed convolution's square input: windows as far apart as they are large give `matmul_view` one row for every output position."""
+    rows, depth, _ = [*integers(config.get("matmul_view") or "", "matmul_view"), 0, 0, 0][:3]
+    side = math.isqrt(rows)
+    fits = side * side == rows and list(kernel) == list(stride) and side % stride[0] == 0 and depth == number(config, "in_ch") * math.prod(kernel)
+    if not fits or number(config, "batch") != 1:
+        raise Unreadable("config: the size of the transposed convolution's input is not stated")
+    return {"h": side // stride[0], "w": side // stride[1], "pad": [0, 0]}
+
+
 def conv_call(machine: Machine, config: Config) -> Call:
     """conv2d on [1, 1, batch * h * w, channels]."""
     ttnn = machine.ttnn
-    if "transpose" in str(config.get("op")):
-        raise Unreadable("config: the size of the transposed convolution's input is not stated")
-    batch, h, w, cin, cout = (number(config, key) for key in ("batch", "h", "w", "in_ch", "out_ch"))
     kernel, stride = integers(config.get("kernel"), "kernel"), integers(config.get("stride"), "stride")
+    transposed = "transpose" in str(config.get("op"))
+    if transposed:
+        config = {**config, **transposed_size(config, kernel, stride)}
+    batch, h, w, cin, cout = (number(config, key) for key in ("batch", "h", "w", "in_ch", "out_ch"))
     if "pad" in config:
         padding = integers(config["pad"], "pad")
     elif "matmul_view" in config and int(str(config["matmul_view"]).split("x")[0]) == batch * h * w and stride == [1, 1]:
@@ -462,7 +479,7 @@ def conv_call(machine: Machine, config: Config) -> Call:
     dtype = dtype_name(config, config.get("input"))
     x = machine.tensor([1, 1, batch * h * w, cin], dtype, "dram", "tile" if "tile" in str(config.get("input")) or "layout" not in config else "row_major")
     weight_type = dtype_name(config.get("weights_dtype"), config)
-    weight = machine.on_host([cout, cin // int(config.get("groups") or 1), *kernel])
+    weight = machine.on_host([cin, cout, *kernel] if transposed else [cout, cin // int(config.get("groups") or 1), *kernel])
     layouts = {"height": "HEIGHT_SHARDED", "block": "BLOCK_SHARDED", "width": "WIDTH_SHARDED"}
     kind = next((name for word, name in layouts.items() if word in str(config.get("shard_layout")).lower()), None)
     options = ttnn.Conv2dConfig(
@@ -476,7 +493,8 @@ def conv_call(machine: Machine, config: Config) -> Call:
     kwargs: dict[str, Any] = {"compute_config": machine.compute(config)}
     if config.get("bias") is True:
         kwargs["bias_tensor"] = machine.on_host([1, 1, 1, cout])
-    return lambda: ttnn.conv2d(
+    function = ttnn.conv_transpose2d if transposed else ttnn.conv2d
+    return lambda: function(
         input_tensor=x,
         weight_tensor=weight,
         device=machine.device,

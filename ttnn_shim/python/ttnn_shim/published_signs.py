@@ -17,6 +17,7 @@ from typing import Any
 from ttnn_shim.estimate import estimate_rows
 from ttnn_shim.published import ask, requests_of
 from ttnn_shim.published_accuracy import Rows, read_rows
+from ttnn_shim.published_open import requests_of_readings, runs_as_stated
 
 START, END = "<!-- signs: start -->", "<!-- signs: end -->"
 MOST_SHOWN = 60
@@ -25,19 +26,21 @@ MOST_SHOWN = 60
 
 @dataclass(frozen=True)
 class Pair:
-    """measured, priced: time of b over time of a; priced is None where the clock has no answer, and reason says why."""
+    """measured, priced: time of b over time of a; priced: one for every reading of the configurations, none where the clock has no answer, and reason
+    says why. readings: what was filled in."""
 
     op: str
     chip: str
     decision: str
     differs: str
     measured: float
-    priced: float | None
+    priced: tuple[float, ...]
     reason: str = ""
+    readings: int = 0
 
     @property
     def is_right(self) -> bool:
-        return self.priced is not None and (self.priced > 1) == (self.measured > 1)
+        return bool(self.priced) and all(ratio != 1 and (ratio > 1) == (self.measured > 1) for ratio in self.priced)
 
 
 def derived(data: Path, rows: Rows) -> dict[str, dict[str, Any]]:
@@ -64,17 +67,33 @@ def derived(data: Path, rows: Rows) -> dict[str, dict[str, Any]]:
     return made
 
 
-def pairs(rows: Rows, answers: Mapping[str, Mapping[str, Any]], ratio: float) -> list[Pair]:
-    """The pairs whose published times differ by more than `ratio`."""
+def of_readings(rows: Rows, answers: Mapping[str, Mapping[str, Any]], requests: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
+    """By pair without a price: the ratios of all readings of it that run as the row says."""
+    by_id = {request["id"]: request for request in requests}
+    unpriced = [row for row in rows if not all("ns" in answers[row["id"] + side] for side in "ab")]
+    asked = {row["id"]: list(requests_of_readings(row, by_id)) for row in unpriced}
+    found = ask([request for each in asked.values() for _, both in each for request in both])
+    ratios: dict[str, list[float]] = {}
+    for name, each in asked.items():
+        for reading, both in each:
+            a, b = (found[request["id"]] for request in both)
+            if "ns" in a and "ns" in b and runs_as_stated(reading.a, a["programs"]) and runs_as_stated(reading.b, b["programs"]):
+                ratios.setdefault(name, []).append(b["ns"] / a["ns"])
+    return ratios
+
+
+def pairs(rows: Rows, answers: Mapping[str, Mapping[str, Any]], ratio: float, read: Mapping[str, Sequence[float]] | None = None) -> list[Pair]:
+    """The pairs whose published times differ by more than `ratio`; read: ratios by the readings of those that leave something open."""
     found = []
     for row in rows:
         measured = float(row["time_b_us"]) / float(row["time_a_us"])
         if max(measured, 1 / measured) <= ratio:
             continue
         a, b = answers[row["id"] + "a"], answers[row["id"] + "b"]
-        priced = b["ns"] / a["ns"] if "ns" in a and "ns" in b else None
-        reason = "" if priced is not None else str(a.get("reason") or b.get("reason") or "no price")
-        found.append(Pair(row["op"], row["chip"], row["decision"], differing(row), measured, priced, reason))
+        several = tuple((read or {}).get(row["id"], ()))
+        priced = (b["ns"] / a["ns"],) if "ns" in a and "ns" in b else several
+        reason = "" if priced else str(a.get("reason") or b.get("reason") or "no price")
+        found.append(Pair(row["op"], row["chip"], row["decision"], differing(row), measured, priced, reason, len(several)))
     return found
 
 
@@ -92,21 +111,26 @@ def _short(value: Any) -> str:
 
 def section(found: Sequence[Pair], ratio: float) -> str:
     """A sentence with the share, and a table of all pairs, wrong ones first."""
-    priced = [pair for pair in found if pair.priced is not None]
+    priced = [pair for pair in found if pair.priced]
     right = sum(pair.is_right for pair in priced)
     of_priced, of_all = (f"{100 * right / max(count, 1):.0f} %" for count in (len(priced), len(found)))
     lines = [
         START,
         f"`python -m ttnn_shim.published_signs`: of {len(found)} published pairs of configurations whose times differ by more than {ratio}x the clock prices",
         f"{len(priced)} and prefers the faster side in **{right} ({of_priced})**; {of_all} of all, where a pair without a price counts as wrong.",
+        f"{sum(pair.readings > 0 for pair in priced)} of them leave something open (a padding, a data type, the rest of a layer): they are priced under every"
+        " reading, and right where all agree.",
         "Those without a price and wrong ones stand first. Many of the pairs are rows of the calibration or were made from them.",
         "",
         "| op | chip | decision | configurations a / b | b over a, published | by the clock | |",
         "|---|---|---|---|---|---|---|",
     ]
-    for pair in sorted(found, key=lambda each: (each.is_right, each.priced is not None, each.op)):
-        clock = f"{pair.priced:.2f}" if pair.priced is not None else "-"
-        verdict = "right" if pair.is_right else "**wrong**" if pair.priced is not None else pair.reason.replace("|", "/")[:MOST_SHOWN]
+    for pair in sorted(found, key=lambda each: (each.is_right, bool(each.priced), each.op)):
+        least, most = (f"{end(pair.priced):.2f}" if pair.priced else "-" for end in (min, max))
+        clock = least if least == most else f"{least} to {most}"
+        verdict = "right" if pair.is_right else "**wrong**" if pair.priced else pair.reason.replace("|", "/")[:MOST_SHOWN]
+        if pair.readings:
+            verdict += f", {pair.readings} reading{'s' if pair.readings > 1 else ''}"
         lines.append(f"| {pair.op} | {pair.chip} | {pair.decision.replace('|', '/')} | {pair.differs} | {pair.measured:.2f} | {clock} | {verdict} |")
     return "\n".join((*lines, END))
 
@@ -120,8 +144,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--docs", type=Path, help="put the section into this page instead of printing it")
     args = parser.parse_args(argv)
     rows = read_rows(args.data, "pairs")
-    answers = ask(requests_of("pairs", rows)) | derived(args.data, rows)
-    text = section(pairs(rows, answers, args.ratio), args.ratio)
+    requests = requests_of("pairs", rows)
+    answers = ask(requests) | derived(args.data, rows)
+    text = section(pairs(rows, answers, args.ratio, of_readings(rows, answers, requests)), args.ratio)
     if args.docs is None:
         print(text)
         return 0
