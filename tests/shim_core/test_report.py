@@ -46,3 +46,15 @@ def test_damaged_log(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: s
     path.write_text(text)
     assert launcher_main(["report", str(path), str(tmp_path), str(tmp_path / "out")]) == 2
     assert "events.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["run", "--profile", "{}", "x.py"], ["run", "--json", "{}", "x.py"], ["report", "{}", ".", "out"], ["what-if", "{}"]])
+@pytest.mark.parametrize("text", ["\ud800", "a\0b"], ids=["lone surrogate", "NUL"])
+def test_arguments_that_no_shell_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str], text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.py").write_text("import ttnn\n")
+    assert launcher_main([word.format(text) for word in command]) == 2
+    assert ascii(text)[1:-1] in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["x.py"]
