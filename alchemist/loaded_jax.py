@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from alchemist.frontends.base import FRAMEWORK_LOCK
 from alchemist.frontends.jax.arguments import Flat, flatten, is_key
-from alchemist.frontends.jax.capture import array_of, as_function
+from alchemist.frontends.jax.capture import array_of, as_function, tracing_error
 from alchemist.loaded import LoadedProgram, compare_call, read_manifest
 
 
@@ -27,6 +27,7 @@ def run_jax(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], path: str
         leaf.name: partial(array_of, leaf.value, "uint32" if is_key(leaf.value) else call.dtype)
         for leaf, call in zip(flat.leaves, [one for one in flat.call if one.dtype], strict=True)
     }
+    expected, structure = _structure(function, flat)
     with LoadedProgram(path, values) as program:
         arrays = program.call(values)
         outputs = [program.manifest["outputs"][name] for name in program.outputs]
@@ -38,21 +39,24 @@ def run_jax(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], path: str
         from flax import nnx
 
         nnx.update(model, called_args[0])
-    return _structured(function, flat, returned)
+    if len(expected) != len(returned):
+        return returned[0] if len(returned) == 1 else tuple(returned)
+    return jax.tree_util.tree_unflatten(structure, [_as_key(value, like) for value, like in zip(returned, expected, strict=True)])
 
 
-def _structured(function: Any, flat: Flat, results: list[Any]) -> Any:
-    """The results in the structure that the function returns."""
+def _structure(function: Any, flat: Flat) -> tuple[list[Any], Any]:
+    """Shapes and structure of what the function returns; FrontendError where its code fails, before the program has run."""
 
     def shapes(leaves: list[Any]) -> Any:
         called_args, called_kwargs = flat.rebuild(leaves)
         return function(*called_args, **called_kwargs)
 
-    with FRAMEWORK_LOCK:
-        expected, tree = jax.tree_util.tree_flatten(jax.eval_shape(shapes, [leaf.value for leaf in flat.leaves]))
-    if len(expected) != len(results):
-        return results[0] if len(results) == 1 else tuple(results)
-    return jax.tree_util.tree_unflatten(tree, [_as_key(value, like) for value, like in zip(results, expected, strict=True)])
+    try:
+        with FRAMEWORK_LOCK:
+            expected, structure = jax.tree_util.tree_flatten(jax.eval_shape(shapes, [leaf.value for leaf in flat.leaves]))
+    except Exception as error:  # the user's code may raise anything
+        raise tracing_error(error) from error
+    return expected, structure
 
 
 def _as_key(value: Any, like: Any) -> Any:

@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 from alchemist.errors import InputError
 from alchemist.frontends.base import FRAMEWORK_LOCK
 from alchemist.frontends.torch import caches
-from alchemist.frontends.torch.export import as_root, call_leaves, refuse_options_of_torch
+from alchemist.frontends.torch.export import as_root, call_leaves, model_error, refuse_options_of_torch
 from alchemist.loaded import Array, LoadedProgram, compare_call, read_manifest, weights_wanted
 
 
@@ -72,15 +72,17 @@ def run_torch(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], path: s
     inputs = {leaf.name: value for leaf, value in zip(call, leaves, strict=True) if isinstance(value, torch.Tensor)}
     state = {**dict(root.named_parameters()), **dict(root.named_buffers())}
     _compare_state(manifest, state)
-    held = {name: partial(torch_array, value) for name, value in state.items() if not value.is_meta}
-    with LoadedProgram(path, held) as program:
-        arrays = program.call({name: partial(torch_array, value) for name, value in inputs.items()})
-        results = write_back(program, arrays, {**state, **inputs})
     try:
         with FRAMEWORK_LOCK:
             shape = _result(root, args, kwargs)
     except RuntimeError:  # the model reads values, which is all that it cannot do here: its outputs are given in order
         shape = None
+    except Exception as error:  # the model's own code may raise anything
+        raise model_error(error, "the model fails on these arguments") from error
+    held = {name: partial(torch_array, value) for name, value in state.items() if not value.is_meta}
+    with LoadedProgram(path, held) as program:
+        arrays = program.call({name: partial(torch_array, value) for name, value in inputs.items()})
+        results = write_back(program, arrays, {**state, **inputs})
     flat, out_spec = pytree.tree_flatten(shape)
     if sum(isinstance(leaf, torch.Tensor) for leaf in flat) != len(results):
         return results[0] if len(results) == 1 else tuple(results)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
@@ -71,7 +72,6 @@ REFUSED: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], str]] = {
 def test_arguments_that_are_not_those_of_the_export(case: str, framework: str, tmp_path: Path) -> None:
     exported, given, message = REFUSED[case]
     if framework == "jax":
-        import jax.numpy as jnp
 
         def array(value: Any) -> Any:
             return jnp.asarray(value.float().numpy(), str(value.dtype)[6:]) if isinstance(value, torch.Tensor) else value
@@ -195,7 +195,6 @@ def test_static_cache_decode(tmp_path: Path) -> None:
 
 def test_a_training_loop_learns(tmp_path: Path) -> None:
     import jax
-    import jax.numpy as jnp
 
     def step(params: Any, x: Any, y: Any) -> tuple[Any, Any]:
         def loss(params: Any) -> Any:
@@ -452,3 +451,25 @@ assert not session.has_device()
 """
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "out")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def _looks_up(x: Any, y: Any) -> Any:
+    return {"sum": x + y}["difference"]
+
+
+@pytest.mark.parametrize(
+    ("array", "other", "message"),
+    [
+        (torch.ones, lambda x, y, z: x, "the arguments do not fit the model"),
+        (torch.ones, _looks_up, "the model fails on these arguments: KeyError(?s:.*)test_loaded.py"),
+        (jnp.ones, lambda x: x, "the arguments do not fit the function"),
+        (jnp.ones, _looks_up, "fails while traced: KeyError(?s:.*)test_loaded.py"),
+    ],
+    ids=["torch: arguments", "torch: its code", "jax: arguments", "jax: its code"],
+)
+def test_another_model_than_the_exported(array: Any, other: Any, message: str, tmp_path: Path) -> None:
+    """What is called with the export's arguments but cannot take them is refused before the program runs."""
+    x, y = array((2, 3)), array((2, 3))
+    codegen_py(lambda x, y: x + y, x, y, export_path=tmp_path / "out")
+    with pytest.raises((FrontendError, InputError), match=message):
+        load_codegen_py(other, x, y, load_path=tmp_path / "out")

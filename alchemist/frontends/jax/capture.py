@@ -209,15 +209,17 @@ def _lower(
             return jax.jit(lambda arrays: again(*arrays), keep_unused=True).lower(values), shapes[-1], changes[-1], labelled
     except AlchemistError:
         raise
-    except jax.errors.ConcretizationTypeError as error:
-        message, where = _first_line(error), _user_line(error)
-        hint = "use jnp.where or lax.select, or pass the value as a Python number"
-        raise FrontendError(f"control flow depends on data: {message}", location=where, hint=hint) from error
     except Exception as error:  # tracing runs the user's code: whatever it raises is reported with its place
-        raise FrontendError(
-            f"the function fails while traced: {type(error).__name__}: {_first_line(error)}",
-            location=_user_line(error),
-        ) from error
+        raise tracing_error(error) from error
+
+
+def tracing_error(error: Exception) -> FrontendError:
+    """What JAX or the model's own code raised while it was traced, with the model's line."""
+    where, message = _user_line(error), _first_line(error)
+    if isinstance(error, jax.errors.ConcretizationTypeError):
+        hint = "use jnp.where or lax.select, or pass the value as a Python number"
+        return FrontendError(f"control flow depends on data: {message}", location=where, hint=hint)
+    return FrontendError(f"the function fails while traced: {type(error).__name__}: {message}", location=where)
 
 
 def _first_line(error: BaseException) -> str:

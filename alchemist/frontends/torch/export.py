@@ -91,7 +91,7 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
                 warnings.simplefilter("ignore")
                 program = program.run_decompositions({})
     except Exception as error:  # torch.export raises whatever the model's own code raises
-        raise _translated(error) from error
+        raise model_error(error) from error
     return program
 
 
@@ -202,7 +202,8 @@ def refuse_options_of_torch(function: Callable[..., Any], kwargs: Mapping[str, A
         raise InputError("shapes are fixed at export", got="dynamic_shapes=...", hint=hint)
 
 
-def _translated(error: Exception) -> FrontendError | InputError:
+def model_error(error: Exception, failed: str = "torch.export failed") -> FrontendError | InputError:
+    """What torch or the model's own code raised, with the model's line; `failed` says at what where the error itself does not."""
     text = str(error)
     kinds = {cls.__name__ for cls in type(error).__mro__}
     location = _location(error, text)
@@ -217,7 +218,7 @@ def _translated(error: Exception) -> FrontendError | InputError:
     if isinstance(error, TypeError) and ("argument" in text or "parameter" in text) and not location:
         return InputError("the arguments do not fit the model", got=first)
     hint = "run the model on these arguments without alchemist first: the same line fails there, or torch.export cannot trace it"
-    return FrontendError(f"torch.export failed: {type(error).__name__}", location=location, got=first, hint=hint)
+    return FrontendError(f"{failed}: {type(error).__name__}", location=location, got=first, hint=hint)
 
 
 def _location(error: Exception, text: str) -> str:
