@@ -443,3 +443,26 @@ def test_interpreter_notices_wrong_types() -> None:
     set_attr(op, "dim_arg", [1])
     with pytest.raises(AssertionError, match="declared"):
         ttir_in_torch.run(result)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("place", ["argument", "keyword", "weight"])
+@pytest.mark.parametrize(
+    ("kind", "made"),
+    [
+        ("sparse_coo", lambda x: x.to_sparse()),
+        ("sparse_csr", lambda x: x.to_sparse_csr()),
+        ("_mkldnn", lambda x: x.to_mkldnn()),
+        ("quantised", lambda x: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)),
+        ("nested", lambda x: torch.nested.nested_tensor([x, x])),
+    ],
+)
+def test_only_dense_tensors(kind: str, made: Any, place: str) -> None:
+    """What the model makes of them does not matter: here nothing at all."""
+    x = torch.ones(2, 2)
+    model = nn.Identity()
+    if place == "weight":
+        model.register_buffer("table", made(x))
+    args, kwargs = {"argument": ((made(x),), {}), "keyword": ((), {"input": made(x)}), "weight": ((x,), {})}[place]
+    with pytest.raises(InputError, match=f"not dense(?s:.*){'table' if place == 'weight' else 'argument'}(?s:.*){kind}"):
+        capture(model, args, kwargs)

@@ -16,7 +16,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from torch.utils import _pytree as pytree
 
-from alchemist.errors import FrontendError, UnsupportedOpError
+from alchemist.errors import FrontendError, InputError, UnsupportedOpError
 from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, Output
 from alchemist.frontends.torch import rules as _rules
 from alchemist.frontends.torch.aliasing import written_placeholders
@@ -75,6 +75,7 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
     wrapped = isinstance(root, FunctionModule)
     name = getattr(model, "__name__", type(model).__name__) if wrapped else type(model).__name__
     warn_of_training(root)
+    _refuse_not_dense(root, args, kwargs)
     (plain_args, plain_kwargs), originals = separate((args, kwargs), [*root.parameters(), *root.buffers()])
     program = export(root, plain_args, plain_kwargs)
     sources = Sources(root, str(getattr(model, "__qualname__", name)), wrapped)
@@ -112,6 +113,16 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
         golden_ops=runner.ops,
         call=call_leaves(pytree.tree_flatten((args, kwargs)), function),
     )
+
+
+def _refuse_not_dense(root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raises InputError for sparse, quantised and nested arguments and weights: torch.export takes some of them, what it makes of them nothing can."""
+    leaves = [(pytree.keystr(path[1:]), leaf) for path, leaf in pytree.tree_flatten_with_path((args, kwargs))[0] if isinstance(leaf, torch.Tensor)]
+    for name, value in [*((f"argument {path}", leaf) for path, leaf in leaves), *root.named_parameters(), *root.named_buffers()]:
+        if value.layout != torch.strided or value.is_quantized or value.is_nested:
+            kind = "quantised" if value.is_quantized else "nested" if value.is_nested else str(value.layout).removeprefix("torch.")
+            hint = {"quantised": "give x.dequantize()", "nested": "give a padded tensor and a mask"}.get(kind, "give x.to_dense()")
+            raise InputError("a tensor that is not dense", expected="dense tensors", got=f"{name}: {kind}, {value.dtype}", hint=hint)
 
 
 def _refuse_complex(names: Sequence[str], values: Sequence[Any]) -> None:
