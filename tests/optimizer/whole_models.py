@@ -14,6 +14,10 @@ from transformers import (
     GenerationConfig,
     LlamaConfig,
     LlamaForCausalLM,
+    MambaConfig,
+    MambaModel,
+    MixtralConfig,
+    MixtralModel,
     MobileNetV2Config,
     MobileNetV2ForImageClassification,
     ResNetConfig,
@@ -121,7 +125,26 @@ def llama_decode(positions: int, users: int = 32, weights: str = "none", **sizes
 def llama_prefill(length: int) -> Whole:
     model = _llama(**LLAMA_1B)
     model.config.use_cache = False
-    return Whole(model, (), {"input_ids": torch.zeros(1, length, dtype=torch.int64)}, 1)
+    return Whole(model, (), tokens(length), 1)
+
+
+def tokens(length: int) -> dict[str, torch.Tensor]:
+    return {"input_ids": torch.zeros(1, length, dtype=torch.int64)}
+
+
+def mamba_block() -> Whole:
+    """A block of Mamba-130m's sizes behind its embedding; the scan runs token by token."""
+    config = MambaConfig(hidden_size=768, state_size=16, num_hidden_layers=1, vocab_size=1024, use_cache=False)
+    return Whole(MambaModel(config), (), tokens(64))
+
+
+def experts_block() -> Whole:
+    """A decoder layer with attention and eight experts, two of them for each token."""
+    config = MixtralConfig(
+        hidden_size=1024, intermediate_size=3584, num_hidden_layers=1, num_attention_heads=16, num_key_value_heads=4, vocab_size=1024, num_local_experts=8
+    )
+    config.use_cache = False
+    return Whole(MixtralModel(config), (), tokens(128))
 
 
 MODELS: dict[str, Callable[[], Whole]] = {
@@ -138,6 +161,8 @@ MODELS: dict[str, Callable[[], Whole]] = {
     "Llama-1B prefill 1x2048": lambda: llama_prefill(2048),
     "Swin-T b1": lambda: Whole(SwinForImageClassification(SwinConfig(num_labels=1000)), image(1)),
     "SegFormer-B0 encoder 512 b1": lambda: Whole(SegformerModel(SegformerConfig()), image(1, 512)),
+    "Mamba-130m block 1x64": mamba_block,
+    "Mixtral-shaped block, 8 experts, 1x128": experts_block,
     "Whisper-base encoder b1": lambda: Whole(
         WhisperEncoder(WhisperConfig(d_model=512, encoder_layers=6, encoder_attention_heads=8, encoder_ffn_dim=2048)),
         (torch.zeros(1, 80, 3000, dtype=torch.bfloat16),),
