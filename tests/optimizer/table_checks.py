@@ -1,0 +1,137 @@
+"""Writes the table of docs/optimizer.md that says whether what level 2 emits is right: `./run --check` in both languages, and the real library.
+
+usage: table_checks.py [--model NAME ...] [--again] [--write]
+Random weights and inputs. A PCC is that of the worst output against the framework; calls are those that `alchemist verify` made on the real wheel of
+an architecture with the program of its card (n150, p150). Rows are kept in build/optimizer_rows.jsonl, as those of table.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import torch
+
+from alchemist import codegen_cpp, codegen_py
+from alchemist.errors import AlchemistError
+from alchemist.verify import RealTtnn
+from tests.optimizer.table import keep, read_rows, write
+from tests.optimizer.table_models import LEVELS, built, names_of
+from tests.optimizer.whole_models import Whole
+
+CHECKS = "checks"
+MOST_LOST = 1e-3
+"""1 - PCC at level 2 beyond that at level 0."""
+ARCHS = {"wormhole_b0": "n150", "blackhole": "p150"}
+WITHOUT_VALUES = "Llama"
+"""Models whose weights are memory that nothing wrote."""
+
+
+def with_values(whole: Whole) -> Whole:
+    """Random images and tokens in the place of zeros and ones; masks and positions as they are."""
+
+    def filled(name: str, value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
+            return torch.randn_like(value)
+        return torch.randint(0, 1000, value.shape) if name == "input_ids" else value
+
+    args = tuple(filled("", value) for value in whole.args)
+    return Whole(whole.model, args, {name: filled(name, value) for name, value in whole.kwargs.items()}, whole.batch, whole.options)
+
+
+def checked(program: Path) -> float | str:
+    """PCC of the worst output by `./run --check`, or what it says."""
+    report = program.with_suffix(".json")
+    done = subprocess.run([str(program / "run"), "--check", "--json", str(report)], capture_output=True, text=True, check=False)
+    if done.returncode or not report.exists():
+        return (done.stderr.strip() or done.stdout.strip())[-300:]
+    return min(float(output["pcc"]) for output in json.loads(report.read_text())["outputs"] if output["pcc"] is not None)
+
+
+def results(name: str, wheels: Mapping[str, RealTtnn], scratch: Path) -> Iterator[tuple[str, Any]]:
+    whole = with_values(built(LEVELS, name))
+
+    def export(where: str, card: str, level: int) -> Path:
+        given = {"arch": card, **whole.options, "optimization_level": level}
+        make = codegen_cpp if where == "C++" else codegen_py
+        golden = card == "n150"
+        path = scratch / f"{where}_{card}_{level}"
+        return make(whole.model, *whole.args, export_path=path, export_tensors=golden, overwrite=True, compiler_options=given, **whole.kwargs).path
+
+    plain = export("Python", "n150", 0)
+    yield "level 0", checked(plain)
+    for where in ("Python", "C++"):
+        program = export(where, "n150", 2)
+        yield where, checked(program)
+    for arch, real in wheels.items():
+        verdict = real.run(export("Python", ARCHS[arch], 2))
+        yield arch, f"{len(verdict.calls)} calls" if verdict.accepted else "; ".join(verdict.lines("")[:-1])[:1000]
+
+
+def table(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    columns = ("level 0", "Python", "C++", *ARCHS)
+    lines = [
+        "| model | PCC at level 0 | level 2, Python | level 2, C++ | real library, Wormhole | real library, Blackhole | code |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, row in rows.items():
+        cells = [row.get(column, row.get("failed", "-")) for column in columns]
+        shown = (f"{cell:.5f}" if isinstance(cell, float) else " ".join(cell.replace("|", "/").split()) for cell in cells)
+        lines.append(f"| {name} | {' | '.join(shown)} | {row['code']} |")
+    return lines
+
+
+def is_right(row: Mapping[str, Any]) -> bool:
+    """Both languages lose no more than MOST_LOST, and the real library rejects nothing."""
+    pccs = [pcc for column in ("level 0", "Python", "C++") if isinstance(pcc := row.get(column), float)]
+    return len(pccs) == 3 and pccs[0] - min(pccs) < MOST_LOST and all(str(row.get(arch)).endswith(" calls") for arch in ARCHS)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--model", nargs="+", help="parts of names; default all with values")
+    parser.add_argument("--again", action="store_true", help="also rows that are there already")
+    parser.add_argument("--write", action="store_true", help="into docs/optimizer.md")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    every = [name for name in names_of(LEVELS) if not name.startswith(WITHOUT_VALUES)]
+    code = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=True).stdout.strip()
+    done = {name for name, _ in read_rows(CHECKS)}
+    wanted = [name for name in every if not options.model or any(part in name for part in options.model)]
+    wanted = [name for name in wanted if options.again or name not in done]
+    with ExitStack() as stack:
+        wheels = {arch: stack.enter_context(RealTtnn(arch)) for arch in ARCHS} if wanted else {}
+        for name in wanted:
+            row: dict[str, Any] = {"table": CHECKS, "model": name, "card": "", "code": code}
+            try:
+                with tempfile.TemporaryDirectory() as scratch:
+                    for column, result in results(name, wheels, Path(scratch)):
+                        row[column] = result
+                        print(f"{name}, {column}: {result}", flush=True)
+            except AlchemistError as error:
+                row["failed"] = str(error).splitlines()[0]
+                print(f"{name}: {row['failed']}", flush=True)
+            keep(row)
+    rows = {name: row for (name, _), row in read_rows(CHECKS).items()}
+    known = {name: rows[name] for name in every if name in rows}
+    lines = table(known)
+    print("\n".join(lines))
+    if options.write:
+        write(CHECKS, lines)
+    return 0 if all(map(is_right, known.values())) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
