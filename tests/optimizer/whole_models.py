@@ -153,7 +153,7 @@ MODELS: dict[str, Callable[[], Whole]] = {
     "BERT-Large b8 s384": lambda: bert(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096),
     "ResNet-50 b16": lambda: Whole(ResNetForImageClassification(ResNetConfig(num_labels=1000)), image(16), {}, 16),
     "MobileNetV2 b10": lambda: Whole(MobileNetV2ForImageClassification(MobileNetV2Config(num_labels=1000)), image(10), {}, 10),
-    "VGG-16 b8": lambda: vgg16(8),
+    "VGG-16 b4": lambda: vgg16(4),
     "U-Net 256 b1": lambda: Whole(UNet(), image(1, 256)),
     "Llama-1B decode b32, 1024 positions": lambda: llama_decode(1024, **LLAMA_1B),
     "Llama-3B decode b32, 512 positions": lambda: llama_decode(512, **LLAMA_3B),
