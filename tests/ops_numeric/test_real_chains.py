@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 import ttnn
+from ttnn_shim.queries import Spec, query
 
 from tests.ops_numeric.test_small_ops import RM, TILE, close, got, put, values
 
@@ -66,6 +67,19 @@ def test_sliced_pools(device: Any, layout: Any, slices: int) -> None:
     close(pooled, flat(F.max_pool2d(x, 3, 2, 1)))
     assert names.count("pool2d") == slices
     close(ttnn.avg_pool2d(put(device, flat(x), layout), *window, **more), flat(F.avg_pool2d(x, 3, 2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("batch", "channels", "edge", "window", "slices"), [(4, 64, 224, 2, 1), (7, 64, 224, 2, 2), (12, 64, 224, 2, 4), (8, 64, 224, 3, 2), (16, 256, 112, 2, 3)]
+)
+def test_an_image_that_does_not_fit_is_pooled_in_slices(batch: int, channels: int, edge: int, window: int, slices: int) -> None:
+    """As many as the real package makes on an n150, by its own host code."""
+    image = Spec((1, 1, batch * edge**2, channels), layout="row_major")
+    given = [batch, edge, edge, channels, [window, window], [2, 2], [window // 3] * 2, [1, 1]]
+    found = query("ttnn.max_pool2d", [image, *given], card="n150", l1_small_bytes=1 << 15, output_layout=TILE)
+    assert found.accepted, found.error
+    assert [program.family for program in found.programs].count("pool2d") == slices
+    assert [out.shape for out in found.outputs if out] == [(1, 1, batch * (edge // 2) ** 2, channels)]
 
 
 @pytest.mark.parametrize("layout", [RM, TILE])

@@ -63,7 +63,10 @@ class Before:
         answer = self._ask(f"{table}\t{name}\n", program)
         if answer != "made":
             return answer
-        return {card: device_ms(program, card) for card in cards}
+        try:
+            return {card: device_ms(program, card) for card in cards}
+        except subprocess.CalledProcessError as error:
+            return f"failed: {str(error.stderr).strip().splitlines()[0][:300]}"
 
     def _ask(self, line: str, program: Path) -> str:
         if self._process is None or self._process.poll() is not None:

@@ -261,7 +261,39 @@ Tensor pool_slices(const Tensor& input, const Window& window, const PoolSettings
     return output.logical_shape() == flat ? output : ttnn::reshape(output, flat);
 }
 
-std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings& settings) {
+/// Bytes of L1 per core that TT-NN reckons with for a part of the image: its shards, these with their neighbours' rows, and
+/// `pool_l1_bytes`.
+uint64_t part_l1_bytes(const Tensor& input, const Window& part, const PoolSettings& settings) {
+    const bool tiled_in = input.layout() == Layout::TILE, tiled_out = settings.layout == Layout::TILE;
+    const PoolRequest request{part, settings, tiled_in, tiled_out};
+    const Placement placement = place_pool(request, machine_of(input).grid());
+    const auto up = [](uint64_t value, uint64_t by) { return (value + by - 1) / by * by; };
+    const uint64_t unit = tiled_out ? 32 : 1,
+                   channels = up(part.channels, uint64_t{placement.cores_c} * (tiled_in ? 32 : 8)) / placement.cores_c;
+    const uint64_t pixels = up(part.in_pixels(), uint64_t{placement.cores_nhw} * unit) / placement.cores_nhw;
+    const uint64_t element = stored_bytes(is_block_float(input.dtype()) ? DataType::BFLOAT16 : input.dtype());
+    return (pixels + halo_sticks(part, placement, static_cast<uint32_t>(unit))) * channels * element + pool_l1_bytes(request, placement);
+}
+
+/// TT-NN's own slices of an image in DRAM: as few as leave one of them in the free L1. Columns first, their halo is smaller, except of
+/// narrow or tall images; where no number of them fits, the other way.
+std::optional<SliceConfig> fitting_slices(const Tensor& input, const Window& window, const PoolSettings& settings) {
+    constexpr uint32_t NARROW_TILED = 200, TALL = 3;
+    const bool tiled = settings.layout == Layout::TILE;
+    const bool rows_first = tiled ? window.in_w < NARROW_TILED || window.in_h > window.in_w : window.in_h > TALL * window.in_w;
+    const uint64_t space = device_of(input)->shim().allocator().circular_buffer_space();
+    for (const bool rows : {rows_first, !rows_first}) {
+        const uint32_t extent = rows ? window.out_h() : window.out_w(), most = tiled && !rows ? (extent + 31) / 32 : extent;
+        for (uint32_t slices = 1; slices <= most; ++slices) {
+            const uint32_t largest = slice_extents(extent, slices, tiled && !rows).front();
+            if (part_l1_bytes(input, part_of(window, rows, 0, largest), settings) <= space)
+                return SliceConfig{rows ? SliceConfig::SliceType::DRAM_HEIGHT : SliceConfig::SliceType::DRAM_WIDTH, slices};
+        }
+    }
+    return std::nullopt;
+}
+
+std::vector<Tensor> pool(const Tensor& input, Window window, PoolSettings settings) {
     check_device_tensor(input, "input_tensor");
     SHIM_CHECK(!settings.divisor || *settings.divisor != 0, "divisor_override: expected a number other than 0");
     if (averages_images(input, window, settings) && input.logical_volume() == window.in_pixels() * window.channels) {
@@ -292,6 +324,9 @@ std::vector<Tensor> pool(const Tensor& input, Window window, const PoolSettings&
     const uint32_t unit = settings.layout == Layout::TILE ? 32 : 1;
     const bool legacy = input.is_sharded() && input.memory_config().shard_spec().has_value();
     SHIM_CHECK(!input.is_sharded() || !settings.scheme, "applied_shard_scheme: a sharded input_tensor brings its own");
+    const bool in_dram = !input.is_sharded() && !input.memory_config().is_l1();
+    if (!settings.slices && !settings.indices && in_dram && input.logical_volume() > 0)
+        settings.slices = fitting_slices(input, window, settings);
     const uint32_t slices = settings.indices ? 1 : slices_asked(settings.slices, input);  // indices are those of the whole image
     if (slices > 1) {
         std::vector<Tensor> result{pool_slices(input, window, settings, slices)};
