@@ -18,6 +18,7 @@ HEADER = "eltwise/binary/binary.hpp"
 Function = Callable[[Array, Array], Array]
 
 _ARGUMENTS = "input_tensor_a=lhs input_tensor_b=rhs memory_config"
+_FUSED = "activations=alchemist.activations input_tensor_a_activations=alchemist.lhs_activations input_tensor_b_activations=alchemist.rhs_activations"
 
 
 def _shift_left(a: Array, b: Array) -> Array:
@@ -101,8 +102,8 @@ def _not_broadcastable(dtype: str) -> ErrorSample:
 for _name, _dtype, _function in BINARY:
     op(
         _name,
-        # what is fused behind it: unary ops, a tuple of `EnumRef("ttnn.UnaryOpType", ...)`
-        f"{_ARGUMENTS} activations=alchemist.activations" if has_parameter(f"ttnn.{_name}", "activations") else _ARGUMENTS,
+        # what is fused behind it and in front of its operands: unary ops, a tuple of `EnumRef("ttnn.UnaryOpType", ...)`
+        f"{_ARGUMENTS} {_FUSED}" if has_parameter(f"ttnn.{_name}", "activations") else _ARGUMENTS,
         HEADER,
         samples=_samples(_dtype),
         error_samples=(_not_broadcastable(_dtype),),

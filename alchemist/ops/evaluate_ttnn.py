@@ -125,6 +125,10 @@ def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]
     spec = TTNN_OPS.get(op.name)
     if spec is None or spec.reference is None:
         raise UnsupportedOpError("the op has no reference", op=op.name, ops=((op.name, 1, "", "no numpy reference"),))
+    inputs = list(inputs)
+    for place, side in enumerate(("lhs", "rhs")):
+        for fused in attributes.get(f"alchemist.{side}_activations", ()):
+            inputs[place] = ACTIVATIONS[str(fused).lower()](inputs[place])
     outputs = [np.asarray(out) for out in spec.reference(inputs, attributes, shapes)]
     outputs = [out.astype(np.float32) if out.dtype.kind in "fb" else out for out in outputs]
     activation = (attributes.get("conv2d_config") or {}).get("activation")

@@ -54,6 +54,7 @@ TTNN_PIPELINE = (
     "fold-typecasts",
     "cast-in-product",
     "fuse-rotary",
+    "fuse-operand-activation",
     "fuse-residual-norm",
     "returned-rows",
     "narrow-products",

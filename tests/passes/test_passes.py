@@ -98,6 +98,42 @@ def test_residual_norms_fuse_and_can_be_switched_off() -> None:
     assert "layer_norm" in names(lower_to_ttnn(net, CompilerOptions(disable=("fuse-residual-norm",))).module)
 
 
+@pytest.mark.parametrize(
+    ("formula", "sides"),
+    [
+        (lambda g, x, y: g("multiply", g("silu", x), y), ("lhs",)),
+        (lambda g, x, y: g("multiply", g("silu", x), g("tanh", y)), ("lhs", "rhs")),
+        (lambda g, x, y: g("subtract", x, g("relu", y)), ("rhs",)),
+        (lambda g, x, y: (lambda a: g("add", g("multiply", a, y), a))(g("silu", x)), ()),  # read twice
+        (lambda g, x, y: g("multiply", g("sigmoid", x), y), ()),  # has parameters of its own in the library
+        (lambda g, x, y: g("multiply", g("silu", x), g("mean", y, out=(2, 4, 1), dim_arg=[2], keep_dim=True)), ()),  # another shape
+    ],
+)
+def test_activations_of_operands_fuse(formula: Any, sides: tuple[str, ...]) -> None:
+    net = build(formula, X, X)
+    lowered = lower_to_ttnn(net)
+    fused = {side for op in lowered.module.walk() for side in ("lhs", "rhs") if f"alchemist.{side}_activations" in op.attributes}
+    assert fused == set(sides)
+    inputs = arrays(net)
+    for want, have in zip(run_ttir(net, inputs), run_ttnn(lowered.module, inputs), strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-5)
+    kept = lower_to_ttnn(net, CompilerOptions(disable=("fuse-operand-activation",))).module
+    assert len(names(kept)) >= len(names(lowered.module)) + len(sides)
+
+
+@pytest.mark.parametrize(("level", "reader"), [(0, True), (1, False)])
+def test_a_gate_goes_where_it_costs_no_program(level: int, reader: bool) -> None:
+    """At level 1 the product's program config has it."""
+
+    def gated(g: Graph, x: Any, w: Any, b: Any, y: Any) -> Any:
+        return g("multiply", g("silu", g("linear", x, w, b, out=(2, 4, 32), transpose_b=True)), y)
+
+    module = lower_to_ttnn(build(gated, X, W, B, ((2, 4, 32), F, "input")), CompilerOptions(optimization_level=level)).module
+    product = next(op for op in module.walk() if op.name == "ttnn.multiply")
+    assert ("alchemist.lhs_activations" in product.attributes) == reader
+    assert "silu" not in names(module)
+
+
 def test_configs_and_weight_dtype() -> None:
     net = build(lambda g, x, w, b: g("linear", x, w, b, out=(2, 4, 32), transpose_b=True), X, W, B)
     options = CompilerOptions(math_fidelity="hifi4", fp32_dest_acc_en=True, experimental_weight_dtype="bfp_bf8")

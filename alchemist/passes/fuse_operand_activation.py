@@ -1,0 +1,70 @@
+"""TTNN: an activation that only one operand of a product or sum reads becomes an argument of that op."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import set_attr, shape
+from alchemist.ops.spec import inline_scalar
+from alchemist.options import CompilerOptions
+from alchemist.passes.registry import Pass, add_sources, defining, erase, functions, register, single_use
+
+READERS = ("ttnn.multiply", "ttnn.add", "ttnn.subtract")
+ACTIVATIONS = ("relu", "silu", "tanh")
+"""Those without parameters of their own in the library."""
+PRODUCTS = ("ttnn.linear", "ttnn.matmul")
+ATTRIBUTES = ("alchemist.lhs_activations", "alchemist.rhs_activations")
+
+
+@register("fuse-operand-activation", fusing=True)
+class FuseOperandActivation(Pass):
+    """multiply(a, silu(b)) is one program: multiply(a, b, input_tensor_b_activations=[SILU]).
+
+    At level 0 also where a product has the activation as its argument: without a program config the library runs it as a program of its own. The
+    optimizer's configs put it into the product, which is better still.
+    """
+
+    options: CompilerOptions
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in list(func.body.block.ops):
+                if op.name in READERS and len(op.operands) == 2:
+                    self._fuse(op)
+
+    def _fuse(self, op: Operation) -> None:
+        result = op.results[0]
+        if any(inline_scalar(value) is not None or shape(value) != shape(result) or value.type != result.type for value in op.operands):
+            return
+        for place, attribute in enumerate(ATTRIBUTES):
+            value = op.operands[place]
+            if attribute in op.attributes or not single_use(value):
+                continue
+            maker = defining(value, *(f"ttnn.{name}" for name in ACTIVATIONS))
+            if maker is not None and maker.operands[0].type == value.type and not _settings(maker):
+                set_attr(op, attribute, (maker.name.removeprefix("ttnn."),))
+                add_sources(op, maker)
+                op.operands[place] = maker.operands[0]
+                erase(maker)
+            elif self.options.optimization_level == 0 and (name := _activation_of_product(value)):
+                product = defining(value, *PRODUCTS)
+                assert product is not None
+                del product.properties["activation"]
+                set_attr(op, attribute, (name,))
+
+
+def _settings(op: Operation) -> dict[str, Any]:
+    """Attributes that say how the activation is computed."""
+    return {name: value for name, value in access.attrs(op).items() if value is not None and name not in ("memory_config", "dtype", "layout")}
+
+
+def _activation_of_product(value: SSAValue) -> str:
+    product = defining(value, *PRODUCTS)
+    if product is None or "activation" not in product.properties:
+        return ""
+    name = str(access.attr(product, "activation"))
+    return name if name in ACTIVATIONS else ""
