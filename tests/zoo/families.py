@@ -47,12 +47,12 @@ DETR = {**SEQ2SEQ, "num_queries": 10, "num_labels": 5}
 TEXT_MODELS: dict[str, Callable[[], Built]] = {
     "apertus": _of("Apertus", GROUPED, **LM),
     "arcee": _of("Arcee", GROUPED, **LM),
-    "afmoe": _of("Afmoe", {**EXPERTS, "num_dense_layers": 1, "num_shared_experts": 1, "sliding_window": 8}, **LM),
+    "afmoe": _of("Afmoe", {**EXPERTS, "num_dense_layers": 1, "num_shared_experts": 1, "sliding_window": 8}, redrawn=True, **LM),
     "axk1": _of("AXK1", MLA_EXPERTS, **LM),
     "bamba": _of("Bamba", {**GROUPED, **MAMBA, "attn_layer_indices": [1]}, **FEW),
     "cohere2_moe": _of("Cohere2Moe", {**EXPERTS, "sliding_window": 8}, **LM),
     "cwm": _of("Cwm", {**SLIDING, "eos_token_id": 98}, **LM),
-    "dbrx": _of("Dbrx", {"d_model": 64, "n_heads": 4, "n_layers": 2, "vocab_size": 100, "max_seq_len": 64, "attn_config": {"kv_n_heads": 2}, "ffn_config": {"hidden_size": 64, "ffn_hidden_size": 64, "moe_num_experts": 4, "moe_top_k": 2}}, **LM),
+    "dbrx": _of("Dbrx", {"d_model": 64, "n_heads": 4, "n_layers": 2, "vocab_size": 100, "max_seq_len": 64, "attn_config": {"kv_n_heads": 2, "rope_theta": 10000.0, "clip_qkv": 8.0}, "ffn_config": {"hidden_size": 64, "ffn_hidden_size": 64, "moe_num_experts": 4, "moe_top_k": 2}}, **LM),
     "diffllama": _of("DiffLlama", GROUPED, **LM),
     "doge": _of("Doge", {**TEXT, "num_key_value_heads": 2}, **LM),
     "dots1": _of("Dots1", {**MLA_EXPERTS, "head_dim": 32}, **LM),
@@ -61,9 +61,9 @@ TEXT_MODELS: dict[str, Callable[[], Built]] = {
     "eurobert": _of("EuroBert", {**GROUPED, **PAD}, input_ids=ids, attention_mask=mask),
     "exaone_moe": _of("ExaoneMoe", {**EXPERTS, "sliding_window": 8, "num_shared_experts": 1, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1}, **LM),
     "falcon_h1": _of("FalconH1", {**GROUPED, **MAMBA, "mamba_d_ssm": 128}, **FEW),
-    "flex_olmo": _of("FlexOlmo", {**EXPERTS, "num_attention_heads": 2, "num_key_value_heads": 2}, **LM),
+    "flex_olmo": _of("FlexOlmo", {**EXPERTS, **PAD, "num_attention_heads": 2, "num_key_value_heads": 2}, **LM),
     "gemma3n": _of("Gemma3nText", {**GROUPED, "vocab_size_per_layer_input": 100, "hidden_size_per_layer_input": 16, "laurel_rank": 8, "num_kv_shared_layers": 0, "sliding_window": 8, "activation_sparsity_pattern": [0.0, 0.0], "layer_types": ["sliding_attention", "full_attention"]}, "Model", input_ids=ids, use_cache=False),
-    "gemma4": _of("Gemma4Text", {**GROUPED, "vocab_size_per_layer_input": 100, "hidden_size_per_layer_input": 16, "sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"]}, "Model", input_ids=ids, use_cache=False),
+    "gemma4": _of("Gemma4Text", {**GROUPED, "global_head_dim": 32, "vocab_size_per_layer_input": 100, "hidden_size_per_layer_input": 16, "sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"]}, "Model", input_ids=ids, use_cache=False),
     "glm4_moe": _of("Glm4Moe", {**EXPERTS, "n_routed_experts": 4, "n_shared_experts": 1, "first_k_dense_replace": 1}, **LM),
     "glm4_moe_lite": _of("Glm4MoeLite", MLA_EXPERTS, **LM),
     "gpt_neox_japanese": _of("GPTNeoXJapanese", {**TEXT, "intermediate_multiple_size": 2}, **LM),
@@ -78,7 +78,7 @@ TEXT_MODELS: dict[str, Callable[[], Built]] = {
     "laguna": _of("Laguna", EXPERTS, **LM),
     "lfm2_moe": _of("Lfm2Moe", {**EXPERTS, "num_dense_layers": 1, "layer_types": ["conv", "full_attention"]}, **LM),
     "llama4": _of("Llama4Text", {**GROUPED, "num_local_experts": 4, "num_experts_per_tok": 1, "intermediate_size_mlp": 64, "attention_chunk_size": 8, **PAD}, "Model", input_ids=ids, use_cache=False),
-    "longcat_flash": _of("LongcatFlash", {**MLA_EXPERTS, "num_layers": 1, "num_hidden_layers": 2, "ffn_hidden_size": 64, "expert_ffn_hidden_size": 32, "zero_expert_num": 2}, **LM),
+    "longcat_flash": _of("LongcatFlash", {**MLA_EXPERTS, "head_dim": 16, "num_layers": 1, "num_hidden_layers": 2, "ffn_hidden_size": 64, "expert_ffn_hidden_size": 32, "zero_expert_num": 2}, **LM),
     "mellum": _of("Mellum", EXPERTS, **LM),
     "mimo_v2_flash": _of("MiMoV2Flash", {**EXPERTS, "n_routed_experts": 4, "sliding_window": 8, "v_head_dim": 32, "swa_num_attention_heads": 4, "swa_num_key_value_heads": 2, "swa_head_dim": 32, "swa_v_head_dim": 32}, **LM),
     "minicpm3": _of("MiniCPM3", {**TEXT, "q_lora_rank": 32, "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 16, "v_head_dim": 32}, **LM),
@@ -103,7 +103,7 @@ TEXT_MODELS: dict[str, Callable[[], Built]] = {
     "roc_bert": _of("RoCBert", {**TEXT, "pronunciation_vocab_size": 20, "shape_vocab_size": 20, "pronunciation_embed_dim": 16, "shape_embed_dim": 16, "enable_pronunciation": False, "enable_shape": False}, input_ids=ids),
     "xlm_roberta_xl": _of("XLMRobertaXL", WORDS, input_ids=ids, attention_mask=mask),
     "xmod": _of("Xmod", {**WORDS, "languages": ["en_XX"], "default_language": "en_XX"}, input_ids=ids),
-    "nystromformer": _of("Nystromformer", {**WORDS, "num_landmarks": 8, "segment_means_seq_len": 32, "conv_kernel_size": 5}, input_ids=ids),
+    "nystromformer": _of("Nystromformer", {**WORDS, "num_landmarks": 32, "segment_means_seq_len": 32, "conv_kernel_size": 5}, input_ids=ids),
     "longformer": _of("Longformer", {**WORDS, "attention_window": 8}, input_ids=ids),
     "markuplm": _of("MarkupLM", {**TEXT, "max_depth": 5, "xpath_unit_hidden_size": 8}, input_ids=ids, xpath_tags_seq=_positions(5, 200), xpath_subs_seq=_positions(5, 900)),
     "tapas": _of("Tapas", TEXT, input_ids=ids, token_type_ids=_positions(7, 2)),
@@ -113,7 +113,7 @@ TEXT_MODELS: dict[str, Callable[[], Built]] = {
     "esmc": _of("Esmc", {**TEXT, "pad_token_id": 1}, input_ids=ids),
     "ultrabert": _of("Ultrabert", {**TEXT, **PAD, "sliding_window": 8}, input_ids=ids, attention_mask=mask),
     "dpr": _of("DPR", TEXT, "QuestionEncoder", input_ids=ids, attention_mask=mask),
-    "openai_privacy_filter": _of("OpenAIPrivacyFilter", {**LOCAL, "sliding_window": 8}, input_ids=ids),
+    "openai_privacy_filter": _of("OpenAIPrivacyFilter", {**LOCAL, **PAD, "sliding_window": 8}, input_ids=ids),
     "bigbird_pegasus": _of("BigBirdPegasus", {**SEQ2SEQ, "vocab_size": 100, "attention_type": "original_full"}, **PAIR),
     "blenderbot_small": _of("BlenderbotSmall", {**SEQ2SEQ, "vocab_size": 100}, **PAIR),
     "mvp": _of("Mvp", {**SEQ2SEQ, "vocab_size": 100}, **PAIR),
@@ -141,8 +141,6 @@ OTHER_MODELS: dict[str, Callable[[], Built]] = {
     "siglip2_text": _of("Siglip2Text", CONTRAST, input_ids=ids),
     "blip_2_vision": _of("Blip2Vision", VISION, redrawn=True, pixel_values=image),
     "git_vision": _of("GitVision", VISION, pixel_values=image),
-    "kosmos2_vision": _of("Kosmos2Vision", VISION, pixel_values=image),
-    "bridgetower_text": _of("BridgeTowerText", WORDS, input_ids=ids),
     "align_text": _of("AlignText", TEXT, input_ids=ids, attention_mask=mask),
     "flava_image": _of("FlavaImage", VISION, pixel_values=image),
     "flava_text": _of("FlavaText", TEXT, input_ids=ids),
@@ -156,7 +154,7 @@ OTHER_MODELS: dict[str, Callable[[], Built]] = {
     "conditional_detr": detector("ConditionalDetr", "ForObjectDetection", **DETR),
     "table_transformer": detector("TableTransformer", "ForObjectDetection", **DETR),
     "dab_detr": detector("DabDetr", "ForObjectDetection", **DETR, hidden_size=64),
-    "deformable_detr": detector("DeformableDetr", "ForObjectDetection", **DETR, levels=3, num_feature_levels=3),
+    "deformable_detr": detector("DeformableDetr", "ForObjectDetection", **{**DETR, "decoder_layers": 2}, levels=3, num_feature_levels=3),
     "rt_detr": detector("RTDetr", "ForObjectDetection", **DETR, levels=3, encoder_hidden_dim=32, encoder_in_channels=[32, 32, 32], decoder_in_channels=[32, 32, 32]),
     "unispeech_sat": _of("UniSpeechSat", {**WAV2VEC2, "num_clusters": 20}, input_values=lambda: torch.randn(1, 800)),
     "sew_d": _of("SEWD", {**WAV2VEC2, "position_buckets": 8, "squeeze_factor": 2}, input_values=lambda: torch.randn(1, 800)),
@@ -167,9 +165,22 @@ OTHER_MODELS: dict[str, Callable[[], Built]] = {
     "univnet": _of("UnivNet", {"model_in_channels": 16, "model_hidden_channels": 16, "num_mel_bins": 16, "resblock_kernel_sizes": [3], "resblock_stride_sizes": [4], "resblock_dilation_sizes": [[1, 3]], "kernel_predictor_hidden_channels": 16}, input_features=lambda: torch.randn(1, 8, 16), noise_sequence=lambda: torch.randn(1, 8, 16)),
     "time_series_transformer": _of("TimeSeriesTransformer", {**SERIES, "num_time_features": 1}, past_values=_series(18), past_time_features=_series(18, 1), past_observed_mask=lambda: torch.ones(2, 18), future_values=_series(8), future_time_features=_series(8, 1)),
     "informer": _of("Informer", {**SERIES, "num_time_features": 1}, past_values=_series(18), past_time_features=_series(18, 1), past_observed_mask=lambda: torch.ones(2, 18), future_values=_series(8), future_time_features=_series(8, 1)),
-    "autoformer": _of("Autoformer", {**SERIES, "num_time_features": 1, "moving_average": 5, "label_length": 4}, past_values=_series(18), past_time_features=_series(18, 1), past_observed_mask=lambda: torch.ones(2, 18), future_values=_series(8), future_time_features=_series(8, 1)),
+    "autoformer": _of("Autoformer", {**SERIES, "num_time_features": 1, "moving_average": 5, "label_length": 8}, past_values=_series(18), past_time_features=_series(18, 1), past_observed_mask=lambda: torch.ones(2, 18), future_values=_series(8), future_time_features=_series(8, 1)),
     "timesfm": _of("TimesFm", {**SIZES, "patch_length": 8, "context_length": 32, "head_dim": 32, "horizon_length": 16}, past_values=_series(32), past_values_padding=lambda: torch.zeros(2, 32), freq=lambda: torch.zeros(2, 1, dtype=torch.int64)),
 }  # fmt: skip
 MODELS = TEXT_MODELS | OTHER_MODELS
-KNOWN: dict[str, str] = {}
+_BRANCHES = "the model branches on tensor values"
+_SHAPES = "the shape of this value depends on data"
+_DRIFT = "FAILED: pcc"
+KNOWN: dict[str, str] = {
+    # refused in words, at the line of the model: routing by `.item()`, windows that ask whether a token is global, padding of a length that is a tensor
+    **dict.fromkeys(("dbrx", "longcat_flash", "longformer", "led", "openai_privacy_filter", "fsmt", "vilt", "encodec"), _BRANCHES),
+    **dict.fromkeys(("jetmoe", "xmod", "superpoint"), _SHAPES),
+    "informer": "aten.randint.low",  # samples its keys at random
+    # torch.export does not trace them: weights swapped while tracing, a mask that is only made outside of it, another length than the trace expects
+    **dict.fromkeys(("nllb_moe", "switch_transformers", "autoformer"), "torch.export failed"),
+    # float32 models whose random weights enlarge every rounding: a token routed to another expert, 26 convolutions one behind the other, the choice of
+    # the best of nearly equal queries, attention in bfloat16
+    **dict.fromkeys(("flex_olmo", "pp_lcnet", "rt_detr", "parakeet_encoder"), _DRIFT),
+}
 """What does not pass -> part of the message that says why."""
