@@ -59,12 +59,14 @@ class SourceInfo:
     frames: outermost first, model code only (no frames of the framework); the last one is the statement that made the op.
     op: framework op ("aten.linear.default", "stablehlo.dot_general"), with `GRADIENT` behind in a backward pass.
     name: the framework's own name of the value ("linear_3"), a last resort for naming.
+    helper: the statement in a plain function that the last frame's statement calls, where the front end tells it apart from the modules' own.
     """
 
     scopes: tuple[Scope, ...] = ()
     frames: tuple[Frame, ...] = ()
     op: str = ""
     name: str = ""
+    helper: Frame | None = None
 
     @property
     def is_gradient(self) -> bool:
@@ -110,13 +112,15 @@ def _unquote(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def encode(info: SourceInfo) -> str:
-    """The text of one source: `name|Class[path]...|file:line|function|line ...|op`."""
+    """The text of one source: `name|Class[path]...|file:line|function|line ...|op`. Behind a helper's function stands no line."""
     parts = [
         _quote(info.name),
         *(f"{_quote(scope.class_name)}[{_quote(scope.path)}]" for scope in info.scopes),
     ]
     for frame in info.frames:
         parts += [f"{_quote(frame.file)}:{frame.line}", _quote(frame.function), str(frame.line)]
+    if info.helper is not None:
+        parts += [f"{_quote(info.helper.file)}:{info.helper.line}", _quote(info.helper.function), ""]
     return "|".join([*parts, _quote(info.op)])
 
 
@@ -128,14 +132,19 @@ def decode(text: str) -> SourceInfo:
         return SourceInfo(name=text)
     scopes: list[Scope] = []
     frames: list[Frame] = []
+    helper: Frame | None = None
     index = 1
     while index < len(parts) - 1 and (match := _SCOPE.match(parts[index])):
         scopes.append(Scope(_unquote(match[2]), _unquote(match[1])))
         index += 1
     while index + 2 < len(parts) and (match := _FRAME.match(parts[index])):
-        frames.append(Frame(_unquote(match[1]), int(match[2]), _unquote(parts[index + 1])))
+        frame = Frame(_unquote(match[1]), int(match[2]), _unquote(parts[index + 1]))
+        if parts[index + 2]:
+            frames.append(frame)
+        else:
+            helper = frame
         index += 3
-    return SourceInfo(tuple(scopes), tuple(frames), _unquote(parts[-1]), _unquote(parts[0]))
+    return SourceInfo(tuple(scopes), tuple(frames), _unquote(parts[-1]), _unquote(parts[0]), helper)
 
 
 def to_location(infos: Sequence[SourceInfo]) -> LocationAttr:
@@ -159,7 +168,7 @@ def from_location(location: Attribute) -> tuple[SourceInfo, ...]:
             inner = from_location(location.location)
             if not inner or own.frames or own.scopes:
                 return (own,)
-            return tuple(SourceInfo(i.scopes, i.frames, own.op or i.op, own.name or i.name) for i in inner)
+            return tuple(SourceInfo(i.scopes, i.frames, own.op or i.op, own.name or i.name, i.helper) for i in inner)
         case FileLineColLoc():
             return (SourceInfo(frames=(Frame(location.filename.data, location.line.data),)),)
         case CallSiteLoc():
@@ -167,7 +176,7 @@ def from_location(location: Attribute) -> tuple[SourceInfo, ...]:
             if not callee or not caller:
                 return callee or caller
             first, outer = callee[0], caller[0]
-            return (SourceInfo(outer.scopes + first.scopes, outer.frames + first.frames, first.op, first.name),)
+            return (SourceInfo(outer.scopes + first.scopes, outer.frames + first.frames, first.op, first.name, first.helper),)
         case FusedLoc():
             parts = location.locations.data if isinstance(location.locations, ArrayAttr) else ()
             return tuple(dict.fromkeys(info for part in parts for info in from_location(part)))

@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from alchemist.ir import access
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import DenseElements
+from alchemist.ir.constant_names import name_of_values
 from alchemist.ir.layout import layout_of
 from alchemist.ops.spec import LIFTED_NAME
 from alchemist.passes.registry import Pass, erase, erase_dead, functions, is_const_eval, register
@@ -49,11 +50,11 @@ def _lift(func: FuncOp, op: Operation) -> None:
     block = func.body.block
     described = access.argument_attrs(func)
     taken = {str(facts.get("ttir.name", "")) for facts in described}
-    stem = access.attr(op, LIFTED_NAME) or "constant"
-    names = itertools.chain([stem] if stem != "constant" else [], (f"{stem}_{number}" for number in itertools.count(0 if stem == "constant" else 2)))
-    name = next(each for each in names if each not in taken)
     value = op.properties["value"]
     assert isinstance(value, DenseElements)
+    stem = access.attr(op, LIFTED_NAME) or name_of_values(value.array)
+    names = itertools.chain([stem] if stem != "constant" else [], (f"{stem}_{number}" for number in itertools.count(0 if stem == "constant" else 2)))
+    name = next(each for each in names if each not in taken)
     argument = block.insert_arg(op.results[0].type, len(block.args))
     argument.location = op.location
     facts = DictionaryAttr(

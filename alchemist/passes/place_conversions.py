@@ -41,4 +41,4 @@ class PlaceConversions(Pass):
 
 
 def _cut(info: SourceInfo, depth: int) -> SourceInfo:
-    return SourceInfo(info.scopes[:depth], info.frames, info.op, info.name)
+    return SourceInfo(info.scopes[:depth], info.frames, info.op, info.name, info.helper)

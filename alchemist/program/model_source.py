@@ -19,7 +19,7 @@ from alchemist.ir.location import Frame
 class Statement:
     """A source statement.
 
-    text: its first line, an open call cut to `f(...)`. targets: names assigned, in order ("self.x" gives "x").
+    text: its first line, an open call cut to `f(...)`. targets: names assigned, in order ("self.x" gives "x", `outputs.append(...)` gives "output").
     reads: names loaded, in source order. containers: those of
     them that are looked up by a string (`params["w"]`). method: `f` when the value is `self.f(...)`. function_line: `def` line of the
     enclosing function (0 = module level). returned: it is a return statement. nested: the arguments of its call are calls themselves.
@@ -243,6 +243,10 @@ def _targets(node: ast.stmt) -> Iterator[str]:
         yield from _target_names(node.targets[0])
     elif isinstance(node, ast.AugAssign | ast.AnnAssign):
         yield from _target_names(node.target)
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        grown = node.value.func
+        if grown.attr == "append" and isinstance(grown.value, ast.Name):
+            yield grown.value.id.removesuffix("s") or grown.value.id  # one of the `outputs`
 
 
 def _target_names(node: ast.expr) -> Iterator[str]:
@@ -255,6 +259,8 @@ def _target_names(node: ast.expr) -> Iterator[str]:
             yield from _target_names(part)
     elif isinstance(node, ast.Starred):
         yield from _target_names(node.value)
+    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and not isinstance(node.slice, ast.Constant):
+        yield node.value.id  # `x[..., :2] = y` makes another x; `x["y"]` is a container
     else:
         yield ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,16 +9,16 @@ from dataclasses import dataclass, field
 from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import MOVING, SHAPING
-from alchemist.program import model
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
 from alchemist.program.gradients import gradient_name, is_gradient
-from alchemist.program.graph import Node, TensorType, Value, values_of
+from alchemist.program.graph import Node, TensorType, Value
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
-from alchemist.program.roles import ROLES, computed_role, parameter_name, placed_parts, value_name
+from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, slots
+from alchemist.program.roles import ROLES, argument_role, computed_role, parameter_name, value_name
+from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
 
-FOREVER = 1 << 60
 _MODULES = frozenset({"jax", "jnp", "lax", "np", "nn", "nnx", "linen", "math", "self"})
 """Names that statements read, but not for their value."""
 _CUSTOMARY = {
@@ -34,10 +33,6 @@ _ARITHMETIC = frozenset(f"ttnn.{name}" for name in ("add", "subtract", "multiply
 _PRODUCTS = frozenset({"ttnn.matmul", "ttnn.linear"})
 _FORMING = SHAPING | {"ttnn.concatenate_heads"}
 _ATTENTION = frozenset({"ttnn.transformer.scaled_dot_product_attention", "ttnn.transformer.scaled_dot_product_attention_decode"})
-
-
-_ROLES = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "positions", "cur_pos_tensor": "positions"}
-"""Arguments of ops that say what a value is, wherever it comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +69,6 @@ class Context:
         where = f"{line}" if frame.file == self.main_file or not frame.file else f"{frame.file.rpartition('/')[2]}:{line}"
         text = statement.text if statement else op
         return f"{where}: {text}" if text else where
-
-
-class Finals:
-    """Runs of items that belong to one source statement; other items may stand in between, but not many."""
-
-    _GAP = 6
-
-    def __init__(self) -> None:
-        self._runs: dict[tuple[str, int], list[list[int]]] = {}
-
-    def add(self, statement: Statement, index: int) -> None:
-        """To be called with growing indices."""
-        runs = self._runs.setdefault((statement.file, statement.line), [])
-        if runs and index - runs[-1][1] <= self._GAP:
-            runs[-1][1] = index
-        else:
-            runs.append([index, index])
-
-    def end(self, statement: Statement, index: int) -> int:
-        """Last item of the run around `index`; `index` itself if there is none."""
-        runs = self._runs.get((statement.file, statement.line), [])
-        place = bisect.bisect_right(runs, [index, FOREVER]) - 1
-        return runs[place][1] if place >= 0 and runs[place][0] <= index <= runs[place][1] else index
 
 
 class Naming:
@@ -139,7 +111,7 @@ class Naming:
             unnamed = value.key.startswith(("constant_", "initial_")) or (bool(value.key) and definition.is_step and bool(forward))
             read, used = self._read_as(value, forward)
             sure = [*([hint.bound] if hint.bound and hint.bound not in plain else []), *(read if len(read) == 1 else [])]
-            if role := role_of(value):
+            if role := argument_role(value):
                 first.append(hint.name if hint.of_source and role.rstrip("s") in hint.name else role)
             if unnamed:
                 together.setdefault(tuple(read), []).append(index)
@@ -254,9 +226,25 @@ class Naming:
         for index, item in enumerate(items):
             part = item.body[-1] if isinstance(item, LoopItem) else item
             inner = self._inner_statement(part) if isinstance(part, CallItem) else None
-            for statement in [*self._own_statements(item), *([inner] if inner else [])]:
+            for statement in [*self._own_statements(item), *([inner] if inner else []), *self._helper_statements(part)]:
                 finals.add(statement, index)
         return finals
+
+    def _helper_statements(self, item: Node | CallItem) -> list[Statement]:
+        """Statements of functions that this function's source calls, which are no functions of the program."""
+        frames = dict.fromkeys(info.helper for info in item.sources if info.helper is not None) if isinstance(item, Node) else ()
+        return [statement for frame in frames if (statement := self._context.sources.statement(frame)) is not None]
+
+    def _helper_target(self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals) -> list[str]:
+        """What such a statement assigns the finished value to."""
+        for statement in reversed(self._helper_statements(item)):
+            run = finals.run(statement, index)
+            if len(statement.targets) == 1 and index == run[-1]:
+                return [statement.targets[0]]
+            members = [place for place in run if isinstance(one := items[place], Node) and statement in self._helper_statements(one)]
+            if len(statement.targets) == len(members) > 1:
+                return [statement.targets[members.index(index)]]
+        return []
 
     def _candidates(self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> list[list[str]]:
         """Names for each result, best first."""
@@ -284,15 +272,16 @@ class Naming:
         module, others = self._attribute_names(item)
         customary = _CUSTOMARY.get(item.spec.target, ()) if isinstance(item, Node) else ()
         for slot, value in enumerate(writes(item)):
-            out[slot] += [role for role in (role_of(value),) if role]
+            out[slot] += [role for role in (argument_role(value),) if role]
         roles = [self._roles[id(value)] for value in writes(item) if id(value) in self._roles]
         on_the_way = self._on_the_way(item, own)
+        helper = self._helper_target(item, index, items, finals) if count == 1 else []
         self._made_up.update({*module, *others, *customary, *on_the_way} - set(self._names.values()))
         for slot, names in enumerate(out):
             names += self._of_step(item, returned[slot : slot + 1]) if count > 1 or _is_step(item) else [value_name(item)] if isinstance(item, Node) else []
             names += customary[slot : slot + 1] if len(customary) == count else ()
             names[:0] = self._placed_name(item)
-            names += [*first, *roles, *module, intermediate, *self._made_from(item, index, last), *on_the_way, *others]
+            names += [*first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:
@@ -361,7 +350,7 @@ class Naming:
             if len(targets) > 1 and len(alike) == len(targets):
                 targets = [targets[alike.index(index)]]
             elif len(targets) > 1:
-                targets = [targets[slot] for slot in _slot(value, len(targets))]
+                targets = [targets[slot] for slot in slots(value, len(targets))]
             names.append(targets[0] if len(targets) == 1 else "")
         return names
 
@@ -390,7 +379,7 @@ class Naming:
         if not isinstance(item, Node) or len(item.results) != 1 or computed_role(item, self._names) or item.spec.name in SHAPING:
             return []
         noun = result_name(item.spec.target)
-        bases = [statement.targets[0] for statement in own if len(statement.targets) == 1]
+        bases = [statement.targets[0] for statement in [*self._helper_statements(item), *own] if len(statement.targets) == 1]
         bases = bases or [name for value in item.inputs() if (name := self._names.get(id(value), "")) and name.rstrip("_0123456789") not in self._made_up]
         return [f"{bases[0]}_{noun}"] if bases and bases[0] and not bases[0].endswith(noun) else []
 
@@ -517,16 +506,16 @@ class Naming:
             if heads is not None:  # its results are in the order of the targets, however many forms of them live on
                 for value, name in zip(writes(heads), targets, strict=True):
                     wanted[id(value)] = [identifier(name)]
-                    wanted |= {id(form): [identifier(name)] for form in made if form.node is not None and _is_form_of(form.node, value)}
+                    wanted |= {id(form): [identifier(name)] for form in made if form.node is not None and is_form_of(form.node, value)}
                 continue
-            apart = not any(_depends(value, [other for other in alive if other is not value], made) for value in alive)
+            apart = not any(depends(value, [other for other in alive if other is not value], made) for value in alive)
             if not apart or len(alive) != len(targets) or any(len(writes(items[index])) not in (1, len(targets)) for index in members):
                 if len(alive) > 1:
                     self._unclear.add((statement.file, statement.line, end))
                 for value in made:
-                    piece = _piece(value, len(statement.targets))
-                    if piece is not None and statement.targets[piece] not in ("", "_"):
-                        wanted[id(value)] = [identifier(statement.targets[piece])]
+                    place = piece(value, len(statement.targets))
+                    if place is not None and statement.targets[place] not in ("", "_"):
+                        wanted[id(value)] = [identifier(statement.targets[place])]
                 continue
             named = {id(value): name for value, name in zip(alive, targets, strict=True)}
             for index in reversed(members):
@@ -557,61 +546,6 @@ def _names_its_results(item: Item, count: int) -> bool:
     return isinstance(item, Node) and item.spec.target in _CUSTOMARY and len(item.results) == count
 
 
-def _is_form_of(node: Node, value: Value) -> bool:
-    return node.spec.name in SHAPING and any(one is value for one in node.inputs())
-
-
-def role_of(value: Value) -> str:
-    """What an op calls the value, perhaps in another form, among its arguments; "" for most values."""
-    while True:
-        for user in value.users:
-            for arg, raw in user.arguments:
-                if arg.name in _ROLES and any(one is value for one in values_of(raw)):
-                    return _ROLES[arg.name]
-        nodes = {id(user): user for user in value.users}
-        following = next(iter(nodes.values())) if len(nodes) == 1 else None
-        if following is None or following.spec.name not in SHAPING or len(following.results) != 1:
-            return ""
-        value = following.results[0]
-
-
-def _depends(value: Value, others: Sequence[Value], made: Sequence[Value]) -> bool:
-    """Whether the value is computed from one of the others, by ops of one statement."""
-    inside, sought = {id(value) for value in made}, {id(value) for value in others}
-    pending, seen = [value], {id(value)}
-    while pending:
-        node = pending.pop().node
-        for one in node.inputs() if node is not None else ():
-            if id(one) in sought:
-                return True
-            if id(one) in inside and id(one) not in seen:
-                seen.add(id(one))
-                pending.append(one)
-    return False
-
-
-def _piece(value: Value, count: int) -> int | None:
-    """Which of `count` equal pieces of another value the value is."""
-    node = value.node
-    if node is None or node.spec.name != "ttnn.slice_static" or not node.inputs():
-        return None
-    starts = next((raw for arg, raw in node.arguments if arg.name == "slice_start"), None)
-    whole, part = node.inputs()[0].type.shape, value.type.shape
-    cut = [dim for dim, (one, two) in enumerate(zip(whole, part, strict=True)) if one != two]
-    if len(cut) != 1 or not isinstance(starts, model.Items) or whole[cut[0]] != count * part[cut[0]]:
-        return None
-    start = starts.items[cut[0]]
-    return start.value // part[cut[0]] if isinstance(start, model.Literal) and isinstance(start.value, int) else None
-
-
-def _slot(value: Value, count: int) -> list[int]:
-    """Which of `count` results of an op the value is, perhaps in another form."""
-    while value.node is not None and len(value.node.results) == 1 and value.node.spec.name in SHAPING and value.node.inputs():
-        value = value.node.inputs()[0]
-    results = value.node.results if value.node is not None else ()
-    return [slot for slot, one in enumerate(results) if one is value and len(results) == count]
-
-
 def _without_number(name: str, paths: Sequence[str]) -> str:
     """`key_cache_3` in layer 3 is `key_cache`."""
     base, _, number = name.rpartition("_")
@@ -628,10 +562,3 @@ def _last_word(path: str) -> str:
         if part and not part.isdigit() and part != "self":
             return snake_case(part.rpartition("_")[0]) if _GIVEN.fullmatch(part) else part
     return ""
-
-
-def flat_items(items: Sequence[Item]) -> list[Node | CallItem]:
-    out: list[Node | CallItem] = []
-    for item in items:
-        out += item.body if isinstance(item, LoopItem) else [item]
-    return out

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Mapping
 
 from alchemist.ops.spec import SHAPING
 from alchemist.program import model
-from alchemist.program.graph import Node, Value
-from alchemist.program.names import MOST_NUMBER, result_name, snake_case
+from alchemist.program.graph import Node, Value, values_of
+from alchemist.program.names import result_name, snake_case
 
 ROLES = frozenset(
     "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
-    "squared variance mean pooled gated condition mask embedded scaled padded edge_before edge_after".split()
+    "squared variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after exponential_sum".split()
 )
 """Names that `computed_role` and front ends give."""
 
+_ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "positions", "cur_pos_tensor": "positions"}
+"""Arguments of ops that say what a value is, wherever it comes from."""
 _COMPARISONS = frozenset(f"ttnn.{name}" for name in "eq ne gt ge lt le logical_and logical_or logical_not logical_xor isinf isnan isfinite".split())
 _TO_SCORES = SHAPING | {"ttnn.add", "ttnn.subtract", "ttnn.multiply", "ttnn.divide", "ttnn.where", "ttnn.maximum"}
 _MOST_STEPS = 6
@@ -64,7 +66,11 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
             return "squared"
         if any(_made_by(value, "sigmoid") is not None for value in inputs):
             return "gated"
+        if any(_is_named(value, names, "mask", "segments") for value in inputs):
+            return "masked"
     if op == "subtract" and len(inputs) == 2:
+        if _is_named(inputs[0], names, "mask") and _is_named(inputs[1], names, "mask", "zeros"):
+            return "segments"  # of rows: those up to an end without those up to the one before
         if _reduces(inputs[1], inputs[0], "max"):
             return "shifted"
         if _reduces(inputs[1], inputs[0], "mean"):
@@ -80,6 +86,10 @@ def _statistic(node: Node, op: str) -> str:
         return "row_max"
     if op == "exp" and any(user.spec.name in ("ttnn.sum", "ttnn.mean") for user in _users(result)):
         return "exponentials"
+    if op == "sum" and _made_by(inputs[0], "exp") is not None:
+        return "exponential_sum"
+    if op == "sum" and (before := _made_by(inputs[0], "matmul")) is not None and not any(value.key for value in before.inputs()[:1]):
+        return "combined"
     if op == "log" and _made_by(inputs[0], "sum") is not None:
         return "log_total"
     if op == "mean":
@@ -88,6 +98,11 @@ def _statistic(node: Node, op: str) -> str:
         dims = len(inputs[0].type.shape)
         return "pooled" if dims >= 3 and result.type.shape[-1:] == inputs[0].type.shape[-1:] else "mean"
     return "squared" if op in ("square", "pow", "pow_scalar") else ""
+
+
+def _is_named(value: Value, names: Mapping[int, str], *words: str) -> bool:
+    name = names.get(id(value), value.key).rpartition(".")[2].rstrip("_0123456789")
+    return name in words or name.removesuffix("_joined") in words
 
 
 def _half(node: Node) -> str:
@@ -187,22 +202,15 @@ def parameter_name(node: Node) -> str:
     return next((word for word in words if word and not re.match(r"(weight|bias|kernel|constant|zeros|ones|initial|scale)(_|$)|\d", word)), "")
 
 
-def placed_parts(node: Node, name: str) -> list[str]:
-    """One of several pieces of a tensor, by its place: `padded_0_2` starts at row 0 and column 2."""
-    source = node.inputs()[0]
-    pieces = [user for user in {id(user): user for user in source.users}.values() if user.spec.name == node.spec.name]
-    starts = [_starts(piece) for piece in pieces]
-    shapes = {piece.results[0].type.shape for piece in pieces}
-    if len(pieces) < 3 or len(shapes) > 1 or any(len(start) != len(starts[0]) for start in starts):
-        return []
-    varying = [dim for dim in range(len(starts[0])) if len({start[dim] for start in starts}) > 1]
-    places = [_starts(node)[dim] for dim in varying]
-    if len(varying) == 1:
-        places = [sorted({start[varying[0]] for start in starts}).index(places[0])]
-    return [f"{name}_{'_'.join(map(str, places))}"] if places and max(places) <= MOST_NUMBER else []
-
-
-def _starts(node: Node) -> list[int]:
-    raw = next((raw for arg, raw in node.arguments if arg.name == "slice_start"), None)
-    items = raw.items if isinstance(raw, model.Items) else ()
-    return [item.value for item in items if isinstance(item, model.Literal) and isinstance(item.value, int)]
+def argument_role(value: Value) -> str:
+    """What an op calls the value, perhaps in another form, among its arguments; "" for most values."""
+    while True:
+        for user in value.users:
+            for arg, raw in user.arguments:
+                if arg.name in _ARGUMENTS and any(one is value for one in values_of(raw)):
+                    return _ARGUMENTS[arg.name]
+        nodes = {id(user): user for user in value.users}
+        following = next(iter(nodes.values())) if len(nodes) == 1 else None
+        if following is None or following.spec.name not in SHAPING or len(following.results) != 1:
+            return ""
+        value = following.results[0]

@@ -15,7 +15,8 @@ from alchemist.program.graph import Node, Raw, TensorType, Value, map_raw, value
 from alchemist.program.loops import element_name
 from alchemist.program.model_source import Sources
 from alchemist.program.names import unique
-from alchemist.program.naming import FOREVER, Context, Finals, Hint, Naming, flat_items
+from alchemist.program.naming import Context, Hint, Naming
+from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
 
 _LAYER = re.compile(r"_l\d+$")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
 
+import numpy as np
+
+from alchemist.ir.constant_names import name_of_values
 from alchemist.ir.location import Frame
 from alchemist.ir.scopes import chain_of_source, common_path, common_prefix
 from alchemist.ops.spec import MOVING
+from alchemist.program import model
 from alchemist.program.graph import ConstEval, Graph, Node, Value, skeleton, values_of
 from alchemist.program.model_source import Sources
+from alchemist.program.names import result_name
 
 _SUFFIXES = {
     "ttnn.transpose": "t",
@@ -157,7 +164,17 @@ def _constant_name(computing: Sequence[Node], result: Value) -> str:
     if _masks(result):
         return "causal_mask" if names & _COMPARISONS else "attention_mask"
     what = computing[0].spec.target.rpartition(".")[2] if computing else "constant"
-    return {"Tensor": "constant", "where": "mask", "arange": "positions", "full": "constant", "zeros": "zeros", "ones": "ones"}.get(what, what)
+    if what == "Tensor":
+        return name_of_values(_values(computing[0]))
+    return {"where": "mask", "arange": "positions", "full": "constant", "zeros": "zeros", "ones": "ones"}.get(what, what)
+
+
+def _values(node: Node) -> np.ndarray[Any, Any]:
+    """Of a constant that stands in the source text, in its shape; empty where they are no numbers."""
+    raw = next((raw for arg, raw in node.arguments if arg.name == "data"), None)
+    numbers = [item.value for item in raw.items if isinstance(item, model.Literal)] if isinstance(raw, model.Items) else []
+    shape = node.results[0].type.shape
+    return np.array(numbers).reshape(shape) if len(numbers) == math.prod(shape) else np.array([])
 
 
 def _is_attention_mask(result: Value) -> bool:
@@ -191,7 +208,7 @@ def _suffix(computing: Sequence[Node]) -> str:
             continue
         if name == "ttnn.typecast":
             return f"_{node.results[0].type.dtype}" if len(computing) == 1 else _suffix(computing[1:])
-        return "_" + _SUFFIXES.get(name, node.spec.target.rpartition(".")[2])
+        return "_" + _SUFFIXES.get(name, result_name(node.spec.target))
     return ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import time
 import warnings
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,11 @@ import torch.nn.functional as F
 import ttir_in_torch
 from torch_checking import check, names, ops
 
+from alchemist import codegen_py
 from alchemist.errors import FrontendError, InputError, UnsupportedOpError
 from alchemist.frontends.torch import capture
 from alchemist.ir.access import argument_attrs
-from alchemist.ir.location import Scope
+from alchemist.ir.location import Scope, decode, encode
 
 HERE = "test_capture.py"
 
@@ -76,6 +78,36 @@ def test_scopes_lines_and_names() -> None:
     assert result.class_sources[block] == (file, line_of("def forward(self, hidden"))
     declared = [row["ttir.name"] for row in argument_attrs(next(iter(result.module.body.block.ops)))]
     assert declared == [argument.name for argument in result.arguments]
+
+
+def _halves(hidden: torch.Tensor) -> torch.Tensor:
+    low, high = hidden[..., :4], hidden[..., 4:]
+    swapped = torch.cat((-high, low), dim=-1)  # the helper's statement
+    return swapped * 2.0
+
+
+class Rotation(nn.Module):
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        return torch.sigmoid(self._rotated(hidden) + _halves(hidden))
+
+    def _rotated(self, hidden: torch.Tensor) -> torch.Tensor:
+        angle = hidden.cos()
+        return angle * hidden
+
+
+def test_statements_of_functions_that_a_module_calls(tmp_path: Path) -> None:
+    """They name values; functions and comments stay with the module's own statements."""
+    result = check(Rotation(), (torch.randn(2, 8),))
+    lines = {name: info for name, info in ops(result) if name in ("concat", "cos", "sigmoid")}
+    assert {len(info.frames) for info in lines.values()} == {1}
+    helper = lines["concat"].helper
+    assert helper is not None
+    assert (helper.line, helper.function) == (line_of("# the helper's statement"), "_halves")
+    assert lines["sigmoid"].helper is None
+    assert all(decode(encode(info)) == info for info in lines.values())
+    text = (codegen_py(Rotation(), torch.randn(2, 8), export_path=tmp_path / "program", export_tensors=False).path / "main.py").read_text()
+    assert " swapped = ttnn.concat(" in text
+    assert " angle = ttnn.cos(" in text
 
 
 def test_constants_fold_to_slices_and_uniform_values() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -14,6 +16,7 @@ import emit_py
 from alchemist import codegen_py
 from alchemist.ir.access import set_attr
 from alchemist.ir.builder import Builder
+from alchemist.ir.constant_names import name_of_values
 from alchemist.ir.location import Frame
 from alchemist.ops.spec import TTNN_OPS
 from alchemist.options import CompilerOptions
@@ -96,11 +99,33 @@ def test_statements_of_the_source() -> None:
     call = sources.statement(Frame(FILE, 22))  # a line in the middle of a call
     assert call is not None
     assert (call.line, call.text, call.targets, call.method) == (21, "attended = self.attention(...)", ("attended",), "attention")
+    grown = Sources({"grown.py": "for step in steps:\n    outputs.append(step(x) / 2)\nscores[..., :2] = bias\nout['k'] = x\n"}, {})
+    assert [grown.statement(Frame("grown.py", line)).targets for line in (2, 3, 4)] == [("output",), ("scores",), ("",)]  # type: ignore[union-attr]
     found = sources.function_of_class("tiny.model.Block")
     assert found is not None
     assert found[1].parameters == ("hidden_states", "mask")
     assert sources.statement(Frame("other.py", 1)) is None
     assert sources.statement(Frame(FILE, 10**6)) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        (np.arange(32).reshape(1, 32), "positions"),
+        (np.broadcast_to(np.arange(4)[:, None], (4, 9)), "positions"),
+        (np.arange(1, 33), "constant"),
+        (np.eye(8), "identity"),
+        (np.tri(4, dtype=bool), "mask"),
+        (np.where(np.tri(4), 0.0, -np.inf), "mask"),
+        (np.zeros((2, 3)), "zeros"),
+        (np.ones(3), "ones"),
+        (np.full(3, 7.0), "constant"),
+        (np.linspace(0.0, 1.0, 9), "constant"),
+        (np.array(0), "constant"),
+    ],
+)
+def test_names_of_constants(values: np.ndarray[Any, Any], name: str) -> None:
+    assert name_of_values(values) == name
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,15 @@ from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
 from alchemist.program import build_program, model
-from alchemist.program.names import identifier, result_name
+from alchemist.program.names import identifier, result_name, snake_case
 from alchemist.program.roles import ROLES as COMPUTED
 from alchemist.program.walk import bound_by
 
-ROLES = COMPUTED | frozenset("query key value qkv cos sin positions mask attn_mask causal_mask attention_mask values indices gates loss device".split())
+ROLES = COMPUTED | frozenset(
+    "query key value qkv cos sin positions identity zeros ones mask attn_mask causal_mask attention_mask values indices gates loss device".split()
+)
 """What values are for, where no source says it: customary results of ops and their arguments, and what computations are known to make."""
-_FORM = re.compile(r"_(?:float32|bfloat16|u?int32|tiled|row_major|l1|dram|sharded|output|reshaped|permuted|transposed|converted|part|repeated|s)$")
+_FORM = re.compile(r"_(?:t|float32|bfloat16|u?int32|tiled|row_major|l1|dram|sharded|output|reshaped|permuted|transposed|converted|part|repeated|s)$")
 """What is said behind a name: another form of the same value."""
 NOUNS = frozenset(result_name(op) for op in TTNN_OPS)
 _NUMBER = re.compile(r"_(\d+)$")
@@ -55,20 +57,33 @@ def words_of(result: FrontendResult) -> set[str]:
             tree = ast.parse(text)
         except (SyntaxError, ValueError):
             continue
+        functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 found.add(node.id)
             elif isinstance(node, ast.arg):
                 found.add(node.arg)
-            elif isinstance(node, ast.Attribute):
+            elif isinstance(node, ast.Attribute) and (id(node) not in functions or _of_self(node)):  # not `torch.floor(...)`
                 found.add(node.attr)
+            elif isinstance(node, ast.Attribute) and node.attr[:1].isupper():  # a module without a name: `nn.GroupNorm(8)(x)`
+                found.add(snake_case(node.attr))
     for argument in result.arguments:
         found.update(_NUMBER.sub("", word) for word in argument.name.split("."))  # `key_cache_0` of layer 0
         found.update(argument.name.split("."))
         found.add(identifier(argument.name))
+    found |= {snake_case(_NUMBER.sub("", word)) for argument in result.arguments for word in argument.name.split(".")}  # flax's `Dense_0` is dense
+    found |= {identifier(f"{words[0]}_{words[-1]}") for argument in result.arguments if len(words := argument.name.split(".")) > 2}
     found |= {identifier("_".join(argument.name.split(".")[-2:])) for argument in result.arguments}
     found |= {output.name for output in result.outputs}
     return {identifier(word) for word in found if word}
+
+
+def _of_self(node: ast.Attribute) -> bool:
+    """Whether it is a module or a method of the object: `self.dense(...)`."""
+    value = node.value
+    while isinstance(value, ast.Attribute | ast.Subscript):
+        value = value.value
+    return isinstance(value, ast.Name) and value.id in ("self", "cls")
 
 
 def names_of(program: model.Program, result: FrontendResult) -> Names:
@@ -91,7 +106,10 @@ def names_of(program: model.Program, result: FrontendResult) -> Names:
 
 
 def _told(name: str, known: set[str]) -> bool:
-    forms = {name, name.rstrip("_"), f"{name}s", name.removesuffix("s")}
+    forms = {name, name.rstrip("_"), f"{name}_", f"{name}s", name.removesuffix("s")}
+    listed = name.removesuffix("_list") if name.endswith("_list") else name[:-1] if re.search(r"[a-z]{2}s$", name) and not name.endswith("ss") else name
+    if listed != name and _told(listed, known):  # a list of such values
+        return True
     if forms & known or name.startswith("d_") or name.rpartition("_")[2] in ("cos", "sin"):
         return True
     if (name.startswith("qkv_") and name.replace("qkv_", "q_", 1) in known) or _joins(name.split("_"), known):  # several modules' product in one
@@ -103,7 +121,12 @@ def _told(name: str, known: set[str]) -> bool:
 
 
 def _joins(words: list[str], known: set[str]) -> bool:
-    """Names of query, key and value modules behind each other: `to_q_to_k_to_v`."""
+    """Names of modules behind each other: `to_q_to_k_to_v`, `add_q_add_k_add_v_proj`, `hi_hf_hg_ho_kernel`."""
+    if len(words) > 2 and words[-1] in ("kernel", "weight", "bias") and all(word in known for word in words):
+        return True
+    if len(words) % 3 == 1 and len(words) > 4:
+        first = words[: (len(words) - 1) // 3]
+        return "_".join([*first, words[-1]]) in known and first[-1] == "q"
     size = len(words) // 3
     pieces = ["_".join(words[start : start + size]) for start in range(0, len(words), max(size, 1))]
     return len(words) % 3 == 0 and all(piece in known for piece in pieces) and [piece[-1:] for piece in pieces] == ["q", "k", "v"]

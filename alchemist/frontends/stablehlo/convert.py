@@ -236,7 +236,7 @@ class Converter:
         frames = call.frames
         if any("@" in scope.path for scope in inner) and len(own.frames) > len(frames):
             frames = (*frames, *own.frames[len(frames) :])  # lines of the function itself, below the line of this call
-        return replace(call, scopes=scopes, frames=frames, op=op.name, name=own.name or call.name)
+        return replace(call, scopes=scopes, frames=frames, op=op.name, name=own.name or call.name, helper=own.helper or call.helper)
 
     def call(self, name: str, operands: list[Val], info: SourceInfo) -> list[Val]:
         """Inlines a private function. Called once, its ops keep their own lines; otherwise they get those of the call."""

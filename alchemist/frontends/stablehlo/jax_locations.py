@@ -14,6 +14,8 @@ from alchemist.ir.location import GRADIENT, Frame, Scope, SourceInfo, decode
 _MARK = re.compile(r"@([^/\[\]()]+)\[([^\]/]*)\]")
 _LABEL = re.compile(r"#(\d+)")
 _LIBRARY = re.compile(r"(^|/)(jax|jaxlib|flax|equinox|optax|einops|alchemist)/|^<frozen|/lib/python3\.\d+/(?!site-packages)")
+_HELPERS = re.compile(r"(^|/)(flax|equinox|optax|einops)/|(^|/)jax/(_src/)?nn/")
+"""Libraries of layers and functions: what their statements assign names a value where the model's own do not."""
 _BACKWARD = re.compile(r"(^|/)transpose\(")
 """What JAX puts into the names of a backward pass: transpose(jvp(...))."""
 ENTRY = "alchemist_traced_entry"
@@ -64,7 +66,7 @@ class Sources:
         if info.is_gradient or (call is not None and call.is_gradient):
             op += GRADIENT
         if call is not None:
-            return replace(call, op=op, name=info.name or call.name)
+            return replace(call, op=op, name=info.name or call.name, helper=info.helper or call.helper)
         return replace(info, op=op)
 
     def _is_library(self, file: str) -> bool:
@@ -81,11 +83,16 @@ class Sources:
                 frames = frames[index + 1 :]
                 break
         own: list[Frame] = []
+        helper: Frame | None = None
         for file, line, function in frames:
+            if file and self._is_library(file) and _HELPERS.search(file):
+                helper = Frame(package_path(file), line, function.rpartition(".")[2])
+                self.files.setdefault(helper.file, file)
             if file and not self._is_library(file):
                 name = self._name_of(file)
                 self.files.setdefault(name, file)
                 frame = Frame(name, line, function.rpartition(".")[2])
+                helper = None
                 if own[-1:] != [frame]:
                     own.append(frame)
         scopes = nested([Scope(match[2], match[1]) for match in _MARK.finditer(path) if match[1] != self._entry])
@@ -94,7 +101,7 @@ class Sources:
         else:
             numbers = _LABEL.findall(path)
             name = self.labels.get(int(numbers[-1]), "") if numbers else ""
-        return SourceInfo(tuple(dict.fromkeys(scopes)), tuple(own), GRADIENT if _BACKWARD.search(path) else "", name)
+        return SourceInfo(tuple(dict.fromkeys(scopes)), tuple(own), GRADIENT if _BACKWARD.search(path) else "", name, helper)
 
 
 def nested(scopes: Sequence[Scope]) -> list[Scope]:

@@ -29,6 +29,7 @@ from alchemist.frontends.torch.export import (
     as_root,
     call_leaves,
     export,
+    function_code,
     input_names,
     output_names,
     refuse_options_of_torch,
@@ -78,7 +79,8 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
     _refuse_not_dense(root, args, kwargs)
     (plain_args, plain_kwargs), originals = separate((args, kwargs), [*root.parameters(), *root.buffers()])
     program = export(root, plain_args, plain_kwargs)
-    sources = Sources(root, str(getattr(model, "__qualname__", name)), wrapped)
+    code = function_code(root)
+    sources = Sources(root, str(getattr(model, "__qualname__", name)), "" if not wrapped else code.co_name if code is not None else name)
     places = _placeholders(program, root, function, originals)
     lowering, env, declared = _prepare(program, places, sources)
     values, mutations = _lower(program, lowering, env, places)

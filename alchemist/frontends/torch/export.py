@@ -7,9 +7,11 @@ import inspect
 import logging
 import os
 import re
+import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any
 
 import torch
@@ -20,7 +22,7 @@ from alchemist.errors import FrontendError, InputError
 from alchemist.frontends.base import CallLeaf, python_value
 from alchemist.frontends.torch import caches
 from alchemist.frontends.torch.aliasing import needs_functionalisation
-from alchemist.frontends.torch.node_locations import relative_file
+from alchemist.frontends.torch.node_locations import is_framework, relative_file
 
 _UNKNOWN_OUTPUT = re.compile(r"Found <class '(.+?)'> in output, which is not a known type")
 _FILE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
@@ -123,21 +125,37 @@ def _has_vmap(graph: torch.fx.Graph) -> bool:
 
 @contextmanager
 def _frames_of(model: torch.nn.Module) -> Iterator[None]:
-    """torch records only frames of functions called `forward`; this adds those of a wrapped function."""
-    anchors = getattr(torch.fx.proxy, "_STACK_TRACE_ANCHORS", None)
-    function = model.function if isinstance(model, FunctionModule) else None
-    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None) if function else None
-    if anchors is None or code is None:
-        yield
-        return
-    entry = (code.co_filename, code.co_name)
-    known = entry in anchors
-    anchors.add(entry)
+    """torch records only frames of functions called `forward`; this adds those of a wrapped function, and of the functions that the last one calls."""
+    anchors: set[Any] = getattr(torch.fx.proxy, "_STACK_TRACE_ANCHORS", set())
+    code = function_code(model)
+    entry = (code.co_filename, code.co_name) if code is not None else None
+    known = entry is None or entry in anchors
+    tracer = torch.fx.proxy.TracerBase
+    filtered = getattr(tracer, "_filter_traceback_frames", None)
+
+    def with_helpers(self: Any, stack: traceback.StackSummary) -> traceback.StackSummary:
+        assert filtered is not None
+        kept = [frame for frame in filtered(self, stack) if not is_framework(frame.filename)]
+        place = next((index for index in range(len(stack) - 1, -1, -1) if kept and stack[index] is kept[-1]), len(stack))
+        return traceback.StackSummary.from_list([*kept, *(frame for frame in stack[place + 1 :] if not is_framework(frame.filename))])
+
+    if not known:
+        anchors.add(entry)
+    if filtered is not None:
+        tracer._filter_traceback_frames = with_helpers
     try:
         yield
     finally:
         if not known:
             anchors.discard(entry)
+        if filtered is not None:
+            tracer._filter_traceback_frames = filtered
+
+
+def function_code(model: torch.nn.Module) -> CodeType | None:
+    """Of the function that the model wraps, if it does."""
+    function = model.function if isinstance(model, FunctionModule) else None
+    return getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None) if function else None
 
 
 @contextmanager

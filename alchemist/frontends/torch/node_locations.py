@@ -17,7 +17,7 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<fun
 _COUNTER = re.compile(r"(?<=[^\d_])_\d+$")
 _TARGET = re.compile(r"^\s*(?:self\.)?([A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)")
 _OWN = str(Path(__file__).resolve().parent)
-_FRAMEWORK = ("torch/", "torch\\")
+_FRAMEWORK = ("torch/", "torch\\", "functools.py", "contextlib.py")
 FIRST_STEP = 1_000_000
 """Added to the number of a step of a recurrent layer: the program tells iterations from calls of a module by seven digits."""
 
@@ -39,13 +39,19 @@ def relative_file(path: str) -> str:
         return file.name
 
 
+def is_framework(path: str) -> bool:
+    """Whether no model's code is in the file."""
+    return path.startswith((_OWN, "<")) or relative_file(path).startswith(_FRAMEWORK)
+
+
 class Sources:
     """Collects what the captured nodes say about their origin.
 
-    root_name: class or function name shown for the root scope. files: `Frame.file` -> absolute path, for files seen.
+    root_name: class or function name shown for the root scope. wrapped: the name of the function that is the model, "" for a module.
+    files: `Frame.file` -> absolute path, for files seen.
     """
 
-    def __init__(self, root: torch.nn.Module, root_name: str = "", wrapped: bool = False) -> None:
+    def __init__(self, root: torch.nn.Module, root_name: str = "", wrapped: str = "") -> None:
         self.files: dict[str, str] = {}
         self.class_names: set[str] = set()
         self._root_name = root_name
@@ -54,13 +60,14 @@ class Sources:
         first: dict[torch.nn.Module, str] = {}
         self._own_paths = {path: first.setdefault(module, path) for path, module in root.named_modules(remove_duplicate=False)}
         self._calls: dict[str, dict[tuple[str, str], int]] = {}  # module path -> how each of its calls is numbered
-        self._frames: dict[str, tuple[Frame, ...]] = {}
+        self._frames: dict[str, tuple[tuple[Frame, ...], Frame | None]] = {}
         self._code: dict[str, str] = {}
         self._scopes: dict[tuple[tuple[str, str], ...], tuple[Scope, ...]] = {}
 
     def info(self, node: fx.Node, *, named: bool) -> SourceInfo:
         op = str(node.target)
-        return SourceInfo(self.scopes(node), self.frames(node), op, node.name if named else "")
+        frames, helper = self.frames(node)
+        return SourceInfo(self.scopes(node), frames, op, node.name if named else "", helper)
 
     def in_step(self, outer: SourceInfo | None, node: fx.Node, cell: type, step: str) -> SourceInfo:
         """Of a node of a recurrent layer's step. outer: of the layer. step: its name, each is a call of the cell."""
@@ -95,7 +102,8 @@ class Sources:
         number = calls.setdefault((path, call), len(calls))
         return f"{own}@{number}" if number and own else own
 
-    def frames(self, node: fx.Node) -> tuple[Frame, ...]:
+    def frames(self, node: fx.Node) -> tuple[tuple[Frame, ...], Frame | None]:
+        """Of modules' forwards, and of the innermost function that the last one calls."""
         text = node.meta.get("stack_trace") or ""
         known = self._frames.get(text)
         if known is None:
@@ -103,19 +111,23 @@ class Sources:
             self._frames[text] = known
         return known
 
-    def _parse(self, text: str) -> tuple[Frame, ...]:
-        out = []
+    def _parse(self, text: str) -> tuple[tuple[Frame, ...], Frame | None]:
+        out: list[Frame] = []
+        helper: Frame | None = None
         for match in _FRAME.finditer(text):
             path = match["file"]
-            if path.startswith(_OWN) or path.startswith("<"):
+            if is_framework(path):
                 continue
             file = relative_file(path)
-            if file.startswith(_FRAMEWORK):
-                continue
             self.files.setdefault(file, path)
-            out.append(Frame(file, int(match["line"]), match["function"]))
+            frame = Frame(file, int(match["line"]), match["function"])
+            if frame.function in ("forward", self._wrapped) or not out:
+                out.append(frame)
+                helper = None
+            else:
+                helper = frame
             self._code[text] = match["code"] or ""
-        return tuple(out)
+        return tuple(out), helper
 
     def variable(self, node: fx.Node | None) -> str:
         """`<scope>.<variable>` that the source statement of this node assigns, or the node's own name without its counter."""
