@@ -27,8 +27,12 @@ This file is written by `make test-all`, or by `python -m tests.zoo.run --refere
 """
 
 
-def document(rows: Sequence[Row], sizes: Mapping[str, int]) -> str:
-    """The text. sizes: lines of main.py by model."""
+_BY_HAND = "## Measured with other commands\n"
+"""From this line on the page is kept as it stands."""
+
+
+def document(rows: Sequence[Row], sizes: Mapping[str, int], by_hand: str = "") -> str:
+    """The text. sizes: lines of main.py by model. by_hand: the page's end."""
     zoo = [row for row in rows if row.table == "zoo"]
     good = sum(row.result == "ok" for row in zoo)
     parts = [_HEAD, f"{good} of {len(zoo)} runs of the zoo pass. {_referee_summary(zoo)}\n\n"]
@@ -44,7 +48,7 @@ def document(rows: Sequence[Row], sizes: Mapping[str, int]) -> str:
         parts.append("| model | framework | dtype | device ops | lines | PCC | relative L2 | device µs | referee | result |\n")
         parts.append("|---|---|---|---:|---:|---:|---:|---:|---|---|\n")
         parts += [_line(row) for row in chosen]
-    return "".join(parts)
+    return "".join([*parts, *([f"\n{by_hand}"] if by_hand else [])])
 
 
 def _line(row: Row) -> str:
@@ -79,7 +83,9 @@ def _referee_summary(rows: Sequence[Row]) -> str:
 
 
 def write(rows: Sequence[Row], sizes: Mapping[str, int]) -> None:
-    TARGET.write_text(document(rows, sizes), encoding="utf-8")
+    before = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
+    _, found, rest = before.partition(_BY_HAND)
+    TARGET.write_text(document(rows, sizes, found + rest), encoding="utf-8")
 
 
 def main(files: Sequence[str]) -> int:
