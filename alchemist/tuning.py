@@ -187,13 +187,16 @@ def _tune_script(path: Path, more: Mapping[str, Any]) -> Tuning:
 
     names = ("codegen_py", "codegen_cpp", "tune")
     before = {name: alchemist.__dict__.get(name) for name in names}
+    words, places = sys.argv, sys.path
     try:
         for name in names:
             setattr(alchemist, name, instead)
+        sys.argv, sys.path = [str(path)], [str(path.resolve().parent), *places]  # as `python SCRIPT` does
         runpy.run_path(str(path), run_name="__main__")
     except _Captured as captured:
         return captured.found
     finally:
+        sys.argv, sys.path = words, places
         for name, value in before.items():
             if value is None:
                 delattr(alchemist, name)

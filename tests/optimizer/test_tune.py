@@ -43,9 +43,10 @@ def sources(tmp_path: Path) -> dict[str, Path]:
     text = tmp_path / "mlp.mlir"
     text.write_text(mlp(256, 128, 256))
     script = tmp_path / "script.py"
+    (tmp_path / "beside_the_script.py").write_text("WIDE = 64\n")
     script.write_text(
-        "import torch\nfrom alchemist import codegen_py\n"
-        "codegen_py(torch.nn.Linear(64, 64), torch.ones(32, 64), export_path='never', compiler_options={'disable': 'fuse-linear'})\n"
+        "import argparse\nimport torch\nfrom alchemist import codegen_py\nfrom beside_the_script import WIDE\nargparse.ArgumentParser().parse_args()\n"
+        "codegen_py(torch.nn.Linear(WIDE, 64), torch.ones(32, WIDE), export_path='never', compiler_options={'disable': 'fuse-linear'})\n"
     )
     codegen_py(torch.nn.Linear(64, 64), torch.ones(32, 64), export_path=tmp_path / "export")
     return {"mlir": text, "script": script, "export": tmp_path / "export"}
