@@ -452,13 +452,13 @@ def test_configurations_that_look_harmless(sim: Simulator, card: str) -> None:
     def ns(op: str, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], attrs: dict[str, Any], **compute: Any) -> float:
         return price(sim, {"op": op, "inputs": inputs, "outputs": outputs, "attrs": attrs, "compute": {"fidelity": "HiFi2", **compute}}, card).ns
 
-    # An operand in L1 and no grid that fits: the naive factory reads both tiles of every product again (tt-metal #56976, tt-mlir #7702).
+    # An operand in L1 and no grid: blocks of 16 x 16 tiles on 16 cores (tt-metal #56976, tt-mlir #7702).
     def product(buffer: str, **attrs: Any) -> float:
         a, b, out = tensor([1, 1, 4096, 1024], buffer=buffer), tensor([1, 1, 1024, 1024]), tensor([1, 1, 4096, 1024], buffer=buffer)
         return ns("matmul", [a, b], [out], attrs)
 
-    assert product("l1") > 2 * product("dram")
-    assert product("l1", core_grid=[8, 8]) < 0.5 * product("l1")
+    assert product("l1") > 1.7 * product("dram")
+    assert product("l1", core_grid=[8, 8]) < 0.6 * product("l1")
     # Batches on their own cores: a grid that the batches do not fill evenly gains nothing (384 batches, tt-metal: 214 us on 64 cores, 256 on 120).
     x, y, z = tensor([64, 6, 256, 256]), tensor([64, 6, 256, 64]), tensor([64, 6, 256, 64])
     assert ns("matmul", [x, y], [z], {"core_grid": [8, 7]}) >= ns("matmul", [x, y], [z], {"core_grid": [8, 6]}) * 0.85
@@ -510,6 +510,22 @@ def test_what_waits_for_what(sim: Simulator) -> None:
     t = tensor([1, 1, 32, 1280])
     number, tensors = (price(sim, {"op": "binary", "inputs": [t] * n, "outputs": [t], "attrs": {"op": "MUL", "scalar": n == 1}}, "n150").ns for n in (1, 2))
     assert number > 1.2 * tensors
+    # Sticks of a shard: requested back to back since 2026, one by one before (41.7 us for 96 of 512 bytes on 20 cores), through scratch slots where they are
+    # not aligned as the memory.
+
+    def sticks(rows: int, channels: int, cores: int, card: str, **attrs: str) -> float:
+        source = tensor([1, 1, rows, channels], layout="row_major")
+        shards = {**sharded([1, 1, rows, channels], (rows // cores, channels), cores, grid, "height_sharded"), "layout": "row_major"}
+        return price(sim, {"op": "interleaved_to_sharded", "inputs": [source], "outputs": [shards], "attrs": attrs}, card).ns
+
+    assert sticks(1920, 256, 20, "p150", selector="table") == pytest.approx(41_700, rel=0.1)
+    assert sticks(1920, 256, 20, "p150") < sticks(1920, 256, 20, "p150", selector="table") / 3
+    assert 2 * sticks(64_000, 16, 20, "n150") < sticks(64_000, 8, 20, "n150") < sticks(64_000, 8, 20, "n150", selector="table") / 2
+    # minimal_matmul on 110 cores without a config: 8 x 8 x 8 tiles, written while the next block is multiplied (196.8 and 200.7 us).
+    for k, n, published_ns in ((1024, 3072, 196_800), (2816, 1024, 200_700)):
+        operands = [tensor([1, 1, 4096, k]), tensor([1, 1, k, n], "bfloat8_b")]
+        config = {"op": "minimal_matmul", "inputs": operands, "outputs": [tensor([1, 1, 4096, n])], "compute": {"fidelity": "HiFi3"}}
+        assert price(sim, config, "p150", (11, 10)).ns == pytest.approx(published_ns, rel=0.12)
 
 
 def test_error_bands() -> None:

@@ -325,13 +325,15 @@ def fold_of(group: str) -> int:
 
 
 def cross_validate(problem: Problem, parameters: Sequence[Parameter], verbose: bool = False) -> tuple[Vector, list[Vector]]:
-    """Out-of-fold predictions of every observation, and the constants of each fold (fitted to every `THIN`-th row of the large sweeps)."""
-    only = thin(problem)
+    """Out-of-fold predictions of every observation, and the constants of each fold.
+
+    Fitted to all rows of the other folds: every `THIN`-th row of a sweep falls on some of its sizes and memories only, and moved the launch times.
+    """
     folds = np.array([fold_of(o.group) for o in problem.observations])
     out = np.full(len(folds), np.nan)
     values = []
     for k in range(FOLDS):
-        done = fit(problem, parameters, (folds != k) & only, every=THIN)
+        done = fit(problem, parameters, folds != k)
         out[folds == k] = done.predictions[folds == k]
         values.append(done.values)
         if verbose:

@@ -12,108 +12,108 @@ constexpr CardRow kCards[] = {
 };
 
 constexpr ConstantRow kConstants[] = {
-  {"launch_move", 650.62, 176.84},  // cycles
-  {"launch_compute", 851.35, 429.63},  // cycles
-  {"launch_move_sharded", 300, 246.77},  // cycles
-  {"launch_compute_sharded", 142.96, 484.23},  // cycles
-  {"skew_core", 0.70105, 5.5062},  // cycles/core
-  {"skew_core_sharded", 9.8291, 2.4633},  // cycles/core
+  {"launch_move", 638.78, 178.43},  // cycles
+  {"launch_compute", 839.13, 444.37},  // cycles
+  {"launch_move_sharded", 300, 247.91},  // cycles
+  {"launch_compute_sharded", 211.05, 489.07},  // cycles
+  {"skew_core", 0.7, 6.1184},  // cycles/core
+  {"skew_core_sharded", 8.7113, 2.4051},  // cycles/core
   {"skew_trace", 0, 0},  // cycles
   {"contention_exponent", 12, 4},  // 1
-  {"stage_exponent", 8, 4.7726},  // 1
-  {"read_dram", 423.07, 423.07},  // cycles
-  {"read_dram_byte", 0.0335, 0.070488},  // cycles/B
-  {"read_l1", 350, 366.09},  // cycles
+  {"stage_exponent", 8, 5.2475},  // 1
+  {"read_dram", 413.57, 413.57},  // cycles
+  {"read_dram_byte", 0.0335, 0.07391},  // cycles/B
+  {"read_l1", 350, 370.01},  // cycles
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
-  {"second_operand", 130, 129.92},  // cycles
+  {"second_operand", 130, 135.59},  // cycles
   {"bcast_fill", 200, 170},  // cycles
-  {"write_issue", 70.127, 55},  // cycles
-  {"write_core_rate", 20, 15.614},  // B/cycle
-  {"write_barrier", 300, 385.46},  // cycles
+  {"write_issue", 54.776, 55},  // cycles
+  {"write_core_rate", 20, 16.675},  // B/cycle
+  {"write_barrier", 300, 383.4},  // cycles
   {"local_copy_rate", 30, 57},  // B/cycle
-  {"dram_read_bank", 14.814, 51.477},  // GB/s
-  {"dram_write_bank", 13.362, 39.42},  // GB/s
-  {"dram_turnaround", 0.012887, 0},  // ns/B
-  {"dram_write_aligned", 0.4943, 0.79128},  // 1
+  {"dram_read_bank", 14.265, 51.672},  // GB/s
+  {"dram_write_bank", 13.407, 39.342},  // GB/s
+  {"dram_turnaround", 0.011278, 0},  // ns/B
+  {"dram_write_aligned", 0.48592, 0.7937},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 56.823, 56.823},  // B/cycle
-  {"bank_start_write", 56.823, 56.823},  // B/cycle
+  {"bank_start_read", 50.722, 50.722},  // B/cycle
+  {"bank_start_write", 50.722, 50.722},  // B/cycle
   {"noc_link_rate", 30, 32},  // B/cycle
-  {"throttle", 0.13947, 0.46788},  // 1
-  {"throttle_tau", 31.657, 110000},  // us
-  {"launch_gap", 3195.9, 1599.1},  // ns
+  {"throttle", 0.14618, 0.46324},  // 1
+  {"throttle_tau", 60.256, 110000},  // us
+  {"launch_gap", 2672.4, 1490.8},  // ns
   {"program_gap", 1180, 1110},  // ns
-  {"unary_tile", 232.16, 249.85},  // cycles
-  {"unary_byte", 0.010626, 0.0},  // cycles/B
-  {"tile_32bit", 122.66, 119},  // cycles
-  {"sfpu_exp", 1571.6, 1220},  // cycles
+  {"unary_tile", 240.44, 250.06},  // cycles
+  {"unary_byte", 0.0099369, 0.0},  // cycles/B
+  {"tile_32bit", 124.91, 119},  // cycles
+  {"sfpu_exp", 1564.6, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
-  {"sfpu_scale", 1, 0.80761},  // 1
+  {"sfpu_scale", 1, 0.80308},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
   {"unpack_two_rate", 32, 32},  // B/cycle
-  {"binary_tile", 20, 8.8842},  // cycles
+  {"binary_tile", 20, 8.8127},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.651, 96},  // B/cycle
-  {"unpack_b_rate", 70.455, 80},  // B/cycle
-  {"unpack_overlap", 0.86868, 1},  // 1
-  {"fpu_overhead", 1.0371, 1.042},  // 1
-  {"mac_overhead", 0.88795, 0.80605},  // cycles
-  {"subblock_sync", 13.094, 10},  // cycles
-  {"subblock_tile", 13.521, 2},  // cycles
-  {"subblock_min", 102.53, 90},  // cycles
-  {"subblock_pack", 38.623, 18.5},  // cycles
-  {"mm_block_end", 24.581, 328.6},  // cycles
-  {"mm_issue", 48.335, 37.236},  // cycles
-  {"mm_read_rate", 34.477, 50.46},  // B/cycle
-  {"mm_mcast_rate", 26.501, 45.345},  // B/cycle
-  {"mm_mcast_1d", 0.75647, 0.75647},  // 1
-  {"mm_handshake", 427.18, 759.16},  // cycles
+  {"unpack_a_rate", 57.789, 96},  // B/cycle
+  {"unpack_b_rate", 69.629, 80},  // B/cycle
+  {"unpack_overlap", 0.84218, 1},  // 1
+  {"fpu_overhead", 1.041, 1.0428},  // 1
+  {"mac_overhead", 1.4554, 0.92248},  // cycles
+  {"subblock_sync", 12.69, 10},  // cycles
+  {"subblock_tile", 11.227, 2},  // cycles
+  {"subblock_min", 103.11, 90},  // cycles
+  {"subblock_pack", 36.036, 18.5},  // cycles
+  {"mm_block_end", 381.91, 381.91},  // cycles
+  {"mm_issue", 51.38, 37.144},  // cycles
+  {"mm_read_rate", 35.594, 50.724},  // B/cycle
+  {"mm_mcast_rate", 25.916, 45.236},  // B/cycle
+  {"mm_mcast_1d", 0.76007, 0.76007},  // 1
+  {"mm_handshake", 313.65, 768.34},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
-  {"mm_both_operands", 0.28166, 0.13907},  // 1
+  {"mm_both_operands", 0.27333, 0.13899},  // 1
   {"mm_coupling", 9, 10},  // 1
-  {"mm_write_rate", 86.961, 186.65},  // B/cycle
-  {"mm_write_1d", 0.4999, 0.4999},  // 1
-  {"dram_run", 1.5594, 1.5594},  // tiles
-  {"mm_fill", 784.74, 731.6},  // cycles
+  {"mm_write_rate", 85.796, 188.1},  // B/cycle
+  {"mm_write_1d", 0.50063, 0.50063},  // 1
+  {"dram_run", 1.5649, 1.5649},  // tiles
+  {"mm_fill", 745.14, 554.3},  // cycles
   {"tilize_block", 12, 12},  // cycles
   {"tilize_tile", 65, 65},  // cycles
   {"tilize_start", 222, 222},  // cycles
   {"stick_issue", 74, 74},  // cycles
-  {"stick_byte", 0.072391, 0.072391},  // cycles/B
-  {"stick_loop", 67.887, 67.887},  // cycles
+  {"stick_byte", 0.074263, 0.074263},  // cycles/B
+  {"stick_loop", 72.576, 72.576},  // cycles
   {"pad_word", 2.8, 2.8},  // cycles
-  {"untilize_block", 374.4, 374.4},  // cycles
-  {"untilize_tile", 57.079, 57.079},  // cycles
-  {"untilize_start", 626.81, 626.81},  // cycles
-  {"stick_write", 81.119, 81.119},  // cycles
+  {"untilize_block", 374.41, 374.41},  // cycles
+  {"untilize_tile", 57.035, 57.035},  // cycles
+  {"untilize_start", 627.04, 627.04},  // cycles
+  {"stick_write", 80.957, 80.957},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
-  {"write_stick", 48.624, 48.624},  // cycles
+  {"write_stick", 48.613, 48.613},  // cycles
   {"write_stick_byte", 0.004, 0.004},  // cycles/B
-  {"s2i_start", 348.94, 348.94},  // cycles
-  {"i2s_tile", 50.85, 50.85},  // cycles
-  {"i2s_tile_byte", 0.042929, 0.042929},  // cycles/B
+  {"s2i_start", 356.32, 356.32},  // cycles
+  {"i2s_tile", 50.068, 50.068},  // cycles
+  {"i2s_tile_byte", 0.043538, 0.043538},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
-  {"slice_stick", 109.7, 109.7},  // cycles
+  {"slice_stick", 109.68, 109.68},  // cycles
   {"slice_stick_byte", 0.053, 0.053},  // cycles/B
   {"slice_read_share", 0.6, 0.6},  // 1
-  {"slice_tile", 105.23, 105.23},  // cycles
+  {"slice_tile", 105.27, 105.27},  // cycles
   {"slice_copy_block", 82, 82},  // cycles
-  {"slice_copy_row", 23.508, 23.508},  // cycles
-  {"put_stick", 128.55, 128.55},  // cycles
+  {"slice_copy_row", 23.488, 23.488},  // cycles
+  {"put_stick", 128.53, 128.53},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
-  {"face_line", 53.189, 53.189},  // cycles
+  {"face_line", 53.365, 53.365},  // cycles
   {"permute_block", 2268, 2268},  // cycles
   {"permute_line", 37, 37},  // cycles
   {"reshape_row", 391, 391},  // cycles
   {"reshape_stick", 277, 277},  // cycles
-  {"reshape_tile", 1292, 1292},  // cycles
-  {"reshape_segment", 65.965, 65.965},  // cycles
-  {"reshape_page", 124.53, 124.53},  // cycles
+  {"reshape_tile", 1289.8, 1289.8},  // cycles
+  {"reshape_segment", 65.999, 65.999},  // cycles
+  {"reshape_page", 126.13, 126.13},  // cycles
   {"row_stick", 62, 62},  // cycles
   {"row_stick_byte", 0.15, 0.15},  // cycles/B
   {"row_unaligned", 85, 85},  // cycles
@@ -123,30 +123,30 @@ constexpr ConstantRow kConstants[] = {
   {"halo_run", 26.9, 26.9},  // cycles
   {"halo_pad_rate", 40, 40},  // B/cycle
   {"halo_block", 31, 31},  // cycles
-  {"conv_start", 776.56, 776.56},  // cycles
-  {"conv_mac", 18.861, 18.861},  // cycles
+  {"conv_start", 777.69, 777.69},  // cycles
+  {"conv_mac", 18.836, 18.836},  // cycles
   {"conv_mac_phase", 16, 16},  // cycles
   {"conv_subblock", 38, 38},  // cycles
-  {"conv_accumulate", 28.014, 28.014},  // cycles
+  {"conv_accumulate", 27.903, 27.903},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 73.781, 73.781},  // cycles
-  {"conv_weight_byte", 0.016339, 0.016339},  // cycles/B
-  {"conv_stick", 12.18, 12.18},  // cycles
-  {"conv_stick_byte", 0.018845, 0.018845},  // cycles/B
+  {"conv_weight_tile", 73.703, 73.703},  // cycles
+  {"conv_weight_byte", 0.016354, 0.016354},  // cycles/B
+  {"conv_stick", 12.162, 12.162},  // cycles
+  {"conv_stick_byte", 0.019071, 0.019071},  // cycles/B
   {"conv_coupling", 2.5, 2.5},  // 1
-  {"conv_untilize", 207.25, 207.25},  // cycles
-  {"conv_mcast_block", 335.5, 335.5},  // cycles
+  {"conv_untilize", 206.91, 206.91},  // cycles
+  {"conv_mcast_block", 335.19, 335.19},  // cycles
   {"conv_mcast_tile", 18, 18},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
   {"norm_core", 713, 713},  // cycles
-  {"norm_row", 2025.5, 2025.5},  // cycles
+  {"norm_row", 2011, 2011},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
-  {"softmax_row", 3098.7, 3098.7},  // cycles
+  {"softmax_row", 3111.7, 3111.7},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
-  {"groupnorm_start", 12522, 12522},  // cycles
-  {"groupnorm_tile", 707.26, 707.26},  // cycles
-  {"groupnorm_group_tile", 773.39, 773.39},  // cycles
-  {"drain_rate", 7.4917, 7.4917},  // B/cycle
+  {"groupnorm_start", 12487, 12487},  // cycles
+  {"groupnorm_tile", 709.14, 709.14},  // cycles
+  {"groupnorm_group_tile", 773.92, 773.92},  // cycles
+  {"drain_rate", 4.0735, 4.0735},  // B/cycle
   {"softmax_start", 14500, 6400},  // cycles
   {"sfpu_exp_approx", 0.125, 0.125},  // 1
   {"sfpu_typecast", 60, 60},  // cycles

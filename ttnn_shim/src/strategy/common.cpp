@@ -135,11 +135,13 @@ DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s) 
     if (s.reader > 0) phase.stages.push_back({Unit::Reader, s.reader, 0, 2});
     if (s.compute > 0) phase.stages.push_back({Unit::Compute, s.compute, 0, 2});
     if (s.writer > 0) phase.stages.push_back({Unit::Writer, s.writer, 0, 2});
-    // All cores finish together: their last pages queue for the memory.
-    phase.extra_cycles = s.page_bytes / arch.k.drain_rate * std::min(1.0, static_cast<double>(cores) / arch.cores());
+    // The cores with most pages finish together: their last pages queue for the memory.
+    const std::int64_t last = s.per_core > 0 ? cores : s.units - (phase.items - 1) * cores;
+    phase.extra_cycles = s.page_bytes / arch.k.drain_rate * std::min(1.0, static_cast<double>(last) / arch.cores());
     if (s.reads_dram || s.writes_dram) {
         const BankSpread spread = bank_spread(cores, phase.items, arch.dram_banks, s.per_core > 0 ? 0 : s.units);
-        phase.extra_cycles += bank_start(arch, spread, s.page_bytes, s.reads_dram, s.writes_dram);
+        // Many cores may begin on one bank: their first pages come late. A program that the memory bounds has that time already.
+        if (!phase.stages.empty()) phase.stages.front().head_cycles += bank_start(arch, spread, s.page_bytes, s.reads_dram, s.writes_dram);
         if (!s.reads_dram) phase.shared.dram_banks_hit = spread.effective;
     }
     return one_phase(s.factory, arch, cores, std::move(phase), s.compute > 0, false);

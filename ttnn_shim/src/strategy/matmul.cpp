@@ -13,10 +13,11 @@ struct BlockTimes {
     double data = 0;   ///< sender of one K block: read, multicast, handshake
     double math = 0;   ///< matrix engine on one K block
     double ideal = 0;  ///< FPU cycles of the block at one MVMUL per cycle
+    double drain = 0;  ///< the last subblock is packed (or the first one multiplied) with nothing beside it
 };
 
 /// Matrix engine on a block of h x w output tiles, depth kb. `overlap`: NoC traffic lands in L1 meanwhile and slows the SrcA unpacker.
-double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, bool overlap, double& ideal) {
+double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, bool overlap, double& ideal, double& drain) {
     const Constants& k = arch.k;
     const double sh = static_cast<double>(p.sub_h), sw = static_cast<double>(p.sub_w), kb = static_cast<double>(p.block_k);
     const double n_a = sw >= sh ? sh * sw : sw, n_b = sw >= sh ? sh : sh * sw;
@@ -27,14 +28,17 @@ double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, b
     const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
     ideal = static_cast<double>(p.block_h * p.block_w) * kb * k.fpu_tile * phases(c);
     const double pack = k.subblock_min + k.subblock_pack * (sh * sw - 1);
-    return subblocks * std::max(kb * std::max(unpack, fpu) + k.subblock_sync + k.subblock_tile * (sh * sw - 1), pack) + k.mm_block_end;
+    // Tiles of a subblock cost more where its only K block goes straight to the output; partial sums of several show none of it.
+    const double multiply = kb * std::max(unpack, fpu) + k.subblock_sync + (overlap ? 0 : k.subblock_tile * (sh * sw - 1));
+    drain = std::min(multiply, pack);
+    return subblocks * std::max(multiply, pack) + (overlap ? k.mm_block_end : 0);
 }
 
 /// One core fetches a block of `rows` runs of `run` consecutive tiles, `stride` tiles apart, from interleaved memory. The stride decides
-/// how many banks serve it.
-double fetch(const Arch& arch, const TensorDesc& t, std::int64_t rows, std::int64_t run, std::int64_t stride) {
+/// how many banks serve it. `share`: of the rate of a core that reads alone.
+double fetch(const Arch& arch, const TensorDesc& t, std::int64_t rows, std::int64_t run, std::int64_t stride, double share) {
     const double bytes = static_cast<double>(t.tile_bytes());
-    double rate = arch.k.mm_read_rate;
+    double rate = arch.k.mm_read_rate * share;
     if (in_dram(t)) {
         std::int64_t banks = arch.dram_banks, step = std::gcd(stride, banks);
         const std::int64_t starts = std::min(rows, banks / step);  // different banks that runs begin on, `step` apart
@@ -54,7 +58,10 @@ double sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, co
     const double t0 = static_cast<double>(c.inputs[0].tile_bytes()), t1 = static_cast<double>(c.inputs[1].tile_bytes());
     const double n0 = static_cast<double>(p.block_h * p.block_k), n1 = static_cast<double>(p.block_w * p.block_k);
     const bool local0 = resident(c.inputs[0]);
-    const double fetch0 = fetch(arch, c.inputs[0], p.block_h, p.block_k, s.k), fetch1 = fetch(arch, c.inputs[1], p.block_k, p.block_w, s.n);
+    // A 1-D program has one sender per operand, a 2-D one a row and a column of them, whose reads and multicasts cross.
+    const double share = p.kind == MatmulKind::Mcast2D ? costs(arch).mm_read_beside : 1;
+    const double fetch0 = fetch(arch, c.inputs[0], p.block_h, p.block_k, s.k, share);
+    const double fetch1 = fetch(arch, c.inputs[1], p.block_k, p.block_w, s.n, share);
     double in0 = 0, in1 = 0;
     switch (p.kind) {
         case MatmulKind::Mcast2D:
@@ -108,7 +115,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     double slack = 0;
     t.data = sender_time(arch, c, s, p, slack);
     const bool single_block = k_blocks == 1;
-    t.math = math_block(arch, c, p, !single_block, t.ideal);
+    t.math = math_block(arch, c, p, !single_block, t.ideal, t.drain);
     // A transposed A: each tile of a K block goes through the destination registers and a buffer of its own first. Published batched
     // products on cores of their own (bound by DRAM) show none of it.
     if (op.transpose_a && !c.table_era && p.kind != MatmulKind::Reuse) t.math += static_cast<double>(p.block_h * p.block_k) * k.unary_tile;
@@ -159,10 +166,14 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
         tail = std::max(write - overlap * (1 - 1 / subblocks), write / subblocks);
         if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
     }
-    phase.extra_cycles = k.mm_fill;
+    phase.extra_cycles = k.mm_fill + t.drain;
     // Between rounds the writer has the time that the other operand's sender still needs.
-    const double exposed = std::max(0.0, tail - slack * static_cast<double>(k_blocks));
+    const double beside = p.output_beside_math ? std::max(t.math, t.data) : slack;
+    const double exposed = std::max(0.0, tail - beside * static_cast<double>(k_blocks));
     phase.round_cycles = (tail + exposed * static_cast<double>(rounds - 1)) / static_cast<double>(rounds) + activation;
+    // Products of a batch on one core are a chain: what reads B also writes the output, and waits for its acknowledgement before the next
+    // B.
+    if (p.batch > 1 && !resident(out)) phase.round_cycles += k.write_barrier;
     program.work.cores = p.cores;
     program.work.has_compute = true;
     program.work.sharded = resident(c.inputs[0]) && resident(out);
@@ -171,7 +182,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     sim::Engine engine(arch);
     program.work.math_window_cycles = static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill +
                                       static_cast<double>(rounds - 1) * exposed + static_cast<double>(rounds) * activation;
-    program.work.tail_cycles = tail;
+    program.work.tail_cycles = tail + t.drain;
     program.work.classes.push_back({p.cores, {std::move(phase)}});
     return program;
 }
@@ -183,20 +194,26 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Matmul& op) {
     return build(arch, c, op, s, select_matmul(arch, c, op, s));
 }
 
-/// minimal_matmul: blocks are handed from core to core instead of being multicast; M blocks over rows, N blocks over columns.
+/// minimal_matmul: blocks are handed from core to core instead of being multicast. The larger of M and N is spread over the columns of
+/// cores, and each core's part is cut into blocks.
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const MinimalMatmul& op) {
     const MatmulShape s = matmul_shape(c, Matmul{});
     MatmulProgram p;
     p.kind = MatmulKind::Mcast2D;
-    p.m = ceil_div(s.m, arch.grid_y);
-    p.n = ceil_div(s.n, arch.grid_x);
-    p.block_h = std::min(p.m, op.M_block_size);
-    p.block_w = std::min(p.n, op.N_block_size);
+    p.grid_y = s.m > s.n ? arch.grid_x : arch.grid_y;  // cores along M
+    p.grid_x = s.m > s.n ? arch.grid_y : arch.grid_x;
+    // The last block of a core may be smaller than the others: priced as blocks of equal size.
+    const auto cut = [](std::int64_t tiles, std::int64_t block, std::int64_t& size, std::int64_t& all) {
+        const std::int64_t blocks = ceil_div(tiles, std::max<std::int64_t>(1, block));
+        size = ceil_div(tiles, blocks);
+        all = size * blocks;
+    };
+    cut(ceil_div(s.m, p.grid_y), op.M_block_size, p.block_h, p.m);
+    cut(ceil_div(s.n, p.grid_x), op.N_block_size, p.block_w, p.n);
     p.block_k = std::min(op.K_block_size, s.k);
     pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, false, p.sub_h, p.sub_w);
     p.cores = arch.cores();
-    p.grid_x = arch.grid_x;
-    p.grid_y = arch.grid_y;
+    p.output_beside_math = true;
     DeviceProgram program = build(arch, c, Matmul{}, s, p);
     program.factory = "MinimalMatmulProgramFactory";
     // Store and forward along both lines of cores: a block goes on when it has arrived whole, so the last core starts a chain later.
@@ -205,7 +222,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const MinimalMatmul& op)
         return (cores - 1) * (arch.k.mm_handshake_local + bytes / arch.k.mm_mcast_rate);
     };
     program.work.extra_cycles +=
-        std::max(chain(arch.grid_x, p.block_h * p.block_k, c.inputs[0]), chain(arch.grid_y, p.block_w * p.block_k, c.inputs[1]));
+        std::max(chain(p.grid_x, p.block_h * p.block_k, c.inputs[0]), chain(p.grid_y, p.block_w * p.block_k, c.inputs[1]));
     return program;
 }
 

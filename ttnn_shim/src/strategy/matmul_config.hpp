@@ -19,7 +19,8 @@ struct MatmulProgram {
     std::int64_t block_h = 0, block_w = 0;  ///< output block (== m, n unless split to fit L1)
     std::int64_t sub_h = 1, sub_w = 1;
     int cores = 0, grid_x = 0, grid_y = 0;
-    std::int64_t batch = 1;  ///< matmuls that one core runs one after the other
+    std::int64_t batch = 1;           ///< matmuls that one core runs one after the other
+    bool output_beside_math = false;  ///< the output block is double buffered: it is written while the next one is multiplied
 };
 
 MatmulShape matmul_shape(const OpConfig& config, const Matmul& op);

@@ -28,6 +28,23 @@ void write_back(const Arch& arch, Phase& phase, const TensorDesc& in, const Tens
         in.memory == MemoryLayout::HeightSharded ? bank_spread(cores, static_cast<std::int64_t>(pages), arch.dram_banks).effective : 0;
 }
 
+/// Sticks that are on their way at once where each goes through a scratch buffer.
+constexpr double SCRATCH_SLOTS = 4;
+
+/// Cycles per row-major stick of `bytes` read from interleaved memory into a shard. Before 2026 each waited for its own data. Now they are
+/// requested back to back with one barrier at the end, unless their places in memory and shard are aligned differently: then a stick goes
+/// to a scratch buffer first and is copied from there, some of them at a time.
+double stick_into_shard(const Arch& arch, const OpConfig& c, const TensorDesc& in, const TensorDesc& out, double bytes) {
+    const Constants& k = arch.k;
+    if (c.table_era) return page_read(arch, in, bytes) + k.stick_loop;
+    const double request = k.stick_issue + k.stick_byte * bytes;
+    const std::int64_t alignment = in_dram(in) ? arch.dram_align : arch.l1_align;
+    const bool checked = in_dram(in) || arch.family == sim::Family::Blackhole;
+    if (!checked || round_up(shard_of(arch, out).w * out.element_bytes(), arch.l1_align) % alignment == 0) return request;
+    const double waiting = page_read(arch, in, bytes) + page_read(arch, false, bytes);
+    return std::max(2 * request, waiting / SCRATCH_SLOTS);
+}
+
 }  // namespace
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const ShardedToInterleaved& op) {
@@ -55,13 +72,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const InterleavedToShard
     phase.items = static_cast<std::int64_t>(sp.pages);
     const bool tiles = out.layout == PageLayout::Tile;
     const double source_bytes = tiles ? static_cast<double>(in.tile_bytes()) : std::min(sp.bytes, static_cast<double>(in.stick_bytes()));
-    // Tiles are requested back to back; sticks wait for their own data one by one.
-    phase.stages.push_back(
-        {Unit::Reader, tiles ? k.i2s_tile + k.i2s_tile_byte * source_bytes : page_read(arch, in, source_bytes) + k.stick_loop, 0, 2});
+    // Tiles are requested back to back.
+    const double page = tiles ? k.i2s_tile + k.i2s_tile_byte * source_bytes : stick_into_shard(arch, c, in, out, source_bytes);
+    phase.stages.push_back({Unit::Reader, page, 0, 2});
     if (in_dram(in)) phase.shared.dram_read_bytes = static_cast<double>(std::min(in.bytes(), out.bytes()));
     if (tiles && in_dram(in) && out.memory != MemoryLayout::HeightSharded)
         phase.shared.dram_read_bytes /= run_efficiency(arch, ceil_div(shard_of(arch, out).w, 32));
-    if (tiles) phase.extra_cycles = in_dram(in) ? k.read_dram : k.read_l1;
+    if (tiles || !c.table_era) phase.extra_cycles = in_dram(in) ? k.read_dram : k.read_l1;
+    if (!tiles && in_dram(in)) phase.shared.dram_requests = static_cast<double>(out.rows());
     return one_phase("InterleavedToShardedProgramFactory", arch, cores_of(arch, c, out), std::move(phase), in.dtype != out.dtype, false);
 }
 

@@ -158,6 +158,7 @@ struct Options {
     std::optional<ttnn::ComputeKernelConfig> compute = std::nullopt;
     std::optional<ttnn::CoreGrid> core_grid = std::nullopt;
     std::optional<Tensor> output = std::nullopt;
+    std::optional<strategy::MinimalMatmul> minimal = std::nullopt;  ///< minimal_matmul's program instead of a matmul's
 };
 
 void check_operand(const Tensor& tensor, const char* name) {
@@ -232,7 +233,7 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
             shape.rank() >= 1 && shape[-1] == static_cast<uint32_t>(g.n), "bias: expected a last dimension of {}, got shape {}", g.n,
             shape);
     }
-    const bool one_program = options.core_grid || options.program_config;
+    const bool one_program = options.core_grid || options.program_config || options.minimal;
     const bool row_bias = bias && bias->logical_volume() == static_cast<uint64_t>(g.n);
     const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : a.dtype());
     SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
@@ -288,7 +289,7 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
             result_spec = make_spec(g.shape.to_rank(bias->logical_shape().rank()), dtype, Layout::TILE, memory);
     }
     // With a core_grid the program applies the activation, with a program_config a program of its own after the config's own.
-    if (options.activation && options.core_grid && !options.program_config) fused.activation = options.activation;
+    if (options.activation && (options.core_grid || options.minimal) && !options.program_config) fused.activation = options.activation;
     const bool late_bias = bias && !fused.bias;
     const bool late_activation = options.activation && (options.program_config || !fused.activation || late_bias);
     if (late_bias) fused.activation = std::nullopt;
@@ -297,7 +298,10 @@ Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, c
         if (!fused.activation->params.empty() && fused.activation->params[0] != 0.0F && fused.activation->op_type == UnaryOpType::GELU)
             matmul.activation_approx = true;
     }
-    const Program program{.op = matmul, .compute = compute, .name = "MatmulDeviceOperation"};
+    Program program{.op = matmul, .compute = compute, .name = "MatmulDeviceOperation"};
+    // A fused activation is priced by the program of a matmul: minimal_matmul's equations have none.
+    if (options.minimal && !matmul.activation)
+        program = {.op = *options.minimal, .compute = compute, .name = "MinimalMatmulDeviceOperation"};
     const bool last = !late_bias && !late_activation;
 
     std::vector<Tensor> inputs = {a, b};
@@ -571,6 +575,12 @@ Tensor minimal(const auto& args, const Tensor& a, const char* name) {
     check_device_tensor(a, "input_tensor", Layout::TILE);
     check_device_tensor(b, "weight_tensor", Layout::TILE);
     check_minimal_blocks(args, a, b, options.dtype.value_or(a.dtype()));
+    options.minimal.emplace();
+    if (args.config) {
+        options.minimal->M_block_size = args.config->M_block_size;
+        options.minimal->K_block_size = args.config->K_block_size;
+        options.minimal->N_block_size = args.config->N_block_size;
+    }
     return multiply_tensors(name, a, b, args.bias_tensor, options);
 }
 }  // namespace
