@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 import ttnn
 
 ROW, COL = ttnn.ShardOrientation.ROW_MAJOR, ttnn.ShardOrientation.COL_MAJOR
@@ -146,3 +147,70 @@ WALKS = {
 @pytest.mark.parametrize("call", WALKS)
 def test_core_and_size_helpers(call: str) -> None:
     assert repr(eval(f"ttnn.{call}")) == WALKS[call]
+
+
+# (channels, groups, rows, batches) -> grid of cores, columns of an 8 x 8 grid; grids of Wormhole's 8 x 8
+DRAM_NORMS = [
+    ((320, 32, 4096, 1), (8, 8), 2),
+    ((512, 32, 1024, 2), (8, 8), 8),
+    ((480, 8, 960, 1), (6, 5), 1),
+    ((128, 16, 96, 3), (4, 3), 4),
+    ((64, 32, 32, 1), (2, 1), 2),
+]
+
+
+@pytest.mark.parametrize(("sizes", "grid", "columns"), DRAM_NORMS, ids=range(len(DRAM_NORMS)))
+def test_grid_of_interleaved_group_norm(sizes: tuple[int, int, int, int], grid: tuple[int, int], columns: int, device: Any) -> None:
+    channels, groups, rows, batches = sizes
+    found = ttnn.determine_expected_group_norm_dram_grid_size(device=device, num_channels=channels, num_groups=groups, input_nhw=rows, num_batches=batches)
+    assert (found.x, found.y) == grid
+    assert ttnn.operations.normalization.dram_group_norm_virtual_columns(ttnn.CoreGrid(x=8, y=8), channels, groups) == columns
+
+
+def test_parameters_of_norms(device: Any) -> None:
+    weights = [torch.randn(320), torch.randn(320)]
+    made, mask = ttnn.dram_group_norm_params_from_torch(weights, 320, 32, device)
+    assert [list(value.shape) for value in (*made, mask)] == [[1, 1, 10, 32], [1, 1, 10, 32], [1, 32, 32, 64]]
+    assert [value.layout for value in (*made, mask)] == [ttnn.ROW_MAJOR_LAYOUT, ttnn.ROW_MAJOR_LAYOUT, ttnn.TILE_LAYOUT]
+    cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(1, 1))])
+    table = ttnn.create_layer_norm_reciprocals(device, cores, 96)
+    assert table.memory_config().shard_spec.shape == [1, 96]
+    assert torch.equal(ttnn.to_torch(table), (1 / torch.arange(1, 97, dtype=torch.float64)).float().expand(4, 96))
+
+
+ND = "ND_SHARDED"
+# (shape, layout, method, its argument) -> memory layout, shard
+SPREAD: list[tuple[tuple[list[int], str, str, list[int]], tuple[str, list[int]]]] = [
+    (([3, 160, 160], "TILE", "sharded_across_dims", [0]), ("HEIGHT_SHARDED", [160, 160])),
+    (([3, 160, 160], "TILE", "sharded_across_dims", [-1, -2]), (ND, [3, 32, 32])),
+    (([3, 160, 160], "ROW_MAJOR", "sharded_across_dims", [0, 1]), (ND, [1, 1, 160])),
+    (([2, 3, 64, 96], "TILE", "sharded_across_dims", [0, 1]), ("HEIGHT_SHARDED", [64, 96])),
+    (([2, 3, 64, 96], "TILE", "sharded_across_dims", [0]), ("HEIGHT_SHARDED", [192, 96])),
+    (([2, 3, 64, 96], "TILE", "sharded_across_dims_except", [0]), (ND, [2, 1, 32, 32])),
+    (([5, 7, 33], "TILE", "sharded_across_dims_except", [0]), ("WIDTH_SHARDED", [160, 32])),
+    (([5, 7, 33], "ROW_MAJOR", "sharded_across_dims", [0]), ("HEIGHT_SHARDED", [7, 64])),
+    (([3, 160, 160], "TILE", "sharded", [1, 40, 50]), (ND, [1, 64, 64])),
+    (([3, 160, 160], "ROW_MAJOR", "sharded", [1, 40, 50]), (ND, [1, 40, 64])),
+    (([5, 7, 33], "TILE", "sharded", [64, 64]), ("HEIGHT_SHARDED", [64, 64])),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), SPREAD, ids=range(len(SPREAD)))
+def test_sharded_specs(given: tuple[list[int], str, str, list[int]], expected: tuple[str, list[int]], device: Any) -> None:
+    """The specs that a spec's own methods make; a tensor made by one holds its values."""
+    shape, layout, method, argument = given
+    cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(3, 1))])
+    spec = getattr(ttnn.TensorSpec(ttnn.Shape(shape), ttnn.bfloat16, getattr(ttnn.Layout, layout), ttnn.BufferType.L1), method)(argument, cores)
+    config = spec.memory_config
+    shard = config.shard_spec.shape if config.nd_shard_spec is None else list(config.nd_shard_spec.shard_shape)
+    assert (config.memory_layout.name, shard) == expected
+    values = torch.randn(shape).bfloat16()
+    assert torch.equal(ttnn.to_torch(ttnn.from_torch(values, spec=spec, device=device)), values)
+
+
+def test_padding_that_an_op_filled_is_read_back(device: Any) -> None:
+    values = torch.ones(1, 1, 20, 30)
+    filled = ttnn.fill_implicit_tile_padding(ttnn.from_torch(values, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device), 2.5)
+    padded = ttnn.from_device(filled).to_torch_with_padded_shape().float()
+    assert padded.shape == (1, 1, 32, 32)
+    assert padded.sum() == 20 * 30 + 2.5 * (32 * 32 - 20 * 30)

@@ -28,7 +28,6 @@ METHODS_ABSENT = {
         "get_view", "logical_core_from_worker_core", "worker_core_from_logical_core",
     },
     "ttnn.Tensor": {"experimental_per_core_buffer_address", "extract_shard", "host_buffer", "update_tensor_topology"},
-    "ttnn.TensorSpec": {"sharded", "sharded_across_dims", "sharded_across_dims_except"},
     "ttnn.Config": {"apply_json_overrides", "load_from_file", "save_to_file"},
 }  # fmt: skip
 # Classes that exist to be named in annotations, or whose constructor the real package publishes as text of another form.

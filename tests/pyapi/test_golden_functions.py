@@ -82,3 +82,45 @@ def test_ops_without_a_golden_function_and_attached_ones() -> None:
         assert ttnn.get_golden_function(operation)(1) == 2
     finally:
         operation.golden_function = None
+
+
+IMAGE = {"batch_size": 2, "input_h": 8, "input_w": 6, "channels": 32}
+WINDOWS: dict[str, tuple[str, dict[str, Any]]] = {
+    "max": ("max_pool2d", IMAGE | {"kernel_size": [3, 3], "stride": [2, 2], "padding": [1, 1], "dilation": [1, 1]}),
+    "max, uneven padding": ("max_pool2d", IMAGE | {"kernel_size": [2, 2], "stride": [1, 1], "padding": [0, 1, 1, 0], "dilation": [1, 1]}),
+    "average": ("avg_pool2d", IMAGE | {"kernel_size": [2, 2], "stride": [2, 2], "padding": [0, 0]}),
+    "average, padding not counted": ("avg_pool2d", IMAGE | {"kernel_size": [3, 3], "stride": [1, 1], "padding": [1, 1], "count_include_pad": False}),
+    "upsample": ("upsample", {"scale_factor": [2, 3]}),
+    "upsample bilinear": ("upsample", {"scale_factor": 2, "mode": "bilinear"}),
+    "grid": ("grid_sample", {"align_corners": False}),
+    "grid of pairs": ("grid_sample", {"grid_batching_factor": 2, "batch_output_channels": True}),
+}
+
+
+@pytest.mark.parametrize("case", WINDOWS)
+def test_golden_functions_of_windows(case: str, device: Any) -> None:
+    torch.manual_seed(0)
+    name, settings = WINDOWS[case]
+    image = torch.randn(2, 8, 6, 32)
+    inputs = [image.reshape(1, 1, -1, 32) if "pool" in name else image]
+    if name == "grid_sample":
+        inputs.append(torch.rand(2, 4, 5, 2 * settings.get("grid_batching_factor", 1)) * 2.4 - 1.2)
+    operation = getattr(ttnn, name)
+    expected = getattr(ttnn.operations.pool, {"max_pool2d": "golden_maxpool2d"}.get(name, f"golden_{name}"))(*inputs, **settings)
+    given = {key: value for key, value in settings.items() if key != "grid_batching_factor"}  # the op reads it off the grid
+    on_device = [ttnn.from_torch(inputs[0], dtype=ttnn.bfloat16, device=device)]
+    on_device += [ttnn.from_torch(value, dtype=ttnn.float32, device=device) for value in inputs[1:]]
+    torch.testing.assert_close(ttnn.to_torch(operation(*on_device, **given)).float(), expected.float(), rtol=3e-2, atol=3e-2)
+    if hasattr(operation, "golden_function"):
+        assert torch.equal(ttnn.get_golden_function(operation)(*inputs, **settings), expected)
+
+
+def test_golden_functions_of_activations() -> None:
+    x = torch.randn(64)
+    of = ttnn.operations.activations.get_golden_function_for_activation
+    assert of(None) is None
+    for activation in ("relu", ttnn.UnaryOpType.RELU, ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU)):
+        assert torch.equal(of(activation)(x), x.relu())
+    assert torch.equal(of("gelu_tanh")(x), torch.nn.functional.gelu(x, approximate="tanh"))
+    with pytest.raises(RuntimeError, match="does not have a golden function"):
+        of("softmax_of_nothing")

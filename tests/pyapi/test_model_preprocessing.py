@@ -204,7 +204,7 @@ def test_fallbacks_compute_on_the_host(device: Any, call: Any, reference: Any, s
     assert found.layout == (ttnn.TILE_LAYOUT if found.shape[-1] % 32 == 0 and found.shape[-2] % 32 == 0 else ttnn.ROW_MAJOR_LAYOUT)
 
 
-@pytest.mark.parametrize(("name", "absent"), [("tracer", "visualize"), ("torch_tracer", "trace")])
+@pytest.mark.parametrize(("name", "absent"), [("tracer", "get_graph"), ("torch_tracer", "trace")])
 def test_models_may_import_a_tracer(name: str, absent: str) -> None:
     """Published models import one and use nothing of it."""
     module = importlib.import_module(f"ttnn.{name}")

@@ -39,6 +39,9 @@ _HOME = {
         *(f"device.{name}_asynchronous_slow_dispatch" for name in ("enable", "disable")), "device.is_asynchronous_slow_dispatch_enabled",
         "core.num_cores_to_corerangeset_in_subcoregrids",
     ),
+    "_norm_parameters": (
+        "get_group_norm_cores_across_channel", "create_group_norm_input_mask", "create_group_norm_input_negative_mask", "create_group_norm_weight_bias_rm",
+    ),
     "_trace": ("MeshTraceId", "begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace", "device.is_trace_capture_active"),
     "_device": (
         "Device", "DispatchCoreConfig", "CreateDevice", "CreateDevices", "CloseDevice", "CloseDevices", "GetDefaultDevice", "SetDefaultDevice",
@@ -53,8 +56,8 @@ _HOME = {
     "_host": (
         "from_torch", "to_torch", "as_tensor", "load_tensor", "dump_tensor", "get_device_tensors", "allocate_tensor_on_device",
         "allocate_tensor_on_host", "tile_size", "get_conv_output_dim", "corerange_to_cores", "Config", "CONFIG", "manage_config",
-        "layernorm_default_compute_config", "create_layernorm_program_config", "global_avg_pool2d", "get_group_norm_cores_across_channel",
-        "pearson_correlation_coefficient", "create_group_norm_input_mask", "create_group_norm_input_negative_mask", "create_group_norm_weight_bias_rm",
+        "layernorm_default_compute_config", "create_layernorm_program_config", "global_avg_pool2d",
+        "pearson_correlation_coefficient",
         "operations.normalization.rmsnorm_default_compute_config",
         *(f"core.{name}" for name in (
             "create_sharded_memory_config", "create_sharded_memory_config_", "num_cores_to_corerangeset", "grid_to_cores", "split_work_to_cores",
@@ -64,7 +67,7 @@ _HOME = {
     ),
 }  # fmt: skip
 # Names that are not in the table: descriptors of a caller's own programs, groups of cores, and values that are read at import.
-_UNLISTED = {name: home for home, names in {
+_UNLISTED = {f"ttnn.{name}": home for home, names in {
     "_programs": (
         "CBDescriptor", "CBFormatDescriptor", "ComputeConfigDescriptor", "DataMovementConfigDescriptor", "KernelDescriptor", "MeshCoordinateRange",
         "MeshCoreCoord", "MeshProgramDescriptor", "ProgramDescriptor", "ReaderConfigDescriptor", "RuntimeArgs", "SemaphoreDescriptor", "TileDescriptor",
@@ -72,6 +75,14 @@ _UNLISTED = {name: home for home, names in {
     ),
     "_sub_devices": ("SubDevice", "SubDeviceManagerId"),
     "_system": ("CONFIG_OVERRIDES", "CONFIG_PATH", "init_distributed_context"),
+    "_golden": ("operations.activations.get_golden_function_for_activation",),
+    "_golden_windows": tuple(f"operations.pool.golden_{name}" for name in (
+        "maxpool2d", "avg_pool2d", "adaptive_avg_pool2d", "adaptive_max_pool2d", "global_avg_pool2d", "upsample", "grid_sample",
+    )),
+    "_norm_parameters": (
+        "create_layer_norm_reciprocals", "dram_group_norm_params_from_torch", "determine_expected_group_norm_dram_grid_size",
+        "operations.normalization.dram_group_norm_virtual_columns",
+    ),
 }.items() for name in names}  # fmt: skip
 _RENAMED = {"Device": "MeshDevice"}
 _PLACES = {f"ttnn.{name}": home for home, names in _HOME.items() for name in names}
@@ -143,8 +154,8 @@ def _lookup(module: str, name: str) -> Any:
             pass
         else:
             return _made[canonical]
-    if module == "ttnn" and name in _UNLISTED:
-        return getattr(importlib.import_module(f"ttnn.{_UNLISTED[name]}"), name)
+    if full in _UNLISTED:
+        return getattr(importlib.import_module(f"ttnn.{_UNLISTED[full]}"), name)
     if full in ("ttnn.tracer", "ttnn._ttnn"):
         return importlib.import_module(full)
     if full == "ttnn.cluster":

@@ -101,11 +101,23 @@ def activation_function(activation: Any) -> Golden:
     return found
 
 
+def get_golden_function_for_activation(activation: Any) -> Golden | None:
+    """The golden function of an activation of a matmul or convolution: a name, an op type, or one with parameters; None of none."""
+    if activation is None:
+        return None
+    name = str(getattr(getattr(activation, "op_type", activation), "name", activation)).lower()
+    if name == "gelu_tanh":
+        import torch
+
+        return functools.partial(torch.nn.functional.gelu, approximate="tanh")
+    return activation_function(name.removesuffix("_approx"))
+
+
 @functools.cache
 def _table() -> dict[str, Golden]:
     import torch
 
-    from ttnn import _golden_layers
+    from ttnn import _golden_layers, _golden_windows
 
     names = """abs asinh atan ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 floor frac i0 isfinite isinf isnan isneginf isposinf lgamma log
     log10 log1p log2 logical_not neg rad2deg relu rsqrt sigmoid sign signbit sin sinh sqrt square tan tanh tril triu trunc bitwise_not""".split()
@@ -121,7 +133,8 @@ def _table() -> dict[str, Golden]:
         table[name] = _plain(functools.partial(_against_zero, comparison), 1)
     for name, function in {"add": torch.add, "subtract": torch.sub, "multiply": torch.mul, "rsub": lambda a, b: b - a}.items():
         table[name] = _activated(function)
-    for name, function in (vars(_golden_layers.Unary) | vars(_golden_layers.Binary) | vars(_golden_layers.Layers)).items():
+    families = (_golden_layers.Unary, _golden_layers.Binary, _golden_layers.Layers, _golden_windows.Windows)
+    for name, function in (pair for family in families for pair in vars(family).items()):
         if isinstance(function, staticmethod):
             table[name.rstrip("_")] = _known(function.__func__)
     for name in """typecast to_dtype identity to_layout to_memory_config reallocate interleaved_to_sharded sharded_to_interleaved reshard tilize untilize

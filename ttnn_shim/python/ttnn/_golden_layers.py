@@ -588,13 +588,3 @@ class Layers:
         import torch
 
         return torch.arange(start, end, step)
-
-    @staticmethod
-    def upsample(x: Any, scale_factor: Any) -> Any:
-        import torch
-
-        return torch.nn.functional.interpolate(x.permute(0, 3, 1, 2), scale_factor=scale_factor).permute(0, 2, 3, 1)
-
-    @staticmethod
-    def global_avg_pool2d(x: Any) -> Any:
-        return x.mean((-3, -2), keepdim=True)

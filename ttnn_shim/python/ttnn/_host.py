@@ -13,7 +13,7 @@ from ttnn_shim.errors import InvalidArgument, NotSupported, TensorFileError
 
 from ttnn import _core, _print, _trace
 from ttnn._binding import api_function
-from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, ShardStrategy, StorageType, TensorMemoryLayout
+from ttnn._enums import BufferType, Layout, ShardOrientation, ShardStrategy, StorageType, TensorMemoryLayout
 from ttnn._facts import facts
 from ttnn._grid import CoreCoord, CoreGrid, CoreRange, CoreRangeSet, Shape
 from ttnn._memory import TILE_SIDE, MemoryConfig, ShardSpec, tile_bytes
@@ -531,71 +531,3 @@ def global_avg_pool2d(input_tensor: Tensor, *, memory_config: MemoryConfig | Non
         output_layout=Layout.TILE,
     )
     return ttnn.reshape(pooled, [batch, 1, 1, channels])  # type: ignore[no-any-return]
-
-
-# --- group norm parameters ---
-
-
-def get_group_norm_cores_across_channel(memory_layout: Any, core_grid: Any, shard_orientation: Any = None) -> int:
-    """Cores that share the channels of a sharded tensor. Without an orientation blocks go by columns, as in the real package."""
-    if memory_layout is TensorMemoryLayout.BLOCK_SHARDED:
-        return int(core_grid.x if shard_orientation is ShardOrientation.ROW_MAJOR else core_grid.y)
-    if memory_layout is TensorMemoryLayout.HEIGHT_SHARDED:
-        return 1
-    return int(core_grid.x * core_grid.y)
-
-
-@api_function("ttnn.create_group_norm_input_mask")
-def create_group_norm_input_mask(
-    num_channel: int,
-    num_groups: int,
-    num_cores_across_channel: int,
-    data_type: Any = DataType.BFLOAT16,
-    tile_height: int = 32,
-    tile_width: int = 32,
-    rows_in_last_tile: int = 0,
-) -> Tensor:
-    """[1, groups, 32, 32 * tiles]: ones where a group's channels lie in the tiles that it touches."""
-    return Tensor(_group_mask(num_channel, num_groups, num_cores_across_channel, tile_height, tile_width, rows_in_last_tile), data_type,
-                  layout=Layout.TILE)  # fmt: skip
-
-
-@api_function("ttnn.create_group_norm_input_negative_mask")
-def create_group_norm_input_negative_mask(
-    num_channel: int,
-    num_groups: int,
-    num_cores_across_channel: int,
-    data_type: Any = DataType.BFLOAT16,
-    tile_height: int = 32,
-    tile_width: int = 32,
-    rows_in_last_tile: int = 0,
-) -> Tensor:
-    """One minus the input mask."""
-    mask = 1 - _group_mask(num_channel, num_groups, num_cores_across_channel, tile_height, tile_width, rows_in_last_tile)
-    return Tensor(mask, data_type, layout=Layout.TILE)
-
-
-def _group_mask(channels: int, groups: int, cores: int, tile_height: int, tile_width: int, last_rows: int) -> np.ndarray[Any, Any]:
-    if min(channels, groups, cores) <= 0 or channels < groups or groups % cores:
-        message = f"expected at least {groups} channels, got {channels}, and groups {groups} divisible by cores {cores}"
-        raise _core.error(InvalidArgument, message, "ttnn.create_group_norm_input_mask")
-    if last_rows:
-        raise _core.error(NotSupported, "rows_in_last_tile is not implemented: leave it 0", "ttnn.create_group_norm_input_mask")
-    size = channels // groups
-    starts = [(group % (groups // cores)) * size % tile_width for group in range(groups)]
-    tiles = max((first + size - 1) // tile_width - first // tile_width + 1 for first in range(0, channels, size))  # of all channels, whatever the cores
-    mask = np.zeros((1, groups, tile_height, tile_width * tiles), np.float32)
-    for group, start in enumerate(starts):
-        mask[0, group, :, start : start + size] = 1
-    return mask
-
-
-def create_group_norm_weight_bias_rm(input_tensor: Any, num_channels: int, num_cores_x: int) -> Any:
-    """Weights or biases as [1, 1, tiles, 32]: each core's channels padded to whole tiles. Takes and gives torch tensors."""
-    import torch
-
-    per_core = num_channels // num_cores_x
-    padded = roundup(per_core, TILE_SIDE)
-    rows = torch.zeros((num_cores_x, padded), dtype=input_tensor.dtype)
-    rows[:, :per_core] = input_tensor.reshape(num_cores_x, per_core)
-    return rows.reshape(1, 1, -1, TILE_SIDE)

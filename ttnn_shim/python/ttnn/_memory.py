@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -387,6 +388,65 @@ class TensorSpec(Keyed):
         size = whole.bounding_box().grid_size()
         across, down = (size.x, size.y) if orientation is ShardOrientation.ROW_MAJOR else (size.y, size.x)
         return self._with("BLOCK_SHARDED", whole, orientation, lambda height, width: (-(-height // down), -(-width // across)))
+
+    def _padded(self) -> list[int]:
+        dims = list(self._shape) or [1]
+        tiles = (TILE_SIDE, TILE_SIDE) if self._layout is Layout.TILE else ()
+        for place, side in enumerate(tiles[-len(dims) :], len(dims) - len(tiles[-len(dims) :])):
+            dims[place] = -(-dims[place] // side) * side
+        return dims
+
+    def sharded(
+        self,
+        shard_shape: Any = None,
+        grid: Any = None,
+        shard_alignment: Any = None,
+        orientation: Any = ShardOrientation.ROW_MAJOR,
+        shard_distribution_strategy: Any = None,
+        nd_shard_spec: NdShardSpec | None = None,
+    ) -> TensorSpec:
+        """Shards of any rank, dealt to the cores in turn. Unless alignment is NONE their sides become whole tiles, or rows of whole 64 bytes."""
+        given = shard_shape if isinstance(shard_shape, NdShardSpec) else nd_shard_spec
+        if given is not None:
+            shard_alignment = grid if isinstance(shard_shape, NdShardSpec) else shard_alignment
+            shard_shape, grid, orientation = given.shard_shape, given.grid, given.orientation
+            shard_distribution_strategy = given.shard_distribution_strategy
+        sides: Any = list(shard_shape)
+        kind = getattr(shard_alignment, "name", "RECOMMENDED")
+        if kind != "NONE" and self._layout is Layout.TILE:
+            sides[-2:] = [-(-side // TILE_SIDE) * TILE_SIDE for side in sides[-2:]]
+        elif kind == "RECOMMENDED":
+            values = max(1, 64 * 1024 // tile_bytes(self._dtype))
+            sides[-1] = -(-sides[-1] // values) * values
+        spec = NdShardSpec(sides, grid, orientation, *([] if shard_distribution_strategy is None else [shard_distribution_strategy]))
+        return TensorSpec._of(self._shape, self._dtype, self._layout, self._two_dimensional(spec))
+
+    def _two_dimensional(self, spec: NdShardSpec) -> MemoryConfig:
+        """Shards that are whole rows, or columns of all rows, one on a core, are height or width shards."""
+        whole, sides = self._padded(), list(spec.shard_shape)
+        kind = self._memory_config.buffer_type
+        whole, sides = [1] * (len(sides) - len(whole)) + whole, [1] * (len(whole) - len(sides)) + sides
+        split = [place for place, (side, dim) in enumerate(zip(sides, whole, strict=True)) if side < dim]
+        shards = math.prod(-(-dim // side) for side, dim in zip(sides, whole, strict=True))
+        rows, last = math.prod(sides[:-1]), len(whole) - 1
+        if shards <= spec.grid.num_cores() and sides[-1] >= whole[-1] and all(side == 1 for side in sides[: split[-1] if split else 0]):
+            return MemoryConfig(TensorMemoryLayout.HEIGHT_SHARDED, kind, ShardSpec(spec.grid, [rows, sides[-1]], spec.orientation))
+        if shards <= spec.grid.num_cores() and split == [last]:
+            return MemoryConfig(TensorMemoryLayout.WIDTH_SHARDED, kind, ShardSpec(spec.grid, [rows, sides[-1]], spec.orientation))
+        return MemoryConfig(buffer_type=kind, nd_shard_spec=spec)
+
+    def sharded_across_dims(self, dims: Sequence[int], grid: CoreRangeSet, orientation: Any = ShardOrientation.ROW_MAJOR) -> TensorSpec:
+        """The smallest shards along `dims`, whole ones along the others."""
+        sides = self._padded()
+        for dim in dims:
+            sides[dim] = 1
+        return self.sharded(sides, grid, orientation=orientation)
+
+    def sharded_across_dims_except(self, dims: Sequence[int], grid: CoreRangeSet, orientation: Any = ShardOrientation.ROW_MAJOR) -> TensorSpec:
+        """The smallest shards along all dims but `dims`."""
+        rank = len(list(self._shape))
+        kept = {dim % rank for dim in dims}
+        return self.sharded_across_dims([dim for dim in range(rank) if dim not in kept], grid, orientation)
 
     def _key(self) -> Any:
         return (self._shape, self._dtype, self._layout, self._memory_config, self._tile)

@@ -22,6 +22,19 @@ _TENSOR_INDEX = tuple(b"t" + index.to_bytes(4, "little") for index in range(1024
 _PLAIN = (list, tuple, dict, set)
 
 
+# What the padding of a result's tiles holds: the value of an argument, or what the argument's own padding held. Programs do not read padding.
+_PADDING = {
+    "ttnn.fill_implicit_tile_padding": "fill_value", "ttnn.tilize_with_val_padding": "pad_value", "ttnn.from_device": "", "ttnn.to_device": "",
+    "ttnn.clone": "", "ttnn.to_memory_config": "",
+}  # fmt: skip
+
+
+def _mark_padding(name: str, bound: dict[str, Any], tensors: list[Any]) -> None:
+    given = bound.get(_PADDING[name]) if _PADDING[name] else next(value._pad_value for value in bound.values() if type(value) is Tensor)
+    for tensor in tensors:
+        tensor._pad_value = given or 0.0
+
+
 class Operation:
     """`ttnn.softmax` and its like. `__overloads__` holds the signatures; `__signature__` is there when there is one."""
 
@@ -118,6 +131,8 @@ class Operation:
                 fields.append(name_prefix(name) + encode(value, handles))
         blob = len(fields).to_bytes(2, "little") + b"".join(fields)
         tensors, numbers = _core.invoke(op_id, self.name, handles, device, blob, Tensor._adopt)
+        if self.name in _PADDING:
+            _mark_padding(self.name, bound, tensors)
         if one.single:
             return tensors[0]
         return self._result(one, bound, tensors, numbers)

@@ -92,9 +92,8 @@ class Tensor:
             raise _core.error(InvalidArgument, "Layout must be Layout::TILE for bfloat8_b or bfloat4_b!", "ttnn.Tensor")
         if tile is not None and tile.tile_shape != [32, 32]:
             raise _core.error(NotSupported, f"only 32 x 32 tiles are simulated, got {tile.tile_shape}", "ttnn.Tensor")
-        if preserve_nan_values or col_tilize:
-            given = "col_tilize" if col_tilize else "preserve_nan_values"
-            raise _core.error(NotSupported, f"{given}=True is not implemented", "ttnn.Tensor")
+        if col_tilize:
+            raise _core.error(NotSupported, "col_tilize=True is not implemented", "ttnn.Tensor")
         if enable_bfloat_opt and source is not DataType.FLOAT32:
             raise _core.error(InvalidArgument, "enable_bfloat_opt expects float32 values", "ttnn.Tensor")
         self._handle = _new_handle(device, dtype, layout, array.shape, memory_config or mem_config, array, source)

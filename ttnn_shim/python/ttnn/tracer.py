@@ -27,6 +27,10 @@ def trace() -> Iterator[None]:
     yield
 
 
+def visualize(*_: Any, **__: Any) -> None:
+    """Draws nothing, as the real package where Graphviz is not installed."""
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
