@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import edge_rows
 from probes import Probe
 
 COMPARED = ("shape", "padded_shape", "dtype", "layout", "storage", "buffer_type", "memory_layout", "shard")
@@ -43,6 +45,14 @@ def tensors(value: Any) -> Iterator[Any]:
         yield value
 
 
+def buffers_end(probe: Probe, answer: Mapping[str, Any]) -> int | None:
+    """Where circular buffers that found no room would have ended, of a row that fills L1."""
+    if not any(edge_rows.FILLED in row[3] for row in probe.inputs):
+        return None
+    found = re.search(r"buffer region ends at (\d+)|buffers grow to (\d+)", str(answer.get("error", "")))
+    return None if found is None else int(found[1] or found[2])
+
+
 def difference(probe: Probe, real: Mapping[str, Any], shim: Mapping[str, Any]) -> Difference | None:
     verdicts = real["verdict"], shim["verdict"]
     if verdicts[0] != verdicts[1]:
@@ -51,7 +61,8 @@ def difference(probe: Probe, real: Mapping[str, Any], shim: Mapping[str, Any]) -
         side = "shim says" if shim.get("error") else "real says"
         return Difference(probe, f"{probe.op}: {verdicts[0]} by real, {verdicts[1]} by the shim{where}", f"real {verdicts[0]}, shim {verdicts[1]}; {side}: {reason[:180]}")  # fmt: skip
     if verdicts[0] != "accepted":
-        return None
+        ends = buffers_end(probe, real), buffers_end(probe, shim)
+        return None if ends[0] == ends[1] else Difference(probe, f"{probe.op}: circular buffers", f"end: real {ends[0]}, shim {ends[1]}")
     mine, theirs = list(tensors(shim["result"])), list(tensors(real["result"]))
     if len(mine) != len(theirs):
         return Difference(probe, f"{probe.op}: number of results", f"real {len(theirs)}, shim {len(mine)}")

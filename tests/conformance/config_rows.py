@@ -7,20 +7,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+import edge_rows
+from edge_rows import cores, shards
 from rule_rows import Row
 
 _D, _L1, _RM = "ttnn.DRAM_MEMORY_CONFIG", "ttnn.L1_MEMORY_CONFIG", "row_major"
 COUNTS = {"matmul": 500, "norm": 160, "softmax": 120, "decode": 120, "decode_heads": 60, "fused_rotary": 50, "heads": 150, "moved": 100, "conv": 160,
-          "windows": 120, "plain_matmul": 260}
-
-
-def cores(x: int, y: int, x0: int = 0, y0: int = 0) -> str:
-    return f"ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord({x0}, {y0}), ttnn.CoreCoord({x0 + x - 1}, {y0 + y - 1}))])"
-
-
-def shards(kind: str, shape: tuple[int, int], x: int, y: int, where: str = "L1", order: str = "ROW_MAJOR") -> str:
-    spec = f"ttnn.ShardSpec({cores(x, y)}, [{shape[0]}, {shape[1]}], ttnn.ShardOrientation.{order})"
-    return f"ttnn.MemoryConfig(ttnn.TensorMemoryLayout.{kind}_SHARDED, ttnn.BufferType.{where}, {spec})"
+          "windows": 120, "plain_matmul": 260, "full_l1": 240, "edge": 160}
 
 
 def placed(kind: str) -> str:
@@ -463,7 +456,7 @@ def _plain_matmul(rng: random.Random) -> Row:
 
 
 DRAWN = {"matmul": _matmul, "norm": _norm, "softmax": _softmax, "decode": _decode, "decode_heads": _decode_heads, "fused_rotary": _fused_rotary, "heads": _heads, "moved": _moved, "conv": _conv,
-         "windows": _windows, "plain_matmul": _plain_matmul}
+         "windows": _windows, "plain_matmul": _plain_matmul, "full_l1": edge_rows.full_l1, "edge": edge_rows.edge}
 
 
 def rows() -> Iterator[Row]:

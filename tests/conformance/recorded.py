@@ -2,7 +2,8 @@
 
     python tests/conformance/recorded.py      asks the wheel (run.py keeps its answers) and writes tests/data/config_verdicts.json.gz
 
-A probe's entry is null where the real package refuses it (and where the row's own inputs are refused), else where each result lies.
+A probe's entry is null where the real package refuses it (and where the row's own inputs are refused), else where each result lies; of a row whose
+L1 is filled, where its circular buffers would end.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ def config_probes() -> list[probes.Probe]:
     return [probe for probe in probes.all_probes() if "/c" in probe.id]
 
 
-def placed(answer: Mapping[str, Any]) -> list[str] | None:
+def placed(probe: probes.Probe, answer: Mapping[str, Any]) -> list[str] | None:
     """What is compared of an answer; a probe in which the real process died has none."""
     if answer["verdict"] != "accepted":
-        return None
+        end = compare.buffers_end(probe, answer)
+        return None if end is None else [f"buffers end at {end}"]
     results = [result for result in compare.tensors(answer["result"]) if isinstance(result, dict)]
     return [" ".join(str(result.get(fact)) for fact in FACTS) for result in results]
 
@@ -42,7 +44,7 @@ def main() -> None:
     kept = {}
     for arch in run.CARDS:
         real = run.real_answers(arch, chosen, False)
-        kept[arch] = {run.key_of(probe): placed(real[probe.id]) for probe in chosen if real[probe.id]["verdict"] != "crashed"}
+        kept[arch] = {run.key_of(probe): placed(probe, real[probe.id]) for probe in chosen if real[probe.id]["verdict"] != "crashed"}
     FILE.write_bytes(gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0))
 
 

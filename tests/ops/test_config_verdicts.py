@@ -31,8 +31,8 @@ def test_config_verdicts(arch: str, tmp_path: Path) -> None:
     subprocess.run(command, cwd=tmp_path, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=True, capture_output=True)
     answers: dict[str, Any] = {answer["id"]: answer for answer in map(json.loads, report.read_text().splitlines())}
     wrong = [
-        f"{probe.id}: real {KNOWN[arch][run.key_of(probe)]}, shim {answers[probe.id].get('error') or recorded.placed(answers[probe.id])}"
+        f"{probe.id}: real {KNOWN[arch][run.key_of(probe)]}, shim {answers[probe.id].get('error') or recorded.placed(probe, answers[probe.id])}"
         for probe in rows
-        if recorded.placed(answers[probe.id]) != KNOWN[arch][run.key_of(probe)]
+        if recorded.placed(probe, answers[probe.id]) != KNOWN[arch][run.key_of(probe)]
     ]
     assert len(wrong) <= 0.001 * len(rows), "\n".join(wrong)

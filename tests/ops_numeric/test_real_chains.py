@@ -114,6 +114,13 @@ def test_masked_rows_of_a_row_major_softmax(device: Any) -> None:
           torch.softmax(x * 0.5 + mask[:, :, :1], -1))  # fmt: skip
 
 
+@pytest.mark.parametrize("op", [ttnn.scale_mask_softmax, ttnn.scale_mask_softmax_in_place])
+def test_first_row_of_a_mask_is_added_to_all_rows(op: Any, device: Any) -> None:
+    """A mask one tile high on a higher input, as BERT's; only its first row counts unless it is causal."""
+    x, mask = values(2, 3, 64, 96), values(2, 1, 32, 96, seed=1)
+    close(op(put(device, x), 0.5, put(device, mask)), torch.softmax(x * 0.5 + mask[:, :, :1], -1))
+
+
 def test_narrow_rows_are_sorted(device: Any) -> None:
     x = values(2, 3, 20)
     ordered, places = ttnn.sort(put(device, x), dim=-1, descending=True)

@@ -346,18 +346,19 @@ std::vector<CircularBuffer> matmul_buffers(const OpConfig& c, const MatmulShape&
     const std::int64_t deep0 = reuse || k_blocks * p.batch > 1 ? 2 : 1, deep1 = reuse || k_blocks * batch1 > 1 ? 2 : 1;
     std::vector<CircularBuffer> out;
     if (local0 && rows_stay) {
-        // A shard whose rows are read in one step is used where it lies, one that is read in several is copied whole.
-        if (s.k > p.block_k) out.push_back({"in0", p.m * s.k * p.batch * t0});
+        // A shard that is read in one step is used where it lies; one that is read in several, of K or of rows once for each block of
+        // columns, is copied whole.
+        if (s.k > p.block_k || (p.block_h != p.m && p.block_w != p.n)) out.push_back({"in0", p.m * s.k * p.batch * t0});
     } else if (!(local0 && reuse)) {
         out.push_back({"in0", deep0 * p.block_h * p.block_k * t0});
     }
     if (!resident(b)) out.push_back({"in1", deep1 * p.block_w * p.block_k * t1});
     // The packer accumulates in L1 from the second or third block on. Partial sums share the output's buffer, which may be the tensor
-    // itself, unless their format differs or the output block is a part of the core's rows.
+    // itself, unless their format differs or the output block is a part of the core's share.
     const bool from_second = p.kind == MatmulKind::Mcast1DIn0 || (bias && !reuse);
     const bool l1_acc = c.compute.packer_l1_acc && k_blocks > (from_second ? 1 : 2);
     const std::int64_t interm = c.compute.fp32_dest_acc ? 4096 : l1_acc ? 2048 : to;
-    const bool part = resident(c.outputs[0]) && p.block_h != p.m;
+    const bool part = resident(c.outputs[0]) && (p.block_h != p.m || p.block_w != p.n);
     if (!resident(c.outputs[0])) out.push_back({"out", p.block_h * p.block_w * to});
     if (interm != to || part) out.push_back({"interm", p.block_h * p.block_w * interm});
     if (bias) out.push_back({"bias", p.block_w * c.inputs[2].tile_bytes()});

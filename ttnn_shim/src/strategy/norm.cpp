@@ -137,6 +137,50 @@ double softmax_shard_cycles(const Arch& arch, const OpConfig& c, const Softmax& 
     return static_cast<double>(ceil_div(s.h, 32)) * (row + passes * arch.k.unary_tile);
 }
 
+/// Tiles of a step: an equal share of the row in the fewest steps of at most `most` tiles, where that is a whole number the registers are
+/// divided into; else `most`, which pads the row.
+std::int64_t softmax_block(std::int64_t width, std::int64_t most) {
+    const std::int64_t steps = std::max<std::int64_t>(1, ceil_div(width, most)), share = width / steps;
+    return width % steps == 0 && share != 5 && share != 7 ? share : most;
+}
+
+/// A row at a time: exponentials of the row, padded to whole steps, and its statistics. A stable softmax holds the row itself and its
+/// maximum; a mask adds its row and the scaled row, and the input then passes in steps.
+std::vector<CircularBuffer> softmax_row_buffers(const OpConfig& c, const Softmax& op, bool ragged) {
+    const TensorDesc& in = c.inputs[0];
+    const std::int64_t step = op.step.value_or(4), block = softmax_block(ceil_div(in.width(), 32), step);
+    const std::int64_t held = round_up(ceil_div(in.width(), 32), block), t = in.tile_bytes(), im = interm_bytes(c);
+    const bool stable = op.numeric_stable.value_or(true), mask = op.mask.value_or(false);
+    std::vector<CircularBuffer> b = {
+        {"in", (stable && !mask && !ragged ? held : 2 * block) * t},
+        {"out", 2 * block * c.outputs[0].tile_bytes()},
+        {"scalers", stat_bytes(in) + (step > 4 ? 1 : 3) * 2048},
+        {"exps", held * im},
+        {"sum and reciprocal", 2 * 2048}};
+    if (stable) b.push_back({"max", im});
+    if (stable && (mask || ragged)) b.push_back({"masked", held * im});
+    if (mask) {
+        const std::int64_t mask_tile = c.inputs.size() > 1 ? bytes_per_tile(c.inputs[1].dtype) : 2048;
+        b.push_back({"mask", held * mask_tile + 2048});
+        b.push_back({"scaled", (held + block) * im});
+    }
+    return b;
+}
+
+/// Shards are worked on in place; beside them a row of exponentials, statistics, and with a mask its rows and the scaled row.
+std::vector<CircularBuffer> softmax_shard_buffers(const OpConfig& c, const Softmax& op) {
+    const TensorDesc& in = c.inputs[0];
+    const std::int64_t w = ceil_div(in.width(), 32), im = interm_bytes(c);
+    std::vector<CircularBuffer> b = {{"scalers", stat_bytes(in) + im}, {"exps", w * im}, {"reciprocal", im}};
+    if (op.numeric_stable.value_or(true)) b.push_back({"shifted", (w + 1) * im});
+    if (op.mask.value_or(false)) {
+        const std::int64_t mask_tile = c.inputs.size() > 1 ? bytes_per_tile(c.inputs[1].dtype) : 2048;
+        b.push_back({"mask", *op.mask_depth * w * mask_tile + 2048});
+        b.push_back({"scaled", w * im});
+    }
+    return b;
+}
+
 /// Normalisation on shards: each pass goes over the whole block of a core. Partial sums of a row of tiles are gathered, combined (a share
 /// of the rows by each core of the row) and multicast.
 double norm_shard_cycles(const Arch& arch, const OpConfig& c, bool rms, bool residual, std::int64_t weights, std::int64_t subblock) {
@@ -170,9 +214,6 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
     std::int64_t dim = op.dim.value_or(-1);
     if (dim < 0) dim += rank;
     if (dim >= 0 && dim < rank - 1 && !resident(in)) return softmax_lanes(arch, c, dim);
-    // Input and exponentials of a row (a multiple of the block), statistics, scalers and output blocks; a masked copy when the row ends
-    // inside a tile. Rows that exceed 90 % of L1 go through chunks of 80 tiles.
-    const std::int64_t w = ceil_div(in.width(), 32), block = std::min<std::int64_t>(w, 4), held = round_up(w, block);
     const bool ragged = !in.logical.empty() && in.logical.back() % 32 != 0;
     const double exact = c.compute.math_approx ? 0 : sfpu_cycles(arch, c, "EXP", false) - sfpu_cycles(arch, c, "EXP", true);
     const double masked = op.mask.value_or(false) ? costs(arch).tile_pass : 0;
@@ -185,22 +226,22 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
         p.work.extra_cycles = arch.k.softmax_start;
     else if (ragged && !resident(in))
         p.work.extra_cycles = costs(arch).softmax_mask_fill;
-    const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = in.dtype == DType::Float32 ? 4096 : interm_bytes(c);
-    p.circular_buffers = {
-        {"in", (ragged ? 2 * block : held) * t},
-        {"out", 2 * block * o},
-        {"scalers", 4 * 2048},
-        {"max", stat_bytes(in)},
-        {"exps", held * im},
-        {"sum", 2048},
-        {"reciprocal", im},
-        {"masked", ragged ? held * im : 0}};
+    if (op.mask_depth) {
+        p.circular_buffers = softmax_shard_buffers(c, op);
+        return p;
+    }
+    p.circular_buffers = softmax_row_buffers(c, op, ragged);
+    // Rows that exceed 90 % of L1 go through chunks of 80 tiles.
     constexpr std::int64_t kChunk = 80;
     if (sum_of(p.circular_buffers) > arch.l1_core_bytes / 10 * 9) {
         // Maximum, sum and result each read the row again.
         if (!c.table_era) p.work.classes[0].phases[0].shared.dram_read_bytes *= 3;
-        p.circular_buffers = {{"in", kChunk * t},        {"out", 2 * block * o}, {"scalers", 6 * 2048}, {"max", 2 * stat_bytes(in)},
-                              {"exps", 2 * kChunk * im}, {"sum", 2048},          {"reciprocal", im}};
+        const std::int64_t t = in.tile_bytes(), im = interm_bytes(c);
+        const std::int64_t block = softmax_block(ceil_div(in.width(), 32), op.step.value_or(4));
+        p.circular_buffers = {{"in", kChunk * t},        {"out", 2 * block * c.outputs[0].tile_bytes()},
+                              {"scalers", 6 * 2048},     {"max", 2 * stat_bytes(in)},
+                              {"exps", 2 * kChunk * im}, {"sum", 2048},
+                              {"reciprocal", im}};
     }
     return p;
 }

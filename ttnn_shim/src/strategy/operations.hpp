@@ -91,7 +91,9 @@ struct BatchNorm {
 struct Softmax {
     OptionalInteger dim{};  ///< the last when not said
     OptionalFlag numeric_stable{}, inplace{}, mask{};
-    OPERATION(Softmax, "softmax", dim, numeric_stable, inplace, mask)
+    OptionalInteger step{};        ///< tiles of a step at most: 4 when not said, 8 by a compute config without float32 accumulation
+    OptionalInteger mask_depth{};  ///< of the program on shards: rows of mask tiles that a core holds beside its shards
+    OPERATION(Softmax, "softmax", dim, numeric_stable, inplace, mask, step, mask_depth)
 };
 
 /// Layer norm and RMS norm.

@@ -129,6 +129,24 @@ std::array<uint32_t, 2> largest_subblock(uint32_t height, uint32_t width, uint32
     return {1, 1};
 }
 
+/// What programs on width shards do not take: blocks that do not divide the rows of tiles (one more than the whole tiles of pixels do not
+/// hold is cut), and more cores than the result's that are no whole rows of the grid.
+void check_width_shards(const ShardPlan& plan, const Conv2dConfig& config, uint32_t wanted, uint64_t pixels, CoreCoord grid) {
+    if (wanted > 0) {
+        const auto whole = static_cast<uint32_t>(pixels / TILE_EDGE);
+        const uint32_t block = whole > 0 ? largest_divisor_up_to(whole, wanted) : wanted;
+        SHIM_CHECK(
+            block <= plan.rows && plan.rows % block == 0,
+            "conv_config: act_block_h_override of {} tiles does not divide the {} rows of tiles", block, plan.rows);
+    }
+    if (!config.override_sharding_config) return;
+    const CoreCoord box = config.core_grid->bounding_box().grid_size();
+    SHIM_CHECK(
+        box.y == 1 || box.x == grid.x || config.core_grid->num_cores() <= plan.output_cores.grid.num_cores(),
+        "conv_config: core_grid {} has more cores than the {} of the result, expected one row of cores or whole rows of the device",
+        *config.core_grid, plan.output_cores.grid.num_cores());
+}
+
 }  // namespace
 
 uint32_t ShardCores::pixels() const {
@@ -186,6 +204,7 @@ ShardPlan plan_shards(
     plan.rows = div_up(shard[0], TILE_EDGE);
     plan.columns = div_up(shard[1], TILE_EDGE);
     const uint32_t wanted = config.act_block_h_override / TILE_EDGE;
+    if (plan.input_cores.scheme == TensorMemoryLayout::WIDTH_SHARDED) check_width_shards(plan, config, wanted, pixels, grid);
     plan.block_h = wanted > 0 ? largest_divisor_up_to(plan.rows, wanted) : plan.rows;
     const uint32_t across = plan.input_cores.channels();
     const uint64_t channels = round_up(w.channels, uint64_t{across} * unit) / across;

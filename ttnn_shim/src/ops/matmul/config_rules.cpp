@@ -259,6 +259,11 @@ void check_shards_of_b(const ConfiguredMatmul& call, const Tiles& t, const mm::M
         SHIM_CHECK(
             number(c.per_core_N) == own.columns, "program_config: per_core_N must be the width of {} tiles of B's shards, got {}",
             own.columns, c.per_core_N);
+        // Blocks of B are taken out of its shards, two at a time where there is more than one.
+        const int64_t blocks = t.k / number(c.in0_block_w) * (c.fuse_batch ? 1 : t.batch_a);
+        SHIM_CHECK(
+            (blocks > 1 ? 2 : 1) * number(c.in0_block_w) * number(c.per_core_N) <= own.rows * own.columns,
+            "program_config: two blocks of {} x {} tiles exceed B's shards of {} x {}", c.in0_block_w, c.per_core_N, own.rows, own.columns);
     }
     SHIM_CHECK(
         b.memory_layout() != WIDTH_SHARDED || own.box.start_coord.y == own.box.end_coord.y,
@@ -302,7 +307,9 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
         SHIM_CHECK(call.output.memory_layout() == BLOCK_SHARDED, "memory_config: expected BLOCK_SHARDED, got {}", call.output);
         check_rows_of_subblocks(c);
     }
-    const int64_t down = ceil_div(t.rows(c.fuse_batch), number(c.per_core_M)), across = ceil_div(t.n, number(c.per_core_N));
+    const int64_t rows = t.rows(c.fuse_batch);
+    SHIM_CHECK(number(c.per_core_M) <= rows, "program_config: per_core_M {} exceeds the {} rows of tiles", c.per_core_M, rows);
+    const int64_t down = ceil_div(rows, number(c.per_core_M)), across = ceil_div(t.n, number(c.per_core_N));
     const CoreCoord grid = c.compute_with_storage_grid_size;
     SHIM_CHECK(
         (c.transpose_mcast ? across : down) <= number(grid.y) && (c.transpose_mcast ? down : across) <= number(grid.x),

@@ -58,6 +58,11 @@ void check_shards(const Tensor& input, const std::optional<MemoryConfig>& memory
     const uint64_t width = padded[-1], height = padded.volume() / width, cores = shard.grid.num_cores();
     const uint64_t down = (height + shard.shape[0] - 1) / shard.shape[0], across = (width + shard.shape[1] - 1) / shard.shape[1];
     SHIM_CHECK(down * across == cores, "input_tensor: {} x {} shards on {} cores", down, across, cores);
+    const CoreCoord box = shard.grid.bounding_box().grid_size();
+    SHIM_CHECK(
+        own.memory_layout() != TensorMemoryLayout::WIDTH_SHARDED || shard.orientation == tt::tt_metal::ShardOrientation::ROW_MAJOR ||
+            box.y > 1 || box.x == 1,
+        "input_tensor: shards on one row of cores go by rows, got {}", own);
 }
 
 /// A config for shards: its blocks are the shards, and their grid lies within its own.
@@ -157,6 +162,9 @@ Tensor normalize(
             norm.subblock_w = sharded->subblock_w;
             if (sharded->inplace) preallocated[0] = input;
         } else {
+            SHIM_CHECK(
+                !input.memory_config().is_sharded(),
+                "program_config: expected LayerNormShardedMultiCoreProgramConfig (or none) for a sharded input_tensor");
             SHIM_CHECK(
                 !memory_config || !memory_config->is_sharded() || memory_config->shard_spec(),
                 "memory_config: LayerNormDefaultProgramConfig expects a shard spec, got {}", *memory_config);

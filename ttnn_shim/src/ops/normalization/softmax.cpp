@@ -120,6 +120,19 @@ void check_mask(const Tensor& input, const Softmax& o) {
     SHIM_CHECK(!o.matrix_mask, "mask: a mask of all rows needs a program config for shards");
 }
 
+/// Whether a mask is one tile high and its first row is added to all rows of the input.
+bool is_one_row(const Tensor& mask, const Shape& shape, bool causal) {
+    const Shape& given = mask.logical_shape();
+    return !causal && mask.layout() == Layout::TILE && given.rank() >= 2 && shape.rank() >= 2 && given[-2] > 1 && given[-2] <= shape[-2] &&
+           given[-2] <= tt::constants::TILE_HEIGHT;
+}
+
+Shape with_rows(const Shape& shape, uint32_t rows) {
+    std::vector<uint32_t> sizes(shape.begin(), shape.end());
+    sizes[sizes.size() - 2] = rows;
+    return Shape(sizes);
+}
+
 /// A row-major mask of the programs in place holds a batch's row as rows of 32 values.
 Tensor as_rows(const Tensor& mask, const Shape& shape) {
     const Shape& given = mask.logical_shape();
@@ -177,13 +190,16 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     check_device_tensor(input, "input_tensor", Layout::TILE);
     std::vector<Tensor> inputs = {input};
     std::optional<Tensor> rows_of_mask;
+    Shape read_as = shape;  // what the mask is broadcast to: the input, or a matrix of whose rows only the first is used
     if (o.mask) {
         check_device_tensor(*o.mask, "mask");
         SHIM_CHECK(is_floating_point(o.mask->dtype()), "mask: expected a floating point dtype, got {}", o.mask->dtype());
         if (!o.attention && o.in_place) check_mask(input, o);
         rows_of_mask = as_rows(*o.mask, shape);
+        if (is_one_row(*o.mask, shape, o.causal)) read_as = with_rows(shape, o.mask->logical_shape()[-2]);
         const Shape& added = rows_of_mask->logical_shape();
-        SHIM_CHECK(broadcast_shapes(added, shape).to_rank(4) == shape.to_rank(4), "mask: shape {} does not broadcast to {}", added, shape);
+        SHIM_CHECK(
+            broadcast_shapes(added, read_as).to_rank(4) == read_as.to_rank(4), "mask: shape {} does not broadcast to {}", added, shape);
         inputs.push_back(*o.mask);
     }
     Program program{
@@ -196,6 +212,10 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
         .name = "SoftmaxDeviceOperation"};
     program.compute = ttnn::init_device_compute_kernel_config(
         device_of(input)->arch(), o.compute, ttnn::MathFidelity::HiFi4, true, input.dtype() == DataType::FLOAT32);
+    auto& attributes = std::get<strategy::Softmax>(program.op);
+    if (o.compute && !program.compute->fp32_dest_acc_en) attributes.step = 8;
+    // Row by row a causal mask is read ahead; one of all rows is not, and a sharded one lies in L1 already.
+    if (o.sharded) attributes.mask_depth = !o.mask || o.mask->is_sharded() ? 0 : o.causal && !o.matrix_mask ? 2 : 1;
     std::vector<OptionalTensor> preallocated(1);
     if (o.in_place) preallocated[0] = input;
     const TensorSpec spec = spec_like(input, std::nullopt, o.memory_config);
@@ -227,14 +247,15 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
                 return;
             }
             std::optional<BlockReader<float>> mask;
-            if (rows_of_mask) mask.emplace(*rows_of_mask, shape.to_rank(std::max(shape.rank(), rows_of_mask->logical_shape().rank())));
-            const size_t rows = shape.rank() >= 2 ? shape[-2] : 1;
+            if (rows_of_mask) mask.emplace(*rows_of_mask, read_as.to_rank(std::max(shape.rank(), rows_of_mask->logical_shape().rank())));
+            const size_t rows = shape.rank() >= 2 ? shape[-2] : 1, mask_rows = shape.rank() >= 2 ? read_as[-2] : 1;
             for_each_row(input, outputs[0], size, [&](size_t index, float* row) {
                 if (o.scale) kernel.scale_row(row, size, *o.scale);
                 if (mask) {
                     thread_local std::vector<float> scratch;
                     scratch.resize(size);
-                    kernel.axpy_row(mask->read(index * size, size, scratch.data()), row, size, 1.0F);
+                    const size_t read = mask_rows == rows ? index : index / rows * mask_rows;
+                    kernel.axpy_row(mask->read(read * size, size, scratch.data()), row, size, 1.0F);
                 }
                 if (o.causal && !mask) {
                     for (size_t i = index % rows + 1; i < size; ++i) row[i] = -INFINITY;
