@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 ABSENT = ("torchvision", "loguru", "datasets", "evaluate", "ultralytics", "cv2", "torchinfo", "tabulate", "sentence_transformers", "timm", "einops", "datasets", "requests",
-          "matplotlib", "multiprocess", "psutil", "pytz", "llama_models", "jiwer", "sacrebleu", "librosa", "soundfile", "multiprocess", "safetensors", "fvcore", "pandas", "evaluate", "git")  # fmt: skip
+          "matplotlib", "multiprocess", "psutil", "pytz", "llama_models", "jiwer", "sacrebleu", "librosa", "soundfile", "multiprocess", "safetensors", "fvcore", "pandas", "evaluate", "git", "IPython")  # fmt: skip
 
 CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
     "google/vit-base-patch16-224": ("ViTConfig", {"num_labels": 1152}),

@@ -21,7 +21,7 @@ import pytest
 HERE = str(Path(__file__).resolve().parent)
 TREE = os.environ["UNIT_TREE"]
 WHEEL = bool(os.environ.get("UNIT_WHEEL"))
-SECONDS = int(os.environ.get("UNIT_SECONDS", "60"))
+SECONDS = int(os.environ.get("UNIT_SECONDS", "120"))
 sys.path[:0] = [path for path in (TREE, HERE) if path not in sys.path]
 
 if not WHEEL:
