@@ -30,7 +30,9 @@ ROLES = COMPUTED | frozenset(
     "query key value qkv cos sin positions identity zeros ones mask attn_mask causal_mask attention_mask values indices gates loss device".split()
 )
 """What values are for, where no source says it: customary results of ops and their arguments, and what computations are known to make."""
-_FORM = re.compile(r"_(?:t|float32|bfloat16|u?int32|tiled|row_major|l1|dram|sharded|output|reshaped|permuted|transposed|converted|part|repeated|s)$")
+_FORM = re.compile(
+    r"_(?:t|l\d+(?:_reverse)?|float32|bfloat16|u?int32|tiled|row_major|l1|dram|sharded|output|reshaped|permuted|transposed|converted|part|repeated|s)$"
+)
 """What is said behind a name: another form of the same value."""
 NOUNS = frozenset(result_name(op) for op in TTNN_OPS)
 _NUMBER = re.compile(r"_(\d+)$")
