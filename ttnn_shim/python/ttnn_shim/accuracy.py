@@ -50,8 +50,8 @@ TITLES = {
 }
 WEAK = """## Where it is weak, and why
 
-- **Wormhole ops** (14 rows of one trace): a batched matmul of single tiles takes 2.76 us per batch on two cores, a chain of which the model has a
-  third; a transpose takes three quarters of its time in the first two layers of the same trace; another reads DRAM faster than any other program.
+- **Wormhole ops** (14 rows of one trace): a batched matmul of single tiles takes 2.76 us per batch on two cores, a chain of which the model has two
+  fifths; a transpose takes three quarters of its time in the first two layers of the same trace; another reads DRAM faster than any other program.
 - **Software drift.** Rows of one op come from several releases (tilize-with-padding, untilize, conv differ by up to 40 %); the model has no version input
   except the matmul selector (`selector=table` for the older rules).
 - **halo**: routes on harvested columns are not known; two images of 192 x 640 (192 blocks of sticks per core) take 140 cycles per block more than
