@@ -57,6 +57,11 @@ def _sdpa_decode(inputs: Sequence[Array], attributes: Attributes, _shapes: objec
     return [out]
 
 
+def _sdpa_of_device(inputs: Sequence[Array], attributes: Attributes, shapes: object) -> Sequence[Array]:
+    heads = _sdpa(inputs, attributes, shapes)
+    return [_concatenate_heads(heads, {}, None)[0][:, None]] if attributes.get("alchemist.output_concat_heads") else heads
+
+
 def _concatenate_heads(inputs: Sequence[Array], _attributes: Attributes, _shapes: object) -> Sequence[Array]:
     b, h, s, d = inputs[0].shape
     return [inputs[0].transpose(0, 2, 1, 3).reshape(b, s, h * d)]
@@ -101,14 +106,15 @@ _DECODE_HEADER = "transformer/sdpa_decode/sdpa_decode.hpp"
 op(
     "scaled_dot_product_attention",
     "input_tensor_q=query input_tensor_k=key input_tensor_v=value attn_mask=attention_mask is_causal scale sliding_window_size "
-    "memory_config program_config=alchemist.program_config compute_kernel_config=alchemist.compute_config attention_sink",
+    "memory_config program_config=alchemist.program_config compute_kernel_config=alchemist.compute_config attention_sink "
+    "output_concat_heads=alchemist.output_concat_heads",
     _HEADER,
     target="ttnn.transformer.scaled_dot_product_attention",
     samples=tuple(
         Sample((((b, h, s, d), "bfloat16"),) * 3, {"is_causal": causal, "scale": 0.125}, ((b, h, s, d),))
         for b, h, s, d, causal in ((1, 4, 64, 64, True), (1, 12, 128, 64, False), (2, 2, 33, 32, True))
     ),
-    reference=_sdpa,
+    reference=_sdpa_of_device,
     tolerance=16.0,
     doc="bfloat16 only; a mask has full rows [B or 1, 1 or H, S, T] and lies in DRAM",
 )

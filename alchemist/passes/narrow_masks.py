@@ -1,4 +1,4 @@
-"""Attention masks of two values as bfloat8_b (`precision` bfp8, bfp8_lofi): every head reads its batch's mask again."""
+"""Attention masks of two values as bfloat8_b (with an optimization level or `precision` bfp8, bfp8_lofi): every head reads its batch's mask again."""
 
 from __future__ import annotations
 

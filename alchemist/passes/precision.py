@@ -102,15 +102,19 @@ def _narrow(func: FuncOp) -> None:
 class NarrowProducts(Pass):
     """Values that only matrix products, convolutions and attention read become bfloat8_b, products run in LoFi or HiFi2 (`precision` bfp8, bfp8_lofi).
 
-    So do attention masks of two values.
+    So do attention masks of two values, with an optimization level at any precision: they lose nothing.
     In bfp8_lofi a GELU that a program config of level 1 or 2 holds comes from the chip's table.
     """
 
     precision: str
     math_fidelity: str | None
+    optimization_level: int
 
     def run(self, module: ModuleOp) -> None:
         if self.precision not in BLOCK_PRECISIONS:
+            for func in functions(module) if self.optimization_level else ():
+                if not is_const_eval(func):
+                    narrow_masks(func)
             return
         fidelity = self.math_fidelity or ("lofi" if self.precision == "bfp8_lofi" else "hifi2")
         for func in functions(module):

@@ -43,6 +43,17 @@ ttnn::operations::transformer::SDPAProgramConfig ArgumentType<ttnn::operations::
 
 }  // namespace ttnn_shim
 
+namespace {
+/// [B, H, S, D] to [B, S, H * D]; line: bytes of a row of a head.
+void join_heads(std::span<const std::byte> heads, const Shape& query, size_t line, std::byte* to) {
+    const size_t count = query[1], rows = query[2];
+    for (size_t at = 0; at < heads.size() / line; ++at) {
+        const size_t row = at % rows, head = at / rows % count, batch = at / rows / count;
+        std::copy_n(heads.data() + at * line, line, to + ((batch * rows + row) * count + head) * line);
+    }
+}
+}  // namespace
+
 namespace ttnn::transformer {
 
 Tensor scaled_dot_product_attention(
@@ -101,8 +112,8 @@ Tensor scaled_dot_product_attention(
         .op = attention,
         .compute = init_device_compute_kernel_config(device_of(q)->arch(), given, MathFidelity::HiFi2, true),
         .name = "SDPAOperation"};
-    const Shape shape({sq[0], sq[1], sq[2], sv[3]});
-    Tensor result = launch(
+    const Shape shape = output_concat_heads ? Shape({sq[0], 1, sq[2], sq[1] * sv[3]}) : Shape({sq[0], sq[1], sq[2], sv[3]});
+    return launch(
         program, inputs, {make_spec(shape, q.dtype(), Layout::TILE, memory_config.value_or(MemoryConfig{}))},
         [&](std::span<const Tensor> outputs) {
             const AttentionShape s{sq[0], sq[1], sk[1], sq[2], sk[2], sq[3], sv[3], is_causal};
@@ -132,12 +143,13 @@ Tensor scaled_dot_product_attention(
                     if (window > 0 && !is_causal) block.keep(query - window / 2, query + window / 2 + 1);
                 };
             }
+            std::vector<std::byte> heads(output_concat_heads ? outputs[0].logical_shape().volume() * stored_bytes(outputs[0].dtype()) : 0);
+            std::byte* const written = output_concat_heads ? heads.data() : mutable_raw_data(outputs[0]);
             attend(
-                s, attention_math(program, q, k, v), raw_data(q), raw_data(k), raw_data(v), mutable_raw_data(outputs[0]),
-                outputs[0].dtype(), factor, see, sink.empty() ? nullptr : sink.data());
+                s, attention_math(program, q, k, v), raw_data(q), raw_data(k), raw_data(v), written, outputs[0].dtype(), factor, see,
+                sink.empty() ? nullptr : sink.data());
+            if (output_concat_heads) join_heads(heads, sq, sv[3] * stored_bytes(outputs[0].dtype()), mutable_raw_data(outputs[0]));
         })[0];
-    SHIM_SUPPORTED(!output_concat_heads, "output_concat_heads: not supported; call ttnn.transformer.concatenate_heads on the result");
-    return result;
 }
 
 }  // namespace ttnn::transformer
