@@ -112,15 +112,20 @@ for _name, _dtype, _function in BINARY:
     )
     ttir(TTIR_NAMES.get(_name, _name), elementwise(_function), target=_name)
 
-op(
-    "add_in_place",
-    "input_tensor_a=lhs input_tensor_b=rhs activations=alchemist.activations",
-    HEADER,
-    target="ttnn.add_",
-    cpp_target="ttnn.add_",
-    reference=elementwise(np.add),
-    doc="the sum overwrites the first operand's memory; chosen at optimization level 2",
+IN_PLACE: tuple[tuple[str, Function, str, str], ...] = (
+    ("add", np.add, "sum", "input_tensor_a=lhs input_tensor_b=rhs"),
+    ("multiply", np.multiply, "product", "input_a=lhs input_b=rhs"),
 )
+for _name, _function, _result, _operands in IN_PLACE:
+    op(
+        f"{_name}_in_place",
+        f"{_operands} activations=alchemist.activations",
+        HEADER,
+        target=f"ttnn.{_name}_",
+        cpp_target=f"ttnn.{_name}_",
+        reference=elementwise(_function),
+        doc=f"the {_result} overwrites the first operand's memory; chosen at optimization level 2",
+    )
 ttir("right_shift", elementwise(lambda a, b: np.asarray(np.right_shift(a, np.clip(b, 0, 31)))))
 
 

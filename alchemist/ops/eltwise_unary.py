@@ -127,6 +127,30 @@ for _name, _function in UNARY:
     )
     ttir(_name, elementwise(_function), target=_name)
 
+CHAINED: dict[str, Callable[[Array, float], Array]] = {
+    "mul_unary_sfpu": lambda x, factor: np.asarray(x * factor),
+    "add_unary_sfpu": lambda x, term: np.asarray(x + term),
+    "erf": lambda x, _: erf(x),
+}
+"""Members of a `ttnn.unary_chain` by name, with their parameter."""
+
+
+def _chain(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    value = inputs[0]
+    for step in attributes["chain"]:
+        value = CHAINED[step["op_type"]](value, *(step.get("params") or (0.0,)))
+    return [value]
+
+
+_HALF_AND_ONE = ({"op_type": "mul_unary_sfpu", "params": (0.5,)}, {"op_type": "add_unary_sfpu", "params": (1.0,)})
+op(
+    "unary_chain",
+    "input_tensor ops_chain=chain memory_config",
+    HEADER,
+    samples=tuple(Sample(((s, "bfloat16"),), {"chain": _HALF_AND_ONE}, (s,)) for s in EDGE_SIZES),
+    reference=_chain,
+    doc="functions one after the other on a tile; chosen at optimization level 2",
+)
 op(
     "gelu",
     "input_tensor variant=alchemist.variant memory_config",

@@ -61,7 +61,7 @@ _CPP = {
     Kind.COMPUTE_CONFIG: "ComputeKernelConfig",
     Kind.CONV2D_CONFIG: "Conv2dConfig",
     Kind.PROGRAM_CONFIG: "ProgramConfig",
-    Kind.UNARY_LIST: "span<ttnn::operations::unary",
+    Kind.UNARY_LIST: "(span|vector)<ttnn::operations::unary",
     Kind.CORE_GRID: "CoreGrid",
     Kind.DEVICE: "MeshDevice",
 }

@@ -18,7 +18,7 @@ from alchemist.ops.spec import TTNN_OPS, Arg, Kind, inline_scalar
 
 IN_PLACE = "alchemist.in_place"
 """Among changed attributes: the place of the operand that the result overwrites."""
-OVERWRITING = {"ttnn.add": "ttnn.add_in_place"}
+OVERWRITING = {"ttnn.add": "ttnn.add_in_place", "ttnn.multiply": "ttnn.multiply_in_place"}
 NATURAL = Memory("NATURAL")
 """Stands for no memory in a question about a result: none is asked for, the library puts it where it makes it."""
 
@@ -149,7 +149,8 @@ def call_of(op: Operation, attributes: Mapping[str, Any], result: Memory | None,
         if value is not None:
             arguments[arg.name] = value
     if place == 1:
-        arguments["input_tensor_a"], arguments["input_tensor_b"] = arguments["input_tensor_b"], arguments["input_tensor_a"]
+        first, second = (arg.name for arg in spec.args[:2])
+        arguments[first], arguments[second] = arguments[second], arguments[first]
     return spec.target, arguments
 
 

@@ -69,10 +69,11 @@ def beside_level_0(found: Timed, level_0: Timed) -> Timed:
     return found
 
 
-def placed_finalist(placed: Placed, machine: Machine, name: str) -> Finalist:
-    """A plan of level 2, or of level 1 with sliding windows."""
+def placed_finalist(placed: Placed, machine: Machine, name: str, rewrite: Callable[[FuncOp], None] = lambda func: None) -> Finalist:
+    """A plan of level 2, or of level 1 with sliding windows. rewrite: what makes the function the one that was planned."""
 
     def write(func: FuncOp) -> str:
+        rewrite(func)
         mine = replace(placed, graph=forward_of(func))
         note_reasons(mine)
         text = placed_report(mine, machine.card)

@@ -38,6 +38,7 @@ _HEADS = (
 _VALUES = (
     *("add", "subtract", "multiply", "divide", "maximum", "minimum", "where", "typecast", "clamp_scalar", "pow_scalar", "addcmul"),
     *("gelu", "relu", "silu", "sigmoid", "tanh", "exp", "log", "neg", "sqrt", "rsqrt", "reciprocal", "abs", "erf", "sin", "cos", "leaky_relu", "hardsigmoid"),
+    "unary_chain",
     *("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not"),
 )
 _SHAPES = ("reshape", "permute", "transpose", "slice_static", "concat", "pad", "repeat", "repeat_interleave", "to_layout", "sum", "mean", "max", "min")

@@ -17,7 +17,7 @@ from alchemist.ir import access
 from alchemist.ir.access import struct
 from alchemist.ir.layout import layout_of, tile_padded
 from alchemist.optimizer import compute, matmul, stream
-from alchemist.optimizer.calls import IN_PLACE
+from alchemist.optimizer.calls import IN_PLACE, OVERWRITING
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import DRAM, L1, Step
 from alchemist.optimizer.machine import Machine
@@ -213,8 +213,11 @@ def _normed(op: Operation, machine: Machine, moving: list[int], shards: Memory) 
 
 
 def may_overwrite(step: Step) -> bool:
-    """Whether the result may take an operand's memory: sums of images, where three of them would not fit."""
-    return step.op.name == "ttnn.add" and [index for index, _ in step.operands] == [0, 1] and is_image(step.op.results[0])
+    """Whether the result may take an operand's memory: sums of images, products of a gate, where three of them would not fit."""
+    op = step.op
+    if op.name not in OVERWRITING or [index for index, _ in step.operands] != [0, 1]:
+        return False
+    return is_image(op.results[0]) if op.name == "ttnn.add" else access.shape(op.operands[0]) == access.shape(op.operands[1])
 
 
 def elementwise(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
@@ -234,7 +237,7 @@ def elementwise(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
 
 
 BINARY = ("add", "subtract", "multiply")
-UNARY = ("gelu", "relu", "silu", "sigmoid", "tanh", "exp", "neg", "sqrt", "rsqrt")
+UNARY = ("unary_chain", "gelu", "relu", "silu", "sigmoid", "tanh", "exp", "neg", "sqrt", "rsqrt")
 SHARDED: dict[str, Family] = {
     "ttnn.linear": linear,
     "ttnn.matmul": linear,

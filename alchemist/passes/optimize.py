@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 
 from alchemist.errors import OptionError
 from alchemist.ir import access
+from alchemist.ir.location import clone_with_places
 from alchemist.ops.spec import WHY
 from alchemist.optimizer.machine import Machine, machine
 from alchemist.options import CompilerOptions
@@ -19,6 +20,7 @@ from alchemist.passes.registry import Pass, functions, is_const_eval, register
 from alchemist.progress import Progress
 
 if TYPE_CHECKING:
+    from alchemist.optimizer.finalists import Finalist
     from alchemist.optimizer.level2 import Placed
 
 DECISIONS = "alchemist.decisions"
@@ -59,6 +61,8 @@ class Optimize(Pass):
         say = Progress().say
         level_0 = timed(func, card, l1_small)
         placed = [placed_finalist(each, card, called) for called, each in self._plans(func, card, l1_small, say)]
+        if self.options.optimization_level > 1 and must_gain:
+            placed = sorted([*placed, *self._with_split_gelus(module, name, card, l1_small, say)], key=lambda each: each.planned_ns)
         dropped: list[str] = []
         each_op = Finalist("each op on its own", level_0.ns or math.inf, partial(self._level_1, card=card, l1_small=l1_small))
         for finalists in (placed, [] if forced else [each_op]):
@@ -73,6 +77,19 @@ class Optimize(Pass):
                 "the library refuses the program with these overrides", expected="layouts that it takes", got="; ".join(dropped), hint="leave one out"
             )
         return "\n".join(("Level 0 stays: nothing else is faster and accepted.", *dropped, "")) if dropped else ""
+
+    def _with_split_gelus(self, module: ModuleOp, name: str, card: Machine, l1_small: int, say: Callable[[str], None]) -> list[Finalist]:
+        """Plans of the function whose exact GELUs are products with the error function; none without a GELU."""
+        from alchemist.optimizer.activations import exact_gelus, split_gelus
+        from alchemist.optimizer.finalists import placed_finalist
+
+        tried = clone_with_places(module)
+        (func,) = (each for each in functions(tried) if each.sym_name.data == name)
+        if not any(True for _ in exact_gelus(func)):
+            return []
+        split_gelus(func)
+        found = self._plans(func, card, l1_small, lambda text: say(f"GELU by its error function: {text}"))
+        return [placed_finalist(each, card, f"{called} with GELU by its error function", split_gelus) for called, each in found]
 
     def _level_1(self, func: FuncOp, card: Machine, l1_small: int) -> str:
         from alchemist.optimizer.apply import set_attributes

@@ -26,8 +26,20 @@ def api() -> dict[str, Any]:
     with gzip.open(DATA / "ttnn_cpp_symbols.tsv.gz", "rt", encoding="utf-8") as file:
         functions = [line.rstrip("\n").partition("\t")[2] for line in file]
     for spec in new:
-        loaded["python"].setdefault(spec.target, [overload["p"] for overload in entries[spec.target]["ov"]])
+        entry = entries[spec.target]
+        loaded["python"].setdefault(spec.target, [overload["p"] for overload in entries[entry.get("to", spec.target)]["ov"]])
         name = (spec.cpp_target or spec.target).replace(".", "::")
-        # commas outside brackets
-        loaded["cpp"][spec.name] = [re.split(r", (?![^<]*>)", text[len(name) + 1 : -1]) for text in functions if text.startswith(f"{name}(")]
+        loaded["cpp"][spec.name] = [_parameters(text[len(name) + 1 : -1]) for text in functions if text.startswith(f"{name}(")]
     return loaded
+
+
+def _parameters(text: str) -> list[str]:
+    """Split at the commas outside of brackets."""
+    found, depth = [""], 0
+    for part in re.split("([<>]|, )", text):
+        depth += (part == "<") - (part == ">")
+        if part == ", " and not depth:
+            found.append("")
+        else:
+            found[-1] += part
+    return found

@@ -1,0 +1,59 @@
+"""What levels 1 and 2 rewrite in an encoder layer beside its placement: GELU by its error function, a mask that is read once per head, joined heads."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from alchemist import codegen_py
+
+BATCH, ROWS, WIDTH, HEADS = 8, 128, 256, 4
+
+
+class Layer(torch.nn.Module):
+    """Attention over the positions that the mask leaves, then an MLP. size: of a head."""
+
+    def __init__(self, heads: int = HEADS) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.output = (torch.nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.up, self.down = torch.nn.Linear(WIDTH, 4 * WIDTH), torch.nn.Linear(4 * WIDTH, WIDTH)
+
+    def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        query, key, value = (part(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value))
+        mask = torch.where(seen[:, None, None, :], 0.0, -1e9).to(x.dtype)
+        heads = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        x = x + self.output(heads.transpose(1, 2).flatten(2))
+        return x + self.down(torch.nn.functional.gelu(self.up(x)))
+
+
+def emitted(level: int, heads: int, to: Path) -> tuple[str, str, float]:
+    """main.py, consteval.py and the PCC that `--check` reports."""
+    torch.manual_seed(0)
+    seen = torch.arange(ROWS)[None, :] < torch.arange(ROWS // 2, ROWS // 2 + BATCH)[:, None]
+    x = torch.randn(BATCH, ROWS, WIDTH, dtype=torch.bfloat16)
+    codegen_py(Layer(heads).to(torch.bfloat16).eval(), x, seen, export_path=to, compiler_options={"optimization_level": level})
+    done = subprocess.run([sys.executable, to / "main.py", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.search(r"pcc ([01]\.\d+)", done.stdout)
+    assert found is not None, done.stdout
+    return (to / "main.py").read_text(), (to / "consteval.py").read_text(), float(found[1])
+
+
+# A head of 64 columns has the scale 1 / 8, which the weights take without a rounding; one of 32 has 1 / sqrt(32).
+@pytest.mark.parametrize(("heads", "in_weights"), [(HEADS, True), (2 * HEADS, False)])
+def test_rewrites_keep_the_values(heads: int, in_weights: bool, tmp_path: Path) -> None:
+    plain, plain_weights, plain_pcc = emitted(0, heads, tmp_path / "0")
+    for part in ("unary_chain", "output_concat_heads", "bfloat8_b"):
+        assert part not in plain, plain
+    text, weights, pcc = emitted(2, heads, tmp_path / "2")
+    for part in ("ttnn.UnaryOpType.ERF", "output_concat_heads=True", "ttnn.typecast(mask, ttnn.bfloat8_b"):
+        assert part in text, text
+    assert "concatenate_heads" not in text and "GELU" not in text
+    assert ("scale=1.0" in text) == in_weights and ("0.125" in weights) == in_weights and "0.125" not in plain_weights
+    assert abs(pcc - plain_pcc) < 1e-4, (pcc, plain_pcc)
