@@ -136,27 +136,33 @@ def zoo_table(rows: Sequence[Row]) -> list[str]:
         known = [row for row in mine if "before" in row["ms"]]
         lines += [
             f"{card}, {len(mine)} models of more than {SMALLEST_MS} ms; {sum('small' in row for row in rows if row['card'] == card)} smaller ones were left out."
-            f" Geometric means over level 0: level 1 {_mean(mine, '0', '1'):.2f}x, level 2 **{_mean(mine, '0', '2'):.2f}x**;"
-            + "".join(f" of the {len(some)} of more than {least} ms {_mean(some, '0', '2'):.2f}x;" for least in (1, 2, 5) if (some := _over(mine, least)))
-            + (f" over level 0 of {BEFORE}, {len(known)} models, {_mean(known, 'before', '2'):.2f}x;" if known else "")
-            + f" choosing by time against tt-mlir's rule {_mean(mine, 'rule', '2'):.2f}x (the rule against level 0: {_mean(mine, '0', 'rule'):.2f}x)."
+            + (f" Geometric means over level 0 of {BEFORE} ({len(known)} models): {_means(known, 'before')}." if known else "")
+            + f" Over level 0 of the same code: {_means(mine, '0')}."
+            + f" Choosing by time against tt-mlir's rule {_mean(mine, 'rule', '2'):.2f}x (the rule against level 0: {_mean(mine, '0', 'rule'):.2f}x)."
             f" Slower than level 0: {', '.join(slower) or 'none'}. Not measured: {'; '.join(failed) or 'none'}."
             f" Code: {', '.join(f'{code} ({count} rows)' for code, count in codes.items())}.",
             "",
-            f"| model | level 0 of {BEFORE}, ms | level 0 | level 1 | level 2 | by the rule | gain over level 0 at 1, 2 | time against rule |",
+            f"| model | level 0 of {BEFORE}, ms | level 0 | level 1 | level 2 | by the rule | gain at 1, 2 | time against rule |",
             "|---|---|---|---|---|---|---|---|",
         ]
         for row in mine:
             ms = row["ms"]
-            gains = f"{ms['0'] / ms['1']:.2f}x, {ms['0'] / ms['2']:.2f}x | {ms['rule'] / ms['2']:.2f}x"
+            base = ms.get("before", ms["0"])
+            gains = f"{base / ms['1']:.2f}x, {base / ms['2']:.2f}x | {ms['rule'] / ms['2']:.2f}x"
             first = f"{ms['before']:.2f}" if "before" in ms else "-"
             lines.append(f"| {row['model']} | {first} | {ms['0']:.2f} | {ms['1']:.2f} | {ms['2']:.2f} | {ms['rule']:.2f} | {gains} |")
         lines.append("")
     return lines[:-1]
 
 
-def _over(rows: Sequence[Row], least_ms: float) -> list[Row]:
-    return [row for row in rows if row["ms"]["0"] > least_ms]
+def _means(rows: Sequence[Row], base: str) -> str:
+    """Of all rows at both levels, and at level 2 of those with longer times."""
+    over = "".join(f", of the {len(some)} of more than {least} ms {_mean(some, base, '2'):.2f}x" for least in (1, 2, 5) if (some := _over(rows, least, base)))
+    return f"level 1 {_mean(rows, base, '1'):.2f}x, level 2 **{_mean(rows, base, '2'):.2f}x**{over}"
+
+
+def _over(rows: Sequence[Row], least_ms: float, setting: str) -> list[Row]:
+    return [row for row in rows if row["ms"][setting] > least_ms]
 
 
 def _mean(rows: Sequence[Row], slow: str, fast: str) -> float:
@@ -229,7 +235,7 @@ def main() -> int:
     (measure_before if options.before else measure_levels)(table, names, code, options)
     rows = read_rows(table)
     for place, row in read_rows(f"{table} before").items():
-        if "ms" in rows.get(place, {}) and "ms" in row:
+        if "ms" in rows.get(place, {}) and "ms" in row and row["code"] == rows[place]["code"]:  # by one clock
             rows[place]["ms"]["before"] = row["ms"]
     known = [rows[name, card] for name in every for card in options.card if (name, card) in rows]
     lines = (zoo_table if options.zoo else levels_table)(known)
