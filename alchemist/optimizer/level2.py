@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +24,7 @@ from alchemist.optimizer.graph import DRAM, VIEWS, Forward, Step, ends_of, forwa
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
 from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, consistent, search
-from alchemist.optimizer.sharded import may_overwrite
+from alchemist.optimizer.sharded import may_overwrite, memories
 from alchemist.optimizer.stream import weight_may_move
 from alchemist.options import CompilerOptions
 
@@ -31,6 +32,7 @@ MOST_REPLAYS = 24
 MOST_SLACK = 0.3
 """Share of L1 that holes between tensors may cost an op before something is sent to DRAM."""
 LEAST_SLACK = 1 << 15
+PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 MOST_PACKED = 3
 """Tensors that are tried to be moved up when memory is short."""
 
@@ -108,6 +110,8 @@ def plans(
     if safe.ns is None and not overrides:
         return []
     moves = Moves(machine)
+    if level > 1 and policy == "time" and not overrides:
+        _offer_moves_for_all(graph, options, machine, moves)
     forced = overrides.ops
     must_move = {number: overrides.moved[step.op] for number, step in enumerate(graph.steps) if step.op in overrides.moved}
     in_place = {
@@ -202,6 +206,24 @@ def _leaving(graph: Forward, number: int, listed: Sequence[Choice], memory: Memo
             both = l1_bytes(made, choice.result, moves.cores) + l1_bytes(made, memory, moves.cores)
             found.append(replace(choice, then=memory, then_ns=cost + RESHARD_NS, own_bytes=max(choice.own_bytes, both)))
     return found
+
+
+def _offer_moves_for_all(graph: Forward, options: dict[int, list[Choice]], machine: Machine, moves: Moves) -> None:
+    """Adds ways of products with several readers: the result is made interleaved, which allows taller subblocks, and moved to shards for all of them."""
+    readers = Counter(place for step in graph.steps for place in {place for _, place in step.operands})
+    known: dict[int, list[Choice]] = {}  # equal ops share one list, and go on doing so
+    for number, step in enumerate(graph.steps):
+        if number not in options or step.op.name not in PRODUCTS or len(step.results) != 1 or readers[step.results[0]] < 2:
+            continue
+        listed = options[number]
+        if id(listed) not in known:
+            best: dict[tuple[tuple[Memory, ...], Memory | None], Choice] = {}
+            made = [each for each in listed if each.result.buffer == "L1" and each.result.shard is None]
+            for shards in memories(step.op.results[0], machine):
+                for choice in sorted(_leaving(graph, number, made, shards, moves), key=lambda each: each.ns):
+                    best.setdefault((choice.operands, choice.then), choice)
+            known[id(listed)] = [*listed, *best.values()]
+        options[number] = known[id(listed)]
 
 
 def _is_packable(graph: Forward, plan: Plan, number: int) -> bool:

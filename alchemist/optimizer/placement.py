@@ -105,7 +105,7 @@ def _at(
     best_of: dict[str, None],
     fixed: bool,
 ) -> Iterator[Choice]:
-    """The library's own choice and the best configuration with tensors at these memories."""
+    """The library's own choice and the best configurations with tensors at these memories."""
     plain = price_all(op, machine, [Candidate("the library's choice", {}, operands, result)], cap, refused, l1_small_bytes)
     if plain:
         yield choice_of(plain[0], operands, result)
@@ -121,6 +121,8 @@ def _at(
             best_of[str(priced.candidate.attributes)] = None
     if found and not (plain and plain[0].ns - found[0].ns <= margin(plain[0], found[0])):
         yield choice_of(roomiest(found), operands, result)
+        if roomiest(found) is not found[0]:  # where memory is there, the last percent counts too
+            yield choice_of(found[0], operands, result)
 
 
 def _sharded(step: Step, machine: Machine, cap: float, refused: Refusals, l1_small_bytes: int) -> Iterator[Choice]:

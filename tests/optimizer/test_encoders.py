@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from modules import lowered, mlp
 
 from alchemist import codegen_py
+from alchemist.passes.registry import functions, is_const_eval
 
 BATCH, ROWS, WIDTH, HEADS = 8, 128, 256, 4
 
@@ -57,3 +59,14 @@ def test_rewrites_keep_the_values(heads: int, in_weights: bool, tmp_path: Path) 
     assert "concatenate_heads" not in text and "GELU" not in text
     assert ("scale=1.0" in text) == in_weights and ("0.125" in weights) == in_weights and "0.125" not in plain_weights
     assert abs(pcc - plain_pcc) < 1e-4, (pcc, plain_pcc)
+
+
+def test_a_gate_is_moved_to_shards_once_for_both_readers() -> None:
+    """Made interleaved, where subblocks may be tall, and moved for the chain and the product together."""
+    (forward,) = [func for func in functions(lowered(mlp(3072), optimization_level=2)) if not is_const_eval(func)]
+    ops = {op.name: op for op in forward.body.block.ops if op.name.startswith("ttnn.")}
+    gate = ops["ttnn.unary_chain"].operands[0]
+    assert gate in ops["ttnn.multiply_in_place"].operands and "block_sharded" in str(gate.type)
+    (product, *_) = [op for op in forward.body.block.ops if op.name == "ttnn.matmul"]
+    assert "block_sharded" not in str(product.results[0].type)
+    assert [use.operation.name for use in product.results[0].uses if use.operation.name != "ttnn.deallocate"] == ["ttnn.to_memory_config"]
