@@ -14,6 +14,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.errors import can_be_passed
+
 import alchemist
 from alchemist.errors import AlchemistError, InternalError, OptionError, ParseError, ToolchainError, VerifyError, as_our_error, check_writable
 from alchemist.options import CompilerOptions, described, pairs, table, values_of
@@ -158,6 +160,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be text, nor the terminal's encoding UTF-8
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        for word in words:
+            if not can_be_passed(word):
+                raise OptionError("no option, path or program can have this text", got=ascii(word)[:300])
         if words and words[0] in DRIVER:
             driver = importlib.import_module(f"alchemist.driver.{words[0]}")
             code = int(driver.main(words[1:]))

@@ -136,3 +136,15 @@ def test_characters_of_messages() -> None:
     text = str(UserError("a\ud800b\x1b[2Jc\u202ed\x00\u00e9\u6f22", got="\udcff"))
     assert text == "error[ALC-0100] a\\ud800b\\x1b[2Jc\\u202ed\\x00\u00e9\u6f22\n  got \\udcff"
     text.encode()
+
+
+@pytest.mark.parametrize(
+    "words", [["estimate", "--csv", "{}", "--out", "x.csv"], ["generate-python", "{}", "-o", "out"], ["opt", "m.mlir", "-o", "{}"], ["{}"]]
+)
+@pytest.mark.parametrize("text", ["\ud800", "a\0b"], ids=["lone surrogate", "NUL"])
+def test_arguments_that_no_shell_passes(words: list[str], text: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(place)
+    before = sorted(path.name for path in place.iterdir())
+    assert main([word.format(text) for word in words]) == 1
+    assert f"got {text!a}" in capsys.readouterr().err
+    assert sorted(path.name for path in place.iterdir()) == before

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
+
+from ttnn_shim.errors import can_be_passed
 
 USAGE = """\
 usage: python -m ttnn_shim run [--arch NAME] [--estimate] [--profile DIR] main.py [arguments]
@@ -20,7 +21,7 @@ usage: python -m ttnn_shim run [--arch NAME] [--estimate] [--profile DIR] main.p
 
 def main(arguments: list[str]) -> int:
     for argument in arguments:
-        if not _can_be_passed(argument):
+        if not can_be_passed(argument):
             print(f"ttnn_shim: no program or file can have the argument {ascii(argument)[:300]}", file=sys.stderr)
             return 2
     if arguments[:1] == ["run"]:
@@ -59,14 +60,6 @@ def main(arguments: list[str]) -> int:
         print(USAGE, end="", file=sys.stdout if arguments in (["-h"], ["--help"]) else sys.stderr)
         return 0 if arguments in (["-h"], ["--help"]) else 2
     return 0
-
-
-def _can_be_passed(argument: str) -> bool:
-    """Whether the operating system takes the text as an argument or a path: a caller within Python may have given what a shell cannot."""
-    try:
-        return b"\0" not in os.fsencode(argument)
-    except UnicodeEncodeError:
-        return False
 
 
 if __name__ == "__main__":
