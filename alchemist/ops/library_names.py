@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+from alchemist.errors import EmitError
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([.:]+[A-Za-z_][A-Za-z0-9_]*)*")
+
 DTYPES = {
     "bf16": "bfloat16",
     "f32": "float32",
@@ -31,3 +37,25 @@ def class_name(attribute: str) -> str:
 def field_name(field: str) -> str:
     """ "per_core_m" -> "per_core_M"; most fields are spelt alike."""
     return _FIELD_NAMES.get(field, field)
+
+
+def check_names(*names: str) -> None:
+    """What stands in emitted sources as a name of the library must be one: an attribute of a file may hold any text in its place.
+
+    Raises:
+        EmitError: a text that is no name, with or without dots.
+    """
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise EmitError("an attribute holds what is no name of the library", expected="a name", got=ascii(name)[:300])
+
+
+def looked_up(table: dict[str, str], key: str) -> str:
+    """The library's name for a name of the IR.
+
+    Raises:
+        EmitError: there is none.
+    """
+    if key not in table:
+        raise EmitError("an attribute holds a name that the library does not have", expected=", ".join(table), got=ascii(key)[:300])
+    return table[key]

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from alchemist.ops.library_names import check_names
+
 
 class Kind(enum.Enum):
     """How an argument's value is written. Both emitters have exactly one renderer per kind."""
@@ -45,6 +47,9 @@ class EnumRef:
 
     enum: str
     member: str
+
+    def __post_init__(self) -> None:
+        check_names(self.enum, self.member)
 
 
 class Required(enum.Enum):

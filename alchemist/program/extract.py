@@ -15,7 +15,7 @@ from alchemist.errors import EmitError, InternalError
 from alchemist.ir import access
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import sources_of
-from alchemist.ops.library_names import DTYPES, FIDELITIES, class_name, field_name
+from alchemist.ops.library_names import DTYPES, FIDELITIES, class_name, field_name, looked_up
 from alchemist.ops.spec import INLINE, NOTE, REQUIRED, TTNN_OPS, WHY, Arg, EnumRef, Kind, inline_scalar
 from alchemist.program import model
 from alchemist.program.graph import ConstEval, Graph, Node, Raw, TensorType, Use, Value
@@ -239,7 +239,7 @@ def to_value(value: Any, arg: Arg, attribute_name: str = "") -> model.Value | No
         case Kind.FLOAT_LIST:
             return model.Items(tuple(model.Literal(_number(part)) for part in _flat(value)))
         case Kind.DTYPE:
-            return model.DType(DTYPES[str(value)])
+            return model.DType(looked_up(DTYPES, str(value)))
         case Kind.LAYOUT:
             return model.Layout(str(value))
         case Kind.MEMORY_CONFIG:
@@ -296,9 +296,9 @@ _FIELD_ENUMS = {"shard_layout": "ttnn.TensorMemoryLayout", "slice_type": "ttnn.C
 def _field(name: str, value: Any) -> model.Value:
     """A field of a config struct."""
     if name == "math_fidelity":
-        return EnumRef("ttnn.MathFidelity", FIDELITIES[str(value).lower()])
+        return EnumRef("ttnn.MathFidelity", looked_up(FIDELITIES, str(value).lower()))
     if name in ("weights_dtype", "output_dtype", "dtype"):
-        return model.DType(DTYPES[str(value)])
+        return model.DType(looked_up(DTYPES, str(value)))
     if name == "output_layout":
         return model.Layout(str(value))
     if name in ("activation", "fused_activation"):

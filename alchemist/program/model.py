@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from alchemist.ops.library_names import check_names
 from alchemist.ops.spec import Arg, EnumRef, Kind, OpSpec
 
 # ---------------------------------------------------------------------------------------------------------------- values
@@ -74,12 +75,18 @@ class DType:
 
     name: str
 
+    def __post_init__(self) -> None:
+        check_names(self.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """ "tile" or "row_major"."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        check_names(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,9 @@ class MemoryConfig:
     memory: str = "interleaved"
     shard: tuple[tuple[int, ...], tuple[tuple[tuple[int, int], tuple[int, int]], ...], str] | None = None
 
+    def __post_init__(self) -> None:
+        check_names(self.buffer, self.memory, *(() if self.shard is None else (self.shard[2],)))
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -105,6 +115,9 @@ class Record:
     fields: tuple[tuple[str, Value], ...]
     comment: str = field(default="", compare=False)
 
+    def __post_init__(self) -> None:
+        check_names(self.class_name, *(name for name, _ in self.fields))
+
 
 @dataclass(frozen=True, slots=True)
 class Unary:
@@ -112,6 +125,9 @@ class Unary:
 
     op: str
     parameters: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_names(self.op)
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,3 +183,25 @@ def test_attributes_that_the_op_does_not_have(command: str, tmp_path: Path, caps
     file = tmp_path / "x.mlir"
     file.write_text(UNKNOWN)
     assert main([command, str(file)]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("language", ["python", "cpp"])
+@pytest.mark.parametrize(
+    ("found", "hostile"),
+    [
+        ("#ttnn.unary_with_param<op_type = relu>", '#ttnn.unknown<"\\n), __import__(\\22os\\22).system(\\22true\\22) #">'),
+        ("#ttnn.unary_with_param<op_type = relu>", "#ttnn.unknown<op_type = relu>"),
+        ("#ttnn.unary_with_param<op_type = relu>", "#ttnn.unknown<a\n, (b)>"),
+        ("op_type = relu", "op_type = #ttnn.unknown<a\n, (b)>"),
+        ("#ttnn.layout<row_major>", "#ttnn.unknown<a\n, (b)>"),
+        ("#ttcore.supportedDataTypes<f32>", "#ttcore.unknown<a\n, (b)>"),
+        ("weights_dtype = f32", "weights_dtype = #ttnn.unknown<a\n, (b)>"),
+    ],
+)
+def test_attributes_that_are_no_names(found: str, hostile: str, language: str) -> None:
+    """The text of an attribute that no dialect knows stands where emitted code has a name: it must not get there."""
+    text = (Path(__file__).parent / "data" / "cnn_ttnn.mlir").read_text()
+    assert found in text
+    with pytest.raises(AlchemistError) as raised:
+        translate(mlir_files.Chunk(text.replace(found, hostile), "hostile.mlir"), language)
+    assert not isinstance(raised.value, InternalError)
