@@ -14,7 +14,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ttnn_shim.errors import can_be_passed
+from ttnn_shim.command_line import CommandParser, can_be_passed
 
 import alchemist
 from alchemist.errors import AlchemistError, InternalError, OptionError, ParseError, ToolchainError, VerifyError, as_our_error, check_writable
@@ -50,7 +50,7 @@ DRIVER = {
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = CommandParser(
         prog="alchemist",
         description="Turns models into readable source on Tenstorrent's TT-NN library.",
         epilog=EPILOG,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.command_line import CommandParser
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
@@ -24,7 +24,7 @@ _LONGEST = 200
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="alchemist explore", description="Graph of an MLIR file for Google Model Explorer, or a page of an export.")
+    parser = CommandParser(prog="alchemist explore", description="Graph of an MLIR file for Google Model Explorer, or a page of an export.")
     parser.add_argument("input", metavar="INPUT", help="an MLIR file; with --html an export's directory")
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="file to write; with --html by default explorer.html in the current directory")
     parser.add_argument("--profile", type=Path, metavar="DIR", help="what `./run --profile DIR` wrote: its times (a graph gets OUT.node_data.json)")

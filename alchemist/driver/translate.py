@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+
+from ttnn_shim.command_line import CommandParser
 
 from alchemist.driver import mlir_files
 from alchemist.errors import AlchemistError, OptionError
@@ -17,7 +18,7 @@ from alchemist.progress import Progress
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="alchemist translate", description="Source text of a TTIR, TTNN or StableHLO module.")
+    parser = CommandParser(prog="alchemist translate", description="Source text of a TTIR, TTNN or StableHLO module.")
     parser.add_argument("input", nargs="?", default="-", metavar="INPUT.mlir", help="default: stdin")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: stdout")
     language = parser.add_mutually_exclusive_group(required=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from ttnn_shim.__main__ import main as launcher_main
 
 from alchemist.cli import main
 from alchemist.errors import MOST_CHARACTERS, AlchemistError, InternalError, UnsupportedOpError, UserError, as_our_error
@@ -148,3 +151,12 @@ def test_arguments_that_no_shell_passes(words: list[str], text: str, place: Path
     assert main([word.format(text) for word in words]) == 1
     assert f"got {text!a}" in capsys.readouterr().err
     assert sorted(path.name for path in place.iterdir()) == before
+
+
+@pytest.mark.parametrize("run", [main, launcher_main], ids=["alchemist", "ttnn_shim"])
+@pytest.mark.parametrize("command", ["report", "compare", "what-if", "run", "show", "explore", "verify", "opt", "translate", ""])
+def test_long_arguments(run: Callable[[list[str]], int], command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Unknown arguments are told without their whole text, whether a command exists or not."""
+    with contextlib.suppress(SystemExit):
+        run([command, "/nonexistent/m", "/nonexistent/n", "--" + "x" * 100_000, "y" * 100_000])
+    assert 0 < len(capsys.readouterr().err) < 4000

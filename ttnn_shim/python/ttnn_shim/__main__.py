@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ttnn_shim.errors import can_be_passed
+from ttnn_shim.command_line import can_be_passed
 
 USAGE = """\
 usage: python -m ttnn_shim run [--arch NAME] [--estimate] [--profile DIR] main.py [arguments]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,14 +27,6 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(each if each in "\n\t" or each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode() for each in text)
-
-
-def can_be_passed(argument: str) -> bool:
-    """Whether the operating system takes the text as an argument or a path: a caller within Python may have given what a shell cannot."""
-    try:
-        return b"\0" not in os.fsencode(argument)
-    except UnicodeEncodeError:
-        return False
 
 
 def bounded(text: str, most: int) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.command_line import CommandParser
 from ttnn_shim.json_files import read_json
 from ttnn_shim.native import load
 from ttnn_shim.records import CallRecord, Profile, program_record
@@ -93,7 +93,7 @@ def main(arguments: list[str]) -> int:
     """`python -m ttnn_shim report`: all reports of an event log. Returns the exit code."""
     from ttnn_shim import reports
 
-    parser = argparse.ArgumentParser(prog="python -m ttnn_shim report", description="Performance reports of a C++ program's run.")
+    parser = CommandParser(prog="python -m ttnn_shim report", description="Performance reports of a C++ program's run.")
     parser.add_argument("events", type=Path, metavar="EVENTS.json", help="written by a program that runs with TTNN_SHIM_EVENTS=EVENTS.json")
     parser.add_argument("program", type=Path, metavar="PROGRAM_DIR")
     parser.add_argument("directory", type=Path, metavar="OUT_DIR")

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ttnn_shim import plain, plain_cpp, program_errors, progress
+from ttnn_shim.command_line import CommandParser
 
 STOPPED, READER_LEFT = 130, 141
 """Exit codes after Ctrl-C and after the end of a pipe, as shells have them."""
@@ -22,7 +23,7 @@ CARDS = ("wormhole_b0", "wormhole", "blackhole", "n150", "n300", "p100", "p150")
 
 def main(arguments: list[str]) -> int:
     """Activates the shim's `ttnn`, then runs the program as `__main__`. Returns its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m ttnn_shim run", description="Run a program that uses ttnn on the simulator: Python, or a compiled one.")
+    parser = CommandParser(prog="python -m ttnn_shim run", description="Run a program that uses ttnn on the simulator: Python, or a compiled one.")
     parser.add_argument("--arch", default="n150", metavar="NAME", help="card or architecture: " + ", ".join(CARDS))
     parser.add_argument("--estimate", action="store_true", help="clock only: tensors have no values, kernels do not run")
     parser.add_argument("--profile", type=Path, metavar="DIR", help="write performance reports to DIR")

@@ -6,7 +6,6 @@ other calls make of the change (an output in L1, another data type) is in it. Va
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import json
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from ttnn_shim import batches
 from ttnn_shim.changes import MATMULS, suggestions
+from ttnn_shim.command_line import CommandParser
 from ttnn_shim.error_bands import relative_error
 from ttnn_shim.json_files import read_json
 from ttnn_shim.program_text import Source, edited
@@ -152,7 +152,7 @@ def main(arguments: list[str]) -> int:
     """`python -m ttnn_shim what-if`. Returns the exit code."""
     from ttnn_shim.run import CARDS, card_name
 
-    parser = argparse.ArgumentParser(prog="python -m ttnn_shim what-if", description="Changes that would make an emitted program faster, with their gains.")
+    parser = CommandParser(prog="python -m ttnn_shim what-if", description="Changes that would make an emitted program faster, with their gains.")
     parser.add_argument("program", type=Path, metavar="PROGRAM_DIR")
     parser.add_argument("--arch", default="n150", metavar="NAME", choices=CARDS, help="card or architecture: " + ", ".join(CARDS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="suggestions with their edits, as JSON")

@@ -5,7 +5,6 @@ OTHER is an export (which is run, clock alone) or the directory of a `--profile`
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import os
@@ -19,6 +18,7 @@ from difflib import SequenceMatcher
 from html import escape
 from pathlib import Path
 
+from ttnn_shim.command_line import CommandParser
 from ttnn_shim.reports.calls import Call, Run, read_calls
 from ttnn_shim.reports.page import duration, page, section, sortable, tiles
 
@@ -233,7 +233,7 @@ def load(place: Path, card: str) -> Run:
 
 def main(arguments: list[str]) -> int:
     """`python -m ttnn_shim compare`. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m ttnn_shim compare", description="Two runs or exports side by side.")
+    parser = CommandParser(prog="python -m ttnn_shim compare", description="Two runs or exports side by side.")
     parser.add_argument("before", type=Path, metavar="A")
     parser.add_argument("after", type=Path, metavar="B")
     parser.add_argument("--arch", default="n150", metavar="NAME", help="card on which exports are run (default n150)")
