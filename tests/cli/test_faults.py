@@ -155,8 +155,9 @@ def test_arguments_that_no_shell_passes(words: list[str], text: str, place: Path
 
 @pytest.mark.parametrize("run", [main, launcher_main], ids=["alchemist", "ttnn_shim"])
 @pytest.mark.parametrize("command", ["report", "compare", "what-if", "run", "show", "explore", "verify", "opt", "translate", ""])
-def test_long_arguments(run: Callable[[list[str]], int], command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Unknown arguments are told without their whole text, whether a command exists or not."""
+@pytest.mark.parametrize("words", [["/nonexistent/m", "/nonexistent/n", "--" + "x" * 100_000], ["y" * 100_000] * 3, ["z" * 9000], ["--arch", "w" * 9000]])
+def test_long_arguments(run: Callable[[list[str]], int], command: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """What a command does not know or find is told without its whole text, whether the command exists or not."""
     with contextlib.suppress(SystemExit):
-        run([command, "/nonexistent/m", "/nonexistent/n", "--" + "x" * 100_000, "y" * 100_000])
+        run([command, *words])
     assert 0 < len(capsys.readouterr().err) < 4000

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from typing import NoReturn
 
-from ttnn_shim.errors import bounded
+from ttnn_shim.errors import bounded, printable
 
 _MOST_CHARACTERS = 1500
 
@@ -24,3 +25,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         super().error(bounded(message, _MOST_CHARACTERS))
+
+
+def complain(command: str, message: object) -> None:
+    """A line on stderr about what a command cannot do; an error of the system repeats paths as long as they are."""
+    print(f"{command}: {bounded(printable(str(message)), _MOST_CHARACTERS)}", file=sys.stderr)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ttnn_shim.command_line import CommandParser
+from ttnn_shim.command_line import CommandParser, complain
 from ttnn_shim.json_files import read_json
 from ttnn_shim.native import load
 from ttnn_shim.records import CallRecord, Profile, program_record
@@ -105,7 +104,7 @@ def main(arguments: list[str]) -> int:
             raise ValueError(f"expected a list of events, got {type(events).__name__}")
         profile = events_profile(events, options.arch, options.program.resolve())
     except (OSError, ValueError, KeyError, TypeError) as error:
-        print(f"report: {options.events}: {error}", file=sys.stderr)
+        complain("report", f"{options.events}: {error}")
         return 2
     reports.write_and_show(profile, options.directory)
     return 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ttnn_shim import plain, plain_cpp, program_errors, progress
-from ttnn_shim.command_line import CommandParser
+from ttnn_shim.command_line import CommandParser, complain
 
 STOPPED, READER_LEFT = 130, 141
 """Exit codes after Ctrl-C and after the end of a pipe, as shells have them."""
@@ -32,10 +32,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
     options = parser.parse_args(arguments)
     if options.arch not in CARDS:
-        print(f"run: unknown card or architecture {options.arch[:100]!r}; known: {', '.join(CARDS)}", file=sys.stderr)
+        complain("run", f"unknown card or architecture {options.arch[:100]!r}; known: {', '.join(CARDS)}")
         return 2
     if not os.path.isfile(options.program):
-        print(f"run: no file {str(options.program)[:300]}", file=sys.stderr)
+        complain("run", f"no file {options.program}")
         return 2
 
     if plain_cpp.is_compiled(options.program):
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
         try:
             reports.start(options.profile, options.program)
         except OSError as error:
-            print(f"run: --profile: cannot write {str(options.profile)[:300]}: {error.strerror}", file=sys.stderr)
+            complain("run", f"--profile: cannot write {options.profile}: {error.strerror}")
             return 2
 
     sys.argv = [str(program), *options.arguments]

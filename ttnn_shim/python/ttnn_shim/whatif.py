@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ttnn_shim import batches
 from ttnn_shim.changes import MATMULS, suggestions
-from ttnn_shim.command_line import CommandParser
+from ttnn_shim.command_line import CommandParser, complain
 from ttnn_shim.error_bands import relative_error
 from ttnn_shim.json_files import read_json
 from ttnn_shim.program_text import Source, edited
@@ -164,7 +164,7 @@ def main(arguments: list[str]) -> int:
     try:
         answer = ask(options.program.resolve(), card_name(options.arch), options.lines)
     except (OSError, ValueError, SyntaxError) as error:
-        print(f"what-if: {error}", file=sys.stderr)
+        complain("what-if", error)
         return 1
     print(table(answer))
     if options.json is not None:

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from difflib import SequenceMatcher
 from html import escape
 from pathlib import Path
 
-from ttnn_shim.command_line import CommandParser
+from ttnn_shim.command_line import CommandParser, complain
 from ttnn_shim.reports.calls import Call, Run, read_calls
 from ttnn_shim.reports.page import duration, page, section, sortable, tiles
 
@@ -247,6 +246,6 @@ def main(arguments: list[str]) -> int:
             write_compare(before, after, options.html)
             print(f"\npage: {options.html}")
     except (OSError, ValueError, json.JSONDecodeError) as error:
-        print(f"compare: {error}", file=sys.stderr)
+        complain("compare", error)
         return 2
     return 0
