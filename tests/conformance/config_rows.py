@@ -340,6 +340,7 @@ def _conv(rng: random.Random) -> Row:
         )
         if rng.random() < share
     ]  # fmt: skip
+    fields = list({field.partition("=")[0]: field for field in fields}.values())  # of two heights of an activation block the last
     if memory == _D:  # how slices of an image in DRAM take a given grid is not modelled
         fields = [field for field in fields if "core_grid" not in field]
     groups = channels if kernel == 3 and outputs == channels and rng.random() < 0.5 else 1
