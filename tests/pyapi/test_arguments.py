@@ -68,6 +68,7 @@ NO_EFFECT_HERE = {
     ("ttnn.geglu", "variant"): "accuracy hint",
     ("ttnn.transformer.attention_softmax_", "memory_config"): "works in place",
     ("ttnn.transformer.scaled_dot_product_attention", "windowed_q_token_offset"): "only with windows",
+    ("ttnn.transformer.scaled_dot_product_attention", "output_concat_heads"): "the sample has one head; tests/optimizer/test_encoders.py joins several",
     ("ttnn.logical_not_", "memory_config"): "works in place",
     **{(f"ttnn.{op}_like", "device"): "the sample is on that device" for op in ("zeros", "ones", "empty", "full")},
     **{
