@@ -93,7 +93,8 @@ def lstm(
             size = states[1].shape[-1]
             opened = c.named(c.unary("sigmoid", c.slice(gates, gates.rank - 1, 0, 3 * size)), "opened_gates")
             i, o, f = _chunks(c, opened, ("input_gate", "output_gate", "forget_gate"))
-            g = c.named(c.unary("tanh", c.slice(gates, gates.rank - 1, 3 * size, 4 * size)), "cell_gate")
+            cell_part = c.named(c.slice(gates, gates.rank - 1, 3 * size, 4 * size), "cell_gate")  # a product may take its tanh along
+            g = c.named(c.unary("tanh", cell_part), "cell_gate")
             kept = c.named(c.binary("multiply", f, states[1]), "kept")
             added = c.named(c.binary("multiply", i, g), "added")
             state = c.named(c.binary("add", kept, added), "cell")
