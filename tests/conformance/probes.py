@@ -7,7 +7,7 @@ ops that keep the shape also get edge shapes. `written_rows.py` adds calls of op
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -53,6 +53,12 @@ def sharded(kind: str, shape: Sequence[int]) -> str:
     return f"ttnn.MemoryConfig(ttnn.TensorMemoryLayout.{kind}_SHARDED, ttnn.BufferType.L1, {spec})"
 
 
+def _unary(part: Any) -> str:
+    """A fused activation by name, or with its parameters."""
+    op, parameters = (part["op_type"], part.get("params") or ()) if isinstance(part, Mapping) else (part, ())
+    return f"ttnn.UnaryWithParam({', '.join([f'ttnn.UnaryOpType.{op.upper()}', *map(repr, parameters)])})"
+
+
 def literal(value: Any, arg: Arg) -> str:
     match arg.kind:
         case Kind.DTYPE:
@@ -66,7 +72,7 @@ def literal(value: Any, arg: Arg) -> str:
         case Kind.PAIR_LIST:
             return repr([tuple(value[i : i + 2]) for i in range(0, len(value), 2)])
         case Kind.UNARY_LIST:
-            return "[" + ", ".join(f"ttnn.UnaryWithParam(ttnn.UnaryOpType.{str(name).upper()})" for name in value) + "]"
+            return "[" + ", ".join(_unary(part) for part in value) + "]"
         case Kind.COMPUTE_CONFIG | Kind.CONV2D_CONFIG | Kind.PROGRAM_CONFIG:
             return "None"
         case _:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from tests.fuzz.run import AREAS, run_area, run_batch
@@ -35,3 +38,14 @@ def test_damaged_input_is_refused_in_few_words(area: str, first: int, count: int
     assert not outcome.failure, outcome.failure
     assert outcome.answers.total() == count
     assert len(outcome.answers) > 1, "the damages do no damage"
+
+
+def test_probes_are_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the fuzz changes, and the conformance suite asks both packages, is Python to begin with."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "conformance"))
+    import probes
+
+    calls = {probe.call for probe in probes.all_probes()}
+    assert len(calls) > 1000
+    for call in calls:
+        ast.parse(call, mode="eval")
