@@ -127,7 +127,11 @@ class CompilerOptions:
         choices=("lofi", "hifi2", "hifi3", "hifi4"),
         upstream=("compute-cfg-math-fidelity",),
     )
-    fp32_dest_acc_en: bool | None = option(None, "in every compute config", upstream=("compute-cfg-fp32-dest-acc-en",))
+    fp32_dest_acc_en: bool | None = option(
+        None,
+        "in every compute config; unset: the library decides, but convolutions with sums of 2,048 terms and more add bfloat16 in 32 bits",
+        upstream=("compute-cfg-fp32-dest-acc-en",),
+    )
     math_approx_mode: bool | None = option(None, "in every compute config", upstream=("compute-cfg-math-approx-mode",))
     packer_l1_acc: bool | None = option(None, "in every compute config", upstream=("compute-cfg-packer-l1-acc",))
     enable_fusing: bool = option(True, "fusing passes", upstream=("enable-fusing-pass",))

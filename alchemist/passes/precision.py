@@ -16,10 +16,10 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
 from alchemist.optimizer.matmul import FAST
+from alchemist.passes.lower.configs import BLOCK_PRECISIONS
 from alchemist.passes.narrow_masks import narrow_masks
 from alchemist.passes.registry import Pass, functions, is_const_eval, register
 
-BLOCK_PRECISIONS = ("bfp8", "bfp8_lofi")
 PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 WINDOWS = ("ttnn.conv2d", "ttnn.conv_transpose2d")
 CARRIERS = {

@@ -10,7 +10,7 @@ from alchemist.ir import access
 from alchemist.ir.access import memory_config, operand, shape, struct
 from alchemist.ir.attributes import StructAttr
 from alchemist.ops.windows import expand, padding_pairs
-from alchemist.passes.lower.configs import compute_config, weight_dtype
+from alchemist.passes.lower.configs import compute_config, convolution_config, weight_dtype
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.eltwise import ACTIVATION
 
@@ -99,7 +99,8 @@ class _Conv:
             x = self._rows_as_channels(dtype) if self._steps_over_rows() else self._planes_as_tiles(dtype)
         else:
             x = c.flat(op.operands[0], self.order, page, dtype)
-        configs = {"conv2d_config": _config(c, op, conv_weight_dtype(c, dtype)), "compute_config": compute_config(c.options)}
+        terms = self.kernel[0] * self.kernel[1] * self.geometry["in_channels"] // self.groups
+        configs = {"conv2d_config": _config(c, op, conv_weight_dtype(c, dtype)), "compute_config": convolution_config(c.options, dtype, terms)}
         prepare: dict[str, Any] = {
             "input_memory_config": memory_config("dram"),
             "input_tensor_layout": page,
@@ -288,7 +289,7 @@ def conv1d(c: Lowering, op: Operation) -> None:
         "dilation": [1, *expand(access.attr(op, "dilation"), 1)][::turn],
         "groups": groups,
     }
-    configs = {"conv2d_config": _config(c, op, dtype), "compute_config": compute_config(c.options)}
+    configs = {"conv2d_config": _config(c, op, dtype), "compute_config": convolution_config(c.options, dtype, taps * channels // groups)}
     prepare = {
         "input_memory_config": memory_config("dram"),
         "input_tensor_layout": ROW_MAJOR,
