@@ -42,6 +42,12 @@ def of_matmul(op: Operation, architecture: str) -> StructAttr:
     return _config(fidelity, False, exact, not exact)
 
 
+def of_convolution(op: Operation) -> StructAttr:
+    """As conv2d of ttnn 0.81.1 without compute config: sums in 32 bits for float32 operands alone."""
+    exact = _dtype(op, 0) == "f32" and _dtype(op, 1) == "f32"
+    return _config("hifi4", True, exact, False)
+
+
 def of_attention() -> StructAttr:
     return _config("hifi2", True, False, False)
 

@@ -29,7 +29,7 @@ def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[l
     have = op.properties.get(CONV_CONFIG) or op.attributes.get(CONV_CONFIG)
     if not isinstance(have, StructAttr) or [index for index, _ in step.operands] != [0] or not is_image(op.operands[0]):
         return
-    common: dict[str, Any] = {} if compute.given(op, COMPUTE) else {COMPUTE: compute.of_matmul(op, machine.architecture)}
+    common: dict[str, Any] = {} if compute.given(op, COMPUTE) else {COMPUTE: compute.of_convolution(op)}
     frees = (0,) if 0 in step.last else ()
     for shards in images(op.operands[0], machine):
         small = access.struct(have.name, {**have.python(), "deallocate_activation": True, "act_block_h_override": 32})

@@ -11,6 +11,11 @@ import pytest
 import torch
 
 from alchemist import codegen_py
+from alchemist.ir import access
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.passes.registry import functions, is_const_eval
+from alchemist.pipeline import capture, detect_framework
 
 
 class Block(torch.nn.Module):
@@ -93,3 +98,46 @@ def test_precision(name: str, tmp_path: Path) -> None:
         assert part not in text, text
     done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+WINDOWS = {
+    "short": (lambda: torch.nn.Conv2d(64, 64, 3, padding=1), (1, 64, 16, 16), False),
+    "pointwise": (lambda: torch.nn.Conv2d(1024, 64, 1), (1, 1024, 16, 16), False),
+    "just short of long": (lambda: torch.nn.Conv2d(227, 32, 3, padding=1), (1, 227, 16, 16), False),
+    "long": (lambda: torch.nn.Conv2d(228, 32, 3, padding=1), (1, 228, 16, 16), True),
+    "long, transposed": (lambda: torch.nn.ConvTranspose2d(512, 32, 2, stride=2), (1, 512, 8, 8), True),
+    "long, of groups": (lambda: torch.nn.Conv2d(456, 64, 3, padding=1, groups=2), (1, 456, 16, 16), True),
+    "long, of a line": (lambda: torch.nn.Conv1d(512, 32, 5, padding=2), (1, 512, 64), True),
+}
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_convolutions_have_one_arithmetic_at_all_levels(name: str, dtype: torch.dtype, level: int) -> None:
+    """conv2d's own fidelity is HiFi4, also where a product or a choice of configs stands for it; long bfloat16 sums are 32 bits wide."""
+    build, size, long = WINDOWS[name]
+    model, args = build().eval().to(dtype), (torch.zeros(size, dtype=dtype),)
+    module = capture(model, args, {}, detect_framework(model, args, {})).module
+    lowered = lower_to_ttnn(module, CompilerOptions.parse({"arch": "n150", "optimization_level": level})).module
+    ops = [op for func in functions(lowered) if not is_const_eval(func) for op in func.body.block.ops]
+    (window,) = [op for op in ops if op.name in ("ttnn.conv2d", "ttnn.conv_transpose2d", "ttnn.linear", "ttnn.matmul")]
+    config = access.attr(window, "compute_config")
+    if dtype == torch.float32:  # both are products of TF32
+        assert config is None or config["fp32_dest_acc_en"]
+        return
+    if window.name in ("ttnn.linear", "ttnn.matmul"):
+        assert config is not None, "a product's own fidelity is HiFi2"
+    assert config is None or config["math_fidelity"] == "hifi4"
+    assert bool(config and config.get("fp32_dest_acc_en")) == long
+
+
+@pytest.mark.parametrize("options", [{"fp32_dest_acc_en": False}, {"precision": "bfp8_lofi"}], ids=str)
+def test_long_sums_of_16_bits_are_a_choice(options: dict[str, object]) -> None:
+    build, size, _ = WINDOWS["long"]
+    args = (torch.zeros(size, dtype=torch.bfloat16),)
+    model = build().eval().to(torch.bfloat16)
+    module = capture(model, args, {}, detect_framework(model, args, {})).module
+    lowered = lower_to_ttnn(module, CompilerOptions.parse({"arch": "n150", **options})).module
+    (window,) = [op for func in functions(lowered) for op in func.body.block.ops if op.name == "ttnn.conv2d"]
+    assert access.attr(window, "compute_config")["fp32_dest_acc_en"] is False

@@ -38,6 +38,15 @@ def convolution_config(options: CompilerOptions, dtype: str, terms: int) -> Stru
     return compute_config(options)
 
 
+def pointwise_config(options: CompilerOptions, dtype: str) -> StructAttr | None:
+    """The compute config of a convolution that runs as a matrix product: at the fidelity that conv2d has by itself, which is higher than a product's."""
+    if dtype != "bf16" or options.precision in BLOCK_PRECISIONS:
+        return compute_config(options)
+    values = {name: getattr(options, name) for name in _FIELDS}
+    product = {"math_fidelity": "hifi4", "math_approx_mode": False, "fp32_dest_acc_en": False, "packer_l1_acc": True}
+    return struct("ttnn.device_compute_kernel_config", {name: product[name] if value is None else value for name, value in values.items()})
+
+
 def weight_dtype(options: CompilerOptions) -> str | None:
     """Block format of matmul weights, None for the model's own."""
     if options.experimental_weight_dtype != "none":

@@ -10,7 +10,7 @@ from alchemist.ir import access
 from alchemist.ir.access import memory_config, operand, shape, struct
 from alchemist.ir.attributes import StructAttr
 from alchemist.ops.windows import expand, padding_pairs
-from alchemist.passes.lower.configs import compute_config, convolution_config, weight_dtype
+from alchemist.passes.lower.configs import compute_config, convolution_config, pointwise_config, weight_dtype
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.eltwise import ACTIVATION
 
@@ -180,7 +180,7 @@ class _Conv:
 
     def _lower_pointwise(self, dtype: str) -> None:
         x = self.c.flat(self.op.operands[0], self.order, TILE, dtype)
-        self._lower_rows(x, self.geometry["in_channels"], dtype)
+        self._lower_rows(x, self.geometry["in_channels"], dtype, compute=pointwise_config(self.c.options, dtype))
 
     def _lower_patches(self, dtype: str) -> None:
         """Patches as rows [1, 1, N*H'*W', C*KH*KW] times the weights as a matrix."""
@@ -213,7 +213,7 @@ class _Conv:
         x = c.reshape(x, (n, self.rows // n, w * channels * h))  # as sequences of patches are read next
         self._lower_rows(c.convert(x, TILE), w * channels * h, dtype, (0, 3, 1, 2))
 
-    def _lower_rows(self, x: SSAValue, depth: int, dtype: str, taps: tuple[int, ...] | None = None) -> None:
+    def _lower_rows(self, x: SSAValue, depth: int, dtype: str, taps: tuple[int, ...] | None = None, compute: StructAttr | None = None) -> None:
         """x [..., depth], a row per pixel, times the weights as a matrix [depth, channels]. taps: the order of the weights' axes in x's columns."""
         c, op = self.c, self.op
         weight = c.get(self.weight, ROW_MAJOR, dtype)
@@ -224,7 +224,7 @@ class _Conv:
             matrix = c.convert(matrix, TILE, weight_dtype(c.options))
         attributes = {
             "transpose_a": False, "transpose_b": False, "activation": access.attr(op, ACTIVATION),
-            "compute_config": compute_config(c.options),
+            "compute_config": compute or compute_config(c.options),
         }  # fmt: skip
         bias = operand(op, "bias")
         out = (*shape(x)[:-1], self.out_channels)
