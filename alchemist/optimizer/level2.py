@@ -114,9 +114,10 @@ def plans(
         _offer_moves_for_all(graph, options, machine, moves)
     forced = overrides.ops
     must_move = {number: overrides.moved[step.op] for number, step in enumerate(graph.steps) if step.op in overrides.moved}
+    in_place = _offer_returns(graph, options, moves) if policy == "time" and not overrides else options
     in_place = {
         number: [choice for choice in each if graph.steps[number].op in forced or _of_level_1(graph.steps[number].op, choice)]
-        for number, each in options.items()
+        for number, each in in_place.items()
     }
     safe_ns = safe.ns or float("inf")
 
@@ -268,8 +269,24 @@ def _shortfall(error: str) -> int:
     return int(room[1]) - int(room[2]) if room else LEAST_SLACK
 
 
+def _offer_returns(graph: Forward, options: Mapping[int, list[Choice]], moves: Moves) -> dict[int, list[Choice]]:
+    """Adds ways of sliding windows that work on shards for themselves: the result goes to DRAM right behind them."""
+    known: dict[int, list[Choice]] = {}  # equal ops share one list
+    found = dict(options)
+    for number, listed in options.items():
+        if graph.steps[number].op.name not in WINDOWS:
+            continue
+        if id(listed) not in known:
+            best: dict[tuple[tuple[Memory, ...], int], Choice] = {}
+            for choice in sorted(_leaving(graph, number, listed, DRAM, moves), key=lambda each: each.ns):
+                best.setdefault((choice.operands, choice.own_bytes), choice)
+            known[id(listed)] = [*listed, *(choice for choice in best.values() if choice.then is not None)]
+        found[number] = known[id(listed)]
+    return found
+
+
 def _of_level_1(op: Operation, choice: Choice) -> bool:
-    return choice.result == DRAM and (op.name in WINDOWS or all(memory == DRAM for memory in choice.operands))
+    return choice.leaves == DRAM and (op.name in WINDOWS or all(memory == DRAM for memory in choice.operands))
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ CONFIG = "matmul_program_config"
 COMPUTE = "compute_config"
 FAST = "alchemist.fast_activation"
 """On ops whose GELU may come from a table (`precision` bfp8_lofi)."""
-FUSED = {"relu": ("RELU", ()), "gelu": ("GELU", (0.0,)), "silu": ("SILU", ())}
+FUSED = {"relu": ("RELU", ()), "relu6": ("RELU6", ()), "gelu": ("GELU", (0.0,)), "silu": ("SILU", ())}
 """Activations by name -> the same variant as a fused unary."""
 MOST_BLOCKS = 7  # shapes of the output block per core that are tried, those with the least work per core first
 MOST_INNER = 16

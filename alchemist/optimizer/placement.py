@@ -25,7 +25,7 @@ MOST_SIZES = 3  # choices of the same memories that are kept, each slower than t
 SMALLER = 0.85
 WINDOWS = ("ttnn.conv2d", "ttnn.conv_transpose2d", "ttnn.max_pool2d", "ttnn.avg_pool2d")
 """Ops that shard their input themselves: from DRAM by way of two reshapes, from L1 at once."""
-ON_SHARDS = {"ttnn.conv2d": convolution, "ttnn.max_pool2d": pool, "ttnn.avg_pool2d": pool}
+ON_SHARDS = {"ttnn.conv2d": convolution, "ttnn.conv_transpose2d": convolution, "ttnn.max_pool2d": pool, "ttnn.avg_pool2d": pool}
 _MATRICES = ("linear", "matmul", "layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm", "softmax", "embedding")
 _HEADS = (
     "scaled_dot_product_attention",

@@ -20,6 +20,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,12 @@ def read_rows(table: str) -> dict[tuple[str, str], Row]:
     return {(row["model"], row["card"]): row for row in rows if row["table"] == table}
 
 
+@cache
+def clock_of(code: str) -> str:
+    """The simulator that a commit priced with: commits of one simulator give the same times to one program."""
+    return subprocess.run(["git", "rev-parse", f"{code}:ttnn_shim"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def keep(row: Row) -> None:
     with ROWS.open("a") as file:
         file.write(json.dumps(row) + "\n")
@@ -206,7 +213,8 @@ def measure_before(table: str, names: Sequence[str], code: str, options: argpars
     with Before(options.before) as before:
         for name in names:
             wanted = [card for card in options.card if "ms" in rows.get((name, card), {}) and "small" not in rows[name, card]]
-            cards = [card for card in wanted if options.again or (name, card) not in done]
+            old = {card for card in wanted if (name, card) in done and clock_of(done[name, card]["code"]) == clock_of(code)}
+            cards = [card for card in wanted if options.again or card not in old]
             if not cards or time.monotonic() - begin > options.seconds:
                 continue
             found = before.ms(table, name, cards)
@@ -235,7 +243,7 @@ def main() -> int:
     (measure_before if options.before else measure_levels)(table, names, code, options)
     rows = read_rows(table)
     for place, row in read_rows(f"{table} before").items():
-        if "ms" in rows.get(place, {}) and "ms" in row and row["code"] == rows[place]["code"]:  # by one clock
+        if "ms" in rows.get(place, {}) and "ms" in row and clock_of(row["code"]) == clock_of(rows[place]["code"]):
             rows[place]["ms"]["before"] = row["ms"]
     known = [rows[name, card] for name in every for card in options.card if (name, card) in rows]
     lines = (zoo_table if options.zoo else levels_table)(known)

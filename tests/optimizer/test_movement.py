@@ -55,6 +55,41 @@ def test_a_result_is_returned_in_rows_where_tiles_would_be_moved(users: int, lev
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+class Steps(torch.nn.Module):
+    """A recurrence over one dim, as a scan token by token has it."""
+
+    def __init__(self, dim: int, count: int) -> None:
+        super().__init__()
+        self.dim, self.count = dim, count
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        state = x.select(self.dim, 0)
+        for step in range(1, self.count):
+            state = state * 0.5 + x.select(self.dim, step)
+        return state
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim", "count", "level", "moved"),
+    [
+        ((2, 64, 16, 64), 2, 16, 1, True),
+        ((2, 64, 16, 64), 2, 16, 2, True),
+        ((2, 64, 16, 64), 2, 16, 0, False),
+        ((2, 64, 16, 64), 2, 1, 1, False),
+        ((16, 64, 64), 0, 4, 1, False),
+    ],
+    ids=["rows", "rows at level 2", "level 0", "one step", "in front already"],
+)
+def test_steps_of_a_scan_go_in_front_once(shape: tuple[int, ...], dim: int, count: int, level: int, moved: bool, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(shape, dtype=torch.bfloat16)
+    codegen_py(Steps(dim, count).eval(), x, export_path=tmp_path / "out", compiler_options={"optimization_level": level})
+    text = (tmp_path / "out/main.py").read_text()
+    assert text.count("ttnn.permute(") == int(moved), text
+    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_rewritten_images_have_the_same_values(name: str, tmp_path: Path) -> None:
     model, size, parts = MODELS[name]

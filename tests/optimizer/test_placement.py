@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from modules import bottlenecks, convolutions, layers, lowered, mlp
 from ttnn_shim.queries import Spec, query
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
 
+from alchemist import codegen_py
 from alchemist.codegen import codegen_mlir
 from alchemist.ir import access
 from alchemist.ir.layout import TTNNLayout, layout_of
@@ -178,3 +180,46 @@ def test_the_stem_works_on_shards() -> None:
     stem = next(op for op in module.walk() if op.name == "ttnn.conv2d")
     read = layout_of(stem.operands[0].type)
     assert read is not None and read.is_sharded
+
+
+class Grown(torch.nn.Module):
+    """Windows with relu6 between them, a product with relu6, a transposed window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        act = torch.nn.ReLU6()
+        self.layers = torch.nn.Sequential(
+            *(torch.nn.Conv2d(64, 64, 3, padding=1), act, torch.nn.Conv2d(64, 128, 1), act),
+            *(torch.nn.ConvTranspose2d(128, 64, 2, stride=2), torch.nn.Conv2d(64, 64, 3, padding=1)),
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.layers(x)
+        return found
+
+
+def test_windows_work_on_shards(tmp_path: Path) -> None:
+    """At level 2; a relu6 behind a product is part of its config."""
+    torch.manual_seed(0)
+    x = torch.randn(4, 64, 32, 32, dtype=torch.bfloat16)
+    codegen_py(Grown().to(torch.bfloat16).eval(), x, export_path=tmp_path / "out", compiler_options={"optimization_level": 2})
+    text = (tmp_path / "out/main.py").read_text()
+    product = text[text.index("MultiCastProgramConfig(") :]
+    assert "RELU6" in product[: product.index("\n)")] and "memory_config=HEIGHT" in text, text
+    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_windows_of_level_1_work_on_shards_for_themselves() -> None:
+    """What a window reads comes from DRAM into shards, what it makes goes back; nothing else lies in shards."""
+    module = lowered(bottlenecks(batch=8, size=28), optimization_level=1)
+    (forward,) = [func for func in functions(module) if not is_const_eval(func)]
+    windows = [op for op in forward.body.block.ops if op.name == "ttnn.conv2d"]
+    assert windows
+    for op in windows:
+        (reader,) = {use.operation for use in op.results[0].uses if use.operation.name != "ttnn.deallocate"}
+        source = op.operands[0].owner
+        assert isinstance(source, Operation) and source.name == reader.name == "ttnn.to_memory_config"
+        before, made, after = (layout_of(value.type) for value in (source.operands[0], op.results[0], reader.results[0]))
+        assert before is not None and made is not None and after is not None
+        assert made.is_sharded and before.buffer == after.buffer == "dram"

@@ -8,9 +8,9 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
-from alchemist.ir.layout import TILE_EDGE
+from alchemist.ir.layout import TILE_EDGE, TTNNLayout
 from alchemist.passes.lower.configs import compute_config
-from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule, user_per_core
+from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rows_of_eight, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
 from alchemist.passes.registry import add_sources
 
@@ -133,7 +133,28 @@ def sdpa_decode(c: Lowering, op: Operation) -> None:
         given = operand(op, name)
         operands.append(None if given is None else c.get(given, page, kind))
     made = c.emit(op.name.removeprefix("ttir."), operands, attributes, shape(result), "bf16")
+    if c.options.optimization_level and _heads_are_joined(result):
+        made = c.reshape(_join_heads(c, made), shape(result))  # undone by the reshape behind it: the one between is swept
     c.set(result, c.convert(made, TILE, dtype))
+
+
+def _heads_are_joined(value: SSAValue) -> bool:
+    """Whether [1, B, H, D] is only read with each user's heads side by side, on a whole row of tiles of users."""
+    _, users, heads, size = shape(value)
+    reader = next(iter(value.uses)).operation if value.has_one_use() else None
+    if reader is None or reader.name != "ttir.reshape" or users != TILE_EDGE or heads > TILE_EDGE or size % TILE_EDGE:
+        return False
+    return shape(reader.results[0])[-2:] == (users, heads * size)
+
+
+def _join_heads(c: Lowering, value: SSAValue) -> SSAValue:
+    """[1, B, H, D] -> [1, 1, B, H * D] by cores that each have one user's heads and then one head of all users."""
+    (_, users, heads, size), dtype = shape(value), layout(value).dtype
+    dims = (1, 1, users, heads * size)
+    on_cores = c.b.op("ttnn.to_memory_config", [value], {}, [user_per_core(shape(value), dtype).type_for(shape(value))])
+    kind = TTNNLayout.make(dims, dtype, TILE, "l1", "width_sharded", (1, heads), rows_of_eight(heads)).type_for(dims)
+    joined = c.b.op("ttnn.nlp_concat_heads_decode", [on_cores], {"num_heads": heads}, [kind])
+    return c.emit("to_memory_config", [joined], {}, dims, dtype)
 
 
 @rule("chunked_scaled_dot_product_attention")

@@ -363,9 +363,13 @@ def layout(value: SSAValue) -> TTNNLayout:
 
 def user_per_core(dims: Shape, dtype: str) -> TTNNLayout:
     """Layout of [1, B, H, D] height-sharded in L1: the heads of each user on a core of its own, rows of eight cores."""
-    whole, rest = divmod(dims[1], 8)
-    ranges = ([((0, 0), (7, whole - 1))] if whole else []) + ([((0, whole), (rest - 1, whole))] if rest else [])
-    return TTNNLayout.make(dims, dtype, TILE, "l1", "height_sharded", (dims[1], 1), tuple(ranges))
+    return TTNNLayout.make(dims, dtype, TILE, "l1", "height_sharded", (dims[1], 1), rows_of_eight(dims[1]))
+
+
+def rows_of_eight(cores: int) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
+    """Ranges of the first cores, row by row of eight."""
+    whole, rest = divmod(cores, 8)
+    return (*((((0, 0), (7, whole - 1)),) if whole else ()), *((((0, whole), (rest - 1, whole)),) if rest else ()))
 
 
 def location_text(infos: Sequence[SourceInfo]) -> str:

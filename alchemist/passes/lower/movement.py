@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.layout import tile_padded
+from alchemist.optimizer.movement import steps_go_in_front
 from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
@@ -208,7 +209,37 @@ def slice_static(c: Lowering, op: Operation) -> None:
         c.set(result, value)
         return
     attributes = {"begins": begins, "ends": ends, "step": steps}
+    dim = _step_of(c, op, value)
+    if dim is not None:
+        c.set(result, c.reshape(_step_in_front(c, value, dim, begins[dim]), shape(result)))
+        return
     c.set(result, c.emit("slice_static", [value], attributes, shape(result), layout(value).dtype, layout(value).page))
+
+
+def _step_of(c: Lowering, op: Operation, value: SSAValue) -> int | None:
+    """The dim of rows or columns of tiles that the op takes one step of, where its steps are better in front of all others; None for any other slice."""
+    dims, left = shape(op.operands[0]), shape(op.results[0])
+    cut = [dim for dim, (whole, part) in enumerate(zip(dims, left, strict=True)) if whole != part]
+    if not c.options.optimization_level or layout(value).page != TILE or len(cut) != 1 or left[cut[0]] != 1 or cut[0] < len(dims) - 2:
+        return None
+    steps = [use.operation.results[0] for use in op.operands[0].uses if use.operation.name == op.name]
+    count = sum(shape(each) == left for each in steps)
+    reader = next(iter(op.results[0].uses)).operation if op.results[0].has_one_use() else None
+    read = shape(reader.results[0]) if reader is not None and reader.name == "ttir.reshape" else left
+    return cut[0] if steps_go_in_front(dims, cut[0], count, read, layout(value).dtype, c.options.card) else None
+
+
+def _step_in_front(c: Lowering, value: SSAValue, dim: int, at: int) -> SSAValue:
+    """One step of a value whose steps are moved in front once for all of them."""
+    dims = shape(value)
+    order = (dim, *(each for each in range(len(dims)) if each != dim))
+    moved = next(
+        (use.operation for use in value.uses if use.operation.name == "ttnn.permute" and tuple(access.attr(use.operation, "permutation")) == order), None
+    )
+    steps = moved.results[0] if moved is not None else c.permute(value, order)
+    out = (1, *shape(steps)[1:])
+    attributes = {"begins": [at] + [0] * (len(dims) - 1), "ends": [at + 1, *out[1:]], "step": [1] * len(dims)}
+    return c.emit("slice_static", [steps], attributes, out, layout(value).dtype)
 
 
 @rule("index", "index_select")
