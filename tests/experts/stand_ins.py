@@ -299,9 +299,18 @@ class Tokenizer:
         return self(list(texts), **settings)
 
 
-def ignore_values() -> None:
-    """The tree's own comparisons pass: neither side has values. To be called before the models are imported."""
+def _same_shape(expected: Any, actual: Any, *_: Any, **__: Any) -> tuple[bool, float]:
+    """A comparison of two tensors without their values."""
+    shapes = [list(tensor.shape) for tensor in (expected, actual) if hasattr(tensor, "shape")]
+    assert len(shapes) < 2 or shapes[0] == shapes[1], f"shape {shapes[1]} where {shapes[0]} was expected"
+    return True, 1.0
+
+
+def ignore_values(shapes: bool = False) -> None:
+    """The tree's own comparisons pass, or compare shapes alone: neither side has values. To be called before the models are imported."""
     import importlib
+
+    compared = _same_shape if shapes else lambda *_, **__: (True, "not compared")
 
     for name in (
         "models.common.utility_functions",
@@ -317,4 +326,4 @@ def ignore_values() -> None:
             if key.startswith("comp_"):
                 setattr(module, key, lambda *_, **__: (True, 1.0))
             elif key.startswith(("assert_with_", "check_with_", "assert_equal", "assert_allclose")):
-                setattr(module, key, lambda *_, **__: (True, "not compared"))
+                setattr(module, key, compared)

@@ -1,6 +1,6 @@
 """tt-metal's own unit tests on the simulator, unchanged, and beside them on the real package over a mock device.
 
-    python -m tests.experts.unit_tests TREE [FILE ...] [--chip n150|p150] [--cases N] [--wheel] [--json FILE]
+    python -m tests.experts.unit_tests TREE [FILE ...] [--chip n150|p150] [--cases N] [--lines N] [--wheel] [--json FILE]
 
 TREE is a checkout that matches ttnn 0.81.1; FILE a test file of it (default: every file of tests/ttnn/unit_tests/operations for one card). A case counts
 when the real package takes its calls over a mock device: it passes there, or fails in a comparison of values, which a mock device does not have. Of
@@ -38,8 +38,9 @@ class File:
     failures: list[dict[str, Any]] = field(default_factory=list)
 
 
-def files_of(tree: Path) -> list[Path]:
+def files_of(tree: Path, lines: int | None = None) -> list[Path]:
     files = sorted((tree / FOLDER).rglob("test_*.py"))
+    files = [file for file in files if lines is None or len(file.read_text(encoding="utf-8").splitlines()) <= lines]
     return [file.relative_to(tree) for file in files if not set(file.relative_to(tree / FOLDER).parts) & set(SEVERAL_CARDS)]
 
 
@@ -64,12 +65,18 @@ def run_file(python: Path, file: Path, environment: dict[str, str], timeout_s: i
         return [*found, {"case": str(file), "outcome": "failed", "when": "process", "error": ending}] if ending else found
 
 
+def name_of(case: str) -> str:
+    """A case's name with the ranges of each set of cores in order: the tree makes them of Python sets, whose order is no fact of either side."""
+    return re.sub(r"\{(\[\d+-\d+ - \d+-\d+\](?:, )?)+\}", lambda found: "{" + ", ".join(sorted(found[0][1:-1].split(", "))) + "}", case)
+
+
 def outcomes_of(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The worst row of each case: a case that passes can fail when its device closes."""
     worst: dict[str, dict[str, Any]] = {}
     for row in rows:
-        if worst.get(row["case"], {}).get("outcome") != "failed":
-            worst[row["case"]] = row
+        case = name_of(row["case"])
+        if worst.get(case, {}).get("outcome") != "failed":
+            worst[case] = row
     return worst
 
 
@@ -100,6 +107,7 @@ def main() -> int:
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help="test files, from TREE")
     parser.add_argument("--chip", choices=tuple(ARCHS), default="n150")
     parser.add_argument("--cases", type=int, default=25, help="cases of a file, spread over it; 0: all (default %(default)s)")
+    parser.add_argument("--lines", type=int, metavar="N", help="only files of at most N lines")
     parser.add_argument("--seconds", type=int, default=600, help="limit for a file (default %(default)s)")
     parser.add_argument("--wheel", action="store_true", help="run the real package too, over a mock device, and keep its outcomes")
     parser.add_argument("--only-wheel", action="store_true", help="run the real package alone")
@@ -115,7 +123,7 @@ def main() -> int:
     names |= {"UNIT_TREE": str(tree), "UNIT_CARD": options.chip, "UNIT_CASES": str(options.cases), "UNIT_PACKAGES": str(packages())}
     causes: Counter[str] = Counter()
     total, failures = File("all"), []
-    for file in options.files or files_of(tree):
+    for file in options.files or files_of(tree, options.lines):
         stored = folder / f"{str(file).replace('/', '+')}.{options.cases}.json"
         if options.wheel or options.only_wheel:
             from alchemist.verify.environment import MockRuntime
