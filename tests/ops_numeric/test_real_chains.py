@@ -83,6 +83,22 @@ def test_an_image_that_does_not_fit_is_pooled_in_slices(batch: int, channels: in
 
 
 @pytest.mark.parametrize("layout", [RM, TILE])
+@pytest.mark.parametrize("way", [HEIGHT, WIDTH])
+def test_slices_of_a_pool_without_a_number_are_as_few_as_fit(way: Any, layout: Any) -> None:
+    image = Spec((1, 1, 600 * 600, 128), layout="row_major")
+
+    def pools(number: int) -> list[str]:
+        config = ttnn.Conv2dSliceConfig(slice_type=way, num_slices=number)
+        given = [1, 600, 600, 128, [2, 2], [2, 2], [0, 0], [1, 1]]
+        found = query("ttnn.max_pool2d", [image, *given], card="n150", l1_small_bytes=1 << 14, output_layout=layout, dram_slice_config=config)
+        return [program.family for program in found.programs] if found.accepted else []
+
+    fitting = pools(0)
+    slices = fitting.count("pool2d")
+    assert slices > 1 and pools(slices) == fitting and not pools(1)
+
+
+@pytest.mark.parametrize("layout", [RM, TILE])
 @pytest.mark.parametrize("batch", [1, 3])
 def test_mean_of_images(device: Any, batch: int, layout: Any) -> None:
     x = values(batch, 7, 5, 48)

@@ -119,7 +119,9 @@ Tensor convolve_shards(
             plan.input_cores.grid};
         halo = gather_halo(input, w, placement, 32, false, settings.config.config_tensors_in_dram);
         free_activation(input, settings);
-        input = Tensor();  // shards that only this call made are given back before the rows move
+        // Shards that only this call made are given back before the rows move; a transposed convolution holds them until the result has
+        // a place.
+        if (!conv.weights.transposed) input = Tensor();
         if (settings.config.reallocate_halo_output) halo = move_halo(std::move(halo));
     }
     const strategy::Conv2d operation{

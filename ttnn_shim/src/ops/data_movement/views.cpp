@@ -158,8 +158,8 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<Me
     }
     // Rows, and block floats (which pass through bfloat16), are interleaved in between.
     Tensor result = own.is_sharded() ? ttnn::sharded_to_interleaved(tensor, interleaved(own)) : tensor;
-    if (packed) result = ttnn::typecast(result, DataType::BFLOAT16);
-    result = one_program(result, sharded ? interleaved(memory) : memory);
+    const Tensor source = packed ? ttnn::typecast(result, DataType::BFLOAT16) : result;  // TT-NN holds it until the result is packed again
+    result = one_program(source, sharded ? interleaved(memory) : memory);
     if (packed) {
         if (shape != result.padded_shape())
             launch(  // in place

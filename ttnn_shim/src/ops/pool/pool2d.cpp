@@ -276,13 +276,15 @@ uint64_t part_l1_bytes(const Tensor& input, const Window& part, const PoolSettin
 }
 
 /// TT-NN's own slices of an image in DRAM: as few as leave one of them in the free L1. Columns first, their halo is smaller, except of
-/// narrow or tall images; where no number of them fits, the other way.
+/// narrow or tall images; where no number of them fits, the other way. A config that names the way but no number keeps its way.
 std::optional<SliceConfig> fitting_slices(const Tensor& input, const Window& window, const PoolSettings& settings) {
     constexpr uint32_t NARROW_TILED = 200, TALL = 3;
     const bool tiled = settings.layout == Layout::TILE;
     const bool rows_first = tiled ? window.in_w < NARROW_TILED || window.in_h > window.in_w : window.in_h > TALL * window.in_w;
     const uint64_t space = device_of(input)->shim().allocator().circular_buffer_space();
-    for (const bool rows : {rows_first, !rows_first}) {
+    std::vector<bool> ways{rows_first, !rows_first};
+    if (settings.slices) ways = {settings.slices->slice_type == SliceConfig::SliceType::DRAM_HEIGHT};
+    for (const bool rows : ways) {
         const uint32_t extent = rows ? window.out_h() : window.out_w(), most = tiled && !rows ? (extent + 31) / 32 : extent;
         for (uint32_t slices = 1; slices <= most; ++slices) {
             const uint32_t largest = slice_extents(extent, slices, tiled && !rows).front();
@@ -325,7 +327,9 @@ std::vector<Tensor> pool(const Tensor& input, Window window, PoolSettings settin
     const bool legacy = input.is_sharded() && input.memory_config().shard_spec().has_value();
     SHIM_CHECK(!input.is_sharded() || !settings.scheme, "applied_shard_scheme: a sharded input_tensor brings its own");
     const bool in_dram = !input.is_sharded() && !input.memory_config().is_l1();
-    if (!settings.slices && !settings.indices && in_dram && input.logical_volume() > 0)
+    const bool number_is_free =
+        !settings.slices || (settings.slices->num_slices == 0 && settings.slices->slice_type != SliceConfig::SliceType::L1_FULL);
+    if (number_is_free && !settings.indices && in_dram && input.logical_volume() > 0)
         settings.slices = fitting_slices(input, window, settings);
     const uint32_t slices = settings.indices ? 1 : slices_asked(settings.slices, input);  // indices are those of the whole image
     if (slices > 1) {
