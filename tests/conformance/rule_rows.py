@@ -23,7 +23,8 @@ UNARY = (
     "clip(min=0.5,max=1.0) clamp(min=1,max=2) clamp(min=1) clamp(max=2.5) leaky_relu(negative_slope=0.1) logical_not_ bitwise_left_shift(2) "
     "bitwise_right_shift(2) bitwise_and(3) prelu(0.25) tril triu zeros_like ones_like empty_like full_like(3.0) uniform squeeze(0) "
     "unsqueeze(0) chunk(2,dim=-1) split(16,dim=-1) narrow(-1,0,8) roll(3,-1) add_(1.0) mul_(2.0) sub_(1.0) div_(2.0) to_dtype(ttnn.float32) "
-    "pow(3) pow(2.5) pow(-1) minimum(1.5) maximum(2) remainder(1.5) fmod(1.5) add(1.5) eq(1.5) div(2) floor_div(2) mul(1.5) softmax(dim=-1) "
+    "pow(3) pow(2.5) pow(-1) minimum(1.5) maximum(2) remainder(1.5) fmod(1.5) add(1.5) eq(1.5) div(2) floor_div(2) mul(1.5) mul(2.0) "
+    "fmod(2.0) remainder(2.0) remainder(3) softmax(dim=-1) alt_complex_rotate90 "
     "multigammaln reallocate"
 ).split()
 BINARY = (

@@ -188,6 +188,20 @@ def test_shifts(name: str, device: Any) -> None:
     assert torch.equal(get(getattr(ttnn, name)(put(a, device), put(b, device))), SHIFTS[name](a, b).int())
 
 
+@pytest.mark.parametrize("scalar", [2, 2.0, 2.5])
+def test_a_real_factor_makes_integers_real(scalar: float, device: Any) -> None:
+    """2.0 too: the type of the number decides, as in the real package."""
+    a = torch.tensor([[0, 1, -3, 7]], dtype=torch.int32)
+    for name, expected in (("multiply", a * scalar), ("fmod", torch.fmod(a, scalar)), ("remainder", torch.remainder(a, scalar))):
+        got = getattr(ttnn, name)(put(a, device), scalar)
+        assert got.dtype == (ttnn.int32 if isinstance(scalar, int) else ttnn.float32)
+        assert torch.equal(get(got).float(), expected.float()), name
+    gradient = ttnn.square_bw(put(a, device), put(a, device))[0]
+    assert gradient.dtype == ttnn.float32 and torch.equal(get(gradient), 2.0 * a * a)
+    with pytest.raises(RuntimeError, match="POWER"):
+        ttnn.pow(2, put(a, device))
+
+
 # --- casts ---------------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 
 #include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
+#include "ops/eltwise/placement.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/bcast/bcast.hpp"
@@ -118,8 +119,9 @@ Tensor alt_complex_rotate90(const arguments::alt_complex_rotate90& args) {
     check_device_tensor(input, "input_tensor");
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(is_floating_point(input.dtype()), "input_tensor: expected a floating point dtype, got {}", input.dtype());
-    SHIM_SUPPORTED(shape.rank() >= 1 && shape[-1] % 2 == 0, "input_tensor: pairs need an even last dimension, got shape {}", shape);
+    SHIM_SUPPORTED(shape.rank() >= 1, "input_tensor: expected a last dimension, got shape {}", shape);
     const auto& output = args.output_tensor;
+    check_unary_output(input, input.dtype(), output);
     const TensorSpec spec = output ? output->tensor_spec()
                                    : make_spec(shape, input.dtype(), input.layout(), args.memory_config.value_or(input.memory_config()));
     return launch(
@@ -132,6 +134,7 @@ Tensor alt_complex_rotate90(const arguments::alt_complex_rotate90& args) {
                     row[i] = -row[i + 1];
                     row[i + 1] = real;
                 }
+                if (width % 2 != 0) row[width - 1] = -0.0F;  // the last pair reaches into the padding, which holds zeros
             });
         },
         {output})[0];

@@ -131,8 +131,7 @@ Policy policy_of(const Kind& a, const Kind& b, BinaryOpType op) {
         return {DataType::FLOAT32, false};
     }
     SHIM_CHECK(
-        has_integer_form(op) && (op != BinaryOpType::POWER || ta == nullptr || tb == nullptr),
-        "dtype {} is not supported for binary operation {}", lead, binary_name(op));
+        has_integer_form(op) && op != BinaryOpType::POWER, "dtype {} is not supported for binary operation {}", lead, binary_name(op));
     SHIM_CHECK(takes_integer(op, lead, given != nullptr), "dtype {} is not supported for binary operation {}", lead, binary_name(op));
     const Scalar* scalar = given;
     if (scalar != nullptr && compares && lead == DataType::UINT8) return {DataType::UINT16, true};
@@ -140,6 +139,10 @@ Policy policy_of(const Kind& a, const Kind& b, BinaryOpType op) {
     const bool extremum = op == BinaryOpType::MAXIMUM || op == BinaryOpType::MINIMUM;
     const bool divides = op == BinaryOpType::REMAINDER || op == BinaryOpType::FMOD;
     if (scalar != nullptr && ((lead == DataType::UINT16 && !divides) || (extremum && tb == nullptr))) return {lead, true};
+    if (scalar != nullptr && real_scalar && op == BinaryOpType::MUL) return {DataType::FLOAT32, false};  // 2.0, too: the type decides
+    SHIM_CHECK(
+        op != BinaryOpType::REMAINDER || lead != DataType::UINT32 || !real_scalar,
+        "dtype {} is not supported for binary operation {} with a real number", lead, binary_name(op));
     if (scalar != nullptr && !fits_integer(*scalar)) {
         SHIM_CHECK(
             op == BinaryOpType::MUL, "Binary operation {} with a {} tensor cannot represent the scalar {}", binary_name(op), lead,
@@ -183,7 +186,7 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
     if (ta != nullptr) check_device_tensor(*ta, "input_tensor_a");
     if (tb != nullptr) check_device_tensor(*tb, "input_tensor_b");
     if (ta != nullptr && tb == nullptr && ta->dtype() == DataType::INT32 && (op == BinaryOpType::REMAINDER || op == BinaryOpType::FMOD) &&
-        !fits_integer(std::get<Scalar>(b))) {  // a fractional divisor makes the tensor real first
+        (real_operand(b) || !fits_integer(std::get<Scalar>(b)))) {  // a real divisor makes the tensor real first
         *ta = to_real(*ta);
         if (options.output && is_integer(options.output->dtype())) {  // and the result an integer again
             const Tensor real = binary_op(op_name, *ta, b, op, {.memory_config = options.memory_config});
@@ -206,7 +209,8 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
         !options.output || (ta != nullptr && ta->layout() == Layout::TILE) || (tb != nullptr && tb->layout() == Layout::TILE),
         "output_tensor: expected inputs in TILE layout beside an output, got ROW_MAJOR");
     // A product or quotient of integers and real numbers converts the integers first, in their layout.
-    if (tb == nullptr && is_integer(ta->dtype()) && !integer && !fits_integer(std::get<Scalar>(b))) *ta = ttnn::typecast(*ta, result_dtype);
+    if (tb == nullptr && is_integer(ta->dtype()) && !integer && (op == BinaryOpType::MUL || !fits_integer(std::get<Scalar>(b))))
+        *ta = ttnn::typecast(*ta, result_dtype);
     if (ta != nullptr && tb != nullptr && is_integer(ta->dtype()) != is_integer(tb->dtype())) {
         Tensor& whole = is_integer(ta->dtype()) ? *ta : *tb;
         whole = ttnn::typecast(whole, result_dtype == ta->dtype() || result_dtype == tb->dtype() ? result_dtype : DataType::BFLOAT16);

@@ -178,13 +178,16 @@ GRADIENT(square_bw, p.product(p.times(grad, 2), input))
 
 std::vector<Tensor> relu_bw(const Tensor& grad, const Tensor& input, const OptionalMemory& memory_config) {
     const OpScope scope("ttnn.relu_bw");
-    SHIM_CHECK(grad.dtype() == input.dtype(), "grad_tensor: expected the dtype {} of input_tensor, got {}", input.dtype(), grad.dtype());
+    SHIM_CHECK(
+        grad.dtype() == input.dtype() || (is_integer(input.dtype()) && !is_integer(grad.dtype())),
+        "grad_tensor: expected the dtype {} of input_tensor, got {}", input.dtype(), grad.dtype());
     const Programs p{"ttnn.relu_bw", memory_config};
     return {p.product(p.unary(UnaryOpType::GTZ, input), grad)};
 }
 
 std::vector<Tensor> sigmoid_bw(const Tensor& grad, const Tensor& input, const OptionalMemory& memory_config) {
     const OpScope scope("ttnn.sigmoid_bw");
+    SHIM_CHECK(is_floating_point(grad.dtype()), "grad_tensor: expected a floating point dtype, got {}", grad.dtype());
     const Programs p{"ttnn.sigmoid_bw", memory_config};
     const Tensor sigmoid = p.sigmoid(input);
     return {p.product(p.product(sigmoid, p.binary(sigmoid, BinaryOpType::RSUB, Scalar(1.0F))), grad)};

@@ -337,7 +337,7 @@ Tensor clamp(
     const Tensor& input, std::optional<std::variant<float, int32_t>> min, std::optional<std::variant<float, int32_t>> max,
     const OptionalMemory& memory_config, const std::optional<Tensor>& output) {
     OpScope scope("ttnn.clamp");
-    SHIM_CHECK(min || max, "expected min, max or both");
+    SHIM_CHECK(min || max, "Only one of 'min' or 'max' can be None. Please provide one value");
     auto value = [](const auto& bound) { return std::visit([](auto v) { return static_cast<float>(v); }, *bound); };
     if (is_integer(input.dtype())) {
         SHIM_CHECK(input.dtype() == DataType::INT32, "input_tensor: expected INT32 or a floating point dtype, got {}", input.dtype());
@@ -356,7 +356,7 @@ Tensor clamp(
     const Tensor& input, std::optional<Tensor> min, std::optional<Tensor> max, const OptionalMemory& memory_config,
     const std::optional<Tensor>& output) {
     OpScope scope("ttnn.clamp");
-    SHIM_CHECK(min || max, "expected min, max or both");
+    SHIM_CHECK(min || max, "Only one of 'min' or 'max' can be None. Please provide one value");
     const auto memory = memory_config ? memory_config : std::optional(input.memory_config());
     if (!min || !max) {  // a comparison and a choice
         const Tensor inside =
