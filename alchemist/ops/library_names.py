@@ -34,6 +34,10 @@ def class_name(attribute: str) -> str:
     return "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in words)
 
 
+DEFAULTS = {"ttnn.matmul_multi_core_reuse_multi_cast_program_config": {"fuse_batch": True}}
+"""Fields that the library's class has by itself, by config attribute; programs leave them out."""
+
+
 def field_name(field: str) -> str:
     """ "per_core_m" -> "per_core_M"; most fields are spelt alike."""
     return _FIELD_NAMES.get(field, field)

@@ -19,7 +19,7 @@ from alchemist.errors import OptionError
 from alchemist.ir.location import sources_of
 from alchemist.optimizer import overrides as overriding
 from alchemist.optimizer.calls import IN_PLACE, NotAskable, call_of, spec_of
-from alchemist.optimizer.choose import key_of
+from alchemist.optimizer.choose import FAMILIES, key_of
 from alchemist.optimizer.graph import DRAM, VIEWS, Forward, Step, ends_of, forward_of, l1_bytes
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
@@ -33,6 +33,8 @@ MOST_SLACK = 0.3
 """Share of L1 that holes between tensors may cost an op before something is sent to DRAM."""
 LEAST_SLACK = 1 << 15
 PRODUCTS = ("ttnn.linear", "ttnn.matmul")
+LEAST_SHARE = 0.0005
+"""Share of level 0's time that the program configs of equal ops must gain together: each is a dozen lines of the program."""
 MOST_PACKED = 3
 """Tensors that are tried to be moved up when memory is short."""
 
@@ -109,6 +111,8 @@ def plans(
     safe = replay(graph, Plan(0.0), machine, l1_small_bytes)
     if safe.ns is None and not overrides:
         return []
+    if policy == "time" and not overrides and safe.ns is not None:
+        _leave_out_small_gains(graph, options, LEAST_SHARE * safe.ns)
     moves = Moves(machine)
     if level > 1 and policy == "time" and not overrides:
         _offer_moves_for_all(graph, options, machine, moves)
@@ -267,6 +271,15 @@ def _shortfall(error: str) -> int:
         return int(clash[2]) - int(clash[1])
     room = re.search(r"each bank needs to store (\d+) B.*largest free block: (\d+) B", error)
     return int(room[1]) - int(room[2]) if room else LEAST_SLACK
+
+
+def _leave_out_small_gains(graph: Forward, options: dict[int, list[Choice]], least_ns: float) -> None:
+    """Equal ops whose configs gain next to nothing keep the library's own choice, wherever their tensors lie."""
+    counts = Counter(map(id, options.values()))
+    for number, listed in options.items():
+        plain = [choice for choice in listed if not choice.priced.candidate.attributes] if graph.steps[number].op.name in FAMILIES else []
+        if plain and len(plain) < len(listed) and (min(choice.ns for choice in plain) - min(choice.ns for choice in listed)) * counts[id(listed)] < least_ns:
+            options[number] = plain
 
 
 def _offer_returns(graph: Forward, options: Mapping[int, list[Choice]], moves: Moves) -> dict[int, list[Choice]]:

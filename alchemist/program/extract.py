@@ -15,7 +15,7 @@ from alchemist.errors import EmitError, InternalError
 from alchemist.ir import access
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import sources_of
-from alchemist.ops.library_names import DTYPES, FIDELITIES, class_name, field_name, looked_up
+from alchemist.ops.library_names import DEFAULTS, DTYPES, FIDELITIES, class_name, field_name, looked_up
 from alchemist.ops.spec import INLINE, NOTE, REQUIRED, TTNN_OPS, WHY, Arg, EnumRef, Kind, inline_scalar
 from alchemist.program import model
 from alchemist.program.graph import ConstEval, Graph, Node, Raw, TensorType, Use, Value
@@ -280,7 +280,9 @@ def _memory_config(value: Mapping[str, Any]) -> model.MemoryConfig | None:
 
 def record(fields: Mapping[str, Any], attribute_name: str) -> model.Record:
     """#ttnn.conv2d_config -> ttnn.Conv2dConfig, #ttnn.matmul_multi_core_reuse_program_config -> ttnn.Matmul..."""
-    return model.Record(f"ttnn.{class_name(attribute_name)}", tuple((field_name(key), _field(key, part)) for key, part in fields.items() if part is not None))
+    default = DEFAULTS.get(attribute_name, {})
+    given = {key: part for key, part in fields.items() if part is not None and (key not in default or part != default[key])}
+    return model.Record(f"ttnn.{class_name(attribute_name)}", tuple((field_name(key), _field(key, part)) for key, part in given.items()))
 
 
 def unary(value: Any) -> model.Unary:

@@ -180,6 +180,8 @@ class Naming:
                 return ""
             names = [name, *self._context.sources.aliases(frame, name)]
             name = next((bound for name in names if (bound := statement.binding(name, found[1].parameters))), "")
+            if not name:  # the source does not hand it on under a name: no later statement says more
+                return ""
         return name
 
     def _read_as(self, value: Value, forward: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -104,8 +104,8 @@ class Body(Naming):
                 self._name_results(item, index, items, held, last, locked, finals, preset or {}, preferred)
                 note = item.note if isinstance(item, Node) else ""
                 statement = self._statement(item)
-                if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call, with the shape that stands there
-                    statement = replace(statement, note=RESHARD + (statement.note or note.removeprefix(RESHARD)))
+                if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
+                    statement = replace(statement, note=RESHARD + (statement.note.rpartition("] ")[2] or note.removeprefix(RESHARD)))
                 elif note:
                     out.append(model.Comment(note))
                 out.append(statement)

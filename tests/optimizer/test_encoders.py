@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from modules import lowered, mlp
+from transformers import BertConfig, BertModel
 
 from alchemist import codegen_py
 from alchemist.passes.registry import functions, is_const_eval
@@ -70,3 +71,36 @@ def test_a_gate_is_moved_to_shards_once_for_both_readers() -> None:
     (product, *_) = [op for op in forward.body.block.ops if op.name == "ttnn.matmul"]
     assert "block_sharded" not in str(product.results[0].type)
     assert [use.operation.name for use in product.results[0].uses if use.operation.name != "ttnn.deallocate"] == ["ttnn.to_memory_config"]
+
+
+class Pooled(torch.nn.Module):
+    """A long product, and a short one of its first rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.long, self.short = torch.nn.Linear(768, 3072, bias=False), torch.nn.Linear(768, 768, bias=False)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.long(x), self.short(x[:32])
+
+
+def test_what_gains_next_to_nothing_gets_no_config(tmp_path: Path) -> None:
+    """A config is a dozen lines of the program."""
+    texts = []
+    for rows in (64, 1 << 16):
+        out = tmp_path / str(rows)
+        x = torch.zeros(rows, 768, dtype=torch.bfloat16)
+        codegen_py(Pooled().to(torch.bfloat16).eval(), x, export_path=out, export_tensors=False, compiler_options={"optimization_level": 2})
+        texts.append((out / "main.py").read_text())
+    assert ["SHORT_MATMUL" in text for text in texts] == [True, False], texts
+
+
+def test_parameters_are_called_as_in_the_source(tmp_path: Path) -> None:
+    """What the source never names on its way to a module is not called after another of its values."""
+    config = BertConfig(vocab_size=64, hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=128, max_position_embeddings=32)
+    ids = torch.ones(2, 32, dtype=torch.int64)
+    given = {"input_ids": ids, "attention_mask": ids}
+    model = BertModel(config).to(torch.bfloat16).eval()
+    codegen_py(model, export_path=tmp_path / "out", export_tensors=False, compiler_options={"optimization_level": 2}, **given)
+    text = (tmp_path / "out/main.py").read_text()
+    assert re.search(r"def bert_self_attention\(\s*hidden_states: ttnn.Tensor, attention_mask: ttnn.Tensor", text), text

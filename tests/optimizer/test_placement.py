@@ -198,14 +198,14 @@ class Grown(torch.nn.Module):
         return found
 
 
-def test_windows_work_on_shards(tmp_path: Path) -> None:
-    """At level 2; a relu6 behind a product is part of its config."""
+def test_a_relu6_is_part_of_a_products_config(tmp_path: Path) -> None:
+    """Beside a config an activation of its own would forbid shards."""
     torch.manual_seed(0)
     x = torch.randn(4, 64, 32, 32, dtype=torch.bfloat16)
     codegen_py(Grown().to(torch.bfloat16).eval(), x, export_path=tmp_path / "out", compiler_options={"optimization_level": 2})
     text = (tmp_path / "out/main.py").read_text()
     product = text[text.index("MultiCastProgramConfig(") :]
-    assert "RELU6" in product[: product.index("\n)")] and "memory_config=HEIGHT" in text, text
+    assert "RELU6" in product[: product.index("\n)")], text
     done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
