@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ttnn_shim.queries import Memory
@@ -71,8 +72,9 @@ def safe_of(placed: Placed, number: int) -> Choice | None:
 
 def placed_report(placed: Placed, card: str) -> str:
     """Level 2: per step the chosen memories and configuration, and the next ones."""
+    before = f"for {placed.safe_ns / 1000:.1f} at level 0" if math.isfinite(placed.safe_ns) else "where level 0 is refused"
     lines = [
-        f"Decisions on {card}, by simulated time: {placed.ns / 1000:.1f} us for {placed.safe_ns / 1000:.1f} at level 0 (replayed with all addresses),"
+        f"Decisions on {card}, by simulated time: {placed.ns / 1000:.1f} us {before} (replayed with all addresses),"
         f" at most {placed.l1_peak_bytes} B of tensors in L1 per core, {placed.replays} plans.",
         "",
     ]

@@ -41,7 +41,7 @@ MOST_PACKED = 3
 
 @dataclass(slots=True)
 class Placed:
-    """What was decided for a forward function. ns: of the replay. safe_ns: of the same function as at level 0, replayed."""
+    """What was decided for a forward function. ns: of the replay. safe_ns: of the same function as at level 0, replayed; infinite where it is refused."""
 
     graph: Forward
     plan: Plan
@@ -109,8 +109,6 @@ def plans(
         if which not in taken:
             raise reason
     safe = replay(graph, Plan(0.0), machine, l1_small_bytes)
-    if safe.ns is None and not overrides:
-        return []
     if policy == "time" and not overrides and safe.ns is not None:
         _leave_out_small_gains(graph, options, LEAST_SHARE * safe.ns)
     moves = Moves(machine)
@@ -123,7 +121,7 @@ def plans(
         number: [choice for choice in each if graph.steps[number].op in forced or _of_level_1(graph.steps[number].op, choice)]
         for number, each in in_place.items()
     }
-    safe_ns = safe.ns or float("inf")
+    safe_ns = safe.ns or math.inf  # refused: any plan that fits is better
 
     def fitting(each: Mapping[int, list[Choice]]) -> Placed | None:
         return _fitting(graph, each, machine, moves, cap, l1_small_bytes, safe_ns, policy, say, must_move)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from modules import decisions, lowered
+from modules import decisions, lowered, mlp
 from ttnn_shim.queries import Memory
 
 from alchemist.errors import OptionError
@@ -86,3 +86,14 @@ def test_refused_overrides_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(level2, "replay", lambda *_: Replayed(1.0))
     with pytest.raises(OptionError, match="refuses the program with these overrides"):
         lowered(text, optimization_level=2, override_output_layout="value*=l1")
+
+
+def test_a_function_that_level_0_cannot_run_gets_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Level 0 may run out of memory where a plan with other memories or blocks does not."""
+    replay = level2.replay
+
+    def refusing(graph: Forward, plan: Plan, *rest: Any) -> Replayed:
+        return replay(graph, plan, *rest) if plan.taken else Replayed(None, 0, "no room")
+
+    monkeypatch.setattr(level2, "replay", refusing)
+    assert "us where level 0 is refused" in decisions(mlp(), optimization_level=2)
