@@ -14,6 +14,7 @@ from alchemist.ir import access
 from alchemist.ir.access import elements, operand, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
+from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.evaluate import can_evaluate, evaluate
 from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
@@ -35,6 +36,14 @@ def _parted_elsewhere(op: Operation, inner: Operation) -> bool:
     """Whether another module parts the slice further: its steps would no longer be alike if each cut its parts out of the whole."""
     paths = [[info.scopes[-1].path for info in sources_of(one) if info.scopes] for one in (op, inner)]
     return len(list(inner.results[0].uses)) > 1 and paths[0] != paths[1]
+
+
+def _is_head(inner: Operation) -> bool:
+    """Whether whole tiles of columns are taken of which several ops take parts: a head of attention and its rotary embedding."""
+    result = inner.results[0]
+    only_columns = len(shape(result)) == 4 and shape(inner.operands[0])[:-1] == shape(result)[:-1]
+    whole_tiles = access.attr(inner, "begins")[-1] % TILE_EDGE == 0 and shape(result)[-1] % TILE_EDGE == 0
+    return only_columns and whole_tiles and len(list(result.uses)) > 1
 
 
 def uniform(array: Array | None) -> Any:
@@ -181,7 +190,7 @@ def _canonical(op: Operation) -> Operation | None:
         moved = [i for i in order if source[i] != 1]
         if moved == sorted(moved):  # only dims of size 1 move
             return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])}, [out])
-    if op.name == "ttir.slice_static" and (inner := defining(op.operands[0], "ttir.slice_static")) and not _parted_elsewhere(op, inner):
+    if op.name == "ttir.slice_static" and (inner := defining(op.operands[0], "ttir.slice_static")) and not (_parted_elsewhere(op, inner) or _is_head(inner)):
         outer_cut, inner_cut = ([access.attr(one, name) for name in ("begins", "ends", "step")] for one in (op, inner))
         rows = list(zip(*outer_cut, *inner_cut, strict=True))
         if all(step > 0 and begin >= 0 and end >= 0 for row in rows for begin, end, step in (row[:3], row[3:])):

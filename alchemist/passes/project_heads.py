@@ -18,17 +18,31 @@ from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, f
 from alchemist.passes.views import VIEWS, View, joined, view_of
 
 
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """`count` times `size` consecutive columns, from `start` on, `step` apart."""
+
+    start: int
+    size: int
+    count: int = 1
+    step: int = 0
+
+    @property
+    def width(self) -> int:
+        return self.size * self.count
+
+
 @dataclass(slots=True)
 class _Head:
-    """A value [B, H, S, D] whose heads are consecutive columns of a projection.
+    """A value [B, H, S, D] whose heads are columns of a projection: side by side, or each beside the others' of its head.
 
-    rows: [B, S, K], what is projected. columns: of the projection's weight, from the first to behind the last. views: the ops between.
+    rows: [B, S, K], what is projected. columns: of the projection's weight. views: the ops between.
     """
 
     value: SSAValue
     rows: View
     projection: Operation
-    columns: tuple[int, int]
+    columns: _Columns
     views: list[Operation]
 
     @property
@@ -92,7 +106,8 @@ def _head(op: Operation, decodes: bool) -> _Head | None:
         return None
     value = op.results[0]
     one = shape(value)[2] == 1
-    if all(use.operation.name in VIEWS for use in value.uses) and not (one and any(_is_token(use.operation) for use in value.uses)):
+    users = [use.operation for use in value.uses]
+    if all(user.name in VIEWS and not _cuts_columns(user) for user in users) and not (one and any(_is_token(user) for user in users)):
         return None
     view, ops = view_of(value)
     dot = defining(view.root, "ttir.linear", "ttir.matmul")
@@ -100,17 +115,20 @@ def _head(op: Operation, decodes: bool) -> _Head | None:
         return None
     _, h, _, d = shape(value)
     width = shape(view.root)[-1]
-    if d % TILE_EDGE or view.offset + h * d > width or (one and not decodes):
+    if d % TILE_EDGE or (one and not decodes):
         return None
     batches, heads, steps, size = view.axes
-    if size != ((d, 1),) or heads != joined([(h, d)]):
+    columns = _Columns(view.offset, h * d) if heads == joined([(h, d)]) else None
+    if columns is None and len(heads) == 1 and heads[0][0] * heads[0][1] == width and view.offset + d <= heads[0][1]:
+        columns = _Columns(view.offset, d, h, heads[0][1])
+    if size != ((d, 1),) or columns is None or columns.start + columns.size > width:
         return None
     if any(stride % width for _, stride in (*batches, *steps)):
         return None
     by_row = View(view.root, tuple(tuple((size, stride // width) for size, stride in axis) for axis in (batches, steps)))
     source, _ = view_of(dot.operands[0])
     rows = _rows(by_row, source)
-    return None if rows is None else _Head(value, rows, dot, (view.offset, view.offset + h * d), ops)
+    return None if rows is None else _Head(value, rows, dot, columns, ops)
 
 
 def _rows(order: View, source: View) -> View | None:
@@ -157,11 +175,11 @@ def _project(heads: list[_Head], position: dict[Operation, int]) -> None:
     if any(bias is not None for bias in biases):
         of = element_type(next(bias for bias in biases if bias is not None))
         pieces = [
-            (bias, head.columns) if bias is not None else (_zeros(b, head.columns[1] - head.columns[0], of), (0, head.columns[1] - head.columns[0]))
+            (bias, head.columns) if bias is not None else (_zeros(b, head.columns.width, of), _Columns(0, head.columns.width))
             for head, bias in zip(heads, biases, strict=True)
         ]
         operands.append(_columns(b, pieces, 0))
-    width = sum(head.columns[1] - head.columns[0] for head in heads)
+    width = sum(head.columns.width for head in heads)
     of = element_type(heads[0].projection.results[0])
     name = "ttir.linear" if len(operands) == 3 else "ttir.matmul"
     whole = b.op(name, operands, {"transpose_b": transposed}, [tensor((*shape(rows)[:2], width), of)])
@@ -184,14 +202,15 @@ def _zeros(b: Builder, size: int, of: str) -> SSAValue:
     return made
 
 
-def _columns(b: Builder, pieces: list[tuple[SSAValue, tuple[int, int]]], dim: int) -> SSAValue:
+def _columns(b: Builder, pieces: list[tuple[SSAValue, _Columns]], dim: int) -> SSAValue:
     """The pieces side by side; neighbours of one tensor are taken together."""
-    merged: list[tuple[SSAValue, tuple[int, int]]] = []
-    for value, (start, end) in pieces:
-        if merged and merged[-1][0] is value and merged[-1][1][1] == start:
-            merged[-1] = (value, (merged[-1][1][0], end))
+    merged: list[tuple[SSAValue, _Columns]] = []
+    for value, columns in pieces:
+        before, last = merged[-1] if merged else (None, columns)
+        if before is value and last.count == columns.count == 1 and last.start + last.size == columns.start:
+            merged[-1] = (value, _Columns(last.start, last.size + columns.size))
         else:
-            merged.append((value, (start, end)))
+            merged.append((value, columns))
     cut = [_cut(b, value, columns, dim) for value, columns in merged]
     if len(cut) == 1:
         return cut[0]
@@ -201,15 +220,29 @@ def _columns(b: Builder, pieces: list[tuple[SSAValue, tuple[int, int]]], dim: in
     return made
 
 
-def _cut(b: Builder, value: SSAValue, columns: tuple[int, int], dim: int) -> SSAValue:
+def _cut(b: Builder, value: SSAValue, columns: _Columns, dim: int) -> SSAValue:
     dims = shape(value)
-    if columns == (0, dims[dim]):
+    if columns.count > 1:
+        value = _reshaped(b, value, (*dims[:dim], columns.count, columns.step, *dims[dim + 1 :]))
+        value = _cut(b, value, _Columns(columns.start, columns.size), dim + 1)
+        return _reshaped(b, value, (*dims[:dim], columns.width, *dims[dim + 1 :]))
+    if (columns.start, columns.size) == (0, dims[dim]):
         return value
     begins, ends = [0] * len(dims), list(dims)
-    begins[dim], ends[dim] = columns
+    begins[dim], ends[dim] = columns.start, columns.start + columns.size
     out = tuple(end - begin for begin, end in zip(begins, ends, strict=True))
     made: SSAValue = b.op("ttir.slice_static", [value], {"begins": begins, "ends": ends, "step": [1] * len(dims)}, [tensor(out, element_type(value))])
     return made
+
+
+def _reshaped(b: Builder, value: SSAValue, dims: tuple[int, ...]) -> SSAValue:
+    made: SSAValue = b.op("ttir.reshape", [value], {"shape": dims}, [tensor(dims, element_type(value))])
+    return made
+
+
+def _cuts_columns(op: Operation) -> bool:
+    """Whether the op takes some columns of all rows: a rotary embedding of a part of each head does."""
+    return op.name == "ttir.slice_static" and shape(op.operands[0])[:-1] == shape(op.results[0])[:-1]
 
 
 def _make_before(value: SSAValue, anchor: Operation, position: dict[Operation, int]) -> None:

@@ -57,10 +57,13 @@ def in_torch(g: Graph, x: Any, w: Any, b: Any, w_out: Any, batch_first: bool = T
     return turned(g, out, (1, 0, 2)) if batch_first else out
 
 
-def in_timm(g: Graph, x: Any, w: Any, *, order: tuple[int, int, int] = (0, 1, 2), size: int = 32, interleaved: bool = False, activated: bool = False) -> Any:
-    """qkv.reshape(B, T, 3, H, D).permute(2, 0, 3, 1, 4), or heads that hold query, key and value each."""
+def in_timm(
+    g: Graph, x: Any, w: Any, *, order: tuple[int, int, int] = (0, 1, 2), size: int = 32, interleaved: bool = False, activated: bool = False, spare: int = 0
+) -> Any:
+    """qkv.reshape(B, T, 3, H, D).permute(2, 0, 3, 1, 4), or heads that hold query, key and value each. spare: further columns of the projection."""
     heads = WIDTH // size
-    y = g("matmul", x, w, out=(BATCH, TIME, 3 * WIDTH), transpose_b=True)
+    y = g("matmul", x, w, out=(BATCH, TIME, 3 * WIDTH + spare), transpose_b=True)
+    y = cut(g, y, 2, 0, 3 * WIDTH) if spare else y
     y = g("exp", y) if activated else y
     if interleaved:
         y = turned(g, shaped(g, y, BATCH, TIME, heads, 3, size), (3, 0, 2, 1, 4))
@@ -101,6 +104,10 @@ FORMS: dict[str, tuple[ModuleOp, list[str]]] = {
         build(lambda g, *x: in_timm(g, *x, order=(1, 0, 2)), BATCH_FIRST, PACKED),
         ["slice_static", "slice_static", "slice_static", "concat", "matmul", SPLIT, SDPA],
     ),
+    "each head with its query, key and value": (
+        build(lambda g, *x: in_timm(g, *x, interleaved=True), BATCH_FIRST, PACKED),
+        ["reshape", *["slice_static", "reshape"] * 3, "concat", "matmul", SPLIT, SDPA],
+    ),
     "a key without bias, as in Whisper": (
         build(lambda g, *x: separate(g, *x, scale=0.125), BATCH_FIRST, WEIGHT, WEIGHT, WEIGHT, BIAS, BIAS),
         ["concat", "full", "concat", "linear", SPLIT, SDPA],
@@ -139,7 +146,7 @@ def test_forms(case: str) -> None:
 
 NEAR: dict[str, ModuleOp] = {
     "heads of 16": build(lambda g, *x: in_timm(g, *x, size=16), BATCH_FIRST, PACKED),
-    "each head with its query, key and value": build(lambda g, *x: in_timm(g, *x, interleaved=True), BATCH_FIRST, PACKED),
+    "heads beside columns of something else": build(lambda g, *x: in_timm(g, *x, interleaved=True, spare=WIDTH), BATCH_FIRST, ((4 * WIDTH, WIDTH), F, "parameter")),
     "a function behind the projection": build(lambda g, *x: in_timm(g, *x, activated=True), BATCH_FIRST, PACKED),
     "a key of something else": build(lambda g, x, y, *w: separate(g, x, *w, other=y), BATCH_FIRST, BATCH_FIRST, WEIGHT, WEIGHT, WEIGHT, BIAS, BIAS),
     "computed weights": build(lambda g, x, w: in_timm(g, x, g("exp", w)), BATCH_FIRST, PACKED),
