@@ -18,6 +18,8 @@ HEADER = "eltwise/binary/binary.hpp"
 Function = Callable[[Array, Array], Array]
 
 _ARGUMENTS = "input_tensor_a=lhs input_tensor_b=rhs memory_config"
+ANY_RESULT_TYPE = ("add", "subtract", "multiply", "eq", "ne", "gt", "ge", "lt", "le")
+"""Ops that write their result in another type than that of their operands when they are asked to."""
 _FUSED = "activations=alchemist.activations input_tensor_a_activations=alchemist.lhs_activations input_tensor_b_activations=alchemist.rhs_activations"
 
 
@@ -103,7 +105,15 @@ for _name, _dtype, _function in BINARY:
     op(
         _name,
         # what is fused behind it and in front of its operands: unary ops, a tuple of `EnumRef("ttnn.UnaryOpType", ...)`
-        f"{_ARGUMENTS} {_FUSED}" if has_parameter(f"ttnn.{_name}", "activations") else _ARGUMENTS,
+        " ".join(
+            words
+            for words, taken in (
+                (_ARGUMENTS, True),
+                ("dtype=changed_dtype", _name in ANY_RESULT_TYPE),
+                (_FUSED, has_parameter(f"ttnn.{_name}", "activations")),
+            )
+            if taken
+        ),
         HEADER,
         samples=_samples(_dtype),
         error_samples=(_not_broadcastable(_dtype),),

@@ -12,6 +12,9 @@ from alchemist.ops.spec import NOTE
 from alchemist.passes.registry import Pass, defining, erase, ops_named, register, single_use
 
 PRODUCTS = ("ttnn.matmul", "ttnn.linear")
+SUMS = ("ttnn.add", "ttnn.subtract", "ttnn.multiply")
+TRUTHS = ("ttnn.eq", "ttnn.ne", "ttnn.gt", "ttnn.ge", "ttnn.lt", "ttnn.le")
+"""0 and 1 in any type."""
 MOVES = ("ttnn.split_query_key_value_and_split_heads", "ttnn.reshape", "ttnn.permute", "ttnn.transpose", "ttnn.slice_static")
 """Ops that give values of any type as they are."""
 
@@ -20,12 +23,16 @@ MOVES = ("ttnn.split_query_key_value_and_split_heads", "ttnn.reshape", "ttnn.per
 class CastInProduct(Pass):
     """typecast(move(matmul(a, b))) becomes move(matmul(a, b, dtype=...)), rounded once as before; heads are joined before a typecast to a wider type.
 
+    So do sums and products of elements from float32 to bfloat16, and comparisons to any type that their results are cast to.
+
     matmul(typecast(a), b) of a typecast from bfloat16 to float32 becomes matmul(a, b, dtype=float32): the product is the same.
     """
 
     def run(self, module: ModuleOp) -> None:
-        for op in ops_named(module, *PRODUCTS, const_eval=False):
+        for op in ops_named(module, *PRODUCTS, *SUMS, const_eval=False):
             _fold(op)
+        for op in ops_named(module, *TRUTHS, const_eval=False):
+            _fold_truth(op)
         for op in ops_named(module, "ttnn.concatenate_heads", const_eval=False):
             _widen_later(op)
         for op in ops_named(module, *PRODUCTS, const_eval=False):
@@ -38,7 +45,7 @@ def _dtype(value: SSAValue) -> str:
 
 
 def _fold(product: Operation) -> None:
-    if _dtype(product.results[0]) != "f32":
+    if _dtype(product.results[0]) != "f32" or any(_dtype(value) != "f32" for value in product.operands[:2] if product.name in SUMS):
         return
     moved: list[SSAValue] = [product.results[0]]
     casts: list[Operation] = []
@@ -53,16 +60,37 @@ def _fold(product: Operation) -> None:
     if not casts or any(_dtype(cast.results[0]) != "bf16" for cast in casts):
         return
     note = next((cast.attributes[NOTE] for cast in casts if NOTE in cast.attributes), None)
+    _retype(moved, casts, "bf16")
+    if note is not None and NOTE not in product.attributes:
+        product.attributes[NOTE] = note
+
+
+def _fold_truth(op: Operation) -> None:
+    moved: list[SSAValue] = [op.results[0]]
+    casts: list[Operation] = []
     for value in moved:
+        for use in value.uses:
+            if use.operation.name == "ttnn.typecast":
+                casts.append(use.operation)
+            elif use.operation.name == "ttnn.reshape":
+                moved.append(use.operation.results[0])
+            else:
+                return
+    wanted = {_dtype(cast.results[0]) for cast in casts}
+    if len(wanted) == 1 and not wanted & {"u8", "u16"}:
+        _retype(moved, casts, wanted.pop())
+
+
+def _retype(values: list[SSAValue], casts: list[Operation], dtype: str) -> None:
+    """The values are of type `dtype`, the casts go away."""
+    for value in values:
         layout = layout_of(value.type)
         assert layout is not None
-        Rewriter.replace_value_with_new_type(value, layout.with_(shape(value), dtype="bf16").type_for(shape(value)))
+        Rewriter.replace_value_with_new_type(value, layout.with_(shape(value), dtype=dtype).type_for(shape(value)))
     for cast in casts:
         source = cast.operands[0]
         cast.results[0].replace_all_uses_with(source)
         erase(cast)
-    if note is not None and NOTE not in product.attributes:
-        product.attributes[NOTE] = note
 
 
 def _widen_later(heads: Operation) -> None:
