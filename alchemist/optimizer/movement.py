@@ -1,13 +1,20 @@
-"""Rewrites of data movement that lowering asks the clock about."""
+"""Rewrites of data movement that lowering and passes ask the clock about."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ttnn_shim.errors import ShimError
 from ttnn_shim.queries import Spec, query
+from xdsl.ir import Operation
 
 from alchemist.ops.library_names import DTYPES
+from alchemist.optimizer.calls import NotAskable, ask
+
+CARDS = ("n150", "p150")
+"""A rewrite at every level has to be faster on both: an export runs on either."""
 
 MOST_ONES = 1 << 18
 """Elements of the matrix that collects the rows of images."""
@@ -59,3 +66,31 @@ def _step_ns(dims: tuple[int, ...], dim: int, read: Sequence[int], dtype: str, c
     step = Spec(tuple(end - begin for begin, end in zip(begins, ends, strict=True)), dtype, "tile")
     cut = query("ttnn.slice", [Spec(dims, dtype, "tile"), begins, ends, [1] * len(dims)], card=card).device_ns
     return cut + query("ttnn.reshape", [step, tuple(read)], card=card).device_ns
+
+
+def device_ns(ops: Iterable[Operation], card: str, changed: Mapping[str, Any] | None = None) -> float:
+    """Of the ops one after another as they stand; infinite where one is refused, has no model or is no call that can be asked about.
+
+    changed: attributes instead of the ops' own.
+    """
+    total = 0.0
+    for op in ops:
+        try:
+            answer = ask(op, card, changed)
+        except (NotAskable, ShimError):
+            return math.inf
+        if not answer.accepted or not all(program.modelled for program in answer.programs):
+            return math.inf
+        total += answer.device_ns
+    return total
+
+
+def are_faster(made: Iterable[Operation], replaced: Iterable[Operation]) -> bool:
+    """Whether ops take less time than those that they replace, on both cards; not where the clock cannot tell."""
+    new, old = list(made), list(replaced)
+    return all(device_ns(new, card) < device_ns(old, card) < math.inf for card in CARDS)
+
+
+def is_faster_with(op: Operation, changed: Mapping[str, Any], card: str) -> bool:
+    """Whether the op takes less time with these attributes on a card that its config is written for."""
+    return device_ns([op], card, changed) < device_ns([op], card) < math.inf

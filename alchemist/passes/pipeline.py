@@ -55,6 +55,8 @@ TTNN_PIPELINE = (
     "fold-typecasts",
     "cast-in-product",
     "fuse-rotary",
+    "rotate-whole-heads",
+    "columns-by-product",
     "fuse-operand-activation",
     "fuse-residual-norm",
     "returned-rows",

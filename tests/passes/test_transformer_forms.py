@@ -91,11 +91,12 @@ ROTARY: dict[str, tuple[ModuleOp, bool]] = {
 @pytest.mark.parametrize("case", ROTARY)
 def test_rotary(case: str) -> None:
     module, fused = ROTARY[case]
-    lowered = lower_to_ttnn(module).module
+    result = lower_to_ttnn(module)
+    lowered = result.module
     assert ran(lowered) == ["rotary_embedding"] if fused else "rotary_embedding" not in names(lowered)
     assert "rotary_embedding" not in names(lower_to_ttnn(module, CompilerOptions(disable=("fuse-rotary",))).module)
     inputs = arrays(module)
-    for want, have in zip(run_ttir(module, inputs), run_ttnn(lowered, inputs), strict=True):
+    for want, have in zip(run_ttir(module, inputs), run_ttnn(lowered, [*inputs, *result.constants.values()]), strict=True):
         np.testing.assert_allclose(np.asarray(have, np.float32), np.asarray(want, np.float32), rtol=2e-2, atol=2e-2)
 
 
