@@ -55,6 +55,8 @@ def _config(value: Mapping[str, Any], name: str) -> str:
             parts.append(f"{key}={_unary(field)}")
         elif key == "math_fidelity":
             parts.append(f"{key}=ttnn.MathFidelity.{FIDELITIES[field]}")
+        elif key == "compute_with_storage_grid_size":
+            parts.append(f"{key}=ttnn.CoreCoord{tuple(field)}")
         else:
             parts.append(f"{key}={field!r}")
     return f"ttnn.{name}({', '.join(parts)})"
@@ -64,6 +66,8 @@ def _attribute(value: Any, arg: Arg) -> str:
     match arg.kind:
         case Kind.COMPUTE_CONFIG:
             return _config(value, "WormholeComputeKernelConfig")
+        case Kind.PROGRAM_CONFIG:  # level 0 writes attention's alone
+            return _config(value, "SDPAProgramConfig")
         case Kind.CONV2D_CONFIG:
             return _config(value, "Conv2dConfig")
         case Kind.DTYPE:

@@ -7,13 +7,18 @@ import math
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import operand, shape
+from alchemist.ir.access import operand, shape, struct
 from alchemist.ir.layout import TILE_EDGE, TTNNLayout
+from alchemist.optimizer.machine import machine
+from alchemist.optimizer.movement import is_faster_with
 from alchemist.passes.lower.configs import compute_config
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rows_of_eight, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
 from alchemist.passes.registry import add_sources
 
+LONGEST_CHUNKS = (256, 128, 64)
+"""Of queries and keys: what leaves room in L1 for most head sizes; half of it for wide heads."""
+PROGRAM_CONFIG = "alchemist.program_config"
 BF16_ONLY = "attention takes bfloat16 only"
 
 
@@ -37,7 +42,23 @@ def sdpa(c: Lowering, op: Operation) -> None:
         "alchemist.compute_config": compute_config(c.options),
     }
     made = c.emit("scaled_dot_product_attention", operands, attributes, dims, "bf16")
+    if not c.options.optimization_level and isinstance(made, OpResult):
+        _chunked(c, made.op)
     c.set(result, c.convert(made, TILE, dtype))
+
+
+def _chunked(c: Lowering, op: Operation) -> None:
+    """Gives an attention of more than one tile of positions chunks as long as fit: the library's own are 32 positions, whatever their number."""
+    lengths = [shape(value)[2] for value in op.operands[:2]]
+    if max(lengths) <= TILE_EDGE:
+        return
+    for longest in LONGEST_CHUNKS:
+        queries, keys = (min(longest, TILE_EDGE << (-(-length // TILE_EDGE) - 1).bit_length()) for length in lengths)
+        sizes = {"q_chunk_size": queries, "k_chunk_size": keys}
+        config = {PROGRAM_CONFIG: struct("ttnn.sdpa_program_config", {"compute_with_storage_grid_size": machine(c.options.card).grid, **sizes})}
+        if is_faster_with(op, config, c.options.card):
+            access.set_attr(op, PROGRAM_CONFIG, config[PROGRAM_CONFIG])
+            return
 
 
 def _scale(op: Operation, size: int) -> float:
