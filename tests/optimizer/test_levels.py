@@ -19,6 +19,8 @@ from alchemist.passes.registry import functions, is_const_eval
 
 MODELS = {"mlp": mlp(), "tall": mlp(rows=4096, width=256, wide=256), "float32": mlp(dtype="f32"), "attention": attention(), "bfp8": mlp()}
 OPTIONS = {"bfp8": {"experimental_weight_dtype": "bfp_bf8"}}
+GAINED_AT_LEVEL_0 = ("attention",)
+"""Models whose one op has its config at every level."""
 
 
 @pytest.mark.parametrize("card", ["n150", "p150"])
@@ -27,7 +29,7 @@ def test_level_1_is_faster_with_the_arithmetic_of_level_0(name: str, card: str) 
     options = {"arch": card} | OPTIONS.get(name, {})
     module = lowered(MODELS[name], optimization_level=1, **options)
     before, after = (sum(times(each, card).values()) for each in (lowered(MODELS[name], **options), module))
-    assert after < before / 1.2, (before, after)
+    assert after <= before if name in GAINED_AT_LEVEL_0 else after < before / 1.2, (before, after)
     configured = 0
     for func in functions(module):
         for op in () if is_const_eval(func) else func.body.block.ops:
