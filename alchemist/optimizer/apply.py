@@ -95,7 +95,7 @@ def apply(placed: Placed) -> None:
         for index, memory in taken.choice.priced.candidate.weights.items():
             _place_weight(op, index, memory)
         if op.name in WINDOWS:
-            _prepare_weights(op)
+            prepare_weights(op)
         if step.results:
             for result in op.results:
                 retype(result, taken.choice.result)
@@ -147,7 +147,7 @@ def _place_weight(op: Operation, index: int, memory: Memory) -> None:
     loaded.results[0]._type = kind
 
 
-def _prepare_weights(op: Operation) -> None:
+def prepare_weights(op: Operation) -> None:
     """Weights are prepared for the memory that the call reads its input from."""
     layout = layout_of(op.operands[0].type)
     if layout is None or layout.on_host:

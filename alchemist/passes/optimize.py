@@ -55,11 +55,12 @@ class Optimize(Pass):
         from alchemist.optimizer.finalists import Finalist, best_of, placed_finalist, timed
         from alchemist.optimizer.overrides import given
 
-        (func,) = (each for each in functions(module) if each.sym_name.data == name)
+        func = _function(module, name)
         forced = given(self.options)
         must_gain = self.options.layout_policy == "time" and not forced
         say = Progress().say
-        level_0 = timed(func, card, l1_small)
+        images = self._with_images_in_l1(module, name, l1_small)
+        level_0 = timed(func if images is None else _function(images, name), card, l1_small)
         placed = [placed_finalist(each, card, called) for called, each in self._plans(func, card, l1_small, say)]
         if self.options.optimization_level > 1 and must_gain:
             placed = sorted([*placed, *self._with_split_gelus(module, name, card, l1_small, say)], key=lambda each: each.planned_ns)
@@ -69,14 +70,25 @@ class Optimize(Pass):
             won, reasons = best_of(module, name, finalists, level_0, card, l1_small, must_gain=must_gain, say=say)
             dropped += reasons
             if won is not None:
-                module.detach_region(module.body)
-                module.add_region(won.module.detach_region(won.module.body))
+                _become(module, won.module)
                 return won.text + "".join(f"{line}\n" for line in dropped)
         if forced:
             raise OptionError(
                 "the library refuses the program with these overrides", expected="layouts that it takes", got="; ".join(dropped), hint="leave one out"
             )
+        if images is not None:
+            _become(module, images)
         return "\n".join(("Level 0 stays: nothing else is faster and accepted.", *dropped, "")) if dropped else ""
+
+    def _with_images_in_l1(self, module: ModuleOp, name: str, l1_small: int) -> ModuleOp | None:
+        """The module as level 0 leaves it, None where that is how it is."""
+        from alchemist.optimizer.images import CONVOLUTIONS, PASS, leave_images_in_l1
+
+        if PASS in self.options.disable or not self.options.enable_fusing or not any(op.name in CONVOLUTIONS for op in module.walk()):
+            return None
+        made = clone_with_places(module)
+        leave_images_in_l1(_function(made, name), l1_small)
+        return made
 
     def _with_split_gelus(self, module: ModuleOp, name: str, card: Machine, l1_small: int, say: Callable[[str], None]) -> list[Finalist]:
         """Plans of the function whose exact GELUs are products with the error function; none without a GELU."""
@@ -84,7 +96,7 @@ class Optimize(Pass):
         from alchemist.optimizer.finalists import placed_finalist
 
         tried = clone_with_places(module)
-        (func,) = (each for each in functions(tried) if each.sym_name.data == name)
+        func = _function(tried, name)
         if not any(True for _ in exact_gelus(func)):
             return []
         split_gelus(func)
@@ -123,6 +135,17 @@ class Optimize(Pass):
         policy: Policy = "lexicographic" if self.options.layout_policy == "lexicographic" else "time"
         found = plans(func, card, self.options.tensor_l1_usage_cap, l1_small, level, policy, say, self.options)
         return [(f"the plan of {each.ns / 1000:.1f} us", each) for each in found]
+
+
+def _function(module: ModuleOp, name: str) -> FuncOp:
+    (func,) = (each for each in functions(module) if each.sym_name.data == name)
+    return func
+
+
+def _become(module: ModuleOp, other: ModuleOp) -> None:
+    """`module` gets the content of the other."""
+    module.detach_region(module.body)
+    module.add_region(other.detach_region(other.body))
 
 
 def l1_small_bytes(module: ModuleOp) -> int:

@@ -66,7 +66,9 @@ TTNN_PIPELINE = (
     "lift-constants",
     "const-eval",
     "twin-views",
-    *ORDER_PIPELINE,
+    *ORDER_PIPELINE[:-2],
+    "images-in-l1",
+    *ORDER_PIPELINE[-2:],
 )
 PIPELINES: dict[str, tuple[str, ...]] = {
     "ttir-passes": TTIR_PIPELINE,

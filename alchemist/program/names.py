@@ -28,6 +28,9 @@ MOST_NUMBER = 3
 MAIN_RESERVED = RESERVED | {"args", "argc", "argv", "loop", "outputs", "error"}
 """The same for the variables of main()."""
 
+ORDINALS = tuple("fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth".split())
+"""In front of names whose numbers are used up: of values that live at one time and have nothing else to tell them apart."""
+
 _NOUNS = {
     "Tensor": "constant",
     "add": "total",
@@ -99,7 +102,7 @@ def constant_case(text: str) -> str:
 
 
 def unique(candidates: Iterable[str], available: Callable[[str], bool], fallback: str = "value", numbers: dict[str, int] | None = None) -> str:
-    """The first candidate that is available, else the first one with a small number behind, else the first one with the next number.
+    """The first candidate that is available, else the first one with a small number behind or an ordinal in front, else the first with the next number.
 
     numbers: of names that have got one, the number to go on from: all below are taken.
     """
@@ -112,6 +115,9 @@ def unique(candidates: Iterable[str], available: Callable[[str], bool], fallback
         for number in range(2, MOST_NUMBER + 1):
             if available(f"{base}_{number}"):
                 return f"{base}_{number}"
+    for ordinal in ORDINALS if bases else ():
+        if available(f"{ordinal}_{bases[0]}"):
+            return f"{ordinal}_{bases[0]}"
     base = bases[0] if bases else fallback
     numbers = {} if numbers is None else numbers
     number = numbers.get(base, 2)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source, is_library, weight_path
-from alchemist.ops.spec import MOVING, SHAPING
+from alchemist.ops.spec import COLUMN_MATRICES, MOVING, SHAPING
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
 from alchemist.program.gradients import gradient_name, is_gradient
 from alchemist.program.graph import Node, TensorType, Value
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
 from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, slots
-from alchemist.program.roles import ROLES, argument_role, computed_role, parameter_name, value_name
+from alchemist.program.roles import ROLES, argument_role, column_matrix, computed_role, parameter_name, value_name
 from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
 
@@ -452,6 +452,8 @@ class Naming:
         inner = chain[self._level + 1].path if 0 <= self._level < len(chain) - 1 else ""
         dissolved = _last_word(inner) if inner and weight_path(inner) != weight_path(chain[self._level].path) and not self._is_deeper(item) else ""
         leaf = info.scopes[-1] if info.scopes and is_library(info.scopes[-1].class_name) else None
+        if column_matrix(item):
+            return [name for name in module if name], [*others, result_name(item.spec.target)]
         weight = next((_last_word(self._definition.relative(value.key).rpartition(".")[0]) for value in item.inputs() if self._definition.covers(value)), "")
         # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
         own = _last_word(leaf.path) if leaf is not None else ""
@@ -464,6 +466,8 @@ class Naming:
         """(names after the value of which this is another form, such names as last resorts)."""
         source = next(iter(node.inputs()), None)
         name = self._names.get(id(source)) if source is not None else None
+        if name is not None and (matrix := column_matrix(node)):
+            return [], [f"{name}_part" if matrix == COLUMN_MATRICES[-1] else f"{name}_turned"]
         if source is not None and name is not None and node.spec.name == "ttnn.slice_static" and (name not in self._made_up or name in ROLES):
             return [], [*placed_parts(node, name), f"{name}_part"]
         if source is None or name is None or node.spec.name not in SHAPING:

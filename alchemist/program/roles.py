@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from alchemist.ops.spec import SHAPING
+from alchemist.ops.spec import COLUMN_MATRICES, SHAPING
 from alchemist.program import model
 from alchemist.program.graph import Node, Value, values_of
 from alchemist.program.names import result_name, snake_case
@@ -193,6 +193,12 @@ def value_name(node: Node) -> str:
         if framework == "onnx" and word and (before == kind or not counted):
             return snake_case(word)
     return ""
+
+
+def column_matrix(node: Node) -> str:
+    """Which of the constants that choose columns a product is with; "" for any other op."""
+    keys = [value.key.rpartition(".")[2] for value in node.inputs()[1:2]] if node.spec.name == "ttnn.matmul" else []
+    return next((name for name in COLUMN_MATRICES for key in keys if key.startswith(name)), "")
 
 
 def parameter_name(node: Node) -> str:

@@ -22,7 +22,7 @@ from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
 from alchemist.program import build_program, model
-from alchemist.program.names import identifier, result_name, snake_case
+from alchemist.program.names import ORDINALS, identifier, result_name, snake_case
 from alchemist.program.roles import ROLES as COMPUTED
 from alchemist.program.walk import bound_by
 
@@ -31,7 +31,7 @@ ROLES = COMPUTED | frozenset(
 )
 """What values are for, where no source says it: customary results of ops and their arguments, and what computations are known to make."""
 _FORM = re.compile(
-    r"_(?:t|l\d+(?:_reverse)?|float32|bfloat16|u?int32|tiled|row_major|l1|dram|sharded|output|reshaped|permuted|transposed|converted|part|repeated|s)$"
+    r"_(?:t|l\d+(?:_reverse)?|float32|bfloat16|u?int32|tiled|row_major|l1|dram|sharded|output|reshaped|permuted|turned|transposed|converted|part|repeated|s)$"
 )
 """What is said behind a name: another form of the same value."""
 NOUNS = frozenset(result_name(op) for op in TTNN_OPS)
@@ -108,6 +108,9 @@ def names_of(program: model.Program, result: FrontendResult) -> Names:
 
 
 def _told(name: str, known: set[str]) -> bool:
+    ordinal, _, rest = name.partition("_")
+    if ordinal in ORDINALS and rest:
+        return _told(rest, known)
     forms = {name, name.rstrip("_"), f"{name}_", f"{name}s", name.removesuffix("s")}
     listed = name.removesuffix("_list") if name.endswith("_list") else name[:-1] if re.search(r"[a-z]{2}s$", name) and not name.endswith("ss") else name
     if listed != name and _told(listed, known):  # a list of such values

@@ -1,0 +1,93 @@
+"""Images that convolutions read, in L1 instead of DRAM: from DRAM the library pads each row of the image to tiles and takes the padding out again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ttnn_shim.errors import ShimError
+from ttnn_shim.queries import Memory
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir.access import shape
+from alchemist.ir.layout import TILE_EDGE, layout_of
+from alchemist.ir.location import sources_of
+from alchemist.optimizer.apply import prepare_weights, retype
+from alchemist.optimizer.calls import NotAskable, ask
+from alchemist.optimizer.movement import CARDS
+
+PASS = "images-in-l1"
+CONVOLUTIONS = ("ttnn.conv2d", "ttnn.conv_transpose2d")
+BUDGET_BYTES = 128 << 10
+"""Of a core's L1 for all images that live at a time: the rest is the convolutions' own shards, halos and buffers."""
+FEWEST_CORES = 56
+"""Of a harvested Wormhole: images lie on all of them."""
+L1 = Memory("L1")
+_BYTES = {"bf16": 2, "f32": 4}
+
+
+def leave_images_in_l1(func: FuncOp, l1_small: int) -> None:
+    """Changes where the images of `func` lie. l1_small: bytes of the region that convolutions need."""
+    ops = list(func.body.block.ops)
+    place = {op: number for number, op in enumerate(ops)}
+    taken = [0] * len(ops)  # bytes of L1 on each core while an op runs
+    read = dict.fromkeys(op.operands[0] for op in ops if op.name in CONVOLUTIONS)
+    lines: set[object] = set()
+    alike = [op.results[0] for op in ops if len(op.results) == 1 and op.results[0] not in read]
+    for image, must_gain in [*((image, True) for image in read), *((image, False) for image in alike)]:
+        maker = image.owner
+        if not isinstance(maker, Operation) or (not must_gain and _line(maker) not in lines):
+            continue
+        users = [use.operation for use in image.uses]
+        alive = range(place[maker], 1 + max((place[user] for user in users), default=0))
+        size = _bytes_per_core(image)
+        if size is None or any(taken[number] + size > BUDGET_BYTES for number in alive) or not _is_faster(maker, users, l1_small, must_gain):
+            continue
+        for number in alive:
+            taken[number] += size
+        lines.add(_line(maker))
+        retype(image, L1)
+        for user in users:
+            if user.name in CONVOLUTIONS:
+                prepare_weights(user)
+
+
+def _line(op: Operation) -> object:
+    """The op and the lines of the model that it stands for: where one block's image lies in L1 the others' may, so that the blocks stay one function."""
+    return op.name, tuple(info.frames[-1] if info.frames else "" for info in sources_of(op))
+
+
+def _bytes_per_core(image: SSAValue) -> int | None:
+    """None for what does not lie in tiles in interleaved DRAM."""
+    layout, dims = layout_of(image.type), shape(image)
+    if layout is None or layout.page != "tile" or layout.buffer != "dram" or layout.is_sharded or layout.dtype not in _BYTES:
+        return None
+    rows, columns = (-(-size // TILE_EDGE) for size in dims[-2:])
+    tiles = math.prod(dims[:-2]) * rows * columns
+    return -(-tiles // FEWEST_CORES) * TILE_EDGE**2 * _BYTES[layout.dtype]
+
+
+def _is_faster(maker: Operation, users: Sequence[Operation], l1_small: int, must_gain: bool) -> bool:
+    """must_gain: False where as fast is good enough."""
+    if len(maker.results) != 1:
+        return False
+    image = maker.results[0]
+    for card in CARDS:
+        dram = _ns(maker, card, l1_small, None, None)
+        l1 = _ns(maker, card, l1_small, None, L1)
+        for user in users:
+            dram += _ns(user, card, l1_small, None, None)
+            l1 += _ns(user, card, l1_small, {index: L1 for index, value in enumerate(user.operands) if value is image}, None)
+        if dram == math.inf or l1 > dram or (must_gain and l1 == dram):
+            return False
+    return True
+
+
+def _ns(op: Operation, card: str, l1_small: int, operands: dict[int, Memory] | None, result: Memory | None) -> float:
+    """Infinite where the call is refused with the images' part of L1 taken, has no model or cannot be asked about."""
+    try:
+        answer = ask(op, card, None, operands, result, l1_small, l1_taken_bytes=BUDGET_BYTES)
+    except (NotAskable, ShimError):
+        return math.inf
+    return answer.device_ns if answer.accepted and all(program.modelled for program in answer.programs) else math.inf

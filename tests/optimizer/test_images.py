@@ -1,0 +1,71 @@
+"""Level 0: images that convolutions read lie in L1 where they fit and where that is faster."""
+
+from __future__ import annotations
+
+import pytest
+from modules import bottlenecks, convolutions, lowered
+from test_placement import replayed
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from alchemist.ir import access
+from alchemist.ir.layout import layout_of
+from alchemist.optimizer.calls import maker_of
+from alchemist.passes.registry import functions, is_const_eval
+
+
+def windows(module: ModuleOp) -> list[Operation]:
+    return [op for op in module.walk() if op.name == "ttnn.conv2d" and list(access.attr(op, "kernel_size")) == [3, 3]]
+
+
+def read_from(module: ModuleOp) -> list[str]:
+    """Where the 3x3 convolutions' images lie."""
+    return [layout.buffer for op in windows(module) if (layout := layout_of(op.operands[0].type)) is not None]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (convolutions(1, 40), ["dram", "l1"]),  # the first reads the input
+        (convolutions(16, 128), ["dram", "dram"]),  # more than its part of L1
+        (bottlenecks(2, 2, 20), ["l1", "l1"]),
+    ],
+    ids=["a chain", "a large image", "residual blocks"],
+)
+def test_images(text: str, wanted: list[str]) -> None:
+    module = lowered(text)
+    assert read_from(module) == wanted
+    kept = lowered(text, disable=("images-in-l1",))
+    assert set(read_from(kept)) == {"dram"}
+    for card in ("n150", "p150"):
+        before, after = (replayed(each, card, 1 << 15) for each in (kept, module))
+        assert after < before if "l1" in wanted else after == before
+
+
+def test_weights_are_prepared_for_it() -> None:
+    for op, place in zip(windows(module := lowered(convolutions(1, 40))), read_from(module), strict=True):
+        maker = maker_of(op.operands[1])
+        assert maker is not None
+        assert place in str(access.attr(maker, "input_memory_config"))
+
+
+def test_what_is_returned_stays_in_dram() -> None:
+    module = lowered(bottlenecks(2, 2, 20))
+    (forward,) = (func for func in functions(module) if not is_const_eval(func))
+    end = forward.get_return_op()
+    assert end is not None
+    layouts = [layout_of(value.type) for value in end.operands]
+    assert [layout.buffer for layout in layouts if layout is not None] == ["dram"]
+
+
+def test_equal_blocks_are_alike() -> None:
+    """Sums of all blocks lie in L1 where one convolution of three colours asks for one of them, so that they stay one function."""
+    module = lowered(bottlenecks(3, 2, 20))
+    made = [layout.buffer for op in module.walk() if op.name == "ttnn.conv2d" and (layout := layout_of(op.results[0].type)) is not None]
+    assert made[0] == made[3] == made[6]
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_no_level_is_slower(level: int) -> None:
+    text = convolutions(1, 40)
+    assert replayed(lowered(text, optimization_level=level), "n150", 1 << 15) <= replayed(lowered(text), "n150", 1 << 15)
