@@ -101,6 +101,12 @@ def constant_case(text: str) -> str:
     return identifier(snake_case(text).upper(), "CONSTANT")
 
 
+def nth(name: str, number: int) -> str:
+    """Of values of one name that live together: a small number behind, an ordinal in front, a number for the rest."""
+    spelled = MOST_NUMBER < number <= MOST_NUMBER + len(ORDINALS)
+    return f"{ORDINALS[number - MOST_NUMBER - 1]}_{name}" if spelled else f"{name}_{number}"
+
+
 def unique(candidates: Iterable[str], available: Callable[[str], bool], fallback: str = "value", numbers: dict[str, int] | None = None) -> str:
     """The first candidate that is available, else the first one with a small number behind or an ordinal in front, else the first with the next number.
 

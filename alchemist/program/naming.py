@@ -13,7 +13,7 @@ from alchemist.program.functions import INITIAL, CallItem, Definition, Item, Loo
 from alchemist.program.gradients import gradient_name, is_gradient
 from alchemist.program.graph import Node, TensorType, Value
 from alchemist.program.model_source import Sources, Statement
-from alchemist.program.names import RESERVED, identifier, result_name, snake_case, unique
+from alchemist.program.names import RESERVED, identifier, nth, result_name, snake_case, unique
 from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, slots
 from alchemist.program.roles import ROLES, argument_role, column_matrix, computed_role, parameter_name, value_name
 from alchemist.program.runs import FOREVER, Finals, flat_items
@@ -336,7 +336,7 @@ class Naming:
         if len(set(names)) < len(names):
             own = self._targets_of(call, len(call.chain) - 1)
             names = own if len(set(own)) == len(own) and all(own) else names
-        return [f"{name}_{before + 1}" if name and (before := names[:index].count(name)) else name for index, name in enumerate(names)]
+        return [nth(name, before + 1) if name and (before := names[:index].count(name)) else name for index, name in enumerate(names)]
 
     def _targets_of(self, call: CallItem, level: int) -> list[str]:
         """Of the statements that make the function's results: at a level of its modules, or with -1 the innermost ones."""

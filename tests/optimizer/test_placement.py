@@ -70,7 +70,7 @@ def test_what_does_not_fit_stays_in_dram(rows: int, wide: int, cap: float) -> No
 @pytest.mark.parametrize("level", [1, 2])
 def test_convolutions_read_l1_with_weights_prepared_for_it(level: int) -> None:
     module = lowered(convolutions(), optimization_level=level)
-    before, after = (replayed(each, "n150", 1 << 15) for each in (lowered(convolutions()), module))
+    before, after = (replayed(each, "n150", 1 << 15) for each in (lowered(convolutions(), disable=("images-in-l1",)), module))
     assert after < before / 1.4, (before, after)
     names = [op.name for func in functions(module) if not is_const_eval(func) for op in func.body.block.ops]
     assert names.count("ttnn.conv2d") == 2 and names.count("ttnn.matmul") == 1, "the pointwise one is a matmul"
