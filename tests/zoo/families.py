@@ -20,6 +20,9 @@ MAMBA = {"mamba_n_heads": 4, "mamba_d_head": 32, "mamba_d_state": 16, "mamba_n_g
 SERIES = {"prediction_length": 8, "context_length": 16, "lags_sequence": [1, 2], "d_model": 64, "encoder_layers": 1, "decoder_layers": 1}
 BACKBONE = {"embedding_size": 16, "hidden_sizes": [16, 32, 32, 32], "depths": [1, 1, 1, 1], "layer_type": "basic"}
 
+EXACT = {"math_fidelity": "hifi4", "fp32_dest_acc_en": True}
+"""For float32 models that the library's own fidelity takes over a threshold: a token that another expert gets, a PCC of 0.9989."""
+
 
 def _positions(width: int, limit: int) -> Callable[[], torch.Tensor]:
     return lambda: torch.randint(0, limit, (2, 32, width))
@@ -61,7 +64,7 @@ TEXT_MODELS: dict[str, Callable[[], Built]] = {
     "eurobert": _of("EuroBert", {**GROUPED, **PAD}, input_ids=ids, attention_mask=mask),
     "exaone_moe": _of("ExaoneMoe", {**EXPERTS, "sliding_window": 8, "num_shared_experts": 1, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1}, **LM),
     "falcon_h1": _of("FalconH1", {**GROUPED, **MAMBA, "mamba_d_ssm": 128}, **FEW),
-    "flex_olmo": _of("FlexOlmo", {**EXPERTS, **PAD, "num_attention_heads": 2, "num_key_value_heads": 2}, **LM),
+    "flex_olmo": _of("FlexOlmo", {**EXPERTS, **PAD, "num_attention_heads": 2, "num_key_value_heads": 2}, **LM, compiler_options=EXACT),
     "gemma3n": _of("Gemma3nText", {**GROUPED, "vocab_size_per_layer_input": 100, "hidden_size_per_layer_input": 16, "laurel_rank": 8, "num_kv_shared_layers": 0, "sliding_window": 8, "activation_sparsity_pattern": [0.0, 0.0], "layer_types": ["sliding_attention", "full_attention"]}, "Model", input_ids=ids, use_cache=False),
     "gemma4": _of("Gemma4Text", {**GROUPED, "global_head_dim": 32, "vocab_size_per_layer_input": 100, "hidden_size_per_layer_input": 16, "sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"]}, "Model", input_ids=ids, use_cache=False),
     "glm4_moe": _of("Glm4Moe", {**EXPERTS, "n_routed_experts": 4, "n_shared_experts": 1, "first_k_dense_replace": 1}, **LM),
@@ -159,7 +162,7 @@ OTHER_MODELS: dict[str, Callable[[], Built]] = {
     "unispeech_sat": _of("UniSpeechSat", {**WAV2VEC2, "num_clusters": 20}, input_values=lambda: torch.randn(1, 800)),
     "sew_d": _of("SEWD", {**WAV2VEC2, "position_buckets": 8, "squeeze_factor": 2}, input_values=lambda: torch.randn(1, 800)),
     "wav2vec2_bert": _of("Wav2Vec2Bert", {**SIZES, "feature_projection_input_dim": 16, "conv_depthwise_kernel_size": 7}, input_features=lambda: torch.randn(1, 32, 16)),
-    "parakeet_encoder": _of("ParakeetEncoder", {**SIZES, "conv_kernel_size": 5, "subsampling_conv_channels": 16, "num_mel_bins": 16}, "", input_features=lambda: torch.randn(1, 64, 16)),
+    "parakeet_encoder": _of("ParakeetEncoder", {**SIZES, "conv_kernel_size": 5, "subsampling_conv_channels": 16, "num_mel_bins": 16}, "", input_features=lambda: torch.randn(1, 64, 16), compiler_options=EXACT),
     "encodec": _of("Encodec", {"num_filters": 8, "hidden_size": 32, "codebook_size": 32, "codebook_dim": 32, "upsampling_ratios": [4, 2], "num_lstm_layers": 1}, input_values=lambda: torch.randn(1, 1, 640)),
     "dac": _of("Dac", {"encoder_hidden_size": 16, "downsampling_ratios": [2, 4], "decoder_hidden_size": 32, "upsampling_ratios": [4, 2], "n_codebooks": 2, "codebook_size": 32, "codebook_dim": 8}, input_values=lambda: torch.randn(1, 1, 320)),
     "univnet": _of("UnivNet", {"model_in_channels": 16, "model_hidden_channels": 16, "num_mel_bins": 16, "resblock_kernel_sizes": [3], "resblock_stride_sizes": [4], "resblock_dilation_sizes": [[1, 3]], "kernel_predictor_hidden_channels": 16}, input_features=lambda: torch.randn(1, 8, 16), noise_sequence=lambda: torch.randn(1, 8, 16)),
@@ -179,8 +182,8 @@ KNOWN: dict[str, str] = {
     "informer": "aten.randint.low",  # samples its keys at random
     # torch.export does not trace them: weights swapped while tracing, a mask that is only made outside of it, another length than the trace expects
     **dict.fromkeys(("nllb_moe", "switch_transformers", "autoformer"), "torch.export failed"),
-    # float32 models whose random weights enlarge every rounding: a token routed to another expert, 26 convolutions one behind the other, the choice of
-    # the best of nearly equal queries, attention in bfloat16
-    **dict.fromkeys(("flex_olmo", "pp_lcnet", "rt_detr", "parakeet_encoder"), _DRIFT),
+    # float32 models whose random weights enlarge every rounding, at any fidelity: 26 convolutions one behind the other, the choice of the best of nearly
+    # equal queries
+    **dict.fromkeys(("pp_lcnet", "rt_detr"), _DRIFT),
 }
 """What does not pass -> part of the message that says why."""
