@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -85,6 +86,20 @@ def render_index(index: model.Index) -> str:
     return f"{index.variable} + {index.offset}" if index.offset else index.variable
 
 
+def _grid(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> str | None:
+    """The cores as a grid from the first core on, or as the first cores of one, row by row; None for others."""
+    (begin, (columns, rows)), *rest = ranges
+    if begin != (0, 0) or len(rest) > 1:
+        return None
+    if not rest:
+        return f"ttnn.CoreGrid(x={columns + 1}, y={rows + 1})"
+    (start, (last, row)) = rest[0]
+    if start != (0, rows + 1) or row != rows + 1 or last >= columns:
+        return None
+    cores = (columns + 1) * (rows + 1) + last + 1
+    return f"ttnn.num_cores_to_corerangeset({cores}, ttnn.CoreCoord({columns + 1}, {row + 1}), row_wise=True)"
+
+
 def render_memory_config(config: model.MemoryConfig) -> str:
     plain = _PLAIN_MEMORY.get((config.buffer, config.memory))
     if config.shard is None and plain is not None:
@@ -93,8 +108,8 @@ def render_memory_config(config: model.MemoryConfig) -> str:
     if config.shard is None:
         return f"ttnn.MemoryConfig({head})"
     shape, ranges, orientation = config.shard
-    if config.buffer == "l1" and orientation == "row_major" and len(ranges) == 1 and ranges[0][0] == (0, 0) and len(shape) == 2:
-        grid = f"ttnn.CoreGrid(x={ranges[0][1][0] + 1}, y={ranges[0][1][1] + 1})"
+    grid = _grid(ranges) if config.buffer == "l1" and orientation == "row_major" and len(shape) == 2 else None
+    if grid is not None:
         strategy = config.memory.removesuffix("_sharded").upper()
         return f"ttnn.create_sharded_memory_config(({shape[0]}, {shape[1]}), {grid}, ttnn.ShardStrategy.{strategy}, use_height_and_width_as_shard_shape=True)"
     cores = ", ".join(f"ttnn.CoreRange(ttnn.CoreCoord({x0}, {y0}), ttnn.CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import black
 import pytest
 
 import emit_py
+import ttnn_shim
 from alchemist.frontends.base import FrontendResult
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import Frame, Scope, SourceInfo
@@ -124,6 +127,35 @@ def test_hostile_models(text: str) -> None:
 )
 def test_values(value: model.Value, text: str) -> None:
     assert render(value) == text
+
+
+@pytest.mark.parametrize(
+    ("ranges", "word"),
+    [
+        ((((0, 0), (7, 3)),), "CoreGrid"),
+        ((((0, 0), (7, 5)), ((0, 6), (0, 6))), "num_cores_to_corerangeset(49,"),
+        ((((0, 0), (6, 0)), ((0, 1), (5, 1))), "num_cores_to_corerangeset(13,"),
+        ((((0, 0), (7, 5)), ((0, 6), (7, 6))), "CoreRange("),
+        ((((0, 0), (7, 5)), ((1, 6), (2, 6))), "CoreRange("),
+        ((((0, 0), (3, 0)), ((0, 2), (1, 2))), "CoreRange("),
+        ((((0, 0), (3, 0)), ((0, 1), (1, 2))), "CoreRange("),
+        ((((0, 0), (3, 0)), ((0, 1), (1, 1)), ((4, 4), (4, 4))), "CoreRange("),
+        ((((1, 0), (3, 0)),), "CoreRange("),
+    ],
+    ids=str,
+)
+def test_shards_on_any_cores(ranges: tuple[tuple[tuple[int, int], tuple[int, int]], ...], word: str) -> None:
+    """Short forms say the same cores, in the same order."""
+    text = render(model.MemoryConfig("l1", "height_sharded", ((128, 64), ranges, "row_major")))
+    assert word in text
+    code = f"""import ttnn
+made = {text}
+cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(*a), ttnn.CoreCoord(*b)) for a, b in {ranges}])
+assert made == ttnn.MemoryConfig(ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.BufferType.L1, ttnn.ShardSpec(cores, [128, 64], ttnn.ShardOrientation.ROW_MAJOR)), made
+"""
+    path = {**os.environ, "PYTHONPATH": str(ttnn_shim.python_path())}
+    done = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_docstrings_never_end_early() -> None:
