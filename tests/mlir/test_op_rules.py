@@ -28,6 +28,8 @@ SPOILT = [
     ("ttir.sampling", "tensor<1xui32>", "tensor<2xui32>", "k shape"),
     ("ttir.paged_fill_cache", "tensor<1xi64>", "tensor<2xi64>", "batch_idx_tensor must have 1"),
     ("ttir.paged_fill_cache", "tensor<1xi64>", "tensor<1xf32>", "must hold integers"),
+    ("ttir.scaled_dot_product_attention", "is_causal = false", "is_causal = true", "takes no mask"),
+    ("ttir.scaled_dot_product_attention", "1x1x64x64", "1x3x64x64", "does not broadcast to the scores"),
     ("ttir.chunked_scaled_dot_product_attention", "tensor<1x4xi32>", "tensor<2x4xi32>", "has 2 users"),
     ("ttir.chunked_scaled_dot_product_attention", "tensor<1xi32>", "tensor<2xi32>", r"shape \[1\]"),
     ("ttir.paged_flash_multi_latent_attention_decode", "1x1x2048x64", "1x2x2048x64", "single head"),

@@ -11,6 +11,7 @@ from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.rules.table import (
     Shape,
     any_rule,
+    attribute,
     element,
     integer,
     is_float,
@@ -37,6 +38,26 @@ def _paged_fill_cache(op: Operation) -> None:
     rank_is(count, 1, "batch_idx_tensor")
     need(count[0] == batch or -1 in (count[0], batch) or batch < 0, f"batch_idx_tensor must have {batch} elements, got {count[0]}")
     need(is_integer(batches), "batch_idx_tensor must hold integers")
+
+
+@rule("scaled_dot_product_attention")
+def _attention(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    query, key, value = inputs[:3]
+    for shape, what in zip((query, key, value), ("query", "key", "value"), strict=True):
+        rank_is(shape, 4, what)
+    need(key[:3] == value[:3], f"key and value must have the same batch, heads and positions, got {list(key)} and {list(value)}")
+    need(key[0] == query[0], f"the key's batch is {key[0]}, the query's {query[0]}")
+    need(query[3] == key[3], f"the query's head size is {query[3]}, the key's {key[3]}")
+    need(key[1] > 0 and query[1] % key[1] == 0, f"{query[1]} query heads are not divisible by {key[1]} key heads")
+    causal = attribute(op, "is_causal") is True
+    mask = shape_of(op, "attention_mask")
+    if mask is not None:
+        need(not causal, "causal attention takes no mask")
+        rank_is(mask, 4, "attention_mask")
+        full = (query[0], query[1], query[2], key[2])
+        fits = all(have in (1, wanted) for have, wanted in zip(mask[:3], full, strict=False)) and mask[3] == full[3]
+        need(fits, f"a mask of shape {list(mask)} does not broadcast to the scores {list(full)}")
+    same(outputs[0], (*query[:3], value[3]))
 
 
 @rule("chunked_scaled_dot_product_attention")
