@@ -90,7 +90,7 @@ def _python(source: str) -> Iterator[Edit]:
             for left, right in zip(node.values, node.values[1:], strict=False):
                 yield from between(left, right, old, new)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            yield Edit(span(node)[0], span(node.operand)[0], "", node.lineno, "not removed")
+            yield Edit(span(node)[0], span(node)[0] + len("not"), "", node.lineno, "not removed")
         elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
             yield whole(node, str(not node.value), f"{node.value} -> {not node.value}")
         elif isinstance(node, ast.Constant) and type(node.value) is int and node.value < 2**31:

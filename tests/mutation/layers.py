@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """sources: folders and files. tests: folders and files, quick ones first."""
+    """sources: how paths begin. tests: folders and files, quick ones first."""
 
     name: str
     sources: tuple[str, ...]
@@ -22,6 +22,7 @@ class Layer:
 LAYERS = (
     Layer("torch", ("alchemist/frontends/torch", "alchemist/torch_backend.py"), ("tests/frontends_torch",)),
     Layer("jax", ("alchemist/frontends/jax", "alchemist/frontends/stablehlo"), ("tests/frontends_jax",)),
+    Layer("onnx", ("alchemist/frontends/onnx", "alchemist/frontends/composites.py"), ("tests/frontends_onnx",)),
     Layer(
         "text", ("alchemist/frontends", "alchemist/ir"), ("tests/ir", "tests/mlir/test_syntax.py", "tests/mlir/test_op_rules.py", "tests/mlir/test_programs.py")
     ),
@@ -32,7 +33,7 @@ LAYERS = (
     Layer("export", ("alchemist/export", "alchemist/loaded.py", "templates"), ("tests/export", "tests/e2e/test_codegen.py")),
     Layer("verify", ("alchemist/verify",), ("tests/cli/test_verify.py", "tests/export/test_packaging.py")),
     Layer("driver", ("alchemist",), ("tests/export/test_options.py", "tests/cli", "tests/mlir/test_options.py", "tests/e2e/test_codegen.py")),
-    Layer("calibration", ("ttnn_shim/python/ttnn_shim/calibrate.py", "ttnn_shim/python/ttnn_shim/accuracy.py"), ("tests/sim",)),
+    Layer("calibration", tuple(f"ttnn_shim/python/ttnn_shim/{name}" for name in ("calibrate", "accuracy", "published_", "estimate")), ("tests/sim",)),
     Layer(
         "reports",
         ("ttnn_shim/python/ttnn_shim",),
@@ -52,7 +53,7 @@ def layer_of(path: str) -> Layer | None:
     if not path.endswith((".py", ".cpp")) or path.endswith(SKIPPED):
         return None
     for layer in LAYERS:
-        if any(path == source or path.startswith(f"{source}/") for source in layer.sources):
+        if any(path.startswith(source) for source in layer.sources):
             return layer
     return None
 

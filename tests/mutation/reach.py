@@ -126,6 +126,9 @@ def _around(tree: ast.AST, line: int) -> list[str]:
                 if not isinstance(child, ast.ClassDef):
                     names.append(f"{prefix}{child.name}")
                     inner = f"{prefix}{child.name}.<locals>."
+            elif isinstance(child, ast.Lambda) and child.lineno <= line <= (child.end_lineno or line):
+                names.append(f"{prefix}<lambda>")
+                inner = f"{prefix}<lambda>.<locals>."
             walk(child, inner)
 
     walk(tree, "")
