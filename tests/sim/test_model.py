@@ -457,7 +457,8 @@ def test_configurations_that_look_harmless(sim: Simulator, card: str) -> None:
         a, b, out = tensor([1, 1, 4096, 1024], buffer=buffer), tensor([1, 1, 1024, 1024]), tensor([1, 1, 4096, 1024], buffer=buffer)
         return ns("matmul", [a, b], [out], attrs)
 
-    assert product("l1") > 1.7 * product("dram")
+    # On a Wormhole writing the result to DRAM takes half of what the larger grid gains.
+    assert product("l1") > (1.7 if card == "n150" else 2) * product("dram")
     assert product("l1", core_grid=[8, 8]) < 0.6 * product("l1")
     # Batches on their own cores: a grid that the batches do not fill evenly gains nothing (384 batches, tt-metal: 214 us on 64 cores, 256 on 120).
     x, y, z = tensor([64, 6, 256, 256]), tensor([64, 6, 256, 64]), tensor([64, 6, 256, 64])
@@ -526,6 +527,29 @@ def test_what_waits_for_what(sim: Simulator) -> None:
         operands = [tensor([1, 1, 4096, k]), tensor([1, 1, k, n], "bfloat8_b")]
         config = {"op": "minimal_matmul", "inputs": operands, "outputs": [tensor([1, 1, 4096, n])], "compute": {"fidelity": "HiFi3"}}
         assert price(sim, config, "p150", (11, 10)).ns == pytest.approx(published_ns, rel=0.12)
+
+
+def test_what_is_left_out_of_a_shape(sim: Simulator) -> None:
+    """What the shapes in tiles do not show: zeros behind K, the columns of a sharded result."""
+
+    def ns(op: str, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], attrs: dict[str, Any]) -> float:
+        return price(sim, {"op": op, "inputs": inputs, "outputs": outputs, "attrs": attrs, "compute": {"fidelity": "HiFi4"}}, "n150").ns
+
+    # The reader of A zeroes what lies behind 19 columns of each batch, element by element (20 heads of CLIP on an n150: 55.2 us).
+    def heads(k: int, dtype: str = "bfloat16") -> float:
+        a, b = tensor([1, 20, 32, 32], dtype), tensor([1, 20, 32, 64], dtype)
+        return ns("matmul", [{**a, "logical": [1, 20, 32, k]}, {**b, "logical": [1, 20, k, 64]}], [tensor([1, 20, 32, 64], dtype)], {})
+
+    assert 45e3 < heads(19) < 65e3
+    assert heads(32) < 0.6 * heads(19)
+    assert heads(19) > heads(25) > heads(31)
+    assert heads(19, "bfloat8_b") == heads(32, "bfloat8_b")  # padded when it was made
+    # An embedding into shards is the work of all their cores, each reading its columns (Llama 70B on Galaxy, 16 cores: 3.8 us), an interleaved one of 32
+    # tokens that of one core.
+    tokens, table = tensor([1, 32], "uint32", "row_major"), tensor([4096, 2048], "bfloat16", "row_major")
+    shards = sharded([1, 1, 32, 2048], (32, 128), 16, (8, 2), "width_sharded")
+    alone, together = (ns("embedding", [tokens, table], [out], {"tilized": True}) for out in (tensor([1, 1, 32, 2048]), shards))
+    assert 3e3 < together < 6e3 < 3 * together < alone
 
 
 def test_error_bands() -> None:

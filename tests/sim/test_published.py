@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from test_estimate import write
+from ttnn_shim.accuracy import other_sections
 from ttnn_shim.calibrate import read_table
 from ttnn_shim.calibrate_calls import group_of, observations
 from ttnn_shim.estimate import MEASURED, estimate_csv, price_csv
 from ttnn_shim.published import ask, requests_of
-from ttnn_shim.published_accuracy import END, START, with_section
+from ttnn_shim.published_accuracy import END, START, rating_of, with_section
+from ttnn_shim.published_layers import completed_configs
 from ttnn_shim.published_ops import turned
 from ttnn_shim.published_words import Unreadable, dtype_name, integers, number
 from ttnn_shim.simlib import simulator
@@ -86,6 +88,45 @@ def test_pairs_and_layers_of_the_tables_are_read(tmp_path: Path) -> None:
     assert estimate_csv(write(tmp_path / "layers.csv", layers), tmp_path / "c.csv") == []
     assert "time_us" in layers[0]
     assert MEASURED.match("time_us")
+
+
+def test_rows_of_a_layer_complete_one_another() -> None:
+    """What a row leaves out and the rows beside it state alike; nothing where they differ or say nothing."""
+    shape = [2, 4, 128, 64]
+
+    def row(op: str, model: str = "an encoder", **config: object) -> dict[str, str]:
+        return {
+            "id": op,
+            "chip": "p150",
+            "arch": "blackhole",
+            "model": model,
+            "variant": "v",
+            "op": op,
+            "config": json.dumps({"batch": 2, "seq": 128, **config}),
+        }
+
+    product = {"K": 256, "in0": "bf16", "in1": "bfp8", "out": "bf16"}
+    rows = [row("matmul qkv", M=256, N=768, **product), row("sdpa", chunks=64), row("nlp_concat_heads"), row("create_qkv_heads"), row("move", shape=shape)]
+    _, attention, concat, split, _ = completed_configs(rows)
+    assert attention["dtype"] == "bf16"
+    assert (attention["heads"], attention["kv_heads"], attention["d"], attention["chunks"], attention["is_causal"]) == (4, 4, 64, "64/64", False)
+    assert concat["shape"] == shape
+    assert (split["q_heads"], split["kv_heads"], split["shape"]) == (4, 4, [2, 1, 128, 768])
+    other = completed_configs([*rows[:3], row("move", shape=shape), row("move", shape=[2, 8, 128, 32])])
+    assert "heads" not in other[1]  # two shapes of heads
+    assert "dtype" not in completed_configs([rows[1], row("matmul", M=1, N=1, **{**product, "out": "bfp8"})])[0]
+    assert "heads" not in completed_configs([rows[4], row("sdpa", "another model")])[1]
+
+
+def test_ratings_are_the_first_word() -> None:
+    for said, rating in (("high: bound", "high"), ("high for time, medium for details", "high"), ("high; inferred", "high"), ("medium", "medium")):
+        assert rating_of({"confidence": said, "rebuildable": "yes"}) == rating
+    assert rating_of({"confidence": "high", "rebuildable": "partial"}) == "partial"
+
+
+def test_sections_of_other_commands_stay() -> None:
+    assert other_sections("# A\n\n## Fitted constants\n\nlist\n\n## Models\n\ntable\n") == "\n## Models\n\ntable\n"
+    assert other_sections("# A\n\n## Fitted constants\n\nlist\n") == other_sections("") == ""
 
 
 def test_words_of_configurations() -> None:

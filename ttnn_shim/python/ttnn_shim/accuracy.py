@@ -50,8 +50,8 @@ TITLES = {
 }
 WEAK = """## Where it is weak, and why
 
-- **Wormhole ops** (14 rows of one trace): a batched matmul of single tiles takes 2.76 us per batch on two cores, a chain of which the model has two
-  fifths; a transpose takes three quarters of its time in the first two layers of the same trace; another reads DRAM faster than any other program.
+- **Wormhole ops** (14 rows of one trace): a transpose takes three quarters of its time in the first two layers of the same trace; another reads DRAM
+  faster than any other program.
 - **Software drift.** Rows of one op come from several releases (tilize-with-padding, untilize, conv differ by up to 40 %); the model has no version input
   except the matmul selector (`selector=table` for the older rules).
 - **halo**: routes on harvested columns are not known; two images of 192 x 640 (192 blocks of sticks per core) take 140 cycles per block more than
@@ -61,7 +61,7 @@ WEAK = """## Where it is weak, and why
 - **One- or two-row families** (softmax, embedding, upsample, ternary, split ...): constants set by hand, no spread can be given.
 - **exp on 32-bit types**: repeats differ by up to 24 %; rows whose tiles per core are a multiple of the bank count queue on one bank.
 - **gemm wall above 5 ms on p150**: six rows with a slow-down that equal work elsewhere does not show.
-- Ops without any measurement (sdpa, sdpa_decode, pad, repeat, rotary beyond one row ...) follow published kernel timings;
+- Ops without a row in the first tables (sdpa, sdpa_decode, pad, repeat, rotary beyond one row ...) follow published kernel timings;
   collectives and other ops that `operations.hpp` marks UNMODELLED have no model and are reported as unmodelled.
 """
 
@@ -134,6 +134,13 @@ def constant_rows(
             f"| {spread([float(f[j]) for f in folds])} | {moved[j]} | {row['source']} |"
         )
     return out
+
+
+def other_sections(page: str) -> str:
+    """What other commands wrote behind the list of constants, the last section of this page (whole models: `tests.experts.run --write`)."""
+    _, _, behind = page.partition("\n## Fitted constants\n")
+    _, found, rest = behind.partition("\n## ")
+    return f"\n## {rest}" if found else ""
 
 
 def accuracy_page(

@@ -503,9 +503,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.predictions:
             write_predictions(args.predictions, problem, out_of_fold)
         if args.docs:
-            from ttnn_shim.accuracy import accuracy_page
+            from ttnn_shim.accuracy import accuracy_page, other_sections
 
-            args.docs.write_text(accuracy_page(problem, constants, parameters, full, out_of_fold, folds, args.data), encoding="utf-8")
+            kept = other_sections(args.docs.read_text(encoding="utf-8")) if args.docs.exists() else ""
+            args.docs.write_text(accuracy_page(problem, constants, parameters, full, out_of_fold, folds, args.data) + kept, encoding="utf-8")
     if args.write and not args.keep:
         write_constants(args.arch, constants, parameters, full.values)
     return 0

@@ -33,7 +33,7 @@ def parts_of(answer: Mapping[str, Any], sim: Simulator) -> tuple[tuple[int, int]
 
 def observed_calls(data: Path, sim: Simulator) -> list[Observation]:
     """The priced singles rated high or medium."""
-    rows = [row for row in read_rows(data, CALLS) if rating_of(row).split()[0] in RATED]
+    rows = [row for row in read_rows(data, CALLS) if rating_of(row) in RATED]
     return observations(rows, ask(requests_of(CALLS, rows)), sim)
 
 
@@ -57,7 +57,7 @@ def observations(rows: Sequence[Mapping[str, str]], answers: Mapping[str, Mappin
                 parts=parts_of(answer, sim),
                 column=0,
                 fixed_ns=answer["gap_ns"] * len(answer["configs"]),
-                rating=rating_of(row).split()[0],
+                rating=rating_of(row),
             )
         )
     return out

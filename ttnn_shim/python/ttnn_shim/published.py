@@ -10,6 +10,7 @@ from typing import Any
 
 from ttnn_shim.errors import ShimError
 from ttnn_shim.estimate import Cells, EstimateError, Row
+from ttnn_shim.published_layers import completed_configs
 
 MOST_SECONDS = 1200.0
 """A table of some hundred calls takes seconds."""
@@ -18,6 +19,7 @@ MOST_SECONDS = 1200.0
 def requests_of(table: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
     """What `published_calls` is asked: one request per row, two per pair. EstimateError for a cell that cannot be read."""
     out: list[dict[str, Any]] = []
+    whole = completed_configs(rows) if table == "layers" else []
     for index, row in enumerate(rows, 1):
         cells = Cells(row, index)
         for column, suffix in (("variant_a", "a"), ("variant_b", "b")) if table == "pairs" else (("config", ""),):
@@ -26,6 +28,8 @@ def requests_of(table: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
                 config = {}
             if not isinstance(config, dict):
                 raise cells.fail(column, "expected a JSON object")
+            if whole:
+                config = whole[index - 1]
             cells.choice("arch", {"wormhole_b0", "blackhole"})
             count = cells.integer("op_count") if table == "layers" else 1
             out.append(

@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import math
+import re
 import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ttnn_shim.published import ask, requests_of
+from ttnn_shim.published_reasons import EXPLAINED
 from ttnn_shim.simlib import simulator
 
 if TYPE_CHECKING:
@@ -71,8 +73,8 @@ class Row:
 
 
 def rating_of(row: Mapping[str, str]) -> str:
-    """high, medium or low; "partial" where the configuration cannot be rebuilt in full."""
-    return row["confidence"].split(":")[0] if row["rebuildable"] == "yes" else "partial"
+    """high, medium or low (the first word of `confidence`, whatever it says behind it); "partial" where the configuration cannot be rebuilt in full."""
+    return re.split(r"\W", row["confidence"].strip().lower(), maxsplit=1)[0] if row["rebuildable"] == "yes" else "partial"
 
 
 def priced_singles(rows: Rows, answers: Mapping[str, Mapping[str, Any]], unseen: Mapping[str, float]) -> list[Row]:
@@ -172,7 +174,8 @@ def layer_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]], counts: Ma
         made = sum(answers[r["id"]]["ns"] * counts[r["id"]] / 1000 for r in priced)
         ratio = f"{made / part:.2f}" if part else "-"
         lines.append(f"| {key[0]}, {key[1]} | {len(mine)} | {len(priced)} | {100 * part / whole:.0f} % | {ratio} |")
-    return lines
+    each = [(answers[r["id"]]["ns"] * counts[r["id"]] / 1000, float(r["time_us"])) for r in rows if "ns" in answers[r["id"]]]
+    return [*lines, "", f"Single rows of these layers ({len(each)} priced): median / p90 of the error {errors_text(each)} %."]
 
 
 def worst_lines(priced: Sequence[Row], most: int = 25) -> list[str]:
@@ -186,6 +189,22 @@ def worst_lines(priced: Sequence[Row], most: int = 25) -> list[str]:
         worst = sorted(mine, key=lambda r: -r.off)[:3]
         text = ", ".join(f"{r.op} {r.truth_ns / 1000:.4g} us priced {r.ns / 1000:.4g}" for r in worst)
         lines.append(f"| {family} | {arch} | {len(mine)} | {statistics.median(r.ns / r.truth_ns for r in mine):.2f} | {text} |")
+    return lines
+
+
+FAR = 1.5
+"""Rows that are further off get a line with the reason."""
+
+
+def far_lines(priced: Sequence[Row]) -> list[str]:
+    """Rows rated high or medium that are more than `FAR` times off, in sample or out of fold, with what is known of the reason."""
+    lines = ["| row | chip | rating | op | measured, us | priced | out of fold | why |", "|---|---|---|---|---|---|---|---|"]
+    for row in sorted(priced, key=lambda r: -r.off):
+        inside = max(row.ns / row.truth_ns, row.truth_ns / row.ns)
+        if row.rating in ("high", "medium") and max(row.off, inside) > FAR:
+            unseen = "-" if math.isnan(row.unseen_ns) else f"{row.unseen_ns / 1000:.4g}"
+            why = EXPLAINED.get(row.row_id, "not known")
+            lines.append(f"| {row.row_id} | {row.arch} | {row.rating} | {row.op} | {row.truth_ns / 1000:.4g} | {row.ns / 1000:.4g} | {unseen} | {why} |")
     return lines
 
 
@@ -223,6 +242,10 @@ def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Ve
             "Largest errors first (families by the sum of their rows' log errors).",
             "",
             *worst_lines(priced),
+            "",
+            f"Rows rated high or medium that are more than {FAR} times off, in sample or out of fold, and why:",
+            "",
+            *far_lines(priced),
             END,
             "",
         ]

@@ -367,10 +367,24 @@ def rotary_call(machine: Machine, config: Config) -> Call:
     """rotary_embedding_llama and rotary_embedding_hf; the decode form on shards."""
     ttnn = machine.ttnn
     text = str(config.get("op")).lower()
-    if "fused" in text:
-        raise Unreadable("config: the shards of the fused rotary embedding are not stated")
-    shape = shape_of(config)
     dtype = dtype_name(config)
+    if "fused" in text:
+        # The operation asks for one core per user of each of both, side by side.
+        users, heads, kv_heads, d = (
+            number(config, "batch", "users"),
+            number(config, "n_heads", "heads"),
+            number(config, "n_kv", "kv_heads"),
+            number(config, "d"),
+        )
+
+        def sharded(shape: list[int], cores: int, first: int, width: int) -> Any:
+            return machine.tensor(shape, dtype, {"mem": "l1 height sharded", "cores": cores, "shard": [TILE, width], "first_core": first})
+
+        q, k = sharded([1, users, heads, d], users, 0, d), sharded([1, users, kv_heads, d], users, users, d)
+        angles = [sharded([1, 2 * users, 1, d], 2 * users, 0, d) for _ in range(2)]
+        swap = sharded([1, 1, 2 * users * TILE, TILE], 2 * users, 0, TILE)
+        return lambda: ttnn.experimental.rotary_embedding_llama_fused_qk(q, k, *angles, swap)
+    shape = shape_of(config)
     d = shape[-1]
     x = machine.tensor(shape, dtype, config.get("mem"))
     if "decode" in text:
@@ -389,8 +403,8 @@ def update_cache_call(machine: Machine, config: Config) -> Call:
     """One token per user written into a paged cache; the fused form writes keys and values."""
     ttnn = machine.ttnn
     users, d, block = number(config, "users", "batch"), number(config, "d", "head_dim"), number(config, "block_size", "block")
-    heads, length = number(config, "heads", "kv_heads"), number(config, "max_seq")
-    pages = -(-length // block)
+    heads = number(config, "heads", "kv_heads")
+    pages = -(-number(config, "max_seq") // block) if "max_seq" in config else 1  # what the cache holds beside the token does not matter
     caches = [machine.tensor([users * pages, heads, block, d], dtype_name(config.get("cache"))) for _ in range(2)]
     table = machine.tensor([users, pages], "int32", None, "row_major")
     current = machine.tensor([users], "int32", None, "row_major")
@@ -420,8 +434,12 @@ def embedding_call(machine: Machine, config: Config) -> Call:
     rows, vocab, dim = number(config, "rows"), number(config, "vocab"), number(config, "dim")
     tokens = machine.tensor([1, rows], "uint32", None, "row_major")
     table = machine.tensor([vocab, dim], dtype_name(config), config.get("mem"), "row_major")
-    layout = machine.ttnn.TILE_LAYOUT if "tilized" in str(config.get("layout")) else machine.ttnn.ROW_MAJOR_LAYOUT
-    return lambda: machine.ttnn.embedding(tokens, table, layout=layout)
+    tilized = "tilized" in str(config.get("layout"))
+    kwargs = out_kwargs(machine, config, [1, rows, dim])
+    if tilized and not kwargs:  # interleaved results of up to 32 tokens are one core's work, sharded ones that of all cores of the shards
+        raise Unreadable("config: the memory of the result is not stated, which decides on the cores")
+    layout = machine.ttnn.TILE_LAYOUT if tilized else machine.ttnn.ROW_MAJOR_LAYOUT
+    return lambda: machine.ttnn.embedding(tokens, table, layout=layout, **kwargs)
 
 
 def activation_call(machine: Machine, config: Config) -> Call:
@@ -429,7 +447,9 @@ def activation_call(machine: Machine, config: Config) -> Call:
     x = first_tensor(machine, config)
     text = str(config.get("op")).lower()
     name = re.split(r"[\s(]", text)[0].removeprefix("ttnn.")
-    kwargs = {"fast_and_approximate_mode": True} if name == "gelu" and "approx" in text else {}
+    if name == "gelu" and not re.search(r"approx|tanh|exact|erf|accurate", text):
+        raise Unreadable("op: which form of gelu, exact or approximate, is not stated; one takes three times the other")
+    kwargs = {"fast_and_approximate_mode": True} if name == "gelu" and re.search(r"approx|tanh", text) else {}
     return lambda: getattr(machine.ttnn, name)(x, **kwargs)
 
 

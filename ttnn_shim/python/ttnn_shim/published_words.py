@@ -108,6 +108,9 @@ class Machine:
         box = re.search(r"\b(\d+)x(\d+)\b", where)
         count = re.search(r"\b(\d+) cores", where)
         cores = int(spec["cores"]) if spec.get("cores") else int(count[1]) if count else int(box[1]) * int(box[2]) if box else 0
+        bracket = re.search(r"\[(\d+),\s*(\d+)\]", str(value))
+        if not cores and bracket and ("width" in text or "height" in text):  # shards of a stated size along one dimension
+            cores = -(-width // int(bracket[2])) if "width" in text else -(-rows // int(bracket[1]))
         if not cores:
             raise Unreadable("config: the cores of a sharded tensor are not stated")
         if cores > self.grid[0] * self.grid[1]:
@@ -115,7 +118,6 @@ class Machine:
         kind = next((k for k in ("height", "width", "block") if k in text), "")
         if not kind:
             raise Unreadable(f"config: memory {text[:40]!r} does not say how it is sharded")
-        bracket = re.search(r"\[(\d+),\s*(\d+)\]", str(value))
         if spec.get("shard"):
             shard = integers(spec["shard"], "shard")
         elif bracket:

@@ -52,8 +52,20 @@ double multicast(const Arch& arch, double tiles, double bytes, int destinations)
     return tiles * bytes / (arch.k.mm_mcast_rate * (destinations > arch.k.mm_mcast_wide ? arch.k.mm_mcast_1d : 1));
 }
 
-/// DRAM-side time per K block of the whole program's reads.
-double sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, const MatmulProgram& p, double& slack) {
+/// Zeros that the reader of A stores, element by element, behind the last column (transposed: the last row) of a K that is no multiple of
+/// 32. Block formats are padded when they are made.
+double padding_stores(const Arch& arch, const TensorDesc& a, const Matmul& op, const MatmulProgram& p) {
+    const std::size_t back = op.transpose_a ? 2 : 1;
+    if (a.logical.size() < back || (a.dtype != DType::BFloat16 && a.dtype != DType::Float32)) return 0;
+    const std::int64_t used = a.logical[a.logical.size() - back] % 32;
+    return used > 0 ? static_cast<double>(p.block_h * 32 * (32 - used)) * costs(arch).scalar_word : 0;
+}
+
+/// What the readers of one K block take: the core that sends A, the one that sends or reads B, and both where they wait for one another.
+struct Reads {
+    double in0 = 0, in1 = 0, both = 0;
+};
+Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, const MatmulProgram& p) {
     const Constants& k = arch.k;
     const double t0 = static_cast<double>(c.inputs[0].tile_bytes()), t1 = static_cast<double>(c.inputs[1].tile_bytes());
     const double n0 = static_cast<double>(p.block_h * p.block_k), n1 = static_cast<double>(p.block_w * p.block_k);
@@ -84,11 +96,12 @@ double sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, co
             in0 = multicast(arch, n0, t0, p.cores) + k.mm_handshake_local;
             break;
         case MatmulKind::MultiCore:  // both tiles of every product are waited for, one after the other
-            return page_read(arch, c.inputs[0], t0) + page_read(arch, c.inputs[1], t1);
+            in0 = page_read(arch, c.inputs[0], t0);
+            in1 = page_read(arch, c.inputs[1], t1);
+            return {in0, in1, in0 + in1};
         default: in1 = fetch1 + k.mm_handshake / 2; in0 = fetch0 + k.mm_handshake / 2;
     }
-    slack = std::max(0.0, in0 - in1);  // the core that fetches in1 also writes the output
-    return std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1));
+    return {in0, in1, std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1))};
 }
 
 /// What the math thread does with one output block after its last K block: a pass that adds the bias to each tile, a subblock at a time,
@@ -112,8 +125,10 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
         std::max<std::int64_t>(1, (p.m / std::max<std::int64_t>(1, p.block_h)) * (p.n / std::max<std::int64_t>(1, p.block_w)));
     const std::int64_t rounds = std::max<std::int64_t>(out_blocks * p.batch, 1);  // also of an empty output
     BlockTimes t;
-    double slack = 0;
-    t.data = sender_time(arch, c, s, p, slack);
+    const Reads reads = sender_time(arch, c, s, p);
+    const double slack = p.kind == MatmulKind::MultiCore ? 0 : std::max(0.0, reads.in0 - reads.in1);  // what reads B also writes the output
+    const double padding = padding_stores(arch, c.inputs[0], op, p);
+    t.data = reads.both + padding / static_cast<double>(k_blocks);
     const bool single_block = k_blocks == 1;
     t.math = math_block(arch, c, p, !single_block, t.ideal, t.drain);
     // A transposed A: each tile of a K block goes through the destination registers and a buffer of its own first. Published batched
@@ -171,9 +186,23 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     const double beside = p.output_beside_math ? std::max(t.math, t.data) : slack;
     const double exposed = std::max(0.0, tail - beside * static_cast<double>(k_blocks));
     phase.round_cycles = (tail + exposed * static_cast<double>(rounds - 1)) / static_cast<double>(rounds) + activation;
-    // Products of a batch on one core are a chain: what reads B also writes the output, and waits for its acknowledgement before the next
-    // B.
-    if (p.batch > 1 && !resident(out)) phase.round_cycles += k.write_barrier;
+    if (p.batch > 1 && !resident(out)) {
+        if (p.kind == MatmulKind::Mcast1DIn0 && k_blocks <= 2 && !resident(c.inputs[0])) {
+            // Each core's products of a batch are a chain: B is read, multiplied, the result handed on, written and acknowledged before the
+            // next B. Beside it the core that sends A is up to two blocks, so a whole round, ahead.
+            const auto blocks = static_cast<double>(k_blocks);
+            const double read = std::max(reads.in1, page_read(arch, c.inputs[1], static_cast<double>(c.inputs[1].tile_bytes())));
+            const double chain = blocks * std::max(read, t.math) + std::min(read, t.math) + activation + k.cb_pass + tail + k.write_barrier;
+            Phase chains;
+            chains.items = rounds;
+            chains.stages = {{Unit::Sender, blocks * reads.in0 + padding, 0, 2}, {Unit::Compute, chain, 0, 2}};
+            chains.shared = phase.shared;
+            chains.extra_cycles = phase.extra_cycles;
+            phase = std::move(chains);
+        } else {
+            phase.round_cycles += k.write_barrier;
+        }
+    }
     program.work.cores = p.cores;
     program.work.has_compute = true;
     program.work.sharded = resident(c.inputs[0]) && resident(out);

@@ -436,10 +436,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Embedding&) {
     const bool fused = out.layout == PageLayout::Tile;
     const std::int64_t block = fused ? 32 : (c.inputs[0].layout == PageLayout::Tile ? 16 : 1);
     const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(tokens, block));
-    const int cores = split_cores(arch, c, blocks);
+    // A core of a sharded result reads its columns of its rows and leaves them where they are; otherwise whole rows are dealt out.
+    const bool local = resident(out);
+    const Shard shard = local ? shard_of(arch, out) : Shard{};
+    const std::int64_t width = local ? std::min(shard.w, out.width()) : out.width();
+    const int cores = local ? std::max(1, shard.cores) : split_cores(arch, c, blocks);
     Phase phase;
-    phase.items = ceil_div(blocks, cores);
-    const double stick = static_cast<double>(table.stick_bytes());
+    phase.items = local ? std::max<std::int64_t>(1, ceil_div(shard.h, block)) : ceil_div(blocks, cores);
+    const double stick = local ? static_cast<double>(width) * table.element_bytes() : static_cast<double>(table.stick_bytes());
     // Rows of the table are waited for one by one; for a row of tiles all 32 at once.
     const bool together = fused && !c.table_era;
     const double row = together ? std::max(arch.k.stick_issue, stick / arch.k.mm_read_rate) : page_read(arch, table, stick);
@@ -447,9 +451,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Embedding&) {
         {Unit::Reader, static_cast<double>(std::min(block, tokens)) * row,
          page_read(arch, c.inputs[0], 64) + (together ? page_read(arch, table, 0) : 0), 2});
     if (fused) {
-        const std::int64_t w = ceil_div(out.width(), 32);
+        const std::int64_t w = ceil_div(width, 32);
         phase.stages.push_back({Unit::Compute, arch.k.tilize_block + arch.k.tilize_tile * static_cast<double>(w), 0, 2});
-        phase.stages.push_back({Unit::Writer, static_cast<double>(w) * page_write(arch, static_cast<double>(out.tile_bytes())), 0, 2});
+        if (!local)
+            phase.stages.push_back({Unit::Writer, static_cast<double>(w) * page_write(arch, static_cast<double>(out.tile_bytes())), 0, 2});
     }
     add_dram(phase.shared, table, static_cast<double>(tokens) * stick, false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
@@ -457,7 +462,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Embedding&) {
         fused ? "EmbeddingsFusedProgramFactory" : (block == 16 ? "EmbeddingsTilizedIndicesProgramFactory" : "EmbeddingsRMProgramFactory"),
         arch, cores, std::move(phase), fused, false);
     if (fused) {
-        const std::int64_t row = ceil_div(out.width(), 32) * (table.tile_bytes() + out.tile_bytes());
+        const std::int64_t row = ceil_div(width, 32) * (table.tile_bytes() + (local ? 0 : out.tile_bytes()));
         p.circular_buffers = {{"rows", 2 * row <= arch.l1_core_bytes / 2 ? 2 * row : row}};  // two rows of tiles where they take half of L1
     } else {
         p.circular_buffers = {{"row", aligned(arch, table.stick_bytes()) * (ceil_div(blocks, cores) > 1 || block == 16 ? 2 : 1)}};

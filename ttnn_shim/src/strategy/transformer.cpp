@@ -118,7 +118,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
         {Unit::Reader, tiles * (page_read(arch, in, bytes) + (turned_at_once > 1 ? 0 : 2 * k.second_operand)), 0, 2},
         {Unit::Compute, tiles * (4 * (turned_at_once > 1 || fused ? costs(arch).tile_pass : k.unary_tile) + k.fpu_tile * phases(c)), 0, 2},
         {Unit::Writer, tiles * page_write(arch, bytes), 0, 2}};
-    if (fused) phase.stages = {phase.stages[1]};
+    if (fused) {  // on resident shards; each of the four passes begins when the packer has written the pass before it
+        phase.stages = {phase.stages[1]};
+        phase.stages[0].cycles += 3 * k.unary_tile;
+    }
     for (const TensorDesc& t : c.inputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), false);
     for (std::size_t i = 1; i < std::min<std::size_t>(3, c.inputs.size()); ++i)  // cos and sin again for every head
         add_dram(
