@@ -78,11 +78,13 @@ class Body(Naming):
         preset: Mapping[int, str] | None = None,
         quiet: bool = False,
         said: frozenset[tuple[str, int]] = frozenset(),
+        repeats: bool = False,
     ) -> list[model.Statement]:
         """Statements of a block.
 
         held: names bound before, with the id of the value that each holds. locked: names that stay bound through the block.
         preset: names of results decided outside (loop variables). quiet: the comments stand above the loop already. said: what stands there.
+        repeats: a loop's body, whose variables would live on into its next turn.
         """
         out: list[model.Statement] = []
         last = _ends(items, survivors)
@@ -114,7 +116,7 @@ class Body(Naming):
                         out.append(model.Append(self._list_name(value, held), self._reference(value), id(value) in self._at_front))
             done = self._done(item, index, held, last, inherited)
             freed = tuple(name for name, value in done.items() if value in frees(item))
-            if freed and index + 1 < len(items):
+            if freed and (repeats or index + 1 < len(items)):  # behind a function's last statement its variables go by themselves
                 out.append(model.Free(freed))
             for name in done:
                 held.pop(name)
@@ -217,7 +219,7 @@ class Body(Naming):
         self._at_front.update(id(collected.first) for collected in loop.collected if collected.reverse)
         survivors = {id(carried.first) for carried in loop.carried}
         outer_numbers, self._numbers = self._numbers, {}
-        body = self._block(loop.body, inner_held, survivors, locked=lock, preset=preset, quiet=len(loop.body) == 1, said=said)
+        body = self._block(loop.body, inner_held, survivors, locked=lock, preset=preset, quiet=len(loop.body) == 1, said=said, repeats=True)
         self._loop_keys, self._names, self._offsets, self._numbers = outer_keys, outer_names, outer_offsets, outer_numbers
         stop = model.Literal(loop.start + loop.count * loop.step)
         for one in loop.collected:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -239,3 +240,34 @@ def test_variants_of_a_module_are_not_named_by_an_attribute_they_share(tmp_path:
     codegen_py(_Model().eval(), torch.zeros(2, 32), export_path=tmp_path / "model")
     functions = re.findall(r"^def (\w+)", (tmp_path / "model" / "main.py").read_text(), re.MULTILINE)
     assert functions == ["scaled_first", "layer", "scaled_second", "second", "model", "main"]
+
+
+class Layers(nn.Module):
+    """Several statements per layer that are no module of their own."""
+
+    def __init__(self, width: int = 64, layers: int = 4) -> None:
+        super().__init__()
+        self.up = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(layers))
+        self.down = nn.ModuleList(nn.Linear(2 * width, width) for _ in range(layers))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for up, down in zip(self.up, self.down, strict=True):
+            y = torch.relu(up(x))
+            x = x + down(y * torch.tanh(y))
+        return x
+
+
+def test_values_of_a_turn_end_with_it(tmp_path: Path) -> None:
+    """A loop's variables would hold their memory through the next turn, where the plan has counted it as free."""
+    codegen_py(Layers().eval(), torch.randn(2, 32, 64), export_path=tmp_path / "out", export_golden="none")
+    loops = [node for node in ast.walk(ast.parse((tmp_path / "out" / "main.py").read_text())) if isinstance(node, ast.For) and len(node.body) > 1]
+    assert loops
+    for loop in loops:
+        names = [node for node in ast.walk(loop) if isinstance(node, ast.Name) and node is not loop.target]
+        made = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        first = {name: min((node.lineno, isinstance(node.ctx, ast.Store)) for node in names if node.id == name) for name in made}
+        read_later = {
+            name for name, (line, _) in first.items() if any(node.id == name and isinstance(node.ctx, ast.Load) and node.lineno <= line for node in names)
+        }
+        deleted = {name.id for name in names if isinstance(name.ctx, ast.Del)}
+        assert made - read_later - {"x"} == deleted, ast.unparse(loop)
