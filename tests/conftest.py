@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -13,6 +14,10 @@ from tests.device import open_devices
 
 # JAX compiles hundreds of small programs for values to compare with: most of its optimisation passes take longer than what they save here.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
+# A shell starts what runs in its background with Ctrl-C ignored, and so would be every program that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
