@@ -12,6 +12,7 @@ import torch
 
 from alchemist import codegen_py
 from alchemist.ir import access
+from alchemist.ir.layout import layout_of
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions, is_const_eval
@@ -141,3 +142,15 @@ def test_long_sums_of_16_bits_are_a_choice(options: dict[str, object]) -> None:
     lowered = lower_to_ttnn(module, CompilerOptions.parse({"arch": "n150", **options})).module
     (window,) = [op for func in functions(lowered) for op in func.body.block.ops if op.name == "ttnn.conv2d"]
     assert access.attr(window, "compute_config")["fp32_dest_acc_en"] is False
+
+
+def test_windows_side_by_side_read_no_shards() -> None:
+    """conv2d folds them into channels first, and ttnn 0.81.1 refuses that on shards; other windows of the same image stay there."""
+    model = torch.nn.Sequential(*(torch.nn.Conv2d(64, 64, 3, padding=1) for _ in range(3)), torch.nn.Conv2d(64, 64, 4, stride=4)).eval().to(torch.bfloat16)
+    args = (torch.zeros(1, 64, 64, 64, dtype=torch.bfloat16),)
+    module = capture(model, args, {}, detect_framework(model, args, {})).module
+    lowered = lower_to_ttnn(module, CompilerOptions.parse({"arch": "n150", "optimization_level": 2})).module
+    windows = [op for func in functions(lowered) if not is_const_eval(func) for op in func.body.block.ops if op.name == "ttnn.conv2d"]
+    memories = [layout.data.memory for op in windows if (layout := layout_of(op.operands[0].type)) is not None]
+    assert memories[-1] == "interleaved", memories
+    assert "height_sharded" in memories[:-1], memories
