@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ttnn_shim.errors import ShimError
 from ttnn_shim.queries import Memory
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -14,8 +13,7 @@ from alchemist.ir.access import shape
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import sources_of
 from alchemist.optimizer.apply import prepare_weights, retype
-from alchemist.optimizer.calls import NotAskable, ask
-from alchemist.optimizer.movement import CARDS
+from alchemist.optimizer.movement import CARDS, device_ns
 
 PASS = "images-in-l1"
 CONVOLUTIONS = ("ttnn.conv2d", "ttnn.conv_transpose2d")
@@ -85,9 +83,5 @@ def _is_faster(maker: Operation, users: Sequence[Operation], l1_small: int, must
 
 
 def _ns(op: Operation, card: str, l1_small: int, operands: dict[int, Memory] | None, result: Memory | None) -> float:
-    """Infinite where the call is refused with the images' part of L1 taken, has no model or cannot be asked about."""
-    try:
-        answer = ask(op, card, None, operands, result, l1_small, l1_taken_bytes=BUDGET_BYTES)
-    except (NotAskable, ShimError):
-        return math.inf
-    return answer.device_ns if answer.accepted and all(program.modelled for program in answer.programs) else math.inf
+    """Infinite where the call is refused with the images' part of L1 taken, too."""
+    return device_ns([op], card, operands=operands, results=result, l1_small_bytes=l1_small, l1_taken_bytes=BUDGET_BYTES)

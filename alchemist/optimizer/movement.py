@@ -68,15 +68,15 @@ def _step_ns(dims: tuple[int, ...], dim: int, read: Sequence[int], dtype: str, c
     return cut + query("ttnn.reshape", [step, tuple(read)], card=card).device_ns
 
 
-def device_ns(ops: Iterable[Operation], card: str, changed: Mapping[str, Any] | None = None) -> float:
+def device_ns(ops: Iterable[Operation], card: str, changed: Mapping[str, Any] | None = None, **elsewhere: Any) -> float:
     """Of the ops one after another as they stand; infinite where one is refused, has no model or is no call that can be asked about.
 
-    changed: attributes instead of the ops' own.
+    changed: attributes instead of the ops' own. elsewhere: memories and taken L1, as `ask` has them.
     """
     total = 0.0
     for op in ops:
         try:
-            answer = ask(op, card, changed)
+            answer = ask(op, card, changed, **elsewhere)
         except (NotAskable, ShimError):
             return math.inf
         if not answer.accepted or not all(program.modelled for program in answer.programs):

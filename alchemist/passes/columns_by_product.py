@@ -14,7 +14,7 @@ from alchemist.ir.attributes import DeviceType
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import set_source, sources_of
-from alchemist.ops.spec import LIFTED_NAME, NOTE
+from alchemist.ops.spec import COLUMN_MATRICES, LIFTED_NAME, NOTE
 from alchemist.optimizer.movement import are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import Columns, ColumnViews, Matrix, fixed_values
@@ -144,17 +144,20 @@ def _turns(matrix: Matrix, pairs: bool) -> bool:
 
 
 def _name(matrix: Matrix) -> str:
-    for pairs, name in ((False, "half_turn"), (True, "pair_turn")):
+    half_turn, pair_turn, chosen = COLUMN_MATRICES
+    for pairs, name in ((False, half_turn), (True, pair_turn)):
         if int(np.sum(np.diagonal(matrix) == 0)) % 2 == 0 and _turns(matrix, pairs):
             return name
-    return "chosen_columns"
+    return chosen
 
 
 def _said(matrix: Matrix) -> str:
-    return {
-        "half_turn": "[-x2, x1] of the two halves, as one product with ones and minus ones",
-        "pair_turn": "(-x2, x1) of each pair of columns, as one product with ones and minus ones",
-    }.get(_name(matrix), "columns chosen by one product with a matrix of zeros and ones")
+    notes = (
+        "[-x2, x1] of the two halves, as one product with ones and minus ones",
+        "(-x2, x1) of each pair of columns, as one product with ones and minus ones",
+        "columns chosen by one product with a matrix of zeros and ones",
+    )
+    return notes[COLUMN_MATRICES.index(_name(matrix))]
 
 
 def _made_by_product(value: SSAValue) -> bool:

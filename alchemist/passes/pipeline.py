@@ -48,7 +48,8 @@ TTIR_PIPELINE = (
     "fold",
     "position-tables",
 )
-ORDER_PIPELINE = ("fuse-roll", "order-joined", "order-by-module", "optimize", "deallocate")
+_ORDER, _PLACES = ("fuse-roll", "order-joined", "order-by-module"), ("optimize", "deallocate")
+ORDER_PIPELINE = (*_ORDER, *_PLACES)
 """What decides the statements of the program, their order and lifetimes."""
 TTNN_PIPELINE = (
     "sweep",
@@ -66,9 +67,9 @@ TTNN_PIPELINE = (
     "lift-constants",
     "const-eval",
     "twin-views",
-    *ORDER_PIPELINE[:-2],
+    *_ORDER,
     "images-in-l1",
-    *ORDER_PIPELINE[-2:],
+    *_PLACES,
 )
 PIPELINES: dict[str, tuple[str, ...]] = {
     "ttir-passes": TTIR_PIPELINE,

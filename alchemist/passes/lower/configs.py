@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from alchemist.ir.access import struct
 from alchemist.ir.attributes import StructAttr
 from alchemist.options import CompilerOptions
@@ -23,9 +25,7 @@ def compute_config(options: CompilerOptions) -> StructAttr | None:
 
 def wide_sums_config(options: CompilerOptions) -> StructAttr:
     """The options' compute config with sums in float32 where they say nothing of it."""
-    values = {name: getattr(options, name) for name in _FIELDS}
-    wide = {"math_fidelity": "hifi4", "fp32_dest_acc_en": True}
-    return struct("ttnn.device_compute_kernel_config", {name: wide.get(name) if value is None else value for name, value in values.items()})
+    return _with_defaults(options, {"math_fidelity": "hifi4", "fp32_dest_acc_en": True})
 
 
 def convolution_config(options: CompilerOptions, dtype: str, terms: int) -> StructAttr | None:
@@ -42,9 +42,13 @@ def pointwise_config(options: CompilerOptions, dtype: str) -> StructAttr | None:
     """The compute config of a convolution that runs as a matrix product: at the fidelity that conv2d has by itself, which is higher than a product's."""
     if dtype != "bf16" or options.precision in BLOCK_PRECISIONS:
         return compute_config(options)
+    return _with_defaults(options, {"math_fidelity": "hifi4", "math_approx_mode": False, "fp32_dest_acc_en": False, "packer_l1_acc": True})
+
+
+def _with_defaults(options: CompilerOptions, defaults: Mapping[str, str | bool]) -> StructAttr:
+    """The options' compute config with these fields where they say nothing."""
     values = {name: getattr(options, name) for name in _FIELDS}
-    product = {"math_fidelity": "hifi4", "math_approx_mode": False, "fp32_dest_acc_en": False, "packer_l1_acc": True}
-    return struct("ttnn.device_compute_kernel_config", {name: product[name] if value is None else value for name, value in values.items()})
+    return struct("ttnn.device_compute_kernel_config", {name: defaults.get(name) if value is None else value for name, value in values.items()})
 
 
 def weight_dtype(options: CompilerOptions) -> str | None:
