@@ -7,7 +7,6 @@ from typing import Any
 
 from ttnn_shim.errors import ShimError
 from ttnn_shim.queries import Memory
-from xdsl.ir import Operation
 
 from alchemist.ir import access
 from alchemist.ir.attributes import StructAttr
@@ -30,8 +29,6 @@ def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[l
     have = op.properties.get(CONV_CONFIG) or op.attributes.get(CONV_CONFIG)
     if not isinstance(have, StructAttr) or [index for index, _ in step.operands] != [0] or not is_image(op.operands[0]):
         return
-    if _is_folded(op):
-        return
     common: dict[str, Any] = {} if compute.given(op, COMPUTE) else {COMPUTE: compute.of_convolution(op)}
     frees = (0,) if 0 in step.last else ()
     for shards in images(op.operands[0], machine):
@@ -47,12 +44,6 @@ def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[l
             label = f"on the input's shards{f', blocks of {height} rows' if height else ''}"
             candidates.append(Candidate(label, {CONV_CONFIG: access.struct(have.name, fields), **common}, {0: shards}, result, frees))
         yield candidates
-
-
-def _is_folded(op: Operation) -> bool:
-    """Windows side by side: conv2d folds each into a pixel's channels, and ttnn 0.81.1 then refuses an input on shards ("got INTERLEAVED")."""
-    kernel, stride = access.attr(op, "kernel_size"), access.attr(op, "stride")
-    return op.name == "ttnn.conv2d" and kernel == stride and max(kernel) > 1 and not any(access.attr(op, "padding"))
 
 
 def pool(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[list[Candidate]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 import ttnn
-from ttnn_shim.errors import InvalidArgument
+from ttnn_shim.errors import InvalidArgument, NotSupported
 
 HEIGHT = ttnn.TensorMemoryLayout.HEIGHT_SHARDED
 
@@ -60,3 +60,39 @@ def test_results_of_1x1_windows_lie_where_their_rows_were(rows: int, cores: int,
     memory, address = output.memory_config(), output.buffer_address()
     ttnn.deallocate(output)
     assert address == ttnn.allocate_tensor_on_device(ttnn.Shape([1, 1, rows, 64]), ttnn.bfloat16, ttnn.TILE_LAYOUT, device, memory).buffer_address()
+
+
+def side_by_side(device: Any, image: torch.Tensor, weight: torch.Tensor, cores: int, layout: Any, **settings: Any) -> Any:
+    """conv2d of [32 * 32, channels] on height shards with windows that step by their own size."""
+    grid = ttnn.num_cores_to_corerangeset(cores, ttnn.CoreCoord(8, 8), True)
+    memory = ttnn.MemoryConfig(HEIGHT, ttnn.BufferType.L1, ttnn.ShardSpec(grid, [1024 // cores, image.shape[-1]], ttnn.ShardOrientation.ROW_MAJOR))
+    kernel = weight.shape[-1]
+    x = ttnn.from_torch(image.reshape(1, 1, 1024, -1), dtype=ttnn.bfloat16, layout=layout, device=device, memory_config=memory)
+    return ttnn.conv2d(
+        input_tensor=x, weight_tensor=ttnn.from_torch(weight, dtype=ttnn.bfloat16), device=device, in_channels=image.shape[-1], out_channels=64,
+        batch_size=1, input_height=32, input_width=32, kernel_size=(kernel, kernel), stride=(kernel, kernel),
+        padding=(settings.pop("padding", 0),) * 2, conv_config=ttnn.Conv2dConfig(weights_dtype=ttnn.bfloat16, **settings),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", [ttnn.ROW_MAJOR_LAYOUT, ttnn.TILE_LAYOUT])
+@pytest.mark.parametrize(("cores", "kernel", "settings", "result_cores"), [(8, 2, {}, 8), (16, 4, {"shard_layout": HEIGHT}, 2)])
+def test_windows_side_by_side_on_height_shards(layout: Any, cores: int, kernel: int, settings: dict[str, Any], result_cores: int, device: Any) -> None:
+    torch.manual_seed(0)
+    image, weight = torch.randint(-2, 3, (1024, 32)).float(), torch.randint(-2, 3, (64, 32, kernel, kernel)).float()
+    expected = torch.nn.functional.conv2d(image.T.reshape(1, 32, 32, 32), weight, stride=kernel)[0].flatten(1).T
+    output = side_by_side(device, image, weight, cores, layout, **settings)
+    assert output.memory_config().shard_spec.grid.num_cores() == result_cores
+    torch.testing.assert_close(ttnn.to_torch(output).float().reshape(expected.shape), expected, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("layout", [ttnn.ROW_MAJOR_LAYOUT, ttnn.TILE_LAYOUT])
+@pytest.mark.parametrize(
+    ("cores", "settings", "said"),
+    [(16, {}, "but got TensorMemoryLayout::INTERLEAVED"), (16, {"shard_layout": ttnn.TensorMemoryLayout.BLOCK_SHARDED}, "must be tiles"),
+     (8, {"padding": 1}, "pads no shards")],
+)  # fmt: skip
+def test_windows_side_by_side_that_the_real_package_refuses(layout: Any, cores: int, settings: dict[str, Any], said: str, device: Any) -> None:
+    with pytest.raises((InvalidArgument, NotSupported), match=said):
+        side_by_side(device, torch.zeros(1024, 32), torch.zeros(64, 32, 2, 2), cores, layout, **settings)
+    side_by_side(device, torch.zeros(1024, 32), torch.zeros(64, 32, 2, 2), cores, layout, **settings | {"enable_kernel_stride_folding": False})

@@ -11,6 +11,7 @@
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/data_movement/fold/fold.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/matmul/matmul.hpp"
 
@@ -234,10 +235,18 @@ Convolution run_as(const Convolution& conv) {
 /// Whether TT-NN turns windows that lie side by side into rows of a matmul (kernel stride folding).
 bool folds(const Convolution& conv, const MemoryConfig& input, const std::optional<bool>& wanted) {
     const Window& w = conv.window;
+    const uint32_t down = w.top + w.bottom, across = w.left + w.right;
+    const bool height_shards = input.is_l1() && input.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && input.shard_spec();
     const bool possible = !conv.weights.transposed && w.kernel_h == w.stride_h && w.kernel_w == w.stride_w && w.kernel_h * w.kernel_w > 1 &&
-                          w.dilation_h == 1 && w.dilation_w == 1 && w.top + w.bottom + w.left + w.right == 0 && w.in_h % w.stride_h == 0 &&
-                          w.in_w % w.stride_w == 0;
-    return possible && wanted.value_or(!input.is_sharded() && !input.is_l1());
+                          w.dilation_h == 1 && w.dilation_w == 1 && (w.in_h + down) % w.stride_h == 0 &&
+                          (w.in_w + across) % w.stride_w == 0;
+    const bool padded = down + across > 0;
+    SHIM_SUPPORTED(
+        !possible || !padded || !height_shards || !wanted.value_or(true),
+        "padding: the library folds windows that lie side by side and pads no shards; set enable_kernel_stride_folding=False in "
+        "conv_config, or "
+        "give an input in DRAM");
+    return possible && !padded && wanted.value_or((!input.is_sharded() && !input.is_l1()) || height_shards);
 }
 
 /// [1, 1, pixels, C] -> [1, 1, windows, kernel height x kernel width x C] in row-major layout.
@@ -345,6 +354,36 @@ Tensor raw_weights(const Tensor& given, const Convolution& conv) {
     for (size_t out = 0; out < shape[0]; ++out) std::memcpy(values->data() + out * wanted, raw_data(weight) + out * held, held);
     return make_host_tensor(spec, values);
 }
+/// Height shards are folded where they lie and multiplied as the image of the windows. TT-NN does not bring shards that are then no whole
+/// tiles to others by itself.
+Outcome convolve_folded_shards(
+    const Tensor& input, const Tensor& weight_tensor, MeshDevice* device, const Convolution& conv, const std::optional<Tensor>& bias,
+    Settings settings, DataType weights_dtype) {
+    const Window& w = conv.window;
+    const Tensor image = ttnn::reshape(input, Shape({w.batch, w.in_h, w.in_w, w.channels}));
+    const Tensor windows = ttnn::fold(image, w.stride_h, w.stride_w);
+    if (settings.config.deallocate_activation) Tensor(input).deallocate(true);
+    const bool whole_tiles = windows.is_sharded() && windows.memory_config().shard_spec()->shape[0] % TILE_EDGE == 0;
+    SHIM_CHECK(
+        whole_tiles || settings.config.shard_layout,
+        "Conv2d supports Height, Block or Width Sharded Layouts but got TensorMemoryLayout::INTERLEAVED: folded windows of {} x {} on {} "
+        "are "
+        "no whole tiles; give conv_config a shard_layout, or an input in DRAM",
+        w.kernel_h, w.kernel_w, input.memory_config());
+    SHIM_CHECK(
+        whole_tiles || settings.config.shard_layout == TensorMemoryLayout::HEIGHT_SHARDED,
+        "conv_config: shard_layout: shards of folded windows must be tiles, got {}", windows.memory_config());
+    const uint32_t depth = w.kernel_h * w.kernel_w * w.channels;
+    const Tensor weight = is_prepared(weight_tensor, conv.weights) && is_on_device(weight_tensor)
+                              ? weight_tensor
+                              : prepare_weights(
+                                    raw_weights(weight_tensor, conv), conv.weights, weights_dtype, device,
+                                    static_cast<uint32_t>(rounded(depth, TILE_EDGE)), 0);
+    const Convolution flat = geometry(
+        depth, conv.weights.out_channels, w.batch, w.in_h / w.kernel_h, w.in_w / w.kernel_w, {1, 1}, {1, 1}, Pads(), {1, 1}, 1, false);
+    settings.config.deallocate_activation = true;  // the folded windows are nobody else's
+    return convolve(windows, weight, device, flat, bias, settings);
+}
 }  // namespace
 
 Outcome convolve(
@@ -385,6 +424,12 @@ Outcome convolve(
     const bool from_l1 = whole_in_l1(settings) || (!settings.slices && input.memory_config().is_l1());
     const bool folding =
         is_floating_point(input.dtype()) && folds(conv, input.memory_config(), settings.config.enable_kernel_stride_folding);
+    if (folding && input.is_sharded()) {
+        // The image's rows are whole tiles, or its reshape leaves the shards.
+        if (input.layout() == Layout::ROW_MAJOR || w.in_w % TILE_EDGE == 0)
+            return convolve_folded_shards(input, weight_tensor, device, conv, bias_tensor, settings, weights_dtype);
+        return convolve(ttnn::to_memory_config(input, dram()), weight_tensor, device, std::move(conv), bias_tensor, settings);
+    }
     const bool pointwise = conv.is_matmul() && settings.config.shard_layout != TensorMemoryLayout::WIDTH_SHARDED;
     std::optional<ShardPlan> plan;
     const bool exact = input.dtype() == DataType::FLOAT32 && weights_dtype == DataType::FLOAT32;
