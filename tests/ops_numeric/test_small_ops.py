@@ -264,3 +264,25 @@ def test_fast_reduce_nc(device: Any) -> None:
     close(ttnn.experimental.fast_reduce_nc(put(device, x), dims=[0, 1]), x.sum((0, 1), keepdim=True))
     with pytest.raises(RuntimeError, match="before the last two"):
         ttnn.experimental.fast_reduce_nc(put(device, x), dims=[-1])
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize(("mode", "top", "left"), [(1, True, False), (2, False, True), (4, False, False)])
+def test_sigmoid_of_some_faces(device: Any, mode: int, top: bool, left: bool, in_place: bool) -> None:
+    """Vector modes R, C and RC: the upper two faces of each tile, the left two, all. Values of the others stay."""
+    x = values(2, 50, 70)
+    rows, columns = torch.arange(50).reshape(-1, 1), torch.arange(70)
+    computed = ((rows % 32 < 16) | (not top)) & ((columns % 32 < 16) | (not left))
+    tensor = put(device, x)
+    result = ttnn.sigmoid(tensor, vector_mode=mode, output_tensor=tensor if in_place else None)
+    close(result, torch.where(computed, torch.sigmoid(x), x))
+
+
+@pytest.mark.parametrize("rows", [32, 96])
+def test_rows_wider_than_l1(device: Any, rows: int) -> None:
+    """Rows whose tiles L1 has no room for are cut over the cores."""
+    x = values(rows, 32 * 600)
+    tiled = ttnn.to_layout(put(device, x, RM), TILE)
+    assert torch.equal(got(ttnn.to_layout(tiled, RM)), x)
+    tiled = ttnn.to_layout(put(device, x, RM), TILE, dtype=ttnn.bfloat8_b)
+    close(tiled, x)

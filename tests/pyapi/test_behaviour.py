@@ -300,6 +300,28 @@ def test_device_facts(device: Any) -> None:
     assert (x.buffer_num_pages(), x.buffer_page_size(), x.buffer_aligned_page_size()) == (2, 2048, 2048)
 
 
+def test_buffers_and_their_pages(device: Any) -> None:
+    """`ttnn._ttnn.reports`: pages dealt round robin over the banks, or shard by shard."""
+    reports = ttnn._ttnn.reports
+    gc.collect()
+    before = {(row.buffer_type, row.address) for row in reports.get_buffers(device)}
+    dram = on(device, np.ones((64, 448)))
+    block = ttnn.create_sharded_memory_config((64, 96), ttnn.CoreGrid(y=2, x=3), ttnn.ShardStrategy.BLOCK)
+    sharded = ttnn.to_memory_config(on(device, np.ones((64, 96))), block)
+    made = {row.buffer_type.name: row for row in reports.get_buffers([device]) if (row.buffer_type, row.address) not in before}
+    assert {kind: (row.address, row.max_size_per_bank, row.buffer_layout.name) for kind, row in made.items()} == {
+        "DRAM": (dram.buffer_address(), 3 * 2048, "INTERLEAVED"),
+        "L1": (sharded.buffer_address(), 2048, "BLOCK_SHARDED"),
+    }
+    pages = [page for page in reports.get_buffer_pages(device) if (page.buffer_type, page.address) not in before]
+    banks = [(page.page_index, page.bank_id, page.page_address - page.address) for page in pages if page.buffer_type is ttnn.BufferType.DRAM]
+    assert banks == [(index, index % 12, index // 12 * 2048) for index in range(28)]
+    cores = [(page.core_y, page.core_x, page.page_address - page.address) for page in pages if page.buffer_type is ttnn.BufferType.L1]
+    assert cores == [(y, x, 0) for y in range(2) for x in range(3)]
+    del dram, sharded
+    assert {(row.buffer_type, row.address) for row in reports.get_buffers(device)} == before
+
+
 def test_deallocate(device: Any) -> None:
     x = on(device, np.ones((32, 32)))
     ttnn.deallocate(x)

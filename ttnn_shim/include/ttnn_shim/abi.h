@@ -111,6 +111,8 @@ int shim_device_set_estimate(shim_device* device, int on);
 int shim_memory_view_get(shim_device* device, int buffer_type, shim_memory_view* out);
 /* JSON list of {"address","bytes","allocated"} per bank, low addresses first; free with shim_string_free. */
 int shim_memory_blocks(shim_device* device, int buffer_type, char** json);
+/* JSON list of the allocated tensors' buffers: {"bytes_per_bank", "page_bytes", "pages", "page_shape", "tensor"}. */
+int shim_memory_buffers(shim_device* device, char** json);
 int shim_memory_reset_peaks(shim_device* device);
 
 /* Attribute sets: parsed once, used by many calls. */

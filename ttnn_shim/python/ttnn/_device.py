@@ -190,6 +190,10 @@ class MeshDevice(SubDevices):
         """[{"address", "bytes", "allocated"}] of a bank, low addresses first."""
         return list(_json(lib.shim_memory_blocks, self._handle, buffer_type.value))
 
+    def buffer_table(self) -> list[dict[str, Any]]:
+        """The allocated tensors' buffers with their pages, by memory and address."""
+        return list(_json(lib.shim_memory_buffers, self._handle))
+
     def memory_blocks(self) -> tuple[Block, ...]:
         """Allocated blocks of a bank, L1 and DRAM."""
         kinds = (BufferType.L1, BufferType.DRAM)

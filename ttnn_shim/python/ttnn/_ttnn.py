@@ -41,6 +41,10 @@ class _Part(types.ModuleType):
         part = self.__name__.removeprefix("ttnn._ttnn.")
         if f"{part}.{name}" in _VALUES:
             return _VALUES[f"{part}.{name}"]
+        if f"{part}.{name}" in ("reports.get_buffers", "reports.get_buffer_pages"):
+            from ttnn import _buffers  # of the device, which this module is older than
+
+            return getattr(_buffers, name)
         try:
             return getattr(ttnn, _RENAMED.get(f"{part}.{name}", name))
         except AttributeError as error:

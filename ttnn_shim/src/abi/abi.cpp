@@ -192,6 +192,10 @@ int shim_memory_blocks(shim_device* device, int buffer_type, char** json) {
         [&] { *json = duplicate(memory_blocks_json(device_behind(device).allocator().view(static_cast<BufferType>(buffer_type)))); });
 }
 
+int shim_memory_buffers(shim_device* device, char** json) {
+    return guard([&] { *json = duplicate(memory_buffers_json(device_behind(device).allocator().live())); });
+}
+
 int shim_memory_reset_peaks(shim_device* device) {
     return guard([&] { device_behind(device).allocator().reset_peaks(); });
 }

@@ -199,6 +199,26 @@ std::string memory_blocks_json(const MemoryView& view) {
     return json.take();
 }
 
+std::string memory_buffers_json(const std::vector<LiveBuffer>& buffers) {
+    Json json;
+    json.open('[');
+    for (const LiveBuffer& buffer : buffers) {
+        const TensorSpec& spec = buffer.spec;
+        const uint64_t pages = spec.num_pages();
+        json.open('{').field("bytes_per_bank", buffer.bytes_per_bank).field("page_bytes", spec.compute_page_size_bytes());
+        json.field("pages", pages).key("page_shape").open('[');
+        if (spec.layout() == Layout::TILE)
+            json.value(spec.tile().get_height()).value(spec.tile().get_width());
+        else
+            json.value(1).value(pages == 0 ? 0 : spec.padded_shape().volume() / pages);
+        json.close(']').key("tensor");
+        write_tensor(json, spec, 0, buffer.address);
+        json.close('}');
+    }
+    json.close(']');
+    return json.take();
+}
+
 std::string build_info_json() {
     Json json;
     json.open('{');

@@ -17,6 +17,7 @@ std::string answer_json(const QueryAnswer& answer);
 /// [[operation, modelled, kernel ns], ...]
 std::string op_times_json(const std::vector<OpTime>& times);
 std::string memory_blocks_json(const MemoryView& view);
+std::string memory_buffers_json(const std::vector<LiveBuffer>& buffers);
 std::string build_info_json();
 
 }  // namespace ttnn_shim

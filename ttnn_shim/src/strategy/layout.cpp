@@ -35,13 +35,21 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Tilize&) {
         return resident_blocks(
             arch, c, "TilizeMultiCoreShardedProgramFactory", in, compute_tilize(arch, ceil_div(s.w, 32)), k.tilize_start);
     }
-    const std::int64_t w = ceil_div(out.width(), 32), blocks = ceil_div(out.rows(), 32);
+    std::int64_t w = ceil_div(out.width(), 32), blocks = ceil_div(out.rows(), 32);
     std::int64_t per_core = 1;
+    double stick = static_cast<double>(in.stick_bytes());
+    const char* factory = "TilizeMultiCoreDefaultProgramFactory";
+    // Rows whose buffers L1 has no room for are cut into blocks of one tile.
+    if (!resident(in) && w * (in.tile_bytes() + out.tile_bytes()) >= c.l1_free_bytes.value_or(arch.l1_bytes)) {
+        blocks *= w;
+        stick /= static_cast<double>(w);
+        w = 1;
+        factory = "TilizeMultiCoreBlockProgramFactory";
+    }
     const int cores = split_blocks(arch, c, blocks, per_core);
     Phase phase;
     phase.items = per_core;
     phase.coupling = k.stage_exponent;
-    const double stick = static_cast<double>(in.stick_bytes());
     phase.stages = {
         {Unit::Reader, resident(in) ? 0 : 32 * (k.stick_issue + stick * k.stick_byte), in_dram(in) ? k.read_dram : k.read_l1, 2},
         {Unit::Compute, compute_tilize(arch, w), 0, 2},
@@ -49,7 +57,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Tilize&) {
     phase.shared.dram_read_bytes = traffic(in);
     phase.shared.dram_write_bytes = traffic(out);
     if (in_dram(in)) phase.shared.dram_requests = static_cast<double>(in.rows());
-    DeviceProgram p = one_phase("TilizeMultiCoreDefaultProgramFactory", arch, cores, std::move(phase), true, false);
+    DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, false);
     p.circular_buffers = {{"in", w * in.tile_bytes()}, {"out", w * out.tile_bytes()}};
     return p;
 }
@@ -118,12 +126,23 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Untilize&) {
     const std::int64_t blocks = ceil_div(in.rows(), 32);
     std::int64_t per_core = 1;
     // 0.81.1 generates the kernel: all cores get work, wide rows without padding are cut when there are fewer row blocks than cores.
-    const bool generated = !resident(in) && in.dtype != DType::Float32 && !c.table_era;
+    bool generated = !resident(in) && in.dtype != DType::Float32 && !c.table_era;
     std::int64_t cut = 1;
     if (generated && in.logical == in.padded)
         for (std::int64_t s = 2; s * blocks <= arch.cores() && s <= w; ++s)
             if (w % s == 0) cut = s;
-    int cores = generated ? split_cores(arch, c, blocks * cut) : split_blocks(arch, c, blocks, per_core);
+    const char* factory = resident(in) ? "UntilizeMultiCoreInputShardedProgramFactory"
+                          : generated  ? "UntilizeCodegenProgramFactory"
+                                       : "UntilizeMultiCoreProgramFactory";
+    // Rows whose buffers L1 has no room for are cut into blocks of one tile.
+    const std::int64_t tiles_held = (generated ? 2 : 1) * (w / cut);
+    if (!resident(in) && tiles_held * (in.tile_bytes() + out.tile_bytes()) >= c.l1_free_bytes.value_or(arch.l1_bytes)) {
+        cut = w;
+        generated = false;
+        factory = "UntilizeMultiCoreBlockProgramFactory";
+        w = 1;
+    }
+    int cores = generated ? split_cores(arch, c, blocks * cut) : split_blocks(arch, c, blocks * cut, per_core);
     if (generated) {
         per_core = ceil_div(blocks * cut, cores);
         w /= cut;
@@ -143,11 +162,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Untilize&) {
     phase.shared.dram_read_bytes = resident(in) ? 0 : traffic(in);
     phase.shared.dram_write_bytes = traffic(out);
     if (in_dram(out)) phase.shared.dram_requests = static_cast<double>(out.rows());
-    DeviceProgram p = one_phase(
-        resident(in) ? "UntilizeMultiCoreInputShardedProgramFactory"
-        : generated  ? "UntilizeCodegenProgramFactory"
-                     : "UntilizeMultiCoreProgramFactory",
-        arch, cores, std::move(phase), true, false);
+    DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, false);
     const std::int64_t deep = generated ? 2 : 1;
     p.circular_buffers = {{"in", deep * w * in.tile_bytes()}, {"out", deep * w * out.tile_bytes()}};
     return p;

@@ -236,6 +236,7 @@ struct Scatter {
 // --- page layout -----------------------------------------------------------------------------------------------------------------------
 
 struct Tilize {
+    static constexpr bool PLAN_DEPENDS_ON_L1 = true;
     OPERATION(Tilize, "tilize")
 };
 
@@ -245,6 +246,7 @@ struct TilizeWithValPadding {
 };
 
 struct Untilize {
+    static constexpr bool PLAN_DEPENDS_ON_L1 = true;
     OPERATION(Untilize, "untilize")
 };
 struct UntilizeWithUnpadding {

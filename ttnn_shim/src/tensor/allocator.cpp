@@ -159,12 +159,21 @@ uint64_t Allocator::allocate(const tt::tt_metal::TensorSpec& spec, BufferType bu
             : buffer_type == BufferType::L1_SMALL ? "open the device with a larger l1_small_size"
                                                   : "deallocate tensors that are no longer needed");
     }
+    live_.insert_or_assign({buffer_type, address}, std::pair(spec, bytes_per_bank));
     return address;
+}
+
+std::vector<LiveBuffer> Allocator::live() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<LiveBuffer> result;
+    for (const auto& [place, buffer] : live_) result.push_back({buffer.first, place.second, buffer.second});
+    return result;
 }
 
 void Allocator::free(BufferType buffer_type, uint64_t address) {
     if (address == 0) return;
     const std::lock_guard lock(mutex_);
+    live_.erase({buffer_type, address});
     arena(buffer_type).free(address);
 }
 

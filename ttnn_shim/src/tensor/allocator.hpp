@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tensor/machine.hpp"
@@ -30,6 +31,12 @@ struct MemoryView {
     uint64_t largest_contiguous_bytes_free_per_bank = 0;
     uint64_t peak_bytes_per_bank = 0;
     std::vector<MemoryBlock> blocks;
+};
+
+struct LiveBuffer {
+    tt::tt_metal::TensorSpec spec;
+    uint64_t address = 0;
+    uint64_t bytes_per_bank = 0;
 };
 
 class Arena {
@@ -75,6 +82,7 @@ public:
     uint64_t circular_buffer_space() const;  ///< bytes per core below the lowest L1 tensor
 
     MemoryView view(BufferType buffer_type) const;
+    std::vector<LiveBuffer> live() const;  ///< every allocated buffer of a tensor, by memory and address
     void reset_peaks();
     uint64_t allocated(BufferType buffer_type) const;  ///< per bank
     uint32_t banks(BufferType buffer_type) const;
@@ -83,12 +91,15 @@ private:
     Arena& arena(BufferType buffer_type);
     const Arena& arena(BufferType buffer_type) const;
 
+    using Place = std::pair<BufferType, uint64_t>;
+
     mutable std::mutex mutex_;  // tensors may be made and freed on any thread
     MachineMemory machine_;
     Arena dram_;
     Arena l1_;
     Arena l1_small_;
     Arena trace_;
+    std::map<Place, std::pair<tt::tt_metal::TensorSpec, uint64_t>> live_;
 };
 
 }  // namespace ttnn_shim

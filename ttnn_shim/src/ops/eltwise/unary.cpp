@@ -2,6 +2,7 @@
 #include "ttnn/operations/eltwise/unary/unary.hpp"
 
 #include <cmath>
+#include <cstring>
 
 #include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
@@ -23,6 +24,24 @@ UnaryOptions options_of(const std::optional<MemoryConfig>& memory_config, const 
     return {memory_config, output, std::nullopt, approx};
 }
 UnaryStep step_of(UnaryOpType type, const Scalar& scalar) { return {type, static_cast<float>(scalar_value(scalar))}; }
+
+/// Vector mode R (1) computes the upper two faces of each tile, C (2) the left two; the others stay as they were.
+void keep_other_faces(const Values& before, const Tensor& result, int vector_mode) {
+    constexpr size_t FACE = tt::constants::FACE_WIDTH;
+    const size_t bytes = stored_bytes(result.dtype());
+    const Shape& shape = result.logical_shape();
+    const size_t width = shape.rank() > 0 ? shape[-1] : 1, height = shape.rank() > 1 ? shape[-2] : 1;
+    const size_t rows = width == 0 ? 0 : result.logical_volume() / width;
+    std::byte* values = mutable_raw_data(result);
+    for (size_t row = 0; row < rows; ++row) {
+        const bool lower = row % height / FACE % 2 == 1;
+        if (vector_mode == 1 && !lower) continue;
+        for (size_t column = vector_mode == 1 ? 0 : FACE; column < width; column += vector_mode == 1 ? width : 2 * FACE) {
+            const size_t at = (row * width + column) * bytes;
+            std::memcpy(values + at, before.data() + at, std::min(vector_mode == 1 ? width : FACE, width - column) * bytes);
+        }
+    }
+}
 }  // namespace
 
 #define DEFINE(name, TYPE, ...)                                                                        \
@@ -76,8 +95,12 @@ Tensor sigmoid(const Tensor& input, int vector_mode, SigmoidMode mode, TAIL) {
     OpScope scope("ttnn.sigmoid");
     SHIM_CHECK(
         vector_mode == 1 || vector_mode == 2 || vector_mode == 4, "vector_mode: expected 1 (R), 2 (C) or 4 (RC), got {}", vector_mode);
-    SHIM_SUPPORTED(vector_mode == 4, "vector_mode {}: the shim computes all values of a tile (4, RC) only", vector_mode);
-    return unary_op("ttnn.sigmoid", input, {UnaryOpType::SIGMOID}, options_of(memory_config, output, mode != SigmoidMode::Accurate));
+    // Holding the input's values makes an in-place result a copy, so that the faces left out can be taken from them.
+    const auto before = vector_mode != 4 && input.is_allocated() && has_values(input) ? input.shim().buffer->values() : nullptr;
+    const Tensor result =
+        unary_op("ttnn.sigmoid", input, {UnaryOpType::SIGMOID}, options_of(memory_config, output, mode != SigmoidMode::Accurate));
+    if (before != nullptr && has_values(result)) keep_other_faces(*before, result, vector_mode);
+    return result;
 }
 Tensor tanh(
     const Tensor& input, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
