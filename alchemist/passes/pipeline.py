@@ -44,8 +44,11 @@ TTIR_PIPELINE = (
     "fuse-concat-heads",
     "undo-rows",
     "users-as-rows",
+    "shared-factors",
+    "batches-as-rows",
     "fuse-activation",
     "fold",
+    "fewer-moves",
     "position-tables",
 )
 _ORDER, _PLACES = ("fuse-roll", "order-joined", "order-by-module"), ("optimize", "deallocate")

@@ -37,19 +37,22 @@ def test_means_of_images_are_collected_by_ones(mean: torch.nn.Module, level: int
 class Users(torch.nn.Module):
     """A row per user, as a decoder's last step has it."""
 
-    def __init__(self, users: int) -> None:
+    def __init__(self, users: int, words: int) -> None:
         super().__init__()
-        self.users, self.head = users, torch.nn.Linear(64, 4096)
+        self.users, self.head = users, torch.nn.Linear(64, words)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.head(x).reshape(self.users, 1, 4096)
+        return self.head(x).reshape(self.users, 1, -1)
 
 
-@pytest.mark.parametrize(("users", "level", "rows"), [(32, 0, False), (32, 1, True), (32, 2, True), (1, 2, False)])
-def test_a_result_is_returned_in_rows_where_tiles_would_be_moved(users: int, level: int, rows: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("users", "words", "level", "rows"),
+    [(32, 512, 0, False), (32, 4096, 0, True), (32, 512, 1, True), (32, 4096, 2, True), (1, 4096, 0, False), (1, 4096, 2, False)],
+)
+def test_a_result_is_returned_in_rows_where_tiles_would_be_moved(users: int, words: int, level: int, rows: bool, tmp_path: Path) -> None:
     torch.manual_seed(0)
     x = torch.randn(users, 64, dtype=torch.bfloat16)
-    codegen_py(Users(users).to(torch.bfloat16).eval(), x, export_path=tmp_path / "out", compiler_options={"optimization_level": level})
+    codegen_py(Users(users, words).to(torch.bfloat16).eval(), x, export_path=tmp_path / "out", compiler_options={"optimization_level": level})
     assert ("ttnn.ROW_MAJOR_LAYOUT" in (tmp_path / "out/main.py").read_text()) == rows
     done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

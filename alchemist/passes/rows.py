@@ -1,0 +1,82 @@
+"""TTIR: ops that work on each row of the last dim by itself, on the same rows in another order of leading dims."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from alchemist.ir import access
+from alchemist.ir.access import element_type, shape
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import sources_of
+from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
+from alchemist.passes.channels_last import ELEMENTWISE
+from alchemist.passes.registry import defining, replace
+from alchemist.passes.update_caches import reshaped
+
+_BINARY = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY)
+PRODUCTS = frozenset({"ttir.linear", "ttir.matmul"})
+_NORMS = frozenset({"ttir.rms_norm", "ttir.layer_norm"})
+
+Dims = tuple[int, ...]
+Move = Callable[[Dims], Dims]
+"""The dims of a value on the way there: the same rows, the last dim as it is."""
+Broadcast = Callable[[Dims, Dims], Dims | None]
+"""The dims of an operand (first) that is broadcast to a result (second), None where the move cannot keep that."""
+Rows = tuple[list[Dims], dict[str, object], Dims]
+"""Shapes of the operands, attributes that change, shape of the result."""
+
+
+def rearranged(op: Operation, rows: Rows) -> None:
+    """The op on moved rows between reshapes; those that meet their inverse vanish."""
+    b = Builder.before(op)
+    b.source = sources_of(op) or None
+    operands, attributes, dims = rows
+    given = [reshaped(b, _behind_reshape(value), to) for value, to in zip(op.operands, operands, strict=True)]
+    made = op.clone()
+    for place, operand in enumerate(given):
+        made.operands[place] = operand
+    made.location = op.location
+    b.insert(made)
+    for name, value in attributes.items():
+        access.set_attr(made, name, value)
+    result = Rewriter.replace_value_with_new_type(made.results[0], tensor(dims, element_type(made.results[0])))
+    replace(op, [reshaped(b, result, shape(op.results[0]))])
+
+
+def _behind_reshape(value: SSAValue) -> SSAValue:
+    op = defining(value, "ttir.reshape")
+    return value if op is None else op.operands[0]
+
+
+def has_rows(dims: Dims) -> bool:
+    return math.prod(dims[:-1]) != 1
+
+
+def as_rows(op: Operation, moved: Move, broadcast: Broadcast) -> Rows | None:
+    """The op on rows that `moved` moves; None for ops that do not work row by row."""
+    dims = shape(op.results[0])
+    to = moved(dims)
+    inputs = [shape(value) for value in op.operands]
+    if op.name in ELEMENTWISE or op.name in _BINARY or op.name == "ttir.where":
+        operands = [broadcast(given, dims) for given in inputs]
+        return None if any(one is None for one in operands) else ([one for one in operands if one is not None], {}, to)
+    if op.name in PRODUCTS:
+        if access.attr(op, "transpose_a") or len(inputs[1]) != 2 or len(inputs[0]) != len(dims) or any(has_rows(given) for given in inputs[2:]):
+            return None
+        return [moved(inputs[0]), *inputs[1:]], {}, to
+    if op.name in _NORMS and tuple(access.attr(op, "normalized_shape") or ()) == dims[-1:]:
+        return [to, *inputs[1:]], {}, to
+    if op.name == "ttir.concat" and access.attr(op, "dim") % len(dims) == len(dims) - 1:
+        return [moved(given) for given in inputs], {}, to
+    if op.name == "ttir.slice_static" and all(given == out for given, out in zip(inputs[0][:-1], dims[:-1], strict=True)):
+        last = {name: access.attr(op, name)[-1] for name in ("begins", "ends", "step")}
+        front = {"begins": [0] * (len(dims) - 1), "ends": list(to[:-1]), "step": [1] * (len(dims) - 1)}
+        return [moved(inputs[0])], {name: [*front[name], value] for name, value in last.items()}, to
+    if op.name == "ttir.embedding" and len(dims) == 3 and len(inputs[0]) == 2:
+        return [(1, math.prod(inputs[0])), inputs[1]], {}, to
+    return None

@@ -1,0 +1,108 @@
+"""Rows of several samples or heads in one product, and chains of reshapes and permutes without detours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pass_graphs import F, Graph, W, arrays, build, names
+from xdsl.dialects.builtin import ModuleOp
+
+from alchemist.driver.opt import run_pipeline
+from alchemist.ir.text import print_module
+from alchemist.ops.evaluate import run as run_ttir
+
+Dims = tuple[int, ...]
+
+
+def block(g: Graph, x: Any, w: Any, *, table: Dims | None = None) -> Any:
+    """exp(x) times a matrix, a second time with what went in added. table: of a value that is added first, broadcast to samples."""
+    dims = (*x.type.get_shape()[:-1], 32)
+    hidden = g("exp", x)
+    if table:
+        hidden = g("add", hidden, g.number(2.0, table))
+    return g("add", g("matmul", hidden, w, out=dims, transpose_b=True), g("linear", g("tanh", hidden), w, out=dims, transpose_b=True))
+
+
+def samples(dims: Dims, **given: Any) -> ModuleOp:
+    return build(lambda g, x, w: block(g, x, w, **given), (dims, F, "input"), W)
+
+
+def shared(a: Dims, b: Dims, out: Dims) -> ModuleOp:
+    return build(lambda g, x, y: g("matmul", x, y, out=out), (a, F, "input"), (b, F, "input"))
+
+
+def chain(start: Dims, *steps: tuple[str, Dims]) -> ModuleOp:
+    """Reshapes to dims and permutes by orders."""
+
+    def net(g: Graph, x: Any) -> Any:
+        for name, given in steps:
+            dims = tuple(x.type.get_shape()[place] for place in given) if name == "permute" else given
+            x = g(name, x, out=dims, **{"permutation" if name == "permute" else "shape": list(given)})
+        return g("exp", x)
+
+    return build(net, (start, F, "input"))
+
+
+BLOCK = ["reshape", "exp", "matmul", "tanh", "linear", "add", "reshape"]
+CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
+    "samples of whole tiles": ("batches-as-rows", samples((3, 32, 64)), BLOCK),
+    "samples of four dims: products alone": (
+        "batches-as-rows",
+        samples((2, 3, 64, 64)),
+        ["exp", "reshape", "matmul", "reshape", "tanh", "reshape", "linear", "reshape", "add"],
+    ),
+    "a table that samples share": ("batches-as-rows", samples((3, 32, 64), table=(1, 32, 64)), ["exp", "full", "add", "reshape", *BLOCK[2:]]),
+    "heads with one matrix": ("shared-factors", shared((2, 4, 32, 16), (2, 1, 16, 8), (2, 4, 32, 8)), ["reshape", "reshape", "matmul", "reshape"]),
+    "heads of a row": (
+        "shared-factors",
+        shared((2, 4, 6, 1, 16), (2, 1, 6, 16, 8), (2, 4, 6, 1, 8)),
+        ["permute", "reshape", "reshape", "matmul", "reshape", "permute"],
+    ),
+    "a matrix for all": ("shared-factors", shared((2, 4, 32, 16), (1, 1, 16, 8), (2, 4, 32, 8)), ["reshape", "reshape", "matmul", "reshape"]),
+    "a dim of size 1 on the way": (
+        "fewer-moves",
+        chain((64, 64), ("reshape", (32, 2, 2, 32, 1)), ("permute", (1, 2, 3, 0, 4)), ("reshape", (4, 32, 32))),
+        ["reshape", "permute", "exp"],
+    ),
+    "there and back": ("fewer-moves", chain((4, 32, 8), ("permute", (0, 2, 1)), ("reshape", (4, 8, 32, 1)), ("permute", (0, 2, 1, 3))), ["reshape", "exp"]),
+}
+UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
+    "one sample": ("batches-as-rows", samples((1, 32, 64))),
+    "samples that end within a tile": ("batches-as-rows", samples((3, 30, 64))),
+    "samples without a product": ("batches-as-rows", build(lambda g, x: g("tanh", g("exp", x)), ((3, 32, 64), F, "input"))),
+    "a matrix per sample": ("batches-as-rows", shared((3, 32, 64), (3, 64, 32), (3, 32, 32))),
+    "a matrix per head": ("shared-factors", shared((2, 4, 32, 16), (2, 4, 16, 8), (2, 4, 32, 8))),
+    "rows that would move into as many tiles": ("shared-factors", shared((2, 4, 6, 30, 16), (2, 1, 6, 16, 8), (2, 4, 6, 30, 8))),
+    "channels that go to the end": ("fewer-moves", chain((2, 64, 4, 4), ("permute", (0, 2, 3, 1)), ("reshape", (2, 16, 64)))),
+    "a permute between reshapes that join nothing": (
+        "fewer-moves",
+        chain((64, 64), ("reshape", (32, 2, 64)), ("permute", (1, 0, 2)), ("reshape", (64, 64))),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES, ids=str)
+def test_fewer_tiles(case: str) -> None:
+    name, before, expected = CHANGES[case]
+    module = before.clone()
+    run_pipeline(module, name)
+    run_pipeline(module, "fold")
+    assert names(module) == expected
+    module.verify()
+    inputs = arrays(before)
+    for want, have in zip(run_ttir(before, inputs), run_ttir(module, inputs), strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-5)
+    again = print_module(module)
+    run_pipeline(module, name)
+    run_pipeline(module, "fold")
+    assert print_module(module) == again, "a second run changes the module"
+
+
+@pytest.mark.parametrize("case", UNCHANGED, ids=str)
+def test_rows_stay(case: str) -> None:
+    name, before = UNCHANGED[case]
+    module = before.clone()
+    run_pipeline(module, name)
+    assert print_module(module) == print_module(before)
