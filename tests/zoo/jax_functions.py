@@ -71,7 +71,7 @@ def _linear_params(inputs: int, outputs: int, seed: int) -> dict[str, jax.Array]
     return {"w": normal(inputs, outputs, seed=seed, scale=0.1), "b": normal(outputs, seed=seed + 1, scale=0.1)}
 
 
-def _gpt_params(width: int = 64, depth: int = 3) -> dict[str, Any]:
+def gpt_params(width: int = 64, depth: int = 3) -> dict[str, Any]:
     blocks = [
         {
             "ln_1": _norm_params(width),
@@ -85,11 +85,11 @@ def _gpt_params(width: int = 64, depth: int = 3) -> dict[str, Any]:
 
 
 def functional_gpt() -> Built:
-    return partial(gpt, heads=4), (_gpt_params(), ids(2, 32)), {}
+    return partial(gpt, heads=4), (gpt_params(), ids(2, 32)), {}
 
 
 def gpt_static_kwarg() -> Built:
-    return gpt, (_gpt_params(depth=1), ids(1, 16)), {"heads": 2}
+    return gpt, (gpt_params(depth=1), ids(1, 16)), {"heads": 2}
 
 
 def stacked_layers() -> Built:
@@ -371,7 +371,7 @@ def transformer_training_step() -> Built:
         updates, _ = optimizer.update(gradients, state, params)
         return optax.apply_updates(params, updates), loss
 
-    params = _gpt_params(32, 1)
+    params = gpt_params(32, 1)
     return train_step, (params, optimizer.init(params), ids(2, 9)), {}
 
 

@@ -2,7 +2,8 @@
 
     python -m tests.zoo.names [--all] [NAME ...]
 
-One line per model: variables, share that the source or a role names, the highest number behind a name, names after ops (--all: all of them).
+One line per model: variables, share that the source or a role names, names after ops (--all: all of them), names that are the fourth or a later one of
+their kind, whether a number or an ordinal says so.
 """
 
 from __future__ import annotations
@@ -40,11 +41,15 @@ _NUMBER = re.compile(r"_(\d+)$")
 
 @dataclass(slots=True)
 class Names:
-    """variables: how many there are. after_ops: those without a name of the source, by base. numbered: names that end in a number above 3."""
+    """variables: how many there are. after_ops: those without a name of the source, by base. numbered: names that end in a number above 3.
+
+    counted: names with an ordinal in front, as in `fourth_hidden_state`, which says no more than a number does.
+    """
 
     variables: int
     after_ops: Counter[str]
     numbered: list[str]
+    counted: list[str]
 
     @property
     def share(self) -> float:
@@ -93,6 +98,7 @@ def names_of(program: model.Program, result: FrontendResult) -> Names:
     variables = 0
     after_ops: Counter[str] = Counter()
     numbered: list[str] = []
+    counted: list[str] = []
     for function in program.functions:
         names = {parameter.name for parameter in function.parameters if parameter.kind in ("tensor", "tensors")}
         for statement in model.statements(function.body):
@@ -102,9 +108,11 @@ def names_of(program: model.Program, result: FrontendResult) -> Names:
             number = _NUMBER.search(name)
             if number and int(number[1]) > 3 and name not in known:
                 numbered.append(f"{function.name}: {name}")
+            if name.partition("_")[0] in ORDINALS and name not in known:
+                counted.append(f"{function.name}: {name}")
             if not _told(name, known):
                 after_ops[_NUMBER.sub("", name)] += 1
-    return Names(variables, after_ops, numbered)
+    return Names(variables, after_ops, numbered, counted)
 
 
 def _told(name: str, known: set[str]) -> bool:
@@ -154,7 +162,7 @@ def main(words: list[str]) -> int:
 
     wanted: list[Any] = [word for word in words if not word.startswith("--")]
     whole: Counter[str] = Counter()
-    variables, numbered = 0, 0
+    variables, numbered, counted = 0, 0, 0
     unknown = [name for name in wanted if name not in table()]
     if unknown:
         print(f"no model {unknown[0]}: the names are those of tests/zoo/models.py", file=sys.stderr)
@@ -168,11 +176,15 @@ def main(words: list[str]) -> int:
         variables += names.variables
         whole += names.after_ops
         numbered += len(names.numbered)
+        counted += len(names.counted)
         few = names.after_ops.most_common(None if "--all" in words else 6)
         print(
-            f"{name}: {names.variables} variables, {names.share:.1%}; {', '.join(f'{word} {count}' for word, count in few)}; {names.numbered[:4]}", flush=True
+            f"{name}: {names.variables} variables, {names.share:.1%}; {', '.join(f'{word} {count}' for word, count in few)}; {[*names.numbered, *names.counted][:4]}",
+            flush=True,
         )
-    print(f"all: {variables} variables, {1 - whole.total() / max(variables, 1):.2%} by source or role, {numbered} with a number above 3")
+    print(
+        f"all: {variables} variables, {1 - whole.total() / max(variables, 1):.2%} by source or role, {numbered} with a number above 3, {counted} with an ordinal"
+    )
     print(", ".join(f"{word} {count}" for word, count in whole.most_common(60)))
     return 0
 
