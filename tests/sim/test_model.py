@@ -529,6 +529,44 @@ def test_what_waits_for_what(sim: Simulator) -> None:
         assert price(sim, config, "p150", (11, 10)).ns == pytest.approx(published_ns, rel=0.12)
 
 
+def test_rows_and_passes(sim: Simulator) -> None:
+    """Rounds of rows, passes that wait for one another, partial sums that are copied: each beside the published time on a p150."""
+
+    def ns(op: str, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], attrs: dict[str, Any], **compute: Any) -> float:
+        config = {"op": op, "inputs": inputs, "outputs": outputs, "attrs": attrs, "compute": {"fidelity": "HiFi3", **compute}}
+        return price(sim, config, "p150", (11, 10)).ns
+
+    # 110 rows of tiles are one round; 18 more are another, though the cores of the first one share the memory (18.2 us for 16, 66.4 us for 128).
+    def norm(rows: int) -> float:
+        x = tensor([1, 1, 32 * rows, 1024])
+        return ns("layernorm", [x, tensor([1, 1, 32, 1024])], [x], {"rms": False})
+
+    assert norm(16) == pytest.approx(18_150, rel=0.2)
+    assert norm(128) == pytest.approx(66_400, rel=0.15)
+    assert norm(128) - norm(110) > 0.7 * norm(16)
+    # Joined heads: rows of tiles on cores, as recorded, or all heads of all rows (21.7 us of two rows on one core).
+    heads = tensor([8, 16, 512, 64], buffer="l1")
+    joined = tensor([8, 1, 512, 1024], buffer="l1")
+    assert ns("concat_heads", [heads], [joined], {"core_count": 110}) == pytest.approx(21_700, rel=0.1)
+    assert ns("concat_heads", [heads], [joined], {}) < 16_000
+    # K in blocks of one tile: sums that the packer does not add in L1 are copied back 31 times (347.9 us).
+    a, b, out = tensor([1, 1, 4096, 1024]), tensor([1, 1, 1024, 2624], "bfloat8_b"), tensor([1, 1, 4096, 2624])
+    program = {
+        "program_config": "MatmulMultiCoreReuseMultiCastProgramConfig",
+        "in0_block_w": 1,
+        "per_core_M": 16,
+        "per_core_N": 8,
+        "out_subblock_h": 2,
+        "out_subblock_w": 2,
+    }
+    copied, added = (ns("matmul", [a, b], [out], program, packer_l1_acc=here) for here in (False, True))
+    assert copied == pytest.approx(347_900, rel=0.12)
+    assert added < 0.9 * copied
+    # A row of two tiles on a shard is turned in four passes that are set up anew each (79.6 us for 32 rows).
+    x = sharded([1, 1, 65536, 64], (1024, 64), 64, (8, 8), "height_sharded")
+    assert ns("rotary", [x, x, x], [x], {"llama": False}) == pytest.approx(79_600, rel=0.12)
+
+
 def test_what_is_left_out_of_a_shape(sim: Simulator) -> None:
     """What the shapes in tiles do not show: zeros behind K, the columns of a sharded result."""
 

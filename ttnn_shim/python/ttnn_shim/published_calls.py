@@ -23,8 +23,10 @@ from ttnn_shim.published_ops import BUILDERS, earlier_call, eltwise_call
 from ttnn_shim.published_words import Call, Machine, Unreadable
 from ttnn_shim.simlib import simulator
 
-SPLIT_CHANGED = frozenset({"argmax", "concat_heads"})
-"""Operations that earlier releases spread over other cores: 0.81.1 gives argmax at least four runs of 32 bytes per core and splits joined heads."""
+SPLIT_CHANGED = frozenset({"argmax"})
+"""Operations that earlier releases spread over other cores: 0.81.1 gives argmax at least four runs of 32 bytes per core."""
+WHOLE_ROWS_BEFORE = "2026-10"
+"""Year and month before which a core joined all heads of its rows of tiles (published: 16 cores for 16 rows of 16 heads); 0.81.1 splits the heads too."""
 MOST_BYTES = 8 << 30
 """Of all tensors of one configuration; a larger one is left out."""
 
@@ -92,6 +94,7 @@ def price_call(ttnn: Any, request: Mapping[str, Any], devices: dict[tuple[str, i
     if "Conv2dDeviceOperation only" in request["measured"]:
         programs = [event for event in programs if event["op"] == "conv2d"]
     take_stated_cores(config, card, (x, y), programs)
+    join_whole_rows(request["date"], card, (x, y), programs)
     gap_ns = 0.0
     if "wall" in request["measured"]:
         gap_ns = simulator().get(simulator().arch(card), "launch_gap")
@@ -116,6 +119,15 @@ def take_stated_cores(config: Mapping[str, Any], card: str, grid: tuple[int, int
     for event in programs:
         if event["op"] in SPLIT_CHANGED and isinstance(cores, int) and 0 < cores <= grid[0] * grid[1] and cores != event["cores"]:
             event["config"]["attrs"]["core_count"] = cores
+            event["ns"] = simulator().price(simulator().arch(card, grid), simulator().config(event["config"])).ns
+
+
+def join_whole_rows(date: str, card: str, grid: tuple[int, int], programs: list[dict[str, Any]]) -> None:
+    """Joined heads of interleaved tensors as the releases before `WHOLE_ROWS_BEFORE` shared them out: rows of tiles, all heads of a row on one core."""
+    for event in programs:
+        if event["op"] == "concat_heads" and "Decode" not in event["factory"] and date and date[:7] < WHOLE_ROWS_BEFORE:
+            batch, _, rows, _ = event["inputs"][0]["padded_shape"]
+            event["config"]["attrs"]["core_count"] = min(batch * rows // 32, grid[0] * grid[1])
             event["ns"] = simulator().price(simulator().arch(card, grid), simulator().config(event["config"])).ns
 
 

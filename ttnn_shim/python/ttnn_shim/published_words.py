@@ -159,7 +159,7 @@ class Machine:
         return ttnn.zeros(list(shape), ttnn.bfloat16, ttnn.ROW_MAJOR_LAYOUT)
 
     def compute(self, config: Config) -> Any:
-        """A compute kernel configuration where a fidelity is stated, else None (the op's own choice)."""
+        """A compute kernel configuration where a fidelity is stated, else None (the op's own choice). What it does not say has the constructor's value."""
         found = re.search(r"LoFi|HiFi[234]", str(config.get("fidelity") or ""))
         if not found:
             return None
@@ -167,7 +167,7 @@ class Machine:
             math_fidelity=getattr(self.ttnn.MathFidelity, found[0]),
             math_approx_mode=bool(config.get("math_approx", False)),
             fp32_dest_acc_en=bool(config.get("fp32_dest_acc", False)),
-            packer_l1_acc=bool(config.get("packer_l1_acc", True)),
+            packer_l1_acc=bool(config.get("packer_l1_acc", False)),
         )
 
     def out_memory(self, value: Any, shape: Sequence[int]) -> Any:

@@ -12,108 +12,108 @@ constexpr CardRow kCards[] = {
 };
 
 constexpr ConstantRow kConstants[] = {
-  {"launch_move", 638.78, 178.43},  // cycles
-  {"launch_compute", 839.13, 444.37},  // cycles
-  {"launch_move_sharded", 300, 247.91},  // cycles
-  {"launch_compute_sharded", 211.05, 489.07},  // cycles
-  {"skew_core", 0.7, 6.1184},  // cycles/core
-  {"skew_core_sharded", 8.7113, 2.4051},  // cycles/core
+  {"launch_move", 648.27, 201.32},  // cycles
+  {"launch_compute", 837.16, 460.16},  // cycles
+  {"launch_move_sharded", 300, 243.92},  // cycles
+  {"launch_compute_sharded", 176.68, 492.24},  // cycles
+  {"skew_core", 0.7, 5.8691},  // cycles/core
+  {"skew_core_sharded", 8.3882, 2.5051},  // cycles/core
   {"skew_trace", 0, 0},  // cycles
   {"contention_exponent", 12, 4},  // 1
-  {"stage_exponent", 8, 5.2475},  // 1
-  {"read_dram", 413.57, 413.57},  // cycles
-  {"read_dram_byte", 0.0335, 0.07391},  // cycles/B
-  {"read_l1", 350, 370.01},  // cycles
+  {"stage_exponent", 8, 5.0044},  // 1
+  {"read_dram", 412.81, 412.81},  // cycles
+  {"read_dram_byte", 0.0335, 0.073828},  // cycles/B
+  {"read_l1", 350, 360.46},  // cycles
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
-  {"second_operand", 130, 135.59},  // cycles
+  {"second_operand", 130, 135.93},  // cycles
   {"bcast_fill", 200, 170},  // cycles
-  {"write_issue", 54.776, 55},  // cycles
-  {"write_core_rate", 20, 16.675},  // B/cycle
-  {"write_barrier", 300, 383.4},  // cycles
+  {"write_issue", 59.162, 55},  // cycles
+  {"write_core_rate", 20, 16.402},  // B/cycle
+  {"write_barrier", 300, 382.98},  // cycles
   {"local_copy_rate", 30, 57},  // B/cycle
-  {"dram_read_bank", 14.265, 51.672},  // GB/s
-  {"dram_write_bank", 13.407, 39.342},  // GB/s
-  {"dram_turnaround", 0.011278, 0},  // ns/B
-  {"dram_write_aligned", 0.48592, 0.7937},  // 1
+  {"dram_read_bank", 14.23, 51.791},  // GB/s
+  {"dram_write_bank", 13.467, 39.295},  // GB/s
+  {"dram_turnaround", 0.011414, 0},  // ns/B
+  {"dram_write_aligned", 0.48334, 0.79088},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 50.722, 50.722},  // B/cycle
-  {"bank_start_write", 50.722, 50.722},  // B/cycle
+  {"bank_start_read", 50.629, 50.629},  // B/cycle
+  {"bank_start_write", 50.629, 50.629},  // B/cycle
   {"noc_link_rate", 30, 32},  // B/cycle
-  {"throttle", 0.14618, 0.46324},  // 1
-  {"throttle_tau", 60.256, 110000},  // us
-  {"launch_gap", 2672.4, 1490.8},  // ns
+  {"throttle", 0.15601, 0.46324},  // 1
+  {"throttle_tau", 28.765, 40000},  // us
+  {"launch_gap", 2702.4, 1535.5},  // ns
   {"program_gap", 1180, 1110},  // ns
-  {"unary_tile", 240.44, 250.06},  // cycles
-  {"unary_byte", 0.0099369, 0.0},  // cycles/B
-  {"tile_32bit", 124.91, 119},  // cycles
-  {"sfpu_exp", 1564.6, 1220},  // cycles
+  {"unary_tile", 261.11, 249.14},  // cycles
+  {"unary_byte", 0.010427, 0.0},  // cycles/B
+  {"tile_32bit", 123.78, 119},  // cycles
+  {"sfpu_exp", 1543.1, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
-  {"sfpu_scale", 1, 0.80308},  // 1
+  {"sfpu_scale", 1, 0.811},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
   {"unpack_two_rate", 32, 32},  // B/cycle
-  {"binary_tile", 20, 8.8127},  // cycles
+  {"binary_tile", 20, 8.4906},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.789, 96},  // B/cycle
-  {"unpack_b_rate", 69.629, 80},  // B/cycle
-  {"unpack_overlap", 0.84218, 1},  // 1
-  {"fpu_overhead", 1.041, 1.0428},  // 1
-  {"mac_overhead", 1.4554, 0.92248},  // cycles
-  {"subblock_sync", 12.69, 10},  // cycles
-  {"subblock_tile", 11.227, 2},  // cycles
-  {"subblock_min", 103.11, 90},  // cycles
-  {"subblock_pack", 36.036, 18.5},  // cycles
-  {"mm_block_end", 381.91, 381.91},  // cycles
-  {"mm_issue", 51.38, 37.144},  // cycles
-  {"mm_read_rate", 35.594, 50.724},  // B/cycle
-  {"mm_mcast_rate", 25.916, 45.236},  // B/cycle
-  {"mm_mcast_1d", 0.76007, 0.76007},  // 1
-  {"mm_handshake", 313.65, 768.34},  // cycles
+  {"unpack_a_rate", 57.817, 96},  // B/cycle
+  {"unpack_b_rate", 69.708, 80},  // B/cycle
+  {"unpack_overlap", 0.84049, 1},  // 1
+  {"fpu_overhead", 1.0021, 1.0021},  // 1
+  {"mac_overhead", 2.0054, 1.5157},  // cycles
+  {"subblock_sync", 12.847, 10},  // cycles
+  {"subblock_tile", 11.205, 2},  // cycles
+  {"subblock_min", 103.08, 90},  // cycles
+  {"subblock_pack", 35.8, 18.5},  // cycles
+  {"mm_block_end", 362.33, 362.33},  // cycles
+  {"mm_issue", 52.379, 37.361},  // cycles
+  {"mm_read_rate", 34.077, 50.709},  // B/cycle
+  {"mm_mcast_rate", 26.739, 45.597},  // B/cycle
+  {"mm_mcast_1d", 0.74911, 0.74911},  // 1
+  {"mm_handshake", 305.81, 761.3},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
-  {"mm_both_operands", 0.27333, 0.13899},  // 1
+  {"mm_both_operands", 0.27162, 0.14243},  // 1
   {"mm_coupling", 9, 10},  // 1
-  {"mm_write_rate", 85.796, 188.1},  // B/cycle
-  {"mm_write_1d", 0.50063, 0.50063},  // 1
-  {"dram_run", 1.5649, 1.5649},  // tiles
-  {"mm_fill", 745.14, 554.3},  // cycles
+  {"mm_write_rate", 85.824, 185.48},  // B/cycle
+  {"mm_write_1d", 0.4722, 0.4722},  // 1
+  {"dram_run", 1.5672, 1.5672},  // tiles
+  {"mm_fill", 791.35, 654.69},  // cycles
   {"tilize_block", 12, 12},  // cycles
   {"tilize_tile", 65, 65},  // cycles
   {"tilize_start", 222, 222},  // cycles
   {"stick_issue", 74, 74},  // cycles
-  {"stick_byte", 0.074263, 0.074263},  // cycles/B
-  {"stick_loop", 72.576, 72.576},  // cycles
+  {"stick_byte", 0.073311, 0.073311},  // cycles/B
+  {"stick_loop", 72.958, 72.958},  // cycles
   {"pad_word", 2.8, 2.8},  // cycles
-  {"untilize_block", 374.41, 374.41},  // cycles
-  {"untilize_tile", 57.035, 57.035},  // cycles
-  {"untilize_start", 627.04, 627.04},  // cycles
-  {"stick_write", 80.957, 80.957},  // cycles
+  {"untilize_block", 374.05, 374.05},  // cycles
+  {"untilize_tile", 56.653, 56.653},  // cycles
+  {"untilize_start", 628.99, 628.99},  // cycles
+  {"stick_write", 80.963, 80.963},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
-  {"write_stick", 48.613, 48.613},  // cycles
+  {"write_stick", 48.625, 48.625},  // cycles
   {"write_stick_byte", 0.004, 0.004},  // cycles/B
-  {"s2i_start", 356.32, 356.32},  // cycles
-  {"i2s_tile", 50.068, 50.068},  // cycles
-  {"i2s_tile_byte", 0.043538, 0.043538},  // cycles/B
+  {"s2i_start", 348.89, 348.89},  // cycles
+  {"i2s_tile", 50.026, 50.026},  // cycles
+  {"i2s_tile_byte", 0.041938, 0.041938},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
-  {"slice_stick", 109.68, 109.68},  // cycles
+  {"slice_stick", 109.65, 109.65},  // cycles
   {"slice_stick_byte", 0.053, 0.053},  // cycles/B
   {"slice_read_share", 0.6, 0.6},  // 1
-  {"slice_tile", 105.27, 105.27},  // cycles
+  {"slice_tile", 105.43, 105.43},  // cycles
   {"slice_copy_block", 82, 82},  // cycles
-  {"slice_copy_row", 23.488, 23.488},  // cycles
-  {"put_stick", 128.53, 128.53},  // cycles
+  {"slice_copy_row", 23.506, 23.506},  // cycles
+  {"put_stick", 128.49, 128.49},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
-  {"face_line", 53.365, 53.365},  // cycles
+  {"face_line", 63.999, 63.999},  // cycles
   {"permute_block", 2268, 2268},  // cycles
   {"permute_line", 37, 37},  // cycles
   {"reshape_row", 391, 391},  // cycles
   {"reshape_stick", 277, 277},  // cycles
-  {"reshape_tile", 1289.8, 1289.8},  // cycles
-  {"reshape_segment", 65.999, 65.999},  // cycles
-  {"reshape_page", 126.13, 126.13},  // cycles
+  {"reshape_tile", 1292.1, 1292.1},  // cycles
+  {"reshape_segment", 66.008, 66.008},  // cycles
+  {"reshape_page", 125.73, 125.73},  // cycles
   {"row_stick", 62, 62},  // cycles
   {"row_stick_byte", 0.15, 0.15},  // cycles/B
   {"row_unaligned", 85, 85},  // cycles
@@ -123,30 +123,30 @@ constexpr ConstantRow kConstants[] = {
   {"halo_run", 26.9, 26.9},  // cycles
   {"halo_pad_rate", 40, 40},  // B/cycle
   {"halo_block", 31, 31},  // cycles
-  {"conv_start", 777.69, 777.69},  // cycles
-  {"conv_mac", 18.836, 18.836},  // cycles
+  {"conv_start", 778.75, 778.75},  // cycles
+  {"conv_mac", 18.724, 18.724},  // cycles
   {"conv_mac_phase", 16, 16},  // cycles
   {"conv_subblock", 38, 38},  // cycles
-  {"conv_accumulate", 27.903, 27.903},  // cycles
+  {"conv_accumulate", 28.036, 28.036},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 73.703, 73.703},  // cycles
-  {"conv_weight_byte", 0.016354, 0.016354},  // cycles/B
-  {"conv_stick", 12.162, 12.162},  // cycles
-  {"conv_stick_byte", 0.019071, 0.019071},  // cycles/B
+  {"conv_weight_tile", 74.001, 74.001},  // cycles
+  {"conv_weight_byte", 0.016202, 0.016202},  // cycles/B
+  {"conv_stick", 12.175, 12.175},  // cycles
+  {"conv_stick_byte", 0.018856, 0.018856},  // cycles/B
   {"conv_coupling", 2.5, 2.5},  // 1
-  {"conv_untilize", 206.91, 206.91},  // cycles
-  {"conv_mcast_block", 335.19, 335.19},  // cycles
+  {"conv_untilize", 206.79, 206.79},  // cycles
+  {"conv_mcast_block", 289.22, 289.22},  // cycles
   {"conv_mcast_tile", 18, 18},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
   {"norm_core", 713, 713},  // cycles
-  {"norm_row", 2011, 2011},  // cycles
+  {"norm_row", 1977, 1977},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
-  {"softmax_row", 3111.7, 3111.7},  // cycles
+  {"softmax_row", 3116.3, 3116.3},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
-  {"groupnorm_start", 12487, 12487},  // cycles
-  {"groupnorm_tile", 709.14, 709.14},  // cycles
-  {"groupnorm_group_tile", 773.92, 773.92},  // cycles
-  {"drain_rate", 4.0735, 4.0735},  // B/cycle
+  {"groupnorm_start", 12472, 12472},  // cycles
+  {"groupnorm_tile", 709.91, 709.91},  // cycles
+  {"groupnorm_group_tile", 774.11, 774.11},  // cycles
+  {"drain_rate", 4.1113, 4.1113},  // B/cycle
   {"softmax_start", 14500, 6400},  // cycles
   {"sfpu_exp_approx", 0.125, 0.125},  // 1
   {"sfpu_typecast", 60, 60},  // cycles

@@ -28,10 +28,13 @@ SharedTime shared_time(const Arch& arch, const Shared& s) {
     const Constants& k = arch.k;
     SharedTime t;
     const double banks = arch.dram_banks;
-    // Writes lose rate when cores walk the banks in step (few banks hit at a time); reads do not, they are queued deeper.
-    const double spread = s.dram_banks_hit > 0 ? std::min(1.0, s.dram_banks_hit / banks) : 1.0;
+    // Cores whose runs of pages begin on few banks queue there; reads then walk the banks behind one another, all of them busy, so that
+    // short runs lose most. Writes stay in step.
+    const double waiting = s.read_banks_hit > 0 && s.run_pages > 0 ? std::max(0.0, banks / s.read_banks_hit - 1) / s.run_pages : 0.0;
+    const double spread = s.write_banks_hit > 0 ? std::min(1.0, s.write_banks_hit / banks) : 1.0;
     const double write_rate = k.dram_write_bank * (k.dram_write_aligned + (1 - k.dram_write_aligned) * spread * spread);
-    const double read_ns = s.dram_read_bytes / (banks * k.dram_read_bank), write_ns = s.dram_write_bytes / (banks * write_rate);
+    const double read_ns = s.dram_read_bytes / (banks * k.dram_read_bank) * (1 + waiting),
+                 write_ns = s.dram_write_bytes / (banks * write_rate);
     double ns = read_ns + write_ns - s.write_hidden * std::min(read_ns, write_ns);
     ns += s.dram_near_bytes / (banks * k.dram_peak_bank * k.dram_sharded_efficiency);
     if (s.same_walk) ns += k.dram_turnaround * std::min(s.dram_read_bytes, s.dram_write_bytes) / banks;
@@ -149,7 +152,9 @@ Stats Engine::run(const Workload& work) const {
     out.math_window_cycles = work.math_window_cycles > 0 ? std::llround(work.math_window_cycles) : out.cycles;
     const double math_ns = static_cast<double>(out.math_window_cycles) / arch_.clock_ghz;
     const double util = work.cores > 0 ? std::min(1.0, work.math_cycles / std::max(1.0, static_cast<double>(out.math_window_cycles))) : 0.0;
-    const double throttle = 1 + k.throttle * util * (1 - std::exp(-math_ns / (k.throttle_tau * 1000.0)));
+    const double settled =
+        math_ns / (k.throttle_tau * 1000.0);  // the slow-down at the end is 1 - exp(-settled) of the full one, the mean less
+    const double throttle = 1 + k.throttle * util * (1 - (1 - std::exp(-settled)) / std::max(settled, 1e-9));
     out.wall_ns = math_ns * throttle + work.tail_cycles / arch_.clock_ghz + k.launch_gap;
 
     const double dominant =

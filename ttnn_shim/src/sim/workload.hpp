@@ -27,7 +27,9 @@ struct Shared {
     double link_bytes = 0;          ///< load of the most loaded directed NoC link
     bool same_walk = false;         ///< reads and writes visit the banks in the same order at the same time
     bool link_in_stages = false;    ///< link_bytes is already part of a stage's cycles; report it only
-    double dram_banks_hit = 0;      ///< effective number of banks addressed at once; 0 = all
+    double read_banks_hit = 0;      ///< effective number of banks on which the cores' runs of pages begin; 0 = all
+    double write_banks_hit = 0;     ///< the same of the runs that they write
+    double run_pages = 0;           ///< pages of such a run
     double fixed_floor_cycles = 0;  ///< other lower bound that the strategy derived (e.g. sender core of a multicast)
 };
 

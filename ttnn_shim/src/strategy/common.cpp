@@ -126,6 +126,24 @@ DeviceProgram one_phase(std::string factory, const Arch& arch, int cores, Phase 
 
 CircularBuffer buffer(std::string name, std::int64_t page_bytes, std::int64_t pages) { return {std::move(name), page_bytes * pages}; }
 
+void finish_in_rounds(DeviceProgram& program, std::int64_t rows, int cores) {
+    const std::int64_t left = rows % cores;
+    if (rows <= cores || left == 0) return;
+    std::vector<Phase>& phases = program.work.classes[0].phases;
+    Phase last = phases[0];
+    const std::int64_t each = ceil_div(rows, cores);
+    const double share = static_cast<double>(left) / static_cast<double>(rows);
+    last.items = std::max<std::int64_t>(1, phases[0].items / each);
+    phases[0].items -= last.items;
+    for (double Shared::*bytes : {&Shared::dram_read_bytes, &Shared::dram_write_bytes, &Shared::dram_requests}) {
+        last.shared.*bytes *= share;
+        phases[0].shared.*bytes *= 1 - share;
+    }
+    phases[0].extra_cycles = {};
+    for (sim::Stage& stage : last.stages) stage.head_cycles = {};
+    phases.push_back(std::move(last));
+}
+
 DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s) {
     const int cores = s.cores > 0 ? s.cores : split_cores(arch, config, s.units);
     Phase phase;
@@ -142,7 +160,8 @@ DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s) 
         const BankSpread spread = bank_spread(cores, phase.items, arch.dram_banks, s.per_core > 0 ? 0 : s.units);
         // Many cores may begin on one bank: their first pages come late. A program that the memory bounds has that time already.
         if (!phase.stages.empty()) phase.stages.front().head_cycles += bank_start(arch, spread, s.page_bytes, s.reads_dram, s.writes_dram);
-        if (!s.reads_dram) phase.shared.dram_banks_hit = spread.effective;
+        if (!s.reads_dram) phase.shared.write_banks_hit = spread.effective;
+        phase.shared.run_pages = static_cast<double>(phase.items);
     }
     return one_phase(s.factory, arch, cores, std::move(phase), s.compute > 0, false);
 }

@@ -92,6 +92,9 @@ struct Stream {
     std::int64_t per_core = 0;  ///< 0 = ceil(units / cores)
     bool reads_dram = false, writes_dram = false;
 };
+/// Rows of work that the cores do not share evenly: the last ones run on few of the cores, with the memory to themselves. Splits the
+/// program's only phase, whose items are those of the busiest core.
+void finish_in_rounds(DeviceProgram& program, std::int64_t rows, int cores);
 DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s);
 
 }  // namespace ttnn_shim::strategy

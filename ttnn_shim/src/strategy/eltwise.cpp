@@ -243,6 +243,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
         DeviceProgram p = resident_program(arch, c, "BinaryNgDeviceOperation::ProgramFactory", a, compute);
         // Only the cores that hold shards work, whatever the size of the recorded worker grid.
         p.work.cores = std::min(p.cores, shard_cores(arch, a));
+        if (!older(c) && !scalar) p.work.extra_cycles += costs(arch).binary_start;
         if (scalar) {
             wait_for_number(p, arch, a, 0);
             whole_grid(p, arch, c);

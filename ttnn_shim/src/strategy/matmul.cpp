@@ -16,20 +16,24 @@ struct BlockTimes {
     double drain = 0;  ///< the last subblock is packed (or the first one multiplied) with nothing beside it
 };
 
-/// Matrix engine on a block of h x w output tiles, depth kb. `overlap`: NoC traffic lands in L1 meanwhile and slows the SrcA unpacker.
-double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, bool overlap, double& ideal, double& drain) {
+/// Matrix engine on a block of h x w output tiles, depth kb, the mean of `k_blocks` of them. Several: NoC traffic lands in L1 meanwhile and
+/// slows the SrcA unpacker; where the packer does not add in L1, all but the first copy the partial sums to the destination registers.
+double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, std::int64_t k_blocks, double& ideal, double& drain) {
+    const bool overlap = k_blocks > 1;
     const Constants& k = arch.k;
     const double sh = static_cast<double>(p.sub_h), sw = static_cast<double>(p.sub_w), kb = static_cast<double>(p.block_k);
     const double n_a = sw >= sh ? sh * sw : sw, n_b = sw >= sh ? sh : sh * sw;
     const double rate_a = k.unpack_a_rate * (overlap ? k.unpack_overlap : 1);
     const double unpack = n_a * static_cast<double>(c.inputs[1].tile_bytes()) / rate_a +
                           n_b * static_cast<double>(c.inputs[0].tile_bytes()) / k.unpack_b_rate;
-    const double fpu = sh * sw * (k.fpu_tile * phases(c) * k.fpu_overhead + k.mac_overhead);
+    const double fpu = sh * sw * (k.fpu_tile * phases(c) * k.fpu_overhead + k.mac_overhead + (phases(c) > 1 ? costs(arch).mac_phases : 0));
     const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
     ideal = static_cast<double>(p.block_h * p.block_w) * kb * k.fpu_tile * phases(c);
     const double pack = k.subblock_min + k.subblock_pack * (sh * sw - 1);
     // Tiles of a subblock cost more where its only K block goes straight to the output; partial sums of several show none of it.
-    const double multiply = kb * std::max(unpack, fpu) + k.subblock_sync + (overlap ? 0 : k.subblock_tile * (sh * sw - 1));
+    const double reload =
+        c.compute.packer_l1_acc ? 0 : costs(arch).mm_reload * sh * sw * static_cast<double>(k_blocks - 1) / static_cast<double>(k_blocks);
+    const double multiply = kb * std::max(unpack, fpu) + reload + k.subblock_sync + (overlap ? 0 : k.subblock_tile * (sh * sw - 1));
     drain = std::min(multiply, pack);
     return subblocks * std::max(multiply, pack) + (overlap ? k.mm_block_end : 0);
 }
@@ -104,6 +108,21 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
     return {in0, in1, std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1))};
 }
 
+/// How the writes of all cores fall on the banks of DRAM: rows of output blocks that begin on one bank walk all of them in step.
+double write_spread(const Arch& arch, const MatmulShape& s, const MatmulProgram& p) {
+    const std::int64_t rows = p.kind == MatmulKind::Mcast1DIn0 ? 1 : p.kind == MatmulKind::Mcast1DIn1 ? p.cores : std::max(1, p.grid_y);
+    const std::int64_t columns = ceil_div(p.cores, rows);
+    std::vector<int> starts(static_cast<std::size_t>(arch.dram_banks), 0);
+    for (std::int64_t y = 0; y < rows; ++y)
+        for (std::int64_t x = 0; x < columns; ++x) ++starts[static_cast<std::size_t>((y * p.m * s.n + x * p.n) % arch.dram_banks)];
+    double sum = 0, squares = 0;
+    for (const int n : starts) {
+        sum += n;
+        squares += static_cast<double>(n) * n;
+    }
+    return std::pow(sum * sum / squares, costs(arch).mm_write_spread);
+}
+
 /// What the math thread does with one output block after its last K block: a pass that adds the bias to each tile, a subblock at a time,
 /// and a fused activation (relu is the packer's and free).
 double fused_cycles(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulProgram& p) {
@@ -130,7 +149,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     const double padding = padding_stores(arch, c.inputs[0], op, p);
     t.data = reads.both + padding / static_cast<double>(k_blocks);
     const bool single_block = k_blocks == 1;
-    t.math = math_block(arch, c, p, !single_block, t.ideal, t.drain);
+    t.math = math_block(arch, c, p, k_blocks, t.ideal, t.drain);
     // A transposed A: each tile of a K block goes through the destination registers and a buffer of its own first. Published batched
     // products on cores of their own (bound by DRAM) show none of it.
     if (op.transpose_a && !c.table_era && p.kind != MatmulKind::Reuse) t.math += static_cast<double>(p.block_h * p.block_k) * k.unary_tile;
@@ -176,7 +195,8 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
         const double block_bytes = static_cast<double>(p.block_h * p.block_w * out.tile_bytes());
         const double all = block_bytes * std::min<double>(p.cores, static_cast<double>(s.m * s.n) * static_cast<double>(s.batch));
         // DRAM: all cores together walk the banks in step; L1: each core for itself.
-        const double write = std::max(in_dram(out) ? all / (k.mm_write_rate * one_d) : 0.0, block_bytes / k.write_core_rate);
+        const double write =
+            std::max(in_dram(out) ? all / (k.mm_write_rate * one_d * write_spread(arch, s, p)) : 0.0, block_bytes / k.write_core_rate);
         const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
         tail = std::max(write - overlap * (1 - 1 / subblocks), write / subblocks);
         if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
@@ -193,12 +213,11 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
             const auto blocks = static_cast<double>(k_blocks);
             const double read = std::max(reads.in1, page_read(arch, c.inputs[1], static_cast<double>(c.inputs[1].tile_bytes())));
             const double chain = blocks * std::max(read, t.math) + std::min(read, t.math) + activation + k.cb_pass + tail + k.write_barrier;
-            Phase chains;
-            chains.items = rounds;
-            chains.stages = {{Unit::Sender, blocks * reads.in0 + padding, 0, 2}, {Unit::Compute, chain, 0, 2}};
-            chains.shared = phase.shared;
-            chains.extra_cycles = phase.extra_cycles;
-            phase = std::move(chains);
+            phase.items = rounds;
+            phase.repeat = 1;
+            phase.coupling = {};
+            phase.stages = {{Unit::Sender, blocks * reads.in0 + padding, 0, 2}, {Unit::Compute, chain, 0, 2}};
+            phase.round_cycles = {};
         } else {
             phase.round_cycles += k.write_barrier;
         }
@@ -243,7 +262,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const MinimalMatmul& op)
     pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, false, p.sub_h, p.sub_w);
     p.cores = arch.cores();
     p.output_beside_math = true;
-    DeviceProgram program = build(arch, c, Matmul{}, s, p);
+    OpConfig summed = c;
+    summed.compute.packer_l1_acc = true;  // its kernel always adds in L1
+    DeviceProgram program = build(arch, summed, Matmul{}, s, p);
     program.factory = "MinimalMatmulProgramFactory";
     // Store and forward along both lines of cores: a block goes on when it has arrived whole, so the last core starts a chain later.
     const auto chain = [&](int cores, std::int64_t tiles, const TensorDesc& t) {

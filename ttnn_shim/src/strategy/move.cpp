@@ -141,6 +141,11 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Transpose& op) {
         {Unit::Reader, page_read(arch, in, page_bytes(in)), 0, 2},
         {Unit::Writer, valid_lines / static_cast<double>(std::max<std::int64_t>(1, in.tiles())) * k.face_line, 0, 2}};
     phase.extra_cycles = pad_lines * k.face_line;
+    if (!c.table_era && pad_lines > 0) {
+        // Releases of 2026 fill what is left of a face with one write: two faces of a tile, or four where its first row of faces has room.
+        const double writes = static_cast<double>(ceil_div(out.tiles(), cores)) * (channels % 32 < 16 ? 4 : 2);
+        phase.extra_cycles = writes * k.face_line + pad_lines * 16 * in.element_bytes() / k.write_core_rate;
+    }
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     DeviceProgram p = one_phase("TransposeHCTiledInterleavedProgramFactory", arch, cores, std::move(phase), false, false);

@@ -50,7 +50,13 @@ DeviceProgram row_program(
     phase.stages.push_back({Unit::Compute, (row_cycles + combine) / kParts + w * tile_cycles, 0, 2});
     if (!resident(c.outputs[0])) phase.stages.push_back({Unit::Writer, w * page_write(arch, bytes), 0, 2});
     dram_traffic(phase, c);
+    if (!resident(in) && !c.table_era) {
+        // The first rows queue for the banks on which they begin, when they are read and when their results are written.
+        phase.shared.read_banks_hit = bank_spread(cores, width, arch.dram_banks).effective;
+        phase.shared.run_pages = static_cast<double>(per_core * width) / 2;
+    }
     DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, resident(in));
+    if (!resident(in) && !c.table_era) finish_in_rounds(p, rows, cores);
     p.circular_buffers = {{"in", buffered_tiles * in.tile_bytes()}, {"out", std::min<std::int64_t>(8, width) * c.outputs[0].tile_bytes()}};
     return p;
 }

@@ -53,10 +53,10 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
         add_dram(s.shared, t, static_cast<double>(t.bytes()), true);
     }
     for (const TensorDesc& t : c.inputs) add_dram(s.shared, t, static_cast<double>(t.bytes()), false);
-    // Work units: rows of tiles of a batch entry; 0.81.1 also splits joined heads.
+    // Work units: rows of tiles of a batch entry; 0.81.1 also splits joined heads, the releases whose cores are recorded did not.
     const std::int64_t rows = std::max<std::int64_t>(
         1, ceil_div(dim(in, 1), 32) *
-               (joins ? dim(in, 3) * (c.table_era ? 1 : dim(in, 2)) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
+               (joins ? dim(in, 3) * (c.table_era || c.core_count ? 1 : dim(in, 2)) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
     const bool decode = c.outputs[0].sharded() && !(create && create->transpose_k_heads);
     const bool splits_heads = !joins && !decode && !c.table_era && !create->transpose_k_heads.value_or(false);
     s.cores = decode ? shard_cores(arch, c.outputs[0])
@@ -66,7 +66,15 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
     s.page_bytes = static_cast<double>(in.tile_bytes());
     s.reader = page_read(arch, in, s.page_bytes);
     s.writer = page_write(arch, s.page_bytes);
+    if (!c.table_era) {
+        s.shared.write_hidden = costs(arch).eltwise_write_hidden;
+        if (joins) {  // written in whole rows: the first ones queue for the banks on which they begin
+            s.shared.read_banks_hit = bank_spread(s.cores, std::max<std::int64_t>(1, tiles / rows), arch.dram_banks).effective;
+            s.shared.run_pages = static_cast<double>(s.per_core);
+        }
+    }
     DeviceProgram p = stream(arch, c, s);
+    if (!c.table_era) finish_in_rounds(p, rows, s.cores);
     const std::int64_t head = std::max<std::int64_t>(1, ceil_div(joins ? dim(in, 0) * dim(in, 2) : dim(c.outputs[0], 0), 32));
     p.circular_buffers = {{"heads", (splits_heads || joins ? 2 : 6) * head * in.tile_bytes()}};
     if (decode || (joins && resident(in))) {
@@ -118,9 +126,12 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
         {Unit::Reader, tiles * (page_read(arch, in, bytes) + (turned_at_once > 1 ? 0 : 2 * k.second_operand)), 0, 2},
         {Unit::Compute, tiles * (4 * (turned_at_once > 1 || fused ? costs(arch).tile_pass : k.unary_tile) + k.fpu_tile * phases(c)), 0, 2},
         {Unit::Writer, tiles * page_write(arch, bytes), 0, 2}};
-    if (fused) {  // on resident shards; each of the four passes begins when the packer has written the pass before it
+    if (fused) {  // on resident shards; the sine waits for the rotated row, the sum for both products
         phase.stages = {phase.stages[1]};
-        phase.stages[0].cycles += 3 * k.unary_tile;
+        phase.stages[0].cycles += 2 * k.unary_tile;
+    } else if (local && !c.table_era) {  // each pass over a row waits for the pass before
+        phase.stages = {phase.stages[1]};
+        phase.stages[0].cycles = 4 * (costs(arch).pass_turn + tiles * costs(arch).tile_pass) + tiles * k.fpu_tile * phases(c);
     }
     for (const TensorDesc& t : c.inputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), false);
     for (std::size_t i = 1; i < std::min<std::size_t>(3, c.inputs.size()); ++i)  // cos and sin again for every head
@@ -181,6 +192,24 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const UpdateCache& op) {
         p.circular_buffers = {{"page", 2 * u}};
     } else if (resident(update)) {  // paged: a core per user
         p.factory = "PagedUpdateCacheProgramFactory";
+        if (!c.table_era) {
+            // A chain: the position and its page are looked up, the row of tiles is read, untilized, patched with the new line, tilized and
+            // written back.
+            const Constants& k = arch.k;
+            const TensorDesc& cache = c.inputs[0];
+            const auto tiles = static_cast<double>(w);
+            const double page = static_cast<double>(cache.tile_bytes());
+            Phase& phase = p.work.classes[0].phases[0];
+            phase.items = 1;
+            phase.extra_cycles = {};
+            phase.stages = {
+                {Unit::Reader,
+                 (op.positions.value_or(false) ? 2 * page_read(arch, true, 64) : 0) + page_read(arch, cache, page) +
+                     (tiles - 1) * std::max(k.mm_issue, page / k.mm_read_rate),
+                 0, 1},
+                {Unit::Compute, k.untilize_block + tiles * k.untilize_tile + k.tilize_start + k.tilize_block + tiles * k.tilize_tile, 0, 1},
+                {Unit::Writer, k.read_l1 + tiles * page_write(arch, page) + k.write_barrier, 0, 1}};
+        }
         p.circular_buffers = {
             {"cache", 2 * w * t},
             {"rows", 4 * w * 2048},
