@@ -276,6 +276,11 @@ struct PaddedSlice {
     OPERATION(PaddedSlice, "padded_slice", padded_slice_start, padded_slice_end)
 };
 
+/// Planes in width shards -> pixels in height shards.
+struct ConvertToHwc {
+    OPERATION(ConvertToHwc, "convert_to_hwc")
+};
+
 /// Shards into part of an interleaved image.
 struct SliceWrite {
     std::optional<Integers> begins{}, ends{};
@@ -413,8 +418,8 @@ using Operation = std::variant<
     Unmodelled, Unary, Binary, Ternary, Typecast, Copy, Clone, Fill, BatchNorm, Softmax, LayerNorm, GroupNorm, Reduce, Accumulation, IntImg,
     FillPad, ArgMax, TopK, Sort, TopkLargeIndices, Transpose, Permute, Reshape, Slice, Concat, Split, Pad, Repeat, Upsample, GridSample,
     Embedding, Roll, Gather, Scatter, Tilize, TilizeWithValPadding, Untilize, UntilizeWithUnpadding, ShardedToInterleaved,
-    InterleavedToSharded, Move, Reshard, PaddedSlice, SliceWrite, Matmul, MinimalMatmul, MatmulDecode, Halo, Conv2d, Conv3d, Pool2d,
-    CreateHeads, ConcatHeads, Rotary, UpdateCache, Sdpa, SdpaDecode>;
+    InterleavedToSharded, Move, Reshard, PaddedSlice, SliceWrite, ConvertToHwc, Matmul, MinimalMatmul, MatmulDecode, Halo, Conv2d, Conv3d,
+    Pool2d, CreateHeads, ConcatHeads, Rotary, UpdateCache, Sdpa, SdpaDecode>;
 
 // --- what reports, keys and JSON use -----------------------------------------------------------------------------------------------------
 

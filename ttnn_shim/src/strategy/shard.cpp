@@ -217,4 +217,47 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SliceWrite&) {
         cores, std::move(phase), false, false);
 }
 
+namespace {
+
+/// Columns of a block that is turned at a time: the smallest multiple of 32 from here on that divides the shard, or the whole shard.
+constexpr std::int64_t HWC_BLOCK = 1024;
+std::int64_t hwc_block(std::int64_t columns) {
+    for (std::int64_t block = HWC_BLOCK; block < columns; block += 32)
+        if (columns % block == 0) return block;
+    return columns;
+}
+
+}  // namespace
+
+/// A core gathers the lines of its pixels from the shards that hold them, block by block; turns each 32 of them in the matrix engine, and
+/// two data movement cores copy every pixel's channels out of the tile.
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const ConvertToHwc&) {
+    const Constants& k = arch.k;
+    const TensorDesc& in = c.inputs[0];
+    const TensorDesc& out = c.outputs[0];
+    const std::int64_t columns = shard_of(arch, out).h, block = hwc_block(columns), tiles = ceil_div(block, 32);
+    const std::int64_t channels = in.logical.size() > 1 ? in.logical[in.logical.size() - 2] : 1;
+    const double piece = static_cast<double>(std::min(block, shard_of(arch, in).w)),
+                 pieces = static_cast<double>(channels) * std::ceil(static_cast<double>(block) / piece);
+    const double piece_bytes = piece * in.element_bytes();
+    // One core sends the requests of a block back to back; data comes at the rate of one link.
+    const double gather = std::max(pieces * (k.stick_issue + k.stick_loop), pieces * piece_bytes / k.noc_link_rate);
+    const double tilize = k.tilize_block + k.tilize_tile * static_cast<double>(tiles);
+    Phase phase;
+    phase.items = tiles;
+    phase.repeat = ceil_div(columns, block);
+    phase.stages = {
+        {Unit::Compute, k.unary_tile, gather + page_read(arch, in, piece_bytes) + tilize, 2},
+        {Unit::Writer, (k.slice_copy_block + 32 * k.slice_copy_row) / 2, 0, 2}};
+    if (in_dram(in)) phase.shared.dram_read_bytes = static_cast<double>(in.bytes());
+    const int cores = cores_of(arch, c, out);
+    DeviceProgram p = one_phase("ConvertToHWCProgramFactory", arch, cores, std::move(phase), true, true);
+    const auto bytes = [&](std::int64_t elements) { return static_cast<std::int64_t>(static_cast<double>(elements) * in.element_bytes()); };
+    const std::int64_t bf16_tiles_bytes = tiles * 32 * 32 * 2;
+    p.circular_buffers = {
+        {"lines", bytes(channels * block)}, {"tiles", bf16_tiles_bytes}, {"turned 0", bf16_tiles_bytes}, {"turned 1", bf16_tiles_bytes}};
+    if (const Shard s = shard_of(arch, in); in_dram(in)) p.circular_buffers.push_back({"shard", bytes(s.h * s.w)});
+    return p;
+}
+
 }  // namespace ttnn_shim::strategy

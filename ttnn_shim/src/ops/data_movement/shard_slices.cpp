@@ -281,7 +281,7 @@ Tensor convert_to_hwc(const arguments::experimental::convert_to_hwc& args) {
     const DataType dtype = args.dtype.value_or(input.dtype());
     SHIM_CHECK(dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32, "dtype: expected BFLOAT16 or FLOAT32, got {}", dtype);
     return launch(
-        {.op = strategy::Unmodelled{"convert_to_hwc"}, .name = "ConvertToHWCDeviceOperation"}, {input},
+        {.op = strategy::ConvertToHwc{}, .name = "ConvertToHWCDeviceOperation"}, {input},
         {make_spec(Shape({1, 1, s[1] * s[3], channels}), dtype, Layout::ROW_MAJOR, *memory)}, [&](std::span<const Tensor> outputs) {
             const F32Values values(input);
             const size_t pixels = s[3], real = s[2];
