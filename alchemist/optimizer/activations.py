@@ -1,6 +1,7 @@
 """The exact GELU as a product with its error function: the chip's program for it takes a longer series than the error function alone.
 
-gelu(x) = x * (1 + erf(x / sqrt(2))) / 2. The chain runs in bfloat16 as the GELU does; both stay within the rounding of bfloat16.
+gelu(x) = x * (1 + erf(x / sqrt(2))) / 2. The chain runs in bfloat16 as the GELU does; both stay within the rounding of bfloat16. Where one
+product alone reads the result, its weights take the half: a power of two changes no bit of a product but its exponent.
 """
 
 from __future__ import annotations
@@ -8,24 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from alchemist.ir import access
 from alchemist.ir.builder import Builder
-from alchemist.ir.layout import layout_of
+from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import set_source, sources_of
-from alchemist.ops.spec import NOTE
+from alchemist.ops.spec import INLINE, NOTE
 from alchemist.optimizer.matmul import FAST
+from alchemist.optimizer.stream import maker_of_weight
 
 ONE_PLUS_ERF = (
     {"op_type": "mul_unary_sfpu", "params": (1 / math.sqrt(2),)},
     {"op_type": "erf", "params": (0.0,)},
     {"op_type": "add_unary_sfpu", "params": (1.0,)},
-    {"op_type": "mul_unary_sfpu", "params": (0.5,)},
 )
-"""(1 + erf(x / sqrt(2))) / 2."""
+"""1 + erf(x / sqrt(2))."""
+HALF = {"op_type": "mul_unary_sfpu", "params": (0.5,)}
 _PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 
 
@@ -45,14 +48,42 @@ def split_gelus(func: FuncOp) -> None:
         build = Builder.after(op)
         kind = op.results[0].type
         x: SSAValue = op.operands[0] if op.name == "ttnn.gelu" else op.results[0]
-        chain = build.make("ttnn.unary_chain", [x], {"chain": ONE_PLUS_ERF, NOTE: "gelu(x) is x * (1 + erf(x / sqrt(2))) / 2"}, [kind])
+        weight = _only_reader(op)
+        steps, note = (ONE_PLUS_ERF, "gelu(x) is x * (1 + erf(x / sqrt(2))) / 2; the weights behind it are halved") if weight else (
+            (*ONE_PLUS_ERF, HALF), "gelu(x) is x * (1 + erf(x / sqrt(2))) / 2")  # fmt: skip
+        chain = build.make("ttnn.unary_chain", [x], {"chain": steps, NOTE: note}, [kind])
         product = build.make("ttnn.multiply", [x, chain.results[0]], {}, [kind])
         for made in (chain, product):
             set_source(made, *sources_of(op))
         for use in [use for use in op.results[0].uses if use.operation not in (chain, product)]:
             use.operation.operands[use.index] = product.results[0]
+        if weight is not None:
+            _halve(weight)
         if op.name == "ttnn.gelu":
             Rewriter.erase_op(op)
         else:
             op.properties.pop("activation", None)
             op.attributes.pop("activation", None)
+
+
+def _only_reader(op: Operation) -> FuncOp | None:
+    """The const-eval function of the weight with which a product, the one reader of the op's result, multiplies it."""
+    uses = list(op.results[0].uses)
+    if len(uses) != 1 or uses[0].index != 0 or uses[0].operation.name not in _PRODUCTS:
+        return None
+    maker = maker_of_weight(uses[0].operation)
+    return maker if isinstance(maker, FuncOp) else None
+
+
+def _halve(weight: FuncOp) -> None:
+    end = weight.get_return_op()
+    assert end is not None
+    value = end.operands[0]
+    layout = layout_of(value.type)
+    assert layout is not None
+    build = Builder.before(end)
+    half = build.make("ttnn.full", [], {"shape": (), "fill_value": 0.5, INLINE: UnitAttr()}, [TTNNLayout.make((), layout.dtype).type_for(())])
+    made = build.make("ttnn.multiply", [value, half.results[0]], {NOTE: "the half of gelu(x) = x * (1 + erf(x / sqrt(2))) / 2"}, [value.type])
+    if isinstance(value.owner, Operation):
+        set_source(made, *sources_of(value.owner))
+    end.operands[0] = made.results[0]
