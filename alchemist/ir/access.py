@@ -54,7 +54,7 @@ from alchemist.ir.attributes import (
     tensor,
     to_python,
 )
-from alchemist.ir.layout import layout_of
+from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.op_class import AttributeInfo, OpInfo, TTOp
 
 Value = Any
@@ -175,6 +175,12 @@ def memory_config(buffer: str, memory: str = "interleaved", shard: Value = None)
     if isinstance(shard, Mapping):
         shard = ShardSpecAttr((tuple(shard["ranges"]), tuple(shard["shape"]), shard["orientation"]))
     return MemoryConfigAttr((buffer, memory, shard))
+
+
+def memory_config_of(layout: TTNNLayout) -> MemoryConfigAttr:
+    """Where a layout puts a tensor."""
+    shard = {"ranges": layout.data.ranges, "shape": layout.shard_shape(), "orientation": "row_major"} if layout.is_sharded else None
+    return memory_config(layout.buffer, layout.memory, shard)
 
 
 def elements(array: np.ndarray[Any, Any], of: str = "") -> DenseElements:

@@ -16,6 +16,13 @@ def _same(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: obje
     return [inputs[0]]
 
 
+def _pixels(inputs: Sequence[Array], _attributes: Mapping[str, Any], shapes: Sequence[Sequence[int]]) -> Sequence[Array]:
+    """Planes [1, N, C, P] -> pixels [1, 1, N*P, C], with zeros up to the result's channels."""
+    planes = inputs[0]
+    pixels = planes.transpose(0, 1, 3, 2).reshape(1, 1, -1, planes.shape[2])
+    return [np.pad(pixels, ((0, 0), (0, 0), (0, 0), (0, shapes[0][-1] - planes.shape[2])))]
+
+
 _STORED: dict[str, Any] = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "i32": np.int32, "si32": np.int32, "ui32": np.uint32, "u32": np.uint32,
            "ui16": np.uint16, "u16": np.uint16, "ui8": np.uint8, "u8": np.uint8, "i8": np.int8, "si8": np.int8}  # fmt: skip
 """Element types whose bits a device value has."""
@@ -90,6 +97,14 @@ op(
     "core/to_memory_config/to_memory_config_op.hpp",
     reference=_same,
     tolerance=0.0,
+)
+op(
+    "convert_to_hwc",
+    "input memory_config",
+    "experimental/cnn/convert_to_hwc/convert_to_hwc.hpp",
+    target="ttnn.experimental.convert_to_hwc",
+    reference=_pixels,
+    doc="[1, N, C, H*W] in width shards -> [1, 1, N*H*W, C] in height shards, channels filled up to whole words; chosen from optimization level 1 on",
 )
 op(
     "to_device",

@@ -152,11 +152,10 @@ def prepare_weights(op: Operation) -> None:
     layout = layout_of(op.operands[0].type)
     if layout is None or layout.on_host:
         return
-    shard = {"ranges": layout.data.ranges, "shape": layout.shard_shape(), "orientation": "row_major"} if layout.is_sharded else None
     for value in op.operands[1:]:
         maker = maker_of(value)
         if maker is not None and access.attr(maker, "input_memory_config") is not None:
-            access.set_attr(maker, "input_memory_config", access.memory_config(layout.buffer, layout.memory, shard))
+            access.set_attr(maker, "input_memory_config", access.memory_config_of(layout))
             for name in (CONV_CONFIG, COMPUTE):
                 config = op.properties.get(name) or op.attributes.get(name)
                 if config is not None:

@@ -41,7 +41,10 @@ _VALUES = (
     "unary_chain",
     *("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not"),
 )
-_SHAPES = ("reshape", "permute", "transpose", "slice_static", "concat", "pad", "repeat", "repeat_interleave", "to_layout", "sum", "mean", "max", "min")
+_SHAPES = (
+    *("reshape", "permute", "transpose", "slice_static", "concat", "pad", "repeat", "repeat_interleave", "to_layout", "to_memory_config"),
+    *("sum", "mean", "max", "min"),
+)
 MAY_MOVE = frozenset(WINDOWS) | {f"ttnn.{name}" for name in (*_MATRICES, *_HEADS, *_VALUES, *_SHAPES)}
 """Ops that the real library is known to take with tensors in interleaved L1; all others keep theirs in DRAM."""
 IN_DRAM = {"ttnn.scaled_dot_product_attention": (3,)}

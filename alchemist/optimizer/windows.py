@@ -10,8 +10,9 @@ from ttnn_shim.queries import Memory
 
 from alchemist.ir import access
 from alchemist.ir.attributes import StructAttr
+from alchemist.ir.layout import layout_of
 from alchemist.optimizer import compute
-from alchemist.optimizer.calls import NATURAL, NotAskable, ask
+from alchemist.optimizer.calls import NATURAL, NotAskable, ask, memory_of
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import Step
 from alchemist.optimizer.machine import Machine
@@ -27,11 +28,19 @@ def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[l
     """On the input's shards: the result lies on the same rows of cores. What nothing reads later is freed as soon as its halo is gathered."""
     op = step.op
     have = op.properties.get(CONV_CONFIG) or op.attributes.get(CONV_CONFIG)
-    if not isinstance(have, StructAttr) or [index for index, _ in step.operands] != [0] or not is_image(op.operands[0]):
+    if not isinstance(have, StructAttr) or not is_image(op.operands[0]):
         return
+    fixed = layout_of(op.operands[0].type) if not step.operands else None  # pixels that were made on shards stay there
+    if fixed is not None and fixed.is_sharded:
+        shapes: tuple[Memory, ...] = (memory_of(fixed),)
+    elif [index for index, _ in step.operands] == [0]:
+        shapes = images(op.operands[0], machine)
+    else:
+        return
+    places = [index for index, _ in step.operands]
     common: dict[str, Any] = {} if compute.given(op, COMPUTE) else {COMPUTE: compute.of_convolution(op)}
     frees = (0,) if 0 in step.last else ()
-    for shards in images(op.operands[0], machine):
+    for shards in shapes:
         small = access.struct(have.name, {**have.python(), "deallocate_activation": True, "act_block_h_override": 32})
         result = _natural(step, machine, shards, {CONV_CONFIG: small, **common}, l1_small_bytes)  # blocks change nothing of it
         if result is None or result.shard is None:
@@ -42,7 +51,7 @@ def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[l
         for height in heights:
             fields = {**have.python(), **({"deallocate_activation": True} if frees else {}), **({"act_block_h_override": height} if height else {})}
             label = f"on the input's shards{f', blocks of {height} rows' if height else ''}"
-            candidates.append(Candidate(label, {CONV_CONFIG: access.struct(have.name, fields), **common}, {0: shards}, result, frees))
+            candidates.append(Candidate(label, {CONV_CONFIG: access.struct(have.name, fields), **common}, dict.fromkeys(places, shards), result, frees))
         yield candidates
 
 

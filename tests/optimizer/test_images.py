@@ -1,13 +1,18 @@
-"""Level 0: images that convolutions read lie in L1 where they fit and where that is faster."""
+"""Images that convolutions read: in L1 at level 0 where they fit and where that is faster, colours as pixels on shards from level 1 on."""
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
+import torch
 from modules import bottlenecks, convolutions, lowered
 from test_placement import replayed
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from alchemist import codegen_cpp, codegen_py
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
 from alchemist.optimizer.calls import maker_of
@@ -69,3 +74,40 @@ def test_equal_blocks_are_alike() -> None:
 def test_no_level_is_slower(level: int) -> None:
     text = convolutions(1, 40)
     assert replayed(lowered(text, optimization_level=level), "n150", 1 << 15) <= replayed(lowered(text), "n150", 1 << 15)
+
+
+class Stem(torch.nn.Module):
+    """The first convolution of an image model, and a second one that reads its pixels."""
+
+    def __init__(self, kernel: int, stride: int) -> None:
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 32, kernel, stride, padding=kernel // 2)
+        self.second = torch.nn.Conv2d(32, 32, 3, padding=1)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        return self.second(torch.relu(self.first(image)))
+
+
+# Shards need as many pixels on each core, in whole tiles: 104 x 104 pixels are 338 tiles, which 26 cores share evenly, or 338.
+@pytest.mark.parametrize(
+    ("images", "size", "kernel", "stride", "dtype", "on_shards"),
+    [
+        (2, 64, 7, 2, torch.bfloat16, True),
+        (1, 128, 3, 1, torch.bfloat16, True),
+        (2, 64, 3, 2, torch.float32, False),
+        (1, 104, 7, 2, torch.bfloat16, False),
+    ],
+    ids=["pairs of rows", "every row", "float32", "uneven shards"],
+)
+@pytest.mark.parametrize("level", [1, 2])
+def test_colours_become_pixels_on_shards(
+    images: int, size: int, kernel: int, stride: int, dtype: torch.dtype, on_shards: bool, level: int, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    model, image = Stem(kernel, stride).to(dtype).eval(), torch.randn(images, 3, size, size, dtype=dtype)
+    make = codegen_py if level == 2 or not on_shards else codegen_cpp
+    out = make(model, image, export_path=tmp_path / "out", compiler_options={"optimization_level": level}).path
+    source = (out / ("main.py" if make is codegen_py else "model.cpp")).read_text()
+    assert ("convert_to_hwc" in source) == on_shards, source
+    done = subprocess.run([str(out / "run"), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -144,6 +144,16 @@ def _conv_transpose2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) 
     need([y[h], y[w]] == expected, f"expected height and width {expected}, got {[y[h], y[w]]}")
 
 
+@rule("ttnn.convert_to_hwc")
+def _pixels(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    """[1, N, C, P] -> [1, 1, N * P, C] with at most eight channels more: pixels end at whole words."""
+    rank_is(inputs[0], 4, "input")
+    one, images, channels, size = inputs[0]
+    need(one == 1 and channels <= 32, f"expected an input of shape [1, N, at most 32 channels, P], got {list(inputs[0])}")
+    need(outputs[0][:3] == (1, 1, images * size), f"expected {images * size} pixels in [1, 1, N * P, C], got {list(outputs[0])}")
+    need(channels <= outputs[0][3] < channels + 8, f"expected {channels} channels and less than eight more, got {outputs[0][3]}")
+
+
 @rule("ttir.upsample2d", "ttnn.upsample")
 def _upsample(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     rank_is(inputs[0], 4, "input")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
@@ -10,6 +12,9 @@ from alchemist.ir import access
 from alchemist.ir.access import memory_config, operand, shape, struct
 from alchemist.ir.attributes import StructAttr
 from alchemist.ops.windows import expand, padding_pairs
+from alchemist.optimizer.machine import machine
+from alchemist.optimizer.movement import device_ns
+from alchemist.passes.lower import pixels
 from alchemist.passes.lower.configs import compute_config, convolution_config, pointwise_config, weight_dtype
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.eltwise import ACTIVATION
@@ -94,22 +99,22 @@ class _Conv:
             return
         name = "conv_transpose2d" if self.transposed else "conv2d"
         page = _page(c, op.operands[0], self.order)
-        if c.options.optimization_level and self._has_short_sticks():
-            page = TILE
-            x = self._rows_as_channels(dtype) if self._steps_over_rows() else self._planes_as_tiles(dtype)
-        else:
-            x = c.flat(op.operands[0], self.order, page, dtype)
         terms = self.kernel[0] * self.kernel[1] * self.geometry["in_channels"] // self.groups
         configs = {"conv2d_config": _config(c, op, conv_weight_dtype(c, dtype)), "compute_config": convolution_config(c.options, dtype, terms)}
-        prepare: dict[str, Any] = {
-            "input_memory_config": memory_config("dram"),
-            "input_tensor_layout": page,
-            "input_dtype": dtype,
-            **configs,
-        }
-        bias = operand(op, "bias")
-        weights, added = self._prepared(name, prepare, bias, dtype)
-        made = c.emit(name, [x, weights, added, c.device], {**self.geometry, **configs}, (1, 1, self.rows, self.out_channels), dtype)
+
+        def call(x: SSAValue, page: str) -> SSAValue:
+            prepare: dict[str, Any] = {"input_memory_config": access.memory_config_of(layout(x)), "input_tensor_layout": page, "input_dtype": dtype, **configs}
+            weights, added = self._prepared(name, prepare, operand(op, "bias"), dtype)
+            return c.emit(name, [x, weights, added, c.device], {**self.geometry, **configs}, (1, 1, self.rows, self.out_channels), dtype)
+
+        if c.options.optimization_level and self._has_short_sticks():
+            step, weight = self._join_rows(dtype) if self._steps_over_rows() else (1, None)
+            made = self._on_pixel_shards(step, weight, dtype, call) if dtype == "bf16" else None
+            if made is None:
+                self.prepared_from = c.convert(weight, ROW_MAJOR, host=True) if weight is not None else None
+                made = call(self._planes_as_tiles(step, dtype), TILE)
+        else:
+            made = call(c.flat(op.operands[0], self.order, page, dtype), page)
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
         c.set(result, made, self.order)
 
@@ -130,12 +135,51 @@ class _Conv:
             and channels <= SHORT_STICK and height * width % 32 == 0 and height * width >= LARGE_PLANE
         )  # fmt: skip
 
-    def _planes_as_tiles(self, dtype: str) -> SSAValue:
-        """[N, C, H, W] -> [1, 1, N*H*W, C] in tiles by a transpose of whole planes: moving pixels of a few bytes one by one takes far longer."""
+    def _lines(self, step: int, dtype: str) -> tuple[SSAValue, tuple[int, int, int]]:
+        """[N, C, H, W] -> lines of N images of C * step planes of H / step rows, as [N, C, step, H / step, W] or a view of it, and the plane's sizes."""
         c, source = self.c, self.op.operands[0]
         n, channels, height, width = shape(source)
-        x = c.convert(c.reshape(c.get(source, ROW_MAJOR, dtype), (n, channels, height * width)), TILE)
-        return c.reshape(c.permute(x, (0, 2, 1)), (1, 1, n * height * width, channels))
+        x = c.get(source, ROW_MAJOR, dtype)
+        if step > 1:
+            x = c.permute(c.reshape(x, (n, channels, height // step, step, width)), (0, 1, 3, 2, 4))
+        return x, (n, channels * step, height // step * width)
+
+    def _on_pixel_shards(self, step: int, weight: SSAValue | None, dtype: str, call: Callable[[SSAValue, str], SSAValue]) -> SSAValue | None:
+        """The convolution on pixels of a few channels, made on shards out of planes on shards: no pixel is filled up to a tile of channels.
+        None where shards do not come out even or the library has no room for them."""
+        c, g = self.c, self.geometry
+        n, channels, height, width = shape(self.op.operands[0])
+        where = pixels.shards(machine(c.options.card), n, channels * step, height // step * width)
+        if where is None:
+            return None
+        before = dict(g)
+        x, (_, planes, size) = self._lines(step, dtype)
+        made = pixels.on_shards(c, c.reshape(x, (1, n, planes, size)), where, dtype)
+        weight = weight if weight is not None else c.get(self.weight, ROW_MAJOR, dtype)
+        dims = list(shape(weight))
+        dims[1] = shape(made)[-1]
+        weight = c.emit("pad", [weight], {"padding": [0, 0, 0, dims[1] - planes, 0, 0, 0, 0], "value": 0.0}, dims, dtype, ROW_MAJOR)
+        self.prepared_from = c.convert(weight, ROW_MAJOR, host=True)
+        g["in_channels"] = dims[1]
+        result = call(made, ROW_MAJOR)
+        assert isinstance(result.owner, Operation)
+        assert isinstance(made.owner, Operation)
+        if pixels.fit_blocks(result.owner, self.rows // where.cores, c.options.card, L1_SMALL_BYTES) and device_ns([made.owner], c.options.card) < math.inf:
+            return result
+        self.geometry = before
+        return None
+
+    def _planes_as_tiles(self, step: int, dtype: str) -> SSAValue:
+        """[N, C, H, W] -> [1, 1, N*H*W/step, C*step] in tiles by a transpose of whole planes: moving pixels of a few bytes one by one takes far longer."""
+        c = self.c
+        n, channels, height, width = shape(self.op.operands[0])
+        x = c.get(self.op.operands[0], ROW_MAJOR, dtype)
+        if step > 1:
+            x = c.permute(c.reshape(x, (n, channels, height // step, step, width)), (0, 2, 1, 3, 4))
+            x = c.reshape(x, (n * (height // step), channels * step, width))
+        else:
+            x = c.reshape(x, (n, channels, height * width))
+        return c.reshape(c.permute(c.convert(x, TILE), (0, 2, 1)), (1, 1, n * height * width // step, channels * step))
 
     def _steps_over_rows(self) -> bool:
         """A stride whose rows, taken together as channels of one pixel, still fill less than a tile."""
@@ -144,13 +188,13 @@ class _Conv:
         fits = step * int(g["in_channels"]) <= 32 and height % step == 0 and width % 32 == 0
         return step > 1 and fits and self.groups == 1 and g["dilation"] == [1, 1]
 
-    def _rows_as_channels(self, dtype: str) -> SSAValue:
-        """[N, C, H, W] -> [1, 1, N*H/S*W, C*S]: the S rows that the window steps over become channels, which a tile pads to 32 anyway. The window
-        then steps by 1 along the height; its first and last row may hold zeros. Changes the geometry and the weights."""
+    def _join_rows(self, dtype: str) -> tuple[int, SSAValue]:
+        """The S rows that the window steps over become channels, which a tile or a word pads anyway: [N, C, H, W] is read as [N, C*S, H/S, W]. The window
+        then steps by 1 along the height; its first and last row may hold zeros. Changes the geometry; S and the weights."""
         c, g = self.c, self.geometry
         (kernel_h, kernel_w), (step, step_w) = g["kernel_size"], g["stride"]
         (top, bottom), (left, right) = padding_pairs(access.attr(self.op, "padding"), 2)
-        n, channels, height, width = g["batch_size"], g["in_channels"], g["input_height"], g["input_width"]
+        channels, height = g["in_channels"], g["input_height"]
         out_h = (height + top + bottom - kernel_h) // step + 1
         groups_above = -(-top // step)
         zeros = groups_above * step - top  # rows of the first group that the window does not see
@@ -161,7 +205,7 @@ class _Conv:
             dims = (self.out_channels, channels, taps * step, kernel_w)
             weight = c.emit("pad", [weight], {"padding": [0, 0, 0, 0, zeros, rest, 0, 0], "value": 0.0}, dims, dtype, ROW_MAJOR)
         weight = c.permute(c.reshape(weight, (self.out_channels, channels, taps, step, kernel_w)), (0, 1, 3, 2, 4))
-        self.prepared_from = c.convert(c.reshape(weight, (self.out_channels, channels * step, taps, kernel_w)), ROW_MAJOR, host=True)
+        weight = c.reshape(weight, (self.out_channels, channels * step, taps, kernel_w))
         g |= {
             "in_channels": channels * step,
             "input_height": height // step,
@@ -169,9 +213,7 @@ class _Conv:
             "stride": [1, step_w],
             "padding": pads(((groups_above, out_h - height // step - groups_above + taps - 1), (left, right))),
         }
-        x = c.reshape(c.get(self.op.operands[0], ROW_MAJOR, dtype), (n, channels, height // step, step, width))
-        x = c.reshape(c.permute(x, (0, 2, 1, 3, 4)), (n * (height // step), channels * step, width))
-        return c.reshape(c.permute(c.convert(x, TILE), (0, 2, 1)), (1, 1, n * (height // step) * width, channels * step))
+        return step, weight
 
     def _is_pointwise(self) -> bool:
         """Every pixel by itself: a matmul on the flat image, whose program can be chosen and whose activation is part of it."""
