@@ -12,7 +12,7 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import sources_of
+from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
 from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.registry import defining, replace
@@ -45,7 +45,13 @@ def rearranged(op: Operation, rows: Rows) -> None:
     for name, value in attributes.items():
         access.set_attr(made, name, value)
     result = Rewriter.replace_value_with_new_type(made.results[0], tensor(dims, element_type(made.results[0])))
+    b.source = _of_reader(op)  # not the op's own: the way back of the last of several equal layers would be part of that layer
     replace(op, [reshaped(b, result, shape(op.results[0]))])
+
+
+def _of_reader(op: Operation) -> tuple[SourceInfo, ...] | None:
+    """The sources of the first reader; None where the value is returned."""
+    return next((sources for use in op.results[0].uses if (sources := sources_of(use.operation))), ()) or None
 
 
 def _behind_reshape(value: SSAValue) -> SSAValue:
