@@ -1,4 +1,4 @@
-// tt::tt_metal::Tile: the shape of one tile. The shim computes on 32x32 tiles; other shapes only carry metadata.
+// tt::tt_metal::Tile: the shape of one tile. Matmul and linear take other shapes than 32x32, other ops do not.
 #pragma once
 
 #include <array>

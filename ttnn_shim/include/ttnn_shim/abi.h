@@ -57,6 +57,7 @@ typedef struct {
     uint64_t page_bytes;
     uint64_t id;
     uint64_t buffer_id; /* equal for tensors that share device memory */
+    uint32_t tile[2];   /* height, width */
 } shim_tensor_info;
 
 typedef struct {
@@ -119,8 +120,9 @@ int shim_memory_reset_peaks(shim_device* device);
 int shim_attrs_new(const void* blob, size_t bytes, shim_attrs** out);
 void shim_attrs_free(shim_attrs* attrs);
 
-/* Tensors. device NULL: on the host. attrs may be NULL or hold "memory_config". data NULL: no values (estimate mode) or zeros.
-   data holds the logical values in row-major order as data_dtype; they are converted to dtype as the host converts. */
+/* Tensors. device NULL: on the host. attrs may be NULL or hold "memory_config" and "tile" (height, width, transposed). data NULL: no values
+   (estimate mode) or zeros. data holds the logical values in row-major order as data_dtype; they are converted to dtype as the host
+   converts. */
 int shim_tensor_new(
     shim_device* device, int dtype, int layout, int rank, const uint32_t* shape, const shim_attrs* attrs, const void* data,
     size_t data_bytes, int data_dtype, shim_tensor** out);

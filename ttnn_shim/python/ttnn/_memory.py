@@ -249,7 +249,7 @@ register_class("MemoryConfig", MemoryConfig)
 
 @api_class("ttnn.Tile")
 class Tile(Keyed):
-    """A tile's shape; the simulator's tensors use 32 x 32."""
+    """A tile's shape; matmul and linear compute on other than 32 x 32."""
 
     __slots__ = ("_shape", "_transpose")
 
@@ -350,9 +350,9 @@ class TensorSpec(Keyed):
             self._memory_config = MemoryConfig(memory_layout or TensorMemoryLayout.INTERLEAVED, buffer_type, shard_spec)
 
     @classmethod
-    def _of(cls, shape: Shape, dtype: Any, layout: Any, memory_config: MemoryConfig) -> TensorSpec:
+    def _of(cls, shape: Shape, dtype: Any, layout: Any, memory_config: MemoryConfig, tile: Tile) -> TensorSpec:
         spec = object.__new__(cls)
-        spec._shape, spec._dtype, spec._layout, spec._memory_config, spec._tile = shape, dtype, layout, memory_config, Tile([TILE_SIDE, TILE_SIDE])
+        spec._shape, spec._dtype, spec._layout, spec._memory_config, spec._tile = shape, dtype, layout, memory_config, tile
         return spec
 
     shape = property(lambda self: self._shape)
@@ -373,7 +373,7 @@ class TensorSpec(Keyed):
         shard = [-(-side // align) * align for side in divide(height, dims[-1])]
         spec = ShardSpec(grid, shard, orientation)
         config = MemoryConfig(TensorMemoryLayout[strategy], self._memory_config.buffer_type, spec)
-        return TensorSpec._of(self._shape, self._dtype, self._layout, config)
+        return TensorSpec._of(self._shape, self._dtype, self._layout, config, self._tile)
 
     def height_sharded(self, grid: CoreRangeSet, orientation: Any = ShardOrientation.ROW_MAJOR) -> TensorSpec:
         cores = grid.num_cores()
@@ -419,7 +419,7 @@ class TensorSpec(Keyed):
             values = max(1, 64 * 1024 // tile_bytes(self._dtype))
             sides[-1] = -(-sides[-1] // values) * values
         spec = NdShardSpec(sides, grid, orientation, *([] if shard_distribution_strategy is None else [shard_distribution_strategy]))
-        return TensorSpec._of(self._shape, self._dtype, self._layout, self._two_dimensional(spec))
+        return TensorSpec._of(self._shape, self._dtype, self._layout, self._two_dimensional(spec), self._tile)
 
     def _two_dimensional(self, spec: NdShardSpec) -> MemoryConfig:
         """Shards that are whole rows, or columns of all rows, one on a core, are height or width shards."""

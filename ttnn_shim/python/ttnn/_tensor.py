@@ -10,7 +10,7 @@ from ttnn_shim.errors import InvalidArgument, NotSupported, OutOfMemory
 
 from ttnn import _core, _device, _numpy, _print, _trace
 from ttnn._binding import api_class
-from ttnn._convert import encode_fields, name_prefix, register_class
+from ttnn._convert import encode_fields, encode_ints, name_prefix, register_class
 from ttnn._decode import decode_blob
 from ttnn._enums import BufferType, DataType, Layout, ShardDistributionStrategy, ShardOrientation, StorageType, TensorMemoryLayout
 from ttnn._grid import CoreCoord, CoreRange, CoreRangeSet, Shape
@@ -90,13 +90,11 @@ class Tensor:
         layout = layout or (Layout.TILE if dtype in _BLOCK_FLOATS else Layout.ROW_MAJOR)
         if dtype in _BLOCK_FLOATS and layout is not Layout.TILE:
             raise _core.error(InvalidArgument, "Layout must be Layout::TILE for bfloat8_b or bfloat4_b!", "ttnn.Tensor")
-        if tile is not None and tile.tile_shape != [32, 32]:
-            raise _core.error(NotSupported, f"only 32 x 32 tiles are simulated, got {tile.tile_shape}", "ttnn.Tensor")
         if col_tilize:
             raise _core.error(NotSupported, "col_tilize=True is not implemented", "ttnn.Tensor")
         if enable_bfloat_opt and source is not DataType.FLOAT32:
             raise _core.error(InvalidArgument, "enable_bfloat_opt expects float32 values", "ttnn.Tensor")
-        self._handle = _new_handle(device, dtype, layout, array.shape, memory_config or mem_config, array, source)
+        self._handle = _new_handle(device, dtype, layout, array.shape, memory_config or mem_config, array, source, tile)
 
     @classmethod
     def _adopt(cls, handle: Any) -> Tensor:
@@ -150,11 +148,11 @@ class Tensor:
 
     @property
     def tile(self) -> Tile:
-        return Tile([32, 32])
+        return Tile(list(self._fixed().tile))
 
     @property
     def spec(self) -> TensorSpec:
-        return TensorSpec._of(self.shape, self.dtype, self.layout, self.memory_config())
+        return TensorSpec._of(self.shape, self.dtype, self.layout, self.memory_config(), self.tile)
 
     @property
     def tensor_id(self) -> int:
@@ -440,14 +438,22 @@ def _list_array(data: Sequence[Any], shape: Sequence[int], dtype: Any) -> tuple[
 
 
 def _new_handle(
-    device: Any, dtype: Any, layout: Any, shape: Sequence[int], memory_config: MemoryConfig | None, array: np.ndarray[Any, Any] | None, source: Any
+    device: Any,
+    dtype: Any,
+    layout: Any,
+    shape: Sequence[int],
+    memory_config: MemoryConfig | None,
+    array: np.ndarray[Any, Any] | None,
+    source: Any,
+    tile: Tile | None = None,
 ) -> Any:
     """A new tensor of the core, owned by the returned object."""
     if len(shape) > 16:
         raise _core.error(NotSupported, f"tensors have at most 16 dimensions, got {len(shape)}", "ttnn.Tensor")
-    attrs = ffi.NULL
-    if memory_config is not None:
-        attrs = _core.attrs_of(encode_fields([(name_prefix("memory_config"), memory_config._encode())]))
+    fields = [] if memory_config is None else [(name_prefix("memory_config"), memory_config._encode())]
+    if tile is not None and tile != Tile([32, 32]):
+        fields.append((name_prefix("tile"), encode_ints([*tile.tile_shape, int(tile.transpose_of_faces)])))
+    attrs = _core.attrs_of(encode_fields(fields)) if fields else ffi.NULL
     dims = ffi.new("uint32_t[]", list(shape) or [0])
     data = ffi.NULL if array is None or array.size == 0 else ffi.from_buffer(array)
     out = ffi.new("shim_tensor **")

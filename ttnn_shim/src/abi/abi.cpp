@@ -213,13 +213,17 @@ int shim_tensor_new(
         SHIM_CHECK(rank >= 0 && rank <= 16, "rank {} is out of range (0 to 16)", rank);
         SHIM_CHECK(layout == 0 || layout == 1, "unknown layout number {}", layout);
         MemoryConfig memory_config;
+        tt::tt_metal::Tile tile;
         if (attrs != nullptr) {
+            if (const auto shape = attrs->record.integers("tile"); shape.size() == 3)
+                tile = tt::tt_metal::Tile({static_cast<uint32_t>(shape[0]), static_cast<uint32_t>(shape[1])}, shape[2] != 0);
             if (const auto record = attrs->record.record("memory_config")) {
                 memory_config = parse_memory_config(*record);
             }
         }
         const Shape extents(std::span<const uint32_t>(shape, static_cast<size_t>(rank)));
-        const TensorSpec spec = make_spec(extents, dtype_of(dtype), static_cast<Layout>(layout), memory_config);
+        const tt::tt_metal::PageConfig pages(static_cast<Layout>(layout), tile);
+        const TensorSpec spec(extents, tt::tt_metal::TensorLayout(dtype_of(dtype), pages, memory_config));
         ttnn::MeshDevice* mesh = nullptr;
         if (device != nullptr) {
             device_behind(device);
@@ -271,6 +275,7 @@ int shim_tensor_get_info(const shim_tensor* tensor, shim_tensor_info* out) {
         out->page_bytes = spec.compute_page_size_bytes();
         out->id = tensor->tensor.shim().id;
         out->buffer_id = reinterpret_cast<uintptr_t>(buffer.get());
+        std::copy_n(spec.tile().get_tile_shape().begin(), 2, out->tile);
     });
 }
 

@@ -160,10 +160,15 @@ struct ArgumentType<Unsupported> {
         fail(ErrorCode::NotSupported, text("{} is not supported", name), "leave it out");
     }
 };
-/// Tiles of another size exist on the host only; no op reads them.
 template <>
 struct ArgumentType<tt::tt_metal::Tile> {
-    static tt::tt_metal::Tile read(const Call&, std::string_view) { return {}; }
+    static tt::tt_metal::Tile read(const Call& call, std::string_view name) {
+        const auto record = call.record(name);
+        if (record == nullptr) return {};
+        const auto shape = record->integers("tile_shape");
+        SHIM_CHECK(shape.size() == 2, "{}: expected the height and the width of a tile", name);
+        return {{static_cast<uint32_t>(shape[0]), static_cast<uint32_t>(shape[1])}, record->boolean("transpose_tile", false)};
+    }
 };
 
 namespace arguments {

@@ -465,6 +465,10 @@ std::vector<Tensor> launch_on(
     Device& machine = device->shim();
     for (const Tensor& input : inputs) {
         SHIM_CHECK(device_of(input) == device, "all tensors of an op must be on the same device");
+        SHIM_SUPPORTED(
+            input.layout() != Layout::TILE || input.tensor_spec().tile() == tt::tt_metal::Tile(),
+            "tiles of {} x {}: only matmul and linear compute on tiles smaller than 32 x 32", input.tensor_spec().tile().get_height(),
+            input.tensor_spec().tile().get_width());
     }
 
     std::vector<Tensor> outputs;

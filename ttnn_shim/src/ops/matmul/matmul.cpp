@@ -16,6 +16,7 @@
 #include "ops/matmul/config_rules.hpp"
 #include "ops/matmul/geometry.hpp"
 #include "ops/matmul/multiply.hpp"
+#include "ops/matmul/small_tiles.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/eltwise/binary/binary.hpp"
@@ -333,9 +334,42 @@ std::optional<T> plain(const std::optional<const T>& value) {
     return value ? std::optional<T>(*value) : std::nullopt;
 }
 
+/// A product of tiles of any size.
+Tensor multiply_tiles(
+    const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const Options& options,
+    const std::optional<const ttnn::Tile>& output_tile) {
+    const ttnn::Tile full;
+    const bool small = has_small_tiles(a) || has_small_tiles(b) || (bias && has_small_tiles(*bias));
+    if (!small && output_tile.value_or(full) == full) return multiply_tensors(op_name, a, b, bias, options);
+    OpScope scope(op_name);
+    check_device_tensor(a, "input_tensor_a", Layout::TILE);
+    check_device_tensor(b, "input_tensor_b", Layout::TILE);
+    const ttnn::Tile tile_a = a.tensor_spec().tile(), tile_b = b.tensor_spec().tile();
+    SHIM_SUPPORTED(!options.transpose_a && !options.transpose_b, "transpose_a and transpose_b: not with tiles smaller than 32 x 32");
+    SHIM_CHECK(
+        !tile_b.get_transpose_of_faces(), "input_tensor_b: a tile with transpose_tile needs transpose_b, got {} x {} tiles",
+        tile_b.get_height(), tile_b.get_width());
+    SHIM_CHECK(
+        tile_a.get_width() == tile_b.get_height(), "tiles of input_tensor_a are {} values wide, those of input_tensor_b {} high",
+        tile_a.get_width(), tile_b.get_height());
+    const std::array<uint32_t, 2> block = {tile_a.get_height(), tile_b.get_width()};
+    const ttnn::Tile tile = output_tile ? *output_tile : options.output ? options.output->tensor_spec().tile() : ttnn::Tile(block);
+    SHIM_CHECK(
+        tile.get_height() == block[0] && tile.get_width() % block[1] == 0,
+        "output_tile: expected a height of {} and a multiple of {} as width, got {} x {}", block[0], block[1], tile.get_height(),
+        tile.get_width());
+    Options wide = options;
+    if (wide.memory_config) wide.memory_config = in_full_tiles(*wide.memory_config, ttnn::Tile(block));
+    if (options.output && !wide.memory_config) wide.memory_config = in_full_tiles(options.output->memory_config(), ttnn::Tile(block));
+    wide.output = std::nullopt;
+    const std::optional<Tensor> wide_bias = bias ? std::optional(in_full_tiles(*bias, true)) : std::nullopt;
+    const Geometry g = geometry_of(a.logical_shape(), b.logical_shape(), false, false);
+    Tensor product = multiply_tensors(op_name, in_full_tiles(a), in_full_tiles(b), wide_bias, wide);
+    return in_small_tiles(std::move(product), {tile, block, static_cast<uint32_t>(g.m), static_cast<uint32_t>(g.n)}, options.output);
+}
+
 /// Arguments that the simulated chip has one value for.
-void check_one_chip(const std::optional<const ttnn::Tile>& tile, bool prefetched, const std::optional<ttnn::SubDeviceId>& sub_device_id) {
-    SHIM_SUPPORTED(!tile || *tile == ttnn::Tile(), "output_tile: only 32 x 32 tiles are supported");
+void check_one_chip(bool prefetched, const std::optional<ttnn::SubDeviceId>& sub_device_id) {
     SHIM_SUPPORTED(!prefetched, "global_cb and prefetcher_pipes are not supported; leave them out");
     SHIM_SUPPORTED(!sub_device_id || **sub_device_id == 0, "sub_device_id: the simulated device has sub-device 0 only");
 }
@@ -353,11 +387,12 @@ Tensor matmul(
     const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>& global_cb, const std::optional<SubDeviceId>& sub_device_id,
     const PrefetcherPipes& pipes) {
     OpScope scope("ttnn.matmul");
-    check_one_chip(output_tile, global_cb.has_value() || !pipes.empty(), sub_device_id);
-    return multiply_tensors(
+    check_one_chip(global_cb.has_value() || !pipes.empty(), sub_device_id);
+    return multiply_tiles(
         "ttnn.matmul", a, b, std::nullopt,
         {transpose_a, transpose_b, plain(memory_config), plain(dtype), plain(program_config), step_of(activation),
-         plain(compute_kernel_config), plain(core_grid), std::move(optional_output_tensor)});
+         plain(compute_kernel_config), plain(core_grid), std::move(optional_output_tensor)},
+        output_tile);
 }
 
 Tensor linear(
@@ -370,12 +405,13 @@ Tensor linear(
     const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>& global_cb, const std::optional<SubDeviceId>& sub_device_id,
     const PrefetcherPipes& pipes, std::optional<uint32_t> in0_column_offset) {
     OpScope scope("ttnn.linear");
-    check_one_chip(output_tile, global_cb.has_value() || !pipes.empty(), sub_device_id);
+    check_one_chip(global_cb.has_value() || !pipes.empty(), sub_device_id);
     SHIM_SUPPORTED(!in0_column_offset, "in0_column_offset is not supported; slice input_tensor_a instead");
-    return multiply_tensors(
+    return multiply_tiles(
         "ttnn.linear", a, b, plain(bias),
         {transpose_a, transpose_b, plain(memory_config), plain(dtype), plain(program_config), step_of(activation),
-         plain(compute_kernel_config), plain(core_grid), std::move(optional_output_tensor)});
+         plain(compute_kernel_config), plain(core_grid), std::move(optional_output_tensor)},
+        output_tile);
 }
 
 Tensor addmm(
@@ -384,7 +420,8 @@ Tensor addmm(
     const std::optional<const MatmulProgramConfig>& program_config, std::optional<const ComputeKernelConfig> compute_kernel_config,
     std::optional<const CoreGrid> core_grid, const std::optional<const Tile>& output_tile, std::optional<Tensor> optional_output_tensor) {
     OpScope scope("ttnn.addmm");
-    check_one_chip(output_tile, false, std::nullopt);
+    SHIM_SUPPORTED(!output_tile || *output_tile == Tile(), "output_tile: only 32 x 32 tiles are supported");
+    check_one_chip(false, std::nullopt);
     for (const Tensor* tensor : {&input, &mat1, &mat2}) {
         SHIM_CHECK(tensor->logical_shape().rank() >= 2, "expected matrices, got shape {}", tensor->logical_shape());
         SHIM_CHECK(
@@ -523,11 +560,11 @@ Options options_of(const auto& args) {
 
 SHIM_OP("ttnn.matmul", [](const arguments::matmul& args) {
     OpScope scope("ttnn.matmul");
-    return multiply_tensors("ttnn.matmul", args.input_tensor_a, args.input_tensor_b, std::nullopt, options_of(args));
+    return multiply_tiles("ttnn.matmul", args.input_tensor_a, args.input_tensor_b, std::nullopt, options_of(args), args.output_tile);
 });
 SHIM_OP("ttnn.linear", [](const arguments::linear& args) {
     OpScope scope("ttnn.linear");
-    return multiply_tensors("ttnn.linear", args.input_tensor_a, args.input_tensor_b, args.bias, options_of(args));
+    return multiply_tiles("ttnn.linear", args.input_tensor_a, args.input_tensor_b, args.bias, options_of(args), args.output_tile);
 });
 SHIM_OP("ttnn.addmm", [](const arguments::addmm& args) {
     auto constant = [](const auto& value) {
