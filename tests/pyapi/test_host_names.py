@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 import ttnn
-from ttnn_shim.errors import InvalidArgument, NotSupported
+from ttnn_shim.errors import InvalidArgument, NotOffered, NotSupported
 
 
 def test_one_host_with_one_card(device: Any, capsys: Any) -> None:
@@ -112,6 +112,9 @@ def test_names_of_the_compiled_module() -> None:
     assert parts.multi_device.MeshDevice is ttnn.MeshDevice and parts.tensor.Tensor is ttnn.Tensor and parts.operations.ccl.Topology is ttnn.Topology
     assert parts.tensor.dump_tensor_flatbuffer is ttnn.dump_tensor
     assert parts.multi_device.SystemMeshDescriptor().shape().mesh_size() == 1
+    assert parts.operations.experimental.nlp_concat_heads is ttnn.experimental.nlp_concat_heads
+    with pytest.raises(NotOffered, match="one chip"):
+        parts.operations.experimental.ccl_experimental.GlobalSemaphoreArg()
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = parts.tensor.no_such_name
 

@@ -28,8 +28,17 @@ class SystemMeshDescriptor:
         return True
 
 
+class GlobalSemaphoreArg:
+    """Semaphores of an op over several chips; a name for annotations here."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise NotOffered("ttnn._ttnn.operations.experimental.ccl_experimental.GlobalSemaphoreArg: one chip is simulated", name="GlobalSemaphoreArg")
+
+
 _VALUES = {"device.DEFAULT_WORKER_L1_SIZE": 0, "device.DEFAULT_L1_SMALL_SIZE": 0, "device.DEFAULT_TRACE_REGION_SIZE": 0,
-           "multi_device.SystemMeshDescriptor": SystemMeshDescriptor}  # fmt: skip
+           "multi_device.SystemMeshDescriptor": SystemMeshDescriptor,
+           "operations.experimental.ccl_experimental.GlobalSemaphoreArg": GlobalSemaphoreArg,
+           "global_semaphore.global_semaphore": GlobalSemaphoreArg}  # fmt: skip
 
 
 class _Part(types.ModuleType):
@@ -45,8 +54,9 @@ class _Part(types.ModuleType):
             from ttnn import _buffers  # of the device, which this module is older than
 
             return getattr(_buffers, name)
+        home = getattr(ttnn, part.removeprefix("operations.")) if part in ("operations.experimental", "operations.transformer") else ttnn
         try:
-            return getattr(ttnn, _RENAMED.get(f"{part}.{name}", name))
+            return getattr(home, name) if hasattr(home, name) else getattr(ttnn, _RENAMED.get(f"{part}.{name}", name))
         except AttributeError as error:
             raise NotOffered(f"{self.__name__}.{name}: {error}", name=name) from None
 
@@ -62,6 +72,7 @@ for _name in _PARTS:
     globals()[_name] = _part(_name)
 for _name in _OPERATIONS:
     setattr(globals()["operations"], _name, _part(f"operations.{_name}"))
+globals()["operations"].experimental.ccl_experimental = _part("operations.experimental.ccl_experimental")
 
 
 def __getattr__(name: str) -> Any:
