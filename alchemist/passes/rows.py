@@ -34,12 +34,15 @@ Rows = tuple[list[Dims], dict[str, object], Dims]
 def rearranged(op: Operation, rows: Rows) -> None:
     """The op on moved rows between reshapes; those that meet their inverse vanish."""
     b = Builder.before(op)
-    b.source = sources_of(op) or None
     operands, attributes, dims = rows
-    given = [reshaped(b, _behind_reshape(value), to) for value, to in zip(op.operands, operands, strict=True)]
+    given = []
+    for operand, to in zip(op.operands, operands, strict=True):
+        source = _behind_reshape(operand)
+        b.source = _of_maker(source) or sources_of(op) or None  # or the way into the first of several equal layers would be part of that layer
+        given.append(reshaped(b, source, to))
     made = op.clone()
-    for place, operand in enumerate(given):
-        made.operands[place] = operand
+    for place, moved in enumerate(given):
+        made.operands[place] = moved
     made.location = op.location
     b.insert(made)
     for name, value in attributes.items():
@@ -47,6 +50,10 @@ def rearranged(op: Operation, rows: Rows) -> None:
     result = Rewriter.replace_value_with_new_type(made.results[0], tensor(dims, element_type(made.results[0])))
     b.source = _of_reader(op)  # not the op's own: the way back of the last of several equal layers would be part of that layer
     replace(op, [reshaped(b, result, shape(op.results[0]))])
+
+
+def _of_maker(value: SSAValue) -> tuple[SourceInfo, ...]:
+    return sources_of(value.owner) if isinstance(value.owner, Operation) else ()
 
 
 def _of_reader(op: Operation) -> tuple[SourceInfo, ...] | None:

@@ -197,7 +197,7 @@ def exported(function: Any, args: tuple[Any, ...], directory: Path) -> str:
 
 def test_functions_of_the_model(tmp_path: Path) -> None:
     """A plain function's helpers are functions of the program, narrowed to their part of the weights; repeated layers a loop."""
-    main = exported(jax_functions.gpt, (jax_functions._gpt_params(), jnp.zeros((1, 32), jnp.int32), 4), tmp_path)
+    main = exported(jax_functions.gpt, (jax_functions.gpt_params(), jnp.zeros((1, 32), jnp.int32), 4), tmp_path)
     for name in ("causal_self_attention", "feed_forward", "transformer_block", "gpt"):
         assert main.count(f"def {name}(") == 1
     assert "heads: ttnn.Tensor" not in main  # a number of the model's, not its mask
