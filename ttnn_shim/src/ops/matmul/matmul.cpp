@@ -2,13 +2,9 @@
 #include "ttnn/operations/creation/creation.hpp"
 #include "ttnn/operations/data_movement/unsqueeze/unsqueeze.hpp"
 #include "ttnn/operations/data_movement/sharded/sharded_to_interleaved/sharded_to_interleaved.hpp"
-#include "ttnn/operations/data_movement/split/split.hpp"
-#include "ttnn/operations/experimental/minimal_matmul/minimal_matmul.hpp"
-#include "ttnn/operations/experimental/minimal_matmul/minimal_matmul_split.hpp"
 #include "ttnn/operations/matmul/matmul.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
@@ -16,6 +12,7 @@
 #include "ops/matmul/config_rules.hpp"
 #include "ops/matmul/geometry.hpp"
 #include "ops/matmul/multiply.hpp"
+#include "ops/matmul/product.hpp"
 #include "ops/matmul/small_tiles.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
@@ -150,18 +147,6 @@ void add_config(strategy::Matmul& op, const MatmulProgramConfig& config, std::op
         config);
 }
 
-struct Options {
-    bool transpose_a = false, transpose_b = false;
-    std::optional<MemoryConfig> memory_config = std::nullopt;
-    std::optional<DataType> dtype = std::nullopt;
-    std::optional<MatmulProgramConfig> program_config = std::nullopt;
-    std::optional<UnaryStep> activation = std::nullopt;
-    std::optional<ttnn::ComputeKernelConfig> compute = std::nullopt;
-    std::optional<ttnn::CoreGrid> core_grid = std::nullopt;
-    std::optional<Tensor> output = std::nullopt;
-    std::optional<strategy::MinimalMatmul> minimal = std::nullopt;  ///< minimal_matmul's program instead of a matmul's
-};
-
 void check_operand(const Tensor& tensor, const char* name) {
     check_device_tensor(tensor, name, Layout::TILE);
     SHIM_CHECK(is_floating_point(tensor.dtype()), "{}: expected a floating point dtype, got {}", name, tensor.dtype());
@@ -183,7 +168,8 @@ bool takes_bias(const Tensor& a, const Tensor& b, const MemoryConfig& output, bo
 }
 
 /// A product without values, or of none: zeros in A's layout, whatever dtypes and layouts say, and the bias added by a program of its own.
-Tensor multiply_nothing(const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const Options& options) {
+Tensor multiply_nothing(
+    const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const ProductOptions& options) {
     const Shape &sa = a.logical_shape(), &sb = b.logical_shape();
     const size_t rank = std::max(sa.rank(), sb.rank());
     Shape shape = sa.to_rank(rank);  // the inner dimensions are not even compared
@@ -198,7 +184,10 @@ Tensor multiply_nothing(const char* op_name, const Tensor& a, const Tensor& b, c
     return bias ? binary_op(op_name, zeros, *bias, BinaryOpType::ADD, {.memory_config = memory, .output = options.output}) : zeros;
 }
 
-Tensor multiply_tensors(const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const Options& options) {
+}  // namespace
+
+Tensor ttnn_shim::multiply_tensors(
+    const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const ProductOptions& options) {
     OpScope scope(op_name);
     check_device_tensor(a, "input_tensor_a");
     check_device_tensor(b, "input_tensor_b");
@@ -329,6 +318,8 @@ std::optional<UnaryStep> step_of(
     return UnaryStep(std::get<ttnn::operations::unary::UnaryWithParam>(*activation));
 }
 
+namespace {
+
 template <typename T>
 std::optional<T> plain(const std::optional<const T>& value) {
     return value ? std::optional<T>(*value) : std::nullopt;
@@ -336,7 +327,7 @@ std::optional<T> plain(const std::optional<const T>& value) {
 
 /// A product of tiles of any size.
 Tensor multiply_tiles(
-    const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const Options& options,
+    const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const ProductOptions& options,
     const std::optional<const ttnn::Tile>& output_tile) {
     const ttnn::Tile full;
     const bool small = has_small_tiles(a) || has_small_tiles(b) || (bias && has_small_tiles(*bias));
@@ -358,7 +349,7 @@ Tensor multiply_tiles(
         tile.get_height() == block[0] && tile.get_width() % block[1] == 0,
         "output_tile: expected a height of {} and a multiple of {} as width, got {} x {}", block[0], block[1], tile.get_height(),
         tile.get_width());
-    Options wide = options;
+    ProductOptions wide = options;
     if (wide.memory_config) wide.memory_config = in_full_tiles(*wide.memory_config, ttnn::Tile(block));
     if (options.output && !wide.memory_config) wide.memory_config = in_full_tiles(options.output->memory_config(), ttnn::Tile(block));
     wide.output = std::nullopt;
@@ -484,74 +475,9 @@ Tensor outer(const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>
 
 // ---- the Python door -------------------------------------------------------------------------------------------------------
 
-/// Rows, depth and columns of minimal_matmul's blocks where no config says otherwise (ttnn 0.81.1).
-constexpr uint32_t DEFAULT_BLOCK_TILES = 8;
-
-MatmulProgramConfig ttnn_shim::ArgumentType<MatmulProgramConfig>::read(const Call& call, std::string_view parameter) {
-    const auto record = call.record(parameter);
-    namespace mm = ttnn::operations::matmul;
-    auto size = [&](const char* name, int64_t otherwise) {
-        const int64_t value = record->integer(name, otherwise);
-        SHIM_CHECK(value >= 0, "program_config.{}: expected 0 or more, got {}", name, value);
-        return static_cast<size_t>(value);
-    };
-    std::optional<ttnn::operations::unary::UnaryWithParam> activation;
-    if (const Attr* attr = record->find("fused_activation")) {
-        if (const auto step = parse_unary_step(*attr)) activation.emplace(*step);
-    }
-    const auto grid = record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8));
-    if (record->type == "MatmulMultiCoreProgramConfig") return mm::MatmulMultiCoreProgramConfig{};
-    if (record->type == "MatmulMultiCoreReuseProgramConfig") {
-        return mm::MatmulMultiCoreReuseProgramConfig{grid,
-                                                     size("in0_block_w", 1),
-                                                     size("out_subblock_h", 1),
-                                                     size("out_subblock_w", 1),
-                                                     size("per_core_M", 1),
-                                                     size("per_core_N", 1)};
-    }
-    if (record->type == "MatmulMultiCoreReuseMultiCastProgramConfig") {
-        return mm::MatmulMultiCoreReuseMultiCastProgramConfig{
-            grid,
-            size("in0_block_w", 1),
-            size("out_subblock_h", 1),
-            size("out_subblock_w", 1),
-            size("out_block_h", 0),
-            size("out_block_w", 0),
-            size("per_core_M", 1),
-            size("per_core_N", 1),
-            record->boolean("transpose_mcast", false),
-            activation,
-            record->boolean("fuse_batch", true)};
-    }
-    if (record->type == "MatmulMultiCoreReuseMultiCast1DProgramConfig") {
-        mm::MatmulMultiCoreReuseMultiCast1DProgramConfig config;
-        config.compute_with_storage_grid_size = grid;
-        config.in0_block_w = size("in0_block_w", 1);
-        config.out_subblock_h = size("out_subblock_h", 1);
-        config.out_subblock_w = size("out_subblock_w", 1);
-        config.out_block_h = size("out_block_h", 0);
-        config.out_block_w = size("out_block_w", 0);
-        config.per_core_M = size("per_core_M", 1);
-        config.per_core_N = size("per_core_N", 1);
-        config.fuse_batch = record->boolean("fuse_batch", true);
-        config.fused_activation = activation;
-        config.mcast_in0 = record->boolean("mcast_in0", true);
-        return config;
-    }
-    if (record->type == "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig") {
-        return mm::MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig{
-            size("in0_block_w", 1), size("per_core_M", 1), size("per_core_N", 1), activation, size("num_workers_per_dram_bank", 1)};
-    }
-    if (record->type == "MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig") {
-        return mm::MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig{
-            size("in0_block_w", 1), size("per_core_M", 1), size("per_core_N", 1), activation};
-    }
-    fail(ErrorCode::InvalidArgument, text("program_config: {} is not a matmul program config", record->type));
-}
-
 namespace {
 
-Options options_of(const auto& args) {
+ProductOptions options_of(const auto& args) {
     return {args.transpose_a,           args.transpose_b, args.memory_config,         args.dtype, args.program_config, args.activation,
             args.compute_kernel_config, args.core_grid,   args.optional_output_tensor};
 }
@@ -580,70 +506,9 @@ SHIM_OP("ttnn.outer", [](const arguments::outer& args) {
     return ttnn::outer(args.input_tensor_a, args.input_tensor_b, args.memory_config);
 });
 
-ttnn::experimental::prim::MinimalMatmulConfig ttnn_shim::ArgumentType<ttnn::experimental::prim::MinimalMatmulConfig>::read(
-    const Call& call, std::string_view name) {
-    const auto record = call.record(name);
-    const auto block = [&](const char* field) { return static_cast<uint32_t>(record->integer(field, DEFAULT_BLOCK_TILES)); };
-    return {.M_block_size = block("M_block_size"), .K_block_size = block("K_block_size"), .N_block_size = block("N_block_size")};
-}
-
-namespace {
-/// minimal_matmul sizes its buffers by its blocks, however small the matrices: 8 x 8 x 8 tiles unless a config says otherwise.
-void check_minimal_blocks(const auto& args, const Tensor& a, const Tensor& b, DataType output) {
-    const uint64_t m = args.config ? args.config->M_block_size : DEFAULT_BLOCK_TILES,
-                   k = args.config ? args.config->K_block_size : DEFAULT_BLOCK_TILES,
-                   n = args.config ? args.config->N_block_size : DEFAULT_BLOCK_TILES;
-    uint64_t bytes = 2 * m * k * tile_bytes(a.dtype()) + 2 * k * n * tile_bytes(b.dtype()) + m * n * tile_bytes(DataType::FLOAT32) +
-                     2 * m * n * tile_bytes(output);
-    if (args.bias_tensor) bytes += n * tile_bytes(args.bias_tensor->dtype());
-    device_of(a)->shim().allocator().check_circular_buffers(bytes);
-}
-
-/// Matmul, bias and activation in one program, outputs interleaved.
-Tensor minimal(const auto& args, const Tensor& a, const char* name) {
-    const OpScope scope(name);
-    SHIM_SUPPORTED(!args.fuse_swiglu, "fuse_swiglu is not supported; call ttnn.swiglu on the result");
-    Options options;
-    options.memory_config = args.memory_config;
-    options.dtype = args.dtype;
-    options.compute = args.compute_kernel_config;
-    options.activation = args.fused_activation;
-    const Tensor& b = args.weight_tensor;
-    check_device_tensor(a, "input_tensor", Layout::TILE);
-    check_device_tensor(b, "weight_tensor", Layout::TILE);
-    check_minimal_blocks(args, a, b, options.dtype.value_or(a.dtype()));
-    options.minimal.emplace();
-    if (args.config) {
-        options.minimal->M_block_size = args.config->M_block_size;
-        options.minimal->K_block_size = args.config->K_block_size;
-        options.minimal->N_block_size = args.config->N_block_size;
-    }
-    return multiply_tensors(name, a, b, args.bias_tensor, options);
-}
-}  // namespace
-
-namespace {
-Tensor minimal_matmul(const arguments::experimental::minimal_matmul& args) {
-    SHIM_SUPPORTED(args.input_tensor.size() == 1, "input_tensor: a list of tensors is not supported; concatenate them");
-    return minimal(args, args.input_tensor[0], "ttnn.experimental.minimal_matmul");
-}
-std::vector<Tensor> minimal_matmul_split(const arguments::experimental::minimal_matmul_split& args) {
-    const OpScope scope("ttnn.experimental.minimal_matmul_split");
-    const Tensor whole = minimal(args, args.input_tensor, "ttnn.experimental.minimal_matmul_split");
-    const int32_t chunks = args.chunks, dim = args.dim;
-    const uint32_t width = whole.logical_shape()[-1];
-    SHIM_CHECK(dim == -1, "dim: only the last dimension (-1) is supported, got {}", dim);
-    SHIM_CHECK(
-        chunks > 0 && width % (static_cast<uint32_t>(chunks) * 32) == 0, "chunks: {} do not divide {} columns into tiles", chunks, width);
-    return ttnn::split(whole, int64_t{width / static_cast<uint32_t>(chunks)}, -1, args.memory_config);
-}
-}  // namespace
-
-SHIM_OP("ttnn.experimental.minimal_matmul", minimal_matmul);
-SHIM_OP("ttnn.experimental.minimal_matmul_split", minimal_matmul_split);
 SHIM_OP("ttnn.matmul_batched_weights", [](const arguments::matmul_batched_weights& args) {
     const OpScope scope("ttnn.matmul_batched_weights");
-    const Options options = options_of(args);
+    const ProductOptions options = options_of(args);
     SHIM_CHECK(options.memory_config.has_value(), "memory_config must be provided");
     std::vector<Tensor> products;
     for (const Tensor& weight : args.input_tensors_b)
@@ -652,48 +517,6 @@ SHIM_OP("ttnn.matmul_batched_weights", [](const arguments::matmul_batched_weight
 });
 
 // ---- the C++ functions ------------------------------------------------------------------------------------------------------
-
-namespace ttnn::experimental {
-
-Tensor minimal_matmul(
-    const std::variant<Tensor, std::vector<Tensor>>& input, const Tensor& weight, const std::optional<Tensor>& bias,
-    std::optional<operations::unary::UnaryWithParam> fused_activation, const std::optional<const prim::MinimalMatmulConfig>& config,
-    const std::optional<MemoryConfig>& memory_config, std::optional<const DataType> dtype,
-    std::optional<ComputeKernelConfig> compute_kernel_config, bool fuse_swiglu) {
-    const auto* several = std::get_if<std::vector<Tensor>>(&input);
-    const std::vector<Tensor> tensors = several != nullptr ? *several : std::vector<Tensor>{std::get<Tensor>(input)};
-    return ::minimal_matmul(
-        {.input_tensor = tensors,
-         .weight_tensor = weight,
-         .bias_tensor = bias,
-         .fused_activation = fused_activation,
-         .config = config,
-         .memory_config = memory_config,
-         .dtype = dtype,
-         .compute_kernel_config = compute_kernel_config,
-         .fuse_swiglu = fuse_swiglu});
-}
-
-std::vector<Tensor> minimal_matmul_split(
-    const Tensor& input, const Tensor& weight, int32_t chunks, int32_t dim, const std::optional<Tensor>& bias,
-    std::optional<operations::unary::UnaryWithParam> fused_activation, const std::optional<const prim::MinimalMatmulConfig>& config,
-    const std::optional<MemoryConfig>& memory_config, std::optional<const DataType> dtype,
-    std::optional<ComputeKernelConfig> compute_kernel_config, bool fuse_swiglu) {
-    return ::minimal_matmul_split(
-        {.input_tensor = input,
-         .weight_tensor = weight,
-         .chunks = chunks,
-         .dim = dim,
-         .bias_tensor = bias,
-         .fused_activation = fused_activation,
-         .config = config,
-         .memory_config = memory_config,
-         .dtype = dtype,
-         .compute_kernel_config = compute_kernel_config,
-         .fuse_swiglu = fuse_swiglu});
-}
-
-}  // namespace ttnn::experimental
 
 namespace ttnn {
 

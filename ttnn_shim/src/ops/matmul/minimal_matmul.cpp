@@ -1,0 +1,118 @@
+// minimal_matmul and minimal_matmul_split.
+#include "ttnn/operations/experimental/minimal_matmul/minimal_matmul.hpp"
+#include "ttnn/operations/data_movement/split/split.hpp"
+#include "ttnn/operations/experimental/minimal_matmul/minimal_matmul_split.hpp"
+
+#include "ops/arguments.hpp"
+#include "ops/matmul/product.hpp"
+
+using namespace ttnn_shim;
+
+/// Rows, depth and columns of minimal_matmul's blocks where no config says otherwise (ttnn 0.81.1).
+constexpr uint32_t DEFAULT_BLOCK_TILES = 8;
+
+ttnn::experimental::prim::MinimalMatmulConfig ttnn_shim::ArgumentType<ttnn::experimental::prim::MinimalMatmulConfig>::read(
+    const Call& call, std::string_view name) {
+    const auto record = call.record(name);
+    const auto block = [&](const char* field) { return static_cast<uint32_t>(record->integer(field, DEFAULT_BLOCK_TILES)); };
+    return {.M_block_size = block("M_block_size"), .K_block_size = block("K_block_size"), .N_block_size = block("N_block_size")};
+}
+
+namespace {
+/// minimal_matmul sizes its buffers by its blocks, however small the matrices: 8 x 8 x 8 tiles unless a config says otherwise.
+void check_minimal_blocks(const auto& args, const Tensor& a, const Tensor& b, DataType output) {
+    const uint64_t m = args.config ? args.config->M_block_size : DEFAULT_BLOCK_TILES,
+                   k = args.config ? args.config->K_block_size : DEFAULT_BLOCK_TILES,
+                   n = args.config ? args.config->N_block_size : DEFAULT_BLOCK_TILES;
+    uint64_t bytes = 2 * m * k * tile_bytes(a.dtype()) + 2 * k * n * tile_bytes(b.dtype()) + m * n * tile_bytes(DataType::FLOAT32) +
+                     2 * m * n * tile_bytes(output);
+    if (args.bias_tensor) bytes += n * tile_bytes(args.bias_tensor->dtype());
+    device_of(a)->shim().allocator().check_circular_buffers(bytes);
+}
+
+/// Matmul, bias and activation in one program, outputs interleaved.
+Tensor minimal(const auto& args, const Tensor& a, const char* name) {
+    const OpScope scope(name);
+    SHIM_SUPPORTED(!args.fuse_swiglu, "fuse_swiglu is not supported; call ttnn.swiglu on the result");
+    ProductOptions options;
+    options.memory_config = args.memory_config;
+    options.dtype = args.dtype;
+    options.compute = args.compute_kernel_config;
+    options.activation = args.fused_activation;
+    const Tensor& b = args.weight_tensor;
+    check_device_tensor(a, "input_tensor", Layout::TILE);
+    check_device_tensor(b, "weight_tensor", Layout::TILE);
+    check_minimal_blocks(args, a, b, options.dtype.value_or(a.dtype()));
+    options.minimal.emplace();
+    if (args.config) {
+        options.minimal->M_block_size = args.config->M_block_size;
+        options.minimal->K_block_size = args.config->K_block_size;
+        options.minimal->N_block_size = args.config->N_block_size;
+    }
+    return multiply_tensors(name, a, b, args.bias_tensor, options);
+}
+}  // namespace
+
+namespace {
+Tensor minimal_matmul(const arguments::experimental::minimal_matmul& args) {
+    SHIM_SUPPORTED(args.input_tensor.size() == 1, "input_tensor: a list of tensors is not supported; concatenate them");
+    return minimal(args, args.input_tensor[0], "ttnn.experimental.minimal_matmul");
+}
+std::vector<Tensor> minimal_matmul_split(const arguments::experimental::minimal_matmul_split& args) {
+    const OpScope scope("ttnn.experimental.minimal_matmul_split");
+    const Tensor whole = minimal(args, args.input_tensor, "ttnn.experimental.minimal_matmul_split");
+    const int32_t chunks = args.chunks, dim = args.dim;
+    const uint32_t width = whole.logical_shape()[-1];
+    SHIM_CHECK(dim == -1, "dim: only the last dimension (-1) is supported, got {}", dim);
+    SHIM_CHECK(
+        chunks > 0 && width % (static_cast<uint32_t>(chunks) * 32) == 0, "chunks: {} do not divide {} columns into tiles", chunks, width);
+    return ttnn::split(whole, int64_t{width / static_cast<uint32_t>(chunks)}, -1, args.memory_config);
+}
+}  // namespace
+
+SHIM_OP("ttnn.experimental.minimal_matmul", minimal_matmul);
+SHIM_OP("ttnn.experimental.minimal_matmul_split", minimal_matmul_split);
+
+// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+
+namespace ttnn::experimental {
+
+Tensor minimal_matmul(
+    const std::variant<Tensor, std::vector<Tensor>>& input, const Tensor& weight, const std::optional<Tensor>& bias,
+    std::optional<operations::unary::UnaryWithParam> fused_activation, const std::optional<const prim::MinimalMatmulConfig>& config,
+    const std::optional<MemoryConfig>& memory_config, std::optional<const DataType> dtype,
+    std::optional<ComputeKernelConfig> compute_kernel_config, bool fuse_swiglu) {
+    const auto* several = std::get_if<std::vector<Tensor>>(&input);
+    const std::vector<Tensor> tensors = several != nullptr ? *several : std::vector<Tensor>{std::get<Tensor>(input)};
+    return ::minimal_matmul(
+        {.input_tensor = tensors,
+         .weight_tensor = weight,
+         .bias_tensor = bias,
+         .fused_activation = fused_activation,
+         .config = config,
+         .memory_config = memory_config,
+         .dtype = dtype,
+         .compute_kernel_config = compute_kernel_config,
+         .fuse_swiglu = fuse_swiglu});
+}
+
+std::vector<Tensor> minimal_matmul_split(
+    const Tensor& input, const Tensor& weight, int32_t chunks, int32_t dim, const std::optional<Tensor>& bias,
+    std::optional<operations::unary::UnaryWithParam> fused_activation, const std::optional<const prim::MinimalMatmulConfig>& config,
+    const std::optional<MemoryConfig>& memory_config, std::optional<const DataType> dtype,
+    std::optional<ComputeKernelConfig> compute_kernel_config, bool fuse_swiglu) {
+    return ::minimal_matmul_split(
+        {.input_tensor = input,
+         .weight_tensor = weight,
+         .chunks = chunks,
+         .dim = dim,
+         .bias_tensor = bias,
+         .fused_activation = fused_activation,
+         .config = config,
+         .memory_config = memory_config,
+         .dtype = dtype,
+         .compute_kernel_config = compute_kernel_config,
+         .fuse_swiglu = fuse_swiglu});
+}
+
+}  // namespace ttnn::experimental
