@@ -11,10 +11,12 @@ from ttnn_numpy import run as run_ttnn
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from alchemist.driver.opt import run_pipeline
 from alchemist.ir import access
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import Scope, SourceInfo
+from alchemist.ir.text import print_module
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.passes import lower_to_ttnn
 
@@ -213,3 +215,25 @@ def run_ttir_with_activations(module: ModuleOp, inputs: list[Any]) -> list[Any]:
         lowered = lower_to_ttnn(module)
         return run_ttnn(lowered.module, inputs)
     return run_ttir(module, inputs)
+
+
+def check_change(before: ModuleOp, expected: list[str], *passes: str) -> None:
+    """The passes make these ops of a module, keep its values, and change nothing when they run again."""
+    module = before.clone()
+    for name in passes:
+        run_pipeline(module, name)
+    assert names(module) == expected
+    module.verify()
+    inputs = arrays(before)
+    for want, have in zip(run_ttir(before, inputs), run_ttir_with_activations(module, inputs), strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-5)
+    again = print_module(module)
+    for name in passes:
+        run_pipeline(module, name)
+    assert print_module(module) == again, "a second run changes the module"
+
+
+def check_unchanged(before: ModuleOp, name: str) -> None:
+    module = before.clone()
+    run_pipeline(module, name)
+    assert print_module(module) == print_module(before)

@@ -7,7 +7,27 @@ from typing import Any
 import numpy as np
 import pytest
 from pass_cases import CHANGES, UNCHANGED
-from pass_graphs import CONV, HIDDEN, IMAGE, KERNEL, SQUARE, VECTOR, B, F, Graph, V, W, X, arrays, attention, build, conv_norm, names, run_ttir_with_activations
+from pass_graphs import (
+    CONV,
+    HIDDEN,
+    IMAGE,
+    KERNEL,
+    SQUARE,
+    VECTOR,
+    B,
+    F,
+    Graph,
+    V,
+    W,
+    X,
+    arrays,
+    attention,
+    build,
+    check_change,
+    check_unchanged,
+    conv_norm,
+    names,
+)
 from ttnn_numpy import run as run_ttnn
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -27,24 +47,13 @@ from alchemist.passes import PASSES, lower_to_ttnn
 @pytest.mark.parametrize("case", CHANGES, ids=str)
 def test_changes(case: str) -> None:
     name, before, expected = CHANGES[case]
-    module = before.clone()
-    run_pass(module, name)
-    assert names(module) == expected
-    module.verify()
-    inputs = arrays(before)
-    for want, have in zip(run_ttir(before, inputs), run_ttir_with_activations(module, inputs), strict=True):
-        np.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-5)
-    again = print_module(module)
-    run_pass(module, name)
-    assert print_module(module) == again, "a second run changes the module"
+    check_change(before, expected, name)
 
 
 @pytest.mark.parametrize("case", UNCHANGED, ids=str)
 def test_leaves_alone(case: str) -> None:
     name, before = UNCHANGED[case]
-    module = before.clone()
-    run_pass(module, name)
-    assert print_module(module) == print_module(before)
+    check_unchanged(before, name)
 
 
 @pytest.mark.parametrize("name", [name for name in PASSES if name != "ttir-to-ttnn"])

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
-from pass_graphs import F, Graph, W, arrays, build, names
+from pass_graphs import F, Graph, W, build, check_change, check_unchanged
 from xdsl.dialects.builtin import ModuleOp
-
-from alchemist.driver.opt import run_pipeline
-from alchemist.ir.text import print_module
-from alchemist.ops.evaluate import run as run_ttir
 
 Dims = tuple[int, ...]
 
@@ -86,23 +81,10 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
 @pytest.mark.parametrize("case", CHANGES, ids=str)
 def test_fewer_tiles(case: str) -> None:
     name, before, expected = CHANGES[case]
-    module = before.clone()
-    run_pipeline(module, name)
-    run_pipeline(module, "fold")
-    assert names(module) == expected
-    module.verify()
-    inputs = arrays(before)
-    for want, have in zip(run_ttir(before, inputs), run_ttir(module, inputs), strict=True):
-        np.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-5)
-    again = print_module(module)
-    run_pipeline(module, name)
-    run_pipeline(module, "fold")
-    assert print_module(module) == again, "a second run changes the module"
+    check_change(before, expected, name, "fold")
 
 
 @pytest.mark.parametrize("case", UNCHANGED, ids=str)
 def test_rows_stay(case: str) -> None:
     name, before = UNCHANGED[case]
-    module = before.clone()
-    run_pipeline(module, name)
-    assert print_module(module) == print_module(before)
+    check_unchanged(before, name)

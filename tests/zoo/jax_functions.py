@@ -359,7 +359,8 @@ def cnn_training_step() -> Built:
     return train_step, (params, optimizer.init(params), normal(4, 8, 8, 1), jnp.array([0, 1, 2, 3])), {}
 
 
-def transformer_training_step() -> Built:
+def transformer_training_step(depth: int = 1, length: int = 9, *, returns_state: bool = False) -> Built:
+    """depth: layers. length: of a text and the token behind it. returns_state: the optimizer's, too."""
     optimizer = optax.adamw(1e-3)
 
     def loss_of(params: Any, tokens: jax.Array) -> jax.Array:
@@ -368,11 +369,11 @@ def transformer_training_step() -> Built:
 
     def train_step(params: Any, state: Any, tokens: jax.Array) -> Any:
         loss, gradients = jax.value_and_grad(loss_of)(params, tokens)
-        updates, _ = optimizer.update(gradients, state, params)
-        return optax.apply_updates(params, updates), loss
+        updates, state = optimizer.update(gradients, state, params)
+        return (optax.apply_updates(params, updates), state, loss) if returns_state else (optax.apply_updates(params, updates), loss)
 
-    params = gpt_params(32, 1)
-    return train_step, (params, optimizer.init(params), ids(2, 9)), {}
+    params = gpt_params(32, depth)
+    return train_step, (params, optimizer.init(params), ids(2, length)), {}
 
 
 def lstm_training_step() -> Built:

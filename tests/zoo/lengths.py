@@ -104,24 +104,10 @@ def _detr() -> Built:
 
 
 def _jax_training_step() -> Built:
-    import jax
-    import optax
+    from tests.zoo.jax_functions import transformer_training_step
 
-    from tests.zoo.jax_functions import gpt, gpt_params, ids
-
-    optimizer = optax.adamw(1e-3)
-
-    def loss_of(params: Any, tokens: jax.Array) -> jax.Array:
-        logits = gpt(params, tokens[:, :-1], 2)
-        return optax.softmax_cross_entropy_with_integer_labels(logits, tokens[:, 1:]).mean()
-
-    def train_step(params: Any, state: Any, tokens: jax.Array) -> Any:
-        loss, gradients = jax.value_and_grad(loss_of)(params, tokens)
-        updates, state = optimizer.update(gradients, state, params)
-        return optax.apply_updates(params, updates), state, loss
-
-    params = gpt_params(32, 4)
-    return train_step, (params, optimizer.init(params), ids(2, 33))
+    model, args, _ = transformer_training_step(4, 33, returns_state=True)
+    return model, args
 
 
 BOUNDS = {
